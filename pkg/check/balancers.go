@@ -29,7 +29,7 @@ import (
 
 // example is what a Service would get that asks for nothing but its class.
 type example struct {
-	settings settings.Settings
+	settings *settings.Settings
 	facts    desire.Facts
 	// ignored is what would have no effect.
 	ignored []annotation.Notice

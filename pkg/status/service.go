@@ -69,7 +69,7 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 
 // held looks for what a Service has: where it asks to be or, where it cannot be there, where it
 // is.
-func (rd *round) held(ctx context.Context, svc *v1.Service, asked settings.Settings) (held, error) {
+func (rd *round) held(ctx context.Context, svc *v1.Service, asked *settings.Settings) (held, error) {
 	named := settings.ParseDeletion(svc).LoadBalancerID
 	have, err := rd.heldAt(ctx, svc, named)
 	if err != nil {
@@ -127,7 +127,7 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 
 // refusals returns why a Service is refused, as far as that shows without the facts of the
 // cloud: what it says, what the provider cannot do, and where it may not be.
-func (rd *round) refusals(ctx context.Context, asked settings.Settings, errs field.ErrorList, have held) ([]string, error) {
+func (rd *round) refusals(ctx context.Context, asked *settings.Settings, errs field.ErrorList, have held) ([]string, error) {
 	invalid := message.Invalid(errs)
 	if invalid == nil {
 		version, err := rd.engine.Lookup.Version(ctx)

@@ -34,7 +34,6 @@ func packedState(observed model.Observed, kept *model.Packed) state {
 }
 
 func (s *state) pack() {
-	s.decoded, s.decodedOf = nil, nil
 	if s.observed.LoadBalancer != nil {
 		s.loadBalancer, s.observed.LoadBalancer = model.Pack(s.observed.LoadBalancer, s.before), nil
 		s.before = nil
@@ -42,6 +41,12 @@ func (s *state) pack() {
 	if s.observed.Outgoing != nil {
 		s.retiring, s.observed.Outgoing = model.Pack(s.observed.Outgoing, nil), nil
 	}
+}
+
+// rest packs all, for a long wait.
+func (s *state) rest() {
+	s.pack()
+	s.decoded, s.decodedOf = nil, nil
 }
 
 // unpacked returns all of the state, which may be changed.

@@ -28,7 +28,12 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 	case packedBatch:
 		return r.setMembers(ctx, s)
 	}
-	created, err := r.child(ctx, step)
+	change := r.child
+	switch step.(type) {
+	case plan.AddMember, plan.UpdateMember, plan.RemoveMember:
+		change = r.member
+	}
+	created, err := change(ctx, step)
 	if err == nil {
 		r.written.note(step)
 		r.advance(step, created)
@@ -122,7 +127,25 @@ func (r *run) updateListener(ctx context.Context, s plan.UpdateListener) (err er
 	return err
 }
 
-// inPool changes a pool, its members or its monitor.
+// member changes one member of a pool. It is a function of its own as a thousand rounds may do so at
+// the same time: the stack that each needs is most of its memory.
+func (r *run) member(ctx context.Context, step plan.Step) (created string, err error) {
+	pool := poolOf(step).Find(r.state.outline())
+	if pool == nil {
+		return "", errNoPool(poolOf(step).String())
+	}
+	switch s := step.(type) {
+	case plan.AddMember:
+		return r.Octavia.AddMember(ctx, pool.ID, memberOpts(s.Member))
+	case plan.UpdateMember:
+		return "", r.Octavia.UpdateMember(ctx, pool.ID, s.From.ID, memberUpdate{s.To})
+	case plan.RemoveMember:
+		return "", r.Octavia.RemoveMember(ctx, pool.ID, s.Member.ID)
+	}
+	return "", errUnsupportedStep(step)
+}
+
+// inPool changes a pool or its monitor.
 func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err error) {
 	pool := poolOf(step).Find(r.state.outline())
 	if pool == nil {
@@ -135,12 +158,6 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 			opts.AdminStateUp = &[]bool{true}[0]
 		}
 		return "", r.Octavia.UpdatePool(ctx, pool.ID, opts)
-	case plan.AddMember:
-		return r.Octavia.AddMember(ctx, pool.ID, memberOpts(s.Member))
-	case plan.UpdateMember:
-		return "", r.Octavia.UpdateMember(ctx, pool.ID, s.From.ID, memberUpdate{s.To})
-	case plan.RemoveMember:
-		return "", r.Octavia.RemoveMember(ctx, pool.ID, s.Member.ID)
 	case plan.CreateMonitor:
 		opts := monitorOpts(s.Monitor)
 		opts.PoolID = pool.ID

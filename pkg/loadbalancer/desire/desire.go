@@ -50,13 +50,13 @@ func (f Facts) SubnetOf(address string) string {
 
 // LoadBalancer returns the load balancer that a Service asks for. Its settings must have
 // passed Validate.
-func LoadBalancer(id ownership.Identity, s settings.Settings, backends []members.Backend, facts Facts) *model.LoadBalancer {
+func LoadBalancer(id ownership.Identity, s *settings.Settings, backends []members.Backend, facts Facts) *model.LoadBalancer {
 	return Fill(Template(id, s, facts), backends, facts)
 }
 
 // Template returns the load balancer that a Service asks for with one member in each pool,
 // which stands for all: it has what they have in common.
-func Template(id ownership.Identity, s settings.Settings, facts Facts) *model.LoadBalancer {
+func Template(id ownership.Identity, s *settings.Settings, facts Facts) *model.LoadBalancer {
 	lb := &model.LoadBalancer{
 		Name:             id.Name(),
 		Description:      id.Description(),
@@ -98,7 +98,7 @@ func Fill(template *model.LoadBalancer, backends []members.Backend, facts Facts)
 
 // tags returns the tags of everything that is made for the Service: the user's beside
 // those that name its owner; none where Octavia has no tags.
-func tags(id ownership.Identity, s settings.Settings) []string {
+func tags(id ownership.Identity, s *settings.Settings) []string {
 	ours := id.Tags()
 	if len(ours) == 0 {
 		return nil
@@ -107,7 +107,7 @@ func tags(id ownership.Identity, s settings.Settings) []string {
 }
 
 // vip returns the VIP that a Service asks for.
-func vip(s settings.Settings, facts Facts) model.VIP {
+func vip(s *settings.Settings, facts Facts) model.VIP {
 	v := model.VIP{
 		SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID,
 		PortID: s.VIP.PortID, Address: s.VIP.Address, VIPSettings: s.VIP.VIPSettings,
@@ -119,14 +119,14 @@ func vip(s settings.Settings, facts Facts) model.VIP {
 }
 
 // floatingIP returns the floating IP that a Service asks for.
-func floatingIP(s settings.Settings, description string, facts Facts) *model.FloatingIP {
+func floatingIP(s *settings.Settings, description string, facts Facts) *model.FloatingIP {
 	fip, _ := s.AskedFloatingIP()
 	fip.NetworkID, fip.SubnetIDs, fip.Description = facts.FloatingNetworkID, facts.FloatingSubnetIDs, description
 	return &fip
 }
 
 // listener returns the listener of a port, without its pool.
-func listener(port v1.ServicePort, i int, id ownership.Identity, s settings.Settings, drv driver.Driver) model.Listener {
+func listener(port v1.ServicePort, i int, id ownership.Identity, s *settings.Settings, drv driver.Driver) model.Listener {
 	l := model.Listener{
 		Name:         id.ListenerName(i),
 		Protocol:     s.Listeners.Protocol(port),
@@ -146,7 +146,7 @@ func listener(port v1.ServicePort, i int, id ownership.Identity, s settings.Sett
 
 // allowedCIDRs returns the clients that a listener lets in. Where it cannot choose, the
 // security groups of the nodes do.
-func allowedCIDRs(s settings.Settings, drv driver.Driver) []string {
+func allowedCIDRs(s *settings.Settings, drv driver.Driver) []string {
 	if !drv.Supports(driver.SourceRanges) {
 		return nil
 	}
@@ -164,7 +164,7 @@ func supportedLimits(l model.Limits, drv driver.Driver) model.Limits {
 }
 
 // pool returns the pool of a port, with its monitor, and a member that stands for all.
-func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, s settings.Settings, facts Facts) model.Pool {
+func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, s *settings.Settings, facts Facts) model.Pool {
 	p := model.Pool{
 		Name:      id.PoolName(i),
 		Protocol:  protocol,

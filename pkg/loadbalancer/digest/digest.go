@@ -20,7 +20,7 @@ import (
 // balancer, the settings that it does not show, and what it needs of the nodes' security
 // groups, nil where that is not ours to manage. Where the load balancer is a template, nodes
 // condenses the members that its pools have (members.Set.Digest).
-func Of(desired *model.LoadBalancer, nodes string, settings settings.Settings, spec *securitygroup.Spec) string {
+func Of(desired *model.LoadBalancer, nodes string, settings *settings.Settings, spec *securitygroup.Spec) string {
 	outline, of := *desired, sha256.New()
 	outline.Listeners = slices.Clone(desired.Listeners)
 	for i := range outline.Listeners {
@@ -67,7 +67,7 @@ func textOf(members []model.Member) []byte {
 // is in the load balancer. It is "" where it does not: members differ in more than their node,
 // what is there has other names than it would get today, or the nodes' security groups are ours
 // too.
-func Nodeless(desired, observed *model.LoadBalancer, settings settings.Settings, subnetOf func(i int, address string) (string, bool)) string {
+func Nodeless(desired, observed *model.LoadBalancer, settings *settings.Settings, subnetOf func(i int, address string) (string, bool)) string {
 	if settings.Access.SecurityGroupMode != "" || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
 		return ""
 	}

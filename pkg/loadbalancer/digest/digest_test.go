@@ -26,7 +26,7 @@ func TestOf_ChangesWithEveryDesiredField(t *testing.T) {
 		}},
 		FloatingIP: &model.FloatingIP{SubnetIDs: []string{"s"}, Tags: []string{"t"}},
 	}
-	asked, spec := settings.Settings{}, &securitygroup.Spec{}
+	asked, spec := &settings.Settings{}, &securitygroup.Spec{}
 	before := Of(lb, "nodes", asked, spec)
 	seen := map[string]bool{before: true, Of(lb, "others", asked, spec): true}
 	if len(seen) < 2 {
@@ -111,9 +111,9 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 		}
 	}
 	for name, change := range itself {
-		changed := settings.Settings{}
-		change(&changed)
-		if Of(&model.LoadBalancer{}, "", changed, nil) == Of(&model.LoadBalancer{}, "", settings.Settings{}, nil) {
+		changed := &settings.Settings{}
+		change(changed)
+		if Of(&model.LoadBalancer{}, "", changed, nil) == Of(&model.LoadBalancer{}, "", &settings.Settings{}, nil) {
 			t.Errorf("%s is not in the digest", name)
 		}
 	}
@@ -124,7 +124,7 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 func TestOf_TellsInternalGuestFromOther(t *testing.T) {
 	t.Parallel()
 	guest := &model.LoadBalancer{Shared: &model.Shared{}}
-	if Of(guest, "", settings.Settings{Internal: true}, nil) == Of(guest, "", settings.Settings{}, nil) {
+	if Of(guest, "", &settings.Settings{Internal: true}, nil) == Of(guest, "", &settings.Settings{}, nil) {
 		t.Error("it publishes what it did before")
 	}
 }

@@ -21,11 +21,11 @@ func TestNodeless_IsEmptyWhereATreeDoesNotTellAll(t *testing.T) {
 	member := func(change func(*model.Member)) func(*model.LoadBalancer) {
 		return func(lb *model.LoadBalancer) { change(&lb.Listeners[0].Pool.Members[1]) }
 	}
-	var none, ours settings.Settings
+	none, ours := &settings.Settings{}, &settings.Settings{}
 	ours.Access.SecurityGroupMode = "per-service"
 	for name, test := range map[string]struct {
 		desired, observed *model.LoadBalancer
-		settings          settings.Settings
+		settings          *settings.Settings
 		tells             bool
 	}{
 		"all as it would be made":    {lb(same), lb(same), none, true},

@@ -13,12 +13,12 @@ import (
 )
 
 // publish returns the status of a Service that is reachable at an address.
-func publish(address string, settings settings.Settings) *v1.LoadBalancerStatus {
+func publish(address string, settings *settings.Settings) *v1.LoadBalancerStatus {
 	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{settings.Ingress(address)}}
 }
 
 // addressOf returns the address of a load balancer: the floating IP where there is one.
-func addressOf(lb *model.LoadBalancer, settings settings.Settings) string {
+func addressOf(lb *model.LoadBalancer, settings *settings.Settings) string {
 	if settings.FloatingIP() && lb.FloatingIP != nil {
 		return lb.FloatingIP.Address
 	}

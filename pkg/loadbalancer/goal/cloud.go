@@ -202,18 +202,20 @@ func (e *Engine) Unchanged(ctx context.Context, have Observation) (bool, error) 
 	if have.Unchanged || !have.Listed.IsZero() {
 		return have.Unchanged, nil
 	}
-	return e.unchanged(ctx, have.LoadBalancer)
+	lb := have.LoadBalancer
+	return e.unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt)
 }
 
-// unchanged asks whether a load balancer is still as it is known. Who asks at the same time
-// shares a request: many may wait here, so what has members is better unpacked afterwards.
-func (e *Engine) unchanged(ctx context.Context, lb *model.LoadBalancer) (bool, error) {
-	interval := e.Drivers.Timing(lb.Provider).Update
-	token, err := e.Cloud.Watcher.Settled(ctx, lb.ID, watcher.Pace{First: 0, Step: interval.First, Cap: interval.Cap})
+// unchanged asks whether a load balancer is as it was when it was updated last, as far as is known. Who
+// asks at the same time shares a request: many may wait here, so what has members is better unpacked
+// afterwards.
+func (e *Engine) unchanged(ctx context.Context, id, provider string, updatedAt time.Time) (bool, error) {
+	interval := e.Drivers.Timing(provider).Update
+	token, err := e.Cloud.Watcher.Settled(ctx, id, watcher.Pace{First: 0, Step: interval.First, Cap: interval.Cap})
 	if err != nil {
 		return false, err
 	}
-	return !token.Gone && token.Status.Provisioning == octavia.StatusActive && token.UpdatedAt.Equal(lb.UpdatedAt), nil
+	return !token.Gone && token.Status.Provisioning == octavia.StatusActive && token.UpdatedAt.Equal(updatedAt), nil
 }
 
 // Verify is that of the goal; of members of which little was read, the rest is.

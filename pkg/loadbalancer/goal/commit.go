@@ -79,7 +79,7 @@ func (e *Engine) digest(in Inputs, want *Desired) string {
 }
 
 // nodeless condenses what is desired but for the nodes, as digest.Nodeless.
-func nodeless(want *Desired, have *model.LoadBalancer, settings settings.Settings) string {
+func nodeless(want *Desired, have *model.LoadBalancer, settings *settings.Settings) string {
 	if want.template != nil && len(want.members.ByAddress) == 0 {
 		return "" // the member of the template stands for none
 	}

@@ -15,7 +15,7 @@ import (
 // none. VIP is an address that is not asked for in Neutron, as a load balancer of the
 // Service has it. Everything that a Service can be refused for without a look at its load
 // balancer is found here. It is a template, unless that is not enough to compare it.
-func (e *Engine) desire(ctx context.Context, in Inputs, settings settings.Settings, existing *model.LoadBalancer, vip string) (*Desired, error) {
+func (e *Engine) desire(ctx context.Context, in Inputs, settings *settings.Settings, existing *model.LoadBalancer, vip string) (*Desired, error) {
 	can := e.driver(in, existing)
 	want := &Desired{Basis: BasisOf(in, existing)}
 	if existing != nil {

@@ -41,7 +41,7 @@ func TestNodeless_IsTheSameOfATemplateAsOfAllMembers(t *testing.T) {
 	} {
 		brief := &Desired{LoadBalancer: template, template: template, members: &members.Set{ByAddress: test.backends}, Facts: desire.Facts{MemberSubnets: subnets}}
 		full := &Desired{LoadBalancer: brief.Filled().LoadBalancer}
-		of, ofAll := nodeless(brief, test.have, settings.Settings{}), nodeless(full, test.have, settings.Settings{})
+		of, ofAll := nodeless(brief, test.have, &settings.Settings{}), nodeless(full, test.have, &settings.Settings{})
 		if of != ofAll || (of != "") != test.tells {
 			t.Errorf("%s: %q of the template, %q of all members", name, of, ofAll)
 		}

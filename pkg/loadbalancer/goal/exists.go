@@ -63,6 +63,6 @@ func (g *Gone) status(ctx context.Context, found observe.Found) (*v1.LoadBalance
 	if err := g.e.Cloud.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
 		return nil, err
 	}
-	settings := settings.Settings{Family: v1.IPv4Protocol}
+	settings := &settings.Settings{Family: v1.IPv4Protocol}
 	return publish(addressOf(observed.LoadBalancer, settings), settings), nil
 }

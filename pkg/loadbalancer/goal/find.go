@@ -42,7 +42,7 @@ func (e *Engine) RecordedOn(svc *v1.Service) string {
 
 // Validate refuses settings that the provider cannot serve whose abilities count on the load
 // balancer that is there, nil for none. It reads nothing; the error is a *message.InvalidError.
-func (e *Engine) Validate(asked settings.Settings, id ownership.Identity, version octavia.Version, existing *model.LoadBalancer) error {
+func (e *Engine) Validate(asked *settings.Settings, id ownership.Identity, version octavia.Version, existing *model.LoadBalancer) error {
 	can := e.driver(Inputs{Settings: asked, ID: id, Version: version}, existing)
 	asked = asked.On(existing)
 	if existing != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // observe reads load balancer and floating IPs of a Service, where settings say.
-func (e *Engine) observe(ctx context.Context, in Inputs, settings settings.Settings, lock *async.Guard) (Observation, error) {
+func (e *Engine) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard) (Observation, error) {
 	have, err := e.read(ctx, in, settings.LoadBalancer.ID, e.Cloud.Observer.Contents, lock)
 	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !e.mayHaveHadFloatingIP(in.Service) {
 		return have, err
@@ -32,7 +32,7 @@ func (e *Engine) mayHaveHadFloatingIP(svc *v1.Service) bool {
 
 // readFloatingIPs reads the floating IPs of a Service. For a new one it asks only when
 // there can be any.
-func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Identity, settings settings.Settings, observed *model.Observed) error {
+func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Identity, settings *settings.Settings, observed *model.Observed) error {
 	svc := in.Service
 	hints := observe.FloatingIPHints{PortID: settings.VIP.PortID, MayTake: func(ctx context.Context, owner ownership.Owner) (bool, error) {
 		return e.Sharing.Allows(ctx, as, owner)
@@ -93,7 +93,7 @@ func (a *Asked) given() []string {
 
 // fittingFloatingIP is a floating IP that is just what the Service asks for: it stands for
 // the one that is known to be there.
-func fittingFloatingIP(settings settings.Settings) *model.FloatingIP {
+func fittingFloatingIP(settings *settings.Settings) *model.FloatingIP {
 	asked, _ := settings.AskedFloatingIP()
 	asked.Tags = []string{asked.Tag}
 	return &asked

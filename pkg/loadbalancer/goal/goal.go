@@ -71,7 +71,7 @@ type Inputs struct {
 	// Nodes are all that could be members of some Service, Members those of this one.
 	Nodes    []*v1.Node
 	Members  *members.Set
-	Settings settings.Settings
+	Settings *settings.Settings
 	ID       ownership.Identity
 	Version  octavia.Version
 	// Previous are the load balancers that the Service is known to have been on.

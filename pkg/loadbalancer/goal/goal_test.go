@@ -7,6 +7,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
 // What decides on what is desired is compared as a Basis: whatever differs here makes it
@@ -38,7 +39,7 @@ func TestBasisOf_TellsWhatDecidesOnWhatIsDesired(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var in Inputs
+			in := Inputs{Settings: &settings.Settings{}}
 			if test.in != nil {
 				test.in(&in)
 			}

@@ -42,7 +42,9 @@ func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied
 		return nil, err
 	}
 	says := settings.ParseDeletion(svc)
-	g := &Gone{e: e, in: Inputs{Service: svc, ID: e.Identity(svc, version), Version: version, Previous: previous, Progress: of.Progress}}
+	g := &Gone{e: e, in: Inputs{
+		Service: svc, Settings: &settings.Settings{}, ID: e.Identity(svc, version), Version: version, Previous: previous, Progress: of.Progress,
+	}}
 	g.in.Settings.LoadBalancer.ID, g.in.Settings.Floating.Keep = says.LoadBalancerID, says.KeepFloatingIP
 	g.asksFloatingIP = says.AsksFloatingIP
 	if applied != nil && applied.Contents != nil {

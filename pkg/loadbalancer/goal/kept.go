@@ -110,7 +110,9 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	settings := k.in.Settings
 	have, err := k.e.observe(ctx, k.in, settings, lock)
 	if settings.LoadBalancer.ID != "" && (observe.IsNotOurs(err) || err == nil && !has(have)) {
-		settings.LoadBalancer.ID = ""
+		unnamed := *settings
+		unnamed.LoadBalancer.ID = ""
+		settings = &unnamed
 		have, err = k.e.observe(ctx, k.in, settings, lock)
 	}
 	if err == nil && !has(have) || observe.IsNotOurs(err) {
@@ -131,15 +133,15 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 
 // restoreFloatingIP looks for what takes the place of a floating IP that the load balancer
 // has lost: the same one, else one that comes from where the Service's are to come from.
-func (k *Kept) restoreFloatingIP(ctx context.Context, have Observation, settings settings.Settings) (Observation, error) {
+func (k *Kept) restoreFloatingIP(ctx context.Context, have Observation, settings *settings.Settings) (Observation, error) {
 	lb, address := have.LoadBalancer, servedAt(k.in.Service)
 	if lb.Shared != nil || lb.FloatingIP != nil || !settings.FloatingIP() || address == "" || address == lb.VIP.Address {
 		return have, nil
 	}
 	have.Lost = address
-	asked := settings
+	asked := *settings
 	asked.LoadBalancerIP = address
-	err := k.e.readFloatingIPs(ctx, k.in, have.As, asked, have.Observed)
+	err := k.e.readFloatingIPs(ctx, k.in, have.As, &asked, have.Observed)
 	var unavailable *observe.FloatingIPError
 	if err != nil && !errors.As(err, &unavailable) {
 		return have, err

@@ -18,6 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -44,7 +45,7 @@ func TestProvenOwn_IsWhatTagsOrNameAndAnnotationProve(t *testing.T) {
 	id := webIdentity()
 	theirs := id
 	theirs.ClusterID, theirs.ServiceUID = "another", "v"
-	a := &Asked{in: Inputs{ID: id}}
+	a := &Asked{in: Inputs{ID: id, Settings: &settings.Settings{}}}
 	a.in.Settings.LoadBalancer.ID = "named"
 	for name, test := range map[string]struct {
 		lb     snapshot.LoadBalancer
@@ -115,7 +116,7 @@ func TestEndChange_RemembersTheServicesOwnLoadBalancerOnly(t *testing.T) {
 		e := &Engine{Store: state.New(clock.RealClock{}, nil)}
 		svc := webService()
 		e.Store.SetLoadBalancerID(svc.UID, "before")
-		e.EndChange(Inputs{Service: svc}, model.Observed{LoadBalancer: test.lb}, nil)
+		e.EndChange(Inputs{Service: svc, Settings: &settings.Settings{}}, model.Observed{LoadBalancer: test.lb}, nil)
 		if got := e.Store.Get(svc.UID).Made.LoadBalancerID; got != test.want {
 			t.Errorf("%s: remembered %q, want %q", name, got, test.want)
 		}
@@ -173,7 +174,7 @@ func TestVerify_ReadsNothingWhereTheFloatingIPStays(t *testing.T) {
 		"one that another client has put on":  {true, model.LoadBalancer{FloatingIP: &model.FloatingIP{ID: "fip"}}},
 		"another's, internal, with one on it": {true, model.LoadBalancer{Shared: &model.Shared{}, FloatingIP: &model.FloatingIP{ID: "fip"}}},
 	} {
-		a := &Asked{e: &Engine{}, in: Inputs{Service: webService()}}
+		a := &Asked{e: &Engine{}, in: Inputs{Service: webService(), Settings: &settings.Settings{}}}
 		a.in.Settings.Internal, a.in.Settings.Family = test.internal, v1.IPv4Protocol
 		observed := &model.Observed{LoadBalancer: &test.lb}
 		have, another, err := a.Verify(t.Context(), Round{Have: Observation{Observed: observed}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}}})
@@ -188,7 +189,7 @@ func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t
 	svc := webService()
 	svc.Annotations = map[string]string{annotation.Fingerprint: state.Fingerprint{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}
-	a := &Asked{e: &Engine{Records: noRecords{}}, in: Inputs{Service: svc}} // where a snapshot is asked for, it panics
+	a := &Asked{e: &Engine{Records: noRecords{}}, in: Inputs{Service: svc, Settings: &settings.Settings{}}} // where a snapshot is asked for, it panics
 	a.in.Settings.LoadBalancer.ID = "another"
 	if applied, err := a.restore(t.Context()); applied != nil || err != nil {
 		t.Errorf("the Service is to move: %+v, %v", applied, err)
@@ -219,7 +220,7 @@ func (failing) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]oct
 // There is no Lookup here: the subnet of members is configured.
 func TestDesire_LooksForNoSubnetsWhereTheOneOfMembersIsConfigured(t *testing.T) {
 	t.Parallel()
-	k := &Kept{e: &Engine{Drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService(), Members: &members.Set{}}}
+	k := &Kept{e: &Engine{Drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService(), Members: &members.Set{}, Settings: &settings.Settings{}}}
 	k.in.Settings.Members.SubnetID = "subnet"
 	lb := &model.LoadBalancer{ID: "lb", Provider: "amphora"}
 	want, err := k.Desire(t.Context(), Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}})

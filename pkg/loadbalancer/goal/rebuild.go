@@ -52,7 +52,7 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	lb := *template
 	lb.ID, lb.Provider, lb.UpdatedAt = known.ID, known.Provider, applied.Seen.UpdatedAt
 	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.Unmonitored
-	if same, err := a.e.unchanged(ctx, &lb); err != nil || !same {
+	if same, err := a.e.unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt); err != nil || !same {
 		return nil, err
 	}
 	tree, err := a.e.Cloud.Octavia.StatusTree(ctx, known.ID)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -33,7 +34,10 @@ func TestRebuild_ReadsAllWhereALaterLookLacksTheFloatingIP(t *testing.T) {
 	t.Parallel()
 	there := project{octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", VipPortID: "vip", ProvisioningStatus: octavia.StatusActive}}}
 	member := model.Member{Name: "node", Address: "10.0.0.1", Port: 30080}
-	a := &Asked{e: &Engine{Cloud: Cloud{Snapshots: snapshot.New(there, there, clock.RealClock{})}}} // without an Octavia to read a tree from
+	a := &Asked{
+		e:  &Engine{Cloud: Cloud{Snapshots: snapshot.New(there, there, clock.RealClock{})}}, // without an Octavia to read a tree from
+		in: Inputs{Settings: &settings.Settings{}},
+	}
 	want := &Desired{LoadBalancer: &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: []model.Member{member}}}}}}
 	template, ok := digest.Template(want.LoadBalancer)
 	if !ok {

@@ -226,7 +226,7 @@ func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, 
 	}
 	if changes {
 		var err error
-		if have.Unchanged, err = e.unchanged(ctx, applied.Contents.Outline()); err != nil || !have.Unchanged {
+		if have.Unchanged, err = e.unchanged(ctx, applied.LoadBalancer.ID, applied.LoadBalancer.Provider, applied.Contents.UpdatedAt()); err != nil || !have.Unchanged {
 			return have, nil, err
 		}
 	}

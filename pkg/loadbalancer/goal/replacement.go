@@ -26,7 +26,9 @@ func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired
 		return nil, nil
 	}
 	if settings.VIP.PortID == lb.VIP.PortID {
-		settings.VIP.PortID, settings.VIP.SubnetID = "", lb.VIP.SubnetID // the port is in use, but by the one that goes
+		beside := *settings
+		beside.VIP.PortID, beside.VIP.SubnetID = "", lb.VIP.SubnetID // the port is in use, but by the one that goes
+		settings = &beside
 	}
 	made, err := a.e.desire(ctx, a.in, settings, nil, lb.VIP.Address)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestGather_KeepsFactsForAWhile(t *testing.T) {
 	node := env.node("a", "")
 	for _, test := range []struct {
 		what     string
-		settings settings.Settings
+		settings *settings.Settings
 		requests int
 	}{
 		{"network and subnets", env.internal(inNetwork(env.Cloud.Network.ID), func(s *settings.Settings) { s.Members.SubnetID = "m" }), 2},

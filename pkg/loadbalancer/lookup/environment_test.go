@@ -56,16 +56,16 @@ func newEnvironment(t *testing.T, topology simulator.Topology) *environment {
 }
 
 // external are settings of an external Service of IPv4 with all IDs.
-func (env *environment) external(changes ...func(*settings.Settings)) settings.Settings {
-	s := settings.Settings{Family: v1.IPv4Protocol, VIP: settings.VIPSettings{SubnetID: env.Cloud.Subnet.ID}, Floating: settings.FloatingSettings{NetworkID: env.Cloud.ExternalNetwork.ID}}
+func (env *environment) external(changes ...func(*settings.Settings)) *settings.Settings {
+	s := &settings.Settings{Family: v1.IPv4Protocol, VIP: settings.VIPSettings{SubnetID: env.Cloud.Subnet.ID}, Floating: settings.FloatingSettings{NetworkID: env.Cloud.ExternalNetwork.ID}}
 	for _, change := range changes {
-		change(&s)
+		change(s)
 	}
 	return s
 }
 
 // internal are settings of an internal one.
-func (env *environment) internal(changes ...func(*settings.Settings)) settings.Settings {
+func (env *environment) internal(changes ...func(*settings.Settings)) *settings.Settings {
 	return env.external(append([]func(*settings.Settings){func(s *settings.Settings) { s.Internal = true }}, changes...)...)
 }
 
@@ -83,12 +83,12 @@ func floatingFrom(id string) func(*settings.Settings) {
 
 func ipv6(s *settings.Settings) { s.Family = v1.IPv6Protocol }
 
-func (env *environment) gather(s settings.Settings, backends ...members.Backend) (desire.Facts, error) {
+func (env *environment) gather(s *settings.Settings, backends ...members.Backend) (desire.Facts, error) {
 	env.T.Helper()
 	return env.reader.Gather(env.T.Context(), s, backends, driver.Driver{}, nil)
 }
 
-func (env *environment) must(s settings.Settings, backends ...members.Backend) desire.Facts {
+func (env *environment) must(s *settings.Settings, backends ...members.Backend) desire.Facts {
 	env.T.Helper()
 	known, err := env.gather(s, backends...)
 	if err != nil {

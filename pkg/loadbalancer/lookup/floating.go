@@ -14,7 +14,7 @@ import (
 
 // floating fills in where the floating IP comes from. One that is there and will do
 // is not asked about, nor is one that the Service names: that is there or is not.
-func (r *Reader) floating(ctx context.Context, s settings.Settings, existing *model.LoadBalancer, facts *desire.Facts) error {
+func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *model.LoadBalancer, facts *desire.Facts) error {
 	if !s.FloatingIP() {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (r *Reader) floating(ctx context.Context, s settings.Settings, existing *mo
 // configured one, if it can give any, that of the configured subnet, or else the
 // default external network, or the first. It is nil where there is none, which
 // facts then say.
-func (r *Reader) floatingNetwork(ctx context.Context, s settings.Settings, facts *desire.Facts) (*neutron.Network, error) {
+func (r *Reader) floatingNetwork(ctx context.Context, s *settings.Settings, facts *desire.Facts) (*neutron.Network, error) {
 	id := s.Floating.NetworkID
 	if id == "" && s.Floating.SubnetID != "" {
 		subnet, err := r.subnet.get(ctx, s.Floating.SubnetID, r.neutron.Subnet)

@@ -81,7 +81,7 @@ func (r *Reader) Version(ctx context.Context) (octavia.Version, error) { return 
 
 // Gather reads the facts for a Service. What a load balancer that exists has
 // settled is not asked again: existing is nil when there is none.
-func (r *Reader) Gather(ctx context.Context, s settings.Settings, backends []members.Backend, drv driver.Driver, existing *model.LoadBalancer) (desire.Facts, error) {
+func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []members.Backend, drv driver.Driver, existing *model.LoadBalancer) (desire.Facts, error) {
 	facts := desire.Facts{Driver: drv}
 	var err error
 	if facts.MemberSubnetID, err = r.memberSubnet(ctx, s); err != nil {
@@ -109,7 +109,7 @@ func (r *Reader) Gather(ctx context.Context, s settings.Settings, backends []mem
 // Preview returns the facts for the new load balancer of a Service of which no node is known.
 // What only the nodes tell is left open: where members are, and a VIP for which nobody names
 // a place.
-func (r *Reader) Preview(ctx context.Context, s settings.Settings, drv driver.Driver) (desire.Facts, error) {
+func (r *Reader) Preview(ctx context.Context, s *settings.Settings, drv driver.Driver) (desire.Facts, error) {
 	facts := desire.Facts{Driver: drv}
 	var err error
 	if facts.MemberSubnetID, err = r.memberSubnet(ctx, s); err != nil {
@@ -128,7 +128,7 @@ func (r *Reader) Preview(ctx context.Context, s settings.Settings, drv driver.Dr
 
 // vip fills in the subnet of the VIP: the configured one, the only one of the family in
 // the configured network, or the one that most nodes are in.
-func (r *Reader) vip(ctx context.Context, s settings.Settings, facts *desire.Facts) (err error) {
+func (r *Reader) vip(ctx context.Context, s *settings.Settings, facts *desire.Facts) (err error) {
 	switch {
 	case s.VIP.PortID != "":
 		facts.VIPSubnetID, err = r.ownPort(ctx, s)
@@ -147,7 +147,7 @@ func (r *Reader) vip(ctx context.Context, s settings.Settings, facts *desire.Fac
 // the one that is asked for, else that of cloud.conf, else that of the VIP, which the
 // Service or its class names. One of cloud.conf that is of another family than the
 // Service gives way to that of the VIP: nobody could be reached from there.
-func (r *Reader) memberSubnet(ctx context.Context, s settings.Settings) (string, error) {
+func (r *Reader) memberSubnet(ctx context.Context, s *settings.Settings) (string, error) {
 	switch {
 	case s.Members.SubnetID != "":
 		return s.Members.SubnetID, nil
@@ -167,7 +167,7 @@ func (r *Reader) memberSubnet(ctx context.Context, s settings.Settings) (string,
 }
 
 // onlySubnet returns the only subnet of the Service's family in its network.
-func (r *Reader) onlySubnet(ctx context.Context, s settings.Settings) (string, error) {
+func (r *Reader) onlySubnet(ctx context.Context, s *settings.Settings) (string, error) {
 	if _, err := r.network(ctx, s.VIP.NetworkID); err != nil {
 		return "", err
 	}

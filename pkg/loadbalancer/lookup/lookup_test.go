@@ -36,7 +36,7 @@ func TestGather_TakesOnlySubnetOfFamilyInNetwork(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, simulator.Topology{IPv6CIDR: "fd00:6::/64"})
 	for _, test := range []struct {
-		settings settings.Settings
+		settings *settings.Settings
 		want     string
 	}{
 		{env.internal(inNetwork(env.Cloud.Network.ID)), env.Cloud.Subnet.ID},
@@ -231,7 +231,7 @@ func (env *environment) networksAnswer(body string) {
 func TestGather_OmitsFloatingNetworkWithoutFloatingIP(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, simulator.Topology{})
-	for what, s := range map[string]settings.Settings{"internal": env.internal(), "IPv6": env.external(ipv6)} {
+	for what, s := range map[string]*settings.Settings{"internal": env.internal(), "IPv6": env.external(ipv6)} {
 		if got := env.must(s).FloatingNetworkID; got != "" {
 			t.Errorf("%s: floating IPs come from %s", what, got)
 		}
@@ -312,7 +312,7 @@ func TestGather_ReturnsErrorsOfNeutron(t *testing.T) {
 	node := env.node("a", "")
 	for i, test := range []struct {
 		route    string
-		settings settings.Settings
+		settings *settings.Settings
 	}{
 		{networkRoute, env.internal(inNetwork(env.Cloud.Network.ID))},
 		{subnetsRoute, env.internal(inNetwork(env.Cloud.Network.ID))},

@@ -26,7 +26,7 @@ func TestGather_TakesAPortForTheVIPUnlessADeviceHasIt(t *testing.T) {
 	}
 	_, err := env.gather(env.internal(port("127.100.1.71", "a-server")))
 	env.refused(err, "port-id", "in use by a device")
-	ipv6(&free)
+	ipv6(free)
 	_, err = env.gather(free)
 	env.refused(err, "port-id", "no address of family IPv6")
 	_, err = env.gather(env.internal(func(s *settings.Settings) { s.VIP.PortID = "gone" }))

@@ -29,7 +29,7 @@ type Octavia interface {
 
 // place fills in flavor and availability zone. For a new load balancer, what does not
 // exist is refused here. What the driver does not have is left out, with a notice.
-func (r *Reader) place(ctx context.Context, s settings.Settings, drv driver.Driver, isNew bool, facts *desire.Facts) error {
+func (r *Reader) place(ctx context.Context, s *settings.Settings, drv driver.Driver, isNew bool, facts *desire.Facts) error {
 	facts.AvailabilityZone = s.LoadBalancer.AvailabilityZone
 	if why := drv.Lacks(driver.AvailabilityZones); why != "" && s.LoadBalancer.AvailabilityZone != "" {
 		facts.AvailabilityZone = ""
@@ -108,7 +108,7 @@ func orNone(names []string) string {
 
 // ownPort refuses a port that cannot be the VIP, and returns the subnet that the VIP is
 // in.
-func (r *Reader) ownPort(ctx context.Context, s settings.Settings) (subnet string, err error) {
+func (r *Reader) ownPort(ctx context.Context, s *settings.Settings) (subnet string, err error) {
 	port, err := r.neutron.Port(ctx, s.VIP.PortID)
 	switch {
 	case apierror.IsNotFound(err):

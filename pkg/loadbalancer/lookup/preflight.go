@@ -23,7 +23,7 @@ import (
 
 // Provider refuses a provider that the Service names for a new load balancer and Octavia
 // does not have.
-func (r *Reader) Provider(ctx context.Context, s settings.Settings) error {
+func (r *Reader) Provider(ctx context.Context, s *settings.Settings) error {
 	if !s.LoadBalancer.ProviderAsked {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (r *Reader) Provider(ctx context.Context, s settings.Settings) error {
 
 // Families refuses members that the driver cannot serve at the VIP, which exists or goes
 // where the Service or cloud.conf says: elsewhere it is of the members' family.
-func (r *Reader) Families(ctx context.Context, s settings.Settings, facts desire.Facts, existing *model.LoadBalancer) error {
+func (r *Reader) Families(ctx context.Context, s *settings.Settings, facts desire.Facts, existing *model.LoadBalancer) error {
 	if !s.NeedsOneFamily(facts.Driver) {
 		return nil
 	}

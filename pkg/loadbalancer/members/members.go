@@ -24,13 +24,13 @@ type Backend struct {
 // Select returns the nodes that become members, ordered by name, each with its address of
 // the Service's family, and the names of those that have none. It is an error, a
 // *NoneSelectedError where the node selector is the reason, if no node is left.
-func Select(s settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
+func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	backends, without, err = selectAll(s, nodes)
 	return subset(backends, s.Members.Max, s.Members.Seed), without, err
 }
 
 // selectAll is Select, however many nodes a Service wants at most.
-func selectAll(s settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
+func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	selected := slices.Collect(func(yield func(*v1.Node) bool) {
 		for _, node := range nodes {
 			if s.Members.NodeSelector.Matches(labels.Set(node.Labels)) && !yield(node) {

@@ -94,7 +94,7 @@ const maxSelections = 64
 
 // Select returns the nodes that become members. Nodes must not change any more. The error
 // is that of the function Select.
-func (c *Selector) Select(s settings.Settings, nodes []*v1.Node) (*Set, error) {
+func (c *Selector) Select(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
 	all, err := c.all(s, nodes)
 	if err != nil || s.Members.Max <= 0 || len(all.Backends) <= s.Members.Max {
 		return all, err
@@ -102,7 +102,7 @@ func (c *Selector) Select(s settings.Settings, nodes []*v1.Node) (*Set, error) {
 	return newSet(subset(all.Backends, s.Members.Max, s.Members.Seed), all.Without), nil
 }
 
-func (c *Selector) all(s settings.Settings, nodes []*v1.Node) (*Set, error) {
+func (c *Selector) all(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
 	of := selection{s.Family, s.Members.NodeSelector.String()}
 	c.mu.Lock()
 	defer c.mu.Unlock()

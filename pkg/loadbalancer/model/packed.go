@@ -120,6 +120,9 @@ func (p *Packed) CountMembers(count func(provisioning string, members int)) {
 	}
 }
 
+// UpdatedAt returns when the load balancer was changed last.
+func (p *Packed) UpdatedAt() time.Time { return p.updatedAt }
+
 // WithUpdatedAt returns the same load balancer with another updated_at.
 func (p *Packed) WithUpdatedAt(at time.Time) *Packed { return p.WithStatus(p.status.Value(), at) }
 

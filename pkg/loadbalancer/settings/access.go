@@ -66,7 +66,7 @@ func (r *reading) sourceRanges(family v1.IPFamily) []string {
 //	no              yes (ovn)             yes                      security groups of the nodes
 //	no              yes (ovn)             no                       nothing
 //	no              no                    any                      nothing
-func (s Settings) unenforced(drv driver.Driver) string {
+func (s *Settings) unenforced(drv driver.Driver) string {
 	why := drv.Lacks(driver.SourceRanges)
 	switch {
 	case len(s.Access.SourceRanges) == 0 || why == "":
@@ -81,7 +81,7 @@ func (s Settings) unenforced(drv driver.Driver) string {
 
 // Opens refuses a port that a load balancer would get although nothing enforces the
 // source ranges of the Service: what is open stays so, and nothing is opened beside it.
-func (s Settings) Opens(drv driver.Driver, desired, existing *model.LoadBalancer) field.ErrorList {
+func (s *Settings) Opens(drv driver.Driver, desired, existing *model.LoadBalancer) field.ErrorList {
 	why := s.unenforced(drv)
 	if why == "" {
 		return nil

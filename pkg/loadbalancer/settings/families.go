@@ -12,13 +12,13 @@ import (
 )
 
 // NeedsOneFamily reports whether the members of any port must be of the VIP's IP family.
-func (s Settings) NeedsOneFamily(drv driver.Driver) bool {
+func (s *Settings) NeedsOneFamily(drv driver.Driver) bool {
 	return slices.ContainsFunc(s.Traffic.Ports, func(p v1.ServicePort) bool { return slices.Contains(drv.SameFamily, p.Protocol) })
 }
 
 // ValidateFamilies refuses ports whose members, which are of the Service's IP family,
 // cannot be served at a VIP of another one; vip is empty where it is not known.
-func (s Settings) ValidateFamilies(drv driver.Driver, vip v1.IPFamily) field.ErrorList {
+func (s *Settings) ValidateFamilies(drv driver.Driver, vip v1.IPFamily) field.ErrorList {
 	if vip == "" || vip == s.Family {
 		return nil
 	}

@@ -75,11 +75,11 @@ func (r *reading) floating() FloatingSettings {
 
 // FloatingIP reports whether the Service gets a floating IP: an external one of
 // IPv4. IPv6 addresses are reached as they are.
-func (s Settings) FloatingIP() bool { return !s.Internal && s.Family == v1.IPv4Protocol }
+func (s *Settings) FloatingIP() bool { return !s.Internal && s.Family == v1.IPv4Protocol }
 
 // AskedFloatingIP returns what the Service asks of its floating IP, and the field or
 // annotation that does.
-func (s Settings) AskedFloatingIP() (model.FloatingIP, string) {
+func (s *Settings) AskedFloatingIP() (model.FloatingIP, string) {
 	switch {
 	case !s.FloatingIP():
 		return model.FloatingIP{}, ""
@@ -94,7 +94,7 @@ func (s Settings) AskedFloatingIP() (model.FloatingIP, string) {
 }
 
 // validateFloatingIP refuses a floating IP that is asked for in two ways.
-func (s Settings) validateFloatingIP() field.ErrorList {
+func (s *Settings) validateFloatingIP() field.ErrorList {
 	if !s.FloatingIP() {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (s Settings) validateFloatingIP() field.ErrorList {
 }
 
 // noticeFloatingIP tells of annotations that ask for a floating IP where there is none.
-func (r *reading) noticeFloatingIP(s Settings) {
+func (r *reading) noticeFloatingIP(s *Settings) {
 	if s.FloatingIP() {
 		return
 	}

@@ -18,7 +18,7 @@ type Unread struct {
 // ParseKept returns the settings with which the load balancer of a refused Service is kept
 // alive where nobody knows what the Service asked for before: of what it says now, nothing
 // but where its nodes and its floating IP are, as far as that can be read.
-func (p *Parser) ParseKept(svc *v1.Service) (Settings, Unread) {
+func (p *Parser) ParseKept(svc *v1.Service) (*Settings, Unread) {
 	s, _, errs := p.Parse(svc)
 	s.LoadBalancer.AllowReplace, s.LoadBalancer.FlavorID, s.LoadBalancer.AvailabilityZone = false, "", ""
 	s.LoadBalancerIP, s.VIP.Address, s.VIP.PortID = "", "", ""

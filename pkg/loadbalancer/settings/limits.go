@@ -17,7 +17,7 @@ import (
 //	limit              counts                                      refused where
 //	max-ports          the ports of the Service                    its load balancer has fewer listeners
 //	max-source-ranges  the ranges of the Service                   a listener has fewer, or rules are added
-func (s Settings) Exceeds(lb config.LoadBalancer, desired, have *model.LoadBalancer, opens bool) field.ErrorList {
+func (s *Settings) Exceeds(lb config.LoadBalancer, desired, have *model.LoadBalancer, opens bool) field.ErrorList {
 	var errs field.ErrorList
 	listeners := 0
 	if have != nil {

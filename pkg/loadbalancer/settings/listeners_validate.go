@@ -17,7 +17,7 @@ import (
 
 // validateListeners refuses protocols that the driver or the release of Octavia does not
 // have, that do not go together, or that are named for ports that do not exist.
-func (s Settings) validateListeners(drv driver.Driver) field.ErrorList {
+func (s *Settings) validateListeners(drv driver.Driver) field.ErrorList {
 	l, ports := s.Listeners, s.Traffic.Ports
 	errs := append(l.validatePorts(ports), l.validateTLS(ports, drv)...)
 	if l.Proxy != "" && slices.Contains(l.Headers, headerFor) {

@@ -96,7 +96,7 @@ func (m Malformed) notice() annotation.Notice {
 
 // refusedForNew refuses the values with which cloud-provider-openstack makes no load
 // balancer either.
-func (s Settings) refusedForNew() field.ErrorList {
+func (s *Settings) refusedForNew() field.ErrorList {
 	if s.exists {
 		return nil
 	}
@@ -115,16 +115,17 @@ func (s Settings) refusedForNew() field.ErrorList {
 //	lb-method that the driver does not have     cloud.conf's, unless that changes the pools: see Unsettled
 //	port-id, with ovn                           the VIP stays on its port
 //	source ranges that nothing enforces         everybody may connect, as before; see Opens
-func (s Settings) OnExisting(drv driver.Driver) Settings {
-	s.exists = true
+func (s *Settings) OnExisting(drv driver.Driver) *Settings {
+	on := *s
+	on.exists = true
 	if s.Pools.AlgorithmAsked && !slices.Contains(drv.Algorithms, s.Pools.Algorithm) {
-		s.Malformed = append(slices.Clip(s.Malformed), s.Pools.unknownAlgorithm(drv))
-		s.Pools.Algorithm, s.Pools.AlgorithmAsked = s.Pools.algorithmOtherwise, false
+		on.Malformed = append(slices.Clip(s.Malformed), s.Pools.unknownAlgorithm(drv))
+		on.Pools.Algorithm, on.Pools.AlgorithmAsked = s.Pools.algorithmOtherwise, false
 	}
 	if !drv.Supports(driver.OwnPort) {
-		s.VIP.PortID = ""
+		on.VIP.PortID = ""
 	}
-	return s
+	return &on
 }
 
 // unknownAlgorithm returns an algorithm that the driver does not have as a malformed value.
@@ -141,7 +142,7 @@ func (p PoolSettings) unknownAlgorithm(drv driver.Driver) Malformed {
 
 // Unsettled refuses the malformed values by which the existing load balancer would
 // change: what stands in their place is not what it has.
-func (s Settings) Unsettled(desired, existing *model.LoadBalancer) field.ErrorList {
+func (s *Settings) Unsettled(desired, existing *model.LoadBalancer) field.ErrorList {
 	var errs field.ErrorList
 	for _, m := range s.Malformed {
 		if m.changes(s, desired, existing) {
@@ -153,7 +154,7 @@ func (s Settings) Unsettled(desired, existing *model.LoadBalancer) field.ErrorLi
 }
 
 // changes reports whether the load balancer changes by what stands in place of a value.
-func (m Malformed) changes(s Settings, desired, existing *model.LoadBalancer) bool {
+func (m Malformed) changes(s *Settings, desired, existing *model.LoadBalancer) bool {
 	if m.Annotation == annotation.Internal {
 		return existing.Shared == nil && (desired.FloatingIP == nil) != (existing.FloatingIP == nil)
 	}
@@ -163,7 +164,7 @@ func (m Malformed) changes(s Settings, desired, existing *model.LoadBalancer) bo
 	})
 }
 
-func (m Malformed) changesListener(s Settings, want, have model.Listener) bool {
+func (m Malformed) changesListener(s *Settings, want, have model.Listener) bool {
 	switch m.Annotation {
 	case annotation.ForwardedFor:
 		return slices.Contains(have.InsertHeaders, headerFor)
@@ -179,7 +180,7 @@ func (m Malformed) changesListener(s Settings, want, have model.Listener) bool {
 
 // changesMonitor compares monitors. One that the policy Local makes is nobody's typing
 // error.
-func (m Malformed) changesMonitor(s Settings, want, have *model.Monitor) bool {
+func (m Malformed) changesMonitor(s *Settings, want, have *model.Monitor) bool {
 	switch {
 	case m.Annotation == annotation.Monitor:
 		return want == nil && have != nil || want != nil && have == nil && s.Monitor.Enabled

@@ -84,27 +84,28 @@ func (r *reading) monitor() MonitorSettings {
 // unless the Service itself switches them off, or another controller made the load
 // balancer without: then nobody knows whether monitors reach the nodes, and where they do
 // not, they take all members down.
-func (s Settings) monitored() bool {
+func (s *Settings) monitored() bool {
 	return !s.Monitor.Off && (s.Monitor.Enabled || s.MonitoredByPolicy() && !s.Monitor.Unmonitored)
 }
 
 // MonitoredByPolicy reports whether nothing but externalTrafficPolicy Local asks for
 // monitors.
-func (s Settings) MonitoredByPolicy() bool {
+func (s *Settings) MonitoredByPolicy() bool {
 	return !s.Monitor.Off && !s.Monitor.Enabled && s.Traffic.Local
 }
 
 // MissingMonitors returns what a Service lacks whose load balancer another controller made
 // without monitors, and how to get it; "" where it lacks nothing.
-func (s Settings) MissingMonitors(drv driver.Driver) string {
+func (s *Settings) MissingMonitors(drv driver.Driver) string {
 	if !s.Monitor.Unmonitored || !s.MonitoredByPolicy() {
 		return ""
 	}
-	s.Monitor.Unmonitored = false
+	monitored := *s
+	monitored.Monitor.Unmonitored = false
 	text := fmt.Sprintf("With externalTrafficPolicy Local, nodes without endpoints drop connections, and the load balancer, which another "+
 		"controller made, has no health monitors that would find them. It is left so; %s: \"true\" adds them", annotation.Monitor)
 	for _, port := range s.Traffic.Ports {
-		if _, at := s.HealthMonitor(model.Protocol(port.Protocol), drv); at != 0 {
+		if _, at := monitored.HealthMonitor(model.Protocol(port.Protocol), drv); at != 0 {
 			return fmt.Sprintf("%s. They ask port %d of the nodes: where the nodes' security groups close it to the load balancer, open it before, "+
 				"else all members go down", text, at)
 		}
@@ -162,7 +163,7 @@ func plainType(protocol model.Protocol) string {
 //
 // A monitor of TCP on the NodePort serves the policy Local too: kube-proxy drops
 // where no endpoint is. UDP-CONNECT does not: see losesDatagrams.
-func (s Settings) HealthMonitor(protocol model.Protocol, drv driver.Driver) (*model.Monitor, int) {
+func (s *Settings) HealthMonitor(protocol model.Protocol, drv driver.Driver) (*model.Monitor, int) {
 	if !s.monitored() {
 		return nil, 0
 	}

@@ -17,7 +17,7 @@ const minUDPConnectDelay = 3
 
 // validateMonitors refuses monitors that the driver cannot have, or Octavia would not
 // take.
-func (s Settings) validateMonitors(drv driver.Driver) field.ErrorList {
+func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 	if !s.monitored() {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (s Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 // validateMonitorPort refuses to ask ports of the nodes that are not the Service's: what
 // listens there is another's, and with managed security groups the port would be
 // opened for it.
-func (s Settings) validateMonitorPort() field.ErrorList {
+func (s *Settings) validateMonitorPort() field.ErrorList {
 	m, own := s.Monitor, []int{s.Traffic.HealthCheckNodePort}
 	for _, port := range s.Traffic.Ports {
 		own = append(own, int(port.NodePort))
@@ -57,7 +57,7 @@ func (s Settings) validateMonitorPort() field.ErrorList {
 }
 
 // validateProbe checks the probe that the user describes.
-func (s Settings) validateProbe(drv driver.Driver) field.ErrorList {
+func (s *Settings) validateProbe(drv driver.Driver) field.ErrorList {
 	m := s.Monitor
 	if !m.custom() {
 		return nil
@@ -130,7 +130,7 @@ func (m MonitorSettings) validateKubeProxy(drv driver.Driver) field.ErrorList {
 // losesDatagrams reports whether the policy Local is served by monitors that cannot find
 // out which nodes have endpoints. Only an ICMP error is bad news to UDP-CONNECT, at
 // Octavia's amphora as at OVN, and kube-proxy sends none.
-func (s Settings) losesDatagrams(drv driver.Driver) bool {
+func (s *Settings) losesDatagrams(drv driver.Driver) bool {
 	return s.Traffic.Local && slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool {
 		made, _ := s.HealthMonitor(model.Protocol(port.Protocol), drv)
 		return made != nil && made.Type == model.MonitorUDPConnect
@@ -138,7 +138,7 @@ func (s Settings) losesDatagrams(drv driver.Driver) bool {
 }
 
 // noticeMonitors tells of what is asked of monitors and has no effect, or a bad one.
-func (r *reading) noticeMonitors(s Settings) {
+func (r *reading) noticeMonitors(s *Settings) {
 	m, values := s.Monitor, r.values.Monitor
 	if m.Off && s.Traffic.Local {
 		r.notice(annotation.Monitor, "without health monitors, externalTrafficPolicy Local loses connections: nodes without endpoints get them and drop them")

@@ -35,9 +35,9 @@ func NewParser(cfg *config.Config) (*Parser, error) {
 
 // Parse returns what a Service asks for, what of that has no effect, and everything that
 // is wrong with it. Where there are errors, the settings are as far as they can be read.
-func (p *Parser) Parse(svc *v1.Service) (Settings, []annotation.Notice, field.ErrorList) {
+func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.ErrorList) {
 	r := p.read(svc)
-	s := Settings{
+	s := &Settings{
 		Family:       family(svc),
 		Internal:     r.conf.InternalLB || ptr.Deref(r.values.Internal, false),
 		Traffic:      traffic(svc),

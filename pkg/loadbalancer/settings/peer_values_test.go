@@ -27,7 +27,7 @@ func given() map[string]string {
 }
 
 // readings tell how the settings show what an annotation says.
-func readings() map[string]func(settings.Settings) string {
+func readings() map[string]func(*settings.Settings) string {
 	limit := func(l model.Limit) string {
 		if !l.Asked {
 			return "default"
@@ -36,44 +36,44 @@ func readings() map[string]func(settings.Settings) string {
 	}
 	has := func(all []string, one string) string { return strconv.FormatBool(slices.Contains(all, one)) }
 	proxy := map[model.Protocol]string{"": "off", model.Proxy: "true", model.ProxyV2: "v2"}
-	return map[string]func(settings.Settings) string{
-		annotation.Internal:         func(s settings.Settings) string { return strconv.FormatBool(s.Internal) },
-		annotation.SourceRanges:     func(s settings.Settings) string { return strings.Join(s.Access.SourceRanges, ",") },
-		annotation.AvailabilityZone: func(s settings.Settings) string { return s.LoadBalancer.AvailabilityZone },
-		annotation.Class:            func(settings.Settings) string { return "" }, // refused, as there is none
-		annotation.ConnLimit:        func(s settings.Settings) string { return limit(s.Listeners.Limits.ConnectionLimit) },
-		annotation.TLSContainer:     func(s settings.Settings) string { return s.Listeners.TLSContainerRef },
-		annotation.Monitor:          func(s settings.Settings) string { return strconv.FormatBool(s.Monitor.Enabled) },
-		annotation.FlavorID:         func(s settings.Settings) string { return s.LoadBalancer.FlavorID },
-		annotation.FloatingNetID:    func(s settings.Settings) string { return s.Floating.NetworkID },
-		annotation.FloatingPattern:  func(s settings.Settings) string { return s.Floating.Pattern },
-		annotation.FloatingSubnet:   func(s settings.Settings) string { return s.Floating.SubnetID },
-		annotation.FloatingTags:     func(s settings.Settings) string { return s.Floating.Tags },
-		annotation.MonitorDelay:     func(s settings.Settings) string { return strconv.Itoa(s.Monitor.Delay) },
-		annotation.MonitorRetries:   func(s settings.Settings) string { return strconv.Itoa(s.Monitor.MaxRetries) },
-		annotation.MonitorDown:      func(s settings.Settings) string { return strconv.Itoa(s.Monitor.MaxRetriesDown) },
-		annotation.MonitorTimeout:   func(s settings.Settings) string { return strconv.Itoa(s.Monitor.Timeout) },
-		annotation.Hostname:         func(s settings.Settings) string { return s.Status.Hostname },
-		annotation.KeepFloatingIP: func(s settings.Settings) string {
+	return map[string]func(*settings.Settings) string{
+		annotation.Internal:         func(s *settings.Settings) string { return strconv.FormatBool(s.Internal) },
+		annotation.SourceRanges:     func(s *settings.Settings) string { return strings.Join(s.Access.SourceRanges, ",") },
+		annotation.AvailabilityZone: func(s *settings.Settings) string { return s.LoadBalancer.AvailabilityZone },
+		annotation.Class:            func(*settings.Settings) string { return "" }, // refused, as there is none
+		annotation.ConnLimit:        func(s *settings.Settings) string { return limit(s.Listeners.Limits.ConnectionLimit) },
+		annotation.TLSContainer:     func(s *settings.Settings) string { return s.Listeners.TLSContainerRef },
+		annotation.Monitor:          func(s *settings.Settings) string { return strconv.FormatBool(s.Monitor.Enabled) },
+		annotation.FlavorID:         func(s *settings.Settings) string { return s.LoadBalancer.FlavorID },
+		annotation.FloatingNetID:    func(s *settings.Settings) string { return s.Floating.NetworkID },
+		annotation.FloatingPattern:  func(s *settings.Settings) string { return s.Floating.Pattern },
+		annotation.FloatingSubnet:   func(s *settings.Settings) string { return s.Floating.SubnetID },
+		annotation.FloatingTags:     func(s *settings.Settings) string { return s.Floating.Tags },
+		annotation.MonitorDelay:     func(s *settings.Settings) string { return strconv.Itoa(s.Monitor.Delay) },
+		annotation.MonitorRetries:   func(s *settings.Settings) string { return strconv.Itoa(s.Monitor.MaxRetries) },
+		annotation.MonitorDown:      func(s *settings.Settings) string { return strconv.Itoa(s.Monitor.MaxRetriesDown) },
+		annotation.MonitorTimeout:   func(s *settings.Settings) string { return strconv.Itoa(s.Monitor.Timeout) },
+		annotation.Hostname:         func(s *settings.Settings) string { return s.Status.Hostname },
+		annotation.KeepFloatingIP: func(s *settings.Settings) string {
 			if len(s.Malformed) > 0 && s.Floating.Keep {
 				return "kept"
 			}
 			return strconv.FormatBool(s.Floating.Keep)
 		},
-		annotation.Method:              func(s settings.Settings) string { return s.Pools.Algorithm },
-		annotation.LoadBalancerAddress: func(settings.Settings) string { return "" },
-		annotation.LoadBalancerID:      func(s settings.Settings) string { return s.LoadBalancer.ID },
-		annotation.MemberSubnetID:      func(s settings.Settings) string { return s.Members.SubnetID },
-		annotation.NetworkID:           func(s settings.Settings) string { return s.VIP.NetworkID },
-		annotation.NodeSelector:        func(s settings.Settings) string { return s.Members.NodeSelector.String() },
-		annotation.PortID:              func(s settings.Settings) string { return s.VIP.PortID },
-		annotation.ProxyProtocol:       func(s settings.Settings) string { return proxy[s.Listeners.Proxy] },
-		annotation.SubnetID:            func(s settings.Settings) string { return s.VIP.SubnetID },
-		annotation.ClientData:          func(s settings.Settings) string { return limit(s.Listeners.Limits.TimeoutClientData) },
-		annotation.MemberConnect:       func(s settings.Settings) string { return limit(s.Listeners.Limits.TimeoutMemberConnect) },
-		annotation.MemberData:          func(s settings.Settings) string { return limit(s.Listeners.Limits.TimeoutMemberData) },
-		annotation.TCPInspect:          func(s settings.Settings) string { return limit(s.Listeners.Limits.TimeoutTCPInspect) },
-		annotation.ForwardedFor:        func(s settings.Settings) string { return has(s.Listeners.Headers, "X-Forwarded-For") },
+		annotation.Method:              func(s *settings.Settings) string { return s.Pools.Algorithm },
+		annotation.LoadBalancerAddress: func(*settings.Settings) string { return "" },
+		annotation.LoadBalancerID:      func(s *settings.Settings) string { return s.LoadBalancer.ID },
+		annotation.MemberSubnetID:      func(s *settings.Settings) string { return s.Members.SubnetID },
+		annotation.NetworkID:           func(s *settings.Settings) string { return s.VIP.NetworkID },
+		annotation.NodeSelector:        func(s *settings.Settings) string { return s.Members.NodeSelector.String() },
+		annotation.PortID:              func(s *settings.Settings) string { return s.VIP.PortID },
+		annotation.ProxyProtocol:       func(s *settings.Settings) string { return proxy[s.Listeners.Proxy] },
+		annotation.SubnetID:            func(s *settings.Settings) string { return s.VIP.SubnetID },
+		annotation.ClientData:          func(s *settings.Settings) string { return limit(s.Listeners.Limits.TimeoutClientData) },
+		annotation.MemberConnect:       func(s *settings.Settings) string { return limit(s.Listeners.Limits.TimeoutMemberConnect) },
+		annotation.MemberData:          func(s *settings.Settings) string { return limit(s.Listeners.Limits.TimeoutMemberData) },
+		annotation.TCPInspect:          func(s *settings.Settings) string { return limit(s.Listeners.Limits.TimeoutTCPInspect) },
+		annotation.ForwardedFor:        func(s *settings.Settings) string { return has(s.Listeners.Headers, "X-Forwarded-For") },
 	}
 }
 

@@ -117,13 +117,14 @@ func (m MemberSettings) InNodeSubnets() bool { return m.SubnetID == "" && m.Defa
 // On returns the settings as they count on an existing load balancer, nil for none. On
 // another Service's, there is no floating IP and no address to ask for; on one that another
 // controller made without health monitors, the traffic policy asks for none.
-func (s Settings) On(lb *model.LoadBalancer) Settings {
-	if lb == nil {
+func (s *Settings) On(lb *model.LoadBalancer) *Settings {
+	if lb == nil || lb.Shared == nil && s.Monitor.Unmonitored == lb.Unmonitored() {
 		return s
 	}
+	on := *s
 	if lb.Shared != nil {
-		s.Internal, s.LoadBalancerIP = true, ""
+		on.Internal, on.LoadBalancerIP = true, ""
 	}
-	s.Monitor.Unmonitored = lb.Unmonitored()
-	return s
+	on.Monitor.Unmonitored = lb.Unmonitored()
+	return &on
 }

@@ -20,27 +20,27 @@ func TestParse_PrefersAnnotationToClassToSection(t *testing.T) {
 		annotation string
 		class      func(*config.LoadBalancerClass) *string
 		section    func(*config.LoadBalancer) *string
-		got        func(settings.Settings) string
+		got        func(*settings.Settings) string
 	}{
 		{
 			annotation.SubnetID, func(c *config.LoadBalancerClass) *string { return &c.SubnetID },
-			func(c *config.LoadBalancer) *string { return &c.SubnetID }, func(s settings.Settings) string { return s.VIP.SubnetID },
+			func(c *config.LoadBalancer) *string { return &c.SubnetID }, func(s *settings.Settings) string { return s.VIP.SubnetID },
 		},
 		{
 			annotation.NetworkID, func(c *config.LoadBalancerClass) *string { return &c.NetworkID },
-			func(c *config.LoadBalancer) *string { return &c.NetworkID }, func(s settings.Settings) string { return s.VIP.NetworkID },
+			func(c *config.LoadBalancer) *string { return &c.NetworkID }, func(s *settings.Settings) string { return s.VIP.NetworkID },
 		},
 		{
 			annotation.MemberSubnetID, func(c *config.LoadBalancerClass) *string { return &c.MemberSubnetID },
-			func(c *config.LoadBalancer) *string { return &c.MemberSubnetID }, func(s settings.Settings) string { return s.Members.SubnetID },
+			func(c *config.LoadBalancer) *string { return &c.MemberSubnetID }, func(s *settings.Settings) string { return s.Members.SubnetID },
 		},
 		{
 			annotation.FloatingNetID, func(c *config.LoadBalancerClass) *string { return &c.FloatingNetworkID },
-			func(c *config.LoadBalancer) *string { return &c.FloatingNetworkID }, func(s settings.Settings) string { return s.Floating.NetworkID },
+			func(c *config.LoadBalancer) *string { return &c.FloatingNetworkID }, func(s *settings.Settings) string { return s.Floating.NetworkID },
 		},
 		{
 			annotation.FloatingSubnet, func(c *config.LoadBalancerClass) *string { return &c.FloatingSubnetID },
-			func(c *config.LoadBalancer) *string { return &c.FloatingSubnetID }, func(s settings.Settings) string { return s.Floating.SubnetID },
+			func(c *config.LoadBalancer) *string { return &c.FloatingSubnetID }, func(s *settings.Settings) string { return s.Floating.SubnetID },
 		},
 	} {
 		for _, given := range []struct {
@@ -349,12 +349,12 @@ func TestParse_TakesEmptyTextAsOptOutOfCloudConf(t *testing.T) {
 		c.FlavorID, c.AvailabilityZone, c.DefaultTLSContainerRef = "large", "zone", "https://barbican.example.com/v1/secrets/1"
 		c.FloatingNetworkID, c.FloatingSubnetID, c.NodeSelector, c.LBMethod = "public", "subnet-of-public", "pool=a", "SOURCE_IP"
 	})
-	for name, got := range map[string]func(settings.Settings) string{
-		annotation.FlavorID:         func(s settings.Settings) string { return s.LoadBalancer.FlavorID },
-		annotation.AvailabilityZone: func(s settings.Settings) string { return s.LoadBalancer.AvailabilityZone },
-		annotation.TLSContainer:     func(s settings.Settings) string { return s.Listeners.TLSContainerRef },
-		annotation.FloatingNetID:    func(s settings.Settings) string { return s.Floating.NetworkID + s.Floating.SubnetID },
-		annotation.NodeSelector:     func(s settings.Settings) string { return s.Members.NodeSelector.String() },
+	for name, got := range map[string]func(*settings.Settings) string{
+		annotation.FlavorID:         func(s *settings.Settings) string { return s.LoadBalancer.FlavorID },
+		annotation.AvailabilityZone: func(s *settings.Settings) string { return s.LoadBalancer.AvailabilityZone },
+		annotation.TLSContainer:     func(s *settings.Settings) string { return s.Listeners.TLSContainerRef },
+		annotation.FloatingNetID:    func(s *settings.Settings) string { return s.Floating.NetworkID + s.Floating.SubnetID },
+		annotation.NodeSelector:     func(s *settings.Settings) string { return s.Members.NodeSelector.String() },
 	} {
 		if text := got(fixture.Settings(t, fixture.Service(), cfg)); text == "" {
 			t.Errorf("%s: nothing in cloud.conf to opt out of", name)

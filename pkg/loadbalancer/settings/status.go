@@ -46,7 +46,7 @@ func (r *reading) hostname() string {
 }
 
 // Proxied reports whether members learn the addresses of clients from PROXY headers.
-func (s Settings) Proxied() bool { return s.Listeners.Proxy != "" && s.Traffic.hasTCP() }
+func (s *Settings) Proxied() bool { return s.Listeners.Proxy != "" && s.Traffic.hasTCP() }
 
 // Ingress returns what to publish of an address. Where members get PROXY headers, no
 // connection within the cluster may take a shortcut past the load balancer: kube-proxy
@@ -56,7 +56,7 @@ func (s Settings) Proxied() bool { return s.Listeners.Proxy != "" && s.Traffic.h
 //	PROXY headers, and cloud.conf makes names   the address and the suffix as a name
 //	PROXY headers                               the address, mode Proxy
 //	anything else                               the address, mode VIP
-func (s Settings) Ingress(address string) v1.LoadBalancerIngress {
+func (s *Settings) Ingress(address string) v1.LoadBalancerIngress {
 	mode := v1.LoadBalancerIPModeVIP
 	switch {
 	case s.Status.Hostname != "":

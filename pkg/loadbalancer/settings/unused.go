@@ -11,7 +11,7 @@ import (
 
 // Unused returns what of the settings the driver does not do, or no port of the Service
 // makes use of.
-func (s Settings) Unused(drv driver.Driver) []annotation.Notice {
+func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 	notices := s.unusedOnExisting(drv)
 	add := func(name, text string) {
 		notices = append(notices, annotation.Notice{Annotation: name, Message: text})
@@ -46,7 +46,7 @@ func (s Settings) Unused(drv driver.Driver) []annotation.Notice {
 
 // unusedOnExisting returns what of the settings counts as not given on a load balancer
 // that exists.
-func (s Settings) unusedOnExisting(drv driver.Driver) []annotation.Notice {
+func (s *Settings) unusedOnExisting(drv driver.Driver) []annotation.Notice {
 	var notices []annotation.Notice
 	for _, m := range s.OnExisting(drv).Malformed {
 		if m.NewRefused {

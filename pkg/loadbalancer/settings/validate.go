@@ -12,7 +12,7 @@ import (
 
 // Validate refuses what cannot be served by a driver, before anything is read of the
 // cloud but the version of Octavia.
-func (s Settings) Validate(drv driver.Driver) field.ErrorList {
+func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
 	errs := s.validatePorts(drv)
 	errs = append(errs, s.refusedForNew()...)
 	if why := s.unenforced(drv); why != "" && !s.exists {
@@ -30,7 +30,7 @@ func (s Settings) Validate(drv driver.Driver) field.ErrorList {
 }
 
 // validatePorts refuses what no load balancer could serve.
-func (s Settings) validatePorts(drv driver.Driver) field.ErrorList {
+func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
 	var errs field.ErrorList
 	path := inSpec("ports")
 	if len(s.Traffic.Ports) == 0 {

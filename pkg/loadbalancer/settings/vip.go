@@ -90,7 +90,7 @@ func (r *reading) vipAddress(family v1.IPFamily) string {
 }
 
 // VIPAskedBy names the field or annotation that asks for the address of the VIP.
-func (s Settings) VIPAskedBy() string {
+func (s *Settings) VIPAskedBy() string {
 	if s.VIP.Address != "" {
 		return annotation.Path(annotation.VIPAddress).String()
 	}
@@ -98,7 +98,7 @@ func (s Settings) VIPAskedBy() string {
 }
 
 // validateVIPAddress refuses two addresses of the VIP.
-func (s Settings) validateVIPAddress() field.ErrorList {
+func (s *Settings) validateVIPAddress() field.ErrorList {
 	if s.FloatingIP() || s.LoadBalancerIP == "" {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (s Settings) validateVIPAddress() field.ErrorList {
 
 // validateVIP refuses what the driver does not have on a VIP, wherever it is asked for:
 // both are there to hold something off. None can always be had.
-func (s Settings) validateVIP(drv driver.Driver) field.ErrorList {
+func (s *Settings) validateVIP(drv driver.Driver) field.ErrorList {
 	var errs field.ErrorList
 	asked := s.VIP.Settled()
 	if why := drv.Lacks(driver.VIPQoS); asked.QoSPolicyID != "" && why != "" {

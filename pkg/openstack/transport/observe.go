@@ -37,8 +37,10 @@ func (t *observeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	if request.IsWrite(req.Method) && kind.Class != request.Token && status/100 == 2 {
 		tracing.Wrote(ctx, requestID)
 	}
-	klog.FromContext(req.Context()).V(5).Info("OpenStack request", "request", kind.Name, "method", req.Method,
-		"path", req.URL.Path, "status", status, "took", took, "requestID", requestID, "err", err)
+	if log := klog.FromContext(req.Context()).V(5); log.Enabled() {
+		log.Info("OpenStack request", "request", kind.Name, "method", req.Method,
+			"path", req.URL.Path, "status", status, "took", took, "requestID", requestID, "err", err)
+	}
 	return resp, err
 }
 

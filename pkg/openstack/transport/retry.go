@@ -134,11 +134,11 @@ func (t *retryTransport) try(req *http.Request, kind request.Kind, attempt int) 
 		if err != nil {
 			return outcome{err: fmt.Errorf("read the request's body again: %w", err)}
 		}
-		req = req.Clone(req.Context())
+		req = req.WithContext(req.Context())
 		req.Body = body
 	} else if request.HasBody(req) {
 		// The base closes what it is given; we close the original in the end.
-		req = req.Clone(req.Context())
+		req = req.WithContext(req.Context())
 		req.Body = io.NopCloser(req.Body)
 	}
 	resp, sent, err := t.exchange.do(req)
