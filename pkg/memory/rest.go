@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"runtime/metrics"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -56,8 +55,4 @@ func ReturnAtRest(ctx context.Context, clk clock.WithTicker, allocated func() ui
 }
 
 // Allocated returns what the process has allocated on its heap since its start, in bytes.
-func Allocated() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
-}
+func Allocated() uint64 { return sample("/gc/heap/allocs:bytes") }
