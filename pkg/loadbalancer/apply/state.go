@@ -43,8 +43,8 @@ func (s *state) pack() {
 	}
 }
 
-// rest packs all, for a long wait.
-func (s *state) rest() {
+// park packs all, for a long wait.
+func (s *state) park() {
 	s.pack()
 	s.decoded, s.decodedOf = nil, nil
 }

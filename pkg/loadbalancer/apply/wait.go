@@ -135,7 +135,7 @@ func (r *run) wait(ctx context.Context, id string, of kind) (watcher.Token, erro
 	if r.progress != nil {
 		r.progress(r.estimate(of))
 	}
-	r.state.rest()
+	r.state.park()
 	timing := r.Drivers.Timing(of.provider)
 	given := watcher.Every(map[operation]driver.PollInterval{creating: timing.Create, updating: timing.Update, deleting: timing.Delete, failingOver: timing.Create}[of.operation])
 	given.Pending = map[operation]string{
