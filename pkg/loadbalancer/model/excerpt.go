@@ -34,11 +34,17 @@ func (p *Packed) Nodes() (Nodes, bool) {
 		}
 	}
 	for _, list := range p.members {
-		if !slices.Equal(nodes, list.nodes.all()) || !list.uniform() {
+		if !slices.EqualFunc(nodes, list.nodes.all(), sameAddress) || !list.uniform() {
 			return Nodes{}, false
 		}
 	}
 	return Nodes{p}, len(nodes) > 0
+}
+
+// sameAddress reports whether two nodes have one address. In the cloud, a member can have another name
+// than its node: requests that are too large have none.
+func sameAddress(a, b unique.Handle[memberNode]) bool {
+	return a == b || a.Value().address == b.Value().address
 }
 
 // uniform reports whether members have an ID each and are as Nodes wants them.
