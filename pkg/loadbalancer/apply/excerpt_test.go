@@ -63,7 +63,7 @@ func TestRun_OfFewMembersKnowsWhatBecameOfAll(t *testing.T) {
 					after, err := e.run(observed, plan.Plan{Steps: []plan.Step{step}})
 					var changed *apply.ChangedError
 					if errors.As(err, &changed) != test.changed || err != nil && !test.changed {
-						t.Fatalf("%v, want that somebody else has changed something: %v", err, test.changed)
+						t.Fatalf("%v, want that another client has changed something: %v", err, test.changed)
 					}
 					if test.changed {
 						return

@@ -43,9 +43,9 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 
 // setMembers sends a batch of members, which is unpacked meanwhile.
 func (r *run) setMembers(ctx context.Context, packed packedBatch) (err error) {
-	pool := packed.Pool.Find(r.state.outline())
-	if pool == nil {
-		return errNoPool(packed.Pool.String())
+	pool, err := r.pool(packed)
+	if err != nil {
+		return err
 	}
 	late := r.senders.batch(ctx, func() {
 		s := packed.unpack()
@@ -130,9 +130,9 @@ func (r *run) updateListener(ctx context.Context, s plan.UpdateListener) (err er
 // member changes one member of a pool. It is a function of its own as a thousand rounds may do so at
 // the same time: the stack that each needs is most of its memory.
 func (r *run) member(ctx context.Context, step plan.Step) (created string, err error) {
-	pool := poolOf(step).Find(r.state.outline())
-	if pool == nil {
-		return "", errNoPool(poolOf(step).String())
+	pool, err := r.pool(step)
+	if err != nil {
+		return "", err
 	}
 	switch s := step.(type) {
 	case plan.AddMember:
@@ -147,9 +147,9 @@ func (r *run) member(ctx context.Context, step plan.Step) (created string, err e
 
 // inPool changes a pool or its monitor.
 func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err error) {
-	pool := poolOf(step).Find(r.state.outline())
-	if pool == nil {
-		return "", errNoPool(poolOf(step).String())
+	pool, err := r.pool(step)
+	if err != nil {
+		return "", err
 	}
 	switch s := step.(type) {
 	case plan.UpdatePool:
@@ -174,7 +174,17 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 	return "", errUnsupportedStep(step)
 }
 
-// poolOf returns the pool that a step within a pool is for.
+// pool returns the pool that a step within a pool is for. It must not be changed. The error is that
+// there is none.
+func (r *run) pool(step plan.Step) (*model.Pool, error) {
+	ref := poolOf(step)
+	if pool := ref.Find(r.state.outline()); pool != nil {
+		return pool, nil
+	}
+	return nil, errNoPool(ref.String())
+}
+
+// poolOf returns the pool that a step within a pool is for, as the plan names it.
 func poolOf(step plan.Step) plan.PoolRef {
 	switch s := step.(type) {
 	case plan.UpdatePool:

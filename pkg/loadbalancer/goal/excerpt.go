@@ -14,7 +14,7 @@ import (
 // thousands that stay as they are. A round for it goes by the load balancer without most of
 // those (model.Rest): one of each kind stands for its like, on both sides of the comparison.
 // Whatever the plan is then, it is the one for all members if it adds or removes those on that
-// one node, and nothing else: any other is made anew, with all.
+// one node, and nothing else: any other is made again, with all.
 
 // followsMembers reports whether a round can go by few members: nobody asks for all of them, and
 // none of those that stay is to move to another subnet.

@@ -52,20 +52,21 @@ func (p PackedMembers) uniform() bool {
 	if len(p.kinds) == 0 || slices.Contains(p.ids, uuid.Nil) || p.ids == nil {
 		return false
 	}
-	first, subnets := p.kinds[0].member(), map[string]bool(nil)
+	first, subnet, known := p.kinds[0].member(), "", false
 	for _, kind := range p.kinds {
 		m := kind.member()
 		if !m.Status.Sound() || m.Drained || m.AdminDown || m.Backup || m.Port != first.Port || m.MonitorPort != first.MonitorPort {
 			return false
 		}
-		if len(p.kinds) > 1 && !m.SubnetUnknown {
-			if subnets == nil {
-				subnets = map[string]bool{}
-			}
-			subnets[m.SubnetID] = true
+		if m.SubnetUnknown {
+			continue
 		}
+		if known && m.SubnetID != subnet {
+			return false
+		}
+		subnet, known = m.SubnetID, true
 	}
-	return len(subnets) <= 1
+	return true
 }
 
 // Len returns how many nodes there are.

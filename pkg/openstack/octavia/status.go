@@ -51,29 +51,19 @@ type MemberStatus struct {
 	Port    int    `json:"protocol_port"`
 }
 
-// statusAnswer is an answer with a StatusTree.
+// statusAnswer is an answer with a StatusTree, without members that are known and ACTIVE.
 type statusAnswer struct {
+	known    KnownMembers
 	Statuses struct {
 		LoadBalancer StatusTree `json:"loadbalancer"`
 	} `json:"statuses"`
 }
 
 // DecodeFrom reads the answer: nearly all of it are members, of which there can be thousands.
-func (a *statusAnswer) DecodeFrom(r *response.Reader) error { return a.decodeFrom(r, nil) }
-
-// answerWithout is an answer of which members that are known and ACTIVE are left out.
-type answerWithout struct {
-	statusAnswer
-	known KnownMembers
-}
-
-// DecodeFrom reads the answer.
-func (a *answerWithout) DecodeFrom(r *response.Reader) error { return a.decodeFrom(r, a.known) }
-
-func (a *statusAnswer) decodeFrom(r *response.Reader, known KnownMembers) error {
+func (a *statusAnswer) DecodeFrom(r *response.Reader) error {
 	return onlyField(r, "statuses", func() error {
 		return onlyField(r, "loadbalancer", func() error {
-			return a.Statuses.LoadBalancer.decodeFrom(r, known)
+			return a.Statuses.LoadBalancer.decodeFrom(r, a.known)
 		})
 	})
 }
@@ -224,7 +214,7 @@ func (c *Client) StatusTree(ctx context.Context, loadBalancerID string) (*Status
 // StatusTreeWithout is StatusTree without members that are known and ACTIVE, which take no memory;
 // nil: with all.
 func (c *Client) StatusTreeWithout(ctx context.Context, loadBalancerID string, known KnownMembers) (*StatusTree, error) {
-	answer := answerWithout{known: known}
+	answer := statusAnswer{known: known}
 	if err := c.get(ctx, "loadbalancers/"+url.PathEscape(loadBalancerID)+"/status", &answer); err != nil {
 		return nil, apierror.Wrap(err, "read status of load balancer "+loadBalancerID)
 	}
