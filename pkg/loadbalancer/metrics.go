@@ -165,7 +165,7 @@ func (r *Reconciler) countObjects(set func(float64, ...string)) {
 			}
 		}
 	}
-	for part, objects := range r.store.Census().Parts {
+	for part, objects := range r.store.Parts() {
 		set(float64(objects), part.Kind, provisioning(part.Provisioning), operating(part.Operating))
 	}
 }

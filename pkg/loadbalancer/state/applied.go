@@ -171,13 +171,16 @@ func (s *Store) AllApplied() map[types.UID]*Applied {
 func (s *Store) Unpersisted() map[types.UID]*Applied {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	some := map[types.UID]*Applied{}
-	for uid, e := range s.entries {
-		if e.Applied != nil && (!e.Applied.Persisted.Address || e.Applied.Seen.Confirmed && !e.Applied.Persisted.Fingerprint) {
-			some[uid] = e.Applied
-		}
+	some := make(map[types.UID]*Applied, len(s.unpersisted))
+	for uid, e := range s.unpersisted {
+		some[uid] = e.Applied
 	}
 	return some
+}
+
+// unpersisted reports whether something can be persisted that is not.
+func (a *Applied) unpersisted() bool {
+	return a != nil && (!a.Persisted.Address || a.Seen.Confirmed && !a.Persisted.Fingerprint)
 }
 
 // Version tells one state of a load balancer from another. It is what a round keeps of the
@@ -223,6 +226,7 @@ func (s *Store) RebaseOthers(uid types.UID, from, to *Version, now time.Time) {
 	for other, e := range s.on[to.id] {
 		if other != uid && e.Applied.Seen.UpdatedAt.Equal(from.updatedAt) && !e.Applied.Seen.ChangedByOthers {
 			e.Applied = e.Applied.rebased(from, to, now)
+			s.listUnpersisted(other, e)
 		}
 	}
 }

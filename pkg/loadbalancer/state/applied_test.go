@@ -82,6 +82,17 @@ func TestStore_ReturnsOfWhichServicesSomethingCanBePersisted(t *testing.T) {
 		if got := store.Unpersisted(); len(got) > 1 || (got["a"] == one) != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
+		persisted := *one
+		persisted.Persisted = state.Persisted{Fingerprint: true, Address: true}
+		if store.ReplaceApplied("a", one, &persisted); len(store.Unpersisted()) > 0 {
+			t.Errorf("%s: persisted meanwhile: %v", name, store.Unpersisted())
+		}
+		if store.SetApplied("a", one); (len(store.Unpersisted()) == 1) != test.want {
+			t.Errorf("%s: once more: %v", name, store.Unpersisted())
+		}
+		if store.DropApplied("a"); len(store.Unpersisted()) > 0 {
+			t.Errorf("%s: dropped: %v", name, store.Unpersisted())
+		}
 	}
 }
 

@@ -72,20 +72,16 @@ type Part struct {
 	model.Status
 }
 
-// Census counts what is known of all Services.
+// Census is how far all Services are.
 type Census struct {
 	// Services are in each phase, the oldest of them since a time; zero where there is none.
 	Services map[Phase]int
 	Oldest   map[Phase]time.Time
-	// Parts are those of load balancers, in the states in which they were read last. Operating
-	// statuses of members are not kept.
-	Parts map[Part]int
 }
 
-// Census counts what is known of all Services.
+// Census counts the Services.
 func (s *Store) Census() Census {
-	c := Census{Services: map[Phase]int{}, Oldest: map[Phase]time.Time{}, Parts: map[Part]int{}}
-	var outline model.LoadBalancer
+	c := Census{Services: map[Phase]int{}, Oldest: map[Phase]time.Time{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.entries {
@@ -97,11 +93,19 @@ func (s *Store) Census() Census {
 		if oldest := c.Oldest[phase]; phase != Settled && (oldest.IsZero() || e.Unsettled.Since.Before(oldest)) {
 			c.Oldest[phase] = e.Unsettled.Since
 		}
-		if e.Applied != nil {
-			c.count(e.Applied.Contents, &outline)
-		}
 	}
 	return c
+}
+
+// Parts counts the parts of load balancers that are Services', by the states in which they were read
+// last. Operating statuses of members are not kept.
+func (s *Store) Parts() map[Part]int {
+	parts := map[Part]int{}
+	var outline model.LoadBalancer
+	for _, applied := range s.AllApplied() {
+		countParts(parts, applied.Contents, &outline)
+	}
+	return parts
 }
 
 // Serves reports whether a load balancer is known as one of a Service.
@@ -126,20 +130,20 @@ func (e *Entry) phase() Phase {
 	return ""
 }
 
-// count adds the parts of a load balancer that are one Service's, with an outline for its use.
-func (c *Census) count(packed *model.Packed, outline *model.LoadBalancer) {
+// countParts adds the parts of a load balancer, with an outline for its use.
+func countParts(parts map[Part]int, packed *model.Packed, outline *model.LoadBalancer) {
 	if packed == nil {
 		return
 	}
 	packed.OutlineInto(outline)
 	for _, l := range outline.Listeners {
-		c.Parts[Part{"listener", l.Status}]++
-		c.Parts[Part{"pool", l.Pool.Status}]++
+		parts[Part{"listener", l.Status}]++
+		parts[Part{"pool", l.Pool.Status}]++
 		if l.Pool.Monitor != nil {
-			c.Parts[Part{"health_monitor", l.Pool.Monitor.Status}]++
+			parts[Part{"health_monitor", l.Pool.Monitor.Status}]++
 		}
 	}
 	packed.CountMembers(func(provisioning string, members int) {
-		c.Parts[Part{"member", model.Status{Provisioning: provisioning}}] += members
+		parts[Part{"member", model.Status{Provisioning: provisioning}}] += members
 	})
 }

@@ -49,6 +49,8 @@ type Store struct {
 	entries map[types.UID]*Entry
 	// on holds the Services on each load balancer, by what was applied last.
 	on map[string]map[types.UID]*Entry
+	// unpersisted are the entries with what can be persisted and is not: see Unpersisted.
+	unpersisted map[types.UID]*Entry
 	// inNamespace and refused count entries, by Entry.Namespace and Refusal.Reason.
 	inNamespace, refused map[string]int
 	// partsShort is until when a quota of parts counts as used up: see PartsShort.
@@ -64,8 +66,8 @@ type Store struct {
 func New(clk clock.PassiveClock, refusals func(reason string, services int)) *Store {
 	return &Store{
 		clock: clk, started: clk.Now(), refusals: refusals,
-		entries: map[types.UID]*Entry{}, on: map[string]map[types.UID]*Entry{}, inNamespace: map[string]int{}, refused: map[string]int{},
-		retained: map[types.NamespacedName]map[string]time.Time{},
+		entries: map[types.UID]*Entry{}, on: map[string]map[types.UID]*Entry{}, unpersisted: map[types.UID]*Entry{},
+		inNamespace: map[string]int{}, refused: map[string]int{}, retained: map[types.NamespacedName]map[string]time.Time{},
 	}
 }
 
@@ -204,6 +206,7 @@ func (s *Store) updateLocked(uid types.UID, change func(*Entry)) {
 		s.entries[uid] = e
 	}
 	s.move(uid, e, lb)
+	s.listUnpersisted(uid, e)
 	recount(s.inNamespace, namespace, e.Namespace)
 	for _, changed := range recount(s.refused, reason, e.Refusal.Reason) {
 		if s.refusals != nil {
@@ -226,6 +229,15 @@ func (s *Store) move(uid types.UID, e *Entry, from string) {
 			s.on[to] = make(map[types.UID]*Entry, 1)
 		}
 		s.on[to][uid] = e
+	}
+}
+
+// listUnpersisted keeps the list of entries with what can be persisted and is not.
+func (s *Store) listUnpersisted(uid types.UID, e *Entry) {
+	if e.Applied.unpersisted() {
+		s.unpersisted[uid] = e
+	} else {
+		delete(s.unpersisted, uid)
 	}
 }
 
