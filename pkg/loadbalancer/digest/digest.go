@@ -6,6 +6,7 @@ package digest
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
@@ -21,42 +22,48 @@ import (
 // groups, nil where that is not ours to manage. Where the load balancer is a template, nodes
 // condenses the members that its pools have (members.Set.Digest).
 func Of(desired *model.LoadBalancer, nodes string, settings *settings.Settings, spec *securitygroup.Spec) string {
-	outline, of := *desired, sha256.New()
-	outline.Listeners = slices.Clone(desired.Listeners)
-	for i := range outline.Listeners {
-		pool := &outline.Listeners[i].Pool
-		of.Write(textOf(pool.Members))
-		pool.Members = nil
+	text := desired.AppendCanonical(nil)
+	text = appendWords(text, desired.Status.Provisioning, desired.Status.Operating)
+	for _, l := range desired.Listeners {
+		text = appendMembers(text, l.Pool.Members)
 	}
-	text, err := json.Marshal(struct {
-		*model.LoadBalancer
-		Subnets, Flavor, Zone string
-		MemberSubnet, Nodes   string
-		AllowReplace          bool
-		Groups                *securitygroup.Spec `json:",omitempty"`
-		InternalGuest         bool                `json:",omitempty"` // publishes the VIP, whatever is on it
-	}{&outline, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone,
-		settings.Members.SubnetID, nodes, settings.LoadBalancer.AllowReplace, spec, desired.Shared != nil && settings.Internal})
-	if err != nil {
-		return "" // a struct of strings and numbers can be marshaled
+	text = appendWords(text, settings.Floating.Pattern, settings.Floating.Tags, settings.LoadBalancer.FlavorID,
+		settings.LoadBalancer.AvailabilityZone, settings.Members.SubnetID, nodes)
+	internalGuest := desired.Shared != nil && settings.Internal // publishes the VIP, whatever is on it
+	text = appendFlags(text, settings.LoadBalancer.AllowReplace, internalGuest)
+	if spec != nil {
+		groups, err := json.Marshal(spec)
+		if err != nil {
+			return "" // a struct of strings and numbers can be marshaled
+		}
+		text = append(text, groups...)
 	}
-	of.Write(text)
-	return hex.EncodeToString(of.Sum(nil)[:16])
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
-// textOf writes members out, with all that they have.
-func textOf(members []model.Member) []byte {
-	var text []byte
+// appendMembers appends members to text, with all that they have.
+func appendMembers(text []byte, members []model.Member) []byte {
+	text = binary.AppendUvarint(text, uint64(len(members)))
 	for _, m := range members {
-		for _, word := range []string{m.ID, m.Name, m.Address, m.SubnetID, m.Status.Provisioning, m.Status.Operating} {
-			text = append(append(text, word...), 0)
-		}
-		for _, number := range []int{m.Port, m.MonitorPort} {
-			text = append(strconv.AppendInt(text, int64(number), 10), 0)
-		}
-		for _, flag := range []bool{m.SubnetUnknown, m.Drained, m.AdminDown, m.Backup} {
-			text = strconv.AppendBool(text, flag)
-		}
+		text = appendWords(text, m.ID, m.Name, m.Address, m.SubnetID, m.Status.Provisioning, m.Status.Operating)
+		text = binary.AppendVarint(binary.AppendVarint(text, int64(m.Port)), int64(m.MonitorPort))
+		text = appendFlags(text, m.SubnetUnknown, m.Drained, m.AdminDown, m.Backup)
+	}
+	return text
+}
+
+// appendWords appends words of any length.
+func appendWords(text []byte, words ...string) []byte {
+	for _, word := range words {
+		text = append(binary.AppendUvarint(text, uint64(len(word))), word...)
+	}
+	return text
+}
+
+func appendFlags(text []byte, flags ...bool) []byte {
+	for _, flag := range flags {
+		text = strconv.AppendBool(text, flag)
 	}
 	return text
 }

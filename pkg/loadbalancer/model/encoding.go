@@ -18,12 +18,24 @@ type coder struct {
 	out []byte // what is written; nil where in is read
 	in  string
 	at  int
+	// canonical is set where nobody reads what is written: a text is not looked for.
+	canonical bool
 }
 
 // encode returns what lb has but for its status, its updated_at and the members of its
 // listeners, as bytes appended to those of scratch.
 func encode(scratch []byte, lb *LoadBalancer) []byte {
 	c := coder{out: scratch}
+	c.loadBalancer(lb)
+	return c.out
+}
+
+// AppendCanonical appends to text what lb has but for its status, its updated_at and the members of
+// its listeners. Where load balancers differ in any of that, so do the bytes, which say themselves
+// where they end.
+func (lb *LoadBalancer) AppendCanonical(text []byte) []byte {
+	const usual = 2 << 10
+	c := coder{out: slices.Grow(text, usual), canonical: true}
 	c.loadBalancer(lb)
 	return c.out
 }
@@ -191,6 +203,10 @@ func (c *coder) texts(all ...*string) {
 		}
 		n := len(*s)
 		if c.numbers(&n); n == 0 {
+			continue
+		}
+		if c.canonical {
+			c.out = append(c.out, *s...)
 			continue
 		}
 		at := bytes.Index(c.out, []byte(*s)) + 1
