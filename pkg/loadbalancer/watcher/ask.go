@@ -14,7 +14,7 @@ import (
 // with a few lists for many, however many. It returns an answer for each of them, and for
 // whatever else is waited for that the lists hold.
 func (w *Watcher) ask(due []*waiter) map[string]answer {
-	pending := map[string]string{}
+	pending := make(map[string]string, len(due))
 	for _, p := range due {
 		pending[p.id] = p.pending
 	}
@@ -24,7 +24,7 @@ func (w *Watcher) ask(due []*waiter) map[string]answer {
 	case w.filters(pending):
 		return w.askByStatus(pending)
 	}
-	return w.askForAll(pending, map[string]answer{})
+	return w.askForAll(pending, make(map[string]answer, len(pending)))
 }
 
 const (
@@ -49,7 +49,7 @@ func (w *Watcher) filters(pending map[string]string) bool {
 
 // askByStatus lists what is still PENDING, by status, and then reads what is not.
 func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
-	answers := map[string]answer{}
+	answers := make(map[string]answer, len(pending))
 	for _, status := range slices.Sorted(maps.Keys(statusesOf(pending))) {
 		still, err := w.octavia.LoadBalancerStates(w.ctx, status)
 		if err != nil {
@@ -65,14 +65,16 @@ func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 
 // addAnswers adds those load balancers of a list that are asked for, or that somebody waits for.
 func (w *Watcher) addAnswers(answers map[string]answer, listed []octavia.LoadBalancerState, asked map[string]string) {
-	wanted := maps.Clone(asked)
+	others := map[string]bool{}
 	w.mu.Lock()
 	for p := range w.parked {
-		wanted[p.id] = p.pending
+		if _, is := asked[p.id]; !is {
+			others[p.id] = true
+		}
 	}
 	w.mu.Unlock()
 	for _, lb := range listed {
-		if _, is := wanted[lb.ID]; is {
+		if _, is := asked[lb.ID]; is || others[lb.ID] {
 			answers[lb.ID] = answer{token: tokenOf(lb)}
 		}
 	}
@@ -80,8 +82,12 @@ func (w *Watcher) addAnswers(answers map[string]answer, listed []octavia.LoadBal
 
 // without returns the load balancers that have no answer yet.
 func without(ids map[string]string, answers map[string]answer) map[string]string {
-	rest := maps.Clone(ids)
-	maps.DeleteFunc(rest, func(id, _ string) bool { _, known := answers[id]; return known })
+	rest := map[string]string{}
+	for id, status := range ids {
+		if _, known := answers[id]; !known {
+			rest[id] = status
+		}
+	}
 	return rest
 }
 
