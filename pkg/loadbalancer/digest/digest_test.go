@@ -47,6 +47,20 @@ func TestOf_ChangesWithEveryDesiredField(t *testing.T) {
 	}
 }
 
+// The next process compares what this one has recorded, and may be another version of the program.
+func TestOf_IsTheSameInEveryProgramThatWritesTheSameVersionOfRecords(t *testing.T) {
+	t.Parallel()
+	lb := &model.LoadBalancer{
+		Name: "lb", Tags: []string{"t"}, Listeners: []model.Listener{{
+			Port: 80, Pool: model.Pool{Members: []model.Member{{Port: 30080}}, Monitor: &model.Monitor{Delay: 5}},
+		}}, FloatingIP: &model.FloatingIP{NetworkID: "n"},
+	}
+	const recorded = "21063a54d0588c71ae2d0a935225918f"
+	if got := Of(lb, "nodes", &settings.Settings{}, &securitygroup.Spec{}); got != recorded {
+		t.Errorf("%s, want %s: where that is meant, raise fingerprintVersion of package state", got, recorded)
+	}
+}
+
 // changes changes one field after another, at any depth, with its name and how to undo it.
 func changes(v reflect.Value, name string) func(func(string, func()) bool) {
 	return func(yield func(string, func()) bool) { change(v, name, yield) }

@@ -33,10 +33,10 @@ type Fingerprint struct {
 // fingerprintVersion is the seventh word of a fingerprint; warnings may follow. It goes up
 // with what digests are made of: those that another version wrote prove nothing. The first
 // words are the same in all versions; package annotation reads them too. Of what was not
-// confirmed the parts follow in the same word, as in "v3+digest": earlier programs take that
+// confirmed the parts follow in the same word, as in "v4+digest": earlier programs take that
 // for another version.
 const (
-	fingerprintVersion = "v3"
+	fingerprintVersion = "v4"
 	unconfirmed        = fingerprintVersion + "+"
 )
 
@@ -52,7 +52,7 @@ func (a *Applied) Fingerprint(service types.UID) Fingerprint {
 }
 
 // String returns the text of a fingerprint, such as
-// "ID 2026-11-20T18:34:24Z digest UID ID nodeless v3".
+// "ID 2026-11-20T18:34:24Z digest UID ID nodeless v4".
 func (f Fingerprint) String() string {
 	version := fingerprintVersion
 	if f.Parts != "" {
