@@ -15,27 +15,29 @@ import (
 // it the same is written, plus one; 0 where it follows. A list begins with its length plus one,
 // 0 where it is nil; what may be missing begins with 1, 0 where it is.
 type coder struct {
-	out []byte // what is written; nil where in is read
-	in  string
-	at  int
+	mode mode
+	out  []byte // what is written
+	in   string // what is read, or compared
+	at   int
 	// canonical is set where nobody reads what is written: a text is not looked for.
 	canonical bool
+	// differs is set where what is compared is not the same. What follows then says nothing.
+	differs bool
 }
+
+// mode is what a coder does with an outline.
+type mode int
+
+const (
+	reads mode = iota
+	writes
+	compares
+)
 
 // encode returns what lb has but for its status, its updated_at and the members of its
 // listeners, as bytes appended to those of scratch.
 func encode(scratch []byte, lb *LoadBalancer) []byte {
-	c := coder{out: scratch}
-	c.loadBalancer(lb)
-	return c.out
-}
-
-// AppendCanonical appends to text what lb has but for its status, its updated_at and the members of
-// its listeners. Where load balancers differ in any of that, so do the bytes, which say themselves
-// where they end.
-func (lb *LoadBalancer) AppendCanonical(text []byte) []byte {
-	const usual = 2 << 10
-	c := coder{out: slices.Grow(text, usual), canonical: true}
+	c := coder{mode: writes, out: scratch}
 	c.loadBalancer(lb)
 	return c.out
 }
@@ -43,11 +45,27 @@ func (lb *LoadBalancer) AppendCanonical(text []byte) []byte {
 // decode reads what encode has written, into lb, whose memory it uses again. All texts of lb are
 // parts of encoded.
 func decode(encoded string, lb *LoadBalancer) {
-	c := coder{in: encoded}
+	c := coder{mode: reads, in: encoded}
 	c.loadBalancer(lb)
 }
 
-func (c *coder) reads() bool { return c.out == nil }
+// encodes reports whether encoded, which may be empty, is what encode makes of lb, which it takes a
+// fraction of the time to find out.
+func encodes(encoded string, lb *LoadBalancer) bool {
+	c := coder{mode: compares, in: encoded, differs: encoded == ""}
+	c.loadBalancer(lb)
+	return !c.differs
+}
+
+// AppendCanonical appends to text what lb has but for its status, its updated_at and the members of
+// its listeners. Where load balancers differ in any of that, so do the bytes, which say themselves
+// where they end.
+func (lb *LoadBalancer) AppendCanonical(text []byte) []byte {
+	const usual = 2 << 10
+	c := coder{mode: writes, out: slices.Grow(text, usual), canonical: true}
+	c.loadBalancer(lb)
+	return c.out
+}
 
 func (c *coder) loadBalancer(lb *LoadBalancer) {
 	c.texts(&lb.ID, &lb.Name, &lb.Description, &lb.Provider, &lb.FlavorID, &lb.AvailabilityZone, &lb.ReplacementHash)
@@ -131,12 +149,12 @@ func each[T any](c *coder, all *[]T, one func(*T)) {
 	}
 	c.numbers(&n)
 	switch {
+	case c.mode != reads:
 	case n == 0:
 		*all = nil
-		return
-	case c.reads() && *all == nil:
+	case *all == nil:
 		*all = make([]T, n-1)
-	case c.reads():
+	default:
 		*all = slices.Grow((*all)[:0], n-1)[:n-1]
 	}
 	for i := range *all {
@@ -167,7 +185,7 @@ func (c *coder) switches(all ...*bool) {
 			n = 1
 		}
 		c.numbers(&n)
-		if c.reads() {
+		if c.mode == reads {
 			*is = n == 1
 		}
 	}
@@ -175,11 +193,14 @@ func (c *coder) switches(all ...*bool) {
 
 func (c *coder) numbers(all ...*int) {
 	for _, n := range all {
-		if !c.reads() {
+		switch {
+		case c.mode == writes:
 			c.out = binary.AppendVarint(c.out, int64(*n))
-			continue
+		case c.mode == reads:
+			*n = c.number()
+		case !c.differs:
+			c.differs = c.number() != *n
 		}
-		*n = c.number()
 	}
 }
 
@@ -197,22 +218,29 @@ func (c *coder) number() int {
 
 func (c *coder) texts(all ...*string) {
 	for _, s := range all {
-		if c.reads() {
+		switch {
+		case c.mode == writes:
+			c.write(*s)
+		case c.mode == reads:
 			*s = c.text()
-			continue
+		case !c.differs:
+			c.differs = c.text() != *s
 		}
-		n := len(*s)
-		if c.numbers(&n); n == 0 {
-			continue
-		}
-		if c.canonical {
-			c.out = append(c.out, *s...)
-			continue
-		}
-		at := bytes.Index(c.out, []byte(*s)) + 1
-		if c.numbers(&at); at == 0 {
-			c.out = append(c.out, *s...)
-		}
+	}
+}
+
+// write writes a text.
+func (c *coder) write(s string) {
+	n, at := len(s), 0
+	if c.numbers(&n); n == 0 {
+		return
+	}
+	if !c.canonical {
+		at = bytes.Index(c.out, []byte(s)) + 1
+		c.numbers(&at)
+	}
+	if at == 0 {
+		c.out = append(c.out, s...)
 	}
 }
 

@@ -60,6 +60,71 @@ func TestOutline_IsAllButMembersOfListeners(t *testing.T) {
 	}
 }
 
+// What is compared without being encoded differs where its encoding would.
+func TestEncodes_KnowsEachFieldThatIsEncoded(t *testing.T) {
+	t.Parallel()
+	var full, other LoadBalancer
+	fill(reflect.ValueOf(&full).Elem(), new(int))
+	full.Listeners[0].Pool.Members, full.Status, full.UpdatedAt = nil, Status{}, time.Time{}
+	encoded := string(encode([]byte{}, &full))
+	if decode(encoded, &other); !encodes(encoded, &full) || !encodes(encoded, &other) {
+		t.Error("what was encoded is not taken for the same")
+	}
+	if !cmp.Equal(full, other) {
+		t.Errorf("comparing has changed it: %s", cmp.Diff(full, other))
+	}
+	if encodes("", &full) || encodes("", &LoadBalancer{}) {
+		t.Error("nothing is taken for something")
+	}
+	changed := 0
+	alter(reflect.ValueOf(&other).Elem(), "LoadBalancer", func(field string) {
+		changed++
+		if differs := string(encode([]byte{}, &other)) != encoded; encodes(encoded, &other) == differs {
+			t.Errorf("%s has changed: %v, is taken for the same: %v", field, differs, !differs)
+		}
+	})
+	if changed < 100 {
+		t.Errorf("%d changes were tried", changed)
+	}
+}
+
+// alter changes each field by itself, and each list and what may be missing as a whole too.
+func alter(v reflect.Value, name string, altered func(field string)) {
+	set := func(to reflect.Value) {
+		before := reflect.New(v.Type()).Elem()
+		before.Set(v)
+		v.Set(to)
+		altered(name)
+		v.Set(before)
+	}
+	switch v.Kind() {
+	case reflect.String:
+		set(reflect.ValueOf(v.String() + "x").Convert(v.Type()))
+		set(reflect.Zero(v.Type()))
+	case reflect.Int, reflect.Bool:
+		set(reflect.Zero(v.Type()))
+	case reflect.Pointer:
+		set(reflect.Zero(v.Type()))
+		alter(v.Elem(), name, altered)
+	case reflect.Slice:
+		if v.IsNil() {
+			return
+		}
+		set(reflect.Zero(v.Type()))
+		set(v.Slice(0, 0))
+		set(reflect.Append(v, v.Index(0)))
+		alter(v.Index(0), name+"[0]", altered)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() {
+				alter(v.Field(i), name+"."+field.Name, altered)
+			}
+		}
+	default:
+		panic(v.Kind())
+	}
+}
+
 // Not parallel: the allocations of others would be counted.
 func TestOutline_TakesNoMemoryWhereItUsesSomeAgain(t *testing.T) {
 	var full, reused LoadBalancer

@@ -88,8 +88,8 @@ func (p *Packed) WithOutline(outline *LoadBalancer) *Packed {
 func (p *Packed) outlined(lb *LoadBalancer) *Packed {
 	const usual = 2 << 10
 	packed := &Packed{outline: p.outline, status: unique.Make(lb.Status), updatedAt: lb.UpdatedAt}
-	if outline := encode(make([]byte, 0, usual), lb); string(outline) != p.outline {
-		packed.outline = string(outline)
+	if !encodes(p.outline, lb) {
+		packed.outline = string(encode(make([]byte, 0, usual), lb))
 	}
 	return packed
 }
