@@ -28,7 +28,7 @@ func metricsBreaks() []Break {
 		{
 			Row: 100, What: "members are not counted",
 			File:  engine + "state/census.go",
-			Old:   `c.Parts[Part{"member", model.Status{Provisioning: provisioning}}] += members`,
+			Old:   `parts[Part{"member", model.Status{Provisioning: provisioning}}] += members`,
 			New:   `_ = members`,
 			Tests: []string{"TestMetrics_CountLoadBalancersAndPartsByStatus"},
 		},
