@@ -23,14 +23,10 @@ import (
 // condenses the members that its pools have (members.Set.Digest).
 func Of(desired *model.LoadBalancer, nodes string, settings *settings.Settings, spec *securitygroup.Spec) string {
 	text := desired.AppendCanonical(nil)
-	text = appendWords(text, desired.Status.Provisioning, desired.Status.Operating)
-	for _, l := range desired.Listeners {
-		text = appendMembers(text, l.Pool.Members)
-	}
 	text = appendWords(text, settings.Floating.Pattern, settings.Floating.Tags, settings.LoadBalancer.FlavorID,
 		settings.LoadBalancer.AvailabilityZone, settings.Members.SubnetID, nodes)
 	internalGuest := desired.Shared != nil && settings.Internal // publishes the VIP, whatever is on it
-	text = appendFlags(text, settings.LoadBalancer.AllowReplace, internalGuest)
+	text = strconv.AppendBool(strconv.AppendBool(text, settings.LoadBalancer.AllowReplace), internalGuest)
 	if spec != nil {
 		groups, err := json.Marshal(spec)
 		if err != nil {
@@ -42,28 +38,10 @@ func Of(desired *model.LoadBalancer, nodes string, settings *settings.Settings, 
 	return hex.EncodeToString(sum[:16])
 }
 
-// appendMembers appends members to text, with all that they have.
-func appendMembers(text []byte, members []model.Member) []byte {
-	text = binary.AppendUvarint(text, uint64(len(members)))
-	for _, m := range members {
-		text = appendWords(text, m.ID, m.Name, m.Address, m.SubnetID, m.Status.Provisioning, m.Status.Operating)
-		text = binary.AppendVarint(binary.AppendVarint(text, int64(m.Port)), int64(m.MonitorPort))
-		text = appendFlags(text, m.SubnetUnknown, m.Drained, m.AdminDown, m.Backup)
-	}
-	return text
-}
-
 // appendWords appends words of any length.
 func appendWords(text []byte, words ...string) []byte {
 	for _, word := range words {
 		text = append(binary.AppendUvarint(text, uint64(len(word))), word...)
-	}
-	return text
-}
-
-func appendFlags(text []byte, flags ...bool) []byte {
-	for _, flag := range flags {
-		text = strconv.AppendBool(text, flag)
 	}
 	return text
 }

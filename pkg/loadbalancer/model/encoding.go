@@ -57,13 +57,16 @@ func encodes(encoded string, lb *LoadBalancer) bool {
 	return !c.differs
 }
 
-// AppendCanonical appends to text what lb has but for its status, its updated_at and the members of
-// its listeners. Where load balancers differ in any of that, so do the bytes, which say themselves
-// where they end.
+// AppendCanonical appends to text all that lb has but for its updated_at. Where load balancers differ
+// in any of that, so do the bytes, which say themselves where they end.
 func (lb *LoadBalancer) AppendCanonical(text []byte) []byte {
 	const usual = 2 << 10
 	c := coder{mode: writes, out: slices.Grow(text, usual), canonical: true}
 	c.loadBalancer(lb)
+	c.status(&lb.Status)
+	for i := range lb.Listeners {
+		each(&c, &lb.Listeners[i].Pool.Members, c.member)
+	}
 	return c.out
 }
 

@@ -71,7 +71,7 @@ func TestNodes_AreOnlyOfMembersThatDifferInNothingButTheirNode(t *testing.T) {
 func TestRest_JoinsToWhatAllMembersPackTo(t *testing.T) {
 	t.Parallel()
 	dice := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
+	for range 500 {
 		all := onNodes(1+dice.IntN(3), dice.Perm(20)[:2+dice.IntN(18)]...)
 		all.Sort()
 		if dice.IntN(3) == 0 { // some kinds
