@@ -79,7 +79,7 @@ func faultBreaks() []Break {
 		{
 			Row: 74, What: "the time between two looks has no end",
 			File:  "pkg/loadbalancer/watcher/watcher.go",
-			Old:   `min(p.interval+p.interval/2, p.limit)`,
+			Old:   `min(p.interval+p.interval/2, p.pace.Cap)`,
 			New:   `p.interval + p.interval/2`,
 			Tests: []string{"TestSettled_AsksSoonAndThenAtCappedPace"},
 		},

@@ -66,8 +66,7 @@ type Applier struct {
 	// Drivers have the timing of each provider.
 	Drivers *driver.Registry
 
-	durations durations
-	senders   senders
+	senders senders
 }
 
 // Request is a plan, and what it was made from.

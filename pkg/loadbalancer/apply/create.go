@@ -9,6 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -24,7 +25,7 @@ func (r *run) createLoadBalancer(ctx context.Context, s packedCreation) error {
 		r.state.retire()
 	}
 	r.state.replacePacked(made)
-	r.working = creating
+	r.working = watcher.Creating
 	return nil
 }
 

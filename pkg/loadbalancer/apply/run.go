@@ -25,7 +25,7 @@ type run struct {
 	steps []plan.Step
 	// working is what the last change has begun in the load balancer; empty when
 	// nothing works on it.
-	working operation
+	working watcher.Operation
 	// written are the members that were written since the load balancer was read.
 	written written
 	// deleting are load balancers that are going away.
@@ -138,7 +138,7 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 	case packedCreation:
 		return r.gone(ctx)
 	}
-	created := r.working == creating
+	created := r.working == watcher.Creating
 	if err := r.settle(ctx); err != nil || !created || !driver.QuirksOf(r.state.outline().Provider).ActiveBeforeChildren {
 		return err
 	}
@@ -159,6 +159,6 @@ func (r *run) unlocked(ctx context.Context, step plan.Step) error {
 		_, err := r.Watcher.Settled(ctx, s.ID, watcher.Every(r.Drivers.Timing("").Update))
 		return err
 	}
-	r.working = updating
+	r.working = watcher.Updating
 	return r.settle(ctx)
 }

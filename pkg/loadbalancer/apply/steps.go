@@ -8,6 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 )
 
 // once sends what one step needs and advances the model when it is accepted.
@@ -63,9 +64,9 @@ func (r *run) advance(step plan.Step, created string) {
 		plan.Advance(observed, unpackStep(step))
 		r.record(observed.LoadBalancer, step, created)
 	})
-	r.working, r.made = updating, created
+	r.working, r.made = watcher.Updating, created
 	if _, rebuilds := step.(plan.FailOver); rebuilds {
-		r.working = failingOver
+		r.working = watcher.FailingOver
 	}
 }
 

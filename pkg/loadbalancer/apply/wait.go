@@ -21,7 +21,7 @@ func (r *run) settle(ctx context.Context) error {
 		return nil
 	}
 	lb := r.state.outline()
-	id, name, of := lb.ID, lb.Name, kind{lb.Provider, r.working}
+	id, name, of := lb.ID, lb.Name, watcher.Kind{Provider: lb.Provider, Operation: r.working}
 	token, err := r.wait(ctx, id, of)
 	if err != nil {
 		return fmt.Errorf("wait for load balancer %s (%s): %w", name, id, err)
@@ -40,7 +40,7 @@ func (r *run) settle(ctx context.Context) error {
 // gone waits until the load balancers that were deleted are not there any more.
 func (r *run) gone(ctx context.Context) error {
 	for _, id := range r.deleting {
-		token, err := r.wait(ctx, id, kind{operation: deleting})
+		token, err := r.wait(ctx, id, watcher.Kind{Operation: watcher.Deleting})
 		switch {
 		case err != nil:
 			return fmt.Errorf("wait for the end of load balancer %s: %w", id, err)
@@ -129,43 +129,52 @@ func (a *Applier) settleChildren(ctx context.Context, id, provider string, known
 	}
 }
 
-// wait waits until a load balancer is settled, with intervals that follow from the last
-// such waits. The run is packed meanwhile.
-func (r *run) wait(ctx context.Context, id string, of kind) (watcher.Token, error) {
+// wait waits until a load balancer is settled. The run is packed meanwhile.
+func (r *run) wait(ctx context.Context, id string, of watcher.Kind) (watcher.Token, error) {
 	if r.progress != nil {
 		r.progress(r.estimate(of))
 	}
 	r.state.park()
-	timing := r.Drivers.Timing(of.provider)
-	given := watcher.Every(map[operation]driver.PollInterval{creating: timing.Create, updating: timing.Update, deleting: timing.Delete, failingOver: timing.Create}[of.operation])
-	given.Pending = map[operation]string{
-		creating: octavia.StatusPendingCreate, updating: octavia.StatusPendingUpdate, deleting: octavia.StatusPendingDelete, failingOver: octavia.StatusPendingUpdate,
-	}[of.operation]
-	began := r.Clock.Now()
-	token, err := r.Watcher.Settled(ctx, id, r.durations.intervals(of, given))
-	if err == nil && !token.Status.Failed() {
-		took := sample{done: r.Clock.Since(began)}
-		if !token.PendingAt.IsZero() {
-			took.pending = token.PendingAt.Sub(began)
-		}
-		r.durations.observe(of, took)
-	}
-	return token, err
+	timing := r.Drivers.Timing(of.Provider)
+	pace := watcher.Every(map[watcher.Operation]driver.PollInterval{
+		watcher.Creating: timing.Create, watcher.Updating: timing.Update, watcher.Deleting: timing.Delete, watcher.FailingOver: timing.Create,
+	}[of.Operation])
+	pace.Kind, pace.Pending = of, map[watcher.Operation]string{
+		watcher.Creating: octavia.StatusPendingCreate, watcher.Updating: octavia.StatusPendingUpdate,
+		watcher.Deleting: octavia.StatusPendingDelete, watcher.FailingOver: octavia.StatusPendingUpdate,
+	}[of.Operation]
+	return r.Watcher.Settled(ctx, id, pace)
 }
 
 // estimate returns how long what is waited for, and the steps after it, usually take.
-func (r *run) estimate(of kind) time.Duration {
-	left := r.durations.estimate(of)
+func (r *run) estimate(of watcher.Kind) time.Duration {
+	left := r.Watcher.Usual(of)
 	for _, step := range r.steps {
 		switch step.(type) {
 		case packedCreation:
-			left += r.durations.estimate(kind{of.provider, creating})
+			left += r.EstimateCreation(of.Provider)
 		case plan.FailOver:
-			left += r.durations.estimate(kind{of.provider, failingOver})
+			left += r.Watcher.Usual(watcher.Kind{Provider: of.Provider, Operation: watcher.FailingOver})
 		case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP, plan.DeleteLoadBalancer:
 		default:
-			left += r.durations.estimate(kind{of.provider, updating})
+			left += r.EstimateChange(of.Provider)
 		}
 	}
 	return left
+}
+
+// EstimateCreation returns how long the creation of a load balancer usually takes once
+// Octavia has accepted it.
+func (a *Applier) EstimateCreation(provider string) time.Duration {
+	return a.Watcher.Usual(watcher.Kind{Provider: provider, Operation: watcher.Creating})
+}
+
+// EstimateChange returns how long a change of one part of a load balancer usually takes.
+func (a *Applier) EstimateChange(provider string) time.Duration {
+	return a.Watcher.Usual(watcher.Kind{Provider: provider, Operation: watcher.Updating})
+}
+
+// EstimateDeletion returns how long a deletion usually takes.
+func (a *Applier) EstimateDeletion() time.Duration {
+	return a.Watcher.Usual(watcher.Kind{Operation: watcher.Deleting})
 }

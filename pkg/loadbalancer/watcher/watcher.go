@@ -42,6 +42,9 @@ type Pace struct {
 	// Pending is the status that the load balancer has meanwhile, if that is known:
 	// where there are many, the watcher asks for those of that status only.
 	Pending string
+	// Kind is what is waited for. The watcher sees how long a kind takes, and asks first when that is
+	// nearly over, for those that wait already as well; nothing follows from the zero value.
+	Kind Kind
 }
 
 // Every returns the pace for a load balancer that a driver works on.
@@ -56,9 +59,6 @@ type Token struct {
 	Status model.Status
 	// UpdatedAt moves with every change of anything in the load balancer.
 	UpdatedAt time.Time
-	// PendingAt is when a wait last saw that something works on the load balancer; zero
-	// when the first poll found that nothing does.
-	PendingAt time.Time
 }
 
 // Watcher asks for load balancers that are waited for. Its zero value is not
@@ -77,6 +77,7 @@ type Watcher struct {
 
 	mu      sync.Mutex
 	parked  map[*waiter]struct{}
+	took    durations
 	running bool
 	// planned is when the next round was to be, before others came to wait.
 	planned time.Time
@@ -85,11 +86,12 @@ type Watcher struct {
 // waiter is a worker that waits for a load balancer.
 type waiter struct {
 	id       string
+	pace     Pace   // as it was given
 	pending  string // the status it was last seen in, or has as far as is known
 	parked   time.Time
 	due      time.Time
 	interval time.Duration
-	limit    time.Duration
+	informed bool        // its polls follow from how long its kind takes
 	polled   bool        // its own first poll is over
 	seen     time.Time   // when it was last seen PENDING
 	since    time.Time   // its updated_at then
@@ -112,6 +114,7 @@ func New(octaviaAPI Octavia, clk clock.WithTicker) *Watcher {
 		cancel:  cancel,
 		wake:    make(chan struct{}, 1),
 		parked:  map[*waiter]struct{}{},
+		took:    durations{},
 	}
 }
 
@@ -129,11 +132,7 @@ func (w *Watcher) Close() {
 func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (token Token, err error) {
 	ctx, end := tracing.Start(ctx, "wait", attribute.String("loadbalancer", id))
 	defer func() { end(err) }()
-	now := w.clock.Now()
-	me := &waiter{
-		id: id, pending: pace.Pending, parked: now, due: now.Add(pace.First),
-		interval: cmp.Or(pace.Step, pace.First), limit: pace.Cap, answer: make(chan answer, 1),
-	}
+	me := &waiter{id: id, pace: pace, pending: pace.Pending, parked: w.clock.Now(), answer: make(chan answer, 1)}
 	w.park(me)
 	defer async.Yield(ctx)()
 	defer stopwatch.In(ctx, stopwatch.Octavia)()
@@ -177,6 +176,14 @@ func (w *Watcher) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Usual returns how long a kind of operation usually takes: as it did lately, or a guess before there
+// was any.
+func (w *Watcher) Usual(of Kind) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.took.usual(of)
+}
+
 // Waiting returns how many waits there are.
 func (w *Watcher) Waiting() int {
 	w.mu.Lock()
@@ -189,6 +196,8 @@ func (w *Watcher) park(me *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.parked[me] = struct{}{}
+	pace, known := w.took.intervals(me.pace)
+	me.due, me.interval, me.informed = me.parked.Add(pace.First), cmp.Or(pace.Step, pace.First), known
 	if w.ctx.Err() != nil {
 		return
 	}
@@ -298,40 +307,71 @@ func (w *Watcher) round() {
 	answers := w.ask(due)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	now := w.clock.Now()
 	for _, p := range due {
 		got := answers[p.id]
-		if !w.settle(p, got) {
-			p.polled, p.last = true, got.err
-			now := w.clock.Now()
-			p.due = now.Add(jitter(p.interval))
+		if !w.settle(p, got, now) {
+			p.polled, p.last, p.due = true, got.err, now.Add(jitter(p.interval))
 			if len(due) < crowd || now.Sub(p.parked) > eager {
-				p.interval = min(p.interval+p.interval/2, p.limit)
+				p.interval = min(p.interval+p.interval/2, p.pace.Cap)
 			}
 		}
 	}
 	for _, p := range others {
 		got, listed := answers[p.id]
-		if listed && got.err == nil && !w.settle(p, got) && p.polled {
-			p.due = w.clock.Now().Add(jitter(p.interval))
+		if listed && got.err == nil && !w.settle(p, got, now) && p.polled {
+			p.due = now.Add(jitter(p.interval))
+		}
+	}
+	w.inform(now)
+}
+
+// inform plans the polls of those that came to wait before anything was known of their kind, once
+// something is: a change of nodes that is the first one after a start waits as a later one does for
+// all but the first load balancers.
+func (w *Watcher) inform(now time.Time) {
+	for p := range w.parked {
+		if p.informed {
+			continue
+		}
+		pace, known := w.took.intervals(p.pace)
+		if !known {
+			continue
+		}
+		p.interval, p.informed = pace.Step, true
+		if p.due = p.parked.Add(pace.First); !p.due.After(now) {
+			p.due = now.Add(jitter(p.interval))
 		}
 	}
 }
 
 // settle ends a wait if the answer does, and reports whether it does.
-func (w *Watcher) settle(p *waiter, got answer) bool {
+func (w *Watcher) settle(p *waiter, got answer, now time.Time) bool {
 	switch {
 	case got.err != nil && !final(got.err):
 		return false
 	case got.err == nil && !got.token.Gone && got.token.Status.Pending():
-		p.pending, p.seen, p.since = got.token.Status.Provisioning, w.clock.Now(), got.token.UpdatedAt
+		p.pending, p.seen, p.since = got.token.Status.Provisioning, now, got.token.UpdatedAt
 		return false
 	}
 	if _, waits := w.parked[p]; waits {
-		got.token.PendingAt = p.seen
+		w.learn(p, got, now)
 		delete(w.parked, p)
 		p.answer <- got
 	}
 	return true
+}
+
+// learn keeps how long a wait took that ends now.
+func (w *Watcher) learn(p *waiter, got answer, now time.Time) {
+	if p.pace.Kind == (Kind{}) || got.err != nil || got.token.Status.Failed() {
+		return
+	}
+	took := sample{done: now.Sub(p.parked)}
+	if !p.seen.IsZero() {
+		took.pending = p.seen.Sub(p.parked)
+	}
+	w.took.observe(p.pace.Kind, took)
 }
 
 // visible is how long after a change a poll may still show what was there before it,

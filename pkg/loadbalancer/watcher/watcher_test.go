@@ -173,6 +173,48 @@ func TestSettled_AsksForManyAtTheSamePaceAtFirst(t *testing.T) {
 	}
 }
 
+// A change of nodes right after a start: nobody knows yet how long a change takes until the first load
+// balancers are done, which says it of all others.
+func TestSettled_PollsCloselyOnceTheFirstOfACrowdIsDone(t *testing.T) {
+	t.Parallel()
+	const takes, tick, perTick, ticks = 3 * time.Second, 100 * time.Millisecond, 5, 8
+	ids := names(perTick * ticks)
+	e := newEnv(t, pending(ids...))
+	pace := watcher.Pace{
+		First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second,
+		Pending: "PENDING_UPDATE", Kind: watcher.Kind{Provider: "amphora", Operation: watcher.Updating},
+	}
+	change := func() (late []time.Duration, lists int) {
+		e.octavia.set("PENDING_UPDATE", ids...)
+		before, begin := e.octavia.all(), e.clock.Now()
+		left := 0
+		for now := time.Duration(0); left < len(ids); now += tick {
+			if at := int(now / tick); at < ticks {
+				for _, id := range ids[at*perTick : (at+1)*perTick] {
+					go func() { _, _ = e.watcher.Settled(t.Context(), id, pace) }()
+				}
+				e.until("they are parked", func() bool { return e.watcher.Parked() == (at+1)*perTick })
+			}
+			if done := int((now - takes) / tick); now >= takes && done < ticks {
+				e.octavia.set("ACTIVE", ids[done*perTick:(done+1)*perTick]...)
+			}
+			e.advance(tick)
+			if now >= takes {
+				for ; left < len(ids)-e.watcher.Parked(); left++ {
+					late = append(late, e.clock.Now().Sub(begin)-takes-time.Duration(left/perTick)*tick)
+				}
+			}
+		}
+		return late, e.octavia.all() - before
+	}
+	for n := range 3 {
+		late, lists := change()
+		if last := late[len(late)-1]; last > 3*tick || lists > 20 {
+			t.Errorf("change %d: the last is seen done %s late, with %d requests; all: %s", n+1, last, lists, late)
+		}
+	}
+}
+
 // TestSettled_PollsSoonAfterALateFirstPoll is about what takes a known time at least, and
 // is then nearly done.
 func TestSettled_PollsSoonAfterALateFirstPoll(t *testing.T) {

@@ -1,21 +1,19 @@
-package apply
+package watcher
 
 import (
 	"testing"
 	"time"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 )
 
 // usualIntervals is that of most changes.
-func usualIntervals() watcher.Pace {
-	return watcher.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second}
+func usualIntervals(k Kind) Pace {
+	return Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second, Kind: k}
 }
 
 // watched waits for something of a kind, which takes a time, as the watcher does. It
 // returns how many polls that took, and how late the last one was.
-func watched(d *durations, k kind, takes time.Duration) (polls int, late time.Duration) {
-	pace := d.intervals(k, usualIntervals())
+func watched(d durations, k Kind, takes time.Duration) (polls int, late time.Duration) {
+	pace, _ := d.intervals(usualIntervals(k))
 	pending, at, interval := time.Duration(0), pace.First, pace.Step
 	for polls = 1; at < takes; polls++ {
 		pending = at
@@ -29,20 +27,21 @@ func watched(d *durations, k kind, takes time.Duration) (polls int, late time.Du
 func TestDurations_FirstPollComesWhenMostAreNearlyDone(t *testing.T) {
 	t.Parallel()
 	for _, takes := range []time.Duration{500 * time.Millisecond, 1200 * time.Millisecond, 3 * time.Second, 8 * time.Second, 45 * time.Second} {
-		k := kind{"amphora", creating}
-		var d durations
-		if got := d.intervals(k, usualIntervals()); got != usualIntervals() {
+		k := Kind{"amphora", Creating}
+		d := durations{}
+		if got, known := d.intervals(usualIntervals(k)); known || got != usualIntervals(k) {
 			t.Errorf("before anything took any time: %v", got)
 		}
 		for range samples {
-			watched(&d, k, takes)
+			watched(d, k, takes)
 		}
 		for range 20 {
-			if polls, late := watched(&d, k, takes); polls > 2 || late > 500*time.Millisecond {
+			if polls, late := watched(d, k, takes); polls > 2 || late > 500*time.Millisecond {
 				t.Errorf("what always takes %s took %d polls, the last one %s late", takes, polls, late)
 			}
 		}
-		if got := d.intervals(kind{"ovn", creating}, usualIntervals()); got != usualIntervals() {
+		other := usualIntervals(Kind{"ovn", Creating})
+		if got, known := d.intervals(other); known || got != other {
 			t.Errorf("another provider's: %v", got)
 		}
 	}
@@ -52,11 +51,11 @@ func TestDurations_FirstPollComesWhenMostAreNearlyDone(t *testing.T) {
 // polls for each.
 func TestDurations_PollCloserTheMoreRegularTheCloudIs(t *testing.T) {
 	t.Parallel()
-	k := kind{"amphora", updating}
-	var d durations
+	k := Kind{"amphora", Updating}
+	d := durations{}
 	for n := range 100 {
 		takes := 3*time.Second + time.Duration(n%3)*10*time.Millisecond
-		if polls, late := watched(&d, k, takes); n > 3*samples && (polls > 3 || late > 120*time.Millisecond) {
+		if polls, late := watched(d, k, takes); n > 3*samples && (polls > 3 || late > 120*time.Millisecond) {
 			t.Errorf("change %d took %d polls, the last one %s late", n, polls, late)
 		}
 	}
@@ -66,14 +65,14 @@ func TestDurations_PollCloserTheMoreRegularTheCloudIs(t *testing.T) {
 // other load balancers.
 func TestDurations_IgnoreOneStuckLoadBalancer(t *testing.T) {
 	t.Parallel()
-	k := kind{"amphora", updating}
-	var d durations
+	k := Kind{"amphora", Updating}
+	d := durations{}
 	for range 50 {
-		watched(&d, k, 3*time.Second)
+		watched(d, k, 3*time.Second)
 	}
-	watched(&d, k, 10*time.Minute)
+	watched(d, k, 10*time.Minute)
 	for n := range 20 {
-		if _, late := watched(&d, k, 3*time.Second); late > 500*time.Millisecond {
+		if _, late := watched(d, k, 3*time.Second); late > 500*time.Millisecond {
 			t.Errorf("change %d after it was looked at %s late", n+1, late)
 		}
 	}
@@ -83,24 +82,24 @@ func TestDurations_IgnoreOneStuckLoadBalancer(t *testing.T) {
 // poll that finds a change done halves the next, whatever it measured itself.
 func TestDurations_ForgetAnOutageAfterAFewChanges(t *testing.T) {
 	t.Parallel()
-	for operation, longest := range map[operation]time.Duration{creating: 45 * time.Second, updating: 10 * time.Second, deleting: 10 * time.Second} {
-		k := kind{"amphora", operation}
-		var d durations
+	for operation, longest := range map[Operation]time.Duration{Creating: 45 * time.Second, Updating: 10 * time.Second, Deleting: 10 * time.Second} {
+		k := Kind{"amphora", operation}
+		d := durations{}
 		for range 50 {
-			watched(&d, k, 10*time.Minute)
+			watched(d, k, 10*time.Minute)
 		}
-		if got := d.intervals(k, usualIntervals()).First; got > longest {
-			t.Errorf("%s: the first look comes after %s, want %s at most", operation, got, longest)
+		if got, _ := d.intervals(usualIntervals(k)); got.First > longest {
+			t.Errorf("%s: the first look comes after %s, want %s at most", operation, got.First, longest)
 		}
 		var late time.Duration
 		for range 5 {
-			_, late = watched(&d, k, 3*time.Second)
+			_, late = watched(d, k, 3*time.Second)
 		}
 		if late > time.Second {
 			t.Errorf("%s: after five changes of 3 s each one is still looked at %s late", operation, late)
 		}
 		for range samples {
-			_, late = watched(&d, k, 3*time.Second)
+			_, late = watched(d, k, 3*time.Second)
 		}
 		if late > 500*time.Millisecond {
 			t.Errorf("%s: in the end one is looked at %s late", operation, late)
@@ -112,12 +111,12 @@ func TestDurations_ForgetAnOutageAfterAFewChanges(t *testing.T) {
 // end, unless it took less time than any of late.
 func TestDurations_PollInTimeWhereTimesDiffer(t *testing.T) {
 	t.Parallel()
-	k := kind{"amphora", creating}
-	var d durations
+	k := Kind{"amphora", Creating}
+	d := durations{}
 	times := []int{20, 34, 26, 55, 21, 48, 30, 60, 23, 41, 37}
 	lateOnes := 0
 	for i := range 10 * len(times) {
-		if _, late := watched(&d, k, time.Duration(times[i%len(times)])*time.Second); i > samples && late > usualIntervals().Cap {
+		if _, late := watched(d, k, time.Duration(times[i%len(times)])*time.Second); i > samples && late > usualIntervals(k).Cap {
 			lateOnes++
 		}
 	}
