@@ -196,8 +196,7 @@ func (w *Watcher) park(me *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.parked[me] = struct{}{}
-	pace, known := w.took.intervals(me.pace)
-	me.due, me.interval, me.informed = me.parked.Add(pace.First), cmp.Or(pace.Step, pace.First), known
+	w.schedule(me)
 	if w.ctx.Err() != nil {
 		return
 	}
@@ -331,18 +330,19 @@ func (w *Watcher) round() {
 // all but the first load balancers.
 func (w *Watcher) inform(now time.Time) {
 	for p := range w.parked {
-		if p.informed {
+		if _, known := w.took[p.pace.Kind]; p.informed || !known {
 			continue
 		}
-		pace, known := w.took.intervals(p.pace)
-		if !known {
-			continue
-		}
-		p.interval, p.informed = pace.Step, true
-		if p.due = p.parked.Add(pace.First); !p.due.After(now) {
+		if w.schedule(p); !p.due.After(now) {
 			p.due = now.Add(jitter(p.interval))
 		}
 	}
+}
+
+// schedule plans the polls for a waiter by what is known of its kind.
+func (w *Watcher) schedule(p *waiter) {
+	pace, known := w.took.intervals(p.pace)
+	p.due, p.interval, p.informed = p.parked.Add(pace.First), cmp.Or(pace.Step, pace.First), known
 }
 
 // settle ends a wait if the answer does, and reports whether it does.
