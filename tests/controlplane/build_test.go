@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -80,7 +81,13 @@ func TestWorkDir_RemovesThoseOfEndedProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dead.lock.Close(); err != nil { // as the end of its process does
+	// Unlocked as the end of its process does. Closing alone would leave the lock with
+	// whatever another test starts just now, for as long as that has not begun to run
+	// (flock(2): it belongs to all duplicates of a descriptor, and a fork makes one).
+	if err := syscall.Flock(int(dead.lock.Fd()), syscall.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
+	if err := dead.lock.Close(); err != nil {
 		t.Fatal(err)
 	}
 	unrelated := filepath.Join(parent, "other")
