@@ -77,7 +77,12 @@ func (n Nodes) Address(i int) string { return n.of.members[0].nodes.nodes[i].Val
 
 // Alike reports whether the members on two nodes differ in nothing but node, ID and port.
 func (n Nodes) Alike(i, j int) bool {
-	return !slices.ContainsFunc(n.of.members, func(list PackedMembers) bool { return list.kindOf(i) != list.kindOf(j) })
+	for _, list := range n.of.members {
+		if list.kindOf(i) != list.kindOf(j) {
+			return false
+		}
+	}
+	return true
 }
 
 // Excerpt returns the load balancer with the members on some of its nodes only, which are in order,

@@ -65,8 +65,8 @@ func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 
 // addAnswers adds those load balancers of a list that are asked for, or that somebody waits for.
 func (w *Watcher) addAnswers(answers map[string]answer, listed []octavia.LoadBalancerState, asked map[string]string) {
-	others := map[string]bool{}
 	w.mu.Lock()
+	others := make(map[string]bool, len(w.parked))
 	for p := range w.parked {
 		if _, is := asked[p.id]; !is {
 			others[p.id] = true
@@ -82,7 +82,7 @@ func (w *Watcher) addAnswers(answers map[string]answer, listed []octavia.LoadBal
 
 // without returns the load balancers that have no answer yet.
 func without(ids map[string]string, answers map[string]answer) map[string]string {
-	rest := map[string]string{}
+	rest := make(map[string]string, max(0, len(ids)-len(answers)))
 	for id, status := range ids {
 		if _, known := answers[id]; !known {
 			rest[id] = status

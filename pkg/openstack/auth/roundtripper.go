@@ -50,7 +50,5 @@ func (t *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // signed returns a copy of a request with the token.
 func signed(req *http.Request, t *token) *http.Request {
-	req = req.Clone(req.Context())
-	req.Header.Set("X-Auth-Token", t.id)
-	return req
+	return request.With(req.Context(), req, "X-Auth-Token", t.id)
 }

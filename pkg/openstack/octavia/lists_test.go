@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/gophercloud/gophercloud/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
@@ -34,6 +37,10 @@ var answers = []string{
 	`[{"id": "a", "id": "b", "other": [{"id": "c"}, "]"], "name": "x]{"}, {"id": "d", "deep": {"id": ["e"]}}]`,
 	`[{"\u0069d": "caf\u00e9 \"\\ \ud83d\ude00", "name": "` + "caf\xe9" + `"}]`,
 	`[{"id": "` + strings.Repeat("long ", 5000) + `"}]`,
+	`[{"id": "p", "provisioning_status": "ACTIVE", "operating_status": "ONLINE", "healthmonitor_id": "m", "members": [{"id": "a"}, {}], "listeners": [{"id": "l"}], "more": [{}]}, ` +
+		`{"provisioning_status": "ACTIVE", "operating_status": null, "healthmonitor_id": null, "members": null, "listeners": []}]`,
+	`[{"id": "lb", "updated_at": "2026-01-01T00:00:07"}, {"updated_at": null}, {"updated_at": ""}, {"updated_at": "2026-01-01T00:00:07.25+00:00"}, {"updated_at": "2026-01-01T00:00:0\u0037"}]`,
+	`[{"updated_at": "yesterday"}]`, `[{"updated_at": 7}]`, `[{"members": {}}]`, `[{"listeners": ["a"]}]`, `[{"operating_status": []}]`,
 	`{"id": "a"}`, `"a"`, `7`, `[7]`, `[["a"]]`, `[{"id": 7}]`, `[{"id": true}]`, `[{"protocol_port": "80"}]`, `[{"protocol_port": 1.5}]`,
 	`[{"protocol_port": 99999999999999999999}]`, `[{"id": "a"`, `[{"id": "a"},`, `[{"id"`, `[`, ``, strings.Repeat(`[{"id": `, 20000), strings.Repeat("{", 1000),
 }
@@ -51,7 +58,46 @@ func compareLists(t *testing.T, text string) {
 	var want struct{ List []ObjectID }
 	err, wantErr := json.Unmarshal([]byte(ids), &got, asAnswers()), json.Unmarshal([]byte(ids), &want, asAnswers())
 	compareAnswers(t, ids, []ObjectID(got.List), want.List, err, wantErr)
+
+	pools, err := allOf[PoolOutline](text)
+	plainPools, wantErr := allOf[plainOutline](text)
+	compareAnswers(t, text, pools, as(plainPools, func(p plainOutline) PoolOutline { return PoolOutline(p) }), err, wantErr)
+	states, err := allOf[LoadBalancerState](text)
+	plainStates, wantErr := allOf[plainState](text)
+	compareAnswers(t, text, states, as(plainStates, func(s plainState) LoadBalancerState {
+		return LoadBalancerState{s.ID, s.ProvisioningStatus, s.OperatingStatus, time.Time(s.UpdatedAt)}
+	}), err, wantErr)
 	compareTrees(t, `{"statuses": {"loadbalancer": {"listeners": [{"pools": [{"members": `+text+`}]}]}}}`)
+}
+
+// plainOutline and plainState are decoded by reflection.
+type (
+	plainOutline PoolOutline
+	plainState   struct {
+		ID                 string    `json:"id"`
+		ProvisioningStatus string    `json:"provisioning_status"`
+		OperatingStatus    string    `json:"operating_status"`
+		UpdatedAt          timestamp `json:"updated_at"`
+	}
+)
+
+// allOf reads a list, as the only page of its kind.
+func allOf[T any](text string) ([]T, error) {
+	pages := paging.Collection[T]{Name: "list", Get: func(_ context.Context, _ url.Values, into any) error {
+		return response.Decode([]byte(`{"list_links": [], "list": `+text+`}`), into)
+	}}
+	return pages.All(context.Background(), url.Values{})
+}
+
+func as[From, To any](all []From, to func(From) To) []To {
+	if all == nil {
+		return nil
+	}
+	converted := make([]To, 0, len(all))
+	for _, one := range all {
+		converted = append(converted, to(one))
+	}
+	return converted
 }
 
 // compareTrees compares how a status tree is decoded with how it is by reflection.

@@ -18,7 +18,30 @@ type PoolOutline struct {
 	OperatingStatus    string     `json:"operating_status"`
 	MonitorID          string     `json:"healthmonitor_id"`
 	Listeners          []ObjectID `json:"listeners"`
-	Members            ObjectIDs  `json:"members"`
+	Members            []ObjectID `json:"members"`
+}
+
+// DecodeFrom reads a pool of a list.
+func (p *PoolOutline) DecodeFrom(r *response.Reader, before *PoolOutline) error {
+	return r.Object(func(name []byte) (err error) {
+		switch string(name) {
+		case "id":
+			return r.Text(&p.ID, "")
+		case "provisioning_status":
+			return r.Text(&p.ProvisioningStatus, before.ProvisioningStatus)
+		case "operating_status":
+			return r.Text(&p.OperatingStatus, before.OperatingStatus)
+		case "healthmonitor_id":
+			return r.Text(&p.MonitorID, "")
+		case "listeners":
+			p.Listeners, err = response.ReadList(r, (*ObjectID).DecodeFrom)
+			return err
+		case "members":
+			p.Members, err = response.ReadList(r, (*ObjectID).DecodeFrom)
+			return err
+		}
+		return r.Skip()
+	})
 }
 
 // ObjectID names an object that belongs to another one.
@@ -32,12 +55,13 @@ type ObjectIDs []ObjectID
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (o *ObjectIDs) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return response.Part(dec, func(r *response.Reader) (err error) {
-		*o, err = response.ReadList(r, (*ObjectID).decodeFrom)
+		*o, err = response.ReadList(r, (*ObjectID).DecodeFrom)
 		return err
 	})
 }
 
-func (o *ObjectID) decodeFrom(r *response.Reader, _ *ObjectID) error {
+// DecodeFrom reads one of a list.
+func (o *ObjectID) DecodeFrom(r *response.Reader, _ *ObjectID) error {
 	return onlyField(r, "id", func() error { return r.Text(&o.ID, "") })
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // LoadBalancerState is what moves while something works on a load balancer: all that is read of
@@ -17,19 +18,36 @@ type LoadBalancerState struct {
 	UpdatedAt          time.Time
 }
 
-// stateAnswer is a LoadBalancerState in an answer.
-type stateAnswer struct {
-	ID                 string    `json:"id"`
-	ProvisioningStatus string    `json:"provisioning_status"`
-	OperatingStatus    string    `json:"operating_status"`
-	UpdatedAt          timestamp `json:"updated_at"`
+// DecodeFrom reads one of a list.
+func (s *LoadBalancerState) DecodeFrom(r *response.Reader, before *LoadBalancerState) error {
+	return r.Object(func(name []byte) error {
+		switch string(name) {
+		case "id":
+			return r.Text(&s.ID, "")
+		case "provisioning_status":
+			return r.Text(&s.ProvisioningStatus, before.ProvisioningStatus)
+		case "operating_status":
+			return r.Text(&s.OperatingStatus, before.OperatingStatus)
+		case "updated_at":
+			var text []byte
+			if err := r.Bytes(&text); err != nil {
+				return err
+			}
+			return (*timestamp)(&s.UpdatedAt).UnmarshalText(text)
+		}
+		return r.Skip()
+	})
 }
 
-func (a stateAnswer) state() LoadBalancerState {
-	return LoadBalancerState{a.ID, a.ProvisioningStatus, a.OperatingStatus, time.Time(a.UpdatedAt)}
+// stateAnswer is an answer with one.
+type stateAnswer struct{ state LoadBalancerState }
+
+// DecodeFrom reads the answer.
+func (a *stateAnswer) DecodeFrom(r *response.Reader) error {
+	return onlyField(r, "loadbalancer", func() error { return a.state.DecodeFrom(r, &a.state) })
 }
 
-// stateFields are the attributes of a stateAnswer.
+// stateFields are the attributes of a LoadBalancerState.
 func stateFields() []string {
 	return []string{"id", "provisioning_status", "operating_status", "updated_at"}
 }
@@ -38,21 +56,14 @@ func stateFields() []string {
 // a provisioning status, or all where it is empty. More than a page of them cost a request a page.
 func (c *Client) LoadBalancerStates(ctx context.Context, provisioningStatus string) ([]LoadBalancerState, error) {
 	filter := LoadBalancerFilter{Fields: stateFields(), ProvisioningStatus: provisioningStatus}
-	answers, err := listAll(ctx, c, "loadbalancers", filter.query(), func(a stateAnswer) string { return a.ID })
-	states := make([]LoadBalancerState, len(answers))
-	for i, answer := range answers {
-		states[i] = answer.state()
-	}
-	return states, err
+	return listAll(ctx, c, "loadbalancers", filter.query(), func(s LoadBalancerState) string { return s.ID })
 }
 
 // LoadBalancerState reads the state of one load balancer.
 func (c *Client) LoadBalancerState(ctx context.Context, id string) (LoadBalancerState, error) {
-	var answer struct {
-		LoadBalancer stateAnswer `json:"loadbalancer"`
-	}
+	var answer stateAnswer
 	if err := c.get(ctx, "loadbalancers/"+url.PathEscape(id)+"?"+url.Values{"fields": stateFields()}.Encode(), &answer); err != nil {
 		return LoadBalancerState{}, apierror.Wrap(err, "read load balancer "+id)
 	}
-	return answer.LoadBalancer.state(), nil
+	return answer.state, nil
 }

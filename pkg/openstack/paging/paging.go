@@ -3,14 +3,13 @@ package paging
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 const (
@@ -49,7 +48,7 @@ type Collection[T any] struct {
 	Size int
 	// ID returns the ID of an object: the marker of the page behind it.
 	ID func(T) string
-	// Get decodes the answer to a query.
+	// Get decodes the answer to a query, as response.Get does.
 	Get func(ctx context.Context, q url.Values, into any) error
 }
 
@@ -92,29 +91,59 @@ func (c Collection[T]) once(ctx context.Context, q url.Values) (all []T, marker 
 }
 
 // page reads one page, and whether there may be another. A service that knows no
-// pages answers everything at once, without links. The answer, which can have thousands of
-// objects, is decoded in one pass, into a struct with the names of this collection.
-func (c Collection[T]) page(ctx context.Context, q url.Values) (page []T, more bool, err error) {
-	answer := reflect.New(reflect.StructOf([]reflect.StructField{
-		{Name: "Objects", Type: reflect.TypeFor[*[]T](), Tag: reflect.StructTag(fmt.Sprintf("json:%q", c.Name))},
-		{Name: "Links", Type: reflect.TypeFor[json.RawMessage](), Tag: reflect.StructTag(fmt.Sprintf("json:%q", c.Name+"_links"))},
-	}))
-	if err := c.Get(ctx, q, answer.Interface()); err != nil {
+// pages answers everything at once, without links.
+func (c Collection[T]) page(ctx context.Context, q url.Values) (objects []T, more bool, err error) {
+	answer := page[T]{name: c.Name, linksName: c.Name + "_links"}
+	if err := c.Get(ctx, q, &answer); err != nil {
 		return nil, false, err
 	}
-	objects, _ := answer.Elem().Field(0).Interface().(*[]T)
-	if objects == nil {
+	if answer.objects == nil {
 		return nil, false, fmt.Errorf("the answer has no %q", c.Name)
 	}
-	page = *objects
-	var links []pageLink
-	if text := answer.Elem().Field(1).Bytes(); len(text) > 0 {
-		if err := json.Unmarshal(text, &links); err != nil {
-			return nil, false, fmt.Errorf("the links of the list: %w", err)
+	full := c.Size > 0 && len(answer.objects) == c.Size
+	return answer.objects, len(answer.objects) > 0 && (full || slices.ContainsFunc(answer.links, pageLink.leadsOn)), nil
+}
+
+// page is an answer with a page of a list, which can have thousands of objects.
+type page[T any] struct {
+	name, linksName string
+	objects         []T
+	links           []pageLink
+}
+
+// object is one of a list that decodes itself, to which it has the one before beside it, in place of
+// reflection.
+type object[T any] interface {
+	DecodeFrom(r *response.Reader, before *T) error
+}
+
+// DecodeFrom decodes the answer in one pass.
+func (p *page[T]) DecodeFrom(r *response.Reader) error {
+	return r.Object(func(name []byte) (err error) {
+		switch string(name) {
+		case p.name:
+			p.objects, err = readObjects[T](r)
+		case p.linksName:
+			p.links = nil
+			if err = r.Decode(&p.links); err != nil {
+				err = fmt.Errorf("the links of the list: %w", err)
+			}
+		default:
+			err = r.Skip()
 		}
+		return err
+	})
+}
+
+// readObjects returns nil of null, and only then.
+func readObjects[T any](r *response.Reader) (objects []T, err error) {
+	if _, ok := any(new(T)).(object[T]); !ok {
+		err = r.Decode(&objects)
+		return objects, err
 	}
-	full := c.Size > 0 && len(page) == c.Size
-	return page, len(page) > 0 && (full || slices.ContainsFunc(links, pageLink.leadsOn)), nil
+	return response.ReadList(r, func(one *T, r *response.Reader, before *T) error {
+		return any(one).(object[T]).DecodeFrom(r, before) //nolint:forcetypeassert // asked above
+	})
 }
 
 // pageLink is one link of a page.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -133,7 +133,10 @@ func counting[T any](list func(context.Context) ([]T, error)) func(context.Conte
 // A service that goes on for ever, or in circles, is not read until no memory is left.
 func TestAll_EndsHoweverServiceGoesOn(t *testing.T) {
 	t.Parallel()
-	type object struct{ ID string }
+	type object struct {
+		ID string `json:"id"`
+	}
+	others := strings.Repeat("{}, ", 999)
 	for name, test := range map[string]struct {
 		next func(page int) string
 		most int
@@ -149,10 +152,7 @@ func TestAll_EndsHoweverServiceGoesOn(t *testing.T) {
 			asked := 0
 			list := paging.Collection[object]{Name: "objects", Size: 1000, ID: func(o object) string { return o.ID }, Get: func(_ context.Context, _ url.Values, into any) error {
 				asked++
-				page := make([]object, 1000)
-				page[999].ID = test.next(asked)
-				reflect.ValueOf(into).Elem().Field(0).Set(reflect.ValueOf(&page))
-				return nil
+				return response.Decode(fmt.Appendf(nil, `{"objects": [%s{"id": %q}]}`, others, test.next(asked)), into)
 			}}
 			if all, err := list.All(t.Context(), url.Values{}); err == nil || asked > test.most {
 				t.Errorf("%d objects of %d pages, %v", len(all), asked, err)

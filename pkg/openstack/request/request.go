@@ -3,6 +3,8 @@
 package request
 
 import (
+	"context"
+	"maps"
 	"net/http"
 	"strings"
 )
@@ -196,6 +198,17 @@ func (k Kind) Creates(method string) bool { return method == http.MethodPost && 
 
 // HasBody reports whether a request carries a body.
 func HasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
+
+// With returns a request with a context and a header beside its own. It shares all else with the
+// given one, which stays as it is, as an http.RoundTripper has to leave it.
+func With(ctx context.Context, req *http.Request, header, value string) *http.Request {
+	req = req.WithContext(ctx)
+	if req.Header = maps.Clone(req.Header); req.Header == nil {
+		req.Header = http.Header{}
+	}
+	req.Header.Set(header, value)
+	return req
+}
 
 func octaviaResource(pattern string) (resource, bool) {
 	res := resource{service: Octavia}

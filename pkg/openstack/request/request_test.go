@@ -2,6 +2,9 @@ package request
 
 import (
 	"fmt"
+	"maps"
+	"net/http"
+	"slices"
 	"testing"
 )
 
@@ -62,6 +65,27 @@ func TestIsVersion_HasANumberOrTwo(t *testing.T) {
 	} {
 		if got := IsVersion(segment); got != want {
 			t.Errorf("%q: %t, want %t", segment, got, want)
+		}
+	}
+}
+
+func TestWith_LeavesGivenRequestAsItIs(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]http.Header{
+		"no header": nil, "another": {"Accept": {"a", "b"}}, "the same": {"X-Auth-Token": {"old"}},
+	} {
+		given := &http.Request{Header: header.Clone()}
+		got := With(t.Context(), given, "X-Auth-Token", "new")
+		if !maps.EqualFunc(given.Header, header, slices.Equal) {
+			t.Errorf("%s: the given request has %v, want %v", name, given.Header, header)
+		}
+		want := header.Clone()
+		if want == nil {
+			want = http.Header{}
+		}
+		want.Set("X-Auth-Token", "new")
+		if !maps.EqualFunc(got.Header, want, slices.Equal) || got.Context() != t.Context() {
+			t.Errorf("%s: %v, context %v, want %v and that of the test", name, got.Header, got.Context(), want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -223,6 +224,15 @@ func (r *Reader) lengthOfString(text []byte) int {
 		}
 	}
 	return 0
+}
+
+// Decode reads a value by reflection.
+func (r *Reader) Decode(into any) error {
+	before := r.rest
+	if err := r.Skip(); err != nil {
+		return err
+	}
+	return json.Unmarshal(before[:len(before)-len(r.rest)], into, lenient())
 }
 
 // Skip reads over a value.

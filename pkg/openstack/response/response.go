@@ -82,6 +82,12 @@ func decode(resp *http.Response, err error, into any) error {
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
+	return Decode(text, into)
+}
+
+// Decode decodes the text of an answer: with a Reader into what has a method DecodeFrom, else by
+// reflection.
+func Decode(text []byte, into any) error {
 	if into, ok := into.(decoder); ok {
 		return readAll(text, into.DecodeFrom)
 	}

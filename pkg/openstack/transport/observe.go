@@ -54,7 +54,5 @@ func identified(ctx context.Context, req *http.Request) *http.Request {
 	if id == "" {
 		return req
 	}
-	req = req.Clone(ctx)
-	req.Header.Set(globalID, id)
-	return req
+	return request.With(ctx, req, globalID, id)
 }
