@@ -131,7 +131,6 @@ func (s *Session) refreshCatalog(ctx context.Context) bool {
 //
 // Both end in a slash.
 func splitVersion(address *url.URL, version string) (root, base string) {
-	plain := url.URL{Scheme: address.Scheme, Host: address.Host}
 	segments := strings.FieldsFunc(address.Path, func(r rune) bool { return r == '/' })
 	if n := len(segments); n > 0 && segments[n-1] == "lbaas" { // gophercloud adds it
 		segments = segments[:n-1]
@@ -142,7 +141,11 @@ func splitVersion(address *url.URL, version string) (root, base string) {
 		segments = append(segments, version)
 	}
 	join := func(segments []string) string {
-		return plain.JoinPath(append(slices.Clone(segments), "/")...).String()
+		path := "/"
+		if len(segments) > 0 {
+			path += strings.Join(segments, "/") + "/"
+		}
+		return (&url.URL{Scheme: address.Scheme, Host: address.Host, Path: path}).String()
 	}
 	return join(segments[:at]), join(segments)
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -83,19 +84,32 @@ func newEndpointSelector(cfg config.Global) (endpointSelector, error) {
 // find returns the first endpoint that fits, as OpenStack's own clients do.
 func (c endpointSelector) find(catalog []tokens.CatalogEntry, types []string) (string, error) {
 	region := c.regionOf(types[0])
+	for endpoint := range endpointsOf(catalog, types) {
+		if endpoint.Interface == c.iface &&
+			(region == "" || endpoint.Region == region || endpoint.RegionID == region) {
+			return endpoint.URL, nil
+		}
+	}
 	missing := ErrNoEndpoint{Service: types[0], Region: region, Interface: c.iface}
-	for _, entry := range catalog {
-		if !slices.Contains(types, entry.Type) {
-			continue
-		}
-		for _, endpoint := range entry.Endpoints {
-			if endpoint.Interface == c.iface &&
-				(region == "" || endpoint.Region == region || endpoint.RegionID == region) {
-				return endpoint.URL, nil
-			}
-			missing.Offered = append(missing.Offered, endpoint.Region+" "+endpoint.Interface)
-		}
+	for endpoint := range endpointsOf(catalog, types) {
+		missing.Offered = append(missing.Offered, endpoint.Region+" "+endpoint.Interface)
 	}
 	slices.Sort(missing.Offered)
 	return "", missing
+}
+
+// endpointsOf returns the endpoints of the services of some types, in the order of the catalog.
+func endpointsOf(catalog []tokens.CatalogEntry, types []string) iter.Seq[*tokens.Endpoint] {
+	return func(yield func(*tokens.Endpoint) bool) {
+		for i := range catalog {
+			if !slices.Contains(types, catalog[i].Type) {
+				continue
+			}
+			for j := range catalog[i].Endpoints {
+				if !yield(&catalog[i].Endpoints[j]) {
+					return
+				}
+			}
+		}
+	}
 }

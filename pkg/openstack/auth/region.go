@@ -67,14 +67,9 @@ func (c endpointSelector) pin(catalog []tokens.CatalogEntry) (fixed endpointSele
 // of the catalog.
 func (c endpointSelector) regionsOf(catalog []tokens.CatalogEntry, types []string) []string {
 	var regions []string
-	for _, entry := range catalog {
-		if !slices.Contains(types, entry.Type) {
-			continue
-		}
-		for _, endpoint := range entry.Endpoints {
-			if endpoint.Interface == c.iface {
-				regions = append(regions, cmp.Or(endpoint.RegionID, endpoint.Region))
-			}
+	for endpoint := range endpointsOf(catalog, types) {
+		if endpoint.Interface == c.iface {
+			regions = append(regions, cmp.Or(endpoint.RegionID, endpoint.Region))
 		}
 	}
 	return regions

@@ -360,15 +360,19 @@ func (r *Reader) Int(into *int) error {
 	return nil
 }
 
-// mostOfPiece is how many bytes of texts are kept together at most: who keeps one of them, keeps
-// all.
-const mostOfPiece = 4 << 10
+// How many bytes of texts are kept together: who keeps one of them, keeps all. Each piece is twice as
+// long as the one before, as of many answers little is kept.
+const firstPiece, mostOfPiece = 512, 4 << 10
 
 // keep returns a text as a part of a longer one.
 func (r *Reader) keep(text []byte) string {
 	if r.texts == nil || r.texts.Cap()-r.texts.Len() < len(text) {
+		size := firstPiece
+		if r.texts != nil {
+			size = min(2*r.texts.Cap(), mostOfPiece)
+		}
 		r.texts = &strings.Builder{}
-		r.texts.Grow(max(min(len(r.rest), mostOfPiece), len(text)))
+		r.texts.Grow(max(min(len(r.rest), size), len(text)))
 	}
 	at := r.texts.Len()
 	r.texts.Write(text)
