@@ -91,8 +91,8 @@ func metricsBreaks() []Break {
 		{
 			Row: 102, What: "OpenStack gets no global request ID",
 			File:  "pkg/openstack/transport/observe.go",
-			Old:   `req.Header.Set(globalID, id)`,
-			New:   `_ = id`,
+			Old:   `return request.With(ctx, req, globalID, id)`,
+			New:   `return req.WithContext(ctx)`,
 			Tests: []string{"TestTracing_GlobalRequestIDIsOneForEachRound"},
 		},
 		{
