@@ -82,7 +82,7 @@ func (w *Watcher) addAnswers(answers map[string]answer, listed []octavia.LoadBal
 
 // without returns the load balancers that have no answer yet.
 func without(ids map[string]string, answers map[string]answer) map[string]string {
-	rest := make(map[string]string, max(0, len(ids)-len(answers)))
+	rest := map[string]string{}
 	for id, status := range ids {
 		if _, known := answers[id]; !known {
 			rest[id] = status

@@ -72,8 +72,15 @@ func compareLists(t *testing.T, text string) {
 
 // plainOutline and plainState are decoded by reflection.
 type (
-	plainOutline PoolOutline
-	plainState   struct {
+	plainOutline struct {
+		ID                 string     `json:"id"`
+		ProvisioningStatus string     `json:"provisioning_status"`
+		OperatingStatus    string     `json:"operating_status"`
+		MonitorID          string     `json:"healthmonitor_id"`
+		Listeners          []ObjectID `json:"listeners"`
+		Members            []ObjectID `json:"members"`
+	}
+	plainState struct {
 		ID                 string    `json:"id"`
 		ProvisioningStatus string    `json:"provisioning_status"`
 		OperatingStatus    string    `json:"operating_status"`

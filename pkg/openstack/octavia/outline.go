@@ -13,12 +13,12 @@ import (
 
 // PoolOutline is which parts a pool has, and its status.
 type PoolOutline struct {
-	ID                 string     `json:"id"`
-	ProvisioningStatus string     `json:"provisioning_status"`
-	OperatingStatus    string     `json:"operating_status"`
-	MonitorID          string     `json:"healthmonitor_id"`
-	Listeners          []ObjectID `json:"listeners"`
-	Members            []ObjectID `json:"members"`
+	ID                 string
+	ProvisioningStatus string
+	OperatingStatus    string
+	MonitorID          string
+	Listeners          []ObjectID
+	Members            []ObjectID
 }
 
 // DecodeFrom reads a pool of a list.
