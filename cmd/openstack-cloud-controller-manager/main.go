@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
 // shutdownTimeout is how long calls may take to return after the shutdown has begun,
@@ -33,6 +34,7 @@ func main() {
 	if arguments, is := pluginArguments(os.Args[0], os.Args[1:]); is {
 		os.Exit(runPlugin(arguments, os.LookupEnv, os.Stdout, os.Stderr))
 	}
+	memory.DelayFirst()
 	os.Exit(run(os.Args[1:], os.LookupEnv, os.Stdout))
 }
 

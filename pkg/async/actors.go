@@ -125,7 +125,7 @@ func (a *Actors[Req, Res]) run(key string) {
 //
 //go:noinline
 func growStack() byte {
-	var room [12 << 10]byte // the stack is the next power of two
+	var room [20 << 10]byte // the stack is the next power of two
 	return room[len(os.Args)%len(room)]
 }
 

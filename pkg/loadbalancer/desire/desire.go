@@ -57,21 +57,23 @@ func LoadBalancer(id ownership.Identity, s *settings.Settings, backends []member
 // Template returns the load balancer that a Service asks for with one member in each pool,
 // which stands for all: it has what they have in common.
 func Template(id ownership.Identity, s *settings.Settings, facts Facts) *model.LoadBalancer {
+	tags := tags(id, s)
 	lb := &model.LoadBalancer{
 		Name:             id.Name(),
 		Description:      id.Description(),
-		Tags:             tags(id, s),
+		Tags:             tags,
 		Provider:         s.LoadBalancer.Provider,
 		FlavorID:         facts.FlavorID,
 		AvailabilityZone: facts.AvailabilityZone,
 		VIP:              vip(s, facts),
+		Listeners:        make([]model.Listener, 0, len(s.Traffic.Ports)),
 	}
 	if s.FloatingIP() && facts.NoFloatingIP == "" {
 		lb.FloatingIP = floatingIP(s, id.FloatingIPDescription(), facts)
 	}
 	for i, port := range s.Traffic.Ports {
-		l := listener(port, i, id, s, facts.Driver)
-		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, s, facts)
+		l := listener(port, i, id, tags, s, facts.Driver)
+		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, tags, s, facts)
 		lb.Listeners = append(lb.Listeners, l)
 	}
 	lb.Sort()
@@ -97,13 +99,13 @@ func Fill(template *model.LoadBalancer, backends []members.Backend, facts Facts)
 }
 
 // tags returns the tags of everything that is made for the Service: the user's beside
-// those that name its owner; none where Octavia has no tags.
+// those that name its owner; none where Octavia has no tags. All parts have the same slice.
 func tags(id ownership.Identity, s *settings.Settings) []string {
 	ours := id.Tags()
 	if len(ours) == 0 {
 		return nil
 	}
-	return slices.Concat(ours, s.LoadBalancer.Tags)
+	return slices.Clip(slices.Concat(ours, s.LoadBalancer.Tags))
 }
 
 // vip returns the VIP that a Service asks for.
@@ -126,12 +128,12 @@ func floatingIP(s *settings.Settings, description string, facts Facts) *model.Fl
 }
 
 // listener returns the listener of a port, without its pool.
-func listener(port v1.ServicePort, i int, id ownership.Identity, s *settings.Settings, drv driver.Driver) model.Listener {
+func listener(port v1.ServicePort, i int, id ownership.Identity, tags []string, s *settings.Settings, drv driver.Driver) model.Listener {
 	l := model.Listener{
 		Name:         id.ListenerName(i),
 		Protocol:     s.Listeners.Protocol(port),
 		Port:         int(port.Port),
-		Tags:         tags(id, s),
+		Tags:         tags,
 		AllowedCIDRs: allowedCIDRs(s, drv),
 		Limits:       supportedLimits(s.Listeners.Limits, drv),
 	}
@@ -164,12 +166,12 @@ func supportedLimits(l model.Limits, drv driver.Driver) model.Limits {
 }
 
 // pool returns the pool of a port, with its monitor, and a member that stands for all.
-func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, s *settings.Settings, facts Facts) model.Pool {
+func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, tags []string, s *settings.Settings, facts Facts) model.Pool {
 	p := model.Pool{
 		Name:      id.PoolName(i),
 		Protocol:  protocol,
 		Algorithm: s.Pools.Algorithm,
-		Tags:      tags(id, s),
+		Tags:      tags,
 	}
 	if !slices.Contains(facts.Driver.Algorithms, p.Algorithm) {
 		p.Algorithm = facts.Driver.Algorithms[0] // only a default comes this far

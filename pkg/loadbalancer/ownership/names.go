@@ -3,7 +3,6 @@ package ownership
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,11 +25,11 @@ func (i Identity) PoolName(n int) string { return i.child("pool", n) }
 func (i Identity) MonitorName(n int) string { return i.child("monitor", n) }
 
 func (i Identity) fullName() string {
-	return fmt.Sprintf("kube_service_%s_%s_%s", i.ClusterName, i.Namespace, i.Service)
+	return namePrefix + i.ClusterName + "_" + i.Namespace + "_" + i.Service
 }
 
 func (i Identity) child(kind string, n int) string {
-	return short(fmt.Sprintf("%s_%d_%s", kind, n, i.fullName()))
+	return short(kind + "_" + strconv.Itoa(n) + "_" + i.fullName())
 }
 
 // hashLength is how many hexadecimal digits of SHA-256 end a name that was too long.
