@@ -133,7 +133,8 @@ func New(options Options) (*Reconciler, error) {
 	r.engines.Store(r.newEngine(parser))
 	r.dispatcher = dispatch.New(dispatch.Options{
 		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
-		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Members: r.members, Served: r.store,
+		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Announced: r.announced,
+		Members: r.members, Served: r.store,
 	})
 	r.detector = r.newDetector()
 	if options.Metrics != nil {
@@ -317,6 +318,12 @@ func (r *Reconciler) usual(req dispatch.Request) time.Duration {
 		return applier.EstimateCreation(provider)
 	}
 	return time.Duration(len(req.Service.Spec.Ports)) * applier.EstimateChange(provider)
+}
+
+// announced reports whether the load balancer of a Service is still to be made: its ID is written to
+// the Service as soon as it is known, which brings a call.
+func (r *Reconciler) announced(svc *v1.Service) bool {
+	return len(svc.Status.LoadBalancer.Ingress) == 0 && r.engine().RecordedOn(svc) == ""
 }
 
 // members returns how many members a request is about at the most.

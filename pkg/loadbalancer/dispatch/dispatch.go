@@ -44,6 +44,9 @@ type Options struct {
 	Members func(Request) int
 	// Usual returns how long a round for a request usually takes.
 	Usual func(Request) time.Duration
+	// Announced reports whether a call for a Service comes by itself once its round has its turn in
+	// the cloud, and is there to have the result; nil: never.
+	Announced func(*v1.Service) bool
 	// Served remembers the resource version of each Service that a round was begun with.
 	Served Versions
 }
@@ -190,14 +193,19 @@ func (d *Dispatcher) newest(r Request) (*v1.Service, []*v1.Node, bool) {
 // requeue returns the error that asks for the next call, which is to have the result: when the round
 // is expected to have ended. A round that is late is asked for when it will be twice as late, a few
 // seconds later first: nothing else publishes its address. One of which nobody knows the end, when
-// it has taken twice as long: a thousand wait for minutes for their turn to be sent, and each call
-// costs two events. The ID of a new load balancer, written to its Service, brings a call at once.
+// it has taken twice as long: hundreds wait for minutes for their turn to be sent, and each call costs
+// two events. Where there are more than rounds of them, those that are announced are asked for as
+// seldom as what is refused: just in case they fail before their turn, which our own events tell.
 func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
+	const latest = 5 * time.Minute
 	now := d.options.Clock.Now()
 	taken := now.Sub(r.progress.began)
 	left, atLeast := d.options.Usual(Request{Operation: r.Operation, Service: svc}), taken
+	working, _ := d.Size()
 	if at := r.progress.expected(); !at.IsZero() { // it waits for the cloud by now
 		left, atLeast = at.Sub(now), now.Sub(at)
+	} else if working > rounds && r.Operation == Ensure && d.options.Announced != nil && d.options.Announced(svc) {
+		atLeast = latest
 	}
 	doing := "brought up to date"
 	switch {
@@ -206,7 +214,7 @@ func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
 	case len(svc.Status.LoadBalancer.Ingress) == 0:
 		doing = "created"
 	}
-	const margin, soonest, latest = time.Second, 3 * time.Second, 5 * time.Minute
+	const margin, soonest = time.Second, 3 * time.Second
 	again := max(left+margin, min(atLeast, latest), soonest).Round(time.Second)
 	if left > 0 {
 		return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s", doing, reason.GoesOn, again), again)

@@ -3,11 +3,13 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cloud-provider/api"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -67,6 +69,56 @@ func TestCall_AsksAgainAfterAsLongAsARoundHasTaken(t *testing.T) {
 		if err := unfinished(t, usual, nil); !errors.As(err, &again) || again.RetryAfter() != held {
 			t.Errorf("usually %s: %v", usual, err)
 		}
+	}
+}
+
+// A new load balancer that waits for its turn behind a hundred others brings a call when it has it.
+func TestCall_AsksSeldomForNewLoadBalancersOfACrowd(t *testing.T) {
+	t.Parallel()
+	const crowd = 110
+	for name, test := range map[string]struct {
+		announced bool
+		operation dispatch.Operation
+		services  int
+		want      time.Duration
+	}{
+		"new":             {true, dispatch.Ensure, crowd, 5 * time.Minute},
+		"there already":   {false, dispatch.Ensure, crowd, held},
+		"to be deleted":   {true, dispatch.Delete, crowd, held},
+		"new, few others": {true, dispatch.Ensure, 5, held},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+			release, ended := make(chan struct{}), make(chan error, test.services)
+			defer close(release)
+			d := start(t, func(o *dispatch.Options) {
+				o.Clock, o.Hold, o.Usual = clk, held, func(dispatch.Request) time.Duration { return held / 10 }
+				o.Announced = func(*v1.Service) bool { return test.announced }
+				o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
+					<-release
+					return &v1.LoadBalancerStatus{}, nil
+				}
+			})
+			for i := range test.services {
+				svc := service("3")
+				svc.UID = types.UID(strconv.Itoa(i))
+				go func() {
+					_, err := d.Call(t.Context(), dispatch.Request{Operation: test.operation, Service: svc})
+					ended <- err
+				}()
+			}
+			for clk.Waiters() < 2*test.services { // the calls, and their rounds
+				time.Sleep(time.Millisecond)
+			}
+			clk.Step(held)
+			for range test.services {
+				var again *api.RetryError
+				if err := <-ended; !errors.As(err, &again) || again.RetryAfter() != test.want {
+					t.Fatalf("%v, want it in %s", err, test.want)
+				}
+			}
+		})
 	}
 }
 
