@@ -133,7 +133,7 @@ func New(options Options) (*Reconciler, error) {
 	r.engines.Store(r.newEngine(parser))
 	r.dispatcher = dispatch.New(dispatch.Options{
 		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
-		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Announced: r.announced,
+		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Announced: announced,
 		Members: r.members, Served: r.store,
 	})
 	r.detector = r.newDetector()
@@ -321,9 +321,10 @@ func (r *Reconciler) usual(req dispatch.Request) time.Duration {
 }
 
 // announced reports whether the load balancer of a Service is still to be made: its ID is written to
-// the Service as soon as it is known, which brings a call.
-func (r *Reconciler) announced(svc *v1.Service) bool {
-	return len(svc.Status.LoadBalancer.Ingress) == 0 && r.engine().RecordedOn(svc) == ""
+// the Service as soon as it is known, which brings a call. One that names its load balancer, or whose
+// own was begun by an earlier process, has the ID already.
+func announced(svc *v1.Service) bool {
+	return len(svc.Status.LoadBalancer.Ingress) == 0 && svc.Annotations[annotation.LoadBalancerID] == ""
 }
 
 // members returns how many members a request is about at the most.

@@ -197,15 +197,17 @@ func (d *Dispatcher) newest(r Request) (*v1.Service, []*v1.Node, bool) {
 // two events. Where there are more than rounds of them, those that are announced are asked for as
 // seldom as what is refused: just in case they fail before their turn, which our own events tell.
 func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
-	const latest = 5 * time.Minute
+	const margin, soonest, latest = time.Second, 3 * time.Second, 5 * time.Minute
 	now := d.options.Clock.Now()
 	taken := now.Sub(r.progress.began)
 	left, atLeast := d.options.Usual(Request{Operation: r.Operation, Service: svc}), taken
-	working, _ := d.Size()
-	if at := r.progress.expected(); !at.IsZero() { // it waits for the cloud by now
+	switch at := r.progress.expected(); {
+	case !at.IsZero(): // it waits for the cloud by now
 		left, atLeast = at.Sub(now), now.Sub(at)
-	} else if working > rounds && r.Operation == Ensure && d.options.Announced != nil && d.options.Announced(svc) {
-		atLeast = latest
+	case r.Operation == Ensure && d.options.Announced != nil && d.options.Announced(svc):
+		if working, _ := d.Size(); working > rounds {
+			atLeast = latest
+		}
 	}
 	doing := "brought up to date"
 	switch {
@@ -214,7 +216,6 @@ func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
 	case len(svc.Status.LoadBalancer.Ingress) == 0:
 		doing = "created"
 	}
-	const margin, soonest = time.Second, 3 * time.Second
 	again := max(left+margin, min(atLeast, latest), soonest).Round(time.Second)
 	if left > 0 {
 		return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s", doing, reason.GoesOn, again), again)
