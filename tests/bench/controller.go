@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"sync"
 	"sync/atomic"
 
@@ -32,9 +33,13 @@ type controller struct {
 	background sync.WaitGroup
 }
 
-// newController signs in and starts as the program does.
-func newController(ctx context.Context, conf *config.Config, clk clock.WithTickerAndDelayedExecution, kept *notes, workers int) (*controller, error) {
-	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Clock: clk})
+// dial opens connections.
+type dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// newController signs in and starts as the program does; a nil dial is that of the machine's
+// network.
+func newController(ctx context.Context, conf *config.Config, clk clock.WithTickerAndDelayedExecution, dial dial, kept *notes, workers int) (*controller, error) {
+	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Clock: clk, Dial: dial})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/tests/bench/virtual"
 	"github.com/openstack-ccm/openstack-ccm/tests/cost"
+	"github.com/openstack-ccm/openstack-ccm/tests/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
@@ -31,10 +32,13 @@ func delays() map[string]octavia.Delays {
 // environment is a simulated cloud, a controller at work on it, and nodes.
 type environment struct {
 	clock *virtual.Clock
-	cloud *simulator.Cloud
-	conf  *config.Config
-	nodes []*v1.Node
-	notes *notes
+	// network is within this process: nothing is on its way in the kernel, where the clock
+	// would not see that somebody works.
+	network *memorynet.Network
+	cloud   *simulator.Cloud
+	conf    *config.Config
+	nodes   []*v1.Node
+	notes   *notes
 	// workers are those of the service controller.
 	workers int
 
@@ -45,8 +49,9 @@ type environment struct {
 // load balancer before and so knows what seldom changes.
 func newEnvironment(ctx context.Context, s scale, nodes int) (*environment, error) {
 	env := &environment{
-		clock: virtual.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
-		notes: newNotes(),
+		clock:   virtual.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+		network: &memorynet.Network{},
+		notes:   newNotes(),
 
 		workers: s.workers,
 	}
@@ -61,6 +66,7 @@ func newEnvironment(ctx context.Context, s scale, nodes int) (*environment, erro
 func (env *environment) start(ctx context.Context, s scale, nodes int) error {
 	var err error
 	env.cloud, err = simulator.Start(simulator.Options{
+		Listen: env.network.Listen, Addr: "127.0.0.1:80",
 		Clock: env.clock, Delays: delays(), Quirks: octavia.Quirks{SecondResolution: true},
 		Config:       simulator.Config{LoadBalancer: keys(s)},
 		VIPPortDelay: cost.VIPPort,
@@ -74,7 +80,7 @@ func (env *environment) start(ctx context.Context, s scale, nodes int) error {
 	if env.nodes, err = addNodes(env.cloud, nodes); err != nil {
 		return err
 	}
-	if env.controller, err = newController(ctx, env.conf, env.clock, env.notes, env.workers); err != nil {
+	if env.controller, err = env.newController(ctx); err != nil {
 		return err
 	}
 	return env.controller.watching(ctx, env.warmUp) // the program looks at all there is when it starts
@@ -135,11 +141,15 @@ func (env *environment) rest(ctx context.Context) error {
 	})
 }
 
+func (env *environment) newController(ctx context.Context) (*controller, error) {
+	return newController(ctx, env.conf, env.clock, env.network.Host().Dial, env.notes, env.workers)
+}
+
 // restart replaces the controller by one that knows nothing.
 func (env *environment) restart(ctx context.Context) error {
 	env.controller.close()
 	env.controller = nil
-	next, err := newController(ctx, env.conf, env.clock, env.notes, env.workers)
+	next, err := env.newController(ctx)
 	if err != nil {
 		return fmt.Errorf("start the controller anew: %w", err)
 	}

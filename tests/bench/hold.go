@@ -171,7 +171,7 @@ func newHolder(ctx context.Context, told holding) (*holder, error) {
 	for _, n := range told.Nodes {
 		h.nodes = append(h.nodes, newNode(n.Name, n.Address, n.ServerID))
 	}
-	h.controller, err = newController(ctx, conf, clock.RealClock{}, h.notes, h.workers)
+	h.controller, err = newController(ctx, conf, clock.RealClock{}, nil, h.notes, h.workers)
 	return h, err
 }
 
@@ -205,7 +205,7 @@ func (h *holder) play(ctx context.Context, q *queue, name string) error {
 		return q.each(ctx, h.services, func(ctx context.Context, svc *v1.Service) error { return h.controller.repair(ctx, svc, all) })
 	case caseHoldRestart:
 		h.controller.close()
-		next, err := newController(ctx, h.conf, clock.RealClock{}, h.notes, h.workers)
+		next, err := newController(ctx, h.conf, clock.RealClock{}, nil, h.notes, h.workers)
 		if err != nil {
 			return err
 		}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// activity tells whether any goroutine works. What is on its way through the
-// loopback interface, or waits for the garbage collector, is nobody's work for a
-// moment, so it looks several times.
+// activity tells whether any goroutine works. What waits for the garbage collector is
+// nobody's work for a moment, so it looks several times. What is on its way in the kernel
+// may be nobody's work for longer: connections have to be those of package memorynet.
 type activity struct {
 	samples []metrics.Sample
 	// outside is how many goroutines are in a system call for good: that which waits
@@ -16,8 +16,7 @@ type activity struct {
 	outside uint64
 }
 
-// nap comes before each look: to sleep makes the scheduler ask for what the network
-// has brought.
+// nap comes before each look, for the scheduler to get on.
 const nap = 60 * time.Microsecond
 
 // none tells that so many looks in a row found nobody at work.
