@@ -40,10 +40,8 @@ func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 // forServices returns the configuration for the service controller.
 func (p *process) forServices(completed *appconfig.CompletedConfig) *appconfig.CompletedConfig {
 	changed := *completed.Config
-	changed.SharedInformers = serviceInformers{
-		SharedInformerFactory: changed.SharedInformers,
-		written:               func(before, now *v1.Service) bool { return p.provider.Load().IsWritten(before, now) },
-	}
+	p.serviceCalls.written = func(before, now *v1.Service) bool { return p.provider.Load().IsWritten(before, now) }
+	changed.SharedInformers = serviceInformers{changed.SharedInformers, &p.serviceCalls}
 	changed.ClientBuilder = eventBuilder{
 		ControllerClientBuilder: changed.ClientBuilder,
 		events:                  &serviceEvents{untouched: func(service types.UID) bool { return p.provider.Load().Untouched(service) }},

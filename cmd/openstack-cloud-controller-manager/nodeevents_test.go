@@ -23,7 +23,7 @@ func TestServiceInformers_ListNodesWithoutEventsAndServicesWithTheirs(t *testing
 		&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}},
 	)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	silent := serviceInformers{SharedInformerFactory: factory}.Core().V1()
+	silent := serviceInformers{factory, &serviceCalls{}}.Core().V1()
 	told := func(events chan<- string) cache.ResourceEventHandlerFuncs {
 		return cache.ResourceEventHandlerFuncs{AddFunc: func(object any) {
 			events <- object.(metav1.Object).GetName()

@@ -38,6 +38,8 @@ type process struct {
 	stopTracing func(context.Context)
 	dryRun      dryRun
 	serving     serving
+	// serviceCalls knows the service controller once that is there.
+	serviceCalls serviceCalls
 
 	// lease belongs to the provider, which is nil until the controller manager has asked for
 	// it and Keystone has answered.
@@ -94,6 +96,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		ServiceWorkers: int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs),
 		RegionalIDs:    p.env.RegionalIDs(),
 		CloudRoutes:    routes,
+		CallAgain:      p.serviceCalls.again,
 		Recorder:       events,
 		Leading:        p.lease.readHolder,
 		Stop:           p.stop,

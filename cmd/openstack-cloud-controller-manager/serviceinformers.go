@@ -1,6 +1,7 @@
 package main
 
 import (
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -15,26 +16,40 @@ import (
 // be looked at once more for that, with one more event that says it is there.
 type serviceInformers struct {
 	informers.SharedInformerFactory
+	calls *serviceCalls
+}
+
+// serviceCalls decides for which Services the service controller calls.
+type serviceCalls struct {
 	// written reports whether all that has changed of a Service is what this process has written.
 	written func(before, now *v1.Service) bool
+	// handler is the service controller's; nil before it is there.
+	handler atomic.Pointer[cache.ResourceEventHandler]
+}
+
+// again has the service controller call for a Service at once, as for a new one.
+func (c *serviceCalls) again(service *v1.Service) {
+	if handler := c.handler.Load(); handler != nil {
+		(*handler).OnAdd(service, false)
+	}
 }
 
 // Core implements informers.SharedInformerFactory.
 func (i serviceInformers) Core() core.Interface {
-	return serviceCore{i.SharedInformerFactory.Core(), i.written}
+	return serviceCore{i.SharedInformerFactory.Core(), i.calls}
 }
 
 type serviceCore struct {
 	core.Interface
-	written func(before, now *v1.Service) bool
+	calls *serviceCalls
 }
 
 // V1 implements core.Interface.
-func (c serviceCore) V1() corev1.Interface { return serviceV1{c.Interface.V1(), c.written} }
+func (c serviceCore) V1() corev1.Interface { return serviceV1{c.Interface.V1(), c.calls} }
 
 type serviceV1 struct {
 	corev1.Interface
-	written func(before, now *v1.Service) bool
+	calls *serviceCalls
 }
 
 // Nodes implements corev1.Interface.
@@ -42,42 +57,43 @@ func (i serviceV1) Nodes() corev1.NodeInformer { return silentNodeInformer{i.Int
 
 // Services implements corev1.Interface.
 func (i serviceV1) Services() corev1.ServiceInformer {
-	return othersServiceInformer{i.Interface.Services(), i.written}
+	return othersServiceInformer{i.Interface.Services(), i.calls}
 }
 
 // othersServiceInformer is an informer of Services that tells the service controller of what others
 // write.
 type othersServiceInformer struct {
 	corev1.ServiceInformer
-	written func(before, now *v1.Service) bool
+	calls *serviceCalls
 }
 
 // Informer implements corev1.ServiceInformer.
 func (i othersServiceInformer) Informer() cache.SharedIndexInformer {
-	return othersInformer{i.ServiceInformer.Informer(), i.written}
+	return othersInformer{i.ServiceInformer.Informer(), i.calls}
 }
 
 type othersInformer struct {
 	cache.SharedIndexInformer
-	written func(before, now *v1.Service) bool
+	calls *serviceCalls
 }
 
 // AddEventHandlerWithResyncPeriod implements cache.SharedInformer. It is what the service
 // controller calls.
 func (i othersInformer) AddEventHandlerWithResyncPeriod(handler cache.ResourceEventHandler, period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(othersHandler{handler, i.written}, period)
+	i.calls.handler.Store(&handler)
+	return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(othersHandler{handler, i.calls}, period)
 }
 
 type othersHandler struct {
 	cache.ResourceEventHandler
-	written func(before, now *v1.Service) bool
+	calls *serviceCalls
 }
 
 // OnUpdate implements cache.ResourceEventHandler.
 func (h othersHandler) OnUpdate(before, now any) {
 	service, ok := before.(*v1.Service)
 	changed, is := now.(*v1.Service)
-	if !ok || !is || !h.written(service, changed) {
+	if !ok || !is || !h.calls.written(service, changed) {
 		h.ResourceEventHandler.OnUpdate(before, now)
 	}
 }

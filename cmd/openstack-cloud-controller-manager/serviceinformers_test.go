@@ -17,12 +17,11 @@ func TestServiceInformers_TellOfWhatOthersWrite(t *testing.T) {
 	client := fake.NewClientset(service)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	told := make(chan *v1.Service, 10)
-	services := serviceInformers{
-		SharedInformerFactory: factory,
-		written: func(before, now *v1.Service) bool {
-			return before.Annotations["by"] == "" && now.Annotations["by"] == "us"
-		},
-	}.Core().V1().Services()
+	calls := &serviceCalls{written: func(before, now *v1.Service) bool {
+		return before.Annotations["by"] == "" && now.Annotations["by"] == "us"
+	}}
+	calls.again(service) // which nobody hears yet
+	services := serviceInformers{factory, calls}.Core().V1().Services()
 	_, err := services.Informer().AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(now any) { told <- now.(*v1.Service) },
 		UpdateFunc: func(_, now any) { told <- now.(*v1.Service) },
@@ -45,6 +44,10 @@ func TestServiceInformers_TellOfWhatOthersWrite(t *testing.T) {
 	}
 	if now := <-told; now.Annotations["by"] != "them" {
 		t.Errorf("told of an update by %s, want by them only", now.Annotations["by"])
+	}
+	calls.again(service)
+	if now := <-told; now != service {
+		t.Errorf("told of %v, want the Service to call for again", now.Annotations)
 	}
 	if err := client.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

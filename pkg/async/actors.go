@@ -14,13 +14,16 @@ var ErrClosed = errors.New("the controller is shutting down")
 // Behavior is what Actors do with requests.
 type Behavior[Req, Res any] struct {
 	// Serve does what a request asks for. Its context ends with Close, and when the
-	// only caller that waits for the result is gone.
+	// only caller that waits for the result is gone, and nobody has deserted it.
 	Serve func(context.Context, Req) (Res, error)
 	// Merge makes one request of a queued one, which has not begun, and a later one. It
 	// is false where the later one needs a turn of its own.
 	Merge func(queued, later Req) (merged Req, ok bool)
 	// Joins reports whether what is being served answers a later request as well.
 	Joins func(serving, later Req) bool
+	// Deserted is told of the end of a request that was deserted, unless a caller has joined it
+	// since; nil: nobody is told. Left has the result then, unless somebody else has waited for it.
+	Deserted func(Req)
 }
 
 // Actors serve requests by key: those of one key one after the other, in the order in
@@ -51,8 +54,9 @@ type Task[Req, Res any] struct {
 	err    error
 
 	// Under the lock of actors:
-	request Req
-	waiting int
+	request  Req
+	waiting  int
+	deserted bool // somebody is to be told of the end
 }
 
 // NewActors returns Actors without work.
@@ -95,6 +99,7 @@ func (a *Actors[Req, Res]) join(key string, request Req) *Task[Req, Res] {
 		return nil
 	case 1:
 		if line[0].ctx.Err() == nil && a.behavior.Joins(line[0].request, request) {
+			line[0].deserted = false // this caller has the result, or deserts it too
 			return line[0]
 		}
 		return nil
@@ -112,11 +117,16 @@ func (a *Actors[Req, Res]) join(key string, request Req) *Task[Req, Res] {
 func (a *Actors[Req, Res]) run(key string) {
 	defer a.running.Done()
 	growStack()
-	for task := a.first(key); task != nil; task = a.next(task) {
+	for task := a.first(key); task != nil; {
 		untie := context.AfterFunc(a.ctx, task.cancel)
 		task.result, task.err = a.behavior.Serve(task.ctx, task.Request())
 		untie()
 		task.cancel()
+		ended := task
+		task = a.next(ended) // nobody can go back from the one that has ended
+		if ended.deserted && a.behavior.Deserted != nil && a.ctx.Err() == nil {
+			a.behavior.Deserted(ended.request)
+		}
 	}
 }
 
@@ -163,11 +173,14 @@ func (a *Actors[Req, Res]) Busy(key string) bool {
 	return len(a.lines[key]) > 0
 }
 
-// Idle reports whether a key has neither work, nor a result that nobody has heard of.
-func (a *Actors[Req, Res]) Idle(key string) bool {
+// Unfetched reports whether a key has a result, or will have one, that nobody waits for, nor is told
+// of.
+func (a *Actors[Req, Res]) Unfetched(key string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.lines[key]) == 0 && a.left[key] == nil
+	nobody := func(t *Task[Req, Res]) bool { return t.waiting == 0 && !t.deserted }
+	left := a.left[key]
+	return left != nil && nobody(left) || slices.ContainsFunc(a.lines[key], nobody)
 }
 
 // Behind reports whether such a request waits for the end of the one of a key that is being served.
@@ -248,13 +261,27 @@ func (t *Task[Req, Res]) leave() bool {
 	}
 }
 
-// abandon ends a task that no other caller waits for. It is false when one does, or when
-// the task had not begun and is dropped.
+// Desert has Behavior.Deserted told of the end of a task, for a caller that has gone back from its
+// Wait. It is false when it has ended: Left has the result.
+func (t *Task[Req, Res]) Desert() bool {
+	t.actors.mu.Lock()
+	defer t.actors.mu.Unlock()
+	select {
+	case <-t.done:
+		return false
+	default:
+		t.deserted = true
+		return true
+	}
+}
+
+// abandon ends a task that no other caller waits for, or has deserted. It is false when one does
+// or has, or when the task had not begun and is dropped.
 func (t *Task[Req, Res]) abandon() bool {
 	a := t.actors
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if t.waiting > 1 {
+	if t.waiting > 1 || t.deserted {
 		t.waiting--
 		return false
 	}

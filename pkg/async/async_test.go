@@ -156,6 +156,53 @@ func TestActors_EndWorkWithItsLastWaitingCaller(t *testing.T) {
 	}
 }
 
+// Whoever deserts a request is told of its end, and it goes on though another caller gives up.
+func TestActors_TellOfTheEndOfDesertedRequests(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	told := make(chan string, 10)
+	s.behavior.Deserted = func(request string) { told <- request }
+	desert := func(task *Task[string, string]) {
+		t.Helper()
+		back := make(chan struct{})
+		close(back)
+		if _, ended, err := task.Wait(t.Context(), back); ended || err != nil || !task.Desert() {
+			t.Fatalf("ended %v, error %v", ended, err)
+		}
+	}
+	first := s.submit(t, "a", "one")
+	<-s.began
+	if s.Unfetched("a") {
+		t.Error("a request is unfetched while a caller waits")
+	}
+	desert(first)
+	desert(s.submit(t, "a", "two"))
+	given, end := context.WithCancel(t.Context())
+	end()
+	if _, _, err := s.submit(t, "a", "three").Wait(given, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if s.Unfetched("a") {
+		t.Error("a deserted request is unfetched")
+	}
+	s.let <- nil
+	s.let <- nil
+	if got := []string{<-told, <-told}; got[0] != "one" || got[1] != "two+three" {
+		t.Errorf("told of %v", got)
+	}
+	await.Condition(t, "the end", func() bool { return !s.Busy("a") })
+	if first.Desert() {
+		t.Error("a request is deserted that has ended")
+	}
+	if _, result, _, ok := s.Left("a"); result != "done two+three" || !ok {
+		t.Errorf("left is %q, %v", result, ok)
+	}
+	waited := s.submit(t, "a", "four")
+	if _, _, err := func() (string, bool, error) { s.let <- nil; return waited.Wait(t.Context(), nil) }(); err != nil || len(told) > 0 {
+		t.Errorf("error %v, told of %d that were waited for", err, len(told))
+	}
+}
+
 func TestActors_EndAllWorkOnClose(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

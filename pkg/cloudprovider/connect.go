@@ -55,6 +55,9 @@ type Connection struct {
 	// CloudRoutes is set when the route controller asks for routes: it runs
 	// (--controllers), and --configure-cloud-routes is not false.
 	CloudRoutes bool
+	// CallAgain has the service controller call again for a Service at once, where a call has left a
+	// load balancer that is being created to itself; nil: each call says when to call again.
+	CallAgain func(*v1.Service)
 	// Recorder takes events for users.
 	Recorder record.EventRecorder
 	// Leading and Stop are those of Options.
@@ -239,7 +242,7 @@ func (c Connection) loadBalancerOptions(session *openstack.Session, options Opti
 			}
 			return found.Items, nil
 		},
-		Records: options.Records, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
+		Records: options.Records, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest, Ended: c.CallAgain,
 		Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer,
 	}
 	if options.Conditions != nil { // a nil *Writer is no nil Conditions

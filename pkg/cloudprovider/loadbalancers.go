@@ -25,7 +25,8 @@ import (
 // what it is given. *loadbalancer.Reconciler implements it.
 type LoadBalancers interface {
 	// Ensure makes the Service's load balancer what the Service asks for. A status that
-	// comes with an error is to be published all the same.
+	// comes with an error is to be published all the same. loadbalancer.ErrGoesOn says that it is
+	// being created by itself, and that another call will be asked for at the end.
 	Ensure(ctx context.Context, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error)
 	// Get reports whether anything of the Service's load balancer is left.
 	Get(ctx context.Context, service *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error)
@@ -100,6 +101,9 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 	})
 	if _, dry := l.engine.(*previews); dry && err == nil {
 		return nil, cloudprovider.ImplementedElsewhere // there is no address of ours to publish
+	}
+	if errors.Is(err, loadbalancer.ErrGoesOn) {
+		return nil, cloudprovider.ImplementedElsewhere // it is not there yet, and the next call comes when it is
 	}
 	if err != nil && controller != nil {
 		if failure := controller.PublishRefused(service, status); failure != nil {

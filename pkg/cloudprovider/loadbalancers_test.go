@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
@@ -34,6 +35,15 @@ func TestEnsureLoadBalancer_PublishesAddressOfRefusedService(t *testing.T) {
 	now, err := p.options.Client.CoreV1().Services(web.Namespace).Get(t.Context(), web.Name, metav1.GetOptions{})
 	if err != nil || len(now.Status.LoadBalancer.Ingress) != 1 || now.Status.LoadBalancer.Ingress[0].IP != "192.0.2.7" {
 		t.Errorf("published %v, error %v", now.Status.LoadBalancer, err)
+	}
+}
+
+// The service controller neither reports nor repeats a call whose round it is told the end of.
+func TestEnsureLoadBalancer_LeavesAloneWhatGoesOnByItself(t *testing.T) {
+	t.Parallel()
+	balancers := &loadBalancers{engine: &engine{err: loadbalancer.ErrGoesOn}, calls: newCalls(t.Context(), nil)}
+	if status, err := balancers.EnsureLoadBalancer(t.Context(), "", service("web"), nil); err != cloudprovider.ImplementedElsewhere || status != nil { //nolint:errorlint // the service controller compares it so
+		t.Errorf("got %v, %v", status, err)
 	}
 }
 

@@ -153,7 +153,7 @@ func (m *Metrics) observe(operation string, call func() error) error {
 	m.duration.WithLabelValues(operation).Observe(m.clock.Since(start).Seconds())
 	m.total.WithLabelValues(operation).Inc()
 	var later *api.RetryError
-	if err != nil && !errors.As(err, &later) {
+	if err != nil && !errors.As(err, &later) && !errors.Is(err, loadbalancer.ErrGoesOn) {
 		m.errors.WithLabelValues(operation).Inc()
 	}
 	return err

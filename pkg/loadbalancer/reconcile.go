@@ -23,6 +23,10 @@ import (
 // the next one: parts that failed, members that did not fit into a creation.
 const maxAttempts = 4
 
+// ErrGoesOn is returned by Ensure where the load balancer is being created by itself, and
+// Options.Ended is told of the end.
+var ErrGoesOn = dispatch.ErrGoesOn
+
 // ErrNoLoadBalancer is returned where there is nothing to bring up to date, and nothing may
 // be created.
 var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet: the service controller creates it")

@@ -78,6 +78,9 @@ type Options struct {
 	// Hold is how long a call of Ensure or Delete may hold its worker while workers are
 	// plentiful: past that the round goes on by itself. 0 means async.MostHeld.
 	Hold time.Duration
+	// Ended is told of the end of a round whose call of Ensure was ErrGoesOn: the next call has the
+	// result. Nil: each call that has to end before its round says when to call again.
+	Ended func(*v1.Service)
 	// Newest gives a Service and the nodes that can be its members as they are now, nil
 	// when there is no such Service any more. What it gives is not changed. Nil: what a
 	// call is given is the newest.
@@ -133,8 +136,8 @@ func New(options Options) (*Reconciler, error) {
 	r.engines.Store(r.newEngine(parser))
 	r.dispatcher = dispatch.New(dispatch.Options{
 		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
-		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Announced: announced,
-		Members: r.members, Served: r.store,
+		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Members: r.members,
+		Served: r.store, Written: r.written, Ended: options.Ended, Tells: r.untried,
 	})
 	r.detector = r.newDetector()
 	if options.Metrics != nil {
@@ -221,9 +224,20 @@ func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Untou
 // IsWritten reports whether all that has changed of a Service is what this process has written into
 // its annotations and its status, and no call is needed to publish the result of a round.
 func (r *Reconciler) IsWritten(before, now *v1.Service) bool {
-	return before.UID == now.UID && r.dispatcher.Idle(string(now.UID)) && before.DeletionTimestamp.Equal(now.DeletionTimestamp) &&
+	return !r.dispatcher.Unfetched(string(now.UID)) && r.written(before, now)
+}
+
+func (r *Reconciler) written(before, now *v1.Service) bool {
+	return before.UID == now.UID && before.DeletionTimestamp.Equal(now.DeletionTimestamp) &&
 		annotation.IsWritten(before.Annotations, now.Annotations, now.UID, r.store.LoadBalancerID(now.UID)) &&
 		equality.Semantic.DeepEqual(&before.Spec, &now.Spec)
+}
+
+// untried reports whether a Service is to have an address for the first time, and no round has failed
+// to give it one: the service controller has no delay to remember between the tries of it.
+func (r *Reconciler) untried(svc *v1.Service) bool {
+	entry := r.store.Get(svc.UID)
+	return len(svc.Status.LoadBalancer.Ingress) == 0 && entry.Unsettled.Spent.Sum() == 0 && entry.Refusal == (state.Refusal{})
 }
 
 // Actors returns how many Services are being worked on, and of how many there is a result
@@ -233,8 +247,8 @@ func (r *Reconciler) Actors() (working, left int) { return r.dispatcher.Size() }
 // Ensure makes the load balancer what the Service asks for and returns its address. A
 // Service that asks for what cannot be is an error that names the field, before the first
 // write; where its load balancer is kept alive meanwhile, the status is what to publish of
-// it. When the worker is wanted back before the end it is an *api.RetryError: see
-// Options.Hold.
+// it. When the worker is wanted back before the end it is ErrGoesOn, or an *api.RetryError: see
+// Options.Hold and Options.Ended.
 func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 	status, err := r.dispatcher.Call(ctx, dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always})
 	return status, closed(err)
@@ -318,13 +332,6 @@ func (r *Reconciler) usual(req dispatch.Request) time.Duration {
 		return applier.EstimateCreation(provider)
 	}
 	return time.Duration(len(req.Service.Spec.Ports)) * applier.EstimateChange(provider)
-}
-
-// announced reports whether the load balancer of a Service is still to be made: its ID is written to
-// the Service as soon as it is known, which brings a call. One that names its load balancer, or whose
-// own was begun by an earlier process, has the ID already.
-func announced(svc *v1.Service) bool {
-	return len(svc.Status.LoadBalancer.Ingress) == 0 && svc.Annotations[annotation.LoadBalancerID] == ""
 }
 
 // members returns how many members a request is about at the most.

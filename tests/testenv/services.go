@@ -35,7 +35,7 @@ func (p *process) followServices(ctx context.Context) {
 			if known := followed[key]; known != nil && known.uid == string(svc.UID) {
 				continue
 			}
-			f := &follower{process: p, key: key, uid: string(svc.UID), repairs: make(chan time.Duration, 1)}
+			f := &follower{process: p, key: key, uid: string(svc.UID), repairs: make(chan time.Duration, 1), again: make(chan struct{}, 1)}
 			followed[key] = f
 			p.mu.Lock()
 			if p.followers == nil {
@@ -86,12 +86,27 @@ func (p *process) repairSoon(key Key) {
 	}
 }
 
+// callAgain has the service controller call for a Service.
+func (p *process) callAgain(svc *v1.Service) {
+	p.mu.Lock()
+	f := p.followers[KeyOf(svc)]
+	p.mu.Unlock()
+	if f == nil {
+		return
+	}
+	select {
+	case f.again <- struct{}{}:
+	default:
+	}
+}
+
 // follower works for one Service until it is gone.
 type follower struct {
 	process *process
 	key     Key
 	uid     string
 	repairs chan time.Duration
+	again   chan struct{} // a round that a call has left to itself has ended
 }
 
 // repairIn asks for a repair, unless one is asked for.
@@ -151,7 +166,7 @@ func (f *follower) ensure(ctx context.Context) {
 			switch {
 			case ctx.Err() != nil:
 				return
-			case err == nil:
+			case err == nil, errors.Is(err, loadbalancer.ErrGoesOn): // which ends by callAgain
 				failed = backoff{}
 			default:
 				retry = time.After(failed.next(err))
@@ -161,6 +176,8 @@ func (f *follower) ensure(ctx context.Context) {
 		}
 		select {
 		case <-changed:
+		case <-f.again:
+			served = 0
 		case <-retry:
 			served = 0
 		case <-ctx.Done():

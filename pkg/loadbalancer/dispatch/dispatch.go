@@ -6,6 +6,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,6 +25,10 @@ const (
 	rounds          = 100
 	membersPerPlace = 100
 )
+
+// ErrGoesOn is returned by a call of Ensure whose round goes on by itself: Options.Ended is told of
+// its end.
+var ErrGoesOn = errors.New("the load balancer is being created, " + reason.GoesOn)
 
 // Options are what a Dispatcher needs.
 type Options struct {
@@ -44,9 +49,14 @@ type Options struct {
 	Members func(Request) int
 	// Usual returns how long a round for a request usually takes.
 	Usual func(Request) time.Duration
-	// Announced reports whether a call for a Service comes by itself once its round has its turn in
-	// the cloud, and is there to have the result; nil: never.
-	Announced func(*v1.Service) bool
+	// Written reports whether all that has changed of a Service is what rounds have written into it;
+	// nil: they write nothing.
+	Written func(before, now *v1.Service) bool
+	// Ended is told of the end of a round whose call was ErrGoesOn, so that somebody calls again and
+	// has the result. Tells reports whether a call of Ensure for a Service may be that. Nil: each
+	// call that ends before its round says when to call again.
+	Ended func(*v1.Service)
+	Tells func(*v1.Service) bool
 	// Served remembers the resource version of each Service that a round was begun with.
 	Served Versions
 }
@@ -73,7 +83,11 @@ func New(options Options) *Dispatcher {
 		workers: async.NewWorkers(options.Workers, options.Clock),
 		calls:   async.NewPlaces(rounds), own: async.NewPlaces(rounds),
 	}
-	d.actors = async.NewActors(async.Behavior[Request, *v1.LoadBalancerStatus]{Serve: d.serve, Merge: merge, Joins: joins})
+	behavior := async.Behavior[Request, *v1.LoadBalancerStatus]{Serve: d.serve, Merge: merge, Joins: d.joins}
+	if options.Ended != nil {
+		behavior.Deserted = func(r Request) { options.Ended(r.Service) }
+	}
+	d.actors = async.NewActors(behavior)
 	return d
 }
 
@@ -83,9 +97,9 @@ func (d *Dispatcher) Close() { d.actors.Close() }
 // Busy reports whether a round of a Service is under way or waits for its turn.
 func (d *Dispatcher) Busy(uid string) bool { return d.actors.Busy(uid) }
 
-// Idle reports whether a Service has neither a round under way, nor a result that no call has fetched
-// yet.
-func (d *Dispatcher) Idle(uid string) bool { return d.actors.Idle(uid) }
+// Unfetched reports whether a Service has a round under way, or behind it, whose result only a call
+// fetches that comes by itself.
+func (d *Dispatcher) Unfetched(uid string) bool { return d.actors.Unfetched(uid) }
 
 // Size returns how many Services have a round under way, and of how many there is a result
 // that no call has fetched yet.
@@ -100,13 +114,13 @@ func (d *Dispatcher) Deleted(uid string) bool {
 
 // Call serves a call that holds a worker of the service controller, and waits for its end
 // as long as the call may hold it. Past that the round goes on by itself, and the call ends
-// with an *api.RetryError that asks for the next call at about the time of its end; that
-// one has the result. Calls of the same kind that come meanwhile wait for the same end. The
+// with ErrGoesOn, or an *api.RetryError that asks for the next call at about the time of its
+// end; that one has the result. Calls of the same kind that come meanwhile wait for the same end. The
 // error is async.ErrClosed after Close.
 func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
 	key := string(r.Service.UID)
 	before, status, err, ok := d.actors.Left(key)
-	if ok && before.Operation == r.Operation && (r.Operation == Delete || before.asksFor(r.Service)) {
+	if ok && before.Operation == r.Operation && (r.Operation == Delete || d.asksFor(before, r.Service)) {
 		return status, err
 	}
 	task, err := d.submit(ctx, r)
@@ -116,10 +130,13 @@ func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatu
 	back, release := d.workers.Hold(ctx, r.Service.Namespace, d.options.Hold)
 	defer release()
 	status, ended, err := task.Wait(ctx, back)
-	if !ended {
-		return nil, d.requeue(r.Service, task.Request())
+	if ended {
+		return status, err
 	}
-	return status, err
+	if r.Operation == Ensure && d.options.Ended != nil && d.options.Tells(r.Service) && task.Desert() {
+		return nil, ErrGoesOn
+	}
+	return nil, d.requeue(r.Service, task.Request())
 }
 
 // Wait serves a request of our own controller, which holds no worker of anybody: it
@@ -193,21 +210,13 @@ func (d *Dispatcher) newest(r Request) (*v1.Service, []*v1.Node, bool) {
 // requeue returns the error that asks for the next call, which is to have the result: when the round
 // is expected to have ended. A round that is late is asked for when it will be twice as late, a few
 // seconds later first: nothing else publishes its address. One of which nobody knows the end, when
-// it has taken twice as long: hundreds wait for minutes for their turn to be sent, and each call costs
-// two events. Where there are more than rounds of them, those that are announced are asked for as
-// seldom as what is refused: just in case they fail before their turn, which our own events tell.
+// it has taken twice as long: hundreds wait for minutes for their turn to be sent.
 func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
-	const margin, soonest, latest = time.Second, 3 * time.Second, 5 * time.Minute
 	now := d.options.Clock.Now()
 	taken := now.Sub(r.progress.began)
 	left, atLeast := d.options.Usual(Request{Operation: r.Operation, Service: svc}), taken
-	switch at := r.progress.expected(); {
-	case !at.IsZero(): // it waits for the cloud by now
+	if at := r.progress.expected(); !at.IsZero() { // it waits for the cloud by now
 		left, atLeast = at.Sub(now), now.Sub(at)
-	case r.Operation == Ensure && d.options.Announced != nil && d.options.Announced(svc):
-		if working, _ := d.Size(); working > rounds {
-			atLeast = latest
-		}
 	}
 	doing := "brought up to date"
 	switch {
@@ -216,6 +225,7 @@ func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
 	case len(svc.Status.LoadBalancer.Ingress) == 0:
 		doing = "created"
 	}
+	const margin, soonest, latest = time.Second, 3 * time.Second, 5 * time.Minute
 	again := max(left+margin, min(atLeast, latest), soonest).Round(time.Second)
 	if left > 0 {
 		return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s", doing, reason.GoesOn, again), again)

@@ -86,14 +86,15 @@ func merge(queued, later Request) (Request, bool) {
 }
 
 // joins reports whether a request that is being served answers a later one too.
-func joins(serving, later Request) bool {
+func (d *Dispatcher) joins(serving, later Request) bool {
 	return serving.Operation == later.Operation &&
-		(later.Operation == Delete || later.Operation == Ensure && serving.asksFor(later.Service))
+		(later.Operation == Delete || later.Operation == Ensure && d.asksFor(serving, later.Service))
 }
 
-// asksFor reports whether a Service asks for what it asks for in the request.
-func (r Request) asksFor(svc *v1.Service) bool {
-	return reflect.DeepEqual(r.Service.Spec, svc.Spec) && maps.Equal(r.Service.Annotations, svc.Annotations)
+// asksFor reports whether a Service asks for what it asks for in a request.
+func (d *Dispatcher) asksFor(r Request, svc *v1.Service) bool {
+	return reflect.DeepEqual(r.Service.Spec, svc.Spec) && maps.Equal(r.Service.Annotations, svc.Annotations) ||
+		d.options.Written != nil && d.options.Written(r.Service, svc)
 }
 
 // Older reports whether a Service is surely older than another state of it.

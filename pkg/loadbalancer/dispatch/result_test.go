@@ -3,13 +3,11 @@ package dispatch_test
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cloud-provider/api"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -72,51 +70,81 @@ func TestCall_AsksAgainAfterAsLongAsARoundHasTaken(t *testing.T) {
 	}
 }
 
-// A new load balancer that waits for its turn behind a hundred others brings a call when it has it.
-func TestCall_AsksSeldomForNewLoadBalancersOfACrowd(t *testing.T) {
+// The end of a round that has gone on by itself brings the call that has the result, for a Service
+// that it has written into meanwhile; where that is not told, the call asks for the next one.
+func TestCall_IsMadeAgainAtTheEndOfARoundThatTells(t *testing.T) {
 	t.Parallel()
-	const crowd = 110
 	for name, test := range map[string]struct {
-		announced bool
-		operation dispatch.Operation
-		services  int
-		want      time.Duration
+		operation     dispatch.Operation
+		tells, joined bool
+		again, told   bool
 	}{
-		"new":             {true, dispatch.Ensure, crowd, 5 * time.Minute},
-		"there already":   {false, dispatch.Ensure, crowd, held},
-		"to be deleted":   {true, dispatch.Delete, crowd, held},
-		"new, few others": {true, dispatch.Ensure, 5, held},
+		"told":             {operation: dispatch.Ensure, tells: true, told: true},
+		"not told":         {operation: dispatch.Ensure, again: true},
+		"a deletion":       {operation: dispatch.Delete, tells: true, again: true},
+		"joined by a call": {operation: dispatch.Ensure, tells: true, joined: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-			release, ended := make(chan struct{}), make(chan error, test.services)
-			defer close(release)
+			begun, release, told := make(chan struct{}, 2), make(chan struct{}), make(chan *v1.Service, 2)
 			d := start(t, func(o *dispatch.Options) {
-				o.Clock, o.Hold, o.Usual = clk, held, func(dispatch.Request) time.Duration { return held / 10 }
-				o.Announced = func(*v1.Service) bool { return test.announced }
+				o.Clock, o.Hold = clk, held
+				o.Tells, o.Ended = func(*v1.Service) bool { return test.tells }, func(svc *v1.Service) { told <- svc }
+				o.Written = func(_, now *v1.Service) bool { return now.Annotations["written"] != "" }
 				o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
+					begun <- struct{}{}
 					<-release
-					return &v1.LoadBalancerStatus{}, nil
+					return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "192.0.2.1"}}}, nil
 				}
 			})
-			for i := range test.services {
-				svc := service("3")
-				svc.UID = types.UID(strconv.Itoa(i))
-				go func() {
-					_, err := d.Call(t.Context(), dispatch.Request{Operation: test.operation, Service: svc})
-					ended <- err
-				}()
+			ended := make(chan error)
+			call := func() {
+				_, err := d.Call(t.Context(), dispatch.Request{Operation: test.operation, Service: service("3")})
+				ended <- err
 			}
-			for clk.Waiters() < 2*test.services { // the calls, and their rounds
+			go call()
+			<-begun
+			for !clk.HasWaiters() {
 				time.Sleep(time.Millisecond)
 			}
 			clk.Step(held)
-			for range test.services {
-				var again *api.RetryError
-				if err := <-ended; !errors.As(err, &again) || again.RetryAfter() != test.want {
-					t.Fatalf("%v, want it in %s", err, test.want)
+			var again *api.RetryError
+			if err := <-ended; errors.As(err, &again) != test.again || errors.Is(err, dispatch.ErrGoesOn) == test.again {
+				t.Fatal(err)
+			}
+			if d.Unfetched("u") != test.again {
+				t.Errorf("unfetched is %v while the round goes on", !test.again)
+			}
+			if test.joined {
+				go call()
+				for !clk.HasWaiters() {
+					time.Sleep(time.Millisecond)
 				}
+			}
+			close(release)
+			if test.joined {
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			}
+			for d.Busy("u") {
+				time.Sleep(time.Millisecond)
+			}
+			if test.told {
+				if svc := <-told; svc.UID != "u" {
+					t.Errorf("told of the end of %v", svc)
+				}
+				written := service("4")
+				written.Annotations = map[string]string{"written": "yes"}
+				status, err := d.Call(t.Context(), dispatch.Request{Operation: test.operation, Service: written})
+				if err != nil || len(status.Ingress) != 1 || len(begun) > 0 {
+					t.Errorf("the next call has %v, %v, after %d more rounds", status, err, len(begun))
+				}
+			}
+			d.Close()
+			if len(told) > 0 {
+				t.Error("told of an end that a call has by itself")
 			}
 		})
 	}
