@@ -39,9 +39,9 @@ type crowd struct {
 	audit *audit
 }
 
-func startCrowd(t *testing.T, nodes int) *crowd {
+func startCrowd(t *testing.T, nodes int, delays octavia.Delays, args ...string) *crowd {
 	t.Helper()
-	cloud, err := simulator.Start(simulator.Options{Delays: map[string]octavia.Delays{octavia.ProviderAmphora: {}}})
+	cloud, err := simulator.Start(simulator.Options{Delays: map[string]octavia.Delays{octavia.ProviderAmphora: delays}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func startCrowd(t *testing.T, nodes int) *crowd {
 		cloud.Neutron.SetQuota(cloud.Account.ProjectID, resource, -1)
 	}
 	w := &crowd{t: t, cloud: cloud}
-	options := Options{CloudConf: cloud.CloudConf() + "\ndrift-interval=2s\ngarbage-interval=5s\ngarbage-policy=delete\n", Logf: t.Logf}
+	options := Options{CCMArgs: args, CloudConf: cloud.CloudConf() + "\ndrift-interval=2s\ngarbage-interval=5s\ngarbage-policy=delete\n", Logf: t.Logf}
 	w.audit = newAudit(t, &options.ControlPlane)
 	if w.Cluster, err = Start(t.Context(), options); err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func (w *crowd) assertWrites(what string) {
 //proves:72
 func TestNodeChangeAndRestart_CostAPIServerFewWrites(t *testing.T) {
 	t.Parallel()
-	w, services := startCrowd(t, 3), *servicesAtOnce
+	w, services := startCrowd(t, 3, octavia.Delays{}), *servicesAtOnce
 	if err := w.StartCCM(t.Context()); err != nil {
 		t.Fatal(err)
 	}
