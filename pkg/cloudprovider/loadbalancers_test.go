@@ -42,7 +42,7 @@ func TestEnsureLoadBalancer_PublishesAddressOfRefusedService(t *testing.T) {
 func TestEnsureLoadBalancer_LeavesAloneWhatGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	balancers := &loadBalancers{engine: &engine{err: loadbalancer.ErrGoesOn}, calls: newCalls(t.Context(), nil)}
-	if status, err := balancers.EnsureLoadBalancer(t.Context(), "", service("web"), nil); err != cloudprovider.ImplementedElsewhere || status != nil { //nolint:errorlint // the service controller compares it so
+	if status, err := balancers.EnsureLoadBalancer(t.Context(), "", service("web"), nil); err != cloudprovider.ImplementedElsewhere || status != nil {
 		t.Errorf("got %v, %v", status, err)
 	}
 }
