@@ -14,16 +14,16 @@ var ErrClosed = errors.New("the controller is shutting down")
 // Behavior is what Actors do with requests.
 type Behavior[Req, Res any] struct {
 	// Serve does what a request asks for. Its context ends with Close, and when the
-	// only caller that waits for the result is gone, and nobody has deserted it.
+	// only caller that waits for the result is gone, and it was not detached.
 	Serve func(context.Context, Req) (Res, error)
 	// Merge makes one request of a queued one, which has not begun, and a later one. It
 	// is false where the later one needs a turn of its own.
 	Merge func(queued, later Req) (merged Req, ok bool)
 	// Joins reports whether what is being served answers a later request as well.
 	Joins func(serving, later Req) bool
-	// Deserted is told of the end of a request that was deserted, unless a caller has joined it
-	// since; nil: nobody is told. Left has the result then, unless somebody else has waited for it.
-	Deserted func(Req)
+	// Detached is called at the end of a request that was detached, unless a caller has joined it
+	// since; nil: nothing is. Left has the result then, unless another caller has waited for it.
+	Detached func(Req)
 }
 
 // Actors serve requests by key: those of one key one after the other, in the order in
@@ -56,7 +56,7 @@ type Task[Req, Res any] struct {
 	// Under the lock of actors:
 	request  Req
 	waiting  int
-	deserted bool // somebody is to be told of the end
+	detached bool // Behavior.Detached is to be called
 }
 
 // NewActors returns Actors without work.
@@ -99,7 +99,7 @@ func (a *Actors[Req, Res]) join(key string, request Req) *Task[Req, Res] {
 		return nil
 	case 1:
 		if line[0].ctx.Err() == nil && a.behavior.Joins(line[0].request, request) {
-			line[0].deserted = false // this caller has the result, or deserts it too
+			line[0].detached = false // this caller has the result, or detaches it too
 			return line[0]
 		}
 		return nil
@@ -124,8 +124,8 @@ func (a *Actors[Req, Res]) run(key string) {
 		task.cancel()
 		ended := task
 		task = a.next(ended) // nobody can go back from the one that has ended
-		if ended.deserted && a.behavior.Deserted != nil && a.ctx.Err() == nil {
-			a.behavior.Deserted(ended.request)
+		if ended.detached && a.behavior.Detached != nil && a.ctx.Err() == nil {
+			a.behavior.Detached(ended.request)
 		}
 	}
 }
@@ -173,14 +173,14 @@ func (a *Actors[Req, Res]) Busy(key string) bool {
 	return len(a.lines[key]) > 0
 }
 
-// Unfetched reports whether a key has a result, or will have one, that nobody waits for, nor is told
-// of.
-func (a *Actors[Req, Res]) Unfetched(key string) bool {
+// Unclaimed reports whether a key has a result, or will have one, that no caller waits for, nor
+// Behavior.Detached announces.
+func (a *Actors[Req, Res]) Unclaimed(key string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	nobody := func(t *Task[Req, Res]) bool { return t.waiting == 0 && !t.deserted }
+	unclaimed := func(t *Task[Req, Res]) bool { return t.waiting == 0 && !t.detached }
 	left := a.left[key]
-	return left != nil && nobody(left) || slices.ContainsFunc(a.lines[key], nobody)
+	return left != nil && unclaimed(left) || slices.ContainsFunc(a.lines[key], unclaimed)
 }
 
 // Behind reports whether such a request waits for the end of the one of a key that is being served.
@@ -249,39 +249,32 @@ func (t *Task[Req, Res]) Request() Req {
 }
 
 // leave lets a task go on by itself. It is false when it has ended.
-func (t *Task[Req, Res]) leave() bool {
-	t.actors.mu.Lock()
-	defer t.actors.mu.Unlock()
-	select {
-	case <-t.done:
-		return false
-	default:
-		t.waiting--
-		return true
-	}
-}
+func (t *Task[Req, Res]) leave() bool { return t.unlessEnded(func() { t.waiting-- }) }
 
-// Desert has Behavior.Deserted told of the end of a task, for a caller that has gone back from its
+// Detach has Behavior.Detached called at the end of a task, for a caller that has gone back from its
 // Wait. It is false when it has ended: Left has the result.
-func (t *Task[Req, Res]) Desert() bool {
+func (t *Task[Req, Res]) Detach() bool { return t.unlessEnded(func() { t.detached = true }) }
+
+// unlessEnded changes a task under the lock. It is false, and changes nothing, when it has ended.
+func (t *Task[Req, Res]) unlessEnded(change func()) bool {
 	t.actors.mu.Lock()
 	defer t.actors.mu.Unlock()
 	select {
 	case <-t.done:
 		return false
 	default:
-		t.deserted = true
+		change()
 		return true
 	}
 }
 
-// abandon ends a task that no other caller waits for, or has deserted. It is false when one does
+// abandon ends a task that no other caller waits for, or has detached. It is false when one does
 // or has, or when the task had not begun and is dropped.
 func (t *Task[Req, Res]) abandon() bool {
 	a := t.actors
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if t.waiting > 1 || t.deserted {
+	if t.waiting > 1 || t.detached {
 		t.waiting--
 		return false
 	}

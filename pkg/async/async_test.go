@@ -156,34 +156,34 @@ func TestActors_EndWorkWithItsLastWaitingCaller(t *testing.T) {
 	}
 }
 
-// Whoever deserts a request is told of its end, and it goes on though another caller gives up.
-func TestActors_TellOfTheEndOfDesertedRequests(t *testing.T) {
+// The end of a detached request is reported, and it goes on though another caller gives up.
+func TestActors_ReportTheEndOfDetachedRequests(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	told := make(chan string, 10)
-	s.behavior.Deserted = func(request string) { told <- request }
-	desert := func(task *Task[string, string]) {
+	s.behavior.Detached = func(request string) { told <- request }
+	detach := func(task *Task[string, string]) {
 		t.Helper()
 		back := make(chan struct{})
 		close(back)
-		if _, ended, err := task.Wait(t.Context(), back); ended || err != nil || !task.Desert() {
+		if _, ended, err := task.Wait(t.Context(), back); ended || err != nil || !task.Detach() {
 			t.Fatalf("ended %v, error %v", ended, err)
 		}
 	}
 	first := s.submit(t, "a", "one")
 	<-s.began
-	if s.Unfetched("a") {
-		t.Error("a request is unfetched while a caller waits")
+	if s.Unclaimed("a") {
+		t.Error("a request is unclaimed while a caller waits")
 	}
-	desert(first)
-	desert(s.submit(t, "a", "two"))
+	detach(first)
+	detach(s.submit(t, "a", "two"))
 	given, end := context.WithCancel(t.Context())
 	end()
 	if _, _, err := s.submit(t, "a", "three").Wait(given, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if s.Unfetched("a") {
-		t.Error("a deserted request is unfetched")
+	if s.Unclaimed("a") {
+		t.Error("a detached request is unclaimed")
 	}
 	s.let <- nil
 	s.let <- nil
@@ -191,8 +191,8 @@ func TestActors_TellOfTheEndOfDesertedRequests(t *testing.T) {
 		t.Errorf("told of %v", got)
 	}
 	await.Condition(t, "the end", func() bool { return !s.Busy("a") })
-	if first.Desert() {
-		t.Error("a request is deserted that has ended")
+	if first.Detach() {
+		t.Error("a request is detached that has ended")
 	}
 	if _, result, _, ok := s.Left("a"); result != "done two+three" || !ok {
 		t.Errorf("left is %q, %v", result, ok)

@@ -24,7 +24,7 @@ import (
 const maxAttempts = 4
 
 // ErrGoesOn is returned by Ensure where the load balancer is being created by itself, and
-// Options.Ended is told of the end.
+// Options.Ended is called at the end.
 var ErrGoesOn = dispatch.ErrGoesOn
 
 // ErrNoLoadBalancer is returned where there is nothing to bring up to date, and nothing may

@@ -78,7 +78,7 @@ type Options struct {
 	// Hold is how long a call of Ensure or Delete may hold its worker while workers are
 	// plentiful: past that the round goes on by itself. 0 means async.MostHeld.
 	Hold time.Duration
-	// Ended is told of the end of a round whose call of Ensure was ErrGoesOn: the next call has the
+	// Ended is called at the end of a round whose call of Ensure was ErrGoesOn: the next call has the
 	// result. Nil: each call that has to end before its round says when to call again.
 	Ended func(*v1.Service)
 	// Newest gives a Service and the nodes that can be its members as they are now, nil
@@ -137,7 +137,7 @@ func New(options Options) (*Reconciler, error) {
 	r.dispatcher = dispatch.New(dispatch.Options{
 		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
 		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Members: r.members,
-		Served: r.store, Written: r.written, Ended: options.Ended, Tells: r.untried,
+		Served: r.store, Written: r.written, Ended: options.Ended, Detaches: r.untried,
 	})
 	r.detector = r.newDetector()
 	if options.Metrics != nil {
@@ -224,7 +224,7 @@ func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Untou
 // IsWritten reports whether all that has changed of a Service is what this process has written into
 // its annotations and its status, and no call is needed to publish the result of a round.
 func (r *Reconciler) IsWritten(before, now *v1.Service) bool {
-	return !r.dispatcher.Unfetched(string(now.UID)) && r.written(before, now)
+	return !r.dispatcher.Unclaimed(string(now.UID)) && r.written(before, now)
 }
 
 func (r *Reconciler) written(before, now *v1.Service) bool {

@@ -78,19 +78,21 @@ func (p *process) forget(followed map[Key]*follower, services []*v1.Service) {
 
 // repairSoon has a Service repaired.
 func (p *process) repairSoon(key Key) {
-	p.mu.Lock()
-	f := p.followers[key]
-	p.mu.Unlock()
-	if f != nil {
+	if f := p.follower(key); f != nil {
 		f.repairIn(0)
 	}
 }
 
+// follower returns that of a Service, nil for none.
+func (p *process) follower(key Key) *follower {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.followers[key]
+}
+
 // callAgain has the service controller call for a Service.
 func (p *process) callAgain(svc *v1.Service) {
-	p.mu.Lock()
-	f := p.followers[KeyOf(svc)]
-	p.mu.Unlock()
+	f := p.follower(KeyOf(svc))
 	if f == nil {
 		return
 	}

@@ -26,8 +26,8 @@ const (
 	membersPerPlace = 100
 )
 
-// ErrGoesOn is returned by a call of Ensure whose round goes on by itself: Options.Ended is told of
-// its end.
+// ErrGoesOn is returned by a call of Ensure whose round goes on by itself: Options.Ended is called
+// at its end.
 var ErrGoesOn = errors.New("the load balancer is being created, " + reason.GoesOn)
 
 // Options are what a Dispatcher needs.
@@ -52,11 +52,11 @@ type Options struct {
 	// Written reports whether all that has changed of a Service is what rounds have written into it;
 	// nil: they write nothing.
 	Written func(before, now *v1.Service) bool
-	// Ended is told of the end of a round whose call was ErrGoesOn, so that somebody calls again and
-	// has the result. Tells reports whether a call of Ensure for a Service may be that. Nil: each
-	// call that ends before its round says when to call again.
-	Ended func(*v1.Service)
-	Tells func(*v1.Service) bool
+	// Detaches reports whether a call of Ensure for a Service may be ErrGoesOn. Ended is called at the
+	// end of its round then, to have the next call made, which has the result. Nil: each call that
+	// ends before its round says when to call again.
+	Detaches func(*v1.Service) bool
+	Ended    func(*v1.Service)
 	// Served remembers the resource version of each Service that a round was begun with.
 	Served Versions
 }
@@ -85,7 +85,7 @@ func New(options Options) *Dispatcher {
 	}
 	behavior := async.Behavior[Request, *v1.LoadBalancerStatus]{Serve: d.serve, Merge: merge, Joins: d.joins}
 	if options.Ended != nil {
-		behavior.Deserted = func(r Request) { options.Ended(r.Service) }
+		behavior.Detached = func(r Request) { options.Ended(r.Service) }
 	}
 	d.actors = async.NewActors(behavior)
 	return d
@@ -97,9 +97,9 @@ func (d *Dispatcher) Close() { d.actors.Close() }
 // Busy reports whether a round of a Service is under way or waits for its turn.
 func (d *Dispatcher) Busy(uid string) bool { return d.actors.Busy(uid) }
 
-// Unfetched reports whether a Service has a round under way, or behind it, whose result only a call
+// Unclaimed reports whether a Service has a round under way, or behind it, whose result only a call
 // fetches that comes by itself.
-func (d *Dispatcher) Unfetched(uid string) bool { return d.actors.Unfetched(uid) }
+func (d *Dispatcher) Unclaimed(uid string) bool { return d.actors.Unclaimed(uid) }
 
 // Size returns how many Services have a round under way, and of how many there is a result
 // that no call has fetched yet.
@@ -133,7 +133,7 @@ func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatu
 	if ended {
 		return status, err
 	}
-	if r.Operation == Ensure && d.options.Ended != nil && d.options.Tells(r.Service) && task.Desert() {
+	if r.Operation == Ensure && d.options.Ended != nil && d.options.Detaches(r.Service) && task.Detach() {
 		return nil, ErrGoesOn
 	}
 	return nil, d.requeue(r.Service, task.Request())

@@ -71,26 +71,26 @@ func TestCall_AsksAgainAfterAsLongAsARoundHasTaken(t *testing.T) {
 }
 
 // The end of a round that has gone on by itself brings the call that has the result, for a Service
-// that it has written into meanwhile; where that is not told, the call asks for the next one.
-func TestCall_IsMadeAgainAtTheEndOfARoundThatTells(t *testing.T) {
+// that it has written into meanwhile; where it is not detached, the call asks for the next one.
+func TestCall_IsMadeAgainAtTheEndOfADetachedRound(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		operation     dispatch.Operation
-		tells, joined bool
-		again, told   bool
+		operation        dispatch.Operation
+		detaches, joined bool
+		again, called    bool
 	}{
-		"told":             {operation: dispatch.Ensure, tells: true, told: true},
-		"not told":         {operation: dispatch.Ensure, again: true},
-		"a deletion":       {operation: dispatch.Delete, tells: true, again: true},
-		"joined by a call": {operation: dispatch.Ensure, tells: true, joined: true},
+		"detached":         {operation: dispatch.Ensure, detaches: true, called: true},
+		"not detached":     {operation: dispatch.Ensure, again: true},
+		"a deletion":       {operation: dispatch.Delete, detaches: true, again: true},
+		"joined by a call": {operation: dispatch.Ensure, detaches: true, joined: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-			begun, release, told := make(chan struct{}, 2), make(chan struct{}), make(chan *v1.Service, 2)
+			begun, release, ended := make(chan struct{}, 2), make(chan struct{}), make(chan *v1.Service, 2)
 			d := start(t, func(o *dispatch.Options) {
 				o.Clock, o.Hold = clk, held
-				o.Tells, o.Ended = func(*v1.Service) bool { return test.tells }, func(svc *v1.Service) { told <- svc }
+				o.Detaches, o.Ended = func(*v1.Service) bool { return test.detaches }, func(svc *v1.Service) { ended <- svc }
 				o.Written = func(_, now *v1.Service) bool { return now.Annotations["written"] != "" }
 				o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
 					begun <- struct{}{}
@@ -98,10 +98,10 @@ func TestCall_IsMadeAgainAtTheEndOfARoundThatTells(t *testing.T) {
 					return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "192.0.2.1"}}}, nil
 				}
 			})
-			ended := make(chan error)
+			returned := make(chan error)
 			call := func() {
 				_, err := d.Call(t.Context(), dispatch.Request{Operation: test.operation, Service: service("3")})
-				ended <- err
+				returned <- err
 			}
 			go call()
 			<-begun
@@ -110,11 +110,11 @@ func TestCall_IsMadeAgainAtTheEndOfARoundThatTells(t *testing.T) {
 			}
 			clk.Step(held)
 			var again *api.RetryError
-			if err := <-ended; errors.As(err, &again) != test.again || errors.Is(err, dispatch.ErrGoesOn) == test.again {
+			if err := <-returned; errors.As(err, &again) != test.again || errors.Is(err, dispatch.ErrGoesOn) == test.again {
 				t.Fatal(err)
 			}
-			if d.Unfetched("u") != test.again {
-				t.Errorf("unfetched is %v while the round goes on", !test.again)
+			if d.Unclaimed("u") != test.again {
+				t.Errorf("unclaimed is %v while the round goes on", !test.again)
 			}
 			if test.joined {
 				go call()
@@ -124,16 +124,16 @@ func TestCall_IsMadeAgainAtTheEndOfARoundThatTells(t *testing.T) {
 			}
 			close(release)
 			if test.joined {
-				if err := <-ended; err != nil {
+				if err := <-returned; err != nil {
 					t.Error(err)
 				}
 			}
 			for d.Busy("u") {
 				time.Sleep(time.Millisecond)
 			}
-			if test.told {
-				if svc := <-told; svc.UID != "u" {
-					t.Errorf("told of the end of %v", svc)
+			if test.called {
+				if svc := <-ended; svc.UID != "u" {
+					t.Errorf("Ended is called for %v", svc)
 				}
 				written := service("4")
 				written.Annotations = map[string]string{"written": "yes"}
@@ -143,8 +143,8 @@ func TestCall_IsMadeAgainAtTheEndOfARoundThatTells(t *testing.T) {
 				}
 			}
 			d.Close()
-			if len(told) > 0 {
-				t.Error("told of an end that a call has by itself")
+			if len(ended) > 0 {
+				t.Error("Ended is called for what a call has by itself")
 			}
 		})
 	}
