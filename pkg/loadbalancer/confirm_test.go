@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -144,6 +145,36 @@ func TestRecord_OfChangeIsConfirmedOnceByNextLook(t *testing.T) {
 		if reads := env.contentReads(); len(reads) != 0 {
 			t.Errorf("read once more:\n%s", printed(reads))
 		}
+	}
+}
+
+// The load balancers of many Services that have changed, as when a node has come, are read together.
+func TestRecord_OfManyChangesIsConfirmedByRequestsForAllOfThem(t *testing.T) {
+	t.Parallel()
+	for monitors, want := range map[string]int{"false": 2, "true": 3} {
+		env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": monitors}})
+		nodes := env.nodes(3)
+		var all []*v1.Service
+		for i := range 6 {
+			svc := service("web-"+itoa(i), 2)
+			env.ensure(svc, nodes)
+			all = append(all, svc)
+		}
+		time.Sleep(state.ConfirmAfter) // one look can confirm them all
+		env.Cloud.RequestLog.Reset()
+		env.writeDown(all...)
+		if reads := env.contentReads(); len(reads) != want {
+			t.Errorf("with monitors %s: read\n%swant %d", monitors, printed(reads), want)
+		}
+		env.restart()
+		env.Cloud.RequestLog.Reset()
+		for _, svc := range all {
+			env.ensure(svc, nodes)
+		}
+		if reads := env.contentReads(); len(reads) != 0 {
+			t.Errorf("read after a restart:\n%s", printed(reads))
+		}
+		env.writes(0)
 	}
 }
 

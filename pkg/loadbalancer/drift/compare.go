@@ -30,8 +30,9 @@ func (d *Detector) sameParts(ctx context.Context, lb *model.LoadBalancer) (bool,
 // sameSettings reads listeners, pools and monitors of a load balancer, whose own settings a
 // snapshot has shown, and compares them: nothing is left to be done to make them what was
 // applied, and no other client has added or removed anything.
-func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer) (bool, error) {
-	read, members, err := d.settings(ctx, id, lb, seen)
+func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, i inspection) (bool, error) {
+	lb := i.contents
+	read, members, err := d.settings(ctx, id, lb, i.seen, i.settings)
 	if err != nil {
 		return false, err
 	}
@@ -49,7 +50,7 @@ func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, s
 	lb := applied.Restored.Outline.Outline()
 	lb.ID, lb.Name, lb.Description, lb.Tags, lb.Provider = seen.ID, seen.Name, seen.Description, seen.Tags, seen.Provider
 	lb.Status = model.Status{Provisioning: seen.Status, Operating: seen.Operating}
-	read, members, err := d.settings(ctx, applied.Identity, lb, seen)
+	read, members, err := d.settings(ctx, applied.Identity, lb, seen, nil)
 	if err != nil {
 		return false, err
 	}
@@ -69,14 +70,20 @@ func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, s
 }
 
 // settings reads listeners, pools and monitors of a load balancer, whose own settings a snapshot
-// has shown. Of members it has the IDs only, by the ID of their pool.
-func (d *Detector) settings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer) (*model.LoadBalancer, func(poolID string) []string, error) {
-	parts, err := d.options.Observer.Settings(ctx, id, octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
+// has shown, unless they were read together with others. Of members it has the IDs only, by the ID of
+// their pool.
+func (d *Detector) settings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer, together settingsRead) (*model.LoadBalancer, func(poolID string) []string, error) {
+	listed := octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
 		ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider,
-	}})
-	if err != nil {
-		return nil, nil, err
+	}}
+	parts, there := together[lb.ID]
+	if !there {
+		var err error
+		if parts, err = d.options.Observer.Settings(ctx, id, listed); err != nil {
+			return nil, nil, err
+		}
 	}
+	parts.LoadBalancer = listed
 	read := parts.Model(id)
 	read.Status, read.VIP, read.FlavorID, read.AvailabilityZone = lb.Status, lb.VIP, lb.FlavorID, lb.AvailabilityZone
 	read.AdminDown = seen.AdminDown

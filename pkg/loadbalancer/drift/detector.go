@@ -43,6 +43,9 @@ type Octavia interface {
 type Observer interface {
 	// Settings reads listeners, pools and monitors.
 	Settings(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (observe.Parts, error)
+	// SettingsOf reads them of the load balancers of several Services, by the IDs of those. One is
+	// missing where its tags do not show all of it.
+	SettingsOf(ctx context.Context, services []ownership.Identity) (map[string]observe.Parts, error)
 	// OutOfService sets which members are out of service.
 	OutOfService(ctx context.Context, lb *model.LoadBalancer) error
 }
@@ -127,11 +130,13 @@ func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName
 		return
 	}
 	d.options.Store.Sweep(snap)
-	for uid, applied := range d.options.Store.AllApplied() {
+	all := d.options.Store.AllApplied()
+	for uid, read := range d.together(ctx, all, snap) {
+		applied := all[uid]
 		if d.changing(uid, applied) {
 			continue
 		}
-		reason := cmp.Or(d.inspect(ctx, uid, applied, snap), d.duplicate(uid, applied, snap))
+		reason := cmp.Or(d.inspect(ctx, uid, applied, snap, read), d.duplicate(uid, applied, snap))
 		if reason != "" && d.mark(uid, applied, reason) {
 			klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "change", reason)
 			drifted(applied.Service)

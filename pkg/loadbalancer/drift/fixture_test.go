@@ -1,7 +1,9 @@
 package drift_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -43,7 +45,11 @@ type fakeCloud struct {
 	others      []snapshot.LoadBalancer
 	floatingIPs []snapshot.FloatingIP
 	parts       observe.Parts
-	tree        octavia.StatusTree
+	// alone are the parts of the load balancers of further Services, by the UID of the Service, together
+	// those that are found by tags.
+	alone, together map[string]observe.Parts
+	togetherErr     error
+	tree            octavia.StatusTree
 	// groups is what another client has changed of security groups.
 	groups map[string]string
 	// lookErr, readErr and groupsErr are returned by snapshots, reads and the security groups.
@@ -139,12 +145,26 @@ func (c *fakeCloud) StatusTree(context.Context, string) (*octavia.StatusTree, er
 	return &c.tree, c.record("status tree")
 }
 
-func (c *fakeCloud) Settings(context.Context, ownership.Identity, octavia.LoadBalancer) (observe.Parts, error) {
+func (c *fakeCloud) Settings(_ context.Context, id ownership.Identity, _ octavia.LoadBalancer) (observe.Parts, error) {
 	c.after()
 	if c.reading != nil {
 		c.reading()
 	}
+	if parts, ok := c.alone[id.ServiceUID]; ok {
+		return parts, c.record("settings")
+	}
 	return c.parts, c.record("settings")
+}
+
+func (c *fakeCloud) SettingsOf(_ context.Context, services []ownership.Identity) (map[string]observe.Parts, error) {
+	c.after()
+	read := map[string]observe.Parts{}
+	for _, id := range services {
+		if parts, ok := c.together[id.ServiceUID]; ok {
+			read[parts.LoadBalancer.ID] = parts
+		}
+	}
+	return read, cmp.Or(c.record(fmt.Sprintf("settings of %d", len(services))), c.togetherErr)
 }
 
 func (c *fakeCloud) OutOfService(_ context.Context, lb *model.LoadBalancer) error {

@@ -33,7 +33,9 @@ import (
 //	                                          service, which is not repaired, and must be known; again when it is
 //	                                          confirmed, as statuses come late
 //	anything else                             nothing: it is drift
-func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, snap *snapshot.Snapshot) string {
+//
+// What is in read, of this look, is not read again.
+func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, snap *snapshot.Snapshot, read settingsRead) string {
 	reason := applied.DriftIn(snap)
 	moved := reason == state.ReasonChanged && applied.Contents != nil && applied.FloatingIPDriftIn(snap) == ""
 	if reason == "" && !applied.ConfirmableBy(snap) || reason != "" && !moved {
@@ -46,7 +48,7 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 	i := inspection{
 		began: snap.Began, seen: seen, contents: applied.Contents.Unpack(),
 		moved: moved, health: moved && seen.Operating != applied.Seen.OperatingStatus,
-		others: moved || applied.Seen.ChangedByOthers,
+		others: moved || applied.Seen.ChangedByOthers, settings: read,
 	}
 	same, err := d.read(ctx, applied.Identity, i)
 	return d.judge(ctx, uid, applied, same, err, func() *state.Applied { return i.confirm(applied, d.options.Clock.Now()) })
@@ -93,6 +95,8 @@ type inspection struct {
 	moved, health bool
 	// others is set when another client has changed something since it was confirmed last.
 	others bool
+	// settings is what was read together with those of others.
+	settings settingsRead
 }
 
 // read reads a load balancer as far as the inspection asks for, and reports whether it is as
@@ -101,7 +105,7 @@ func (d *Detector) read(ctx context.Context, id ownership.Identity, i inspection
 	if i.health {
 		same, err = d.sameParts(ctx, i.contents)
 	} else {
-		same, err = d.sameSettings(ctx, id, i.contents, i.seen)
+		same, err = d.sameSettings(ctx, id, i)
 	}
 	if err != nil || !same || !i.others || i.health && !serviceChanged(i.contents) {
 		return same, err

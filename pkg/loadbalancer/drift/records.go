@@ -124,11 +124,12 @@ func (d *Detector) confirmDue(ctx context.Context) bool {
 		return false
 	}
 	done := true
-	for uid, applied := range all {
+	for uid, read := range d.together(ctx, all, snap) {
+		applied := all[uid]
 		if d.changing(uid, applied) {
 			continue
 		}
-		if d.inspect(ctx, uid, applied, snap) != "" {
+		if d.inspect(ctx, uid, applied, snap, read) != "" {
 			d.options.Store.DropAppliedIf(uid, applied)
 		}
 		done = done && d.options.Store.Get(uid).Applied != applied

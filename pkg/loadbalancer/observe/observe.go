@@ -19,13 +19,14 @@ type Octavia interface {
 	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
 	LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error)
 	Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error)
-	ListenersTagged(ctx context.Context, tag string) ([]listeners.Listener, error)
+	ListenersTagged(ctx context.Context, tags ...string) ([]listeners.Listener, error)
 	Pools(ctx context.Context, loadBalancerID string) ([]octavia.Pool, error)
+	PoolsTagged(ctx context.Context, tags ...string) ([]octavia.Pool, error)
 	Members(ctx context.Context, poolID string) ([]pools.Member, error)
 	MembersWith(ctx context.Context, poolID, setting, value string) ([]pools.Member, error)
 	MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error)
 	Monitor(ctx context.Context, id string) (*monitors.Monitor, error)
-	MonitorsTagged(ctx context.Context, tag string) ([]monitors.Monitor, error)
+	MonitorsTagged(ctx context.Context, tags ...string) ([]monitors.Monitor, error)
 	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 

@@ -73,10 +73,16 @@ func (p *Project) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFi
 	for _, tag := range filter.Tags {
 		wanted = append(wanted, selector{byTag, tag})
 	}
+	found := p.loadBalancers.having(wanted...)
 	if len(wanted) == 0 {
-		return slices.Clone(p.all), nil
+		found = slices.Clone(p.all)
 	}
-	return p.loadBalancers.having(wanted...), nil
+	if len(filter.AnyTag) == 0 {
+		return found, nil
+	}
+	return slices.DeleteFunc(found, func(lb octavia.LoadBalancer) bool {
+		return !slices.ContainsFunc(filter.AnyTag, func(tag string) bool { return slices.Contains(lb.Tags, tag) })
+	}), nil
 }
 
 // LoadBalancer implements Octavia. One that the Project does not have, Octavia may.
@@ -93,8 +99,8 @@ func (p *Project) Listeners(_ context.Context, loadBalancerID string) ([]listene
 }
 
 // ListenersTagged implements Octavia.
-func (p *Project) ListenersTagged(_ context.Context, tag string) ([]listeners.Listener, error) {
-	return p.listeners.having(selector{byTag, tag}), nil
+func (p *Project) ListenersTagged(_ context.Context, tags ...string) ([]listeners.Listener, error) {
+	return p.listeners.tagged(tags), nil
 }
 
 // Monitor implements Octavia. One that the Project does not have, Octavia may.
@@ -106,8 +112,8 @@ func (p *Project) Monitor(ctx context.Context, id string) (*monitors.Monitor, er
 }
 
 // MonitorsTagged implements Octavia.
-func (p *Project) MonitorsTagged(_ context.Context, tag string) ([]monitors.Monitor, error) {
-	return p.monitors.having(selector{byTag, tag}), nil
+func (p *Project) MonitorsTagged(_ context.Context, tags ...string) ([]monitors.Monitor, error) {
+	return p.monitors.tagged(tags), nil
 }
 
 // FloatingIPs implements Neutron.
@@ -138,6 +144,19 @@ func (i index[T]) having(wanted ...selector) (found []T) {
 	for _, one := range i[wanted[0]] {
 		if !slices.ContainsFunc(wanted[1:], func(s selector) bool { return !slices.Contains(i[s], one) }) {
 			found = append(found, *one)
+		}
+	}
+	return found
+}
+
+// tagged returns copies of the objects with one of these tags, each once.
+func (i index[T]) tagged(tags []string) (found []T) {
+	seen := map[*T]bool{}
+	for _, tag := range tags {
+		for _, one := range i[selector{byTag, tag}] {
+			if !seen[one] {
+				seen[one], found = true, append(found, *one)
+			}
 		}
 	}
 	return found

@@ -46,7 +46,8 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 	for _, filter := range []octavia.LoadBalancerFilter{
 		{}, {Name: us().Name()}, {Tags: []string{us().ServiceTag()}}, {Tags: []string{us().Name()}}, {Tags: []string{us().Name(), us().ServiceTag()}},
 		{VIPPortID: legacy.VipPortID}, {VIPAddress: theirs.VipAddress}, {Description: us().Description()}, {Name: us().Name(), VIPAddress: theirs.VipAddress},
-		{Name: "nobody's"}, {Tags: []string{"nobody's"}},
+		{Name: "nobody's"}, {Tags: []string{"nobody's"}}, {AnyTag: []string{us().ServiceTag(), another().ServiceTag(), "nobody's"}},
+		{Name: us().Name(), AnyTag: []string{another().ServiceTag(), us().ServiceTag()}},
 	} {
 		got, _ := project.LoadBalancers(ctx, filter)
 		want, err := direct.LoadBalancers(ctx, filter)
@@ -63,12 +64,20 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 		}
 		same(t, "listeners", func(l listeners.Listener) string { return l.ID }, got, want)
 	}
-	got, _ := project.MonitorsTagged(ctx, us().ServiceTag())
-	want, err := direct.MonitorsTagged(ctx, us().ServiceTag())
-	if err != nil {
-		t.Fatal(err)
+	for _, tags := range [][]string{{us().ServiceTag()}, {us().ServiceTag(), us().Name(), another().ServiceTag()}} {
+		got, _ := project.MonitorsTagged(ctx, tags...)
+		want, err := direct.MonitorsTagged(ctx, tags...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "monitors", func(m monitors.Monitor) string { return m.ID }, got, want)
+		gotListeners, _ := project.ListenersTagged(ctx, tags...)
+		wantListeners, err := direct.ListenersTagged(ctx, tags...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "listeners", func(l listeners.Listener) string { return l.ID }, gotListeners, wantListeners)
 	}
-	same(t, "monitors", func(m monitors.Monitor) string { return m.ID }, got, want)
 	for _, filter := range []neutron.FloatingIPFilter{
 		{PortID: legacy.VipPortID}, {Address: fip.FloatingIP}, {Description: "spare"}, {IDs: []string{fip.ID}}, {PortIDs: []string{legacy.VipPortID, ours.VipPortID}}, {PortID: ours.VipPortID},
 	} {

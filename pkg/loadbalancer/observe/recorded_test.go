@@ -85,8 +85,18 @@ func (r *recorded) Listeners(_ context.Context, lbID string) ([]listeners.Listen
 }
 
 // ListenersTagged implements observe.Octavia.
-func (r *recorded) ListenersTagged(_ context.Context, tag string) ([]listeners.Listener, error) {
-	return only(r.AllListeners, func(l listeners.Listener) bool { return slices.Contains(l.Tags, tag) }), nil
+func (r *recorded) ListenersTagged(_ context.Context, tags ...string) ([]listeners.Listener, error) {
+	return only(r.AllListeners, func(l listeners.Listener) bool { return carriesOne(l.Tags, tags) }), nil
+}
+
+// carriesOne reports whether one of the tags is there.
+func carriesOne(there, tags []string) bool {
+	return slices.ContainsFunc(tags, func(tag string) bool { return slices.Contains(there, tag) })
+}
+
+// PoolsTagged implements observe.Octavia.
+func (r *recorded) PoolsTagged(_ context.Context, tags ...string) ([]octavia.Pool, error) {
+	return only(r.AllPools, func(p octavia.Pool) bool { return carriesOne(p.Tags, tags) }), nil
 }
 
 // Pools implements observe.Octavia.
@@ -122,8 +132,8 @@ func (r *recorded) Monitor(_ context.Context, id string) (*monitors.Monitor, err
 }
 
 // MonitorsTagged implements observe.Octavia.
-func (r *recorded) MonitorsTagged(_ context.Context, tag string) ([]monitors.Monitor, error) {
-	return only(r.AllMonitors, func(m monitors.Monitor) bool { return slices.Contains(m.Tags, tag) }), nil
+func (r *recorded) MonitorsTagged(_ context.Context, tags ...string) ([]monitors.Monitor, error) {
+	return only(r.AllMonitors, func(m monitors.Monitor) bool { return carriesOne(m.Tags, tags) }), nil
 }
 
 // StatusTree implements observe.Octavia.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
@@ -49,14 +50,18 @@ const (
 	StatusDeleted       = "DELETED"
 )
 
+// anyTag selects what carries one of several tags, with commas between them. Octavia cuts its pages
+// by the tags that match: a page of objects that carry several of them is short.
+const anyTag = "tags-any"
+
 // LoadBalancerFilter selects the load balancers that LoadBalancers lists. Empty fields
-// do not filter; tags must all be there.
+// do not filter; of Tags all must be there, of AnyTag one.
 type LoadBalancerFilter struct {
 	Name        string
 	Description string
 	// VIPPortID and VIPAddress are where the load balancer listens.
 	VIPPortID, VIPAddress string
-	Tags                  []string
+	Tags, AnyTag          []string
 	// Fields are the attributes to answer with; none means all of them.
 	Fields []string
 	// ProvisioningStatus of those to list. Only one can be asked for at a time.
@@ -79,6 +84,9 @@ func (f LoadBalancerFilter) query() url.Values {
 	}
 	for _, tag := range f.Tags {
 		q.Add("tags", tag)
+	}
+	if len(f.AnyTag) > 0 {
+		q.Set(anyTag, strings.Join(f.AnyTag, ","))
 	}
 	for _, field := range f.Fields {
 		q.Add("fields", field) // "fields=a,b" answers empty objects
@@ -112,9 +120,17 @@ func (c *Client) Listeners(ctx context.Context, loadBalancerID string) ([]listen
 	return listAll(ctx, c, "listeners", q, func(l listeners.Listener) string { return l.ID })
 }
 
-// ListenersTagged lists the listeners with a tag, in all load balancers.
-func (c *Client) ListenersTagged(ctx context.Context, tag string) ([]listeners.Listener, error) {
-	return listAll(ctx, c, "listeners", url.Values{"tags": {tag}}, func(l listeners.Listener) string { return l.ID })
+// ListenersTagged lists the listeners with one of these tags, in all load balancers.
+func (c *Client) ListenersTagged(ctx context.Context, tags ...string) ([]listeners.Listener, error) {
+	return listAll(ctx, c, "listeners", tagged(tags), func(l listeners.Listener) string { return l.ID })
+}
+
+// tagged is a query for what carries one of these tags.
+func tagged(tags []string) url.Values {
+	if len(tags) == 1 {
+		return url.Values{"tags": tags}
+	}
+	return url.Values{anyTag: {strings.Join(tags, ",")}}
 }
 
 // AllListeners lists the listeners of all load balancers.
@@ -126,6 +142,12 @@ func (c *Client) AllListeners(ctx context.Context) ([]listeners.Listener, error)
 func (c *Client) Pools(ctx context.Context, loadBalancerID string) ([]Pool, error) {
 	q := url.Values{"loadbalancer_id": {loadBalancerID}}
 	return listAll(ctx, c, "pools", q, func(p Pool) string { return p.ID })
+}
+
+// PoolsTagged lists the pools with one of these tags, in all load balancers. Octavia loads every
+// member of them.
+func (c *Client) PoolsTagged(ctx context.Context, tags ...string) ([]Pool, error) {
+	return listAll(ctx, c, "pools", tagged(tags), func(p Pool) string { return p.ID })
 }
 
 // Members lists the members of a pool. On Octavia before 16.0 the server's work
@@ -158,10 +180,10 @@ func (c *Client) Monitor(ctx context.Context, id string) (*monitors.Monitor, err
 	return &answer.Monitor, nil
 }
 
-// MonitorsTagged lists the health monitors that carry a tag. Octavia cannot list
+// MonitorsTagged lists the health monitors with one of these tags. Octavia cannot list
 // them by load balancer.
-func (c *Client) MonitorsTagged(ctx context.Context, tag string) ([]monitors.Monitor, error) {
-	return listAll(ctx, c, "healthmonitors", url.Values{"tags": {tag}}, func(m monitors.Monitor) string { return m.ID })
+func (c *Client) MonitorsTagged(ctx context.Context, tags ...string) ([]monitors.Monitor, error) {
+	return listAll(ctx, c, "healthmonitors", tagged(tags), func(m monitors.Monitor) string { return m.ID })
 }
 
 // AllMonitors lists the health monitors of all load balancers.

@@ -72,7 +72,8 @@ func fiveOfEverything(t *testing.T, octaviaPage, neutronPage int) listed {
 			LoadbalancerID: lb.ID, Protocol: listeners.ProtocolTCP, ProtocolPort: 80 + i, Tags: []string{"same"}})
 		must(err)
 		must(cloud.WaitSettled(ctx))
-		pool, err = o.CreatePool(ctx, pools.CreateOpts{LoadbalancerID: lb.ID, Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin})
+		pool, err = o.CreatePool(ctx, pools.CreateOpts{
+			LoadbalancerID: lb.ID, Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Tags: []string{"same"}})
 		must(err)
 		must(cloud.WaitSettled(ctx))
 		_, err = o.CreateMonitor(ctx, monitors.CreateOpts{PoolID: pool.ID, Type: monitors.TypeTCP, Delay: 5, Timeout: 3, MaxRetries: 1, Tags: []string{"same"}})
@@ -97,8 +98,12 @@ func fiveOfEverything(t *testing.T, octaviaPage, neutronPage int) listed {
 		"listeners":      counting(func(ctx context.Context) ([]listeners.Listener, error) { return o.Listeners(ctx, lb.ID) }),
 		"listeners' tag": counting(func(ctx context.Context) ([]listeners.Listener, error) { return o.ListenersTagged(ctx, "same") }),
 		"pools":          counting(func(ctx context.Context) ([]octavia.Pool, error) { return o.Pools(ctx, lb.ID) }),
-		"members":        counting(func(ctx context.Context) ([]pools.Member, error) { return o.Members(ctx, pool.ID) }),
-		"monitors' tag":  counting(func(ctx context.Context) ([]monitors.Monitor, error) { return o.MonitorsTagged(ctx, "same") }),
+		"one of listeners' tags": counting(func(ctx context.Context) ([]listeners.Listener, error) {
+			return o.ListenersTagged(ctx, "another", "same")
+		}),
+		"pools' tag":    counting(func(ctx context.Context) ([]octavia.Pool, error) { return o.PoolsTagged(ctx, "same") }),
+		"members":       counting(func(ctx context.Context) ([]pools.Member, error) { return o.Members(ctx, pool.ID) }),
+		"monitors' tag": counting(func(ctx context.Context) ([]monitors.Monitor, error) { return o.MonitorsTagged(ctx, "same") }),
 		"floating IPs": counting(func(ctx context.Context) ([]floatingips.FloatingIP, error) {
 			return n.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: "same"})
 		}),
