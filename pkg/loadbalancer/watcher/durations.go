@@ -25,6 +25,16 @@ func (o Operation) latest() time.Duration {
 	return 10 * time.Second
 }
 
+// leeway is how much later than it is due one of many can be asked for, where the first look comes after
+// a time. Virtual machines take so long that a fifteenth more is no matter; changes of nodes wait for
+// each other.
+func (o Operation) leeway(first time.Duration) time.Duration {
+	if o == Creating || o == FailingOver {
+		return first / 15
+	}
+	return 0
+}
+
 // Kind is what takes about the same time each time.
 type Kind struct {
 	Provider  string

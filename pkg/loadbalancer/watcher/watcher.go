@@ -91,12 +91,13 @@ type waiter struct {
 	parked   time.Time
 	due      time.Time
 	interval time.Duration
-	informed bool        // its polls follow from how long its kind takes
-	polled   bool        // its own first poll is over
-	seen     time.Time   // when it was last seen PENDING
-	since    time.Time   // its updated_at then
-	answer   chan answer // holds one, so that a send never blocks
-	last     error       // of the last request that failed
+	informed bool          // its polls follow from how long its kind takes
+	leeway   time.Duration // how much later than due it can be asked for in a crowd
+	polled   bool          // its own first poll is over
+	seen     time.Time     // when it was last seen PENDING
+	since    time.Time     // its updated_at then
+	answer   chan answer   // holds one, so that a send never blocks
+	last     error         // of the last request that failed
 }
 
 type answer struct {
@@ -201,7 +202,7 @@ func (w *Watcher) park(me *waiter) {
 		return
 	}
 	if w.running {
-		if !me.due.Before(w.planned) {
+		if !w.latest(me).Before(w.planned) {
 			return
 		}
 		select {
@@ -280,12 +281,22 @@ func (w *Watcher) next() (time.Time, bool) {
 	defer w.mu.Unlock()
 	var first time.Time
 	for p := range w.parked {
-		if first.IsZero() || p.due.Before(first) {
-			first = p.due
+		if at := w.latest(p); first.IsZero() || at.Before(first) {
+			first = at
 		}
 	}
 	w.running, w.planned = len(w.parked) > 0, first
 	return first, w.running
+}
+
+// latest returns when a waiter is asked for at the latest. In a crowd of load balancers that are being
+// created that is a little later than it is due, so that several come to their turn together: a request
+// serves them, and the process, which has little else to do meanwhile, wakes up once for what follows.
+func (w *Watcher) latest(p *waiter) time.Time {
+	if len(w.parked) < crowd {
+		return p.due
+	}
+	return p.due.Add(p.leeway)
 }
 
 // Where a crowd is asked for at a time, as one request serves all of it, their intervals stay as they
@@ -343,6 +354,9 @@ func (w *Watcher) inform(now time.Time) {
 func (w *Watcher) schedule(p *waiter) {
 	pace, known := w.took.intervals(p.pace)
 	p.due, p.interval, p.informed = p.parked.Add(pace.First), cmp.Or(pace.Step, pace.First), known
+	if known {
+		p.leeway = pace.Kind.Operation.leeway(pace.First)
+	}
 }
 
 // settle ends a wait if the answer does, and reports whether it does.

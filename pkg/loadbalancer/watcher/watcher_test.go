@@ -215,6 +215,69 @@ func TestSettled_PollsCloselyOnceTheFirstOfACrowdIsDone(t *testing.T) {
 	}
 }
 
+// Octavia creates load balancers one after the other. Of many that it has to do with, several are asked for
+// together, each of them a little late; where they are few, each is asked for in time.
+func TestSettled_AsksForSeveralOfManyCreationsTogether(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		every  time.Duration // between two creations
+		rounds int           // at most, of the later half
+		late   time.Duration // at most, any of the later half
+	}{
+		{time.Second, 40, 6 * time.Second},
+		{10 * time.Second, 180, 4 * time.Second},
+	} {
+		t.Run(test.every.String(), func(t *testing.T) {
+			t.Parallel()
+			rounds, late := createInTurn(t, 120, test.every)
+			if t.Logf("%d rounds, the latest %s late", rounds, late); rounds > test.rounds || late > test.late {
+				t.Errorf("%d rounds, and one is seen done %s late; want at most %d and %s", rounds, late, test.rounds, test.late)
+			}
+		})
+	}
+}
+
+// createInTurn waits for so many load balancers that are created one after the other, in 45 s each. Of the
+// later half, when that is known, it returns how often was asked, and how late one was seen done at most.
+func createInTurn(t *testing.T, n int, every time.Duration) (rounds int, late time.Duration) {
+	t.Helper()
+	const takes, tick = 45 * time.Second, 500 * time.Millisecond
+	pace := watcher.Pace{
+		First: 2 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second,
+		Pending: "PENDING_CREATE", Kind: watcher.Kind{Provider: "amphora", Operation: watcher.Creating},
+	}
+	ids, e := names(n), newEnv(t, pending())
+	begin, begun, done, seen := e.clock.Now(), 0, 0, 0
+	for now := time.Duration(0); seen < n; now += tick {
+		if begun < n && now >= time.Duration(begun)*every {
+			id := ids[begun]
+			e.octavia.set("PENDING_CREATE", id)
+			go func() { _, _ = e.watcher.Settled(t.Context(), id, pace) }()
+			begun++
+			e.until("it is parked", func() bool { return e.watcher.Parked() == begun-seen })
+		}
+		if done < begun && now >= time.Duration(done)*every+takes {
+			e.octavia.set("ACTIVE", ids[done])
+			done++
+		}
+		e.advance(tick)
+		for ; seen < begun-e.watcher.Parked(); seen++ {
+			if seen >= n/2 {
+				late = max(late, e.clock.Now().Sub(begin)-time.Duration(seen)*every-takes)
+			}
+		}
+	}
+	asked := map[time.Time]bool{}
+	for _, id := range append(ids, "") {
+		for _, r := range e.octavia.requests(id) {
+			if r.at.Sub(begin) > time.Duration(n/2)*every+takes {
+				asked[r.at] = true
+			}
+		}
+	}
+	return len(asked), late
+}
+
 // TestSettled_PollsSoonAfterALateFirstPoll is about what takes a known time at least, and
 // is then nearly done.
 func TestSettled_PollsSoonAfterALateFirstPoll(t *testing.T) {
