@@ -157,6 +157,23 @@ func TestSize_KnowsTheCloudsOwnLimits(t *testing.T) {
 	}
 }
 
+// A size that a real cloud would take hours for can be measured beside others that have its pace.
+func TestParse_TakesASpeedOfOneSize(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]size{
+		"5000x2x50":     {services: 5000, ports: 2, nodes: 50},
+		"5000x2x50@50":  {services: 5000, ports: 2, nodes: 50, speed: 50},
+		"5000x2x50/9@5": {services: 5000, ports: 2, nodes: 50, maxMembers: 9, speed: 5},
+	} {
+		if got, err := parseSize(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	if s, err := parseSize("5000x2x50@0"); err == nil {
+		t.Errorf("a speed of 0 is taken: %+v", s)
+	}
+}
+
 func TestMerge_ReplacesTheSameRowAndKeepsTheOthers(t *testing.T) {
 	t.Parallel()
 	old := []Row{{Case: "create", Services: 1, CPU: 1}, {Case: "create", Services: 2, CPU: 2}}

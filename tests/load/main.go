@@ -72,7 +72,7 @@ func parse(args []string) (options, error) {
 	var sizes, phases []string
 	var processors, memoryLimit string
 	flags := pflag.NewFlagSet("load", pflag.ContinueOnError)
-	flags.StringArrayVar(&sizes, "size", standardSizes(), "SERVICESxPORTSxNODES, with /N for max-members=N; may be repeated")
+	flags.StringArrayVar(&sizes, "size", standardSizes(), "SERVICESxPORTSxNODES, with /N for max-members=N and @N for a --speed of its own; may be repeated")
 	flags.StringSliceVar(&phases, "phases", phaseNames(), "the phases to go through, in this order")
 	flags.IntVar(&o.repeat, "repeat", 1, "how often to go through the phases, to see what grows")
 	flags.Float64Var(&o.settings.speed, "speed", 1, "factor by which the simulated cloud is faster than a real one")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,9 @@ func run(ctx context.Context, o options, out *screen) error {
 	}
 	var errs []error
 	for _, s := range o.sizes {
-		r := &runner{options: o, size: s, commit: commit, out: out}
+		of := o
+		of.settings.speed = cmp.Or(s.speed, o.settings.speed)
+		r := &runner{options: of, size: s, commit: commit, out: out}
 		if err := r.run(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s, err))
 		}

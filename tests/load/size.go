@@ -14,6 +14,8 @@ type size struct {
 	services, ports, nodes int
 	// maxMembers bounds the members of a pool; 0 does not.
 	maxMembers int
+	// speed is settings.speed where this size has its own; 0 where it has not.
+	speed float64
 }
 
 // standardSizes are what is measured when nothing else is asked for.
@@ -23,18 +25,18 @@ func standardSizes() []string {
 	}
 }
 
-var sizePattern = regexp.MustCompile(`^([1-9]\d{0,6})x([1-9]\d{0,2})x([1-9]\d{0,6})(?:/([1-9]\d{0,6}))?$`)
+var sizePattern = regexp.MustCompile(`^([1-9]\d{0,6})x([1-9]\d{0,2})x([1-9]\d{0,6})(?:/([1-9]\d{0,6}))?(?:@([1-9]\d{0,3}))?$`)
 
 func parseSize(text string) (size, error) {
 	found := sizePattern.FindStringSubmatch(text)
 	if found == nil {
 		return size{}, fmt.Errorf("size %q: want SERVICESxPORTSxNODES, such as 1000x3x100", text)
 	}
-	var numbers [4]int
+	var numbers [5]int
 	for i := range numbers {
 		numbers[i], _ = strconv.Atoi(found[i+1]) // the pattern leaves digits only, or nothing
 	}
-	return size{services: numbers[0], ports: numbers[1], nodes: numbers[2], maxMembers: numbers[3]}, nil
+	return size{services: numbers[0], ports: numbers[1], nodes: numbers[2], maxMembers: numbers[3], speed: float64(numbers[4])}, nil
 }
 
 // String implements fmt.Stringer.
