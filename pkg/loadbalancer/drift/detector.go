@@ -43,8 +43,8 @@ type Octavia interface {
 type Observer interface {
 	// Settings reads listeners, pools and monitors.
 	Settings(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (observe.Parts, error)
-	// SettingsOf reads them of the load balancers of several Services, by the IDs of those. One is
-	// missing where its tags do not show all of it.
+	// SettingsOf reads them of the load balancers of several Services, by the ID of the load balancer.
+	// One is missing where tags do not show all that is in it.
 	SettingsOf(ctx context.Context, services []ownership.Identity) (map[string]observe.Parts, error)
 	// OutOfService sets which members are out of service.
 	OutOfService(ctx context.Context, lb *model.LoadBalancer) error

@@ -59,7 +59,7 @@ func (f *fixture) assertCrowd(all []types.UID, drifted ...types.UID) {
 	}
 }
 
-func (f *fixture) assertSomeReads(want ...string) {
+func (f *fixture) assertReadsInAnyOrder(want ...string) {
 	f.t.Helper()
 	got := slices.Sorted(slices.Values(f.cloud.reads))
 	if !slices.Equal(got, want) {
@@ -87,7 +87,7 @@ func TestWatch_ConfirmsManyTogether(t *testing.T) {
 				all := f.crowd(test.n, test.members)
 				f.watch()
 				f.assertCrowd(all)
-				f.assertSomeReads(append(slices.Repeat([]string{"settings"}, test.readsSingle), test.reads...)...)
+				f.assertReadsInAnyOrder(append(slices.Repeat([]string{"settings"}, test.readsSingle), test.reads...)...)
 			})
 		})
 	}
@@ -112,7 +112,7 @@ func TestWatch_FindsDriftOfOneAmongManyReadTogether(t *testing.T) {
 				f.cloud.together["uid-3"] = parts
 				f.watch()
 				f.assertCrowd(all, "uid-3")
-				f.assertSomeReads("settings of 6")
+				f.assertReadsInAnyOrder("settings of 6")
 			})
 		})
 	}
@@ -126,14 +126,14 @@ func TestWatch_ReadsOnItsOwnWhatCannotBeReadTogether(t *testing.T) {
 		delete(f.cloud.together, "uid-3")
 		f.watch()
 		f.assertCrowd(all)
-		f.assertSomeReads("settings", "settings of 6")
+		f.assertReadsInAnyOrder("settings", "settings of 6")
 	})
 	run(t, interval, func(f *fixture) {
 		all := f.crowd(6, 2)
 		f.cloud.togetherErr = errors.New("broken")
 		f.watch()
 		f.assertCrowd(all)
-		f.assertSomeReads("settings", "settings", "settings", "settings", "settings", "settings", "settings of 6")
+		f.assertReadsInAnyOrder("settings", "settings", "settings", "settings", "settings", "settings", "settings of 6")
 	})
 }
 
@@ -163,6 +163,6 @@ func TestPersistRecords_ConfirmsManyTogetherWhereDriftIsNotWatched(t *testing.T)
 		f.records(nil)
 		f.advance(interval)
 		f.assertCrowd(all)
-		f.assertSomeReads("settings of 6")
+		f.assertReadsInAnyOrder("settings of 6")
 	})
 }

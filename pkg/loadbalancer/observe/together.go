@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"golang.org/x/sync/errgroup"
 
@@ -21,84 +20,70 @@ func (o *Observer) SettingsOf(ctx context.Context, services []ownership.Identity
 	for _, id := range services {
 		tags = append(tags, id.ServiceTag())
 	}
-	var read tagged
+	var loadBalancers []octavia.LoadBalancer
+	var pools []octavia.Pool
+	var found Project
 	group, grouped := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		read.loadBalancers, err = o.Octavia.LoadBalancers(grouped, octavia.LoadBalancerFilter{AnyTag: tags, Fields: []string{"id", "listeners", "pools"}})
+		loadBalancers, err = o.Octavia.LoadBalancers(grouped, octavia.LoadBalancerFilter{AnyTag: tags, Fields: []string{"id", "listeners", "pools"}})
+		return err
+	})
+	group.Go(func() error {
+		all, err := o.Octavia.ListenersTagged(grouped, tags...)
+		found.addListeners(all)
 		return err
 	})
 	group.Go(func() (err error) {
-		read.listeners, err = o.Octavia.ListenersTagged(grouped, tags...)
+		pools, err = o.Octavia.PoolsTagged(grouped, tags...)
 		return err
 	})
-	group.Go(func() (err error) {
-		read.pools, err = o.Octavia.PoolsTagged(grouped, tags...)
-		return err
-	})
-	err := group.Wait()
-	if err == nil && slices.ContainsFunc(read.pools, func(p octavia.Pool) bool { return p.MonitorID != "" }) {
-		read.monitors, err = o.Octavia.MonitorsTagged(ctx, tags...)
-	}
-	if err != nil {
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return read.byLoadBalancer(), nil
+	if slices.ContainsFunc(pools, func(p octavia.Pool) bool { return p.MonitorID != "" }) {
+		all, err := o.Octavia.MonitorsTagged(ctx, tags...)
+		if err != nil {
+			return nil, err
+		}
+		found.addMonitors(all)
+	}
+	return found.whole(loadBalancers, pools), nil
 }
 
-// tagged is all that carries one of several tags.
-type tagged struct {
-	loadBalancers []octavia.LoadBalancer
-	listeners     []listeners.Listener
-	pools         []octavia.Pool
-	monitors      []monitors.Monitor
-}
-
-// byLoadBalancer returns the load balancers of which all parts are there.
-func (t tagged) byLoadBalancer() map[string]Parts {
-	all := make(map[string]Parts, len(t.loadBalancers))
-	for _, l := range t.listeners {
-		for _, on := range l.Loadbalancers {
-			parts := all[on.ID]
-			parts.Listeners = append(parts.Listeners, l)
-			all[on.ID] = parts
+// whole returns those of the load balancers of which all parts are there: pools are given, as the Project has none.
+func (p *Project) whole(loadBalancers []octavia.LoadBalancer, pools []octavia.Pool) map[string]Parts {
+	poolsOf := make(index[octavia.Pool], len(loadBalancers))
+	for i := range pools {
+		for _, lb := range pools[i].Loadbalancers {
+			poolsOf.add(&pools[i], nil, selector{byLoadBalancer, lb.ID})
 		}
 	}
-	for _, p := range t.pools {
-		for _, on := range p.Loadbalancers {
-			parts := all[on.ID]
-			parts.Pools = append(parts.Pools, p)
-			all[on.ID] = parts
-		}
-	}
-	byID := make(map[string]monitors.Monitor, len(t.monitors))
-	for _, m := range t.monitors {
-		byID[m.ID] = m
-	}
-	whole := make(map[string]Parts, len(t.loadBalancers))
-	for _, lb := range t.loadBalancers {
-		parts := all[lb.ID]
+	whole := make(map[string]Parts, len(loadBalancers))
+	for _, lb := range loadBalancers {
+		on := selector{byLoadBalancer, lb.ID}
+		parts := Parts{Listeners: p.listeners.having(on), Pools: poolsOf.having(on)}
 		parts.LoadBalancer.ID = lb.ID
-		if parts.Monitors = monitorsOf(parts.Pools, byID); parts.Monitors != nil && parts.are(lb) {
+		if parts.Monitors = p.monitorsOf(parts.Pools); parts.Monitors != nil && parts.are(lb) {
 			whole[lb.ID] = parts
 		}
 	}
 	return whole
 }
 
-// monitorsOf returns the health monitors of pools, nil where one of them is not there.
-func monitorsOf(all []octavia.Pool, byID map[string]monitors.Monitor) map[string]monitors.Monitor {
-	found := map[string]monitors.Monitor{}
-	for _, p := range all {
-		if p.MonitorID == "" {
+// monitorsOf returns the health monitors of pools by their ID, nil where the Project does not have one of them.
+func (p *Project) monitorsOf(pools []octavia.Pool) map[string]monitors.Monitor {
+	all := map[string]monitors.Monitor{}
+	for _, pool := range pools {
+		if pool.MonitorID == "" {
 			continue
 		}
-		m, ok := byID[p.MonitorID]
-		if !ok {
+		found := p.monitors[selector{byID, pool.MonitorID}]
+		if len(found) == 0 {
 			return nil
 		}
-		found[m.ID] = m
+		all[pool.MonitorID] = *found[0]
 	}
-	return found
+	return all
 }
 
 // are reports whether these are all listeners and pools that the load balancer has.
