@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"sync"
 )
 
 // maxFileSize in bytes bounds what is read of cloud.conf and of clouds.yaml.
@@ -97,24 +98,33 @@ type loader struct {
 
 // newLoader starts with all defaults.
 func newLoader(env Environment) *loader {
-	l := &loader{
+	config := defaults()
+	config.LoadBalancerClass = map[string]*LoadBalancerClass{}
+	return &loader{
 		env:     env,
-		config:  &Config{LoadBalancerClass: map[string]*LoadBalancerClass{}},
+		config:  &config,
 		source:  "cloud.conf [Global]",
 		places:  map[string]place{},
 		refused: map[string]bool{},
 		written: map[place]bool{},
 	}
+}
+
+// defaults returns the defaults of all options of sections that appear once. It decodes them only once: a
+// configuration that is followed is read every few seconds. No list and no pointer has a default, so that
+// copies share nothing.
+var defaults = sync.OnceValue(func() Config {
+	var all Config
 	for _, s := range sections() {
 		if s.named {
 			continue
 		}
 		for _, o := range s.options {
-			o.setDefault(l.structOf(s).Field(o.index))
+			o.setDefault(reflect.ValueOf(&all).Elem().Field(s.index).Field(o.index))
 		}
 	}
-	return l
-}
+	return all
+})
 
 // structOf is the struct of a section that appears once.
 func (l *loader) structOf(s section) reflect.Value {

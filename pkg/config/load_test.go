@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +154,25 @@ func TestLoad_ReadsEveryKey(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// Every configuration begins with a copy of the same defaults.
+func TestDefaults_ShareNothing(t *testing.T) {
+	t.Parallel()
+	var shared func(at string, v reflect.Value)
+	shared = func(at string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				shared(at+"."+v.Type().Field(i).Name, v.Field(i))
+			}
+		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+			if !v.IsNil() {
+				t.Errorf("%s has a default that all configurations would share", at)
+			}
+		}
+	}
+	shared("Config", reflect.ValueOf(defaults()))
+}
 
 func TestLoad_AcceptsSyntaxOfGcfg(t *testing.T) {
 	t.Parallel()

@@ -12,14 +12,15 @@ import (
 // thousand nodes take three mebibytes in each. A thousand Services that are created one after the
 // other, at the pace of Octavia, take five, and keep the garbage collector busy enough.
 // Returning takes a run of the garbage collector, so that it must be worth it: so many bytes
-// were allocated since the last time, a sixth of those after which it runs anyway. After much, it
-// takes a second run: what is in a sync.Pool, the first one leaves for the next.
+// were allocated since the last time, a sixth of those after which it runs anyway. After much, more
+// than a start with a thousand Services takes, it takes a second run: what is in a sync.Pool, the
+// first one leaves for the next.
 const (
 	interval  = 5 * time.Second
 	quiet     = 2 << 20
 	smallPart = 20
 	worth     = 4 << 20
-	much      = 64 << 20
+	much      = 128 << 20
 )
 
 // ReturnAtRest returns memory to the operating system each time the process comes to rest,
