@@ -165,7 +165,7 @@ func TestParse_TakesASpeedOfOneSize(t *testing.T) {
 		"5000x2x50@50":  {services: 5000, ports: 2, nodes: 50, speed: 50},
 		"5000x2x50/9@5": {services: 5000, ports: 2, nodes: 50, maxMembers: 9, speed: 5},
 	} {
-		if got, err := parseSize(text); err != nil || got != want {
+		if got, err := parseSize(text); err != nil || got != want || got.String() != text {
 			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
@@ -177,8 +177,8 @@ func TestParse_TakesASpeedOfOneSize(t *testing.T) {
 func TestMerge_ReplacesTheSameRowAndKeepsTheOthers(t *testing.T) {
 	t.Parallel()
 	old := []Row{{Case: "create", Services: 1, CPU: 1}, {Case: "create", Services: 2, CPU: 2}}
-	got := merge(old, []Row{{Case: "create", Services: 2, CPU: 3}, {Case: "create", Services: 2, MaxMembers: 5, CPU: 4}})
-	want := []Row{{Case: "create", Services: 1, CPU: 1}, {Case: "create", Services: 2, CPU: 3}, {Case: "create", Services: 2, MaxMembers: 5, CPU: 4}}
+	got := merge(old, []Row{{Case: "create", Services: 2, CPU: 3}, {Case: "create", Services: 2, MaxMembers: 5, CPU: 4}, {Case: "create", Services: 2, Speed: 5, CPU: 5}})
+	want := []Row{{Case: "create", Services: 1, CPU: 1}, {Case: "create", Services: 2, CPU: 3}, {Case: "create", Services: 2, MaxMembers: 5, CPU: 4}, {Case: "create", Services: 2, Speed: 5, CPU: 5}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows, -want +got:\n%s", diff)
 	}

@@ -71,7 +71,7 @@ func rounded(figure float64) float64 { return math.Round(figure*100) / 100 }
 
 // key tells what a row replaces.
 func (r Row) key() string {
-	return fmt.Sprint(r.Case, " ", r.Services, " ", r.Ports, " ", r.Nodes, " ", r.MaxMembers, " ", r.Repetition)
+	return fmt.Sprint(r.Case, " ", r.Services, " ", r.Ports, " ", r.Nodes, " ", r.MaxMembers, " ", r.Speed, " ", r.Repetition)
 }
 
 // keep writes rows to a file, in place of the same ones that are there.

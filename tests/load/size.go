@@ -45,6 +45,9 @@ func (s size) String() string {
 	if s.maxMembers > 0 {
 		text += fmt.Sprintf("/%d", s.maxMembers)
 	}
+	if s.speed > 0 {
+		text += fmt.Sprintf("@%v", s.speed)
+	}
 	return text
 }
 
