@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// recordInterval is how often records are looked for that are due.
-	recordInterval = time.Second
+	// recordInterval is how often records are looked for that are due: nothing waits for them, and while
+	// many load balancers are made, each look passes those of five minutes.
+	recordInterval = 5 * time.Second
 	// confirmRetry is when records are confirmed again after some could not be, where drift
 	// is not watched.
 	confirmRetry = time.Minute

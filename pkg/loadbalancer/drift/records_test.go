@@ -76,7 +76,7 @@ func TestPersistRecords_WritesAddressSoonAndFingerprintOnceConfirmed(t *testing.
 		written := f.records(nil)
 		f.advance(state.ConfirmAfter - time.Nanosecond)
 		f.assertWritten(*written)
-		f.advance(time.Second)
+		f.advance(5 * time.Second)
 		f.assertWritten(*written, address())
 		f.advance(time.Minute)
 		f.assertRecorded()
@@ -98,7 +98,7 @@ func TestPersistRecords_LeavesAddressToWriteThatBringsItAnyway(t *testing.T) {
 		f.advance(time.Minute)
 		f.assertWritten(*written)
 		f.brought.Store(false)
-		f.advance(time.Second)
+		f.advance(5 * time.Second)
 		f.assertWritten(*written, address())
 	})
 }
@@ -108,7 +108,7 @@ func TestPersistRecords_ConfirmsByItselfWhereDriftIsNotWatched(t *testing.T) {
 	run(t, 0, func(f *fixture) {
 		f.ensured()
 		written := f.records(nil)
-		f.advance(state.ConfirmAfter + time.Second)
+		f.advance(state.ConfirmAfter + 5*time.Second)
 		f.assertWritten(*written, address())
 		f.advance(time.Hour)
 		f.assertRecorded(f.fingerprint())
