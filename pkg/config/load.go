@@ -114,16 +114,16 @@ func newLoader(env Environment) *loader {
 // configuration that is followed is read every few seconds. No list and no pointer has a default, so that
 // copies share nothing.
 var defaults = sync.OnceValue(func() Config {
-	var all Config
+	l := &loader{config: &Config{}}
 	for _, s := range sections() {
 		if s.named {
 			continue
 		}
 		for _, o := range s.options {
-			o.setDefault(reflect.ValueOf(&all).Elem().Field(s.index).Field(o.index))
+			o.setDefault(l.structOf(s).Field(o.index))
 		}
 	}
-	return all
+	return *l.config
 })
 
 // structOf is the struct of a section that appears once.
