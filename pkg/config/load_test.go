@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,15 +161,15 @@ func TestDefaults_ShareNothing(t *testing.T) {
 	t.Parallel()
 	var shared func(at string, v reflect.Value)
 	shared = func(at string, v reflect.Value) {
-		switch v.Kind() {
-		case reflect.Struct:
+		if v.Kind() == reflect.Struct {
 			for i := range v.NumField() {
 				shared(at+"."+v.Type().Field(i).Name, v.Field(i))
 			}
-		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-			if !v.IsNil() {
-				t.Errorf("%s has a default that all configurations would share", at)
-			}
+			return
+		}
+		references := []reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface}
+		if slices.Contains(references, v.Kind()) && !v.IsNil() {
+			t.Errorf("%s has a default that all configurations would share", at)
 		}
 	}
 	shared("Config", reflect.ValueOf(defaults()))
