@@ -41,13 +41,13 @@ func TestConnectWhenAvailable_WaitsForKeystone(t *testing.T) {
 		clk.Step(firstSignInDelay)
 		return len(connected) > 0
 	})
-	if rereads != 2 || c.Config.Global.AuthURL != nobodyListens {
-		t.Errorf("cloud.conf was read %d times, and the caller's is %s", rereads, c.Config.Global.AuthURL)
-	}
 	if p := <-connected; p != nil {
 		if err := p.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+	if rereads != 2 || c.Config.Global.AuthURL != nobodyListens {
+		t.Errorf("cloud.conf was read %d times, and the caller's is %s", rereads, c.Config.Global.AuthURL)
 	}
 }
 
