@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -57,6 +58,15 @@ func (d durations) observe(k Kind, s sample) {
 	d[k] = all[max(0, len(all)-samples):]
 }
 
+// stillPending notes that one of a kind is still at work after a time. What was seen done last was so too
+// then, as far as one tells of another: when it was looked at does not tell that as closely.
+func (d durations) stillPending(k Kind, after time.Duration) {
+	if all := d[k]; len(all) > 0 && after < quickest(all) {
+		newest := &all[len(all)-1]
+		newest.pending = max(newest.pending, after)
+	}
+}
+
 // intervals makes the first poll come when the quickest of the last ones was nearly done, as
 // far as that was seen: so few polls are in vain, and none is late because some load
 // balancer was stuck. Where a first poll finds it done, the time of that is not known: the
@@ -78,10 +88,7 @@ func (d durations) intervals(given Pace) (pace Pace, known bool) {
 // shorter than any after which it was seen done, or than the latest; and the shortest of the
 // times after which it was seen done.
 func nearlyDone(all []sample, latest time.Duration) (nearly, done time.Duration) {
-	quickest := latest
-	for _, s := range all {
-		quickest = min(quickest, s.done)
-	}
+	quickest := min(quickest(all), latest)
 	newest := all[len(all)-1]
 	if newest.pending == 0 {
 		return min(newest.done, latest) / 2, newest.done
@@ -92,6 +99,11 @@ func nearlyDone(all []sample, latest time.Duration) (nearly, done time.Duration)
 		}
 	}
 	return max(nearly, quickest/2), quickest
+}
+
+// quickest returns the shortest of the times after which something was seen done.
+func quickest(all []sample) time.Duration {
+	return slices.MinFunc(all, func(a, b sample) int { return cmp.Compare(a.done, b.done) }).done
 }
 
 // usual returns how long something usually takes: the median of the last ones, or a

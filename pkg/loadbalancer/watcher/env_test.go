@@ -199,8 +199,7 @@ func (e *env) until(what string, holds func() bool) {
 // was due and sleeps again, or has nothing to do.
 func (e *env) advance(d time.Duration) {
 	e.t.Helper()
-	const step = 100 * time.Millisecond
-	for ; d > 0; d -= step {
+	for step := min(d, 100*time.Millisecond); d > 0; d -= step {
 		e.until("the watcher sleeps", func() bool { return e.clock.HasWaiters() || e.watcher.Parked() == 0 })
 		e.clock.Step(step)
 	}

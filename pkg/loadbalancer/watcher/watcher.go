@@ -341,6 +341,11 @@ func (w *Watcher) round() {
 // all but the first load balancers.
 func (w *Watcher) inform(now time.Time) {
 	for p := range w.parked {
+		if p.seen.Equal(now) {
+			w.took.stillPending(p.pace.Kind, now.Sub(p.parked))
+		}
+	}
+	for p := range w.parked {
 		if _, known := w.took[p.pace.Kind]; p.informed || !known {
 			continue
 		}

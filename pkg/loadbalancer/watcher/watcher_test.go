@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -211,6 +212,59 @@ func TestSettled_PollsCloselyOnceTheFirstOfACrowdIsDone(t *testing.T) {
 		late, lists := change()
 		if last := late[len(late)-1]; last > 3*tick || lists > 20 {
 			t.Errorf("change %d: the last is seen done %s late, with %d requests; all: %s", n+1, last, lists, late)
+		}
+	}
+}
+
+// A change of nodes right after a start, seen as it ends: those that are done later than the first ones are
+// seen in time, though all that is known is that they were not done yet.
+func TestSettled_LearnsFromThoseOfACrowdThatAreStillPending(t *testing.T) {
+	t.Parallel()
+	const takes, tick, ticks = 3300 * time.Millisecond, 20 * time.Millisecond, 25
+	pace := watcher.Pace{
+		First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second,
+		Pending: "PENDING_UPDATE", Kind: watcher.Kind{Provider: "amphora", Operation: watcher.Updating},
+	}
+	for range 3 { // as intervals are spread at random
+		ids := names(2 * ticks)
+		e := newEnv(t, pending(ids...))
+		ended := make([]<-chan result, 0, len(ids))
+		for now := range ticks {
+			for _, id := range ids[2*now : 2*now+2] {
+				end := make(chan result, 1)
+				go func() {
+					token, err := e.watcher.Settled(t.Context(), id, pace)
+					end <- result{token, err}
+				}()
+				ended = append(ended, end)
+			}
+			e.until("they are parked", func() bool { return e.watcher.Parked() == len(ended) })
+			e.advance(tick)
+		}
+		e.advance(takes - ticks*tick)
+		var first time.Duration // after which one was seen done
+		late := make([]time.Duration, 0, ticks)
+		for now, left := takes, 0; left < len(ids); now += tick {
+			if done := int((now - takes) / tick); done < ticks {
+				e.octavia.set("ACTIVE", ids[2*done:2*done+2]...)
+			}
+			e.advance(tick)
+			for ; left < len(ids)-e.watcher.Parked(); left++ {
+				if first == 0 {
+					first = now
+				}
+				if is := takes + time.Duration(left/2)*tick; is > first {
+					late = append(late, now-is)
+				}
+			}
+		}
+		for _, end := range ended {
+			if got := e.ended(end); got.err != nil {
+				t.Error(got.err)
+			}
+		}
+		if len(late) > 0 && slices.Max(late) > 160*time.Millisecond || e.octavia.all() > 20 {
+			t.Errorf("the first is seen done after %s, those that are done later %s late, with %d requests", first, late, e.octavia.all())
 		}
 	}
 }
