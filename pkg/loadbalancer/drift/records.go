@@ -28,7 +28,7 @@ type WriteRecord func(ctx context.Context, service types.NamespacedName, uid typ
 // people and other tools, a while after they are known; in Records the fingerprint, for the
 // next process, when a snapshot of Watch has confirmed it. What cannot be written is written
 // later. Where drift is not watched, it takes those snapshots itself. When the context ends, it
-// records what was not confirmed yet, and returns.
+// records what is left to record, confirmed or not, and returns.
 func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 	var pause time.Time
 	for {
@@ -41,16 +41,20 @@ func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 			d.persistDue(ctx, write)
 		case <-ctx.Done():
 			timer.Stop()
-			d.recordUnconfirmed()
+			d.recordRest()
 			return
 		}
 	}
 }
 
-// recordUnconfirmed records what no snapshot has confirmed yet: the next process has that done by
-// one of its own. Of what is being changed, or was by others, it has to find out itself what it is.
-func (d *Detector) recordUnconfirmed() {
+// recordRest records what was confirmed since persistDue has looked last, and what no snapshot has
+// confirmed yet, which the next process has done by one of its own. Of what is being changed, or was by
+// others, it has to find out itself what it is.
+func (d *Detector) recordRest() {
 	for uid, applied := range d.options.Store.AllApplied() {
+		if applied.Seen.Confirmed && !applied.Persisted.Fingerprint && len(applied.Reported) == 0 {
+			d.record(uid, applied, "")
+		}
 		refused := d.options.Store.Get(uid).Refusal != (state.Refusal{})
 		if applied.Seen.Confirmed || applied.Seen.ChangedByOthers || applied.Brief || applied.LoadBalancer.Shared != nil ||
 			len(applied.Reported) > 0 || refused || d.changing(uid, applied) {

@@ -241,7 +241,6 @@ func TestPersistRecords_RecordsAtItsEndWhatNothingHasConfirmed(t *testing.T) {
 		recorded bool
 	}{
 		"changed just now":          {given(unconfirmed), true},
-		"confirmed":                 {nil, false},
 		"of the process before":     {given(restored), true},
 		"without any contents":      {given(unconfirmed, noContents), false},
 		"changed by another client": {given(unconfirmed, byOthers), false},
@@ -275,6 +274,31 @@ func TestPersistRecords_RecordsAtItsEndWhatNothingHasConfirmed(t *testing.T) {
 				got, ok := state.ParseFingerprint(recorded[0])
 				if want.Parts = got.Parts; !ok || got.Parts == "" || recorded[0] != want.String() {
 					t.Errorf("recorded %q, want %q with its parts", recorded[0], want)
+				}
+			})
+		})
+	}
+}
+
+// A process that ends between a confirmation and the next look for records that are due has the next
+// one read nothing for it.
+func TestPersistRecords_RecordsAtItsEndWhatWasConfirmedSinceItLooked(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change   func(*state.Applied)
+		recorded bool
+	}{
+		"not recorded":           {func(a *state.Applied) { a.Persisted.Fingerprint = false }, true},
+		"recorded":               {func(a *state.Applied) { a.Persisted.Fingerprint = true }, false},
+		"drift is only reported": {func(a *state.Applied) { a.Persisted.Fingerprint, a.Reported = false, map[string]bool{"a step": true} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, interval, func(f *fixture) {
+				f.change(func(a *state.Applied) { a.Seen.Confirmed = true; test.change(a) })
+				want := []string{f.fingerprint()}[:map[bool]int{true: 1}[test.recorded]]
+				if got := f.end(); !slices.Equal(got, want) {
+					t.Errorf("recorded %q, want %q", got, want)
 				}
 			})
 		})
