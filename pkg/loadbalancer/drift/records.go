@@ -52,7 +52,7 @@ func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 // others, it has to find out itself what it is.
 func (d *Detector) recordRest() {
 	for uid, applied := range d.options.Store.AllApplied() {
-		if applied.Seen.Confirmed && !applied.Persisted.Fingerprint && len(applied.Reported) == 0 {
+		if fingerprintDue(applied) {
 			d.record(uid, applied, "")
 		}
 		refused := d.options.Store.Get(uid).Refusal != (state.Refusal{})
@@ -81,7 +81,7 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 		if len(applied.Reported) > 0 {
 			continue
 		}
-		if applied.Seen.Confirmed && !persisted.Fingerprint {
+		if fingerprintDue(applied) {
 			d.record(uid, applied, "")
 			persisted.Fingerprint = true
 		}
@@ -107,6 +107,11 @@ func RecordOf(uid types.UID, applied *state.Applied) annotation.Record {
 		return annotation.Record{}
 	}
 	return annotation.Record{Service: uid, LoadBalancerID: applied.LoadBalancer.ID, Address: applied.Address, Named: applied.LoadBalancer.Named}
+}
+
+// fingerprintDue reports whether the fingerprint is to be recorded as one that is confirmed.
+func fingerprintDue(applied *state.Applied) bool {
+	return !applied.Persisted.Fingerprint && applied.Seen.Confirmed && len(applied.Reported) == 0
 }
 
 // addressDue reports whether ID and address are to be written.

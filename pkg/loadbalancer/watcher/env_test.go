@@ -162,11 +162,22 @@ type result struct {
 	err   error
 }
 
+// changePace is that of a change of a load balancer's members.
+func changePace() watcher.Pace {
+	return watcher.Pace{
+		First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second,
+		Pending: "PENDING_UPDATE", Kind: watcher.Kind{Provider: "amphora", Operation: watcher.Updating},
+	}
+}
+
 // wait waits for a load balancer in the background.
-func (e *env) wait(ctx context.Context, id string) <-chan result {
+func (e *env) wait(ctx context.Context, id string) <-chan result { return e.waitAt(ctx, id, pace()) }
+
+// waitAt is wait at another pace.
+func (e *env) waitAt(ctx context.Context, id string, pace watcher.Pace) <-chan result {
 	ended := make(chan result, 1)
 	go func() {
-		token, err := e.watcher.Settled(ctx, id, pace())
+		token, err := e.watcher.Settled(ctx, id, pace)
 		ended <- result{token, err}
 	}()
 	return ended

@@ -181,10 +181,6 @@ func TestSettled_PollsCloselyOnceTheFirstOfACrowdIsDone(t *testing.T) {
 	const takes, tick, perTick, ticks = 3 * time.Second, 100 * time.Millisecond, 5, 8
 	ids := names(perTick * ticks)
 	e := newEnv(t, pending(ids...))
-	pace := watcher.Pace{
-		First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second,
-		Pending: "PENDING_UPDATE", Kind: watcher.Kind{Provider: "amphora", Operation: watcher.Updating},
-	}
 	change := func() (late []time.Duration, lists int) {
 		e.octavia.set("PENDING_UPDATE", ids...)
 		before, begin := e.octavia.all(), e.clock.Now()
@@ -192,7 +188,7 @@ func TestSettled_PollsCloselyOnceTheFirstOfACrowdIsDone(t *testing.T) {
 		for now := time.Duration(0); left < len(ids); now += tick {
 			if at := int(now / tick); at < ticks {
 				for _, id := range ids[at*perTick : (at+1)*perTick] {
-					go func() { _, _ = e.watcher.Settled(t.Context(), id, pace) }()
+					e.waitAt(t.Context(), id, changePace())
 				}
 				e.until("they are parked", func() bool { return e.watcher.Parked() == (at+1)*perTick })
 			}
@@ -221,22 +217,13 @@ func TestSettled_PollsCloselyOnceTheFirstOfACrowdIsDone(t *testing.T) {
 func TestSettled_LearnsFromThoseOfACrowdThatAreStillPending(t *testing.T) {
 	t.Parallel()
 	const takes, tick, ticks = 3300 * time.Millisecond, 20 * time.Millisecond, 25
-	pace := watcher.Pace{
-		First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second,
-		Pending: "PENDING_UPDATE", Kind: watcher.Kind{Provider: "amphora", Operation: watcher.Updating},
-	}
 	for range 3 { // as intervals are spread at random
 		ids := names(2 * ticks)
 		e := newEnv(t, pending(ids...))
 		ended := make([]<-chan result, 0, len(ids))
 		for now := range ticks {
 			for _, id := range ids[2*now : 2*now+2] {
-				end := make(chan result, 1)
-				go func() {
-					token, err := e.watcher.Settled(t.Context(), id, pace)
-					end <- result{token, err}
-				}()
-				ended = append(ended, end)
+				ended = append(ended, e.waitAt(t.Context(), id, changePace()))
 			}
 			e.until("they are parked", func() bool { return e.watcher.Parked() == len(ended) })
 			e.advance(tick)
