@@ -19,6 +19,8 @@ type coder struct {
 	out  []byte // what is written
 	in   string // what is read, or compared
 	at   int
+	// sought has the bytes of the text that is looked for, in memory that is used again.
+	sought []byte
 	// canonical is set where nobody reads what is written: a text is not looked for.
 	canonical bool
 	// differs is set where what is compared is not the same. What follows then says nothing.
@@ -239,7 +241,8 @@ func (c *coder) write(s string) {
 		return
 	}
 	if !c.canonical {
-		at = bytes.Index(c.out, []byte(s)) + 1
+		c.sought = append(c.sought[:0], s...)
+		at = bytes.Index(c.out, c.sought) + 1
 		c.numbers(&at)
 	}
 	if at == 0 {

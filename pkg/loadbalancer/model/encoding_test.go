@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -154,5 +155,20 @@ func BenchmarkPack(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Pack(&full, nil)
+	}
+}
+
+// Not parallel: the allocations of others would be counted.
+func TestPack_AllocatesNothingPerText(t *testing.T) {
+	packs := func(listeners int) float64 {
+		lb := &LoadBalancer{Listeners: make([]Listener, listeners)}
+		for i := range lb.Listeners {
+			lb.Listeners[i].Name = fmt.Sprintf("listener_%d_kube_service_kubernetes_default_web", i)
+			lb.Listeners[i].ID = fmt.Sprintf("%08d-0000-4000-8000-000000000000", i)
+		}
+		return testing.AllocsPerRun(10, func() { Pack(lb, nil) })
+	}
+	if few, many := packs(2), packs(12); many > few {
+		t.Errorf("%.0f allocations for two listeners, %.0f for twelve", few, many)
 	}
 }
