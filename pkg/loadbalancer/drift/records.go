@@ -49,15 +49,18 @@ func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 
 // recordRest records what was confirmed since persistDue has looked last, and what no snapshot has
 // confirmed yet, which the next process has done by one of its own. Of what is being changed, or was by
-// others, it has to find out itself what it is.
+// others, also where that is only reported, it has to find out itself what it is.
 func (d *Detector) recordRest() {
 	for uid, applied := range d.options.Store.AllApplied() {
-		if fingerprintDue(applied) {
+		if len(applied.Reported) > 0 {
+			continue
+		}
+		if applied.FingerprintDue() {
 			d.record(uid, applied, "")
 		}
 		refused := d.options.Store.Get(uid).Refusal != (state.Refusal{})
 		if applied.Seen.Confirmed || applied.Seen.ChangedByOthers || applied.Brief || applied.LoadBalancer.Shared != nil ||
-			len(applied.Reported) > 0 || refused || d.changing(uid, applied) {
+			refused || d.changing(uid, applied) {
 			continue
 		}
 		if parts := knownParts(applied); parts != "" {
@@ -81,7 +84,7 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 		if len(applied.Reported) > 0 {
 			continue
 		}
-		if fingerprintDue(applied) {
+		if applied.FingerprintDue() {
 			d.record(uid, applied, "")
 			persisted.Fingerprint = true
 		}
@@ -107,11 +110,6 @@ func RecordOf(uid types.UID, applied *state.Applied) annotation.Record {
 		return annotation.Record{}
 	}
 	return annotation.Record{Service: uid, LoadBalancerID: applied.LoadBalancer.ID, Address: applied.Address, Named: applied.LoadBalancer.Named}
-}
-
-// fingerprintDue reports whether the fingerprint is to be recorded as one that is confirmed.
-func fingerprintDue(applied *state.Applied) bool {
-	return !applied.Persisted.Fingerprint && applied.Seen.Confirmed && len(applied.Reported) == 0
 }
 
 // addressDue reports whether ID and address are to be written.

@@ -180,8 +180,11 @@ func (s *Store) Unpersisted() map[types.UID]*Applied {
 
 // unpersisted reports whether something can be persisted that is not.
 func (a *Applied) unpersisted() bool {
-	return a != nil && (!a.Persisted.Address || a.Seen.Confirmed && !a.Persisted.Fingerprint)
+	return a != nil && (!a.Persisted.Address || a.FingerprintDue())
 }
+
+// FingerprintDue reports whether the fingerprint is confirmed, and not persisted yet.
+func (a *Applied) FingerprintDue() bool { return a.Seen.Confirmed && !a.Persisted.Fingerprint }
 
 // Version tells one state of a load balancer from another. It is what a round keeps of the
 // state that it began with: thousands may wait at the same time.

@@ -56,13 +56,11 @@ plug) shift; machine "$@"; node "$1" "$2" ;;
 unplug) unplug "e2e-$2-$3" ;;
 pod)
     case $4 in
-    # Without nodad, an address of IPv6 is no source of a route before the kernel has looked for
-    # duplicates in the background, on lo too.
-    *:*) length=128 pods=fd00:10:244::/56 gateway=fd00:6::1 nodad=nodad ;;
-    *) length=32 pods=10.244.0.0/16 gateway=10.6.0.1 nodad='' ;;
+    *:*) length=128 pods=fd00:10:244::/56 gateway=fd00:6::1 ;;
+    *) length=32 pods=10.244.0.0/16 gateway=10.6.0.1 ;;
     esac
-    # shellcheck disable=SC2086
-    ip -n "e2e-$2-$3" addr replace "$4/$length" dev lo $nodad &&
+    # An IPv6 address is no source of a route before the kernel has looked for duplicates, on lo too.
+    ip -n "e2e-$2-$3" addr replace "$4/$length" dev lo nodad &&
         ip -n "e2e-$2-$3" route replace "$pods" via "$gateway" src "$4"
     ;;
 clients)
