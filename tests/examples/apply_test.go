@@ -44,17 +44,15 @@ const shared = "28438d75-4c4e-43b4-a15b-5056fded2a34"
 func apply(t *testing.T, e *example) (result string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		documents := e.documents()
-		s := newSite(t, strings.Contains(documents[0], "[Networking]"))
+		s := newSite(t, strings.Contains(e.conf, "[Networking]"))
 		defer s.Close()
-		if conf, has := cloudConf(t, documents[0]); has {
-			s.configure(conf)
-			documents = documents[1:]
+		if e.conf != "" {
+			s.configure(e.conf)
 		}
 		s.addNodes()
 		s.Start(t.Context())
 		s.settle() // nodes have their addresses from the controller
-		for _, document := range documents {
+		for _, document := range e.documents() {
 			s.apply(document)
 			s.settle()
 		}
@@ -105,28 +103,15 @@ func (s *site) addNetwork(name, cidr string) neutron.Subnet {
 	return subnet
 }
 
-// cloudConf is the cloud.conf in a document, where that is the Secret of one.
-func cloudConf(t *testing.T, document string) (string, bool) {
-	t.Helper()
-	var secret v1.Secret
-	if !strings.Contains(document, "kind: Secret\n") {
-		return "", false
-	}
-	if err := yaml.UnmarshalStrict([]byte(document), &secret); err != nil {
-		t.Fatal(err)
-	}
-	return secret.StringData["cloud.conf"], true
-}
-
-// configure takes over a cloud.conf, but for the credentials.
+// configure adds sections to the credentials of cloud.conf.
 func (s *site) configure(conf string) {
 	s.t.Helper()
-	if _, warnings, err := config.Load(strings.NewReader(conf), nil); err != nil || len(warnings) > 0 {
+	credentials, _, _ := strings.Cut(s.Cloud.CloudConf(), "[LoadBalancer]")
+	whole := credentials + s.translate(conf)
+	if _, warnings, err := config.Load(strings.NewReader(whole), nil); err != nil || len(warnings) > 0 {
 		s.t.Fatalf("%v, warnings %v:\n%s", err, warnings, conf)
 	}
-	_, settings, _ := strings.Cut(conf, "\n[")
-	credentials, _, _ := strings.Cut(s.Cloud.CloudConf(), "[LoadBalancer]")
-	if err := s.ConfigureText(credentials + "[" + s.translate(settings)); err != nil {
+	if err := s.ConfigureText(whole); err != nil {
 		s.t.Fatal(err)
 	}
 }
