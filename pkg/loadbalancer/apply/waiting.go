@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // packedCreation is a creation that waits for its turn.
@@ -133,13 +133,8 @@ func (s *senders) batch(ctx context.Context, send func()) error {
 
 // within waits for its turn.
 func within(ctx context.Context, free *semaphore.Weighted, send func()) error {
-	if !free.TryAcquire(1) {
-		queued := stopwatch.In(ctx, stopwatch.Queue)
-		err := free.Acquire(ctx, 1)
-		queued()
-		if err != nil {
-			return fmt.Errorf("still waiting behind other requests: %w", err)
-		}
+	if err := async.Acquire(ctx, free, 1); err != nil {
+		return fmt.Errorf("still waiting behind other requests: %w", err)
 	}
 	defer free.Release(1)
 	send()

@@ -31,6 +31,8 @@ type network struct {
 	// hanging, if not nil, gets a value with each change of a port, which then hangs until its
 	// context ends.
 	hanging chan struct{}
+	// writing, if not nil, is called before each change of a port.
+	writing func()
 }
 
 func (n *network) revise(ports []neutron.Port) []neutron.Port {
@@ -68,6 +70,9 @@ func (n *network) SetPortGroups(ctx context.Context, port neutron.Port, groups [
 		n.hanging <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()
+	}
+	if n.writing != nil {
+		n.writing()
 	}
 	return n.revised(n.Client.SetPortGroups(ctx, port, groups))
 }
@@ -115,12 +120,17 @@ func id(service string) ownership.Identity {
 	}
 }
 
+// request asks for what a Service at a NodePort needs.
+func (env *environment) request(mode, service string, nodePort int) securitygroup.Request {
+	return securitygroup.Request{ID: id(service), VIPSubnet: env.Cloud.Subnet.ID, Spec: &securitygroup.Spec{
+		Mode: mode, NodePorts: []securitygroup.Opening{{Protocol: "tcp", Port: nodePort}}, Subnets: []string{env.Cloud.Subnet.ID}, Members: env.nodes,
+	}}
+}
+
 // plan looks at what a Service at a NodePort needs.
 func (env *environment) plan(mode, service string, nodePort int) *securitygroup.Task {
 	env.T.Helper()
-	task, err := env.groups.Plan(env.T.Context(), securitygroup.Request{ID: id(service), VIPSubnet: env.Cloud.Subnet.ID, Spec: &securitygroup.Spec{
-		Mode: mode, NodePorts: []securitygroup.Opening{{Protocol: "tcp", Port: nodePort}}, Subnets: []string{env.Cloud.Subnet.ID}, Members: env.nodes,
-	}})
+	task, err := env.groups.Plan(env.T.Context(), env.request(mode, service, nodePort))
 	if err != nil {
 		env.T.Fatal(err)
 	}

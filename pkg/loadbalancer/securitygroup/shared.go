@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
@@ -42,9 +43,10 @@ const (
 
 func newSharedGroup() sharedGroup { return sharedGroup{held: semaphore.NewWeighted(alone)} }
 
-// hold waits until a share of the group is free. The error is the context's.
+// hold waits until a share of the group is free; the place of the round is given away meanwhile: those
+// who hold the group may need one. The error is the context's.
 func (s *sharedGroup) hold(ctx context.Context, share int64) (release func(), err error) {
-	if err := s.held.Acquire(ctx, share); err != nil {
+	if err := async.Acquire(ctx, s.held, share); err != nil {
 		return nil, err
 	}
 	return func() { s.held.Release(share) }, nil

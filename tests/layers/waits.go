@@ -1,0 +1,136 @@
+package layers
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Waits returns the functions below some directories that may block, each as "file: function", in
+// order. A function may block that receives from a channel or sends to one, other than in a select
+// with a default case, or calls a method Wait, or the method Acquire of a semaphore, or time.Sleep.
+// A function that calls async.Yield is not one of them: it gives the place of its round away. Neither
+// is what only calls a function that does so, such as async.Acquire, async.Sleep and async.Locks.Lock.
+// Tests are left out. The error is that of a file that cannot be read.
+func Waits(root string, below ...string) ([]string, error) {
+	var found []string
+	for _, directory := range below {
+		err := filepath.WalkDir(filepath.Join(root, directory), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			for _, function := range waitsIn(file) {
+				found = append(found, filepath.ToSlash(name)+": "+function)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// waitsIn returns the functions of a file that may block. A function literal belongs to the function
+// that it is in.
+func waitsIn(file *ast.File) []string {
+	var found []string
+	for _, declaration := range file.Decls {
+		name := "a variable"
+		if function, ok := declaration.(*ast.FuncDecl); ok {
+			name = nameOf(function)
+		}
+		if look := (&waits{}); look.at(declaration) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// nameOf returns the name of a function, with its receiver's type.
+func nameOf(function *ast.FuncDecl) string {
+	if function.Recv == nil {
+		return function.Name.Name
+	}
+	receiver := function.Recv.List[0].Type
+	for {
+		switch of := receiver.(type) {
+		case *ast.StarExpr:
+			receiver = of.X
+		case *ast.IndexExpr:
+			receiver = of.X
+		case *ast.IndexListExpr:
+			receiver = of.X
+		case *ast.Ident:
+			return of.Name + "." + function.Name.Name
+		default:
+			return function.Name.Name
+		}
+	}
+}
+
+// waits is what a function does.
+type waits struct{ blocks, yields bool }
+
+// at reports whether a node blocks, and does not give its place away.
+func (w *waits) at(node ast.Node) bool {
+	ast.Inspect(node, w.visit)
+	return w.blocks && !w.yields
+}
+
+func (w *waits) visit(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.SelectStmt:
+		if !slices.ContainsFunc(n.Body.List, func(s ast.Stmt) bool { return s.(*ast.CommClause).Comm == nil }) {
+			w.blocks = true
+			return true
+		}
+		for _, clause := range n.Body.List { // which does not block, but what follows it may
+			for _, statement := range clause.(*ast.CommClause).Body {
+				ast.Inspect(statement, w.visit)
+			}
+		}
+		return false
+	case *ast.UnaryExpr:
+		w.blocks = w.blocks || n.Op == token.ARROW
+	case *ast.SendStmt:
+		w.blocks = true
+	case *ast.CallExpr:
+		w.call(n)
+	}
+	return true
+}
+
+func (w *waits) call(call *ast.CallExpr) {
+	const ofSemaphore = 2 // the method of async.Guard, which gives places away, has three arguments
+	switch called := call.Fun.(type) {
+	case *ast.Ident: // in package async
+		w.yields = w.yields || called.Name == "Yield"
+	case *ast.SelectorExpr:
+		from, _ := called.X.(*ast.Ident)
+		async := from != nil && from.Name == "async"
+		switch called.Sel.Name {
+		case "Yield":
+			w.yields = w.yields || async
+		case "Wait":
+			w.blocks = true
+		case "Acquire":
+			w.blocks = w.blocks || !async && len(call.Args) == ofSemaphore
+		case "Sleep":
+			w.blocks = w.blocks || from != nil && from.Name == "time"
+		}
+	}
+}
