@@ -93,6 +93,7 @@ func subject(req dispatch.Request, drift state.Drift) goal.Subject {
 //	both, and that is refused too, or not       it is in the cloud; where others have changed that since it was
 //	known, as after a restart                   seen first, as it was then
 //
+// In each case it goes where kube-proxy serves the Service now: see lastGood and desire.Follow.
 // It is refusal.ErrNothingKept where the Service has nothing.
 func (r *Reconciler) keep(ctx context.Context, req dispatch.Request, entry state.Entry, refused error) (*v1.LoadBalancerStatus, error) {
 	accepted, drift := entry.Accepted, entry.Drift
@@ -102,8 +103,7 @@ func (r *Reconciler) keep(ctx context.Context, req dispatch.Request, entry state
 	byCloud := refusal.ByCloud(refused)
 	if accepted != nil && !byCloud {
 		before := req
-		before.Service = accepted.DeepCopy()
-		before.Service.Status = req.Service.Status
+		before.Service = lastGood(accepted, req.Service)
 		status, err := r.ask(ctx, before, drift, true)
 		if refusal.Reason(err) == "" {
 			return status, err
@@ -113,7 +113,7 @@ func (r *Reconciler) keep(ctx context.Context, req dispatch.Request, entry state
 	if byCloud {
 		drift = state.Drift{}
 	}
-	var limits goal.Limits
+	limits := goal.Limits{NoMonitors: byCloud}
 	for {
 		status, err := r.follow(ctx, req, drift, limits)
 		more, ok := limits.Learn(err)

@@ -7,12 +7,18 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
 // Followers are the nodes that a kept load balancer is brought to.
 type Followers struct {
+	// ID is the Service, and Driver what its load balancer can do.
+	ID       ownership.Identity
+	Driver   driver.Driver
 	Backends []members.Backend
 	// Subnets are those of backends by address, as far as they are known. Members that are
 	// there stay where they are, and new ones may have to go there too: plan knows.
@@ -20,30 +26,59 @@ type Followers struct {
 	// Unchosen is set where the node selector cannot be read, or matches no node: members
 	// that are there and still backends stay, others come only when none of them is left.
 	Unchosen bool
-	// Capped is set where no pool may have more members than it has.
-	Capped bool
+	// Capped is set where no pool may have more members than it has, NoMonitors where none
+	// may get a monitor that has none.
+	Capped, NoMonitors bool
 }
 
-// Follow returns the load balancer that is like a kept one but for its members, which are
-// the nodes: what a refused Service goes on with. Ports are those of the Service; those
-// that it does not have any more stay as they are, and so do pools without a listener. It asks
-// for no floating IP. No pool is ever emptied.
-func Follow(ports []v1.ServicePort, kept *model.LoadBalancer, nodes Followers) *model.LoadBalancer {
+// Follow returns the load balancer that is like a kept one but for what goes by the nodes: its
+// members, and what kube-proxy serves there now, by the settings of the refused Service: the
+// NodePort of each port, and where its traffic policy has monitors ask (settings.KeptMonitor).
+// Ports that the Service does not have any more stay as they are, and so do pools without a
+// listener. It asks for no floating IP. No pool is ever emptied.
+func Follow(s *settings.Settings, kept *model.LoadBalancer, nodes Followers) *model.LoadBalancer {
 	lb := asDesired(kept)
 	for i := range lb.Listeners {
 		l := &lb.Listeners[i]
-		at := slices.IndexFunc(ports, func(p v1.ServicePort) bool {
+		at := slices.IndexFunc(s.Traffic.Ports, func(p v1.ServicePort) bool {
 			return model.ListenerKey{Transport: model.Protocol(p.Protocol), Port: int(p.Port)} == l.Key()
 		})
-		if at >= 0 && ports[at].NodePort != 0 {
-			l.Pool.Members = nodes.members(l.Pool.Members, int(ports[at].NodePort))
+		if at >= 0 && s.Traffic.Ports[at].NodePort != 0 {
+			asked := nodes.monitor(&l.Pool, s, nodes.ID.MonitorName(at))
+			l.Pool.Members = nodes.members(l.Pool.Members, int(s.Traffic.Ports[at].NodePort), asked)
 		}
 	}
 	return lb
 }
 
-// members returns the members of a pool: those that are there first.
-func (f Followers) members(there []model.Member, port int) []model.Member {
+// monitor has a pool probed as the traffic policy requires, by a monitor of this name where it had
+// none. It returns the port at which that asks members if it is not their own.
+func (f Followers) monitor(pool *model.Pool, s *settings.Settings, name string) int {
+	before := settings.NoMember
+	if len(pool.Members) > 0 {
+		before = pool.Members[0].MonitorPort
+	}
+	monitor, now := s.KeptMonitor(pool.Monitor, before, pool.Protocol, f.Driver)
+	switch {
+	case pool.Monitor == nil && (monitor == nil || f.NoMonitors):
+		return max(before, 0)
+	case pool.Monitor == nil:
+		monitor.Name, monitor.Tags = name, pool.Tags
+	case monitor != nil:
+		monitor.Name, monitor.Tags = pool.Monitor.Name, pool.Monitor.Tags
+	}
+	pool.Monitor = monitor
+	for i := range pool.Members {
+		if m := &pool.Members[i]; m.MonitorPort == before {
+			m.MonitorPort = now
+		}
+	}
+	return now
+}
+
+// members returns the members of a pool: those that are there first. New ones are asked at a port
+// by their monitor.
+func (f Followers) members(there []model.Member, port, monitorPort int) []model.Member {
 	var stay, come []model.Member
 	for _, b := range f.Backends {
 		at := slices.IndexFunc(there, func(m model.Member) bool { return m.Address == b.Address })
@@ -53,9 +88,9 @@ func (f Followers) members(there []model.Member, port int) []model.Member {
 			stay = append(stay, member)
 			continue
 		}
-		member := model.Member{Name: b.Node.Name, Address: b.Address, Port: port, SubnetID: f.Subnets[b.Address]}
+		member := model.Member{Name: b.Node.Name, Address: b.Address, Port: port, MonitorPort: monitorPort, SubnetID: f.Subnets[b.Address]}
 		if len(there) > 0 {
-			member.MonitorPort, member.SubnetID = there[0].MonitorPort, cmp.Or(member.SubnetID, there[0].SubnetID)
+			member.SubnetID = cmp.Or(member.SubnetID, there[0].SubnetID)
 		}
 		come = append(come, member)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
 // keptLoadBalancer has a port with members at these addresses, and one that the Service
@@ -39,11 +40,15 @@ func followers(addresses ...string) desire.Followers {
 	return f
 }
 
+// serving returns the settings of a Service with port 80 at a NodePort.
+func serving(nodePort int32) *settings.Settings {
+	return &settings.Settings{Traffic: settings.TrafficSettings{Ports: []v1.ServicePort{{Protocol: v1.ProtocolTCP, Port: 80, NodePort: nodePort}}}}
+}
+
 // followed gives the members of port 80 of a kept load balancer, as they print.
 func followed(nodePort int32, nodes desire.Followers) []string {
-	svc := &v1.Service{Spec: v1.ServiceSpec{Ports: []v1.ServicePort{{Protocol: v1.ProtocolTCP, Port: 80, NodePort: nodePort}}}}
 	var members []string
-	for _, m := range desire.Follow(svc.Spec.Ports, keptLoadBalancer("10.0.0.1", "10.0.0.2"), nodes).Listeners[0].Pool.Members {
+	for _, m := range desire.Follow(serving(nodePort), keptLoadBalancer("10.0.0.1", "10.0.0.2"), nodes).Listeners[0].Pool.Members {
 		members = append(members, fmt.Sprintf("%s:%d %s %s monitor %d drained %t", m.Address, m.Port, m.Name, m.SubnetID, m.MonitorPort, m.Drained))
 	}
 	return members
@@ -82,9 +87,8 @@ func TestFollow_ChangesMembersWithNodes(t *testing.T) {
 // that the cloud decides.
 func TestFollow_ChangesNothingWhileNodesStay(t *testing.T) {
 	t.Parallel()
-	svc := &v1.Service{Spec: v1.ServiceSpec{Ports: []v1.ServicePort{{Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080}}}}
 	kept := keptLoadBalancer("10.0.0.1", "10.0.0.2")
-	wanted := desire.Follow(svc.Spec.Ports, kept, followers("10.0.0.1", "10.0.0.2"))
+	wanted := desire.Follow(serving(30080), kept, followers("10.0.0.1", "10.0.0.2"))
 	kept.FloatingIP = nil
 	if todo := plan.Diff(wanted, model.Observed{LoadBalancer: kept}, plan.Options{Published: true}); !todo.Empty() {
 		t.Errorf("to be done:\n%s", todo)

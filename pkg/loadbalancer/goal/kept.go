@@ -23,7 +23,8 @@ import (
 )
 
 // Kept is what a refused Service has: as it is in the cloud or, where others have changed it
-// since it was seen first, as it was then; but for its members, which follow the nodes.
+// since it was seen first, as it was then; but for its members, which follow the nodes, and for
+// what follows kube-proxy (desire.Follow).
 // Pools that a refused plan has left without a listener stay for the next one.
 type Kept struct {
 	e      *Engine
@@ -40,8 +41,9 @@ type Limits struct {
 	// Without are the nodes that may not become members: source ranges would not be
 	// enforced there.
 	Without []string
-	// Full tells that there is no quota for more members.
-	Full bool
+	// Full tells that there is no quota for more members, NoMonitors that a pool without a
+	// monitor gets none: OpenStack may be what refuses it.
+	Full, NoMonitors bool
 }
 
 // Learn returns the limits of another attempt after an error of one. It is false where
@@ -50,9 +52,11 @@ func (l Limits) Learn(err error) (Limits, bool) {
 	var open *securitygroup.UnenforcedError
 	switch {
 	case errors.As(err, &open) && len(open.Nodes) > 0 && !slices.Contains(l.Without, open.Nodes[0]):
-		return Limits{Without: slices.Concat(l.Without, open.Nodes), Full: l.Full}, true
+		l.Without = slices.Concat(l.Without, open.Nodes)
+		return l, true
 	case apierror.IsPartsQuota(err) && !l.Full:
-		return Limits{Without: l.Without, Full: true}, true
+		l.Full, l.NoMonitors = true, true
+		return l, true
 	}
 	return l, false
 }
@@ -173,14 +177,17 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	if k.like == nil {
 		k.like = k.before(lb)
 	}
-	nodes := desire.Followers{Backends: k.in.Members.Backends, Unchosen: k.unread.Selector, Capped: k.limits.Full}
+	nodes := desire.Followers{
+		ID: k.in.ID, Driver: want.Facts.Driver, Backends: k.in.Members.Backends,
+		Unchosen: k.unread.Selector, Capped: k.limits.Full, NoMonitors: k.limits.NoMonitors,
+	}
 	if k.in.Settings.Members.InNodeSubnets() {
 		var err error
 		if nodes.Subnets, err = k.e.Lookup.MemberSubnets(ctx, k.in.Members.Backends); err != nil {
 			return want, err
 		}
 	}
-	want.LoadBalancer = desire.Follow(k.in.Service.Spec.Ports, k.like.Unpack(), nodes)
+	want.LoadBalancer = desire.Follow(k.in.Settings.On(lb), k.like.Unpack(), nodes)
 	return want, nil
 }
 
