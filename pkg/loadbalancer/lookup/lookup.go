@@ -52,6 +52,8 @@ type Reader struct {
 	port     *cache[neutron.Port]             // by ID
 	limits   *cache[map[string]int]           // of Octavia
 	quotas   *cache[map[string]neutron.Quota] // of Neutron
+	// missed are addresses that ports of their servers did not have when they were read again for it.
+	missed *cache[bool] // by server and address
 	// nodes are the subnets of the nodes that were asked for last.
 	nodes nodeSubnets
 }
@@ -71,6 +73,7 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 		subnet:   newCache[*neutron.Subnet](clk, age),
 		ports:    newCache[[]neutron.Port](clk, age),
 		port:     newCache[neutron.Port](clk, age),
+		missed:   newCache[bool](clk, age),
 		limits:   newCache[map[string]int](clk, min(age, quotaAge)),
 		quotas:   newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
 	}

@@ -41,35 +41,63 @@ func (n *nodeSubnets) keep(backends []members.Backend, found map[string]string, 
 
 // MemberSubnets returns the subnets of the nodes' addresses, as far as they are on ports
 // of this project: from the ports of their servers, a request for 150 nodes that were
-// not asked for lately. Neither is changed any more, by anybody.
+// not asked for lately. Ports that lack the address of their node are read again, once, as the
+// node may have got another one since. Neither is changed any more, by anybody.
 func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) (map[string]string, error) {
 	changes := r.portChanges() // before anything is read: what changes meanwhile is not in what is kept
 	if known := r.nodes.of(backends, r.ports.clock.Now(), changes); known != nil {
 		return known, nil
 	}
-	found := map[string]string{}
 	servers := map[string]string{} // server by address
 	for _, b := range backends {
 		if server := providerid.Server(b.Node.Spec.ProviderID); server != "" {
 			servers[b.Address] = server
 		}
 	}
-	asked := slices.Collect(maps.Values(servers))
-	ports, err := r.NodePorts(ctx, asked)
+	asked := slices.Sorted(maps.Values(servers))
+	before := map[string]bool{} // servers whose ports were read earlier
+	for _, server := range asked {
+		_, before[server] = r.ports.kept(server)
+	}
+	found, err := r.subnetsOf(ctx, servers, asked)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range backends {
-		for _, port := range ports[servers[b.Address]] {
-			for _, ip := range port.FixedIPs {
-				if ip.IPAddress == b.Address {
-					found[b.Address] = ip.SubnetID
-				}
-			}
+	var again []string
+	for address, server := range servers {
+		_, missed := r.missed.kept(server + " " + address)
+		if found[address] == "" && before[server] && !missed {
+			r.missed.keep(server+" "+address, true)
+			again = append(again, server)
+		}
+	}
+	if len(again) > 0 {
+		r.ForgetPorts(again...)
+		if found, err = r.subnetsOf(ctx, servers, asked); err != nil {
+			return nil, err
 		}
 	}
 	if until, all := r.ports.keptUntil(asked); all {
 		r.nodes.keep(backends, found, until, changes)
+	}
+	return found, nil
+}
+
+// subnetsOf returns the subnets of the addresses of servers.
+func (r *Reader) subnetsOf(ctx context.Context, servers map[string]string, asked []string) (map[string]string, error) {
+	ports, err := r.NodePorts(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for address, server := range servers {
+		for _, port := range ports[server] {
+			for _, ip := range port.FixedIPs {
+				if ip.IPAddress == address {
+					found[address] = ip.SubnetID
+				}
+			}
+		}
 	}
 	return found, nil
 }

@@ -11,7 +11,8 @@ import (
 // exist. A member of the same address has
 //
 //   - its weight 0 and its administrative state: somebody has taken it out of service;
-//   - its subnet, unless members are to move (Options.MoveMembers).
+//   - its subnet, unless members are to move (Options.MoveMembers), or it names none while all
+//     others are in their nodes' subnets: it was made when the port of its node was not known.
 //
 // A new member goes to the subnet that the members of its pool are in, or, for want of
 // any, those of the load balancer: a change of where new ones would go, or another
@@ -22,7 +23,7 @@ func KeepMembers(desired, lb *model.LoadBalancer, opts Options) *model.LoadBalan
 	kept.Listeners = slices.Clone(desired.Listeners)
 	for i := range kept.Listeners {
 		l := &kept.Listeners[i]
-		l.Pool.Members = takeOver(l.Pool.Members, membersLike(lb, l.Key()), lb.VIP.SubnetID, opts)
+		l.Pool.Members = takeOver(l.Pool.Members, membersLike(lb, l.Key()), lb, opts)
 	}
 	return &kept
 }
@@ -42,11 +43,11 @@ func membersLike(lb *model.LoadBalancer, key model.ListenerKey) []model.Member {
 
 // takeOver returns the desired members with what they take over from those that exist. One
 // that names no subnet is in the VIP's.
-func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []model.Member {
-	at := model.MembersByAddress(there)
+func takeOver(desired, there []model.Member, lb *model.LoadBalancer, opts Options) []model.Member {
+	at, vipSubnet := model.MembersByAddress(there), lb.VIP.SubnetID
 	kept := copyOnWrite{given: desired, members: desired}
 	var added []int
-	own := opts.NodesSubnets
+	own, strays := opts.NodesSubnets, opts.strays(desired, at, lb)
 	for i := range desired {
 		want := desired[i]
 		old := at.Get(want.Address)
@@ -56,6 +57,10 @@ func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []m
 		want.Drained, want.AdminDown = old.Drained, old.AdminDown
 		if old.SubnetUnknown {
 			added = append(added, i)
+			kept.set(i, want)
+			continue
+		}
+		if strays && old.SubnetID == "" {
 			kept.set(i, want)
 			continue
 		}
@@ -76,6 +81,26 @@ func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []m
 		}
 	}
 	return kept.members
+}
+
+// strays reports whether the members that name no subnet belong into their nodes': some of those of
+// the same addresses name one, which is their node's in each case. Members that another controller
+// has made stay where they are.
+func (o Options) strays(desired []model.Member, at *model.Index[model.Member, string], lb *model.LoadBalancer) bool {
+	if !o.NodesSubnets || o.MoveMembers || lb.Adopted {
+		return false
+	}
+	named := false
+	for i := range desired {
+		old := at.Get(desired[i].Address)
+		if old == nil || old.SubnetUnknown || old.SubnetID == "" {
+			continue
+		}
+		if named = true; old.SubnetID != desired[i].SubnetID {
+			return false
+		}
+	}
+	return named
 }
 
 // copyOnWrite are members that are copied before the first change: as a rule there is none.

@@ -2,6 +2,8 @@ package plan_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,6 +54,10 @@ func TestDiff_PutsNewMembersWhereTheirPoolIs(t *testing.T) {
 		"another controller's one subnet":  {onNodes(1, 80, "a", "a"), onNodes(1, 80, "a", "b", "b"), plan.Options{NodesSubnets: true}, []string{"a", "a", "a"}},
 		"none is named, provider ovn":      {onNodes(1, 80, "", ""), onNodes(1, 80, "b", "b", "b"), plan.Options{Driver: driver.Driver{Quirks: driver.Quirks{AlwaysSendSubnet: true}}}, []string{"", "", "vip"}},
 		"none is named, by nodes":          {onNodes(1, 80, "", ""), onNodes(1, 80, "vip", "vip", "b"), plan.Options{NodesSubnets: true}, []string{"", "", "b"}},
+		"one names none, others by nodes":  {onNodes(1, 80, "a", "", "b"), onNodes(1, 80, "a", "b", "b", "c"), plan.Options{NodesSubnets: true}, []string{"a", "b", "b", "c"}},
+		"one names none, as does its node": {onNodes(1, 80, "a", ""), onNodes(1, 80, "a", "", "b"), plan.Options{NodesSubnets: true}, []string{"a", "", "b"}},
+		"one names none, others elsewhere": {onNodes(1, 80, "a", "", "c"), onNodes(1, 80, "a", "b", "b"), plan.Options{NodesSubnets: true}, []string{"a", "", "c"}},
+		"one names none, in the VIP's":     {onNodes(1, 80, "a", ""), onNodes(1, 80, "a", "vip"), plan.Options{NodesSubnets: true}, []string{"a", ""}},
 		"another NodePort":                 {a2, onNodes(1, 81, "b", "b", "b"), plan.Options{}, []string{"a", "a", "a"}},
 		"another NodePort, one was unread": {onNodes(1, 80, "a", "?"), onNodes(1, 81, "b", "b"), plan.Options{}, []string{"a", "a"}},
 	} {
@@ -70,7 +76,9 @@ func TestDiff_PutsNewMembersWhereTheirPoolIs(t *testing.T) {
 					t.Fatalf("%v\n%s", err, todo)
 				}
 				var got []string
-				for _, m := range there.observed.LoadBalancer.Listeners[0].Pool.Members {
+				members := slices.Clone(there.observed.LoadBalancer.Listeners[0].Pool.Members)
+				slices.SortFunc(members, func(a, b model.Member) int { return strings.Compare(a.Name, b.Name) }) // one that has moved comes last
+				for _, m := range members {
 					got = append(got, m.SubnetID)
 				}
 				if diff := cmp.Diff(c.want, got); diff != "" {

@@ -42,10 +42,14 @@ func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
 // member-subnet-id names their subnet; otherwise they stay in the one that they were
 // created in, by us or by another controller that found it in another way. One whose
 // subnet nobody has read is moved with those that are known to be elsewhere: all of a pool
-// were sent with the same.
+// were sent with the same. One that names no subnet, which is the VIP's, and for which KeepMembers
+// names that of its node, moves there.
 func (d *differ) moves(from, to []model.Member) func(old, want model.Member) bool {
 	if !d.opts.MoveMembers {
-		return func(_, _ model.Member) bool { return false }
+		return func(old, want model.Member) bool {
+			vip := d.observed.VIP.SubnetID
+			return d.opts.NodesSubnets && nowhere(old) && vip != "" && want.SubnetID != "" && want.SubnetID != vip
+		}
 	}
 	elsewhere := func(old, want model.Member) bool {
 		return !old.SubnetUnknown && want.SubnetID != "" && old.SubnetID != want.SubnetID
@@ -63,11 +67,14 @@ func (d *differ) moves(from, to []model.Member) func(old, want model.Member) boo
 	}
 }
 
+// nowhere reports whether a member that exists is known to name no subnet.
+func nowhere(m model.Member) bool { return !m.SubnetUnknown && m.SubnetID == "" }
+
 // stages returns the members that a pool has one after the other, the desired ones last.
 // Members that move do so in two halves, so that half of them serve at any time; with as
 // many others that stay, they move at once.
 func (d *differ) stages(from, to []model.Member) [][]model.Member {
-	if !d.opts.MoveMembers {
+	if !d.opts.MoveMembers && !(d.opts.NodesSubnets && slices.ContainsFunc(from, nowhere)) {
 		return [][]model.Member{to}
 	}
 	have, moves := model.MembersByKey(from), d.moves(from, to)
