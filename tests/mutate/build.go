@@ -74,7 +74,7 @@ func build(ctx context.Context, root, temp string, packages []*pkg, mutants []*m
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, nil, err
 	}
-	compile := exec.CommandContext(ctx, "go", append([]string{"test", "-c", "-overlay", file, "-o", temp + "/"}, paths...)...)
+	compile := exec.CommandContext(ctx, "go", append([]string{"test", "-c", "-vet=off", "-overlay", file, "-o", temp + "/"}, paths...)...)
 	compile.Dir, compile.Stdout, compile.Stderr = root, os.Stderr, os.Stderr
 	if err := compile.Run(); err != nil {
 		return nil, nil, fmt.Errorf("compile the tests: %w", err)

@@ -180,3 +180,26 @@ mutate: 2 killed, 2 survived, 0 not compiled
 		t.Error(out.String())
 	}
 }
+
+// go vet calls a != 1 || a != 2 suspect, and go test does not run what vet rejects.
+func TestRun_RunsMutantsThatVetRejects(t *testing.T) {
+	t.Parallel()
+	root := module(t, `
+func Other(a int) bool { return a != 1 && a != 2 }
+`, `
+import "testing"
+
+func TestOther_IsNeitherOneNorTwo(t *testing.T) {
+	if Other(1) || Other(2) || !Other(3) {
+		t.Error("wrong")
+	}
+}
+`)
+	var out strings.Builder
+	if err := run(t.Context(), &out, options{seed: 1, count: 100, only: "logic", bounds: bounds{time.Minute, time.Minute}, patterns: []string{"./..."}, root: root}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "mutate: 1 killed, 0 survived, 0 not compiled\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("the last line is not %q:\n%s", want, out.String())
+	}
+}
