@@ -1,58 +1,19 @@
-// Command bench counts what everything costs: the requests, PENDING cycles, bytes
-// and memory of each operation on load balancers, beside the least that Octavia
-// allows and beside what cloud-provider-openstack takes. Run it with `make bench`,
-// or `go run ./tests/bench`.
+// Package bench counts what everything costs: the requests, PENDING cycles, bytes and memory
+// of each operation on load balancers, beside the least that Octavia allows and beside what
+// cloud-provider-openstack takes. Run it with `make bench`.
 //
-// The Reconciler works on a simulated cloud over HTTP, on a clock that jumps over
-// waiting; its seconds are those of the cloud. Nothing here judges by the time that
-// it takes on this machine.
-package main
+// The Reconciler works on a simulated cloud over HTTP. Both run in a bubble of testing/synctest:
+// its clock stands still while any goroutine works, on a busy machine too, so the seconds are
+// those of the cloud. No figure depends on the speed of this machine.
+package bench
 
 import (
-	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 )
-
-func main() {
-	quick := flag.Bool("quick", false, "only a few small cases")
-	file := flag.String("json", "", "also write the figures to this file")
-	child := flag.Bool("hold", false, "internal: be the controller of the case hold")
-	flag.Parse()
-
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *quick, *file, *child)
-	stop()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, quick bool, file string, child bool) error {
-	if child {
-		return holdAsChild(ctx, os.Stdin, os.Stdout)
-	}
-	suite := full()
-	if quick {
-		suite = small()
-	}
-	rows, err := suite.run(ctx, os.Stderr)
-	printTable(os.Stdout, rows)
-	if err != nil {
-		return err
-	}
-	if file == "" {
-		return nil
-	}
-	return save(file, rows)
-}
 
 // save writes the rows as a list of objects.
 func save(file string, rows []Row) error {

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
@@ -38,8 +37,8 @@ type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // newController signs in and starts as the program does; a nil dial is that of the machine's
 // network.
-func newController(ctx context.Context, conf *config.Config, clk clock.WithTickerAndDelayedExecution, dial dial, kept *notes, workers int) (*controller, error) {
-	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Clock: clk, Dial: dial})
+func newController(ctx context.Context, conf *config.Config, dial dial, kept *notes, workers int) (*controller, error) {
+	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Dial: dial})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +49,6 @@ func newController(ctx context.Context, conf *config.Config, clk clock.WithTicke
 		ClusterID:   "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11",
 		Records:     kept,
 		Recorder:    &record.FakeRecorder{}, // without a channel it drops events
-		Clock:       clk,
 		Workers:     workers,
 	})
 	if err != nil {

@@ -1,16 +1,16 @@
-package main
+package bench
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/tests/bench/virtual"
 	"github.com/openstack-ccm/openstack-ccm/tests/cost"
 	"github.com/openstack-ccm/openstack-ccm/tests/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -31,9 +31,7 @@ func delays() map[string]octavia.Delays {
 
 // environment is a simulated cloud, a controller at work on it, and nodes.
 type environment struct {
-	clock *virtual.Clock
-	// network is within this process: nothing is on its way in the kernel, where the clock
-	// would not see that somebody works.
+	// network is within this process: a bubble does not see what is on its way in the kernel.
 	network *memorynet.Network
 	cloud   *simulator.Cloud
 	conf    *config.Config
@@ -49,7 +47,6 @@ type environment struct {
 // load balancer before and so knows what seldom changes.
 func newEnvironment(ctx context.Context, s scale, nodes int) (*environment, error) {
 	env := &environment{
-		clock:   virtual.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		network: &memorynet.Network{},
 		notes:   newNotes(),
 
@@ -67,7 +64,7 @@ func (env *environment) start(ctx context.Context, s scale, nodes int) error {
 	var err error
 	env.cloud, err = simulator.Start(simulator.Options{
 		Listen: env.network.Listen, Addr: "127.0.0.1:80",
-		Clock: env.clock, Delays: delays(), Quirks: octavia.Quirks{SecondResolution: true},
+		Delays: delays(), Quirks: octavia.Quirks{SecondResolution: true},
 		Config:       simulator.Config{LoadBalancer: keys(s)},
 		VIPPortDelay: cost.VIPPort,
 	})
@@ -107,7 +104,7 @@ func parse(text string) (*config.Config, error) {
 
 func (env *environment) warmUp(ctx context.Context) error {
 	svc := newService("first", 1)
-	q := &queue{clock: env.clock, workers: 1}
+	q := &queue{workers: 1}
 	for _, do := range []func(context.Context, *v1.Service) error{
 		func(ctx context.Context, svc *v1.Service) error {
 			return env.controller.ensure(ctx, svc, env.nodes[:1])
@@ -118,7 +115,7 @@ func (env *environment) warmUp(ctx context.Context) error {
 			return fmt.Errorf("make the first load balancer, or delete it: %w", err)
 		}
 	}
-	env.clock.Sleep(tail)
+	time.Sleep(tail)
 	return nil
 }
 
@@ -129,20 +126,19 @@ func (env *environment) close() {
 	if env.cloud != nil {
 		env.cloud.Close()
 	}
-	env.clock.Close()
 }
 
 // rest lets a look for changes by others go by, as there is one every few minutes: it
 // confirms what was changed, so that it is written down.
 func (env *environment) rest(ctx context.Context) error {
 	return env.controller.watching(ctx, func(context.Context) error {
-		env.clock.Sleep(tail)
+		time.Sleep(tail)
 		return nil
 	})
 }
 
 func (env *environment) newController(ctx context.Context) (*controller, error) {
-	return newController(ctx, env.conf, env.clock, env.network.Host().Dial, env.notes, env.workers)
+	return newController(ctx, env.conf, env.network.Host().Dial, env.notes, env.workers)
 }
 
 // restart replaces the controller by one that knows nothing.
@@ -163,20 +159,20 @@ const tail = 10 * time.Second
 
 // measure counts what work takes. A failure of the work itself goes into the row.
 func (env *environment) measure(ctx context.Context, name string, s scale, work func(context.Context) error) Row {
-	env.clock.Idle()
+	synctest.Wait()
 	env.cloud.RequestLog.Reset()
 	row := Row{
 		Case: name, Ports: s.ports, Nodes: s.nodes, Services: s.services, Provider: s.provider, Monitors: s.monitors, KubeProxy: s.kubeProxy,
 		Workers: s.workers, Floor: floorOf(name, s), Peer: peerOf(name, s),
 	}
-	start, before := env.clock.Now(), allocations()
+	start, before := time.Now(), allocations()
 	err := work(ctx)
-	row.Seconds = env.clock.Since(start).Seconds()
+	row.Seconds = time.Since(start).Seconds()
 	if row.Floor.Seconds > 0 {
 		row.Units = row.Seconds / row.Floor.Seconds
 	}
-	env.clock.Sleep(tail)
-	env.clock.Idle()
+	time.Sleep(tail)
+	synctest.Wait()
 	row.Allocs = allocations() - before
 	row.count(env.cloud.RequestLog.Requests(), env.cloud.RequestLog.TotalCycles())
 	row.RSSMiB, _ = residentMiB()

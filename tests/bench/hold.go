@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -171,13 +170,13 @@ func newHolder(ctx context.Context, told holding) (*holder, error) {
 	for _, n := range told.Nodes {
 		h.nodes = append(h.nodes, newNode(n.Name, n.Address, n.ServerID))
 	}
-	h.controller, err = newController(ctx, conf, clock.RealClock{}, nil, h.notes, h.workers)
+	h.controller, err = newController(ctx, conf, nil, h.notes, h.workers)
 	return h, err
 }
 
 // measure plays a case and returns what it took.
 func (h *holder) measure(ctx context.Context, name string) held {
-	q := &queue{clock: clock.RealClock{}, workers: h.workers}
+	q := &queue{workers: h.workers}
 	allocs, cpu := allocations(), cpuSeconds()
 	written := h.notes.all()
 	err := h.play(ctx, q, name)
@@ -205,7 +204,7 @@ func (h *holder) play(ctx context.Context, q *queue, name string) error {
 		return q.each(ctx, h.services, func(ctx context.Context, svc *v1.Service) error { return h.controller.repair(ctx, svc, all) })
 	case caseHoldRestart:
 		h.controller.close()
-		next, err := newController(ctx, h.conf, clock.RealClock{}, nil, h.notes, h.workers)
+		next, err := newController(ctx, h.conf, nil, h.notes, h.workers)
 		if err != nil {
 			return err
 		}

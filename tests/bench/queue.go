@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -10,13 +10,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/cloud-provider/api"
-	"k8s.io/utils/clock"
 )
 
 // queue does work on many Services as the service controller does: with a number of
 // workers, and what fails again after a while.
 type queue struct {
-	clock   clock.WithTicker
 	workers int
 	retries atomic.Int64
 }
@@ -72,6 +70,6 @@ func (q *queue) later(waiting chan<- task, t task, err error) {
 	if errors.As(err, &asked) {
 		delay = asked.RetryAfter()
 	}
-	q.clock.Sleep(delay)
+	time.Sleep(delay)
 	waiting <- t
 }

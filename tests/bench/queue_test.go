@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -6,18 +6,21 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/cloud-provider/api"
-
-	"github.com/openstack-ccm/openstack-ccm/tests/bench/virtual"
 )
 
 func TestQueue_RetriesAtRequestedTimeAndLimitsTries(t *testing.T) {
-	clock := virtual.New(time.Unix(0, 0))
-	defer clock.Close()
-	q := &queue{clock: clock, workers: 2}
+	t.Parallel()
+	synctest.Test(t, testRetries)
+}
+
+func testRetries(t *testing.T) {
+	q := &queue{workers: 2}
+	start := time.Now()
 	var mu sync.Mutex
 	tries := map[string]int{}
 	err := q.each(t.Context(), newServices(3, 1), func(_ context.Context, svc *v1.Service) error {
@@ -38,7 +41,7 @@ func TestQueue_RetriesAtRequestedTimeAndLimitsTries(t *testing.T) {
 	if tries["web-0"] != 1 || tries["web-1"] != 2 || tries["web-2"] != mostTries || q.retries.Load() != mostTries {
 		t.Errorf("tries %v, retries %d", tries, q.retries.Load())
 	}
-	if passed := clock.Since(time.Unix(0, 0)); passed < time.Hour {
+	if passed := time.Since(start); passed < time.Hour {
 		t.Errorf("only %s passed", passed)
 	}
 }

@@ -1,10 +1,12 @@
-package main
+package bench
 
 import (
 	"context"
 	"fmt"
 	"io"
 	"slices"
+	"testing"
+	"testing/synctest"
 )
 
 // suite is what is measured.
@@ -61,24 +63,31 @@ func small() suite {
 	}
 }
 
-// run measures one after the other and gives all that it has when it fails.
-func (s suite) run(ctx context.Context, progress io.Writer) ([]Row, error) {
+// run measures one after the other and returns all that it has when it fails.
+func (s suite) run(t *testing.T, progress io.Writer) ([]Row, error) {
+	t.Helper()
 	var rows []Row
 	for _, group := range []struct {
 		scales []scale
 		live   func(context.Context, scale) ([]Row, error)
-	}{{s.lives, liveOnce}, {s.crowds, liveMany}, {s.holds, hold}} {
+	}{{s.lives, inBubble(t, liveOnce)}, {s.crowds, inBubble(t, liveMany)}, {s.holds, hold}} {
 		for _, at := range group.scales {
 			fmt.Fprintln(progress, at)
-			more, err := group.live(ctx, at)
+			more, err := group.live(t.Context(), at)
 			rows = slices.Concat(rows, more)
 			if err != nil {
 				return rows, fmt.Errorf("%s: %w", at, err)
 			}
-			if ctx.Err() != nil {
-				return rows, fmt.Errorf("%s: %w", at, ctx.Err())
-			}
 		}
 	}
 	return rows, nil
+}
+
+// inBubble returns live in a bubble of its own.
+func inBubble(t *testing.T, live func(context.Context, scale) ([]Row, error)) func(context.Context, scale) ([]Row, error) {
+	t.Helper()
+	return func(_ context.Context, at scale) (rows []Row, err error) {
+		synctest.Test(t, func(t *testing.T) { rows, err = live(t.Context(), at) })
+		return rows, err
+	}
 }

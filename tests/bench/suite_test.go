@@ -1,9 +1,10 @@
-package main
+package bench
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,22 +14,27 @@ import (
 	"testing"
 )
 
+var (
+	everything = flag.Bool("full", false, "measure everything, and print it")
+	figures    = flag.String("json", "", "also write the figures to this file")
+)
+
 // TestMain lets this program be the controller of the case hold, too.
 func TestMain(m *testing.M) {
 	if !slices.Contains(os.Args, "--hold") {
+		flag.Parse()
 		os.Exit(m.Run())
 	}
-	if err := run(context.Background(), false, "", true); err != nil {
+	if err := holdAsChild(context.Background(), os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// What uses the virtual clock does not run beside other tests: it stands still
-// while anybody works.
+// Tests that count allocations do not run beside others.
 
-func TestQuick_TakesWritesAndCyclesOfFloor(t *testing.T) {
-	rows := quick(t)
+func TestBench_TakesWritesAndCyclesOfFloor(t *testing.T) {
+	rows := measure(t)
 	floored := []string{
 		casePolicyChange, caseCreate, caseNoop, caseRestart, caseDelete, caseNodeAdd, caseNodeAddCold, caseListenerChange, casePortRemove, caseNodeRemove, caseNodeChurn, caseIdle,
 		caseCreateMany, caseNodeAddMany, caseDeleteMany,
@@ -65,12 +71,22 @@ func TestQuick_TakesWritesAndCyclesOfFloor(t *testing.T) {
 	inShape(t, rows)
 }
 
-// quick runs the quick cases.
-func quick(t *testing.T) []Row {
+// measure runs a few small cases, or all of them where the flag says so.
+func measure(t *testing.T) []Row {
 	t.Helper()
-	rows, err := small().run(t.Context(), io.Discard)
+	suite, out, progress := small(), io.Discard, io.Discard
+	if *everything {
+		suite, out, progress = full(), os.Stdout, os.Stderr
+	}
+	rows, err := suite.run(t, progress)
+	printTable(out, rows)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if *figures != "" {
+		if err := save(*figures, rows); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return rows
 }
