@@ -72,7 +72,7 @@ $(FEATURES):
 
 .PHONY: verify
 verify: ## Check form, go.mod, generated files and what ships beside the program; the other tests are not run
-	@.ci/each tidy vet generated shipped lint
+	@.ci/each tidy:5 vet:10 generated:15 shipped:15 lint:30
 
 .PHONY: tidy
 tidy: ## Check that go.mod and go.sum name what is used
