@@ -51,6 +51,9 @@ func (r *replaceable) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.pool.Load().RoundTrip(req)
 }
 
+// CloseIdleConnections closes the connections that carry no request just now.
+func (r *replaceable) CloseIdleConnections() { r.pool.Load().CloseIdleConnections() }
+
 // replace has new requests use another pool. Those that are under way end on the old one,
 // whose connections close when they have been idle for idleTimeout.
 func (r *replaceable) replace(pool *http.Transport) {

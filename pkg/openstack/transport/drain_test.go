@@ -25,7 +25,7 @@ func TestDrain_WaitsForCreationUnderWay(t *testing.T) {
 	defer server.Close()
 	d := &drain{}
 	transport := &retryTransport{
-		exchange: &exchange{base: http.DefaultTransport, timeout: time.Minute, maxBody: 1 << 20},
+		exchange: &exchange{base: freshConnections(t), timeout: time.Minute, maxBody: 1 << 20},
 		policy:   RetryPolicy{}.withDefaults(), clock: &instantClock{}, drain: d,
 		jitter: func(d time.Duration) time.Duration { return d },
 	}

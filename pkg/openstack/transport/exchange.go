@@ -21,10 +21,17 @@ const (
 	maxErrorBody = 64 << 10
 )
 
+// pool sends requests over connections that it keeps.
+type pool interface {
+	http.RoundTripper
+	// CloseIdleConnections closes those that carry no request just now.
+	CloseIdleConnections()
+}
+
 // exchange sends a request once and reads the whole answer. An answer that breaks
 // off is an error here already, where it is known whether a repetition is safe.
 type exchange struct {
-	base http.RoundTripper
+	base pool
 	// timeout is for one attempt, from dialling to the last byte of the answer.
 	timeout time.Duration
 	maxBody int64
@@ -61,18 +68,11 @@ func (e *exchange) do(req *http.Request) (resp *http.Response, sent bool, err er
 		err = parent.Err()
 	case ctx.Err() != nil:
 		err = &apierror.TimeoutError{After: e.timeout}
-		e.dropIdle()
+		// When the address of a service moves to another machine, the idle connections are as
+		// dead as the one that gave no answer, and each would cost a timeout of its own.
+		e.base.CloseIdleConnections()
 	}
 	return nil, connected.Load(), err
-}
-
-// dropIdle closes the connections that nobody uses just now: when the address of a
-// service moves to another machine, those in the pool are as dead as the one that
-// gave no answer, and each would cost a timeout of its own.
-func (e *exchange) dropIdle() {
-	if pool, ok := e.base.(interface{ CloseIdleConnections() }); ok {
-		pool.CloseIdleConnections()
-	}
 }
 
 // readAll replaces the body of an answer by its bytes. Of an error's body, what

@@ -53,7 +53,7 @@ func newScriptedServer(t *testing.T, script ...http.HandlerFunc) *scriptedServer
 }
 
 // newTestRetry returns a retryTransport that neither waits nor varies.
-func newTestRetry(t *testing.T, base http.RoundTripper) (*retryTransport, *instantClock) {
+func newTestRetry(t *testing.T, base pool) (*retryTransport, *instantClock) {
 	t.Helper()
 	clk := &instantClock{}
 	return &retryTransport{
@@ -110,6 +110,8 @@ func (c *instantClock) asked() []time.Duration {
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func (roundTripFunc) CloseIdleConnections() {}
 
 func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
 

@@ -68,7 +68,7 @@ func newOneSlot(t *testing.T, next map[string][]http.HandlerFunc) *oneSlot {
 
 // newLimited returns a transport that may have one request of each class in flight, and
 // a function for the number of those that wait.
-func newLimited(t *testing.T, clk clock.Clock, base http.RoundTripper) (*retryTransport, func(request.Class) int) {
+func newLimited(t *testing.T, clk clock.Clock, base pool) (*retryTransport, func(request.Class) int) {
 	t.Helper()
 	one := limiter.Limits{LoadBalancerCreates: 1, LoadBalancerDeletes: 1, LoadBalancerUpdates: 1, Reads: 1, NetworkWrites: 1}
 	registry, m := metrics.NewKubeRegistry(), NewMetrics()
@@ -95,6 +95,8 @@ func (g *gate) RoundTrip(*http.Request) (*http.Response, error) {
 	<-g.leave
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
+
+func (*gate) CloseIdleConnections() {}
 
 func sendBare(ctx context.Context, transport http.RoundTripper, method, path string) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://127.0.0.1"+path, nil)

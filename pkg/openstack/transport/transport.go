@@ -80,7 +80,7 @@ func New(files TLS, options Options) (*Transport, error) {
 }
 
 // newChain returns the way of every request: permitted, measured, repeated, limited, sent.
-func newChain(base http.RoundTripper, options Options, limits *limiter.Limiter, drain *drain) http.RoundTripper {
+func newChain(base pool, options Options, limits *limiter.Limiter, drain *drain) http.RoundTripper {
 	retry := &retryTransport{
 		exchange: &exchange{base: base, timeout: options.Timeout, maxBody: options.MaxBodyBytes},
 		limiter:  limits,
@@ -134,4 +134,4 @@ func (t *Transport) Use(trial *Trial) { t.connections.replace(trial.connections)
 func (t *Transport) Drain(ctx context.Context) error { return t.drain.wait(ctx) }
 
 // CloseIdleConnections closes the connections that carry no request just now.
-func (t *Transport) CloseIdleConnections() { t.connections.pool.Load().CloseIdleConnections() }
+func (t *Transport) CloseIdleConnections() { t.connections.CloseIdleConnections() }
