@@ -194,6 +194,7 @@ func (e *Engine) hints(svc *v1.Service, named string) observe.Hints {
 		NamedAddresses: namedAddresses(svc),
 		Place:          e.place,
 	}
+	hints.Recorded, _ = annotation.PlaceOf(svc)
 	if written, ok := e.written(svc); ok {
 		hints.Written = written.LoadBalancerID
 	}

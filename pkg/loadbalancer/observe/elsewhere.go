@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
@@ -71,7 +70,7 @@ func (o *Observer) Elsewhere(ctx context.Context, id ownership.Identity, hints H
 		}
 		seen[t.id] = true
 		if t.lb == nil {
-			if t.lb, err = o.known(ctx, t.id); apierror.IsNotFound(err) {
+			if t.lb, err = o.known(ctx, t.id); isGone(err) {
 				continue
 			} else if err != nil {
 				return nil, err

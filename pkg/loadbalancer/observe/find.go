@@ -39,6 +39,8 @@ func IsNotOurs(err error) bool {
 type Hints struct {
 	// LoadBalancerID is the annotation of that name.
 	LoadBalancerID string
+	// Recorded is the one that the controller has written into the annotations of the Service.
+	Recorded string
 	// Addresses are the published ones. Only the controller writes them, so they prove
 	// something; see adopt.
 	Addresses []string
@@ -143,7 +145,7 @@ func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours
 			continue
 		}
 		old, err := o.known(ctx, replaced)
-		if apierror.IsNotFound(err) {
+		if isGone(err) {
 			continue
 		}
 		if err != nil {
@@ -162,21 +164,39 @@ func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours
 
 // known reads a load balancer that there was. It has to be denied twice: one of several API
 // servers may lag behind, and a Service whose load balancer is gone gets another, or leaves what
-// it has there.
+// it has there. It is a *NotOursError where the load balancer is in another project.
 func (o *Observer) known(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
 	lb, err := o.Octavia.LoadBalancer(ctx, id)
 	if apierror.IsNotFound(err) {
 		lb, err = o.Octavia.LoadBalancer(ctx, id)
 	}
+	if apierror.IsForbidden(err) {
+		return nil, o.forbidden(ctx, id, err)
+	}
 	return lb, err
 }
 
+// forbidden returns why a load balancer may not be read. Octavia answers 403 for one of another
+// project, and for each where the credentials lack a role. The list of our project tells the two
+// apart: with it the credentials suffice, and a load balancer that it lacks is another project's.
+func (o *Observer) forbidden(ctx context.Context, id string, refused error) error {
+	listed, err := o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{ID: id})
+	if err != nil || holds(listed, id) {
+		return refused
+	}
+	return &NotOursError{ID: id, Why: "it is in another project; a Service gets a load balancer of its own without the annotation"}
+}
+
+// isGone reports whether an error of known tells that our project has no such load balancer.
+func isGone(err error) bool { return apierror.IsNotFound(err) || IsNotOurs(err) }
+
 // named reads the load balancer that the Service's annotation names. One that is
-// gone is no error: the Service gets another.
+// gone is no error: the Service gets another. Nor is one of another project that the controller
+// has written there: the cluster has moved since.
 func (o *Observer) named(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
 	lb, err := o.known(ctx, hints.LoadBalancerID)
 	switch {
-	case apierror.IsNotFound(err):
+	case apierror.IsNotFound(err), IsNotOurs(err) && hints.LoadBalancerID == hints.Recorded:
 		return Found{As: id}, nil
 	case err != nil:
 		return Found{}, err
@@ -269,7 +289,7 @@ func (o *Observer) ours(ctx context.Context, id ownership.Identity, hints Hints)
 	}
 	lb, err := o.known(ctx, hints.Remembered)
 	switch {
-	case apierror.IsNotFound(err):
+	case isGone(err):
 		return ours, nil, nil
 	case err != nil:
 		return nil, nil, err

@@ -69,7 +69,7 @@ func (p *Project) Observer(of *Observer, brief bool) *Observer {
 
 // LoadBalancers implements Octavia.
 func (p *Project) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
-	wanted := given(selector{byPort, filter.VIPPortID}, selector{byAddress, filter.VIPAddress}, selector{byName, filter.Name}, selector{byDescription, filter.Description})
+	wanted := given(selector{byID, filter.ID}, selector{byPort, filter.VIPPortID}, selector{byAddress, filter.VIPAddress}, selector{byName, filter.Name}, selector{byDescription, filter.Description})
 	for _, tag := range filter.Tags {
 		wanted = append(wanted, selector{byTag, tag})
 	}

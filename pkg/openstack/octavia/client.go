@@ -57,6 +57,7 @@ const anyTag = "tags-any"
 // LoadBalancerFilter selects the load balancers that LoadBalancers lists. Empty fields
 // do not filter; of Tags all must be there, of AnyTag one.
 type LoadBalancerFilter struct {
+	ID          string
 	Name        string
 	Description string
 	// VIPPortID and VIPAddress are where the load balancer listens.
@@ -70,6 +71,9 @@ type LoadBalancerFilter struct {
 
 func (f LoadBalancerFilter) query() url.Values {
 	q := url.Values{}
+	if f.ID != "" {
+		q.Set("id", f.ID)
+	}
 	if f.Name != "" {
 		q.Set("name", f.Name)
 	}
