@@ -26,6 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
@@ -115,7 +116,19 @@ func SessionOptions(conf *config.Config, userAgent string) (openstack.SessionOpt
 	version, err := octaviaVersion(conf.LoadBalancer.OctaviaAPIVersion)
 	return openstack.SessionOptions{
 		UserAgent: userAgent, Timeout: timeout, Limits: limits(conf.Limits), LoadBalancerVersion: version,
+		Regions: conf.Node.Region, Unused: unusedServices(conf),
 	}, err
+}
+
+// unusedServices returns the services that nothing is asked of.
+func unusedServices(conf *config.Config) []string {
+	switch {
+	case !conf.LoadBalancer.Enabled:
+		return []string{request.Octavia, request.Barbican}
+	case conf.LoadBalancer.ContainerStore == "external":
+		return []string{request.Barbican}
+	}
+	return nil
 }
 
 // octaviaVersion parses [LoadBalancer] octavia-api-version; zero: it is not given.

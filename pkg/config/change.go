@@ -39,6 +39,17 @@ func Changes(from, to *Config) []Change {
 	return changes
 }
 
+// Fixed returns the settings as they are, but with those of another that need a restart.
+func (g Global) Fixed(inForce Global) Global {
+	fixed, from := reflect.ValueOf(&g).Elem(), reflect.ValueOf(inForce)
+	for _, o := range globalSection().options {
+		if o.restart {
+			fixed.Field(o.index).Set(from.Field(o.index))
+		}
+	}
+	return g
+}
+
 // changedClasses returns the classes that came, went or differ.
 func changedClasses(s section, from, to map[string]*LoadBalancerClass) []Change {
 	all := maps.Clone(to)

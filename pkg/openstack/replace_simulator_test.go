@@ -49,7 +49,7 @@ func TestReplace_LosesNoRequest(t *testing.T) {
 	stop()
 	asking.Wait()
 	for _, r := range cloud.RequestLog.Requests() {
-		if r.Status != http.StatusOK && r.Status != http.StatusCreated {
+		if r.Status != http.StatusOK && r.Status != http.StatusCreated && r.Status != http.StatusMultipleChoices { // Barbican's versions
 			t.Errorf("%s %s was answered %d", r.Method, r.Path, r.Status)
 		}
 	}

@@ -48,6 +48,11 @@ type SessionOptions struct {
 	// LoadBalancerVersion is taken for the version of the load balancer API; zero: it
 	// is asked for.
 	LoadBalancerVersion octavia.Version
+	// Regions are those beside the session's own whose servers are asked for.
+	Regions []string
+	// Unused are the services, by their names in package request, that the session is not used
+	// for: Replace may lose them.
+	Unused []string
 	// VersionAge is how long the load balancer API's version is believed: 10 min.
 	VersionAge time.Duration
 }
@@ -73,7 +78,10 @@ type Session struct {
 
 	transport *transport.Transport
 	// files are those that the session began with.
-	files    transport.TLS
+	files transport.TLS
+	// regions and unused are those of SessionOptions.
+	regions, unused []string
+
 	versions *octavia.VersionReader
 	end      context.CancelFunc
 }
@@ -108,7 +116,9 @@ func NewSession(ctx context.Context, cfg config.Global, options SessionOptions) 
 	versions := octavia.NewVersionReader(life, signedIn, octavia.VersionOptions{
 		Fixed: options.LoadBalancerVersion, Age: options.VersionAge, Clock: options.Clock,
 	})
-	return &Session{Session: signedIn, transport: carrier, files: files, versions: versions, end: end}, nil
+	return &Session{
+		Session: signedIn, transport: carrier, files: files, regions: options.Regions, unused: options.Unused, versions: versions, end: end,
+	}, nil
 }
 
 // Secured returns how the connections were secured when the session began.
@@ -116,13 +126,18 @@ func (s *Session) Secured() transport.TLS { return s.files }
 
 // Replace signs in with what a configuration has now, over connections that are secured as
 // the files say, and goes on with both. Requests under way have their answer over the old
-// ones. After an error, those of auth.Session.Try among them, nothing has changed.
+// ones. It is an error when a service that can be used now could not be used any more: other
+// certificate authorities, endpoints or roles may suit Keystone alone. After an error, those of
+// auth.Session.Try among them, nothing has changed.
 func (s *Session) Replace(ctx context.Context, cfg config.Global, files transport.TLS) error {
 	trial, err := s.transport.Try(files)
 	if err != nil {
 		return apierror.Wrap(err, "configure the cloud session")
 	}
 	signedIn, err := s.Try(ctx, cfg, trial)
+	if err == nil {
+		err = s.losesNothing(ctx, s.Trial(signedIn, trial))
+	}
 	if err != nil {
 		trial.Close()
 		return err

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,8 +75,10 @@ type Watcher struct {
 	// last is the look before, judged the one that was applied or refused last.
 	last, judged look
 	// again is when a refused sign-in is tried again; zero: none is.
-	again  time.Time
-	notice notice
+	again time.Time
+	// refusing is set while something of the judged look is refused.
+	refusing bool
+	notice   notice
 }
 
 // New returns a Watcher that looks at nothing before Run.
@@ -119,8 +122,11 @@ func (w *Watcher) step(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	if len(taken) > 0 {
+	switch {
+	case len(taken) > 0:
 		w.applied(ctx, now, taken)
+	case err == nil && w.refusing:
+		w.restored(ctx)
 	}
 	w.refused(ctx, err, news)
 }
@@ -137,25 +143,26 @@ func (w *Watcher) judge(ctx context.Context, now look) (taken []config.Change, e
 	return append(credentials, settings...), errors.Join(refusal, err)
 }
 
-// signIn has the session use what [Global] has.
+// signIn has the session use what [Global] has. A key that needs a restart keeps its value, and
+// the others do not wait for it: the old password may not be worth anything any more.
 func (w *Watcher) signIn(ctx context.Context, now look) ([]config.Change, error) {
 	changes := now.credentials(w.global, w.files)
+	fixed := needRestart(changes)
+	changes = slices.DeleteFunc(changes, func(c config.Change) bool { return c.Restart })
 	if len(changes) == 0 {
-		return nil, nil
+		return nil, fixed
 	}
-	if err := needRestart(changes); err != nil {
-		return nil, err
-	}
-	if err := w.options.Session.Replace(ctx, now.conf.Global, now.files); err != nil {
+	global := now.conf.Global.Fixed(w.global)
+	if err := w.options.Session.Replace(ctx, global, now.files); err != nil {
 		pause := retryPeriod
 		if apierror.IsCredentialsRefused(err) {
 			pause = rejectedPeriod
 		}
 		w.again = w.options.Clock.Now().Add(pause)
-		return nil, fmt.Errorf("%s: %w", list(changes), err)
+		return nil, errors.Join(fixed, fmt.Errorf("%s: %w", list(changes), err))
 	}
-	w.global, w.files = now.conf.Global, now.files
-	return changes, nil
+	w.global, w.files = global, now.files
+	return changes, fixed
 }
 
 // apply has load balancers follow the other sections.
@@ -210,10 +217,18 @@ func (w *Watcher) applied(ctx context.Context, now look, taken []config.Change) 
 	reason.ConfigurationChanged.Emit(w.options.Recorder, w.options.About, "The configuration has changed and is in force: "+list(taken))
 }
 
+// restored reports that the files have again what is in force, after a change of them was refused.
+func (w *Watcher) restored(ctx context.Context) {
+	const text = "The configuration is again as it is in force: nothing of it is refused any more"
+	klog.FromContext(ctx).Info(text)
+	reason.ConfigurationChanged.Emit(w.options.Recorder, w.options.About, text)
+}
+
 // refused reports why something was not taken over, with an event where that is news; nil:
 // nothing is refused any more.
 func (w *Watcher) refused(ctx context.Context, err error, news bool) {
-	w.options.Metrics.pending(err != nil)
+	w.refusing = err != nil
+	w.options.Metrics.pending(w.refusing)
 	if err == nil {
 		return
 	}

@@ -248,9 +248,11 @@ func TestWatcher_RefusesWhatCannotBeReadUntilItIsCorrected(t *testing.T) {
 			f.signIns()
 			f.set(map[string]string{"cloud.conf": sound})
 			f.looks(5)
-			f.told()
+			f.told("Normal ConfigurationChanged The configuration is again as it is in force")
 			f.signIns()
 			f.counts(0, 1, 0)
+			f.looks(5)
+			f.told()
 		})
 	}
 }
@@ -333,13 +335,35 @@ func TestWatcher_RefusesSettingsAndTakesCredentials(t *testing.T) {
 	}
 }
 
-func TestWatcher_RefusesAnotherRegion(t *testing.T) {
+// A region needs a restart. The password of the same edit does not wait for that: the old one may
+// be worth nothing by then.
+func TestWatcher_TakesCredentialsBesideAKeyThatNeedsARestart(t *testing.T) {
 	t.Parallel()
-	f := follow(t, map[string]string{"cloud.conf": sound})
-	f.set(map[string]string{"cloud.conf": with("two") + "region=another\n"})
-	f.looks(5)
-	f.signIns()
-	f.told("[Global] region: a change needs a restart of the cloud-controller-manager")
+	for name, test := range map[string]struct{ lines, told string }{
+		"another region":        {"region=another\n", "[Global] region: a change needs a restart of the cloud-controller-manager"},
+		"another endpoint type": {"os-endpoint-type=internal\n", "[Global] os-endpoint-type: a change needs a restart"},
+		"both":                  {"region=another\nos-endpoint-type=internal\n", "[Global] region, [Global] os-endpoint-type: a change needs a restart"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := follow(t, map[string]string{"cloud.conf": sound})
+			f.set(map[string]string{"cloud.conf": sound + test.lines})
+			f.looks(5)
+			f.signIns()
+			f.told(test.told)
+			f.set(map[string]string{"cloud.conf": with("two") + test.lines})
+			f.looks(5)
+			f.signIns("two")
+			f.told("in force: [Global] password", test.told)
+			if f.global.Region != "" || f.global.EndpointType != "" || f.global.Password != "two" {
+				t.Errorf("in force: %+v", f.global)
+			}
+			f.set(map[string]string{"cloud.conf": with("two")})
+			f.looks(5)
+			f.signIns("two")
+			f.told("The configuration is again as it is in force")
+		})
+	}
 }
 
 func TestWatcher_EndsWithItsContext(t *testing.T) {

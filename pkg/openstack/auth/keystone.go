@@ -86,22 +86,27 @@ func (k identity) issue(ctx context.Context, clk clock.Clock) (*token, error) {
 }
 
 // reread takes over the credentials that load returns, and reports whether they are
-// others than before. What cannot be read changes nothing.
+// others than before. What cannot be read changes nothing, nor do credentials for another
+// Keystone: that of the session has no business with them. Session.Try is the way there.
 func (k *keystone) reread(ctx context.Context, load func() (config.Global, error)) bool {
 	if load == nil {
 		return false
 	}
 	cfg, err := load()
 	var creds credentials
+	var endpoint string
 	if err == nil {
 		creds, err = newCredentials(cfg)
+	}
+	if err == nil {
+		endpoint, err = identityEndpoint(cfg.AuthURL)
 	}
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "The configuration cannot be read again: the credentials stay as they are")
 		return false
 	}
 	now := k.current()
-	if creds.options == now.creds.options {
+	if creds.options == now.creds.options || endpoint != now.client.Endpoint {
 		return false
 	}
 	klog.FromContext(ctx).Info("The configuration has new credentials")

@@ -107,6 +107,31 @@ func TestReread_CostsOneRefusal(t *testing.T) {
 	}
 }
 
+// The configuration leads to another cloud, and the token ends before the session is replaced.
+func TestReread_SendsNoCredentialsOfAnotherKeystone(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{"another host": "http://keystone.invalid/v3", "another path": "/identity-two/v3", "another scheme": "https://keystone.invalid/v3"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cloud := fakecloud.New(t)
+			file := &reread{cfg: cloud.Config()}
+			s := signedIn(t, cloud.Config(), testOptions{Reread: file.load})
+			if strings.HasPrefix(url, "/") {
+				url = cloud.URL + url
+			}
+			file.set(func(r *reread) { r.cfg.AuthURL, r.cfg.Password = url, "n3w" })
+			cloud.RevokeAll()
+			cloud.Set(func() { cloud.Keystone = onlyPassword(cloud, "n3w", "project-1") })
+			if err := getServer(s); apierror.StatusCode(err) != 401 {
+				t.Errorf("got %v", err)
+			}
+			if given := fmt.Sprint(cloud.SignIns); strings.Contains(given, "n3w") {
+				t.Errorf("the old Keystone has got %s", given)
+			}
+		})
+	}
+}
+
 func TestReread_RefusesCredentialsOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)

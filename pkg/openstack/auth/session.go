@@ -101,8 +101,10 @@ func pinned(ctx context.Context, endpoints endpointSelector, first *token) (endp
 
 // SignedIn is a sign-in with other credentials that nothing uses yet.
 type SignedIn struct {
-	asked identity
-	first *token
+	// tried was asked over the connections of the trial, asked is the same over those of the
+	// session.
+	tried, asked identity
+	first        *token
 }
 
 // Try signs in with the credentials of a configuration, at its Keystone, through a transport
@@ -121,7 +123,34 @@ func (s *Session) Try(ctx context.Context, cfg config.Global, carrier http.Round
 		return nil, apierror.Wrap(err, "sign in at "+tried.client.Endpoint)
 	}
 	asked, err := newIdentity(cfg, s.options.Transport, s.options.UserAgent)
-	return &SignedIn{asked: asked, first: first}, err
+	return &SignedIn{tried: tried, asked: asked, first: first}, err
+}
+
+// Trial returns a session as Use would make of this one, whose requests go over the
+// connections that the sign-in was tried through. Nothing of it runs in the background, and it
+// believes the catalog of the sign-in.
+func (s *Session) Trial(other *SignedIn, carrier http.RoundTripper) *Session {
+	tried := &keystone{clock: s.options.Clock, now: other.tried}
+	tokens := &tokenSource{
+		issue:  tried.issue,
+		reread: func(context.Context) bool { return false },
+		clock:  s.options.Clock,
+		woken:  make(chan struct{}, 1),
+		life:   s.tokens.life,
+	}
+	tokens.current.Store(other.first)
+	options := s.options
+	options.Transport = carrier
+	return (&Session{options: options, keystone: tried, endpoints: s.endpoints, tokens: tokens}).Settled()
+}
+
+// Settled returns a view of the session that does not read the catalog again for a service that
+// it lacks.
+func (s *Session) Settled() *Session {
+	return &Session{
+		options: s.options, keystone: s.keystone, endpoints: s.endpoints, tokens: s.tokens, refreshed: s.options.Clock.Now(),
+		provider: transport.NewClient(&authTransport{tokens: s.tokens, next: s.options.Transport}, s.options.UserAgent),
+	}
 }
 
 // Use goes on with another sign-in. Requests under way have their answer; those that begin
