@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
@@ -51,4 +52,43 @@ func TestUnusedSettings_NamesSettingAndReason(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A typo in deny-annotations must not allow anything, and must not keep nodes from being served.
+func TestConnect_RefusesServicesWhenDeniedAnnotationDoesNotExist(t *testing.T) {
+	t.Parallel()
+	for name, denied := range map[string]string{
+		"alone":                      "vip-sgids",
+		"beside one that exists":     "subnet-id,vip-sgids",
+		"a whole name of nobody":     "loadbalancer.openstack.org/vip-sgids",
+		"an annotation of another's": "service.beta.kubernetes.io/vip-sgids",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cloud, c := connection(t, func(conf *config.Config) { conf.LoadBalancer.DenyAnnotations = denied })
+			p, err := Connect(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Initialize(nil, t.Context().Done())
+			lb := balancer(t, p)
+			for _, svc := range []*v1.Service{webService(), annotated(webService(), "loadbalancer.openstack.org/vip-sg-ids", "g")} {
+				if _, err := lb.EnsureLoadBalancer(t.Context(), "", svc, []*v1.Node{node("node-1", "127.100.1.1")}); err == nil || !strings.Contains(err.Error(), "deny-annotations") {
+					t.Errorf("Service %s: %v", svc.Name, err)
+				}
+			}
+			givesProviderID(t, p, cloud, "openstack:///")
+			if err := p.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if created := len(cloud.Octavia.Snapshot()); created > 0 {
+				t.Errorf("%d load balancers", created)
+			}
+		})
+	}
+}
+
+func annotated(svc *v1.Service, name, value string) *v1.Service {
+	svc.Annotations = map[string]string{name: value}
+	return svc
 }

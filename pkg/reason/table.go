@@ -216,11 +216,11 @@ func operators() []Entry {
 		},
 		{
 			Reason: ConfigurationChanged, On: ConfigMap, Type: v1.EventTypeNormal,
-			When: "a change of cloud.conf, or of a file that it names, is in force: the settings, not their values", Do: nothing,
+			When: "a change of cloud.conf, or of a file that it names, is in force: the settings, not their values; or one that was refused was taken back", Do: nothing,
 		},
 		{
 			Reason: ConfigurationRefused, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "a change of cloud.conf, or of a file that it names, is not taken over: why", Do: "correct it soon: what was in force stays in force, but a restart would fail",
+			When: "a change of cloud.conf, or of a file that it names, is not taken over: why", Do: "correct it soon: what was in force stays in force until a restart. After that Services are refused while `[LoadBalancer]` is wrong, and the pod does not start while another section is",
 		},
 		{
 			Reason: CredentialsExpire, On: ConfigMap, Type: v1.EventTypeWarning,
