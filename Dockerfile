@@ -1,10 +1,12 @@
-# The image holds one static binary and the certificate authorities, nothing else.
+# The image holds one static binary, its licenses and the certificate authorities, nothing else.
 #   docker build --build-arg VERSION=v1.2.3 --build-arg COMMIT=$(git rev-parse HEAD) \
 #       --tag openstack-cloud-controller-manager:v1.2.3 .
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
+COPY LICENSE ./
+COPY tests/release/licenses tests/release/licenses
 COPY cmd/openstack-cloud-controller-manager cmd/openstack-cloud-controller-manager
 COPY pkg pkg
 ARG TARGETOS
@@ -14,9 +16,11 @@ ARG COMMIT=unknown
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags=grpcnotrace \
     -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" \
     -o /openstack-cloud-controller-manager ./cmd/openstack-cloud-controller-manager
+RUN go run ./tests/release/licenses/cmd/licenses "$TARGETOS/$TARGETARCH" >THIRD_PARTY_LICENSES.txt
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /src/LICENSE /src/THIRD_PARTY_LICENSES.txt /licenses/
 # The path is the one that the commands and args of installations of
 # cloud-provider-openstack name. A first argument that repeats it is left out.
 COPY --from=build /openstack-cloud-controller-manager /bin/openstack-cloud-controller-manager

@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 
 GOLANGCI_LINT_VERSION := v2.15.0
+GOVULNCHECK_VERSION := v1.1.4
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BIN := bin
 FUZZTIME ?= 1m
@@ -162,6 +163,10 @@ lint: $(GOLANGCI_LINT) ## Check the code's form
 $(GOLANGCI_LINT):
 	GOBIN=$(dir $@) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 
+.PHONY: vulnerabilities
+vulnerabilities: ## Look for known vulnerabilities in what the program calls (asks vuln.go.dev)
+	go run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) -tags=grpcnotrace ./cmd/openstack-cloud-controller-manager
+
 .PHONY: generate
 generate: ## Write what is made from the code: pages (but features.md) and golden files
 	$(GO) test $(GENERATED) -run '$(REFERENCES)' -update
@@ -185,13 +190,14 @@ verify-release: ## The same, and build the programs again elsewhere: they must b
 # cosign signs with the identity of the workflow, or with the key in COSIGN_KEY.
 .PHONY: sign
 sign: ## Sign what make release has made (needs cosign)
-	cd out/release && for file in SHA256SUMS provenance.intoto.json install.yaml *.spdx.json *.tgz; do \
+	cd out/release && for file in SHA256SUMS provenance.intoto.json install.yaml *.spdx.json *.tgz *.tar.gz; do \
 		cosign sign-blob --yes $(if $(COSIGN_KEY),--key '$(COSIGN_KEY)') --bundle "$$file.sigstore.json" "$$file" || exit 1; done
 
 .PHONY: publish
 publish: ## Push the image and the chart of out/release to IMAGE, and sign them (needs skopeo, helm, cosign)
 	skopeo copy --all --preserve-digests oci-archive:out/release/image.tar 'docker://$(IMAGE):$(VERSION)'
-	helm push out/release/*.tgz 'oci://$(dir $(IMAGE))charts'
+	chart=$$(helm push out/release/*.tgz 'oci://$(dir $(IMAGE))charts' 2>&1 | tee /dev/stderr | sed -n 's/^Digest: //p') && \
+		cosign sign --yes $(if $(COSIGN_KEY),--key '$(COSIGN_KEY)') "$(dir $(IMAGE))charts/openstack-cloud-controller-manager@$$chart"
 	digest=$$(cat out/release/image.digest) && cosign sign --yes $(if $(COSIGN_KEY),--key '$(COSIGN_KEY)') "$(IMAGE)@$$digest" && \
 		for bom in out/release/*.spdx.json; do cosign attest --yes $(if $(COSIGN_KEY),--key '$(COSIGN_KEY)') --type spdxjson --predicate "$$bom" "$(IMAGE)@$$digest" || exit 1; done
 

@@ -30,6 +30,8 @@ func (r *release) image(context.Context) error {
 	for _, platform := range r.platforms {
 		images = append(images, platformImage{platform: platform, files: map[string]string{
 			programPath: r.binary(platform), authoritiesPath: r.authorities,
+			licensesPath + licenseName:    filepath.Join(r.root, licenseName),
+			licensesPath + thirdPartyName: filepath.Join(r.out, thirdPartyName),
 		}})
 	}
 	archive, digest, err := imageArchive(images, r.version, time.Unix(r.time, 0).UTC(), map[string]string{

@@ -1,6 +1,6 @@
 // Command release makes what a release consists of, in out/release: the programs for each
-// platform, an image of all of them as an OCI archive, the chart, install.yaml, and for all
-// of it a list of what is in it (SPDX), where it comes from (SLSA provenance), checksums and
+// platform, also in archives with their licenses, the manifest of the kubectl plugin, an image of
+// all of them as an OCI archive, the chart, install.yaml, and for all of it a list of what is in it (SPDX), where it comes from (SLSA provenance), checksums and
 // notes. The same commit gives the same bytes: with --verify, each program is built a second
 // time, from a copy of the sources at another path and with an empty cache, and compared.
 //
@@ -23,6 +23,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/tests/chart"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
+	"github.com/openstack-ccm/openstack-ccm/tests/release/licenses"
 )
 
 const program = "openstack-cloud-controller-manager"
@@ -64,6 +65,8 @@ type release struct {
 	repository  string
 	authorities string
 	platforms   []string
+	// modules are those of the programs, with their licenses.
+	modules []licenses.Module
 }
 
 // versions are those of Semantic Versioning, after a v.
@@ -86,7 +89,9 @@ func (r *release) make(ctx context.Context) error {
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.programs, r.boms, r.image, r.chart, r.manifest, r.notes, r.checksums, r.provenance} {
+	for _, step := range []func(context.Context) error{
+		r.programs, r.licenses, r.boms, r.archives, r.krew, r.image, r.chart, r.manifest, r.notes, r.checksums, r.provenance,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}

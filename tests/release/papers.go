@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"debug/buildinfo"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/release/licenses"
 )
 
 // boms writes for each program what is in it, as the Go toolchain has recorded it there.
@@ -26,7 +29,7 @@ func (r *release) boms(context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := writeJSON(path+".spdx.json", bom(info, filepath.Base(path), r.version, sum, time.Unix(r.time, 0).UTC())); err != nil {
+		if err := writeJSON(path+".spdx.json", bom(info, filepath.Base(path), r.version, sum, time.Unix(r.time, 0).UTC(), r.modules)); err != nil {
 			return err
 		}
 	}
@@ -52,19 +55,23 @@ type spdxRelation struct {
 }
 
 // bom is the SPDX document of a program with this sum: the program, the Go toolchain's
-// library, and each module.
-func bom(info *debug.BuildInfo, name, version, sum string, created time.Time) map[string]any {
+// library, and each module with its license.
+func bom(info *debug.BuildInfo, name, version, sum string, created time.Time, modules []licenses.Module) map[string]any {
 	const itself = "SPDXRef-program"
+	declared := map[string]string{}
+	for _, m := range modules {
+		declared[m.Path] = m.License
+	}
 	packages := []spdxPackage{{
 		ID: itself, Name: name, Version: version, DownloadLocation: "NOASSERTION", LicenseDeclared: "Apache-2.0",
 		Checksums: []map[string]any{{"algorithm": "SHA256", "checksumValue": sum}},
-	}, goModule(0, "stdlib", strings.TrimPrefix(info.GoVersion, "go"))}
+	}, goModule(0, "stdlib", strings.TrimPrefix(info.GoVersion, "go"), declared)}
 	relations := []spdxRelation{{"SPDXRef-DOCUMENT", "DESCRIBES", itself}, {itself, "DEPENDS_ON", packages[1].ID}}
 	for i, module := range info.Deps {
 		if module.Replace != nil {
 			module = module.Replace
 		}
-		packages = append(packages, goModule(i+1, module.Path, module.Version))
+		packages = append(packages, goModule(i+1, module.Path, module.Version, declared))
 		relations = append(relations, spdxRelation{itself, "DEPENDS_ON", packages[len(packages)-1].ID})
 	}
 	return map[string]any{
@@ -75,9 +82,10 @@ func bom(info *debug.BuildInfo, name, version, sum string, created time.Time) ma
 	}
 }
 
-func goModule(number int, path, version string) spdxPackage {
+func goModule(number int, path, version string, declared map[string]string) spdxPackage {
 	return spdxPackage{
-		ID: fmt.Sprintf("SPDXRef-module-%d", number), Name: path, Version: version, DownloadLocation: "NOASSERTION", LicenseDeclared: "NOASSERTION",
+		ID: fmt.Sprintf("SPDXRef-module-%d", number), Name: path, Version: version, DownloadLocation: "NOASSERTION",
+		LicenseDeclared: cmp.Or(declared[path], "NOASSERTION"),
 		ExternalRefs: []map[string]any{{
 			"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": "pkg:golang/" + path + "@" + version,
 		}},

@@ -7,11 +7,15 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/chart"
+	"github.com/openstack-ccm/openstack-ccm/tests/release/licenses"
 )
 
 func read(t *testing.T, path string) string {
@@ -64,6 +69,7 @@ func TestImage_IsThatOfDockerfile(t *testing.T) {
 	want := []string{
 		"scratch",
 		"COPY --from=build " + authoritiesPath + " " + authoritiesPath,
+		"COPY --from=build /src/" + licenseName + " /src/" + thirdPartyName + " " + licensesPath,
 		"COPY --from=build /" + program + " " + programPath,
 		`ENTRYPOINT ["` + programPath + `"]`,
 	}
@@ -76,7 +82,7 @@ func TestImage_IsThatOfDockerfile(t *testing.T) {
 func archive(t *testing.T) ([]byte, string) {
 	t.Helper()
 	directory := t.TempDir()
-	for name, content := range map[string]string{"program": "the program", "authorities": "the authorities"} {
+	for name, content := range map[string]string{"program": "the program", "authorities": "the authorities", "license": "the license"} {
 		if err := os.WriteFile(filepath.Join(directory, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -85,6 +91,7 @@ func archive(t *testing.T) ([]byte, string) {
 	for _, platform := range []string{"linux/amd64", "linux/arm64"} {
 		images = append(images, platformImage{platform, map[string]string{
 			programPath: filepath.Join(directory, "program"), authoritiesPath: filepath.Join(directory, "authorities"),
+			licensesPath + licenseName: filepath.Join(directory, "license"),
 		}})
 	}
 	content, digest, err := imageArchive(images, "v1.2.3", time.Unix(1700000000, 0).UTC(), map[string]string{"org.opencontainers.image.version": "v1.2.3"})
@@ -168,6 +175,7 @@ func TestImage_IsTheSameBytesTwiceAndHoldsTogether(t *testing.T) {
 		_, files := unpacked(t, content)
 		want := []string{
 			"755 0:0 bin/", "755 0:0 bin/" + program, "755 0:0 etc/", "755 0:0 etc/ssl/", "755 0:0 etc/ssl/certs/", "644 0:0 etc/ssl/certs/ca-certificates.crt",
+			"755 0:0 licenses/", "644 0:0 licenses/LICENSE",
 		}
 		if diff := cmp.Diff(want, files); diff != "" {
 			t.Errorf("the layer (-want +got):\n%s", diff)
@@ -226,7 +234,7 @@ func TestBOM_HasEveryModuleOfProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	document := bom(info, program, "v1.2.3", strings.Repeat("0", 64), time.Unix(0, 0).UTC())
+	document := bom(info, program, "v1.2.3", strings.Repeat("0", 64), time.Unix(0, 0).UTC(), nil)
 	names := map[string]bool{}
 	for _, p := range document["packages"].([]spdxPackage) {
 		names[p.Name+"@"+p.Version] = true
@@ -241,6 +249,74 @@ func TestBOM_HasEveryModuleOfProgram(t *testing.T) {
 	}
 	if !names["stdlib@"+strings.TrimPrefix(info.GoVersion, "go")] {
 		t.Error("no standard library")
+	}
+}
+
+// Apache-2.0 (section 4), BSD, MIT and ISC require their texts beside a program.
+func TestLicenses_OfEveryModuleAreKnownAndInTheText(t *testing.T) {
+	t.Parallel()
+	modules, err := licenses.Of(t.Context(), "../..", []string{"linux/amd64"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, declared := licenses.Text(modules), map[string]bool{}
+	for _, m := range modules {
+		if len(m.Texts) == 0 || !strings.Contains(text, m.Path+" "+m.Version+": ") {
+			t.Errorf("%s %s has no text", m.Path, m.Version)
+		}
+		for id := range strings.SplitSeq(m.License, " AND ") {
+			declared[id] = true
+		}
+		if m.Path == "github.com/prometheus/client_golang" && m.Texts["NOTICE"] == "" {
+			t.Errorf("%s has no NOTICE among %v", m.Path, slices.Collect(maps.Keys(m.Texts)))
+		}
+	}
+	permissive := []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
+	for id := range declared {
+		if !slices.Contains(permissive, id) {
+			t.Errorf("a module has license %s: the permissive ones are %v", id, permissive)
+		}
+	}
+	document := bom(&debug.BuildInfo{GoVersion: runtime.Version(), Deps: []*debug.Module{{Path: "k8s.io/klog/v2", Version: "v2.0.0"}}}, program, "v1.2.3", "", time.Unix(0, 0), modules)
+	for _, p := range document["packages"].([]spdxPackage) {
+		if p.LicenseDeclared == "NOASSERTION" {
+			t.Errorf("%s has no license in the SBOM", p.Name)
+		}
+	}
+}
+
+// krew rejects a plugin whose archive has another name or another checksum.
+func TestKrew_ManifestNamesArchivesOfRelease(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	r := release{version: "v1.2.3", root: "../..", out: directory, platforms: []string{"linux/amd64", "linux/arm64"}}
+	for _, name := range []string{thirdPartyName, filepath.Base(r.binary("linux/amd64")), filepath.Base(r.binary("linux/arm64"))} {
+		if err := os.WriteFile(filepath.Join(directory, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(r.archives(t.Context()), r.krew(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	manifest := read(t, filepath.Join(directory, "openstack-lb.yaml"))
+	for _, platform := range r.platforms {
+		content := read(t, filepath.Join(directory, archiveName(platform)))
+		want := fmt.Sprintf("/v1.2.3/%s\n    sha256: %x\n", archiveName(platform), sha256.Sum256([]byte(content)))
+		if !strings.Contains(manifest, want) {
+			t.Errorf("the manifest has no %q:\n%s", want, manifest)
+		}
+		zip, err := gzip.NewReader(strings.NewReader(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		unzipped, err := io.ReadAll(zip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, files := unpacked(t, unzipped)
+		if diff := cmp.Diff([]string{"644 0:0 LICENSE", "644 0:0 THIRD_PARTY_LICENSES.txt", "755 0:0 " + program}, files); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", archiveName(platform), diff)
+		}
 	}
 }
 
