@@ -104,3 +104,22 @@ func (l *lease) release(ctx context.Context) error {
 	klog.FromContext(ctx).Info("Gave back the leader election lease", "lease", l.name)
 	return nil
 }
+
+// The lease of a cloud controller manager that is the only one of its cluster.
+const defaultLeaseNamespace, defaultLeaseName = metav1.NamespaceSystem, "cloud-controller-manager"
+
+// controllerName returns what tells this controller from others of the cluster, such as those of
+// other regions: the name of its lease, without which only one of them works; where there is no
+// leader election, and provider IDs name the region, the region. It is "" for the default lease.
+func controllerName(completed *appconfig.CompletedConfig, regionalIDs bool, region string) string {
+	election := completed.ComponentConfig.Generic.LeaderElection
+	switch {
+	case election.ResourceNamespace != defaultLeaseNamespace:
+		return election.ResourceNamespace + "." + election.ResourceName
+	case election.ResourceName != defaultLeaseName:
+		return election.ResourceName
+	case !election.LeaderElect && regionalIDs:
+		return region
+	}
+	return ""
+}

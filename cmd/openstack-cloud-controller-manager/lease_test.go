@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
+	appconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/utils/ptr"
 )
 
@@ -121,4 +122,36 @@ func TestLease_MayBeUnreadable(t *testing.T) {
 	if l.holder != "" {
 		t.Errorf("holder %q out of nothing", l.holder)
 	}
+}
+
+func TestControllerName_TellsControllersOfOneClusterApart(t *testing.T) {
+	t.Parallel()
+	for want, test := range map[string]struct {
+		namespace, name string
+		elect, regional bool
+	}{
+		"":                                {"kube-system", "cloud-controller-manager", true, false},
+		"ccm-region-two":                  {"kube-system", "ccm-region-two", true, true},
+		"ccm-without-election":            {"kube-system", "ccm-without-election", false, true},
+		"two.cloud-controller-manager":    {"two", "cloud-controller-manager", true, true},
+		"RegionTwo":                       {"kube-system", "cloud-controller-manager", false, true},
+		"two.another-lease-of-the-region": {"two", "another-lease-of-the-region", true, false},
+	} {
+		completed := withLease(test.namespace, test.name, test.elect)
+		if got := controllerName(completed, test.regional, "RegionTwo"); got != want {
+			t.Errorf("%+v: %q, want %q", test, got, want)
+		}
+	}
+	for _, elect := range []bool{true, false} {
+		if got := controllerName(withLease("kube-system", "cloud-controller-manager", elect), elect, "RegionOne"); got != "" {
+			t.Errorf("the default lease, leader election %v: %q", elect, got)
+		}
+	}
+}
+
+func withLease(namespace, name string, elect bool) *appconfig.CompletedConfig {
+	config := &appconfig.Config{}
+	election := &config.ComponentConfig.Generic.LeaderElection
+	election.ResourceNamespace, election.ResourceName, election.LeaderElect = namespace, name, elect
+	return config.Complete()
 }

@@ -79,6 +79,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	if err := p.serving.open(completed); err != nil {
 		return nil, err
 	}
+	controller := controllerName(completed, p.env.RegionalIDs(), conf.Global.Region) // a dry run changes the lease, and stands for the same one
 	if err := p.dryRun.start(completed); err != nil {
 		return nil, err
 	}
@@ -95,6 +96,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		ClusterName:    shared.ClusterName,
 		ServiceWorkers: int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs),
 		RegionalIDs:    p.env.RegionalIDs(),
+		Controller:     controller,
 		CloudRoutes:    routes,
 		CallAgain:      p.serviceCalls.again,
 		Recorder:       events,

@@ -53,6 +53,8 @@ type Connection struct {
 	ServiceWorkers int
 	// RegionalIDs is OS_CCM_REGIONAL: provider IDs name the region.
 	RegionalIDs bool
+	// Controller names this controller among several of the cluster, "" the only one.
+	Controller string
 	// CloudRoutes is set when the route controller asks for routes: it runs
 	// (--controllers), and --configure-cloud-routes is not false.
 	CloudRoutes bool
@@ -177,6 +179,8 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Metrics:  c.Metrics,
 		Tracer:   c.Tracer,
 		Clock:    c.Clock,
+
+		Controller: c.Controller,
 		Scope: func() cloudscope.Scope {
 			return cloudscope.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
 		},

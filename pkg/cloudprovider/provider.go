@@ -61,6 +61,8 @@ type Options struct {
 	// Scope returns the project and region that the session works in; nil: they are not
 	// compared with those of earlier starts.
 	Scope func() cloudscope.Scope
+	// Controller names this controller among several of the cluster: see cloudscope.NewGuard.
+	Controller string
 	// NewRoutes makes the routes to pods, once the identity and the nodes can be
 	// known. Nil: no routes.
 	NewRoutes func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes
@@ -133,7 +135,7 @@ func New(ctx context.Context, options Options) *Provider {
 	p := &Provider{options: options, calls: newCalls(ctx, options.Drain)}
 	p.calls.tracer = options.Tracer
 	if options.Scope != nil {
-		p.scope = cloudscope.NewGuard(options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), options.Scope, options.Recorder, options.Clock)
+		p.scope = cloudscope.NewGuard(options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), options.Controller, options.Scope, options.Recorder, options.Clock)
 	}
 	if options.Follow != nil {
 		p.background.Go(func() { options.Follow(p.calls.process, p.reconfigure) })

@@ -1,7 +1,7 @@
 // Package cloudscope keeps a cluster from working in another part of the cloud than
-// before. Project and region of the first start are recorded in a ConfigMap, and credentials
-// of another project or region are refused until somebody confirms that the cluster has
-// moved: what is missing there was perhaps never there, and nothing may be taken for gone,
+// before. Project and region of the first start are recorded in a ConfigMap, for each
+// controller of the cluster, and credentials of another project or region are refused until
+// somebody confirms that the cluster has moved: what is missing there was perhaps never there, and nothing may be taken for gone,
 // deleted or recreated for it.
 package cloudscope
 
@@ -9,6 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +32,8 @@ import (
 const RecordName = "openstack-cloud"
 
 const (
+	// projectKey and regionKey are those of the only controller of a cluster. Those of one
+	// among several, such as one for each region, have its name after a dot.
 	projectKey = "project"
 	regionKey  = "region"
 	// confirmationPeriod is how often a confirmation is looked for.
@@ -42,6 +47,57 @@ type Scope struct {
 	ProjectID, Region string
 }
 
+// keys are those of one controller in the record.
+type keys struct{ project, region string }
+
+// noKey matches what a key of a ConfigMap cannot have.
+var noKey = regexp.MustCompile(`[^-._a-zA-Z0-9]`)
+
+// maxName is how much of a controller's name a key, of at most 253 characters, has room for.
+const maxName = 240
+
+// keysOf returns the keys of the controller of a name, "" for the only one.
+func keysOf(controller string) keys {
+	if controller == "" {
+		return keys{projectKey, regionKey}
+	}
+	name := noKey.ReplaceAllString(controller, "_")
+	name = "." + name[:min(len(name), maxName)]
+	return keys{projectKey + name, regionKey + name}
+}
+
+// scope returns what a record has for the controller.
+func (k keys) scope(record *v1.ConfigMap) Scope {
+	return Scope{record.Data[k.project], record.Data[k.region]}
+}
+
+// confirmation returns the command that confirms that the controller has moved. It leaves what is
+// recorded of others.
+func (k keys) confirmation(record *v1.ConfigMap) string {
+	command := "kubectl --namespace " + metav1.NamespaceSystem
+	if len(controllersIn(record)) < 2 {
+		return command + " delete configmap " + RecordName
+	}
+	var removals []string
+	for _, key := range []string{k.project, k.region} {
+		removals = append(removals, fmt.Sprintf(`{"op":"remove","path":"/data/%s"}`, key))
+	}
+	return fmt.Sprintf("%s patch configmap %s --type=json --patch='[%s]'", command, RecordName, strings.Join(removals, ","))
+}
+
+// controllersIn returns the keys of the controllers that a record has something of.
+func controllersIn(record *v1.ConfigMap) []keys {
+	var all []keys
+	for key := range record.Data {
+		for _, of := range []string{projectKey, regionKey} {
+			if name, ok := strings.CutPrefix(key, of); ok && (name == "" || name[0] == '.') && !slices.Contains(all, keysOf(strings.TrimPrefix(name, "."))) {
+				all = append(all, keysOf(strings.TrimPrefix(name, ".")))
+			}
+		}
+	}
+	return all
+}
+
 // ErrChanged is returned while the credentials are of another Scope than the cluster's.
 var ErrChanged = errors.New("cloud.conf leads to another project or region than before")
 
@@ -49,6 +105,7 @@ var ErrChanged = errors.New("cloud.conf leads to another project or region than 
 // the record it only knows that of this process. A nil Guard permits everything.
 type Guard struct {
 	maps     corev1.ConfigMapInterface
+	keys     keys
 	current  func() Scope
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
@@ -66,9 +123,10 @@ type Guard struct {
 }
 
 // NewGuard returns a Guard with its record among the ConfigMaps, those of kube-system, for
-// a session whose Scope current returns.
-func NewGuard(maps corev1.ConfigMapInterface, current func() Scope, recorder record.EventRecorder, clock clock.PassiveClock) *Guard {
-	return &Guard{maps: maps, current: current, recorder: recorder, clock: clock}
+// a session whose Scope current returns. Controller names this controller among several of the
+// cluster, each of which has a Scope of its own; "" is the name of the only one.
+func NewGuard(maps corev1.ConfigMapInterface, controller string, current func() Scope, recorder record.EventRecorder, clock clock.PassiveClock) *Guard {
+	return &Guard{maps: maps, keys: keysOf(controller), current: current, recorder: recorder, clock: clock}
 }
 
 // Check returns an error that wraps ErrChanged while the session is in another Scope than
@@ -98,8 +156,8 @@ func (g *Guard) Check(ctx context.Context) error {
 	return err
 }
 
-// Compare returns an error that wraps ErrChanged where the record is of another Scope than the
-// given one. It writes nothing: without a record, or the right to read it, there is nothing to
+// Compare returns an error that wraps ErrChanged where the record has other Scopes, and no
+// controller in the given one. It writes nothing: without a record, or the right to read it, there is nothing to
 // compare with.
 func Compare(ctx context.Context, maps corev1.ConfigMapInterface, current Scope) error {
 	stored, err := maps.Get(ctx, RecordName, metav1.GetOptions{})
@@ -109,18 +167,24 @@ func Compare(ctx context.Context, maps corev1.ConfigMapInterface, current Scope)
 	case err != nil:
 		return fmt.Errorf("read in which project and region of OpenStack the cluster is: %w", err)
 	}
-	known := withScope(stored, current)
-	if before := (Scope{known.Data[projectKey], known.Data[regionKey]}); before != current {
-		return changed(before, current)
+	var refusal error
+	for _, of := range controllersIn(stored) {
+		before := of.scope(of.withScope(stored, current))
+		if before == current {
+			return nil
+		}
+		if refusal == nil || of == keysOf("") {
+			refusal = of.changed(stored, before, current)
+		}
 	}
-	return nil
+	return refusal
 }
 
 // changed returns ErrChanged with the way out.
-func changed(before, current Scope) error {
+func (k keys) changed(record *v1.ConfigMap, before, current Scope) error {
 	return fmt.Errorf("%w: project %s in region %q, and the cluster is in project %s in region %q. "+
-		"Nothing is made, deleted or taken for gone until that is mended, or confirmed with: kubectl --namespace %s delete configmap %s",
-		ErrChanged, current.ProjectID, current.Region, before.ProjectID, before.Region, metav1.NamespaceSystem, RecordName)
+		"Nothing is made, deleted or taken for gone until that is mended, or confirmed with: %s",
+		ErrChanged, current.ProjectID, current.Region, before.ProjectID, before.Region, k.confirmation(record))
 }
 
 // compare reads the record, and adds what it lacks.
@@ -139,8 +203,8 @@ func (g *Guard) compare(ctx context.Context, current Scope) error {
 		case err != nil:
 			return fmt.Errorf("read in which project and region of OpenStack the cluster is: %w", err)
 		}
-		record := withScope(stored, current)
-		if before := (Scope{record.Data[projectKey], record.Data[regionKey]}); before != current {
+		record := g.keys.withScope(stored, current)
+		if before := g.keys.scope(record); before != current {
 			return g.refuse(ctx, record, before, current)
 		}
 		if stored != nil && len(stored.Data) == len(record.Data) {
@@ -150,8 +214,8 @@ func (g *Guard) compare(ctx context.Context, current Scope) error {
 	})
 }
 
-// withScope returns the record with the keys that it lacked.
-func withScope(stored *v1.ConfigMap, current Scope) *v1.ConfigMap {
+// withScope returns the record with the keys of the controller that it lacked.
+func (k keys) withScope(stored *v1.ConfigMap, current Scope) *v1.ConfigMap {
 	changed := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: RecordName}}
 	if stored != nil {
 		changed = stored.DeepCopy()
@@ -159,7 +223,7 @@ func withScope(stored *v1.ConfigMap, current Scope) *v1.ConfigMap {
 	if changed.Data == nil {
 		changed.Data = map[string]string{}
 	}
-	for key, value := range map[string]string{projectKey: current.ProjectID, regionKey: current.Region} {
+	for key, value := range map[string]string{k.project: current.ProjectID, k.region: current.Region} {
 		if _, there := changed.Data[key]; !there {
 			changed.Data[key] = value
 		}
@@ -177,7 +241,7 @@ func (g *Guard) store(ctx context.Context, create bool, changed *v1.ConfigMap) (
 	switch {
 	case err == nil:
 		klog.FromContext(ctx).Info("Wrote down where in OpenStack the cluster is", "configMap", RecordName,
-			"project", changed.Data[projectKey], "region", changed.Data[regionKey])
+			"project", changed.Data[g.keys.project], "region", changed.Data[g.keys.region])
 		return nil
 	case apierrors.IsForbidden(err):
 		return g.withoutRecord(ctx, err)
@@ -191,7 +255,7 @@ func (g *Guard) store(ctx context.Context, create bool, changed *v1.ConfigMap) (
 
 // refuse returns ErrChanged with the way out, and reports it once in a while.
 func (g *Guard) refuse(ctx context.Context, stored *v1.ConfigMap, before, current Scope) error {
-	err := changed(before, current)
+	err := g.keys.changed(stored, before, current)
 	if now := g.clock.Now(); g.reported.IsZero() || !now.Before(g.reported.Add(reminderPeriod)) {
 		g.reported = now
 		klog.FromContext(ctx).Error(err, "Refusing to work")

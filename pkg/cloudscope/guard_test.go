@@ -26,7 +26,7 @@ func newRecord(data map[string]string) *v1.ConfigMap {
 // newFixture returns the guard of a process that works in project b of RegionOne.
 func newFixture(objects ...runtime.Object) (*Guard, *fake.Clientset, *record.FakeRecorder, *clocktesting.FakeClock) {
 	client, events, now := fake.NewClientset(objects...), record.NewFakeRecorder(100), clocktesting.NewFakeClock(time.Now())
-	return NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), func() Scope { return Scope{"b", "RegionOne"} }, events, now),
+	return NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), "", func() Scope { return Scope{"b", "RegionOne"} }, events, now),
 		client, events, now
 }
 
@@ -168,5 +168,77 @@ func TestGuard_PermitsNothingWhileTheRecordCannotBeRead(t *testing.T) {
 	failing = false
 	if err := guard.Check(t.Context()); !errors.Is(err, ErrChanged) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Each controller of a cluster has a Scope of its own, and what confirms a move of one leaves what
+// is recorded of the others.
+func TestGuard_KeepsControllersApart(t *testing.T) {
+	t.Parallel()
+	both := map[string]string{"project": "a", "region": "RegionOne", "project.ccm-two": "b", "region.ccm-two": "RegionTwo"}
+	for name, test := range map[string]struct {
+		controller string
+		scope      Scope
+		refused    string // the way out
+	}{
+		"the only one":              {"", Scope{"a", "RegionOne"}, ""},
+		"the second":                {"ccm-two", Scope{"b", "RegionTwo"}, ""},
+		"a third":                   {"ccm-three", Scope{"c", "RegionThree"}, ""},
+		"a region with odd letters": {"région 4/öst", Scope{"c", "région 4/öst"}, ""},
+		"the second has moved": {"ccm-two", Scope{"b", "RegionOne"},
+			`patch configmap openstack-cloud --type=json --patch='[{"op":"remove","path":"/data/project.ccm-two"},{"op":"remove","path":"/data/region.ccm-two"}]'`},
+		"the first has moved": {"", Scope{"b", "RegionTwo"},
+			`patch configmap openstack-cloud --type=json --patch='[{"op":"remove","path":"/data/project"},{"op":"remove","path":"/data/region"}]'`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, events := fake.NewClientset(newRecord(both)), record.NewFakeRecorder(100)
+			guard := NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), test.controller, func() Scope { return test.scope }, events, clocktesting.NewFakeClock(time.Now()))
+			err := guard.Check(t.Context())
+			if test.refused == "" && err != nil || test.refused != "" && (!errors.Is(err, ErrChanged) || !strings.HasSuffix(err.Error(), test.refused)) {
+				t.Errorf("got %v", err)
+			}
+			after := recorded(t, client)
+			for key, value := range both {
+				if after[key] != value {
+					t.Errorf("%s became %q", key, after[key])
+				}
+			}
+			for key := range after {
+				if noKey.MatchString(key) {
+					t.Errorf("%q is no key of a ConfigMap", key)
+				}
+			}
+		})
+	}
+}
+
+// A preview does not know which controller it stands for.
+func TestCompare_PermitsTheScopeOfAnyController(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		stored  map[string]string
+		scope   Scope
+		allowed bool
+	}{
+		"nothing is recorded":  {nil, Scope{"a", "RegionOne"}, true},
+		"no keys":              {map[string]string{"note": "x"}, Scope{"a", "RegionOne"}, true},
+		"the only one's":       {map[string]string{"project": "a", "region": "RegionOne"}, Scope{"a", "RegionOne"}, true},
+		"not the only one's":   {map[string]string{"project": "a", "region": "RegionOne"}, Scope{"a", "RegionTwo"}, false},
+		"the second's":         {map[string]string{"project": "a", "region": "RegionOne", "project.x": "b", "region.x": "RegionTwo"}, Scope{"b", "RegionTwo"}, true},
+		"of neither":           {map[string]string{"project": "a", "region": "RegionOne", "project.x": "b", "region.x": "RegionTwo"}, Scope{"a", "RegionTwo"}, false},
+		"a key was taken away": {map[string]string{"region": "RegionOne"}, Scope{"b", "RegionOne"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := fake.NewClientset()
+			if test.stored != nil {
+				client = fake.NewClientset(newRecord(test.stored))
+			}
+			err := Compare(t.Context(), client.CoreV1().ConfigMaps(metav1.NamespaceSystem), test.scope)
+			if test.allowed != (err == nil) || !test.allowed && !errors.Is(err, ErrChanged) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
