@@ -79,7 +79,7 @@ func (r *Reconciler) ask(ctx context.Context, req dispatch.Request, drift state.
 }
 
 func subject(req dispatch.Request, drift state.Drift) goal.Subject {
-	return goal.Subject{Service: req.Service, Nodes: req.Nodes, Drift: drift, Progress: req.Progress}
+	return goal.Subject{Service: req.Service, Nodes: req.Nodes, Drift: drift, Progress: req.Progress, NodesCurrent: req.NodesCurrent}
 }
 
 // keep brings what a refused Service has to its nodes, and returns the status to publish. A

@@ -152,3 +152,50 @@ func TestSecurityGroups_FollowNodesThatComeAndGoForManyServicesAtOnce(t *testing
 	}
 }
 
+// A round has the nodes that there were when it began, and may wait for its load balancer for long. The
+// nodes that have come meanwhile keep the group.
+func TestSharedGroup_StaysOnPortsOfNodesThatComeDuringRound(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: managed("shared")})
+	nodes, services := env.nodes(2), atNodePorts(2)
+	env.ensure(services[0], nodes)
+	stuck, waiting, other := env.loadBalancer().ID, services[:1], services[1]
+	env.ensure(other, nodes)
+	pending := func(status string) {
+		if err := env.Cloud.Octavia.SetProvisioningStatus(stuck, status); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follows := func(now []*v1.Node) {
+		if failed := env.repairing([]*v1.Service{other}, now)(); failed > 0 {
+			t.Fatal("the round of the other Service has failed")
+		}
+	}
+	fewer := nodes[:1] // a node goes, which is what the round is for
+	more := append(slices.Clone(fewer), env.node(2))
+	group := env.group().ID
+
+	pending("PENDING_UPDATE")
+	failed := env.repairing(waiting, fewer)
+	env.until("the round waits", func() bool { return env.engine.Waits() > 0 })
+	follows(more)
+	env.uses(group, more...)
+	pending("ACTIVE")
+	if failed() > 0 {
+		t.Error("the round has failed")
+	}
+	env.uses(group, more...)
+
+	pending("PENDING_UPDATE") // its next round does not get to the groups for a while
+	failed = env.repairing(waiting, more)
+	env.until("the round waits", func() bool { return env.engine.Waits() > 0 })
+	env.uses(group, more...)
+	follows(more)
+	pending("ACTIVE")
+	if failed() > 0 {
+		t.Error("the next round has failed")
+	}
+	env.uses(group, more...)
+	follows(nodes) // the newest nodes decide, also when they are those of before
+	env.uses(group, nodes...)
+}

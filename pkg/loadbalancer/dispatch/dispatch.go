@@ -74,6 +74,7 @@ type Dispatcher struct {
 	actors     *async.Actors[Request, *v1.LoadBalancerStatus]
 	workers    *async.Workers
 	calls, own *async.Places
+	nodes      nodeLists
 }
 
 // New returns a Dispatcher. Close ends it.
@@ -173,7 +174,7 @@ func (d *Dispatcher) serve(ctx context.Context, r Request) (*v1.LoadBalancerStat
 	defer leave()
 	if r.Operation != Delete {
 		var due bool
-		if r.Service, r.Nodes, due = d.newest(r); !due {
+		if r, due = d.newest(r); !due {
 			return r.Service.Status.LoadBalancer.DeepCopy(), nil
 		}
 	}
@@ -191,20 +192,28 @@ func (d *Dispatcher) width(r Request) int {
 	return 1 + d.options.Members(r)/membersPerPlace
 }
 
-// newest returns the Service of a request and its nodes as they are now. It is false where
+// newest returns a request with its Service and its nodes as they are now. It is false where
 // nothing is to be done: the Service does not want a load balancer any more, or a newer
 // state of it has been served.
-func (d *Dispatcher) newest(r Request) (*v1.Service, []*v1.Node, bool) {
-	svc, nodes := r.Service, r.Nodes
-	if d.options.Newest != nil {
-		switch now, all := d.options.Newest(svc); {
-		case now == nil && (nodes == nil || r.Operation == Update): // it has gone
-			return svc, nil, false
-		case now != nil && !Older(now, svc):
-			svc, nodes = now, all
+func (d *Dispatcher) newest(r Request) (Request, bool) {
+	d.nodes.mu.Lock() // so that of two rounds the later one has the later nodes
+	defer d.nodes.mu.Unlock()
+	if d.options.Newest == nil {
+		r.current = d.nodes.begin(r.Nodes)
+	} else {
+		switch now, all := d.options.Newest(r.Service); {
+		case now == nil && (r.Nodes == nil || r.Operation == Update): // it has gone
+			return r, false
+		case now == nil: // nobody knows how old the nodes are
+			r.current = func() bool { return false }
+		default:
+			r.Nodes, r.current = all, d.nodes.begin(all)
+			if !Older(now, r.Service) {
+				r.Service = now
+			}
 		}
 	}
-	return svc, nodes, Wanted(svc) && d.options.Served.Advance(svc)
+	return r, Wanted(r.Service) && d.options.Served.Advance(r.Service)
 }
 
 // requeue returns the error that asks for the next call, which is to have the result: when the round

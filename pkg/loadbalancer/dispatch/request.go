@@ -37,7 +37,13 @@ type Request struct {
 	MayCreate func(context.Context) (bool, error)
 
 	progress *progress
+	// current reports what NodesCurrent does; nil: true.
+	current func() bool
 }
+
+// NodesCurrent reports whether no round, of any Service, has begun with later nodes than this one that
+// differ from its own in a name, an address or a server. Such nodes bring every Service another round.
+func (r Request) NodesCurrent() bool { return r.current == nil || r.current() }
 
 // Progress says how long the rest of the round is expected to take. Of a request that no
 // Dispatcher serves nobody asks.

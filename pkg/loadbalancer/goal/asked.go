@@ -52,7 +52,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	e.Events.NodesSkipped(svc, settings.Family, selected.Without)
 	return &Asked{e: e, quiet: quiet, in: Inputs{
 		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
-		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress,
+		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
 	}}, nil
 }
 

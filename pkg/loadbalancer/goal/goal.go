@@ -80,15 +80,18 @@ type Inputs struct {
 	Drift state.Drift
 	// Progress is called while a plan waits for the cloud: see apply.Request.
 	Progress func(left time.Duration)
+	// NodesCurrent reports whether no round has begun with later nodes; nil: it is so.
+	NodesCurrent func() bool
 }
 
 // Subject is whom a round is for.
 type Subject struct {
 	Service *v1.Service
 	Nodes   []*v1.Node
-	// Drift and Progress are those of Inputs.
-	Drift    state.Drift
-	Progress func(left time.Duration)
+	// Drift, Progress and NodesCurrent are those of Inputs.
+	Drift        state.Drift
+	Progress     func(left time.Duration)
+	NodesCurrent func() bool
 }
 
 // Observation is what a Service has in the cloud.

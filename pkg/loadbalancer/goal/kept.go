@@ -80,8 +80,8 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 		return nil, err
 	}
 	return &Kept{e: e, unread: unread, limits: limits, in: Inputs{
-		Service: svc, Nodes: nodes, Members: selected, Settings: settings,
-		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress,
+		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
+		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
 	}}, nil
 }
 

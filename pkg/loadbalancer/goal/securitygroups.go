@@ -99,7 +99,7 @@ func (e *Engine) planGroups(ctx context.Context, in Inputs, r Round, unread *set
 	subnet := vipSubnet(r.Have, r.Want)
 	task, err := e.Groups.Plan(ctx, securitygroup.Request{
 		ID: in.ID, Spec: spec, VIPSubnet: subnet, Before: published && (spec != nil || !r.Recalled),
-		Kept: unread != nil, Unread: unread != nil && unread.Ranges,
+		Kept: unread != nil, Unread: unread != nil && unread.Ranges, NodesCurrent: in.NodesCurrent,
 	})
 	return SecurityGroups{task, subnet}, err
 }

@@ -101,6 +101,9 @@ type Request struct {
 	// what other groups let in: the Service is refused, and goes on with what it has.
 	// Unread tells that the Spec does not say whom it wants to let in.
 	Kept, Unread bool
+	// NodesCurrent reports whether no Service has been looked at with later nodes; nil: it is so. The
+	// shared group is taken off ports only as long as it is so: a later node may have one of them.
+	NodesCurrent func() bool
 }
 
 // Task is a plan for one Service, and what it was made from.
@@ -113,6 +116,8 @@ type Task struct {
 	id      ownership.Identity
 	desired *Desired
 	state   *State
+	// current is Request.NodesCurrent.
+	current func() bool
 	// beside are the groups that the ports of members use, ours among them.
 	beside map[string]bool
 }
@@ -120,7 +125,7 @@ type Task struct {
 // Plan reads what is not known yet and compares. It writes nothing. Where security
 // groups must keep clients out and cannot, it is an error.
 func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
-	t := &Task{id: r.ID, beside: map[string]bool{}}
+	t := &Task{id: r.ID, current: r.NodesCurrent, beside: map[string]bool{}}
 	var err error
 	if r.Kept && r.Spec != nil && r.Spec.Direct {
 		if r.Spec, err = g.keepClients(ctx, r); err != nil {

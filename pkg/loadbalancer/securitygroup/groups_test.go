@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -265,5 +266,83 @@ func TestOpen_RecreatesDeletedSharedGroupAfterError(t *testing.T) {
 		if len(port.SecurityGroups) != 2 {
 			t.Errorf("port %s uses %v, want the default group and a new one", port.ID, port.SecurityGroups)
 		}
+	}
+}
+
+// close opens and closes what a Service at a NodePort needs, with nodes that are current or not.
+func (env *environment) close(service string, nodePort int, current func() bool) error {
+	request := env.request(securitygroup.Shared, service, nodePort)
+	request.NodesCurrent = current
+	task, err := env.groups.Plan(env.T.Context(), request)
+	if err != nil {
+		return err
+	}
+	if err := env.groups.Open(env.T.Context(), task); err != nil {
+		return err
+	}
+	return env.groups.Close(env.T.Context(), task)
+}
+
+// inGroup returns how many ports use a group beside the default one.
+func (env *environment) inGroup() (n int) {
+	for _, port := range env.ports() {
+		n += len(port.SecurityGroups) - 1
+	}
+	return n
+}
+
+func TestClose_LeavesSharedGroupOnPortsWhereThereAreLaterNodes(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, securitygroup.Shared, &network{})
+	both := env.nodes
+	for _, current := range []bool{false, true} {
+		env.nodes = both
+		env.open(securitygroup.Shared, "web", 30080)
+		env.nodes = both[:1]
+		if err := env.close("web", 30080, func() bool { return current }); err != nil {
+			t.Fatal(err)
+		}
+		env.nodes = both
+		if want := map[bool]int{false: 2, true: 1}[current]; env.inGroup() != want {
+			t.Errorf("nodes current: %v: %d ports have the group, want %d", current, env.inGroup(), want)
+		}
+	}
+}
+
+// A node comes back while the group is being taken off its port.
+func TestOpen_PutsSharedGroupBackOnPortThatIsLosingIt(t *testing.T) {
+	t.Parallel()
+	n := &network{}
+	env := newEnvironment(t, securitygroup.Shared, n)
+	both := env.nodes
+	env.open(securitygroup.Shared, "web", 30080)
+	losing, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	n.writing = func() { once.Do(func() { close(losing); <-goOn }) }
+	var later atomic.Bool
+	ended := make(chan error, 2)
+	env.nodes = both[:1]
+	request := env.request(securitygroup.Shared, "web", 30080)
+	request.NodesCurrent = func() bool { return !later.Load() }
+	go func() {
+		task, err := env.groups.Plan(t.Context(), request)
+		if err == nil {
+			err = env.groups.Close(t.Context(), task)
+		}
+		ended <- err
+	}()
+	<-losing
+	env.nodes = both
+	later.Store(true)
+	task := env.plan(securitygroup.Shared, "dns", 30053)
+	go func() { ended <- env.groups.Open(t.Context(), task) }()
+	close(goOn)
+	for range cap(ended) {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	if env.inGroup() != 2 {
+		t.Errorf("%d ports have the group, want both", env.inGroup())
 	}
 }

@@ -22,11 +22,13 @@ func (g *Groups) changePorts(ctx context.Context, t *Task, which []NodePort, mem
 	group.SetLimit(portsAtOnce)
 	for _, port := range which {
 		group.Go(func() error {
-			there, err := g.changePort(ctx, port.ID, nil, t.state.GroupID, member)
+			there, err := g.changePort(ctx, port.ID, nil, t.state.GroupID, member, t.current)
 			if err != nil {
 				return err
 			}
-			g.shared.use(t.state.GroupID, port.ID, member && there)
+			if member {
+				g.shared.use(t.state.GroupID, port.ID, there)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			t.state.Ports = with(t.state.Ports, port.ID, member && there)
@@ -42,10 +44,7 @@ func (g *Groups) takeOff(ctx context.Context, groupID string, using []neutron.Po
 	group.SetLimit(portsAtOnce)
 	for _, port := range using {
 		group.Go(func() error {
-			_, err := g.changePort(ctx, port.ID, &port, groupID, false)
-			if err == nil {
-				g.shared.use(groupID, port.ID, false)
-			}
+			_, err := g.changePort(ctx, port.ID, &port, groupID, false, nil)
 			return err
 		})
 	}
@@ -54,15 +53,18 @@ func (g *Groups) takeOff(ctx context.Context, groupID string, using []neutron.Po
 
 // changePort puts a group on a port or takes it off, and leaves every other group
 // of the port as it is: the whole list is written, but only if nobody has changed
-// the port since it was read. It is false when the port is gone.
-func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Port, groupID string, member bool) (there bool, err error) {
+// the port since it was read. It is false when the port is gone. The shared group stays on the port
+// where current is not so: see Request.NodesCurrent.
+func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Port, groupID string, member bool, current func() bool) (there bool, err error) {
 	unlock, _, err := g.ports.Lock(ctx, portID)
 	if err != nil {
 		return false, err
 	}
 	defer unlock()
-	if g.shared.has(groupID, portID) == member && g.shared.is(groupID) {
-		return true, nil // another Service was first
+	if g.shared.is(groupID) {
+		if g.shared.has(groupID, portID) == member || !member && !g.shared.leave(groupID, portID, current) {
+			return true, nil // another Service was first
+		}
 	}
 	if known, ok := g.facts.KnownPort(portID); ok && read == nil && known.UsesGroup(groupID) != member {
 		read = &known

@@ -112,6 +112,21 @@ func (s *sharedGroup) use(groupID, portID string, member bool) {
 	}
 }
 
+// leave notes that a port is about to be without the group, if that is the shared one. It is false, and
+// the port keeps the group, where current is not so. A Service that is looked at with later nodes reads
+// the ports after those have come, and so puts the group on the port again if it is one of theirs.
+func (s *sharedGroup) leave(groupID, portID string, current func() bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if current != nil && !current() {
+		return false
+	}
+	if s.known && s.id == groupID {
+		s.ports = with(s.ports, portID, false)
+	}
+	return true
+}
+
 // with puts an ID into a sorted list, or takes it out. The list is a new one.
 func with(sorted []string, id string, member bool) []string {
 	at, there := slices.BinarySearch(sorted, id)

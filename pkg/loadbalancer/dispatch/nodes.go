@@ -1,0 +1,42 @@
+package dispatch
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// nodeLists numbers the lists of nodes that rounds begin with. The zero value is ready.
+type nodeLists struct {
+	mu   sync.Mutex
+	last []*v1.Node // those with an address
+	// number counts lists that differ from the one before. It can be read without the lock.
+	number atomic.Int64
+}
+
+// begin returns a function that reports whether no round has begun with other nodes since. The caller
+// has the lock, and had it when it got the nodes, so that later nodes come later. Only what brings every
+// Service another round makes other nodes.
+func (l *nodeLists) begin(nodes []*v1.Node) (current func() bool) {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node *v1.Node) bool { return len(addresses(node)) == 0 })
+	if !slices.EqualFunc(l.last, nodes, sameNode) {
+		l.number.Add(1)
+	}
+	l.last = nodes
+	number := l.number.Load()
+	return func() bool { return l.number.Load() == number }
+}
+
+// sameNode reports whether two states of a node are alike in what decides on its ports.
+func sameNode(a, b *v1.Node) bool {
+	return a == b || a.Name == b.Name && a.Spec.ProviderID == b.Spec.ProviderID && slices.Equal(addresses(a), addresses(b))
+}
+
+// addresses returns the addresses that a member on a node can have.
+func addresses(node *v1.Node) []v1.NodeAddress {
+	return slices.DeleteFunc(slices.Clone(node.Status.Addresses), func(a v1.NodeAddress) bool {
+		return a.Type != v1.NodeInternalIP && a.Type != v1.NodeExternalIP
+	})
+}
