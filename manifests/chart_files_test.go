@@ -15,9 +15,10 @@ import (
 // The alert on the lease is about the lease that the values name.
 func TestMonitoring_RulesFollowNameOfLease(t *testing.T) {
 	t.Parallel()
-	const values = "cloudConfig: {global: {auth-url: 'https://k/v3'}}\nprometheusRule: {enabled: true}\n"
-	for i, of := range rendered(t, values, values+"leaderElection: {name: ours}") {
-		lease := []string{"cloud-controller-manager", "ours"}[i]
+	const values = minimalValues + "prometheusRule: {enabled: true}\n"
+	for i, of := range rendered(t, values, values+"leaderElection: {name: ours}", values+"args: {leader-elect-resource-name: ours}",
+		values+"controllerExtraArgs: '- --leader-elect-resource-name=ours'") {
+		lease := []string{"cloud-controller-manager", "ours", "ours", "ours"}[i]
 		if named := `leader_election_master_status{name="` + lease + `"}`; of.Error != "" || !strings.Contains(of.Manifest(), named) {
 			t.Errorf("no rule has %s: %s", named, of.Error)
 		}
@@ -35,7 +36,7 @@ func TestAdmissionGolden_ChartHasPolicies(t *testing.T) {
 	source := string(readFile(t, "admission/policy.yaml"))
 	golden.File(t, filepath.Join("chart", "files", "admission", "policy.yaml"), source)
 	t.Parallel()
-	const minimal = "cloudConfig: {global: {auth-url: 'https://k/v3'}}\nhelmLabels: false\nselectorLabels: {app: ccm}\n"
+	const minimal = minimalValues + "helmLabels: false\nselectorLabels: {app: ccm}\n"
 	var want []map[string]any
 	for document := range strings.SplitSeq(source, "\n---\n") {
 		policy := *decoded[map[string]any](t, document)

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 	yamlv3 "go.yaml.in/yaml/v3"
+	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
@@ -26,7 +28,7 @@ type schema map[string]any
 
 // TestSchemaReference_IsMadeFromValuesSettingsAndFlags compares the schema of the chart's
 // values with what it is made from: values.yaml with its comments, the table of settings of
-// cloud.conf, the flags of the program, and testdata/schema.yaml, which has what a default
+// cloud.conf, the flags of the program, the types of Kubernetes, and testdata/schema.yaml, which has what a default
 // does not say. Run with -update to write it: it is not parallel, as the others render with it.
 func TestSchemaReference_IsMadeFromValuesSettingsAndFlags(t *testing.T) {
 	var values yamlv3.Node
@@ -41,7 +43,16 @@ func TestSchemaReference_IsMadeFromValuesSettingsAndFlags(t *testing.T) {
 		more["cloudConfig."+section] = keys
 	}
 	more["args"] = schema{"type": []string{"object", "null"}, "properties": flagsSchema(t), "additionalProperties": false}
+	definitions := types{}
+	for path, goType := range typedValues() {
+		of := definitions.of(goType)
+		if goType == reflect.TypeFor[v1.Probe]() {
+			of = schema{"anyOf": []schema{of, {"type": "boolean"}}}
+		}
+		more[path] = of
+	}
 	of := schemaOf("", values.Content[0], more)
+	of["definitions"] = definitions
 	of["$schema"] = "https://json-schema.org/draft-07/schema"
 	for path := range more {
 		if path != "global" {
@@ -78,7 +89,7 @@ func schemaOf(path string, value *yamlv3.Node, more map[string]schema) schema {
 	}
 	switch {
 	case value.Kind == yamlv3.MappingNode && len(value.Content) > 0:
-		properties := schema{}
+		properties, required := schema{}, []string{}
 		for i := 0; i < len(value.Content); i += 2 {
 			name := value.Content[i]
 			of := schemaOf(strings.TrimPrefix(path+"."+name.Value, "."), value.Content[i+1], more)
@@ -86,8 +97,15 @@ func schemaOf(path string, value *yamlv3.Node, more map[string]schema) schema {
 				of["description"] = comment
 			}
 			properties[name.Value] = of
+			if of["type"] == "string" || of["type"] == "integer" {
+				required = append(required, name.Value) // Helm takes a value of null out
+			}
 		}
-		return schema{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
+		object := schema{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
+		if len(required) > 0 {
+			object["required"] = required
+		}
+		return object
 	case value.Kind == yamlv3.MappingNode:
 		return schema{"type": []string{"object", "null"}}
 	case value.Kind == yamlv3.SequenceNode:

@@ -125,7 +125,8 @@ func TestRBAC_GrantsOnlyListedRightsInKubeSystem(t *testing.T) {
 	want := []string{
 		"configmaps [" + strings.Join(append([]string{cloudscope.RecordName, routes.RecordName}, records.Names()...), " ") + "]: get update",
 		"configmaps: create",
-		"coordination.k8s.io/leases: create get update", // of any name: --leader-elect-resource-name
+		"coordination.k8s.io/leases [cloud-controller-manager]: get update",
+		"coordination.k8s.io/leases: create",
 	}
 	if diff := cmp.Diff(want, printed(only[*rbacv1.Role](t).Rules)); diff != "" {
 		t.Errorf("Role (-want +got):\n%s", diff)
@@ -155,6 +156,40 @@ func TestRBAC_BindsOnlyServiceAccountOfPod(t *testing.T) {
 	}
 	if diff := cmp.Diff(wanted, bound); diff != "" {
 		t.Errorf("bindings (-want +got):\n%s", diff)
+	}
+}
+
+// The rights of a controller that another tool has installed stay as they are, beside ours: a role of
+// that tool may have what its flags need, such as tokens of service accounts.
+func TestAdditionalRights_ReplaceNothingAndGrantTheSame(t *testing.T) {
+	t.Parallel()
+	names := func(directory string) map[string][]string {
+		all := map[string][]string{}
+		for _, of := range objectsOf(t, directory) {
+			switch object := of.(type) {
+			case *rbacv1.ClusterRole:
+				all["ClusterRole "+object.Name] = printed(object.Rules)
+			case *rbacv1.Role:
+				all["Role "+object.Name] = printed(object.Rules)
+			case *rbacv1.ClusterRoleBinding:
+				all["ClusterRoleBinding "+object.Name] = []string{object.RoleRef.Kind, fmt.Sprint(object.Subjects)}
+			case *rbacv1.RoleBinding:
+				all["RoleBinding "+object.Name] = []string{object.RoleRef.Kind, fmt.Sprint(object.Subjects)}
+			case *v1.ServiceAccount:
+				all["ServiceAccount "+object.Name] = nil
+			}
+		}
+		return all
+	}
+	const theirs, ours = "system:cloud-controller-manager", "system:openstack-cloud-controller-manager"
+	want := map[string][]string{}
+	for name, content := range names("static") {
+		if !strings.HasPrefix(name, "ServiceAccount ") {
+			want[strings.Replace(name, theirs, ours, 1)] = content
+		}
+	}
+	if diff := cmp.Diff(want, names("additional-rights")); diff != "" {
+		t.Errorf("manifests/additional-rights (-want +got):\n%s", diff)
 	}
 }
 
@@ -206,13 +241,29 @@ func TestPod_RunsBeforePodNetworkAndDNS(t *testing.T) {
 
 func TestSecret_IsTheOneThatPodMounts(t *testing.T) {
 	t.Parallel()
-	secret := only[*v1.Secret](t)
 	pod := only[*appsv1.DaemonSet](t).Spec.Template.Spec
-	if got := pod.Volumes[0].Secret.SecretName; got != secret.Name {
-		t.Errorf("the pod mounts Secret %s, the example is %s", got, secret.Name)
+	if command := "create secret generic " + pod.Volumes[0].Secret.SecretName + " --from-file=cloud.conf"; !strings.Contains(confExample(t), command) {
+		t.Errorf("the example has no %s", command)
 	}
 	if want := "--cloud-config=" + pod.Containers[0].VolumeMounts[0].MountPath + "/cloud.conf"; !slices.Contains(pod.Containers[0].Args, want) {
 		t.Errorf("no argument %s in %v", want, pod.Containers[0].Args)
+	}
+}
+
+func confExample(t *testing.T) string {
+	t.Helper()
+	return string(readFile(t, "static/cloud.conf.example"))
+}
+
+// Who applies or deletes a directory as a whole keeps the Secret that is there.
+func TestManifests_HaveNoSecret(t *testing.T) {
+	t.Parallel()
+	for _, directory := range []string{"static", "dry-run", "additional-rights", "host-certificates"} {
+		for _, object := range objectsOf(t, directory) {
+			if secret, is := object.(*v1.Secret); is {
+				t.Errorf("%s has Secret %s/%s", directory, secret.Namespace, secret.Name)
+			}
+		}
 	}
 }
 
@@ -220,10 +271,10 @@ func TestSecret_IsTheOneThatPodMounts(t *testing.T) {
 // example may be a real one.
 func TestSecret_LoadsWhenFilledInAndNamesNothingReal(t *testing.T) {
 	t.Parallel()
-	text := only[*v1.Secret](t).StringData["cloud.conf"]
+	text := confExample(t)
 	for line := range strings.Lines(text) {
 		key, value, given := strings.Cut(strings.TrimSpace(line), "=")
-		if given && !strings.Contains(value, "<") {
+		if given && !strings.HasPrefix(key, "#") && !strings.Contains(value, "<") {
 			t.Errorf("%s has the value %q, which looks real", key, value)
 		}
 	}

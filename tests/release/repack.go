@@ -5,13 +5,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
 )
 
-// defaultRepository is in values.yaml of the chart.
-const defaultRepository = "registry.example.org/" + program
+// noRepository is in values.yaml of the chart: from the sources, it knows of no image.
+const noRepository = "\n  repository: \"\"\n"
 
 // repacked is a packed chart without the time at which Helm has packed it, and with the
 // repository of the image.
@@ -34,7 +35,10 @@ func repacked(packed []byte, repository string, created time.Time) ([]byte, erro
 			return nil, err
 		}
 		if strings.HasSuffix(header.Name, "/values.yaml") {
-			content = bytes.ReplaceAll(content, []byte(defaultRepository), []byte(repository))
+			if !bytes.Contains(content, []byte(noRepository)) {
+				return nil, errors.New("values.yaml has no place for the repository of the image")
+			}
+			content = bytes.Replace(content, []byte(noRepository), fmt.Appendf(nil, "\n  repository: %s\n", repository), 1)
 		}
 		files[header.Name] = content
 	}

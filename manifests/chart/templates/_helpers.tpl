@@ -9,9 +9,9 @@ whose DaemonSet can then be upgraded in place. */}}
 {{- with .Values.selectorLabels -}}
 {{- toYaml . -}}
 {{- else -}}
-app: {{ include "ccm.name" . }}
+app: {{ include "ccm.name" . | toYaml }}
 component: controllermanager
-release: {{ .Release.Name }}
+release: {{ .Release.Name | toYaml }}
 {{- end -}}
 {{- end -}}
 
@@ -55,7 +55,7 @@ annotations:
 {{- end -}}
 
 {{/* Whether somebody outside of the node, or of the pod, has to reach the port. */}}
-{{- define "ccm.bindAddress" -}}
+{{- define "ccm.ownBindAddress" -}}
 {{- if .Values.bindAddress -}}
 {{ .Values.bindAddress }}
 {{- else if or .Values.serviceMonitor.enabled .Values.podMonitor.enabled .Values.service.enabled (not .Values.hostNetwork) -}}
@@ -87,7 +87,7 @@ annotations:
 - [{{ . }}, {{ printf "/etc/kubeconfig/%s" $v.kubeconfig.key | quote }}]
 {{- end }}
 {{- end }}
-- [bind-address, {{ include "ccm.bindAddress" . | quote }}]
+- [bind-address, {{ include "ccm.ownBindAddress" . | quote }}]
 - [secure-port, {{ $v.port }}]
 - [webhook-secure-port, 0]
 - [v, {{ $v.logVerbosityLevel }}]
@@ -116,6 +116,76 @@ annotations:
 {{ toYaml . }}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* What a flag is in the end, as args and controllerExtraArgs have precedence: a list of the root,
+the name, and "bool" or "list" for flags of these types. Empty where no argument gives it. */}}
+{{- define "ccm.flag" -}}
+{{- $name := index . 1 -}}
+{{- $type := index (append . "text") 2 -}}
+{{- $values := list -}}
+{{- $follows := false -}}
+{{- range include "ccm.args" (index . 0) | fromYamlArray -}}
+{{- $arg := splitn "=" 2 (toString .) -}}
+{{- if $follows -}}
+{{- $values = append $values (toString .) -}}
+{{- $follows = false -}}
+{{- else if eq ($arg._0 | replace "_" "-") (printf "--%s" $name) -}}
+{{- if contains "=" (toString .) -}}
+{{- $values = append $values $arg._1 -}}
+{{- else if eq $type "bool" -}}
+{{- $values = append $values "true" -}}
+{{- else -}}
+{{- $follows = true -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if eq $type "list" }}{{ join "," $values }}{{ else if $values }}{{ last $values }}{{ end -}}
+{{- end -}}
+
+{{/* "true" where a flag of type bool is true in the end: a list of the root, the name, and what it is
+where no argument gives it. */}}
+{{- define "ccm.isTrue" -}}
+{{- $value := include "ccm.flag" (list (index . 0) (index . 1) "bool") | default (index . 2) | lower -}}
+{{- if has $value (list "true" "t" "1") }}true{{ end -}}
+{{- end -}}
+
+{{- define "ccm.port" -}}
+{{- include "ccm.flag" (list . "secure-port") | default "10258" -}}
+{{- end -}}
+
+{{- define "ccm.bindAddress" -}}
+{{- include "ccm.flag" (list . "bind-address") | default "0.0.0.0" -}}
+{{- end -}}
+
+{{/* The name of the lease, and its namespace. */}}
+{{- define "ccm.lease" -}}
+{{- include "ccm.flag" (list . "leader-elect-resource-name") | default "cloud-controller-manager" -}}
+{{- if include "ccm.isTrue" (list . "dry-run" "false") }}-dry-run{{ end -}}
+{{- end -}}
+
+{{- define "ccm.leaseNamespace" -}}
+{{- include "ccm.flag" (list . "leader-elect-resource-namespace") | default "kube-system" -}}
+{{- end -}}
+
+{{/* "true" where a controller runs: a list of the root, and the names that it has. */}}
+{{- define "ccm.runs" -}}
+{{- $names := rest . -}}
+{{- $runs := "" -}}
+{{- $named := false -}}
+{{- range include "ccm.flag" (list (first .) "controllers" "list") | default "*" | splitList "," -}}
+{{- if $named -}}
+{{- else if has . $names -}}
+{{- $named = true -}}
+{{- $runs = "true" -}}
+{{- else if has (trimPrefix "-" .) $names -}}
+{{- $named = true -}}
+{{- $runs = "" -}}
+{{- else if eq . "*" -}}
+{{- $runs = "true" -}}
+{{- end -}}
+{{- end -}}
+{{- $runs -}}
 {{- end -}}
 
 {{- define "ccm.arg" -}}

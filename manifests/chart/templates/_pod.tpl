@@ -4,21 +4,22 @@
 {{- if .Values.restartOnChange }}{{ $_ := set $annotations "checksum/config" (include "ccm.checksum" .) }}{{ end -}}
 metadata:
   labels:
-    {{- toYaml (merge (include "ccm.selectorLabels" . | fromYaml) .Values.podLabels .Values.commonLabels) | nindent 4 }}
+    {{- $found := dict "k8s-app" "openstack-cloud-controller-manager" }}
+    {{- toYaml (merge (include "ccm.selectorLabels" . | fromYaml) .Values.podLabels .Values.commonLabels $found) | nindent 4 }}
   {{- with $annotations }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  serviceAccountName: {{ .Values.serviceAccountName }}
+  serviceAccountName: {{ toYaml .Values.serviceAccountName }}
   {{- with .Values.imagePullSecrets }}
   imagePullSecrets:
     {{- range . }}
-    - {{ if kindIs "string" . }}name: {{ . }}{{ else }}{{ toJson . }}{{ end }}
+    - {{ if kindIs "string" . }}name: {{ toYaml . }}{{ else }}{{ toJson . }}{{ end }}
     {{- end }}
   {{- end }}
   {{- with .Values.priorityClassName }}
-  priorityClassName: {{ . }}
+  priorityClassName: {{ toYaml . }}
   {{- end }}
   {{- if .Values.hostNetwork }}
   # It runs before there is a pod network and cluster DNS: nodes get their
@@ -107,9 +108,9 @@ securityContext:
   {{- end }}
   ports:
   - name: https
-    containerPort: {{ .Values.port }}
+    containerPort: {{ include "ccm.port" . }}
     {{- if .Values.hostNetwork }}
-    hostPort: {{ .Values.port }}
+    hostPort: {{ include "ccm.port" . }}
     {{- end }}
     protocol: TCP
   {{- include "ccm.probes" . | trim | nindent 2 }}
@@ -135,7 +136,7 @@ httpGet:
   {{- if $root.Values.hostNetwork }}
   host: {{ if has $address (list "0.0.0.0" "::") }}127.0.0.1{{ else }}{{ $address | quote }}{{ end }}
   {{- end }}
-  port: {{ $root.Values.port }}
+  port: {{ include "ccm.port" $root }}
   path: {{ index . 1 }}
 {{- end -}}
 
@@ -198,13 +199,13 @@ volumes:
 {{- if .Values.secret.enabled }}
 - name: cloud-config
   secret:
-    secretName: {{ .Values.secret.name }}
+    secretName: {{ toYaml .Values.secret.name }}
     defaultMode: 0440
 {{- end }}
 {{- with .Values.kubeconfig.secretName }}
 - name: kubeconfig
   secret:
-    secretName: {{ . }}
+    secretName: {{ toYaml . }}
     defaultMode: 0440
 {{- end }}
 {{- if .Values.hostCertificates }}
