@@ -16,16 +16,17 @@ import (
 )
 
 // chartRows are installations of our chart: with the values that it needs and a private
-// authority, with a Secret that is there already, in a namespace of its own, and with the
-// values of cloud-provider-openstack's chart. Their objects are applied; those of all other
+// authority, with a Secret that is there already, in a namespace of its own, with the values of
+// cloud-provider-openstack's chart and a service account for each controller, and for nodes only. Their objects are applied; those of all other
 // variants are accepted by the API server.
 func chartRows(t *testing.T, env *environment) []container {
 	t.Helper()
 	prepareForCharts(t, env)
 	dryRun(t, env, chartValues(t))
-	minimal := env.chartRow(t, "chart", "kube-system", chartConf(t, env.facts.secureConf)+
+	const image = "image: {repository: registry.example.org/ccm}\n"
+	minimal := env.chartRow(t, "chart", "kube-system", image+chartConf(t, env.facts.secureConf)+
 		indented("ca", env.facts.caBundle)+"cluster: {name: prod}\ncontrollerExtraArgs: ['--cluster-name=kubernetes']\n")
-	other := env.chartRow(t, "chart, Deployment with a Secret in a namespace", "cloud", `
+	other := env.chartRow(t, "chart, Deployment with a Secret in a namespace", "cloud", image+`
 kind: Deployment
 hostNetwork: false
 secret: {create: false, name: theirs, key: theirs.conf}
@@ -37,7 +38,14 @@ rbac: {sharingAcrossNamespaces: false}
 	other.lease, other.namespace = otherLease, "cloud"
 	peer := env.chartRow(t, "chart, values of cloud-provider-openstack", "kube-system", chartConf(t, env.facts.plainConf),
 		withoutConf(t, chartValues(t)["cloud-provider-openstack"]))
-	return []container{minimal, other, peer}
+	nodes := env.chartRow(t, "chart, nodes only", "kube-system", image+chartConf(t, env.facts.plainConf)+`
+serviceAccountName: nodes
+clusterRoleName: nodes
+nameOverride: nodes
+enabledControllers: [cloud-node, cloud-node-lifecycle]
+`)
+	nodes.nodesOnly = true
+	return []container{minimal, other, peer, nodes}
 }
 
 // prepareForCharts makes what has to be there: a namespace, and the kinds of the Prometheus
@@ -175,7 +183,7 @@ func withoutConf(t *testing.T, values string) string {
 		t.Fatal(err)
 	}
 	delete(all, "cloudConfig")
-	all["controllerExtraArgs"] = "- --cluster-name=kubernetes"
+	all["controllerExtraArgs"] = "- --cluster-name=kubernetes\n- --use-service-account-credentials=true"
 	text, err := yaml.Marshal(all)
 	if err != nil {
 		t.Fatal(err)

@@ -14,13 +14,11 @@ import (
 )
 
 // ownRows are our own DaemonSet, as kubectl makes it: as it is, and where hosts have
-// certificates of their own, there with another lease.
-func ownRows(t *testing.T, plane *controlplane.ControlPlane) []container {
+// certificates of their own.
+func ownRows(t *testing.T, env *environment) []container {
 	t.Helper()
-	plain := ownRow(t, plane, "static", cloudConf)
-	hosts := ownRow(t, plane, "host-certificates", secureConf)
-	hosts.lease, hosts.args = otherLease, append(hosts.args, "--leader-elect-resource-name="+otherLease)
-	return []container{plain, hosts}
+	kubectl(t, env, "", "apply", "-f", filepath.Join(moduleRoot(t), "manifests", "static", "rbac.yaml"))
+	return []container{ownRow(t, env.plane, "static", cloudConf), ownRow(t, env.plane, "host-certificates", secureConf)}
 }
 
 func ownRow(t *testing.T, plane *controlplane.ControlPlane, directory string, conf content) container {
@@ -36,7 +34,7 @@ func rowOf(t *testing.T, name string, pod corev1.PodSpec, files map[string]conte
 		name: name, command: ccm.Command, args: ccm.Args, env: map[string]string{},
 		user: int(*pod.SecurityContext.RunAsUser), group: int(*pod.SecurityContext.RunAsGroup),
 		readOnlyRoot: *ccm.SecurityContext.ReadOnlyRootFilesystem, noEscalation: !*ccm.SecurityContext.AllowPrivilegeEscalation,
-		rights: rights(pod.ServiceAccountName),
+		rights: rights(pod.ServiceAccountName), ours: true,
 	}
 	for _, variable := range ccm.Env {
 		row.env[variable.Name] = variable.Value

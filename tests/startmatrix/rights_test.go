@@ -45,15 +45,8 @@ var commonRights = []string{
 func grant(t *testing.T, plane *controlplane.ControlPlane) {
 	t.Helper()
 	ctx, client := t.Context(), plane.Client()
-	for who, lines := range roles {
-		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: string(who)}}
-		for _, line := range lines {
-			left, verbs, _ := strings.Cut(line, ": ")
-			group, resources, _ := strings.Cut(left, " ")
-			role.Rules = append(role.Rules, rbacv1.PolicyRule{
-				APIGroups: []string{group}, Resources: strings.Fields(resources), Verbs: strings.Fields(verbs),
-			})
-		}
+	for who := range roles {
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: string(who)}, Rules: who.rules()}
 		binding := &rbacv1.ClusterRoleBinding{
 			ObjectMeta: role.ObjectMeta,
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
@@ -70,10 +63,19 @@ func grant(t *testing.T, plane *controlplane.ControlPlane) {
 			t.Fatal(err)
 		}
 	}
-	rbac := filepath.Join(moduleRoot(t), "manifests", "static", "rbac.yaml")
-	if _, err := plane.Kubectl(ctx, "", "apply", "-f", rbac); err != nil {
-		t.Fatal(err)
+}
+
+// rules are those of the role.
+func (r rights) rules() []rbacv1.PolicyRule {
+	var all []rbacv1.PolicyRule
+	for _, line := range roles[r] {
+		left, verbs, _ := strings.Cut(line, ": ")
+		group, resources, _ := strings.Cut(left, " ")
+		all = append(all, rbacv1.PolicyRule{
+			APIGroups: []string{group}, Resources: strings.Fields(resources), Verbs: strings.Fields(verbs),
+		})
 	}
+	return all
 }
 
 // token is what kubelet mounts into the pod of a row.

@@ -21,6 +21,12 @@ type container struct {
 	lease string
 	// namespace has its service account and its lease; empty is kube-system.
 	namespace string
+	// ours is set where the rights are those of our manifests: nothing may be missing.
+	ours bool
+	// nodesOnly runs no controller for Services, and has no rights to write them.
+	nodesOnly bool
+	// recipe is the page of docs/recipes whose commands give the service account of rights further ones.
+	recipe string
 }
 
 // mount is a volume of files.
@@ -76,6 +82,24 @@ func rows() []container {
 		chart("Cluster API addon", "--use-service-account-credentials=false"),
 		hardened(chart("RKE2 and k3s, HelmChart", "--leader-elect-resource-name="+otherLease)),
 	}), otherRows()...)
+}
+
+// recipeRows are installations of other tools as docs/recipes leaves them: the objects of the tool, those
+// that the page applies, and our image.
+func recipeRows() []container {
+	var all []container
+	for _, row := range rows() {
+		page := map[string]string{
+			"Magnum": "magnum.md", "kubespray": "kubespray.md", "cloud-provider-openstack, DaemonSet": "kubeadm.md",
+			"cloud-provider-openstack, static pod": "talos.md",
+		}[row.name]
+		if page == "" {
+			continue
+		}
+		row.name, row.recipe = row.name+", after its recipe", page
+		all = append(all, row)
+	}
+	return all
 }
 
 // peerRows are the manifests and the chart of cloud-provider-openstack itself

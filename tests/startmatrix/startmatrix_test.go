@@ -15,7 +15,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +49,10 @@ func base64(text string) string { return encoding.StdEncoding.EncodeToString([]b
 func TestProgram_StartsAndServesWhereCloudProviderOpenStackRuns(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t)
-	for _, row := range slices.Concat(rows(), ownRows(t, env.plane), chartRows(t, env)) {
+	for _, row := range append(rows(), recipeRows()...) {
+		t.Run(row.name, func(t *testing.T) { env.serve(t, row) })
+	}
+	for _, row := range append(ownRows(t, env), chartRows(t, env)...) {
 		t.Run(row.name, func(t *testing.T) { env.serve(t, row) })
 	}
 }
@@ -130,6 +132,10 @@ func encrypted(t *testing.T, cloud string) *httptest.Server {
 
 func (env *environment) serve(t *testing.T, row container) {
 	f := env.facts
+	back := func() {}
+	if row.recipe != "" {
+		back, row.rights = env.follow(t, row), peerName
+	}
 	f.token = token(t.Context(), t, env.plane, row)
 	directory := t.TempDir()
 	// Other tests run at the same time on this machine: the port is another one.
@@ -148,6 +154,29 @@ func (env *environment) serve(t *testing.T, row container) {
 			t.Fatal(err)
 		}
 	}
+	remove := func() {}
+	if !row.nodesOnly {
+		remove = env.publish(ctx, t, name, await)
+	}
+	await(func(ctx context.Context) error { return cluster.Initialized(ctx, env.plane.Client(), name) })
+	await(func(ctx context.Context) error { return env.leads(ctx, row) })
+	remove()
+	ccm.Stop(time.Minute)
+	if err := ccm.Err(); !strings.Contains(err.Error(), "exit status 0") {
+		t.Errorf("asked to end: %v\n%s", err, ccm.Log(30))
+	}
+	if ours := row.recipe != "" || row.ours; ours && strings.Contains(ccm.Log(1000), "forbidden") {
+		t.Errorf("it lacks a right:\n%s", ccm.Log(1000))
+	}
+	back()
+	if err := secrets.InConf(f.plainConf).CheckFile(filepath.Join(directory, "log")); err != nil {
+		t.Error(err)
+	}
+}
+
+// publish makes a Service and awaits its address. What it returns deletes it, and awaits that it is gone.
+func (env *environment) publish(ctx context.Context, t *testing.T, name string, await func(func(context.Context) error)) (remove func()) {
+	t.Helper()
 	services := env.plane.Client().CoreV1().Services(metav1.NamespaceDefault)
 	if _, err := services.Create(ctx, service(name), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -156,20 +185,14 @@ func (env *environment) serve(t *testing.T, row container) {
 		_, err := cluster.ExternalIP(ctx, env.plane.Client(), metav1.NamespaceDefault, name)
 		return err
 	})
-	await(func(ctx context.Context) error { return cluster.Initialized(ctx, env.plane.Client(), name) })
-	await(func(ctx context.Context) error { return env.leads(ctx, row) })
-	if err := services.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	await(func(ctx context.Context) error {
-		return cluster.Gone(ctx, env.plane.Client(), metav1.NamespaceDefault, name)
-	})
-	ccm.Stop(time.Minute)
-	if err := ccm.Err(); !strings.Contains(err.Error(), "exit status 0") {
-		t.Errorf("asked to end: %v\n%s", err, ccm.Log(30))
-	}
-	if err := secrets.InConf(f.plainConf).CheckFile(filepath.Join(directory, "log")); err != nil {
-		t.Error(err)
+	return func() {
+		t.Helper()
+		if err := services.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		await(func(ctx context.Context) error {
+			return cluster.Gone(ctx, env.plane.Client(), metav1.NamespaceDefault, name)
+		})
 	}
 }
 
