@@ -45,9 +45,11 @@ func combinations() []admissionv1.Validation {
 			Message: path(annotation.ForwardedFor) + ": the members get to know the client by " + annotation.ProxyProtocol + " already: choose one of the two",
 		},
 		{
-			Expression: fmt.Sprintf("!(%s || variables.portsChanged) || !%s || %s.split(',', 102).size() > 100 || %s.split(',').all(p, object.spec.ports.exists(q, "+
-				"(!has(q.protocol) || q.protocol == 'TCP') && (p.split('=')[0].trim() == string(q.port) || has(q.name) && p.split('=')[0].trim() == q.name)))",
-				changed(annotation.Protocols), given(annotation.Protocols), value(annotation.Protocols), value(annotation.Protocols)),
+			// Where only ports change, a name that no port had before denies nothing: the Service is
+			// refused already, and its user mends something else.
+			Expression: fmt.Sprintf("!(%[1]s || variables.portsChanged) || !%[2]s || %[3]s.split(',', 102).size() > 100 || "+
+				"%[3]s.split(',').all(p, %[4]s || !%[1]s && !(%[5]s))",
+				changed(annotation.Protocols), given(annotation.Protocols), value(annotation.Protocols), hasPort("object"), hasPort("oldObject")),
 			Message: path(annotation.Protocols) + ": the Service has no port of TCP with a name or number that is in it",
 		},
 		{
@@ -56,6 +58,12 @@ func combinations() []admissionv1.Validation {
 			Message: path(annotation.Hostname) + ": allowed: a DNS name in small letters, digits, - and ., such as www.example.com",
 		},
 	}
+}
+
+// hasPort is true where the Service has the port of TCP that an item p such as "web=HTTP" names.
+func hasPort(object string) string {
+	return object + ".spec.ports.exists(q, (!has(q.protocol) || q.protocol == 'TCP') && " +
+		"(p.split('=')[0].trim() == string(q.port) || has(q.name) && p.split('=')[0].trim() == q.name))"
 }
 
 func exactly(name, text string) string {

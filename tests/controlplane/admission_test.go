@@ -128,10 +128,14 @@ func checkAdmission(t *testing.T, c *ControlPlane) {
 		t.Fatal(err)
 	}
 	d.services = client.CoreV1().Services("default")
-	before := annotated(annotation.AllowReplace, "maybe", annotation.VIPAddress, "x", annotation.Prefix+"nonsense", "x")
-	before.GenerateName, before.Name = "", "from-before"
-	if _, err := d.services.Create(t.Context(), before, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
+	for name, svc := range map[string]*corev1.Service{
+		"from-before":   annotated(annotation.AllowReplace, "maybe", annotation.VIPAddress, "x", annotation.Prefix+"nonsense", "x"),
+		"without-ports": annotated(annotation.Protocols, "8443=HTTP,gone=TCP,web=HTTP"),
+	} {
+		svc.GenerateName, svc.Name = "", name
+		if _, err := d.services.Create(t.Context(), svc, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	manifest, err := admission.YAML()
 	if err != nil {
@@ -150,6 +154,7 @@ func checkAdmission(t *testing.T, c *ControlPlane) {
 	d.checkCombinations()
 	d.checkNames()
 	d.checkUpdates()
+	d.checkPorts()
 }
 
 // judgement is what the controller says to the value of an annotation.
@@ -299,6 +304,28 @@ func (d *applier) checkUpdates() {
 		`{"metadata":{"annotations":{"` + annotation.AllowReplace + `":"x"}},"spec":{"type":"ClusterIP"}}`: false, // none of ours
 	} {
 		_, err := d.services.Patch(d.t.Context(), "from-before", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		if (err != nil) != denied || err != nil && !strings.Contains(err.Error(), admission.Refuse) {
+			d.t.Errorf("%s: %v, want denied: %v", patch, err, denied)
+		}
+	}
+}
+
+// A Service whose protocols name ports that it never had can change its ports, but for one that
+// they name and that it has.
+func (d *applier) checkPorts() {
+	for patch, denied := range map[string]bool{
+		`{"spec":{"ports":[{"port":80,"targetPort":8080}]}}`:                                                          false,
+		`{"spec":{"ports":[{"port":80,"nodePort":31234}]}}`:                                                           false,
+		`{"spec":{"ports":[{"port":53,"$patch":"delete"}]}}`:                                                          false,
+		`{"spec":{"ports":[{"name":"more","port":443}]}}`:                                                             false,
+		`{"spec":{"ports":[{"name":"secure","port":8443}]}}`:                                                          false, // one of the two is there now
+		`{"spec":{"ports":[{"port":80,"$patch":"delete"},{"name":"other","port":81}]}}`:                               true,
+		`{"spec":{"ports":[{"port":80,"name":"renamed"}]}}`:                                                           true,
+		`{"metadata":{"annotations":{"` + annotation.Protocols + `":"web=HTTP"}}}`:                                    false,
+		`{"metadata":{"annotations":{"` + annotation.Protocols + `":"8443=HTTP"}}}`:                                   true,
+		`{"metadata":{"annotations":{"` + annotation.Protocols + `":null}},"spec":{"ports":[{"name":"x","port":1}]}}`: false,
+	} {
+		_, err := d.services.Patch(d.t.Context(), "without-ports", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		if (err != nil) != denied || err != nil && !strings.Contains(err.Error(), admission.Refuse) {
 			d.t.Errorf("%s: %v, want denied: %v", patch, err, denied)
 		}
