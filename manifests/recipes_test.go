@@ -1,6 +1,7 @@
 package manifests_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,6 +37,38 @@ func TestRecipes_HaveValuesAndSecretsThatWork(t *testing.T) {
 	}
 	if len(values) < 3 || secrets < 2 {
 		t.Errorf("%d values and %d Secrets: the pages have more", len(values), secrets)
+	}
+}
+
+// A page that keeps what its tool has installed adds rights, and takes them back: the role of the tool
+// has the name of ours, and applying ours would take its rights away.
+func TestRecipes_ReplaceNoRoleOfTheTool(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../docs/recipes/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	adds := 0
+	for _, page := range pages {
+		text := string(readFile(t, page))
+		var apply, remove int
+		for line := range strings.Lines(text) {
+			command, is := strings.CutPrefix(line, "    kubectl ")
+			if is && strings.Contains(command, "manifests/static") {
+				t.Errorf("%s replaces the role of the tool: %s", page, command)
+			}
+			if is && strings.HasSuffix(strings.TrimSpace(command), " -f manifests/additional-rights/rbac.yaml") {
+				apply += strings.Count(command, "apply ")
+				remove += strings.Count(command, "delete ")
+			}
+		}
+		if apply != remove || strings.Contains(text, "set image") && apply == 0 {
+			t.Errorf("%s adds rights %d times, and takes them back %d times", page, apply, remove)
+		}
+		adds += apply
+	}
+	if adds < 4 {
+		t.Errorf("%d pages add rights: there are more", adds)
 	}
 }
 
