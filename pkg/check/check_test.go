@@ -172,6 +172,11 @@ func TestCheck_PrintsNoSecret(t *testing.T) {
 		"trust":                  "trust-id=i\ntrustee-id=u\ntrustee-password=" + secret + "\n",
 		"URL":                    "username=u\npassword=p\ntenant-name=p\ndomain-name=d\nauth-url=https://u:" + secret + "@127.0.0.1:1/v3\n",
 		"wrong URL":              "username=u\npassword=p\ntenant-name=p\ndomain-name=d\nauth-url=ftp://u:" + secret + "@127.0.0.1:1/v3\n",
+		"encoded URL":            "username=u\npassword=p\ntenant-name=p\ndomain-name=d\nauth-url=http://u:" + secret + "%40127.0.0.1:1/v3\n",
+		"query":                  "username=u\npassword=p\ntenant-name=p\ndomain-name=d\nauth-url=http://127.0.0.1:1/v3?token=" + secret + "\n",
+		"fragment":               "username=u\npassword=p\ntenant-name=p\ndomain-name=d\nauth-url=\"http://127.0.0.1:1/v3#" + secret + "\"\n",
+		"certificate":            "username=u\npassword=p\ntenant-name=p\ndomain-name=d\n[LoadBalancer]\ndefault-tls-container-ref=https://u:" + secret + "@127.0.0.1:1/v1\n",
+		"wrong certificate":      "username=u\npassword=p\ntenant-name=p\ndomain-name=d\n[LoadBalancer]\ndefault-tls-container-ref=https://u:" + secret + "%40127.0.0.1:1/v1\n",
 		"idle":                   "username=u\npassword=p\ntenant-name=p\ndomain-name=d\ntrustee-password=" + secret + "\n",
 		"unknown key":            "username=u\npassword=p\ntenant-name=p\ndomain-name=d\npasswort=" + secret + "\n",
 	} {

@@ -13,7 +13,7 @@
 //	min, max bounds of a number
 //	env      OS_* variables, the first one set counts
 //	clouds   place of the value in an entry of clouds.yaml
-//	secret   "yes": the value is never printed
+//	secret   "yes": the value is never printed; "url": what may be secret in a URL is not
 //	empty    what an empty value means where it is not "not given"
 //	change   "restart": another value has an effect after a restart only
 //
@@ -184,7 +184,7 @@ type LoadBalancer struct {
 	// Services may share a load balancer that no cluster created, such as that of an API server, if their annotation `load-balancer-id` names it. This is the behavior of cloud-provider-openstack; anyone who may write Services only needs its ID.
 	SharedLBUnmanaged bool `gcfg:"shared-lb-unmanaged" default:"true"`
 	// Barbican container with which the listeners of every Service terminate TLS.
-	DefaultTLSContainerRef string `gcfg:"default-tls-container-ref"`
+	DefaultTLSContainerRef string `gcfg:"default-tls-container-ref" secret:"url"`
 	// Where TLS containers are; external ones are not looked up.
 	ContainerStore string `gcfg:"container-store" default:"barbican" oneof:"barbican,external"`
 	// Make one change at a time, for providers that support neither fully populated creation nor batches of members.

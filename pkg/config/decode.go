@@ -35,8 +35,11 @@ func (o option) set(field reflect.Value, text string, at place) error {
 // refuse is the error for a text that the option cannot have. Errors that only
 // repeat what is allowed are left out.
 func (o option) refuse(text string, at place, reason error) error {
-	if o.secret || o.form == "url" && strings.Contains(text, "@") {
+	switch {
+	case o.secret:
 		text = redacted
+	case o.url:
+		text = PrintableURL(text)
 	}
 	if errors.Is(reason, errNotAllowed) {
 		reason = nil

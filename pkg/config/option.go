@@ -22,6 +22,7 @@ type option struct {
 	env     []string
 	clouds  string
 	secret  bool
+	url     bool // parts of the value may be secret
 	empty   string
 	restart bool
 }
@@ -79,6 +80,7 @@ func optionsOf(s section) []option {
 			env:     splitTag(field.Tag.Get("env")),
 			clouds:  field.Tag.Get("clouds"),
 			secret:  field.Tag.Get("secret") == "yes",
+			url:     field.Tag.Get("secret") == "url" || field.Tag.Get("form") == "url",
 			empty:   field.Tag.Get("empty"),
 			restart: field.Tag.Get("change") == "restart",
 		})

@@ -102,22 +102,31 @@ func (o option) printable(field reflect.Value) string {
 		return ""
 	case o.secret:
 		return redacted
-	case o.form == "url":
-		return withoutUser(text)
+	case o.url:
+		return PrintableURL(text)
 	default:
 		return text
 	}
 }
 
-// withoutUser hides a user and password in a URL. Text that is no URL is
-// hidden as a whole.
-func withoutUser(text string) string {
+// PrintableURL hides what may be secret in a URL: user, password, query and fragment. Text that
+// is no URL is hidden as a whole, but for words that hold nothing of one.
+func PrintableURL(text string) string {
 	u, err := url.Parse(text)
-	if err != nil {
+	switch {
+	case err != nil, u.Host == "" && strings.ContainsAny(text, "@:?#%"):
 		return redacted
+	case strings.Contains(u.Path, "@"): // a password that is in the wrong place
+		return u.Scheme + "://" + redacted
 	}
 	if u.User != nil {
 		u.User = url.User(redacted)
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = redacted
+	}
+	if u.Fragment != "" {
+		u.Fragment, u.RawFragment = redacted, redacted
 	}
 	return u.String()
 }

@@ -146,15 +146,40 @@ func TestConfig_MarshalsJSONWithKeysOfFile(t *testing.T) {
 	}
 }
 
-func TestConfig_RedactsUserOfURLAndMalformedURL(t *testing.T) {
+func TestPrintableURL_HidesWhatMayBeSecret(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"https://keystone/v3":     "https://keystone/v3",
-		"https://u:p@keystone/v3": "https://%28redacted%29@keystone/v3",
-		"https://u:p@keystone:x/": redacted,
+		"https://keystone/v3":                        "https://keystone/v3",
+		"https://u:p@keystone/v3":                    "https://%28redacted%29@keystone/v3",
+		"https://u:p@keystone:x/":                    redacted,
+		"":                                           "",
+		"my-certificate":                             "my-certificate",
+		"https://barbican/v1/secrets/0b6b3a4e":       "https://barbican/v1/secrets/0b6b3a4e",
+		"http://admin:s3cret%40keystone:5000/v3":     redacted,
+		"http://admin%3As3cret%40keystone/v3":        redacted,
+		"admin:s3cret@keystone/v3":                   redacted,
+		"s3cret@keystone/v3":                         redacted,
+		"https:/admin:s3cret@keystone/v3":            redacted,
+		"https:admin:s3cret@keystone/v3":             redacted,
+		"https//admin:s3cret@keystone/v3":            redacted,
+		"//admin:s3cret@keystone/v3":                 "//%28redacted%29@keystone/v3",
+		"https://keystone/admin:s3cret@v3":           "https://" + redacted,
+		"https://keystone/admin:s3cret%40v3":         "https://" + redacted,
+		"https://keystone/v3?token=s3cret":           "https://keystone/v3?" + redacted,
+		"https://keystone/v3#s3cret":                 "https://keystone/v3#" + redacted,
+		"https://s3cret@keystone/v3?a=s3cret#s3cret": "https://%28redacted%29@keystone/v3?" + redacted + "#" + redacted,
+		"vault:secret/s3cret":                        redacted,
+		" https://admin:s3cret@keystone":             redacted,
+		"https://admin:s3cret\\@keystone":            redacted,
+		"https://[admin:s3cret@keystone":             redacted,
+		"https://keystone/v3?token=s3cret%zz":        "https://keystone/v3?" + redacted,
 	} {
-		if got := withoutUser(text); got != want {
-			t.Errorf("withoutUser(%q) = %q, want %q", text, got, want)
+		got := PrintableURL(text)
+		if got != want {
+			t.Errorf("PrintableURL(%q) = %q, want %q", text, got, want)
+		}
+		if strings.Contains(got, "s3cret") {
+			t.Errorf("%q has the secret", got)
 		}
 	}
 }

@@ -161,27 +161,30 @@ func TestLoad_RefusesBadValues(t *testing.T) {
 func TestLoad_RefusesMalformedAuthURL(t *testing.T) {
 	t.Parallel()
 	for text, reason := range map[string]string{
-		"keystone.example.com":         "it does not start with http:// or https://",
-		"keystone:5000/v3":             "it does not start with http:// or https://",
-		"/v3":                          "it does not start with http:// or https://",
-		"ftp://keystone.example.com":   "it does not start with http:// or https://",
-		"https:///v3":                  "it has no host",
-		"https://:5000/v3":             "it has no host",
-		"https://key stone/v3":         "it is not a URL",
-		"https://keystone:port/v3":     "it is not a URL",
-		"https://u:geheim@keystone/v3": "it has a user or password in it",
-		"https://u:geheim@keystone:x/": "it is not a URL",
+		"keystone.example.com":          "it does not start with http:// or https://",
+		"keystone:5000/v3":              "it does not start with http:// or https://",
+		"/v3":                           "it does not start with http:// or https://",
+		"ftp://keystone.example.com":    "it does not start with http:// or https://",
+		"https:///v3":                   "it has no host",
+		"https://:5000/v3":              "it has no host",
+		"https://key stone/v3":          "it is not a URL",
+		"https://keystone:port/v3":      "it is not a URL",
+		"https://u:geheim@keystone/v3":  "it has a user or password in it",
+		"https://u:geheim@keystone:x/":  "it is not a URL",
+		"http://u:geheim%40keystone/v3": "it is not a URL",
+		"u:geheim%40keystone/v3":        "it does not start with http:// or https://",
+		"https:/u:geheim@keystone/v3":   "it has no host",
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			conf := strings.Replace(signIn, "https://keystone.example.com/v3", text, 1)
 			_, _, err := Load(strings.NewReader(conf), nil)
-			if strings.Contains(text, "@") {
-				text = redacted
-			}
-			want := []string{`cloud.conf [Global] auth-url "` + text + `": ` + reason + `: allowed is an absolute http or https URL without user and password`}
+			want := []string{`cloud.conf [Global] auth-url "` + PrintableURL(text) + `": ` + reason + `: allowed is an absolute http or https URL without user and password`}
 			if diff := cmp.Diff(want, lines(err)); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
+			}
+			if strings.Contains(err.Error(), "geheim") {
+				t.Errorf("%v has the password", err)
 			}
 		})
 	}

@@ -366,6 +366,18 @@ func TestWatcher_TakesCredentialsBesideAKeyThatNeedsARestart(t *testing.T) {
 	}
 }
 
+// Nobody knows which part of a wrong URL is the password: told sees that no event has it.
+func TestWatcher_RepeatsNoURLThatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"http://ccm:s3cret%40keystone/v3", "ccm:s3cret@keystone/v3", "https:/ccm:s3cret@keystone", "https://ccm:s3cret@keystone/v3"} {
+		f := follow(t, map[string]string{"cloud.conf": sound})
+		f.set(map[string]string{"cloud.conf": strings.Replace(sound, "https://keystone", url, 1)})
+		f.looks(5)
+		f.told("Warning ConfigurationRefused")
+		f.signIns()
+	}
+}
+
 func TestWatcher_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	f := follow(t, map[string]string{"cloud.conf": sound})

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
@@ -93,9 +94,9 @@ func Certificates(ctx context.Context, secrets Secrets, refs []string) error {
 		case err == nil:
 		case errors.As(err, &none):
 			return &Error{Err: err, Message: fmt.Sprintf(
-				"cannot look for the certificate %s: %v; where certificates are not in Barbican, cloud.conf needs container-store=external, for which ask the cluster's operator", ref, err)}
+				"cannot look for the certificate %s: %v; where certificates are not in Barbican, cloud.conf needs container-store=external, for which ask the cluster's operator", config.PrintableURL(ref), err)}
 		case apierror.IsNotFound(err):
-			return field.NotFound(annotation.Path(annotation.TLSContainer), ref)
+			return field.NotFound(annotation.Path(annotation.TLSContainer), config.PrintableURL(ref))
 		default:
 			return &Error{Err: err, Message: err.Error()}
 		}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -102,7 +103,7 @@ func (s ListenerSettings) validateTLS(ports []v1.ServicePort, drv driver.Driver)
 	case s.TLSContainerRef == "":
 		return field.ErrorList{field.Required(at, fmt.Sprintf("port %d ends TLS, for which it needs a certificate", ports[ends].Port))}
 	case !s.ExternalStore && !inBarbican(s.TLSContainerRef):
-		return field.ErrorList{field.Invalid(at, s.TLSContainerRef,
+		return field.ErrorList{field.Invalid(at, config.PrintableURL(s.TLSContainerRef),
 			"must be the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID; other stores need container-store=external in cloud.conf, for which ask the cluster's operator")}
 	}
 	return nil

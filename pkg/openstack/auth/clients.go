@@ -79,7 +79,7 @@ func (s *Session) service(ctx context.Context, endpoints endpointSelector, versi
 	}
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {
-		return nil, fmt.Errorf("the service catalog has a bad URL %.200q for %s", address, types[0])
+		return nil, fmt.Errorf("the service catalog has no URL for %s, but something else", types[0]) // not quoted: it may hold a password
 	}
 	root, base := splitVersion(parsed, version)
 	return &gophercloud.ServiceClient{

@@ -52,6 +52,9 @@ func ParseSecretRef(ref string) (kind, id string, err error) {
 	if err != nil || at.Host == "" {
 		return "", "", fmt.Errorf("the reference of a certificate is not a URL with a host")
 	}
+	if at.User != nil {
+		return "", "", fmt.Errorf("the reference of a certificate has a user or password in it")
+	}
 	kind, id = path.Base(path.Dir(at.Path)), path.Base(at.Path)
 	if kind != "containers" && kind != "secrets" || len(id) != 36 || uuid.Validate(id) != nil {
 		return "", "", fmt.Errorf("the reference of a certificate does not end in containers/ID or secrets/ID")

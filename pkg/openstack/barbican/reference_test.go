@@ -24,8 +24,9 @@ func TestParseSecretRef_AcceptsOneForm(t *testing.T) {
 		"https://barbican.example.com/v1/secrets/urn:uuid:" + secretID:     "",
 		"/v1/secrets/" + secretID:                                          "",
 		"secrets/" + secretID:                                              "",
-		"%":                                                                "",
-		"":                                                                 "",
+		"https://u:p@barbican.example.com/v1/secrets/" + secretID:          "",
+		"%": "",
+		"":  "",
 	} {
 		kind, id, err := barbican.ParseSecretRef(ref)
 		got := kind + "/" + id
