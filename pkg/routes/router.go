@@ -115,7 +115,7 @@ func (t *Table) addSome(ctx context.Context, r *reconciliation, hops []hop) erro
 			r.has[h], r.added[h] = routes[i], true
 		}
 		return nil
-	case apierror.IsInvalid(err) && len(hops) > 1:
+	case len(hops) > 1 && (apierror.IsInvalid(err) || apierror.IsRouteLimit(err)):
 		half := len(hops) / 2
 		full := t.addSome(ctx, r, hops[:half])
 		if full == nil {
@@ -139,5 +139,5 @@ func (t *Table) addSome(ctx context.Context, r *reconciliation, hops []hop) erro
 
 func (t *Table) fullError(most int) error {
 	return fmt.Errorf("router %s has %d routes and Neutron lets it have no more: every node needs one for each of its pod CIDRs, "+
-		"so the cloud's operator must raise max_routes in neutron.conf, whose default is 30", t.routerID, most)
+		"so the cloud's operator must raise max_routes in neutron.conf, or from 2026.2 on the project's quota of router_route, whose default is 30", t.routerID, most)
 }

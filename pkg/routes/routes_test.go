@@ -209,6 +209,31 @@ func TestRoutes_ReportFullRouterWithoutRepeatedWrites(t *testing.T) {
 	}
 }
 
+// From 2026.2 on a quota of the project takes the place of max_routes, and answers 409. A router
+// that is nearly full takes the routes of as many nodes as it has room for.
+func TestRoutes_FillRouterUpToQuotaOfRoutes(t *testing.T) {
+	t.Parallel()
+	for _, room := range []int{0, 1, 2, 7, 11} {
+		k := newCloud(t, simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}).cluster("a")
+		k.Neutron.SetQuota(k.Account.ProjectID, "router_route", room)
+		k.many(6)
+		errs := k.sync()
+		if len(errs) != 12-room || len(k.routes()) != room {
+			t.Fatalf("room for %d: %d errors and %d routes", room, len(errs), len(k.routes()))
+		}
+		for _, err := range errs {
+			if !strings.Contains(err.Error(), "quota of router_route") {
+				t.Errorf("error is %v", err)
+			}
+		}
+		k.spent()
+		k.sync()
+		if spent := k.spent(); count(spent, "PUT") > 0 {
+			t.Errorf("a round at a full router costs %q", spent)
+		}
+	}
+}
+
 func TestCreateRoute_CompletesRouteAfterLostAnswer(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")

@@ -2,6 +2,7 @@ package apierror
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -33,8 +34,16 @@ func IsRuleThere(err error) bool { return NeutronType(err) == "SecurityGroupRule
 func IsNoRouter(err error) bool { return NeutronType(err) == "RouterNotFound" }
 
 // IsRouteLimit reports whether a router has as many routes as Neutron's max_routes
-// allows.
-func IsRouteLimit(err error) bool { return NeutronType(err) == "RoutesExhausted" }
+// allows, or from 2026.2 on the project's quota of routes.
+func IsRouteLimit(err error) bool {
+	switch NeutronType(err) {
+	case "RoutesExhausted":
+		return true
+	case "OverQuota":
+		return slices.Contains(ShortageOf(err).Neutron, "router_route")
+	}
+	return false
+}
 
 // IsUnknownAction reports whether Neutron does not know what was to be done to an
 // object, for want of an extension. It is not about the object, and no proxy's 404.

@@ -110,6 +110,9 @@ func (n *Neutron) changeRoutes(c *call, change func(has, wanted []hostRoute) []h
 
 // setRoutes checks a whole new set of routes and stores it.
 func (n *Neutron) setRoutes(record *router, routes []hostRoute) error {
+	if err := n.checkQuota("router_route", record.ProjectID, len(routes)-len(record.Routes)); err != nil { // from 2026.2 on
+		return err
+	}
 	if len(routes) > n.options.MaxRoutes {
 		return badRequest("RoutesExhausted", "Unable to complete operation for %s. The number of routes exceeds the maximum %d.", record.ID, n.options.MaxRoutes)
 	}

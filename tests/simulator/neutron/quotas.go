@@ -11,8 +11,8 @@ func defaultQuotas() map[string]int {
 	}
 }
 
-// SetQuota limits a resource ("port", "floatingip", "security_group",
-// "security_group_rule" ...) in a project; -1 means no limit. What is over the
+// SetQuota limits a resource ("port", "floatingip", "security_group", "security_group_rule",
+// "router_route" ...) in a project; -1 means no limit. What is over the
 // new limit already stays.
 func (n *Neutron) SetQuota(projectID, resource string, limit int) {
 	n.lock()
@@ -64,6 +64,12 @@ func (n *Neutron) owned(resource, projectID string) int {
 		count = ownedBy(projectID, n.subnets.all())
 	case "router":
 		count = ownedBy(projectID, n.routers.all())
+	case "router_route":
+		for _, router := range n.routers.all() {
+			if router.owner() == projectID {
+				count += len(router.Routes)
+			}
+		}
 	case "port":
 		count = ownedBy(projectID, n.ports.all())
 	case "floatingip":
