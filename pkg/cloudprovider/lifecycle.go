@@ -3,13 +3,16 @@ package cloudprovider
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/clusterid"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
@@ -36,6 +39,7 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 		klog.FromContext(ctx).Error(err, "Services, nodes and routes wait")
 	}
 	if p.options.NewLoadBalancers == nil && p.options.NewRoutes == nil {
+		p.reportMissingRights(false)
 		return
 	}
 	id, err := clusterid.Read(ctx, p.options.Client, p.options.Clock)
@@ -45,9 +49,30 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 	if err != nil && ctx.Err() == nil {
 		p.options.Stop(fmt.Errorf("start load balancers: %w", err))
 	}
+	if err == nil {
+		p.reportMissingRights(id == "")
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clusterID = id
+}
+
+// reportMissingRights emits which protection the rights of this process do not permit, as those of
+// cloud-provider-openstack's role: what is made meanwhile lacks it for good.
+func (p *Provider) reportMissingRights(unidentified bool) {
+	var lacks []string
+	if unidentified {
+		lacks = append(lacks, "it may not read namespace kube-system, so load balancers do not carry the ID of their cluster, also not later, "+
+			"a cluster of the same name in the project is not told apart, and nothing looks for garbage")
+	}
+	if p.scope.Unrecorded() {
+		lacks = append(lacks, "it may not keep ConfigMap "+cloudscope.RecordName+", so a start with credentials of another project or region is not noticed")
+	}
+	if len(lacks) == 0 || p.options.Recorder == nil {
+		return
+	}
+	reason.RightsMissing.Emit(p.options.Recorder, operatorEvents(), "The controller lacks rights: "+strings.Join(lacks, "; ")+
+		". Apply manifests/additional-rights/rbac.yaml, and restart the pods")
 }
 
 func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {

@@ -8,9 +8,15 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
 // endless returns a context that never ends, as some controllers' are.
@@ -250,5 +256,64 @@ func TestInitialize_MakesOneEngineForTwoStarts(t *testing.T) {
 	first.Shutdown()
 	if made != 1 || led != 1 || e.watches != 1 || once != again {
 		t.Errorf("%d engines, leading %d times, %d watches, one load balancer: %v", made, led, e.watches, once == again)
+	}
+}
+
+// With the role of cloud-provider-openstack the controller works, and says what it cannot protect.
+func TestInitialize_ReportsMissingRights(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		forbidden []string
+		balancers bool
+		told      []string
+	}{
+		"all rights":                         {nil, true, nil},
+		"the role of the old controller":     {[]string{"namespaces", "configmaps"}, true, []string{"may not read namespace kube-system", "may not keep ConfigMap openstack-cloud"}},
+		"no namespaces":                      {[]string{"namespaces"}, true, []string{"may not read namespace kube-system"}},
+		"no ConfigMaps":                      {[]string{"configmaps"}, true, []string{"may not keep ConfigMap openstack-cloud"}},
+		"no ConfigMaps, and nodes only":      {[]string{"configmaps"}, false, []string{"may not keep ConfigMap openstack-cloud"}},
+		"no namespaces, which nobody misses": {[]string{"namespaces"}, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, c := connection(t, func(conf *config.Config) { conf.LoadBalancer.Enabled = test.balancers })
+			client, events := fake.NewClientset(kubeSystem()), record.NewFakeRecorder(100)
+			for _, resource := range test.forbidden {
+				client.PrependReactor("*", resource, func(k8stesting.Action) (bool, runtime.Object, error) {
+					return true, nil, apierrors.NewForbidden(v1.Resource(resource), "", nil)
+				})
+			}
+			c.Client, c.Recorder = client, events
+			p, err := Connect(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Initialize(nil, t.Context().Done())
+			if err := p.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			close(events.Events)
+			var got []string
+			for event := range events.Events {
+				got = append(got, event)
+			}
+			if len(test.told) == 0 {
+				if len(got) > 0 {
+					t.Errorf("events %q", got)
+				}
+				return
+			}
+			if len(got) != 1 || !strings.HasPrefix(got[0], "Warning RightsMissing ") {
+				t.Fatalf("events %q, want one", got)
+			}
+			for _, words := range append(test.told, "manifests/additional-rights/rbac.yaml") {
+				if !strings.Contains(got[0], words) {
+					t.Errorf("event %q lacks %q", got[0], words)
+				}
+			}
+			if strings.Count(got[0], "it may not") != len(test.told) {
+				t.Errorf("event %q says more", got[0])
+			}
+		})
 	}
 }

@@ -145,6 +145,9 @@ func TestProvider_KeepsNodesThatAreInAnotherProject(t *testing.T) {
 	if exists, err := instances.InstanceExists(t.Context(), first); err == nil {
 		t.Errorf("it exists: %v, without an error", exists)
 	}
+	if event := <-events.Events; !strings.Contains(event, "RightsMissing") {
+		t.Errorf("the first event is %q", event)
+	}
 	if held := metricstest.Value(t, registry, "cloudprovider_openstack_held_nodes", nil); held != 1 || len(events.Events) != 1 {
 		t.Errorf("the metric says %v, and there are %d events", held, len(events.Events))
 	}

@@ -156,6 +156,17 @@ func (g *Guard) Check(ctx context.Context) error {
 	return err
 }
 
+// Unrecorded reports whether this process may not keep the record: a restart with credentials of
+// another project or region would not be noticed.
+func (g *Guard) Unrecorded() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.forbidden
+}
+
 // Compare returns an error that wraps ErrChanged where the record has other Scopes, and no
 // controller in the given one. It writes nothing: without a record, or the right to read it, there is nothing to
 // compare with.

@@ -102,6 +102,8 @@ const (
 	GarbageNotRemoved Reason = "GarbageNotRemoved"
 	// NodeDeletionHeld says why a Node without a server stays.
 	NodeDeletionHeld Reason = "NodeDeletionHeld"
+	// RightsMissing says which protection this process lacks for want of rights in Kubernetes.
+	RightsMissing Reason = "RightsMissing"
 )
 
 // Condition is the type of a condition on a Service of type LoadBalancer. Its name begins as

@@ -246,5 +246,9 @@ func operators() []Entry {
 			Reason: NodeDeletionHeld, On: Node, Type: v1.EventTypeWarning,
 			When: "a Node without a server stays, as too many would go: why, and the way out", Do: "are the servers really gone (`openstack server list`)? If not, look why the API of Nova does not show them; if so, permit it as the text says: see [nodes.md](nodes.md#too-many-would-go)",
 		},
+		{
+			Reason: RightsMissing, On: ConfigMap, Type: v1.EventTypeWarning,
+			When: "the controller starts to work without rights that some protection needs: which; at each start", Do: "soon, as what is made meanwhile lacks the ID of the cluster for good: apply `manifests/additional-rights/rbac.yaml` and restart the pods, see [the rights](recipes/README.md#rights)",
+		},
 	}
 }
