@@ -279,6 +279,6 @@ func (g *Guard) refuse(ctx context.Context, stored *v1.ConfigMap, before, curren
 func (g *Guard) withoutRecord(ctx context.Context, err error) error {
 	g.forbidden = true
 	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+RecordName+": a restart with credentials of another project will not be noticed. "+
-		"Grant the Role of manifests/static/rbac.yaml")
+		"Apply manifests/additional-rights/rbac.yaml, which replaces no role")
 	return nil
 }

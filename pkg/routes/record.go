@@ -160,7 +160,7 @@ func (r *record) text() string {
 
 func (r *record) deny(ctx context.Context, err error) {
 	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+RecordName+": routes of nodes that go while no cloud-controller-manager runs will stay. "+
-		"Grant the Role of manifests/static/rbac.yaml")
+		"Apply manifests/additional-rights/rbac.yaml, which replaces no role")
 	r.denied, r.loaded = true, true
 	if r.ports == nil {
 		r.ports = map[hop]string{}

@@ -130,6 +130,6 @@ func (s *shard) keep(stored *v1.ConfigMap) {
 
 func (s *shard) deny(ctx context.Context, err error) {
 	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+s.name+": after a restart every load balancer is read again. "+
-		"Grant the Role of manifests/static/rbac.yaml")
+		"Apply manifests/additional-rights/rbac.yaml, which replaces no role")
 	s.denied = true
 }
