@@ -110,14 +110,15 @@ const defaultLeaseNamespace, defaultLeaseName = metav1.NamespaceSystem, "cloud-c
 
 // controllerName returns what tells this controller from others of the cluster, such as those of
 // other regions: the name of its lease, without which only one of them works; where there is no
-// leader election, and provider IDs name the region, the region. It is "" for the default lease.
+// leader election, and provider IDs name the region, the region. It is "" for the default lease. A dry run has the name of the one that it stands for.
 func controllerName(completed *appconfig.CompletedConfig, regionalIDs bool, region string) string {
 	election := completed.ComponentConfig.Generic.LeaderElection
+	name := strings.TrimSuffix(election.ResourceName, dryRunSuffix)
 	switch {
 	case election.ResourceNamespace != defaultLeaseNamespace:
-		return election.ResourceNamespace + "." + election.ResourceName
-	case election.ResourceName != defaultLeaseName:
-		return election.ResourceName
+		return election.ResourceNamespace + "." + name
+	case name != defaultLeaseName:
+		return name
 	case !election.LeaderElect && regionalIDs:
 		return region
 	}

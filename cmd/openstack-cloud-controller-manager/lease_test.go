@@ -134,6 +134,7 @@ func TestControllerName_TellsControllersOfOneClusterApart(t *testing.T) {
 		"ccm-region-two":                  {"kube-system", "ccm-region-two", true, true},
 		"ccm-without-election":            {"kube-system", "ccm-without-election", false, true},
 		"two.cloud-controller-manager":    {"two", "cloud-controller-manager", true, true},
+		"ccm-of-a-dry-run":                {"kube-system", "ccm-of-a-dry-run-dry-run", true, true},
 		"RegionTwo":                       {"kube-system", "cloud-controller-manager", false, true},
 		"two.another-lease-of-the-region": {"two", "another-lease-of-the-region", true, false},
 	} {
@@ -142,9 +143,11 @@ func TestControllerName_TellsControllersOfOneClusterApart(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", test, got, want)
 		}
 	}
-	for _, elect := range []bool{true, false} {
-		if got := controllerName(withLease("kube-system", "cloud-controller-manager", elect), elect, "RegionOne"); got != "" {
-			t.Errorf("the default lease, leader election %v: %q", elect, got)
+	for _, name := range []string{"cloud-controller-manager", "cloud-controller-manager-dry-run"} {
+		for _, elect := range []bool{true, false} {
+			if got := controllerName(withLease("kube-system", name, elect), elect, "RegionOne"); got != "" {
+				t.Errorf("lease %s, leader election %v: %q", name, elect, got)
+			}
 		}
 	}
 }

@@ -79,7 +79,6 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	if err := p.serving.open(completed); err != nil {
 		return nil, err
 	}
-	controller := controllerName(completed, p.env.RegionalIDs(), conf.Global.Region) // a dry run changes the lease, and stands for the same one
 	if err := p.dryRun.start(completed); err != nil {
 		return nil, err
 	}
@@ -96,7 +95,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		ClusterName:    shared.ClusterName,
 		ServiceWorkers: int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs),
 		RegionalIDs:    p.env.RegionalIDs(),
-		Controller:     controller,
+		Controller:     controllerName(completed, p.env.RegionalIDs(), conf.Global.Region),
 		CloudRoutes:    routes,
 		CallAgain:      p.serviceCalls.again,
 		Recorder:       events,
@@ -105,8 +104,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		DryRun:         p.dryRun.report,
 		Metrics:        reconciles,
 		APIMetrics:     requests,
-		Tracer:         tracer,
-		Clock:          clock.RealClock{},
+		Tracer:         tracer, Clock: clock.RealClock{},
 	})
 	if err != nil {
 		return nil, err

@@ -71,8 +71,9 @@ func TestConnect_RefusesServicesWhenDeniedAnnotationDoesNotExist(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Initialize(nil, t.Context().Done())
-			lb := balancer(t, p)
-			for _, svc := range []*v1.Service{webService(), annotated(webService(), "loadbalancer.openstack.org/vip-sg-ids", "g")} {
+			lb, asking := balancer(t, p), webService()
+			asking.Annotations = map[string]string{"loadbalancer.openstack.org/vip-sg-ids": "g"}
+			for _, svc := range []*v1.Service{webService(), asking} {
 				if _, err := lb.EnsureLoadBalancer(t.Context(), "", svc, []*v1.Node{node("node-1", "127.100.1.1")}); err == nil || !strings.Contains(err.Error(), "deny-annotations") {
 					t.Errorf("Service %s: %v", svc.Name, err)
 				}
@@ -86,9 +87,4 @@ func TestConnect_RefusesServicesWhenDeniedAnnotationDoesNotExist(t *testing.T) {
 			}
 		})
 	}
-}
-
-func annotated(svc *v1.Service, name, value string) *v1.Service {
-	svc.Annotations = map[string]string{name: value}
-	return svc
 }

@@ -61,9 +61,11 @@ type estate struct {
 	auth  string
 }
 
-// estateTypes are the types of the services in the catalog.
-var estateTypes = map[string]string{
-	request.Nova: "compute", request.Neutron: "network", request.Octavia: "load-balancer", request.Barbican: "key-manager",
+// estateTypes returns the types of the services in the catalog.
+func estateTypes() map[string]string {
+	return map[string]string{
+		request.Nova: "compute", request.Neutron: "network", request.Octavia: "load-balancer", request.Barbican: "key-manager",
+	}
 }
 
 // newEstate starts a cloud. The certificates of its services are nil for plain HTTP.
@@ -73,7 +75,7 @@ func newEstate(t *testing.T, keystone, services *tls.Certificate) *estate {
 		t: t, urls: map[string]string{}, refuse: func(string, string) int { return 0 },
 		move: func(_, _, url string) string { return url },
 	}
-	for service := range estateTypes {
+	for service := range estateTypes() {
 		e.urls[service] = e.serve(services, func(w http.ResponseWriter, r *http.Request) { e.answer(w, service, r.Header.Get("X-Auth-Token")) })
 	}
 	e.auth = e.serve(keystone, e.signIn)
@@ -128,7 +130,7 @@ func (e *estate) signIn(w http.ResponseWriter, r *http.Request) {
 	for service, url := range e.urls {
 		if url = e.move(service, password, url); url != "" {
 			catalog = append(catalog, map[string]any{
-				"type": estateTypes[service], "endpoints": []any{map[string]any{"interface": "public", "region": "R", "region_id": "R", "url": url}},
+				"type": estateTypes()[service], "endpoints": []any{map[string]any{"interface": "public", "region": "R", "region_id": "R", "url": url}},
 			})
 		}
 	}
