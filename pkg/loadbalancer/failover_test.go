@@ -342,3 +342,47 @@ func TestEnsure_TellsSinceWhenLoadBalancerIsPending(t *testing.T) {
 	env.ensure(svc, nodes)
 	env.unchanged(svc, nodes)
 }
+
+// Two Services share a load balancer; the one that it was made for is deleted, the other one stays on
+// it, and will delete it one day. In ERROR it has no owner that could have it failed over: the guest does,
+// as far as it may. As long as the owner is there, it is the owner's to do.
+//
+//proves:58,82
+func TestFailover_OfSharedLoadBalancerIsGuestsWhereOwnerIsGone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		gone, may bool
+		told      string // in the error, or "" where it is failed over
+	}{
+		"the owner is gone": {true, true, ""},
+		"the owner is gone, and the role does not allow it": {true, false, "ask the cloud's operator to fail it over"},
+		"the owner is there": {false, true, "which was made for another and is shared, is in ERROR"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{})
+			env.Cloud.Octavia.OpenFailover(c.may)
+			nodes := env.nodes(3)
+			owner := service("owner", 1)
+			env.ensure(owner, nodes[:2])
+			guest := onto("guest", env.loadBalancer(), 443)
+			env.ensure(guest, nodes[:2])
+			if c.gone {
+				env.delete(leaving(owner))
+			}
+			env.ensure(guest, nodes[:2])
+			env.failed()
+			_, err := env.engine.Ensure(env.ctx, guest, nodes)
+			lb := env.loadBalancer()
+			switch {
+			case c.told == "" && (lb.ProvisioningStatus != octavia.Active || len(lb.Pools[0].Members) != 3):
+				t.Errorf("it is %s with %d members: %v", lb.ProvisioningStatus, len(lb.Pools[0].Members), err)
+			case c.told != "" && (err == nil || !strings.Contains(err.Error(), c.told) || strings.Contains(err.Error(), annotation.AllowReplace)):
+				t.Errorf("error %v, want one with %q that advises nothing that has no effect", err, c.told)
+			}
+			if n := env.failovers(); (n > 0) != (c.gone && (c.may || n == 1)) {
+				t.Errorf("%d failovers were asked for", n)
+			}
+		})
+	}
+}

@@ -182,8 +182,11 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 	if err := r.engine().Groups.Open(ctx, round.Groups.Task); err != nil {
 		return false, err
 	}
+	request := apply.Request{
+		ID: g.Owner(*round), Observed: *round.Have.Observed, Plan: todo, Later: round.Wrote, Kept: round.Kept(), Progress: req.Progress,
+	}
 	r.engine().BeginChange(g.Inputs(), round, todo)
-	request := apply.Request{ID: g.Owner(*round), Observed: *round.Have.Observed, Plan: todo, Kept: round.Kept(), Progress: req.Progress}
+	deletes := round.Want.LoadBalancer == nil
 	round.Release()
 	observed, err := r.engine().Cloud.Applier.Run(ctx, request)
 	round.Have.Observed = &observed
@@ -195,7 +198,7 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 	case errors.As(err, &changed):
 		klog.FromContext(ctx).Info("Reading the load balancer anew", "cause", changed.Error())
 		round.Forget()
-		round.Interfered = true
+		round.Interfered = !deletes // where nothing is to be left, nothing is reverted
 	case errors.As(err, &broken):
 		round.Broken = broken
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())

@@ -76,6 +76,8 @@ type Request struct {
 	// Observed is what the cloud has, as Plan was made from it. Neither is changed.
 	Observed model.Observed
 	Plan     plan.Plan
+	// Later is set where the cloud has carried out another plan since it was read.
+	Later bool
 	// Kept is what the caller keeps of the load balancer meanwhile, which Run need not keep
 	// twice; nil: nothing.
 	Kept *model.Packed

@@ -30,6 +30,8 @@ type run struct {
 	written written
 	// deleting are load balancers that are going away.
 	deleting []string
+	// waited is set where the cloud has taken its time since the load balancers were read.
+	waited bool
 	// made is the ID of what the last step made in a load balancer, updated the listener
 	// as Octavia answered it.
 	made    string
@@ -37,7 +39,7 @@ type run struct {
 }
 
 func newRun(a *Applier, req Request) *run {
-	return &run{Applier: a, id: req.ID, progress: req.Progress, state: packedState(req.Observed, req.Kept), steps: packSteps(req.Plan.Steps)}
+	return &run{Applier: a, id: req.ID, progress: req.Progress, state: packedState(req.Observed, req.Kept), steps: packSteps(req.Plan.Steps), waited: req.Later}
 }
 
 // all carries out all steps, and waits until the cloud is done with them.
@@ -61,6 +63,9 @@ func (r *run) next(ctx context.Context) error {
 	const tries = 5
 	for try := 1; ; try++ {
 		if err := r.ready(ctx, r.steps[0]); err != nil {
+			return err
+		}
+		if err := r.stillOurs(ctx, r.steps[0], try > 1); err != nil {
 			return err
 		}
 		err := r.send(ctx, r.steps[0])

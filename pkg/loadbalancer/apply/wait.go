@@ -135,6 +135,7 @@ func (r *run) wait(ctx context.Context, id string, of watcher.Kind) (watcher.Tok
 		r.progress(r.estimate(of))
 	}
 	r.state.park()
+	r.waited = true
 	timing := r.Drivers.Timing(of.Provider)
 	pace := watcher.Every(map[watcher.Operation]driver.PollInterval{
 		watcher.Creating: timing.Create, watcher.Updating: timing.Update, watcher.Deleting: timing.Delete, watcher.FailingOver: timing.Create,

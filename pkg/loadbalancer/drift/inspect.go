@@ -27,7 +27,9 @@ import (
 //
 //	the snapshot shows                        is read
 //	nothing changed, and it is confirmed      nothing
-//	nothing changed, and it is not            settings: then it is confirmed, also of what the last process recorded
+//	nothing changed, and it is not            settings: then it is confirmed, also of what the last process recorded;
+//	                                          where nothing is known that they could be compared with, a round
+//	                                          reads it: the change of another Service on it was seen last
 //	updated_at and operating status moved     the status tree: members' health has changed, which is no drift
 //	updated_at moved                          settings: health can have changed twice; and which members are out of
 //	                                          service, which is not repaired, and must be known; again when it is
@@ -42,7 +44,10 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 		return reason
 	}
 	seen := snap.LoadBalancers[applied.LoadBalancer.ID]
-	if applied.Contents == nil {
+	switch {
+	case applied.Contents == nil && applied.Restored == nil:
+		return state.ReasonChanged
+	case applied.Contents == nil:
 		return d.inspectRestored(ctx, uid, applied, seen)
 	}
 	i := inspection{

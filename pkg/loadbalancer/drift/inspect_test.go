@@ -37,7 +37,7 @@ func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 		"not confirmed yet":                {given: given(unconfirmed), reads: []string{settings}, confirmed: true},
 		"not confirmed, and changed":       {given: given(unconfirmed, foreignListener), reads: []string{settings}, drift: state.ReasonChanged},
 		"not confirmed, changed just now":  {given: given(unconfirmed, justNow)},
-		"not confirmed, after a restart":   {given: given(unconfirmed, noContents)},
+		"not confirmed, nothing is known":  {given: given(unconfirmed, noContents), drift: state.ReasonChanged},
 		"restored, as it was recorded":     {given: given(restored), reads: []string{settings}, confirmed: true},
 		"restored, just now":               {given: given(restored, justNow)},
 		"restored, the read fails":         {given: given(restored, failingReads), reads: []string{settings}},

@@ -53,7 +53,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 		applied.Digests.Nodeless = "" // which does not cover members that are out of service
 	}
 	e.Store.SetApplied(svc.UID, applied)
-	e.Store.RebaseOthers(svc.UID, r.Before, state.VersionOf(r.Have.LoadBalancer), now)
+	e.Store.RebaseOthers(svc.UID, r.Before, r.Have.LoadBalancer, now)
 }
 
 // addressWritten reports whether ID and address of a load balancer stand in the annotations

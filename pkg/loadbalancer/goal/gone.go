@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Gone is nothing: all that was made for a Service is removed.
@@ -83,6 +84,13 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	}
 	have.Elsewhere, err = g.e.elsewhere(ctx, g.in, have.LoadBalancer)
 	have.Elsewhere = slices.DeleteFunc(have.Elsewhere, func(f observe.Found) bool { return have.Has(f.LoadBalancers[0].ID) })
+	if old := have.Outgoing; err == nil && old != nil && len(old.Foreign) > 0 { // it stays, but for what is the Service's in it
+		again, err := g.e.readAgain(ctx, old.ID)
+		if err != nil || again == nil {
+			return have, err
+		}
+		have.Elsewhere = append(have.Elsewhere, observe.Found{LoadBalancers: []octavia.LoadBalancer{*again}, As: have.As})
+	}
 	return have, err
 }
 

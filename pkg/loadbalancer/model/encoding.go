@@ -86,7 +86,7 @@ func (c *coder) loadBalancer(lb *LoadBalancer) {
 	each(c, &lb.Foreign, c.foreign)
 	optional(c, &lb.Shared, func(s *Shared) {
 		c.texts(&s.Owner)
-		c.switches(&s.Removable, &s.Left)
+		c.switches(&s.Removable, &s.Left, &s.Orphaned)
 	})
 	optional(c, &lb.FloatingIP, c.floatingIP)
 }

@@ -120,6 +120,15 @@ type Pool struct {
 	Status             Status
 }
 
+// Monitored returns the transport of a pool with a health monitor that the provider has
+// heard of, else "".
+func (p Pool) Monitored() Protocol {
+	if p.Monitor == nil || p.Monitor.Status.Provisioning == "PENDING_CREATE" {
+		return ""
+	}
+	return p.Protocol.Transport()
+}
+
 // Member is a NodePort of a node. Address and Port are its key.
 type Member struct {
 	ID       string
@@ -225,6 +234,8 @@ type Shared struct {
 	Removable bool
 	// Left is set when the Service has just left it.
 	Left bool
+	// Orphaned is set when it is Removable, and its owner has nothing on it any more.
+	Orphaned bool
 }
 
 // Protocol is a protocol of a listener or pool, in Octavia's spelling.

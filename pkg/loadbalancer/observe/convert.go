@@ -42,6 +42,9 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 	if id.Sharing.Is {
 		lb.Shared = &model.Shared{Owner: id.Sharing.Owner.String(), Removable: id.Sharing.Removable}
 	}
+	if id.Sharing.Is && id.Sharing.Removable {
+		lb.Shared.Orphaned = !p.has(id.Sharing.Owner)
+	}
 	_, lb.ReplacementHash = ownership.Replaces(p.LoadBalancer.Tags)
 	used := map[string]bool{}
 	for _, l := range p.Listeners {
@@ -54,7 +57,7 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 		} else {
 			lb.Foreign = append(lb.Foreign, model.Foreign{
 				Kind: "listener", ID: l.ID, Name: l.Name, Key: converted.Key(),
-				Service: ownership.SharerOf(l.Name, l.Tags), Monitored: monitored(converted.Pool),
+				Service: ownership.SharerOf(l.Name, l.Tags), Monitored: converted.Pool.Monitored(),
 			})
 		}
 	}
@@ -64,12 +67,19 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 		case id.OwnsChild(pool.Name, pool.Tags):
 			lb.Orphans = append(lb.Orphans, p.pool(pool))
 		default:
-			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "pool", ID: pool.ID, Name: pool.Name, Monitored: monitored(p.pool(pool))})
+			theirs := p.pool(pool)
+			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "pool", ID: pool.ID, Name: pool.Name, Monitored: theirs.Monitored()})
 		}
 	}
 	lb.Adopted = p.adopted(id)
 	lb.Sort()
 	return lb
+}
+
+// has tells that a listener or a pool is an owner's.
+func (p Parts) has(owner ownership.Owner) bool {
+	return slices.ContainsFunc(p.Listeners, func(l listeners.Listener) bool { return owner.Has(l.Name, l.Tags) }) ||
+		slices.ContainsFunc(p.Pools, func(pool octavia.Pool) bool { return owner.Has(pool.Name, pool.Tags) })
 }
 
 // adopted tells that another controller made what the Service has here: its load balancer
@@ -101,15 +111,6 @@ func (p Parts) listener(l listeners.Listener, id ownership.Identity) model.Liste
 		converted.Pool = p.pool(p.Pools[i])
 	}
 	return converted
-}
-
-// monitored gives the transport of a pool with a health monitor that the provider has
-// heard of, else "".
-func monitored(pool model.Pool) model.Protocol {
-	if pool.Monitor == nil || pool.Monitor.Status.Provisioning == "PENDING_CREATE" {
-		return ""
-	}
-	return pool.Protocol.Transport()
 }
 
 // limits reads the limits of a listener and who asked for them.

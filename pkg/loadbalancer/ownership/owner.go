@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -81,6 +82,16 @@ func (i Identity) InThisCluster(o Owner) bool {
 	default:
 		return o.Kubernetes && o.ClusterName != "" && o.ClusterName == i.ClusterName
 	}
+}
+
+// Has reports whether a listener or pool on a load balancer is its owner's. It is true where
+// nobody can tell.
+func (o Owner) Has(name string, tags []string) bool {
+	if o.ServiceUID == "" && o.Namespace == "" {
+		return true
+	}
+	return o.ServiceUID != "" && slices.Contains(tagged(tags, serviceTagPrefix), o.ServiceUID) ||
+		o.Namespace != "" && SharerOf(name, tags) == o.Namespace+"/"+o.Service
 }
 
 // OwnsFloatingIPOf reports whether a floating IP on the VIP of a load balancer was made

@@ -68,7 +68,7 @@ func (o Options) forReplacement() Options {
 //	                             place, else blocked: it may still serve
 //	cannot become what is        with a replacement, that takes its place: see startReplacement
 //	desired
-//	another's, ERROR             blocked: its owner repairs it
+//	another's, ERROR             blocked: its owner repairs it; failed over where that is gone
 //	ACTIVE                       what differs; of another's, only what is the Service's own in it
 //
 // The order within the last: what shuts clients out comes first, what lets more in comes
@@ -89,6 +89,8 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 		return finishReplacement(desired, observed, opts)
 	case lb == nil:
 		return Plan{Steps: create(desired, observed.UnattachedFloatingIPs, opts)}
+	case lb.Shared != nil && lb.Status.Failed() && lb.Shared.Orphaned && opts.Published:
+		return recoverFailed(lb, opts)
 	case lb.Shared != nil && lb.Status.Failed():
 		return Plan{Blocked: fmt.Sprintf("load balancer %s, which was made for another and is shared, is in ERROR", lb.ID)}
 	case opts.Replacement != nil && NeedsReplacement(desired, lb), replacesFailed(lb, opts):
@@ -196,8 +198,7 @@ func createsEmpty(desired *model.LoadBalancer, opts Options) bool {
 func replace(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	lb := observed.LoadBalancer
 	if len(lb.Foreign) > 0 {
-		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR, and is not deleted because it also holds %s: "+
-			"ask the cloud's operator for a failover, or remove that", lb.Name, lb.ID, lb.Foreign[0])}
+		return Plan{Blocked: failedWithForeign(lb)}
 	}
 	if opts.Replacement != nil {
 		desired, opts = opts.Replacement.LoadBalancer, opts.forReplacement()
@@ -208,6 +209,12 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 		unattached = append(slices.Clone(unattached), released(*lb.FloatingIP)) // the VIP's port goes, the address stays
 	}
 	return Plan{Steps: append(steps, create(desired, unattached, opts)...)}
+}
+
+// failedWithForeign returns why a load balancer that never came up is not deleted.
+func failedWithForeign(lb *model.LoadBalancer) string {
+	return fmt.Sprintf("load balancer %s (%s) is in ERROR, and is not deleted because it also holds %s: "+
+		"ask the cloud's operator for a failover, or remove that", lb.Name, lb.ID, lb.Foreign[0])
 }
 
 // conflict returns why a port cannot be had: the listener of another owner holds it.

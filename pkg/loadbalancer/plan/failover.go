@@ -62,6 +62,9 @@ func inError(lb *model.LoadBalancer, whyNot string) string {
 	if whyNot != "" {
 		text += "; " + whyNot
 	}
+	if lb.Shared != nil { // no other can take its place
+		return fmt.Sprintf("%s: ask the cloud's operator to fail it over (openstack loadbalancer failover %s)", text, lb.ID)
+	}
 	return fmt.Sprintf("%s: ask the cloud's operator to fail it over (openstack loadbalancer failover %s), "+
 		"let a new one take its place with the annotation %s, or delete the Service to start anew", text, lb.ID, allowReplace)
 }

@@ -105,11 +105,13 @@ func finishReplacement(desired *model.LoadBalancer, observed model.Observed, opt
 	lb, old := observed.LoadBalancer, observed.Outgoing
 	inUse := lb.FloatingIP != nil
 	switch {
+	case !inUse && len(lb.Foreign) > 0 && lb.Status.Failed():
+		return Plan{Blocked: failedWithForeign(lb)}
 	case lb.Status.Failed() && !inUse:
 		return Plan{Steps: []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"}}}
 	case lb.Status.Failed():
 		return recoverFailed(lb, opts)
-	case len(mismatches(desired, lb)) > 0 && !isReplacementFor(desired, lb) && !inUse && !old.Status.Failed():
+	case len(lb.Foreign) == 0 && len(mismatches(desired, lb)) > 0 && !isReplacementFor(desired, lb) && !inUse && !old.Status.Failed():
 		return Plan{Steps: []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is not what is asked for any more"}}}
 	case len(old.Foreign) > 0:
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) was to be replaced, and is not deleted because it also holds %s: "+

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -192,10 +193,8 @@ type Version struct {
 	id           string // "" where there is no load balancer
 	updatedAt    time.Time
 	floatingIPID string
-	// children are the IDs of the listeners of a Service and of their pools; orphans is set where
-	// a pool has no listener.
+	// children are the IDs of the listeners of a Service and of its pools.
 	children string
-	orphans  bool
 }
 
 // VersionOf returns the version of a load balancer, which may be nil.
@@ -203,7 +202,7 @@ func VersionOf(lb *model.LoadBalancer) *Version {
 	if lb == nil {
 		return &Version{}
 	}
-	v := &Version{id: strings.Clone(lb.ID), updatedAt: lb.UpdatedAt, orphans: len(lb.Orphans) > 0}
+	v := &Version{id: strings.Clone(lb.ID), updatedAt: lb.UpdatedAt}
 	if lb.FloatingIP != nil {
 		v.floatingIPID = strings.Clone(lb.FloatingIP.ID)
 	}
@@ -211,16 +210,20 @@ func VersionOf(lb *model.LoadBalancer) *Version {
 	for _, l := range lb.Listeners {
 		children = append(children, l.ID, l.Pool.ID)
 	}
+	for _, pool := range lb.Orphans {
+		children = append(children, pool.ID)
+	}
 	v.children = strings.Join(children, " ")
 	return v
 }
 
 // RebaseOthers records, for the other Services on a load balancer, that its updated_at has
 // moved because of a change for the Service of this UID, from the state before its first
-// step to the one after the last. What the others have there is as it was, and so is what
-// is known to be theirs, if the Service still has the same listeners. Where another client had
+// step to the load balancer after the last. What the others have there is taken to be as it was, until
+// it is read once more; what the Service has there is known anew. Where another client had
 // changed something before, and nobody has looked what yet, updated_at still has to tell.
-func (s *Store) RebaseOthers(uid types.UID, from, to *Version, now time.Time) {
+func (s *Store) RebaseOthers(uid types.UID, from *Version, now *model.LoadBalancer, at time.Time) {
+	to := VersionOf(now)
 	if from == nil || from.id != to.id || from.updatedAt.Equal(to.updatedAt) || from.floatingIPID != to.floatingIPID {
 		return
 	}
@@ -228,20 +231,46 @@ func (s *Store) RebaseOthers(uid types.UID, from, to *Version, now time.Time) {
 	defer s.mu.Unlock()
 	for other, e := range s.on[to.id] {
 		if other != uid && e.Applied.Seen.UpdatedAt.Equal(from.updatedAt) && !e.Applied.Seen.ChangedByOthers {
-			e.Applied = e.Applied.rebased(from, to, now)
+			e.Applied = e.Applied.rebased(from, to, now, at)
 			s.listUnpersisted(other, e)
 		}
 	}
 }
 
-func (a *Applied) rebased(from, to *Version, now time.Time) *Applied {
+// rebased returns what is known of a load balancer after a change for another Service. Of one of which
+// no more is known than which parts there were, that is nothing where those have changed.
+func (a *Applied) rebased(from, to *Version, now *model.LoadBalancer, at time.Time) *Applied {
 	moved := *a
-	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Seen.Confirmed = to.updatedAt, now, false
+	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Seen.Confirmed = to.updatedAt, at, false
 	moved.Persisted.Fingerprint = false
-	if a.Contents != nil && from.children == to.children && !from.orphans && !to.orphans {
-		moved.Contents = a.Contents.WithUpdatedAt(to.updatedAt)
-	} else {
-		moved.Contents, moved.Restored, moved.Digests.Nodeless = nil, nil, ""
+	if a.Contents == nil {
+		moved.Digests.Nodeless = ""
+		if from.children != to.children {
+			moved.Restored = nil
+		}
+		return &moved
 	}
+	if from.children != to.children {
+		outline := a.Contents.Outline()
+		outline.Foreign = othersIn(outline.Foreign, from.children, now)
+		moved.Contents = a.Contents.WithOutline(outline)
+	}
+	moved.Contents = moved.Contents.WithUpdatedAt(to.updatedAt)
 	return &moved
+}
+
+// othersIn returns what is another's in a load balancer to one Service, after a change of what another
+// Service has there: which that was before, by ID, and is now.
+func othersIn(before []model.Foreign, children string, now *model.LoadBalancer) []model.Foreign {
+	was := strings.Fields(children)
+	all := slices.DeleteFunc(slices.Clone(before), func(f model.Foreign) bool { return slices.Contains(was, f.ID) })
+	for _, l := range now.Listeners {
+		all = append(all, model.Foreign{
+			Kind: "listener", ID: l.ID, Name: l.Name, Key: l.Key(), Service: ownership.SharerOf(l.Name, l.Tags), Monitored: l.Pool.Monitored(),
+		})
+	}
+	for _, pool := range now.Orphans {
+		all = append(all, model.Foreign{Kind: "pool", ID: pool.ID, Name: pool.Name, Monitored: pool.Monitored()})
+	}
+	return all
 }

@@ -140,6 +140,42 @@ func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 	}
 }
 
+// What the Service has there is another's to the others, so that they can be compared with what is
+// read.
+func TestStore_RebasesWhatIsAnothersToTheOthers(t *testing.T) {
+	t.Parallel()
+	later := began.Add(time.Minute)
+	foreign := func(kind, id string) model.Foreign { return model.Foreign{Kind: kind, ID: id} }
+	theirs := balancer("lb")
+	theirs.Foreign = []model.Foreign{foreign("listener", "before"), foreign("pool", "orphan"), foreign("listener", "of a third")}
+	before := &model.LoadBalancer{ID: "lb", UpdatedAt: began, Listeners: []model.Listener{{ID: "before"}}, Orphans: []model.Pool{{ID: "orphan"}}}
+	after := &model.LoadBalancer{ID: "lb", UpdatedAt: later, Orphans: []model.Pool{{ID: "left", Name: "pool_0"}}, Listeners: []model.Listener{{
+		ID: "new", Name: "listener_0_kube_service_kubernetes_default_guest", Protocol: model.UDP, Port: 53,
+		Pool: model.Pool{ID: "pool", Protocol: model.UDP, Monitor: &model.Monitor{Type: "UDP-CONNECT"}},
+	}}}
+	store, _ := newStore()
+	store.SetApplied("guest", applied("lb"))
+	other := applied("lb")
+	other.Contents = model.Pack(theirs, nil)
+	store.SetApplied("other", other)
+	store.RebaseOthers("guest", state.VersionOf(before), after, later)
+	want := []model.Foreign{
+		foreign("listener", "of a third"),
+		{
+			Kind: "listener", ID: "new", Name: "listener_0_kube_service_kubernetes_default_guest", Service: "default/guest",
+			Key: model.Listener{Protocol: model.UDP, Port: 53}.Key(), Monitored: model.UDP,
+		},
+		{Kind: "pool", ID: "left", Name: "pool_0"},
+	}
+	got := store.Get("other").Applied.Contents.Unpack()
+	if diff := cmp.Diff(want, got.Foreign); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(theirs.Listeners, got.Listeners); diff != "" {
+		t.Errorf("its own listeners have changed: %s", diff)
+	}
+}
+
 // A change for one Service moves updated_at for the others on its load balancer.
 func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 	t.Parallel()
@@ -164,9 +200,9 @@ func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 		want     string
 	}{
 		"the same listeners":        {balancer("lb"), to(as), applied("lb"), known},
-		"another listener":          {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Listeners[0].ID = "new" }), applied("lb"), unknown},
-		"another pool":              {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.ID = "new" }), applied("lb"), unknown},
-		"a pool without a listener": {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Orphans = []model.Pool{{}} }), applied("lb"), unknown},
+		"another listener":          {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Listeners[0].ID = "new" }), applied("lb"), known},
+		"another pool":              {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.ID = "new" }), applied("lb"), known},
+		"a pool without a listener": {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Orphans = []model.Pool{{}} }), applied("lb"), known},
 		"its contents are unknown":  {balancer("lb"), to(as), other(func(a *state.Applied) { a.Contents = nil }), unknown},
 		"the load balancer is new":  {nil, to(as), applied("lb"), ""},
 		"nothing has changed":       {balancer("lb"), balancer("lb"), applied("lb"), ""},
@@ -183,7 +219,7 @@ func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 			store.SetApplied("ours", ours)
 			store.SetApplied("other", c.other)
 			store.MarkTouched("without")
-			store.RebaseOthers("ours", state.VersionOf(c.from), state.VersionOf(c.to), later)
+			store.RebaseOthers("ours", state.VersionOf(c.from), c.to, later)
 			if store.Get("ours").Applied != ours {
 				t.Error("what was applied for the Service itself has changed")
 			}

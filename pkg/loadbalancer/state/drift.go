@@ -68,7 +68,7 @@ func (a *Applied) FloatingIPDriftIn(snap *snapshot.Snapshot) string {
 // Confirmable reports whether it is not confirmed yet, and a snapshot that begins at this
 // time can confirm it.
 func (a *Applied) Confirmable(at time.Time) bool {
-	return !a.Seen.Confirmed && (a.Contents != nil || a.Restored != nil) && at.Sub(a.Seen.Since) >= ConfirmAfter
+	return !a.Seen.Confirmed && at.Sub(a.Seen.Since) >= ConfirmAfter
 }
 
 // ConfirmableBy reports whether it is not confirmed yet, and this snapshot shows the load

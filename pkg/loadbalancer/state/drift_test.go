@@ -83,7 +83,7 @@ func TestApplied_IsConfirmableByASnapshotOfTheSameStateAtRest(t *testing.T) {
 		"within the second":     {unconfirmed, state.ConfirmAfter - 1, lb, false},
 		"confirmed already":     {confirmed, time.Minute, lb, false},
 		"recorded before":       {recorded, time.Minute, lb, true},
-		"without its contents":  {restored, time.Minute, lb, false},
+		"without its contents":  {restored, time.Minute, lb, true},
 		"it is being changed":   {unconfirmed, time.Minute, pending, false},
 		"it has changed":        {unconfirmed, time.Minute, changed, false},
 		"another load balancer": {unconfirmed, time.Minute, snapshot.LoadBalancer{ID: "other"}, false},

@@ -33,10 +33,8 @@ func TestStore_KnowsWhoIsOnLoadBalancer(t *testing.T) {
 		t.Errorf("%d Services on the shared one, %d load balancers, want 3 and 998", on, all)
 	}
 	later := began.Add(time.Minute)
-	at := func(t time.Time) *state.Version {
-		return state.VersionOf(&model.LoadBalancer{ID: "shared", UpdatedAt: t})
-	}
-	store.RebaseOthers(uid(0), at(began), at(later), later)
+	at := func(t time.Time) *model.LoadBalancer { return &model.LoadBalancer{ID: "shared", UpdatedAt: t} }
+	store.RebaseOthers(uid(0), state.VersionOf(at(began)), at(later), later)
 	for i, want := range map[int]time.Time{0: began, 1: later, 2: later, 3: began} {
 		if got := store.Get(uid(i)).Applied.Seen.UpdatedAt; !got.Equal(want) {
 			t.Errorf("Service %d: updated_at %s, want %s", i, got, want)

@@ -69,7 +69,8 @@ type Rule struct {
 	// behind does.
 	Lag time.Duration
 	// Then is called when a request fails, before it loses its answer and after the work,
-	// where that is done; nil: nobody is told. It must not wait for the request.
+	// where that is done; before the work where nothing fails; nil: nobody is told. It must
+	// not wait for the request.
 	Then func()
 	// Skew is added to every created_at and updated_at of the true answer, as
 	// by a service whose clock is wrong.

@@ -34,6 +34,7 @@ func (f *Faults) Inject(next http.Handler) http.Handler {
 		case rule.changesAnswer():
 			f.spoil(chosen, next, w, r)
 		default:
+			rule.tell()
 			next.ServeHTTP(w, r)
 		}
 	})

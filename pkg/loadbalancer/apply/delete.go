@@ -1,0 +1,55 @@
+package apply
+
+import (
+	"context"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// A cascade takes all that is in a load balancer, also what another client has put there since it was
+// read. Where the cloud has taken its time since, be it that another client held the load balancer, one
+// request more shows what is in it now.
+
+// stillOurs returns a *ChangedError where a load balancer that a step deletes as a whole holds something
+// of another owner by now. It asks the cloud only where time has passed since the load balancer was read.
+func (r *run) stillOurs(ctx context.Context, step plan.Step, again bool) error {
+	s, deletes := step.(plan.DeleteLoadBalancer)
+	if !deletes || !s.Cascade || !again && !r.waited {
+		return nil
+	}
+	listed, err := r.Observer.Octavia.LoadBalancer(ctx, s.ID)
+	if apierror.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now, err := r.Observer.Outline(ctx, r.id, *listed, r.state.outlineOf(s.ID))
+	if err != nil || len(now.Foreign) == 0 {
+		return err
+	}
+	return &ChangedError{s.ID, "it also holds " + now.Foreign[0].String()}
+}
+
+// outlineOf returns what is known of a load balancer, perhaps without members; nil where that is
+// nothing. It must not be changed.
+func (s *state) outlineOf(id string) *model.LoadBalancer {
+	if lb := s.outline(); lb != nil && lb.ID == id {
+		return lb
+	}
+	old := s.observed.Outgoing
+	if s.retiring != nil {
+		old = s.retiring.Outline()
+	}
+	if old != nil && old.ID == id {
+		return old
+	}
+	for i := range s.observed.Duplicates {
+		if lb := &s.observed.Duplicates[i]; lb.ID == id {
+			return lb
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package loadbalancer_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+// addListener returns a function that has another client add a listener to a load balancer.
+func addListener(env *environment, other *openstack.Session, loadBalancerID string) func() {
+	return func() {
+		if _, err := other.Octavia().CreateListener(env.ctx, listeners.CreateOpts{
+			LoadbalancerID: loadBalancerID, Name: "somebody's", Protocol: listeners.ProtocolTCP, ProtocolPort: 8443,
+		}); err != nil {
+			env.T.Error(err)
+		}
+	}
+}
+
+// left fails unless a load balancer is there with nothing but the listener of another client.
+func (env *environment) left(id string) {
+	env.T.Helper()
+	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
+		env.T.Fatal(err)
+	}
+	lb, there := env.find(id)
+	if !there {
+		env.T.Fatal("the load balancer is deleted with the listener that another client has just made")
+	}
+	if got := ports(lb); !slices.Equal(got, []string{"TCP/8443 somebody's"}) {
+		env.T.Errorf("its listeners are %v, want somebody's alone", got)
+	}
+}
+
+// A Service is deleted. Its load balancer was read, and holds nothing of others; right then another
+// client adds a listener, so that the deletion is refused with 409: it is locked by that.
+func TestDelete_LeavesListenerOfOthersThatHeldTheLoadBalancer(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{false, true} {
+		t.Run(map[bool]string{false: "its own", true: "the last on another's"}[shared], func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc := env.nodes(2), service("web", 1)
+			env.ensure(svc, nodes)
+			id := env.loadBalancer().ID
+			if shared {
+				owner := svc
+				svc = onto("guest", env.loadBalancer(), 443)
+				env.ensure(svc, nodes)
+				env.delete(leaving(owner))
+			}
+			env.Cloud.Faults.Add(faults.Rule{
+				Method: http.MethodDelete, Route: lbRoute + "/{id}", Count: 1, Status: http.StatusConflict, Worded: true,
+				Then: addListener(env, octaviaAsSomebodyElse(t, env), id),
+			})
+			env.delete(leaving(svc))
+			env.left(id)
+		})
+	}
+}
+
+// What held the load balancer may as well leave nothing behind: then it is deleted, once a look has
+// shown that.
+func TestDelete_AsksOnceMoreWhatIsInLoadBalancerThatOthersHeld(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 2)
+	env.ensure(svc, nodes)
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodDelete, Route: lbRoute + "/{id}", Count: 1, Status: http.StatusConflict, Worded: true})
+	env.Cloud.RequestLog.Reset()
+	env.delete(leaving(svc))
+	env.loadBalancers(0)
+	env.floatingIPs(0)
+	deletions, lists := env.Cloud.RequestLog.Count(http.MethodDelete, lbRoute+"/{id}"), env.Cloud.RequestLog.Count(http.MethodGet, listenersRoute)
+	if deletions != 2 || lists > 1 {
+		t.Errorf("%d deletions of the load balancer and %d lists of its listeners, want 2 and at most one", deletions, lists)
+	}
+}
+
+// A load balancer is replaced. While the new one is created, which takes minutes, another client adds a
+// listener to the old one. The Service gets the new one, and the old one stays as long as that is in it;
+// when the Service is deleted, what is its own there goes.
+func TestReplace_LeavesListenerOfOthersThatCameMeanwhile(t *testing.T) {
+	t.Parallel()
+	for when, rule := range map[string]faults.Rule{
+		"before the new one is made":      {Method: http.MethodPost, Route: lbRoute},
+		"before the floating IP is moved": {Method: http.MethodPut, Route: fipRoute + "/{id}"},
+	} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc := env.nodes(2), service("web", 1)
+			env.ensure(svc, nodes)
+			old := env.loadBalancer()
+			address := svc.Status.LoadBalancer.Ingress[0].IP
+			svc.Annotations[annotation.AllowReplace] = "true"
+			svc.Annotations[annotation.FlavorID] = env.catalogue().ID
+			rule.Count, rule.Then = 1, addListener(env, octaviaAsSomebodyElse(t, env), old.ID)
+			env.Cloud.Faults.Add(rule)
+			for range 2 { // also when it is tried again
+				env.refused(svc, nodes, "is not deleted because it also holds listener")
+				lb, there := env.find(old.ID)
+				if !there || !slices.ContainsFunc(lb.Listeners, func(l *octavia.Listener) bool { return l.Name == "somebody's" }) {
+					t.Fatal("the old load balancer is deleted with the listener that another client has made since")
+				}
+			}
+			if all := env.Cloud.Neutron.FloatingIPs(); len(all) != 1 || all[0].Address != address {
+				t.Errorf("the floating IPs are %+v, want %s alone", all, address)
+			}
+			env.delete(leaving(svc))
+			env.left(old.ID)
+			env.loadBalancers(1)
+		})
+	}
+}
