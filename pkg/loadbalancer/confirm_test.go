@@ -337,7 +337,7 @@ func TestDrift_ReadsLittleAndReportsNothingWhenOnlyHealthChanges(t *testing.T) {
 	quietly("a member fails", 1)
 	health(simoctavia.Online)
 	health(simoctavia.Error)
-	quietly("it came back and failed again", 5) // and who is out of service: the tree, and the weights of its pool
+	quietly("it came back and failed again", 6) // and the settings of members, of each pool
 	env.Cloud.RequestLog.Reset()
 	env.ensure(svc, nodes)
 	if all := env.Cloud.RequestLog.Requests(); len(all) != 0 {

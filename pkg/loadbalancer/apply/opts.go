@@ -131,7 +131,7 @@ func memberOpts(m model.Member) pools.CreateMemberOpts {
 }
 
 // memberUpdate is the change of one member: what a batch would send of it.
-type memberUpdate struct{ to model.Member }
+type memberUpdate struct{ from, to model.Member }
 
 // ToMemberUpdateMap implements pools.UpdateMemberOptsBuilder. Null asks the member
 // at its own port.
@@ -144,9 +144,11 @@ func (u memberUpdate) ToMemberUpdateMap() (map[string]any, error) {
 	if u.to.Drained {
 		weight = 0
 	}
-	return map[string]any{"member": map[string]any{
-		"weight": weight, "backup": false, "admin_state_up": !u.to.AdminDown, "monitor_port": monitorPort,
-	}}, nil
+	settings := map[string]any{"weight": weight, "backup": false, "admin_state_up": !u.to.AdminDown, "monitor_port": monitorPort}
+	if u.from.Unasked != "" {
+		settings["monitor_address"] = nil
+	}
+	return map[string]any{"member": settings}, nil
 }
 
 func monitorOpts(m model.Monitor) monitors.CreateOpts {

@@ -139,7 +139,7 @@ func (r *run) member(ctx context.Context, step plan.Step) (created string, err e
 	case plan.AddMember:
 		return r.Octavia.AddMember(ctx, pool.ID, memberOpts(s.Member))
 	case plan.UpdateMember:
-		return "", r.Octavia.UpdateMember(ctx, pool.ID, s.From.ID, memberUpdate{s.To})
+		return "", r.Octavia.UpdateMember(ctx, pool.ID, s.From.ID, memberUpdate{s.From, s.To})
 	case plan.RemoveMember:
 		return "", r.Octavia.RemoveMember(ctx, pool.ID, s.Member.ID)
 	}

@@ -124,6 +124,7 @@ func asDesired(there *model.LoadBalancer) *model.LoadBalancer {
 		for n := range l.Pool.Members {
 			m := &l.Pool.Members[n]
 			m.ID, m.Status, m.SubnetUnknown = "", model.Status{}, false
+			m.Backup, m.Unasked = false, "" // which no Service asks for
 		}
 	}
 	return &lb

@@ -46,8 +46,9 @@ type Observer interface {
 	// SettingsOf reads them of the load balancers of several Services, by the ID of the load balancer.
 	// One is missing where tags do not show all that is in it.
 	SettingsOf(ctx context.Context, services []ownership.Identity) (map[string]observe.Parts, error)
-	// OutOfService sets which members are out of service.
-	OutOfService(ctx context.Context, lb *model.LoadBalancer) error
+	// MembersChanged sets which members are out of service, and reports whether other settings of
+	// members have changed; brief where little is known of these.
+	MembersChanged(ctx context.Context, lb *model.LoadBalancer, brief bool) (bool, error)
 }
 
 // Records take what is recorded of Services for the next process.

@@ -55,8 +55,10 @@ type fakeCloud struct {
 	// lookErr, readErr and groupsErr are returned by snapshots, reads and the security groups.
 	reread                      []string // Services whose groups are read again
 	lookErr, readErr, groupsErr error
-	// drained are the members that OutOfService finds.
-	drained []string
+	// drained are the members that MembersChanged finds out of service; membersChanged is what it
+	// reports.
+	drained        []string
+	membersChanged bool
 	// reading, when set, is called by reads of settings.
 	reading func()
 
@@ -167,13 +169,13 @@ func (c *fakeCloud) SettingsOf(_ context.Context, services []ownership.Identity)
 	return read, cmp.Or(c.record(fmt.Sprintf("settings of %d", len(services))), c.togetherErr)
 }
 
-func (c *fakeCloud) OutOfService(_ context.Context, lb *model.LoadBalancer) error {
+func (c *fakeCloud) MembersChanged(_ context.Context, lb *model.LoadBalancer, _ bool) (bool, error) {
 	c.after()
 	members := lb.Listeners[0].Pool.Members
 	for i := range members {
 		members[i].Drained = slices.Contains(c.drained, members[i].ID)
 	}
-	return c.record("members out of service")
+	return c.membersChanged, c.record("members")
 }
 
 func (c *fakeCloud) Drifted(context.Context) (map[string]string, error) {

@@ -31,8 +31,8 @@ import (
 //	                                          where nothing is known that they could be compared with, a round
 //	                                          reads it: the change of another Service on it was seen last
 //	updated_at and operating status moved     the status tree: members' health has changed, which is no drift
-//	updated_at moved                          settings: health can have changed twice; and which members are out of
-//	                                          service, which is not repaired, and must be known; again when it is
+//	updated_at moved                          settings: health can have changed twice; and those of members: which are
+//	                                          out of service is not repaired, and must be known; again when it is
 //	                                          confirmed, as statuses come late
 //	anything else                             nothing: it is drift
 //
@@ -53,7 +53,7 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 	i := inspection{
 		began: snap.Began, seen: seen, contents: applied.Contents.Unpack(),
 		moved: moved, health: moved && seen.Operating != applied.Seen.OperatingStatus,
-		others: moved || applied.Seen.ChangedByOthers, settings: read,
+		others: moved || applied.Seen.ChangedByOthers, brief: applied.Brief, settings: read,
 	}
 	same, err := d.read(ctx, applied.Identity, i)
 	return d.judge(ctx, uid, applied, same, err, func() *state.Applied { return i.confirm(applied, d.options.Clock.Now()) })
@@ -100,6 +100,8 @@ type inspection struct {
 	moved, health bool
 	// others is set when another client has changed something since it was confirmed last.
 	others bool
+	// brief is set where little is known of members.
+	brief bool
 	// settings is what was read together with those of others.
 	settings settingsRead
 }
@@ -115,7 +117,8 @@ func (d *Detector) read(ctx context.Context, id ownership.Identity, i inspection
 	if err != nil || !same || !i.others || i.health && !serviceChanged(i.contents) {
 		return same, err
 	}
-	return true, d.options.Observer.OutOfService(ctx, i.contents)
+	changed, err := d.options.Observer.MembersChanged(ctx, i.contents, i.brief)
+	return !changed, err
 }
 
 // confirm returns what is known of a load balancer that is as it was applied.

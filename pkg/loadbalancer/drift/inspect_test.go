@@ -18,7 +18,7 @@ import (
 // What is read of a load balancer that a snapshot shows, and what is known of it then.
 func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 	t.Parallel()
-	const tree, settings, members = "status tree", "settings", "members out of service"
+	const tree, settings, members = "status tree", "settings", "members"
 	unconfirmed := func(f *fixture) {
 		f.change(func(a *state.Applied) { a.Seen.Confirmed, a.Persisted.Fingerprint = false, false })
 	}
@@ -51,6 +51,11 @@ func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 		"restored, another health monitor": {given: given(withMonitor, restored, anotherMonitor), reads: []string{settings}, drift: state.ReasonChanged},
 		"restored, and it moved":           {given: given(restored, moved), drift: state.ReasonChanged},
 		"updated_at moved":                 {given: given(moved), reads: []string{settings, members}},
+		"it moved, members' settings too":  {given: given(moved, membersChanged), reads: []string{settings, members}, drift: state.ReasonChanged},
+		"health, and members' settings":    {given: given(health, offlineInTree, membersChanged), reads: []string{tree, members}, drift: state.ReasonChanged},
+		"others' change, members' settings": {
+			given: given(unconfirmed, byOthers, membersChanged), reads: []string{settings, members}, drift: state.ReasonChanged,
+		},
 		"it moved long ago":                {given: given(longAgo), reads: []string{settings, members}, confirmed: true},
 		"it moved, another listener":       {given: given(moved, foreignListener), reads: []string{settings}, drift: state.ReasonChanged},
 		"it moved, a pool that waits":      {given: given(waitingPool, withContentsRead, moved), reads: []string{settings, members}},
@@ -143,6 +148,8 @@ func anotherMonitor(f *fixture) {
 }
 
 func byOthers(f *fixture) { f.change(func(a *state.Applied) { a.Seen.ChangedByOthers = true }) }
+
+func membersChanged(f *fixture) { f.cloud.membersChanged = true }
 
 func longAgo(f *fixture) { f.cloud.seen.UpdatedAt = time.Now().Add(-state.AtRest - time.Second) }
 

@@ -40,9 +40,12 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named,
 			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(r.Have.Duplicates),
 		},
-		Contents:  contents,
-		Brief:     r.Have.Brief,
-		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now, Confirmed: !r.Wrote && read.Sub(lb.UpdatedAt) > state.AtRest},
+		Contents: contents,
+		Brief:    r.Have.Brief,
+		Seen: state.Seen{
+			UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now,
+			Confirmed: !r.Wrote && read.Sub(lb.UpdatedAt) > state.AtRest, ChangedByOthers: r.Have.Contended,
+		},
 		Persisted: state.Persisted{Address: addressWritten(svc, lb.ID, address)},
 		Reported:  reported,
 	}

@@ -86,7 +86,10 @@ func (c *coder) loadBalancer(lb *LoadBalancer) {
 	each(c, &lb.Foreign, c.foreign)
 	optional(c, &lb.Shared, func(s *Shared) {
 		c.texts(&s.Owner)
-		c.switches(&s.Removable, &s.Left, &s.Orphaned)
+		c.switches(&s.Removable, &s.Left)
+		if !c.canonical || s.Orphaned { // it says nothing of what is desired, so that digests stay as they are
+			c.switches(&s.Orphaned)
+		}
 	})
 	optional(c, &lb.FloatingIP, c.floatingIP)
 }
@@ -121,6 +124,9 @@ func (c *coder) member(m *Member) {
 	c.numbers(&m.Port, &m.MonitorPort)
 	c.switches(&m.SubnetUnknown, &m.Drained, &m.AdminDown, &m.Backup)
 	c.status(&m.Status)
+	if !c.canonical || m.Unasked != "" { // nothing that is desired has any, so that digests stay as they are
+		c.texts(&m.Unasked)
+	}
 }
 
 func (c *coder) monitor(m *Monitor) {

@@ -55,7 +55,7 @@ func (p PackedMembers) uniform() bool {
 	first, subnet, known := p.kinds[0].member(), "", false
 	for _, kind := range p.kinds {
 		m := kind.member()
-		if !m.Status.Sound() || m.Drained || m.AdminDown || m.Backup || m.Port != first.Port || m.MonitorPort != first.MonitorPort {
+		if !m.Status.Sound() || m.Drained || m.AdminDown || m.Backup || m.Unasked != "" || m.Port != first.Port || m.MonitorPort != first.MonitorPort {
 			return false
 		}
 		if m.SubnetUnknown {

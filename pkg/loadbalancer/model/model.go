@@ -147,7 +147,10 @@ type Member struct {
 	Drained, AdminDown bool
 	// Backup is set when it gets traffic only when all others are down. No desired member is.
 	Backup bool
-	Status Status
+	// Unasked are further settings that no Service asks for, as in "weight 5"; "" for none. No
+	// desired member has any.
+	Unasked string
+	Status  Status
 }
 
 // Monitor is a health monitor. Delay and Timeout are in seconds.
@@ -390,4 +393,7 @@ type Observed struct {
 	// name has kept; and the one it asks for. They are on no port, or on that which
 	// is to be the VIP.
 	UnattachedFloatingIPs []FloatingIP
+	// Contended is set where another client was found to change the load balancer while a plan was
+	// carried out: it may have settings that nobody has read.
+	Contended bool
 }

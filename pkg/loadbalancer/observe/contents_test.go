@@ -89,7 +89,6 @@ func TestContents_HaveListenersPoolsMonitorsAndMembers(t *testing.T) {
 					m.Status.Operating = ""
 					want := model.Member{
 						ID: m.ID, Name: fmt.Sprintf("node-%d", n), Address: fmt.Sprintf("127.100.1.%d", n+1), Port: 30000 + l.Port, MonitorPort: 31000, Status: active,
-						SubnetUnknown: n > 0 && release != "2026.1", // of which one is read
 					}
 					if diff := cmp.Diff(want, m); diff != "" || m.ID == "" {
 						t.Errorf("member %s: %s", m.ID, diff)
@@ -197,7 +196,6 @@ func membersOutOfService(t *testing.T, release string, monitors bool) {
 	})
 	pool := env.contents(made.ID).Listeners[0].Pool
 	zero, yes, no := 0, true, false
-	backups := release == "2026.1" // before, that is read of the first member only
 	for i, change := range []func(*pools.CreateMemberOpts){
 		func(m *pools.CreateMemberOpts) { m.Weight = &zero },
 		func(m *pools.CreateMemberOpts) { m.AdminStateUp = &no },
@@ -213,7 +211,7 @@ func membersOutOfService(t *testing.T, release string, monitors bool) {
 	}
 	for i, l := range env.contents(made.ID).Listeners {
 		for n, m := range l.Pool.Members {
-			if m.Drained != (i+n == 0) || m.AdminDown != (i == 0 && n == 1) || m.Backup != (i == 0 && n == 2 && backups) {
+			if m.Drained != (i+n == 0) || m.AdminDown != (i == 0 && n == 1) || m.Backup != (i == 0 && n == 2) {
 				t.Errorf("member %d of pool %d: weight 0 %v, admin down %v, backup %v", n, i, m.Drained, m.AdminDown, m.Backup)
 			}
 		}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -199,8 +200,21 @@ func Member(m pools.Member) model.Member {
 		Drained:     m.Weight == 0,
 		AdminDown:   !m.AdminStateUp,
 		Backup:      m.Backup,
+		Unasked:     unasked(m),
 		Status:      model.Status{Provisioning: m.ProvisioningStatus, Operating: m.OperatingStatus},
 	}
+}
+
+// unasked gives the settings of a member that no Service asks for, as they print.
+func unasked(m pools.Member) string {
+	var all []string
+	if m.Weight > 1 {
+		all = append(all, fmt.Sprintf("weight %d", m.Weight))
+	}
+	if m.MonitorAddress != "" {
+		all = append(all, "monitor_address "+m.MonitorAddress)
+	}
+	return strings.Join(all, ", ")
 }
 
 func monitor(m monitors.Monitor) *model.Monitor {

@@ -1,6 +1,7 @@
 package observe_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -80,7 +81,7 @@ func TestLeavingFloatingIPs_FailsWithAnyRequest(t *testing.T) {
 	}
 }
 
-func TestOutOfService_NotesDrainedAndSwitchedOffMembersOnly(t *testing.T) {
+func TestMembersChanged_NotesDrainedAndSwitchedOffMembersOnly(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "2026.1")
 	made := env.ours(us(), full)
@@ -93,14 +94,58 @@ func TestOutOfService_NotesDrainedAndSwitchedOffMembersOnly(t *testing.T) {
 		}
 		env.Settle()
 	}
-	if err := env.observer.OutOfService(t.Context(), lb); err != nil {
-		t.Fatal(err)
+	if changed, err := env.observer.MembersChanged(t.Context(), lb, false); err != nil || changed {
+		t.Fatalf("changed %v, error %v", changed, err)
 	}
 	for i, l := range lb.Listeners {
 		for n, m := range l.Pool.Members {
 			if m.Drained != (i == 0 && n == 0) || m.AdminDown != (i == 0 && n == 1) {
 				t.Errorf("member %d of pool %d: drained %v, switched off %v", n, i, m.Drained, m.AdminDown)
 			}
+		}
+	}
+}
+
+// A setting that no Service asks for is found at whichever member, in a list, and, where that takes
+// Octavia too long, by a few short requests.
+func TestContents_ShowWhichMemberWasChanged(t *testing.T) {
+	t.Parallel()
+	weight, port, address, backup := 5, 9999, "127.100.9.9", true
+	for _, c := range []struct {
+		release string
+		members int
+	}{{"2026.1", 3}, {"2024.2", 3}, {"2024.2", 120}} {
+		for name, change := range map[string]pools.UpdateMemberOpts{
+			"weight": {Weight: &weight}, "monitor_port": {MonitorPort: &port}, "monitor_address": {MonitorAddress: &address}, "backup": {Backup: &backup},
+		} {
+			t.Run(fmt.Sprintf("%s of one of %d on %s", name, c.members, c.release), func(t *testing.T) {
+				t.Parallel()
+				env := newEnvironment(t, c.release)
+				made := env.ours(us(), full)
+				pool := env.contents(made.ID).Listeners[0].Pool.ID
+				all := make([]pools.CreateMemberOpts, c.members)
+				for i := range all {
+					all[i] = pools.CreateMemberOpts{Address: fmt.Sprintf("127.100.7.%d", i+1), ProtocolPort: 30080}
+				}
+				if err := env.session.Octavia().SetMembers(t.Context(), pool, all, false); err != nil {
+					t.Fatal(err)
+				}
+				env.Settle()
+				lb := env.contents(made.ID)
+				victim := lb.Listeners[0].Pool.Members[c.members/2]
+				if err := env.session.Octavia().UpdateMember(t.Context(), pool, victim.ID, change); err != nil {
+					t.Fatal(err)
+				}
+				env.Settle()
+				if changed, err := env.observer.MembersChanged(t.Context(), lb, false); err != nil || !changed {
+					t.Errorf("changed %v, error %v", changed, err)
+				}
+				for _, m := range env.contents(made.ID).Listeners[0].Pool.Members {
+					if odd := m.Backup || m.Unasked != "" || m.MonitorPort != 0; odd != (m.ID == victim.ID) {
+						t.Errorf("member %+v, changed is %s", m, victim.Address)
+					}
+				}
+			})
 		}
 	}
 }

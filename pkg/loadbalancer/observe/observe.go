@@ -25,6 +25,7 @@ type Octavia interface {
 	Members(ctx context.Context, poolID string) ([]pools.Member, error)
 	MembersWith(ctx context.Context, poolID, setting, value string) ([]pools.Member, error)
 	MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error)
+	FirstMember(ctx context.Context, poolID, order string) ([]pools.Member, error)
 	Monitor(ctx context.Context, id string) (*monitors.Monitor, error)
 	MonitorsTagged(ctx context.Context, tags ...string) ([]monitors.Monitor, error)
 	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)

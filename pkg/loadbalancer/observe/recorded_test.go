@@ -112,8 +112,13 @@ func (r *recorded) Members(_ context.Context, poolID string) ([]pools.Member, er
 // MembersWith implements observe.Octavia.
 func (r *recorded) MembersWith(_ context.Context, poolID, setting, _ string) ([]pools.Member, error) {
 	return only(r.MembersByPool[poolID], func(m pools.Member) bool {
-		return setting == "weight" && m.Weight == 0 || setting == "admin_state_up" && !m.AdminStateUp
+		return setting == "weight" && m.Weight == 0 || setting == "admin_state_up" && !m.AdminStateUp || setting == "backup" && m.Backup
 	}), nil
+}
+
+// FirstMember implements observe.Octavia.
+func (r *recorded) FirstMember(_ context.Context, poolID, _ string) ([]pools.Member, error) {
+	return r.MembersByPool[poolID][:1], nil
 }
 
 // MemberAt implements observe.Octavia.

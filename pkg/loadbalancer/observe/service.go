@@ -11,28 +11,64 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// OutOfService reads anew which members of a load balancer have the weight 0 or are
-// switched off, and notes it: with the status tree, and a request for each pool with
-// members of which the tree does not rule it out.
-func (o *Observer) OutOfService(ctx context.Context, lb *model.LoadBalancer) error {
-	tree, err := o.Octavia.StatusTree(ctx, lb.ID)
+// MembersChanged reads the settings of the members of a load balancer anew. It notes which have the
+// weight 0 or are switched off, and reports whether others are not as they are in lb. Of pools that are
+// not small, Octavia before 16.0 shows one that is not. Brief is set where lb has ports of health checks
+// only where a monitor asks.
+func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, brief bool) (changed bool, err error) {
+	version, err := o.Version(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	statuses := membersByPool(tree)
+	lists := func(pool *model.Pool) bool {
+		return version.AtLeast(octavia.VersionLinearMembers) || len(pool.Members) <= smallPool
+	}
+	var statuses map[string][]octavia.MemberStatus
+	if slices.ContainsFunc(lb.Listeners, func(l model.Listener) bool { return !lists(&l.Pool) }) {
+		tree, err := o.Octavia.StatusTree(ctx, lb.ID)
+		if err != nil {
+			return false, err
+		}
+		statuses = membersByPool(tree)
+	}
 	for i := range lb.Listeners {
 		pool := &lb.Listeners[i].Pool
-		out, err := o.outOfService(ctx, pool.ID, statuses[pool.ID])
-		if err != nil {
-			return err
+		var read map[model.MemberKey]pools.Member
+		switch {
+		case len(pool.Members) == 0:
+			continue
+		case lists(pool):
+			read, err = byKey(o.Octavia.Members(ctx, pool.ID))
+		default:
+			read, err = o.changedMembers(ctx, pool.ID, statuses[pool.ID])
 		}
-		for j := range pool.Members {
-			m := &pool.Members[j]
-			found, ok := out[m.Key()]
-			m.Drained, m.AdminDown = ok && found.Weight == 0, ok && !found.AdminStateUp
+		if err != nil {
+			return false, err
+		}
+		if noteMembers(pool, read, brief && pool.Monitor == nil) {
+			changed = true
 		}
 	}
-	return nil
+	return changed, nil
+}
+
+// noteMembers notes which members of a pool are out of service, of those that were read, and reports
+// whether other settings are not as they were.
+func noteMembers(pool *model.Pool, read map[model.MemberKey]pools.Member, anyMonitorPort bool) (changed bool) {
+	for i := range pool.Members {
+		m := &pool.Members[i]
+		found, ok := read[m.Key()]
+		if !ok {
+			m.Drained, m.AdminDown = false, false
+			continue
+		}
+		now := Member(found)
+		m.Drained, m.AdminDown = now.Drained, now.AdminDown
+		if now.Backup != m.Backup || now.Unasked != m.Unasked || now.MonitorPort != m.MonitorPort && !anyMonitorPort {
+			changed = true
+		}
+	}
+	return changed
 }
 
 func byKey(members []pools.Member, err error) (map[model.MemberKey]pools.Member, error) {
@@ -43,15 +79,19 @@ func byKey(members []pools.Member, err error) (map[model.MemberKey]pools.Member,
 	return found, err
 }
 
-// outOfService gives the members of a pool whose weight is 0 or that are
-// switched off, where their statuses do not rule it out: one that answers a health
-// monitor has a weight, and one that is switched off is OFFLINE.
-func (o *Observer) outOfService(ctx context.Context, poolID string, statuses []octavia.MemberStatus) (map[model.MemberKey]pools.Member, error) {
+// changedMembers gives the members of a pool that are not like most others, as far as a few short
+// requests find them: all whose weight is 0, that are switched off, or that are backups, where their
+// statuses do not rule it out (one that answers a health monitor has a weight, and one that is switched
+// off is OFFLINE); and those at either end of the order by another setting. Where some have been changed,
+// one of them is there.
+func (o *Observer) changedMembers(ctx context.Context, poolID string, statuses []octavia.MemberStatus) (map[model.MemberKey]pools.Member, error) {
 	found := map[model.MemberKey]pools.Member{}
+	always := func(octavia.MemberStatus) bool { return true }
 	for _, ask := range []struct {
 		setting, value string
 		perhaps        func(octavia.MemberStatus) bool
 	}{
+		{"backup", "1", always}, // which Octavia compares as a number
 		{"weight", "0", func(s octavia.MemberStatus) bool { return s.OperatingStatus != "ONLINE" }},
 		{"admin_state_up", "false", func(s octavia.MemberStatus) bool { return s.OperatingStatus == "OFFLINE" }},
 	} {
@@ -59,6 +99,13 @@ func (o *Observer) outOfService(ctx context.Context, poolID string, statuses []o
 			continue
 		}
 		members, err := byKey(o.Octavia.MembersWith(ctx, poolID, ask.setting, ask.value))
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(found, members)
+	}
+	for _, order := range []string{"weight:desc", "monitor_address:desc", "monitor_port:desc", "monitor_port:asc"} {
+		members, err := byKey(o.Octavia.FirstMember(ctx, poolID, order))
 		if err != nil {
 			return nil, err
 		}

@@ -103,12 +103,16 @@ func (o *Observer) monitors(ctx context.Context, id ownership.Identity, all []oc
 	return found, nil
 }
 
-// members reads the members of pools, by pool ID. Octavia before 16.0 would take
-// half a minute for a list of a thousand: there the status tree gives address,
+// smallPool is up to how many members of a pool are listed whatever that costs: Octavia before 16.0
+// takes a quarter of a second for a hundred, and half a minute for a thousand.
+const smallPool = 100
+
+// members reads the members of pools, by pool ID. Of a pool that is not small, Octavia
+// before 16.0 would take too long for a list: there the status tree gives address,
 // port and status of all, and one member of each pool is read in full. It stands
 // for the others, as all members of a pool are written alike, but for the subnet:
-// each has its node's, and but for those that somebody has taken out of service, which
-// are asked for where the tree does not rule them out.
+// each has its node's, and but for those that somebody has changed. These are asked for:
+// see changedMembers.
 func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool, version octavia.Version) (members map[string][]pools.Member, sampled map[string]bool, err error) {
 	found := make([][]pools.Member, len(all))
 	var tree map[string][]octavia.MemberStatus
@@ -122,7 +126,7 @@ func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool,
 	group, ctx := errgroup.WithContext(ctx)
 	for i, pool := range all {
 		group.Go(func() (err error) {
-			if statuses, ok := tree[pool.ID]; ok {
+			if statuses := tree[pool.ID]; len(statuses) > smallPool {
 				found[i], err = o.sampled(ctx, pool.ID, statuses)
 			} else if len(pool.Members) > 0 {
 				found[i], err = o.Octavia.Members(ctx, pool.ID)
@@ -136,7 +140,7 @@ func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool,
 	members, sampled = map[string][]pools.Member{}, map[string]bool{}
 	for i, pool := range all {
 		members[pool.ID] = found[i]
-		_, sampled[pool.ID] = tree[pool.ID]
+		sampled[pool.ID] = len(tree[pool.ID]) > smallPool
 	}
 	return members, sampled, nil
 }
@@ -161,11 +165,12 @@ func (o *Observer) sampled(ctx context.Context, poolID string, statuses []octavi
 	if err != nil {
 		return nil, err
 	}
-	out, err := o.outOfService(ctx, poolID, statuses)
+	changed, err := o.changedMembers(ctx, poolID, statuses)
 	if err != nil {
 		return nil, err
 	}
-	return alike(like, statuses, out), nil
+	changed[Member(like).Key()] = like
+	return alike(like, statuses, changed), nil
 }
 
 // sample reads a member in full; it is empty where that is gone.
@@ -178,17 +183,18 @@ func (o *Observer) sample(ctx context.Context, poolID string, of octavia.MemberS
 }
 
 // alike makes members of what the status tree says, of the settings of one of them, and of
-// those that are out of service. Only that one's subnet is known: it is the first.
-func alike(like pools.Member, statuses []octavia.MemberStatus, out map[model.MemberKey]pools.Member) []pools.Member {
+// those that were read. Only that one's subnet is known: it is the first.
+func alike(like pools.Member, statuses []octavia.MemberStatus, read map[model.MemberKey]pools.Member) []pools.Member {
 	members := make([]pools.Member, 0, len(statuses))
 	for i, s := range statuses {
 		m := like
 		if i > 0 {
 			m.SubnetID = ""
 		}
-		m.Weight, m.AdminStateUp = 1, true
-		if off, ok := out[model.MemberKey{Address: s.Address, Port: s.Port}]; ok {
-			m.Weight, m.AdminStateUp = off.Weight, off.AdminStateUp
+		m.Weight, m.AdminStateUp, m.Backup, m.MonitorAddress = 1, true, false, ""
+		if known, ok := read[model.MemberKey{Address: s.Address, Port: s.Port}]; ok {
+			m.Weight, m.AdminStateUp, m.Backup = known.Weight, known.AdminStateUp, known.Backup
+			m.MonitorPort, m.MonitorAddress = known.MonitorPort, known.MonitorAddress
 		}
 		m.ID, m.Name, m.Address, m.ProtocolPort = s.ID, s.Name, s.Address, s.Port
 		m.ProvisioningStatus, m.OperatingStatus = s.ProvisioningStatus, s.OperatingStatus

@@ -71,7 +71,7 @@ func created(desired *model.LoadBalancer) *model.LoadBalancer {
 func soundMembers(members []model.Member) []model.Member {
 	sound := slices.Clone(members)
 	for i := range sound {
-		sound[i].Status, sound[i].Backup = active(), false
+		sound[i].Status, sound[i].Backup, sound[i].Unasked = active(), false, ""
 	}
 	return sound
 }

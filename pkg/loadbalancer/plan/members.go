@@ -188,7 +188,7 @@ func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
 
 // differs reports whether a member that stays has to be updated, or repaired.
 func differs(old, want *model.Member) bool {
-	return old.MonitorPort != want.MonitorPort || old.Backup != want.Backup || !old.Status.Sound() ||
+	return old.MonitorPort != want.MonitorPort || old.Backup != want.Backup || old.Unasked != want.Unasked || !old.Status.Sound() ||
 		old.Drained != want.Drained || old.AdminDown != want.AdminDown
 }
 

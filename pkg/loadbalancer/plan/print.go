@@ -126,6 +126,7 @@ func (s UpdateMember) String() string {
 	var changes changes
 	changes.add("monitor_port", s.From.MonitorPort, s.To.MonitorPort)
 	changes.add("backup", s.From.Backup, s.To.Backup)
+	changes.add("settings", s.From.Unasked, s.To.Unasked)
 	return fmt.Sprintf("pool %s: member %s: %s", s.Pool, s.To.Name, changes)
 }
 

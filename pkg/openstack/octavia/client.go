@@ -173,6 +173,19 @@ func (c *Client) MemberAt(ctx context.Context, poolID, address string, port int)
 	return listAll(ctx, c, "pools/"+url.PathEscape(poolID)+"/members", q, func(m pools.Member) string { return m.ID })
 }
 
+// FirstMember returns the first member of a pool in an order, such as "weight:desc"; none where the pool
+// is empty.
+func (c *Client) FirstMember(ctx context.Context, poolID, order string) ([]pools.Member, error) {
+	var answer struct {
+		Members []pools.Member `json:"members"`
+	}
+	q := url.Values{"sort": {order}, "limit": {"1"}}
+	if err := c.get(ctx, "pools/"+url.PathEscape(poolID)+"/members?"+q.Encode(), &answer); err != nil {
+		return nil, apierror.Wrap(err, "list members of pool "+poolID)
+	}
+	return answer.Members[:min(1, len(answer.Members))], nil
+}
+
 // Monitor reads one health monitor.
 func (c *Client) Monitor(ctx context.Context, id string) (*monitors.Monitor, error) {
 	var answer struct {
