@@ -123,6 +123,9 @@ func TestDelete_WaitsNoLongerThanCreationCanComeTrue(t *testing.T) {
 		"young when the process began": func(env *environment, svc *v1.Service) {
 			svc.CreationTimestamp = metav1.NewTime(env.clock.Now().Add(-2 * time.Minute))
 		},
+		"old when the process began": func(env *environment, svc *v1.Service) { // and had its turn only then, or room in a quota
+			svc.CreationTimestamp = metav1.NewTime(env.clock.Now().Add(-24 * time.Hour))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -156,20 +159,17 @@ func TestDelete_WaitsNoLongerThanCreationCanComeTrue(t *testing.T) {
 }
 
 // What is known costs no time and no request: a Service that was refused, one that has
-// an address, one that is old, and one that is newer than the process.
+// an address, and one that is newer than the process.
 func TestGet_FindsNothingLeftWhenNoCreationCanBeUnderWay(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*environment, *v1.Service){
 		"refused": func(env *environment, svc *v1.Service) {
-			env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: lbRoute, Count: 1, Status: http.StatusForbidden})
+			env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: lbRoute, Count: 1, Status: http.StatusForbidden, Worded: true})
 			env.refused(svc, env.nodes(1), "")
 		},
 		"published": func(env *environment, svc *v1.Service) {
 			svc.CreationTimestamp = metav1.NewTime(env.clock.Now().Add(-time.Minute))
 			svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "127.200.0.99"}}
-		},
-		"old": func(env *environment, svc *v1.Service) {
-			svc.CreationTimestamp = metav1.NewTime(env.clock.Now().Add(-4 * time.Minute))
 		},
 		"newer than the process": func(env *environment, svc *v1.Service) {
 			env.clock.(*shiftedClock).step(10 * time.Second)

@@ -202,11 +202,11 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 	case errors.As(err, &broken):
 		round.Broken = broken
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
-	case r.engine().Downgrade(ctx, g.Inputs(), observed, err):
+	case r.engine().Downgrade(ctx, g.Inputs(), round, observed, err):
 		round.Forget()
 		return true, nil
 	default:
-		return false, err
+		return false, r.engine().Tried(round, err)
 	}
 	return false, nil
 }

@@ -54,8 +54,9 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("load balancer %s was changed by somebody else at the same time: %s", e.ID, e.How)
 }
 
-// RefusedError reports that the provider does not have what a step asks for (501), or that the
-// user may not fail a load balancer over (403).
+// RefusedError reports that the provider does not have what a step asks for (501), that the
+// user may not fail a load balancer over (403), or that what single requests could do was refused in
+// a way that may be about the kind of the request.
 type RefusedError struct {
 	Step plan.Step
 	Err  error

@@ -76,15 +76,29 @@ func (r *run) next(ctx context.Context) error {
 			return nil
 		case failsOver && apierror.IsLocked(err): // it is not in ERROR any more
 			return &ChangedError{s.ID, "something else is being done to bring it out of ERROR"}
-		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err):
+		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err), refusedAsSuch(r.steps[0], err):
 			return &RefusedError{unpackStep(r.steps[0]), err}
 		case !apierror.IsLocked(err) || !r.holdable(r.steps[0]) || try == tries:
 			return err
 		}
+		r.state.observed.Contended = true
 		if err := r.unlocked(ctx, r.steps[0]); err != nil {
 			return err
 		}
 	}
+}
+
+// refusedAsSuch reports whether the refusal of a step that single requests can do instead may be about
+// the kind of its request. Single requests for members are refused again where it is not, which says
+// what it is about; of a load balancer they would leave a part.
+func refusedAsSuch(step plan.Step, err error) bool {
+	switch s := step.(type) {
+	case packedBatch:
+		return apierror.IsNoRoute(err) || apierror.IsForbidden(err) || apierror.IsInvalid(err)
+	case packedCreation:
+		return len(s.loadBalancer.Outline().Listeners) > 0 && apierror.IsNoRoute(err)
+	}
+	return false
 }
 
 // send sends one step, and logs it. The cloud may take its time: the run is packed, and the places

@@ -74,18 +74,19 @@ func (r *Registry) Timing(provider string) Timing {
 	return profileOf(provider).timing
 }
 
-// Refuse notes that a provider has answered 501 to a request that needs a feature, and
-// reports whether that is news: the same can be done without. It is no news of drivers
-// whose source is known.
+// Refuse notes that a request that needs a feature was refused, and reports whether that is
+// news: the same can be done without. The provider has answered 501, which is no news of drivers
+// whose source is known, or, where that is set, the request was refused on its way to it.
 //
-//	source known   refused before   noted and reported
-//	yes            any              no
-//	no             yes              no
-//	no             no               yes
-func (r *Registry) Refuse(provider string, f Feature) bool {
+//	on its way   source known   refused before   noted and reported
+//	no           yes            any              no
+//	any          any            yes              no
+//	no           no             no               yes
+//	yes          any            no               yes
+func (r *Registry) Refuse(provider string, f Feature, onItsWay bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if profileOf(provider).sourceKnown || r.refused[provider].has(f) {
+	if profileOf(provider).sourceKnown && !onItsWay || r.refused[provider].has(f) {
 		return false
 	}
 	r.refused[provider] = r.refused[provider].with(f)

@@ -18,7 +18,7 @@ func TestRefuse_IsNewsOnceAndOnlyOfDriversWhoseSourceNobodyKnows(t *testing.T) {
 	} {
 		r := driver.NewRegistry(driver.Settings{})
 		for try, want := range []bool{test.want, false} {
-			if got := r.Refuse(test.provider, driver.MemberBatches); got != want {
+			if got := r.Refuse(test.provider, driver.MemberBatches, false); got != want {
 				t.Errorf("%s, refusal %d is news: %v", test.provider, try+1, got)
 			}
 		}
@@ -31,17 +31,30 @@ func TestRefuse_IsNewsOnceAndOnlyOfDriversWhoseSourceNobodyKnows(t *testing.T) {
 	}
 }
 
+func TestRefuse_OnItsWayIsNewsOfAllDrivers(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"acme", "ovn", "amphora"} {
+		r := driver.NewRegistry(driver.Settings{})
+		if !r.Refuse(provider, driver.MemberBatches, true) || r.Refuse(provider, driver.MemberBatches, true) {
+			t.Errorf("%s: the first refusal is no news, or the second is", provider)
+		}
+		if r.For(provider, v(30)).Supports(driver.MemberBatches) {
+			t.Errorf("%s has batches, which do not get to it", provider)
+		}
+	}
+}
+
 func TestRetract_ForgetsOneRefusal(t *testing.T) {
 	t.Parallel()
 	r := driver.NewRegistry(driver.Settings{})
-	r.Refuse("acme", driver.FullCreate)
-	r.Refuse("acme", driver.MemberBatches)
+	r.Refuse("acme", driver.FullCreate, false)
+	r.Refuse("acme", driver.MemberBatches, false)
 	r.Retract("acme", driver.FullCreate)
 	r.Retract("other", driver.FullCreate)
 	if d := r.For("acme", v(30)); !d.Supports(driver.FullCreate) || d.Supports(driver.MemberBatches) {
 		t.Errorf("%+v", d)
 	}
-	if !r.Refuse("acme", driver.FullCreate) {
+	if !r.Refuse("acme", driver.FullCreate, false) {
 		t.Error("a refusal that was retracted is no news when it comes again")
 	}
 }
@@ -104,7 +117,7 @@ func TestRegistry_MayBeUsedAtTheSameTime(t *testing.T) {
 	var all sync.WaitGroup
 	for range cap(news) {
 		all.Go(func() {
-			news <- r.Refuse("acme", driver.FullCreate)
+			news <- r.Refuse("acme", driver.FullCreate, false)
 			r.RefuseRanges()
 			if r.For("acme", v(30)).Supports(driver.FullCreate) {
 				t.Error("what was refused is supported")
@@ -127,7 +140,7 @@ func TestRegistry_MayBeUsedAtTheSameTime(t *testing.T) {
 // Drivers are looked up several times for each Service: the tables are made once.
 func TestFor_DoesNotAllocate(t *testing.T) {
 	r := driver.NewRegistry(driver.Settings{DefaultProvider: "ovn"})
-	r.Refuse("acme", driver.FullCreate)
+	r.Refuse("acme", driver.FullCreate, false)
 	for _, provider := range []string{"amphora", "ovn", "acme"} {
 		supports := false
 		if n := testing.AllocsPerRun(100, func() { supports = r.For(provider, v(30)).Supports(driver.TLS) }); n > 0 {

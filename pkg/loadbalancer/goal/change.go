@@ -3,6 +3,7 @@ package goal
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"k8s.io/klog/v2"
 
@@ -50,7 +51,7 @@ func (e *Engine) EndChange(in Inputs, now model.Observed, err error) {
 
 // Downgrade takes from an error what the provider, or Octavia, does not do. It reports
 // whether a new plan, from what is then there, does without.
-func (e *Engine) Downgrade(ctx context.Context, in Inputs, now model.Observed, err error) bool {
+func (e *Engine) Downgrade(ctx context.Context, in Inputs, r *Round, now model.Observed, err error) bool {
 	var refused *apply.RefusedError
 	if !errors.As(err, &refused) {
 		return e.createEmpty(ctx, in, err)
@@ -64,15 +65,42 @@ func (e *Engine) Downgrade(ctx context.Context, in Inputs, now model.Observed, e
 	if _, creates := refused.Step.(plan.CreateLoadBalancer); !creates && now.LoadBalancer != nil {
 		provider = now.LoadBalancer.Provider
 	}
-	if !noteRefusal(e.Drivers, provider, refused.Step) {
+	onItsWay := !apierror.IsUnsupported(err)
+	if !noteRefusal(e.Drivers, provider, refused.Step, onItsWay) {
 		return e.createEmpty(ctx, in, err)
 	}
-	klog.FromContext(ctx).Info("The provider has refused this, doing it in single steps from now on", "provider", provider, "step", refused.Step.String(), "err", refused.Err)
+	if onItsWay {
+		r.Serial = &Serial{provider, refused}
+	}
+	klog.FromContext(ctx).Info("This was refused, doing it in single steps from now on, as with "+serialSetting, "provider", provider, "step", refused.Step.String(), "err", refused.Err)
 	return true
 }
 
-// noteRefusal notes that a provider has refused a step with 501, and reports whether the
-// same can be done without.
+// serialSetting is what has everything done in single steps from the start.
+const serialSetting = "provider-requires-serial-api-calls=true in cloud.conf"
+
+// Serial is a step that was refused in a way that may be about the kind of its request, and is done in
+// single steps since.
+type Serial struct {
+	provider string
+	refused  *apply.RefusedError
+}
+
+// Tried returns an error of a round with what has led to it. Where single steps are refused too, what
+// they were tried in place of was refused for something else: their answer says for what, and it is tried
+// again next time.
+func (e *Engine) Tried(r *Round, err error) error {
+	if r.Serial == nil || apierror.IsQuota(err) || !apierror.IsRefused(err) && !apierror.IsNoRoute(err) {
+		return err
+	}
+	feature, _ := plan.Needs(r.Serial.refused.Step)
+	e.Drivers.Retract(r.Serial.provider, feature)
+	what := map[driver.Feature]string{driver.FullCreate: "the load balancer with everything in it", driver.MemberBatches: "all members of a pool at once"}[feature]
+	return fmt.Errorf("%w; this was one of the single requests that are sent with %s, after the request for %s was refused: %w", err, serialSetting, what, r.Serial.refused.Err)
+}
+
+// noteRefusal notes that a step was refused, by the provider with 501 or on its way to it, and reports
+// whether the same can be done without.
 //
 //	step                          what it shows
 //	full create                   the provider has no full creates
@@ -80,12 +108,12 @@ func (e *Engine) Downgrade(ctx context.Context, in Inputs, now model.Observed, e
 //	batch of members              the provider has no batches
 //	failover                      the provider has no failovers
 //	any other                     nothing
-func noteRefusal(drivers *driver.Registry, provider string, step plan.Step) bool {
+func noteRefusal(drivers *driver.Registry, provider string, step plan.Step, onItsWay bool) bool {
 	feature, optional := plan.Needs(step)
 	if _, creates := step.(plan.CreateLoadBalancer); creates && !optional {
 		drivers.Retract(provider, driver.FullCreate)
 	}
-	return optional && drivers.Refuse(provider, feature)
+	return optional && drivers.Refuse(provider, feature, onItsWay)
 }
 
 // createEmpty notes that a load balancer was refused with everything in it, so that it is

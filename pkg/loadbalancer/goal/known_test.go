@@ -135,7 +135,7 @@ func TestNoteRefusal_TellsWhatAStepShows(t *testing.T) {
 		{full, true}, {full, false}, {plan.DeletePool{}, false}, {plan.SetMembers{}, true}, {full, false}, {plan.SetMembers{}, false},
 		{empty, false}, {plan.SetMembers{}, false}, {full, true},
 	} {
-		if got := noteRefusal(drivers, "unheard-of", test.step); got != test.want {
+		if got := noteRefusal(drivers, "unheard-of", test.step, false); got != test.want {
 			t.Errorf("refusal %d, of %T: without it: %v", i, test.step, got)
 		}
 	}

@@ -55,8 +55,8 @@ func (s *Store) CreationFound(svc *v1.Service) {
 
 // CreationUntil returns the time until which a load balancer can appear that was asked for
 // without an answer; zero when none can. What an earlier process had sent when it ended is
-// not known: a Service that was young when this process began, and has no address, is taken
-// to have asked for one.
+// not known: a Service that was there when this process began, and has no address, is taken
+// to have asked for one. However old it is, its turn may have come just then.
 func (s *Store) CreationUntil(svc *v1.Service) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +69,8 @@ func (s *Store) CreationUntil(svc *v1.Service) time.Time {
 
 func (s *Store) creationUntil(known Creation, svc *v1.Service) time.Time {
 	created := svc.CreationTimestamp.Time
-	young := created.Before(s.started) && s.started.Sub(created) < creationSettles
-	if known.Until.IsZero() && len(svc.Status.LoadBalancer.Ingress) == 0 && young {
+	older := !created.IsZero() && created.Before(s.started)
+	if known.Until.IsZero() && len(svc.Status.LoadBalancer.Ingress) == 0 && older {
 		known.Until = s.started.Add(creationSettles)
 	}
 	if known.Resolved || known.over(s.clock.Now()) {

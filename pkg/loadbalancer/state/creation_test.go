@@ -32,7 +32,7 @@ func TestStore_KnowsUntilWhenACreationWithoutAnAnswerCanComeTrue(t *testing.T) {
 		"a lost one":                        {young(time.Hour), true, time.Minute + settles},
 		"a lost one of a young Service":     {young(time.Second), true, time.Minute + settles},
 		"young at the start":                {young(settles - 1), false, settles},
-		"not that young at the start":       {young(settles), false, 0},
+		"old at the start":                  {young(24 * time.Hour), false, settles},
 		"created since":                     {young(0), false, 0},
 		"young at the start, with its IP":   {published, false, 0},
 		"of unknown age":                    {service("web", "1"), false, 0},

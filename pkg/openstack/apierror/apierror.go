@@ -162,6 +162,28 @@ func IsInvalid(err error) bool {
 // or does not implement.
 func IsUnsupported(err error) bool { return refusalOf(err).status == http.StatusNotImplemented }
 
+// IsNoRoute reports whether a refusal by Octavia, or by what is in front of it, can mean that requests
+// of this kind are not taken here, whatever they ask for: that is, not one of a quota or, in Octavia's own
+// words, of a value, of an object that is not there, or of a policy.
+//
+//	405, 406, 413, 414, 415, 422, 431   yes
+//	404                                 where nobody knows the URL: Octavia says so, or did not answer
+//	400, 403                            where they are not in Octavia's words
+//	any other                           no
+func IsNoRoute(err error) bool {
+	r := refusalOf(err)
+	switch r.status {
+	case http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge:
+		return true
+	case http.StatusNotFound:
+		return r.body.unknownPath || !r.body.octavia && RequestIDOf(r.header) == ""
+	case http.StatusBadRequest, http.StatusForbidden:
+		return !r.body.octavia && !r.isQuota()
+	}
+	return false
+}
+
 // IsUnsure reports whether a write may have been carried out although it failed: there
 // was no (whole) answer after it was sent, or one that leaves it open, as 500, 502,
 // 503 and 504. Look for its result before asking again. It is false for reads, for

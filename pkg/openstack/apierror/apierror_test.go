@@ -287,3 +287,42 @@ func TestRequestIDOf_IsOneShortLine(t *testing.T) {
 		}
 	}
 }
+
+// What is in front of Octavia, and Octavia before its controllers, refuse a request for its kind;
+// Octavia's own words say what of its content, or which right, it is about.
+func TestIsNoRoute_IsNotAboutWhatARequestAsksFor(t *testing.T) {
+	t.Parallel()
+	gateway := func(status int, body string) error {
+		return gophercloud.ErrUnexpectedResponseCode{Method: "PUT", URL: "http://127.0.0.1/v2.0/lbaas/pools/1/members", Actual: status, Body: []byte(body)}
+	}
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"method":                     {gateway(405, ""), true},
+		"method, in Octavia's words": {octaviaRefused(405, "Method Not Allowed"), true},
+		"body too large":             {gateway(413, "<html><title>413 Request Entity Too Large</title></html>"), true},
+		"no route":                   {gateway(404, `{"message":"no Route matched with those values"}`), true},
+		"no such API":                {gateway(404, `{"error_code":"APIGW.0101","error_msg":"The API does not exist"}`), true},
+		"unknown path":               {refused("PUT", "/v2.0/lbaas/x", 404, `{"code":404,"title":"Not Found","description":""}`), true},
+		"pool gone":                  {octaviaRefused(404, "Pool 1 not found."), false},
+		"pool gone, before Zed":      {refused("PUT", "/v2.0/lbaas/pools/1/members", 404, "404 Not Found"), false},
+		"filter":                     {gateway(403, "Request blocked"), true},
+		"filter, in JSON":            {gateway(403, `{"message":"forbidden by rule 7"}`), true},
+		"policy":                     {octaviaRefused(403, "Policy does not allow this request to be performed."), false},
+		"quota":                      {octaviaRefused(403, "Quota has been met for resources: Member"), false},
+		"malformed":                  {gateway(400, "Bad Request"), true},
+		"value":                      {octaviaRefused(400, "Invalid input for field/attribute weight. Value: '257'."), false},
+		"locked":                     {octaviaRefused(409, "Load Balancer 1 is immutable and cannot be updated."), false},
+		"not signed in":              {gateway(401, ""), false},
+		"too many":                   {gateway(429, ""), false},
+		"not implemented":            {gateway(501, ""), false},
+		"broken":                     {gateway(502, ""), false},
+		"no answer":                  {&NoAnswerError{Method: "PUT", Sent: true, Err: io.EOF}, false},
+		"nothing":                    {nil, false},
+	} {
+		if got := IsNoRoute(test.err); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}

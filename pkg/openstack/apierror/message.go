@@ -24,6 +24,8 @@ const maxMessage = 300
 type errorBody struct {
 	// known is set for the shapes that OpenStack services answer in.
 	known bool
+	// octavia is set for Octavia's own shapes.
+	octavia bool
 	// unknownPath is set when the service does not know the URL.
 	unknownPath bool
 	message     string
@@ -51,7 +53,7 @@ func parseErrorBody(body []byte) errorBody {
 
 func readErrorFields(fields map[string]json.RawMessage) errorBody {
 	if text := stringField(fields, "faultstring"); text != "" {
-		return errorBody{message: text}
+		return errorBody{message: text, octavia: true}
 	}
 	if neutron, ok := fields["NeutronError"]; ok {
 		return readNeutronError(neutron)
@@ -59,7 +61,7 @@ func readErrorFields(fields map[string]json.RawMessage) errorBody {
 	if description, ok := fields["description"]; ok {
 		text := ""
 		if json.Unmarshal(description, &text) == nil && text != "" {
-			return errorBody{message: text}
+			return errorBody{message: text, octavia: true}
 		}
 		return errorBody{message: stringField(fields, "title"), unknownPath: true}
 	}
