@@ -75,6 +75,8 @@ func (e *engine) Name(s *v1.Service) string {
 
 func (e *engine) Untouched(types.UID) bool { return false }
 
+func (e *engine) DropAllBut(map[types.UID]bool) {}
+
 func (e *engine) IsWritten(*v1.Service, *v1.Service) bool { return false }
 
 func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }

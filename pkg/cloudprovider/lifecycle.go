@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	cloudprovider "k8s.io/cloud-provider"
@@ -176,7 +177,13 @@ func (p *Provider) startResync() {
 		services := p.informers.Core().V1().Services().Lister()
 		p.background.Go(func() { dry.again(p.calls.process, services, p.options.PreviewInterval, p.options.Clock) })
 	} else if p.options.Records != nil {
-		p.background.Go(func() { p.options.Records.Run(recording, controller.Live) })
+		p.background.Go(func() {
+			p.options.Records.Run(recording, func() map[types.UID]bool {
+				live := controller.Live()
+				engine.DropAllBut(live)
+				return live
+			})
+		})
 	}
 }
 

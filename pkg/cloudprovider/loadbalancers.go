@@ -52,6 +52,9 @@ type LoadBalancers interface {
 	// Untouched reports whether a Service has what it asks for, or an earlier process has seen that,
 	// and this one has begun no change of it.
 	Untouched(service types.UID) bool
+	// DropAllBut drops what nobody asks for again of Services that are gone, given those that there
+	// are; nil where that is not known.
+	DropAllBut(live map[types.UID]bool)
 	// IsWritten reports whether all that has changed of a Service is what this process has written
 	// into its annotations and its status, and no call is needed to publish the result of a round.
 	IsWritten(before, now *v1.Service) bool

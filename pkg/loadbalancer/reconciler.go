@@ -221,6 +221,14 @@ func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
 // this one has begun no change of it.
 func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Untouched(service) }
 
+// DropAllBut drops what nobody asks for again of Services that are gone, given those that there are; nil
+// where that is not known.
+func (r *Reconciler) DropAllBut(live map[types.UID]bool) {
+	if live != nil {
+		r.store.DropAllBut(live)
+	}
+}
+
 // IsWritten reports whether all that has changed of a Service is what this process has written into
 // its annotations and its status, and no call is needed to publish the result of a round.
 func (r *Reconciler) IsWritten(before, now *v1.Service) bool {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -112,4 +113,41 @@ func TestDrift_IsLeftByEveryCallWhenOnlyReported(t *testing.T) {
 	env.Cloud.RequestLog.Reset()
 	env.ensure(svc, nodes)
 	env.writes(0)
+}
+
+// After a restart the record of the process before tells what the Service asked for, but for its nodes:
+// where these have changed meanwhile, they are followed, and what another client has changed is still
+// only reported.
+func TestDrift_IsOnlyReportedAfterRestartWithOtherNodes(t *testing.T) {
+	t.Parallel()
+	for _, before := range []int{2, 4} {
+		t.Run(itoa(before)+" nodes became 3", func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "report"}})
+			nodes, svc := env.nodes(4), service("web", 2)
+			env.ensure(svc, nodes[:before])
+			env.writeDown(svc)
+			pool := env.poolOf(80)
+			if err := octaviaAsSomebodyElse(t, env).Octavia().UpdatePool(env.ctx, pool.ID, pools.UpdateOpts{LBMethod: pools.LBMethodLeastConnections}); err != nil {
+				t.Fatal(err)
+			}
+			env.loadBalancer()
+			env.restart()
+			env.ensure(svc, nodes[:3])
+			for _, number := range []int{80, 81} {
+				if n := len(env.poolOf(number).Members); n != 3 {
+					t.Errorf("port %d has %d members, want 3", number, n)
+				}
+			}
+			if is := env.poolOf(80).Algorithm; is != "LEAST_CONNECTIONS" {
+				t.Errorf("another client's change of the algorithm was taken back: it is %s", is)
+			}
+			if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, "LEAST_CONNECTIONS") {
+				t.Errorf("events:\n%s", told)
+			}
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[:3])
+			env.writes(0)
+		})
+	}
 }

@@ -131,6 +131,7 @@ func (d *Detector) confirmDue(ctx context.Context) bool {
 		klog.FromContext(ctx).V(2).Info("Cannot look at load balancers that were changed, trying again", "err", err)
 		return false
 	}
+	d.options.Store.Sweep(snap)
 	done := true
 	for uid, read := range d.together(ctx, all, snap) {
 		applied := all[uid]

@@ -118,6 +118,20 @@ func TestPersistRecords_ConfirmsByItselfWhereDriftIsNotWatched(t *testing.T) {
 	})
 }
 
+func TestPersistRecords_SweepsWhatIsRetainedWhereDriftIsNotWatched(t *testing.T) {
+	t.Parallel()
+	run(t, 0, func(f *fixture) {
+		f.store.RetainFloatingIP(web(), "gone")
+		f.advance(time.Second)
+		f.ensured()
+		f.records(nil)
+		f.advance(time.Minute)
+		if left := f.store.RetainedFloatingIPs(web()); len(left) > 0 {
+			t.Errorf("%v are still looked for", left)
+		}
+	})
+}
+
 func TestPersistRecords_DropsWhatAnotherClientHasChangedWhereDriftIsNotWatched(t *testing.T) {
 	t.Parallel()
 	run(t, 0, func(f *fixture) {

@@ -71,6 +71,7 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 		return Known{}, err
 	}
 	if same {
+		a.e.noteAddress(a.in.Service, applied)
 		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Service, 0) // it has one: no limit
 	}
 	have, packed, err := a.e.recall(ctx, a.in, applied, true, lock)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
@@ -56,6 +57,18 @@ func (a *Asked) lastApplied(ctx context.Context) (applied *state.Applied, want *
 	a.e.Store.SetApplied(a.in.Service.UID, applied)
 	a.provenByAddress(applied)
 	return applied, want, true, nil
+}
+
+// noteAddress has ID and address of a load balancer written once more where the annotations of the Service
+// say something else than was written, as they do when a write that was under way comes later than the one
+// after it: that of the process before, or of this one.
+func (e *Engine) noteAddress(svc *v1.Service, applied *state.Applied) {
+	if !applied.Persisted.Address || addressWritten(svc, applied.LoadBalancer.ID, applied.Address) {
+		return
+	}
+	unwritten := *applied
+	unwritten.Persisted.Address = false
+	e.Store.ReplaceApplied(svc.UID, applied, &unwritten)
 }
 
 // outlineOf returns the small form of what a Service asks for, without members.

@@ -3,6 +3,7 @@ package goal
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -22,6 +23,9 @@ func (e *Engine) report(in Inputs, r Round, first plan.Plan, groups SecurityGrou
 			last.Revert = plan.Diff(before.Contents.Unpack(), *r.Have.Observed, e.planOptions(in, r.Have.LoadBalancer))
 		}
 	}
+	if before == nil && e.appliedButNodes(in, r) {
+		last.Revert = first.WithoutMembers()
+	}
 	return plan.NewReport(last, !first.Empty() || groups.Task != nil && !groups.Empty())
 }
 
@@ -33,6 +37,17 @@ func (e *Engine) appliedLast(in Inputs, r Round) bool {
 	}
 	written, ok := e.written(in.Service)
 	return ok && written.Digests.Full != "" && written.Digests.Full == e.digest(in, r.Want) && !e.Store.Get(in.Service.UID).Made.Touched
+}
+
+// appliedButNodes reports whether the Service asks for what the process before has applied last, for
+// perhaps other nodes: what differs but for members was changed by another client.
+func (e *Engine) appliedButNodes(in Inputs, r Round) bool {
+	written, ok := e.written(in.Service)
+	if !ok || written.Digests.Nodeless == "" || managesGroups(in) || e.Store.Get(in.Service.UID).Made.Touched {
+		return false
+	}
+	template, ok := digest.Template(r.Want.LoadBalancer)
+	return ok && written.Digests.Nodeless == digest.Of(template, "", in.Settings, nil)
 }
 
 // announce emits what is going to be done to load balancer and security groups, and what of

@@ -70,6 +70,20 @@ func (r Report) Split(todo Plan) (ours, reported Plan) {
 	return ours, reported
 }
 
+// WithoutMembers returns the plan without the steps that change members.
+func (p Plan) WithoutMembers() Plan {
+	rest := p
+	rest.Steps = nil
+	for _, step := range p.Steps {
+		switch step.(type) {
+		case SetMembers, AddMember, UpdateMember, RemoveMember:
+		default:
+			rest.Steps = append(rest.Steps, step)
+		}
+	}
+	return rest
+}
+
 // Lines returns the steps as they print.
 func (p Plan) Lines() map[string]bool {
 	lines := map[string]bool{}

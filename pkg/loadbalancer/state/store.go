@@ -165,6 +165,22 @@ func (s *Store) Forget(svc *v1.Service) {
 	})
 }
 
+// DropAllBut drops what is left of Services that are not among the live ones but that they were touched:
+// of one that had become another type nobody says when it is gone.
+func (s *Store) DropAllBut(live map[types.UID]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for uid, e := range s.entries {
+		if live[uid] {
+			continue
+		}
+		rest := *e
+		if rest.Made.Touched = false; rest.empty() {
+			s.updateLocked(uid, func(e *Entry) { *e = Entry{} })
+		}
+	}
+}
+
 // AllSecurityGroups returns what is known of the security groups of each Service that has
 // any.
 func (s *Store) AllSecurityGroups() map[types.UID]securitygroup.Entry {

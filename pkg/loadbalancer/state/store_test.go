@@ -401,3 +401,25 @@ func TestStore_KeepsTheServiceThatItHasAccepted(t *testing.T) {
 		t.Errorf("accepted is %+v", got)
 	}
 }
+
+// A Service that has become another type, and keeps its floating IP, is asked about no more: once it is
+// gone, so is what was kept of it.
+func TestStore_DropsWhatIsLeftOfServicesThatAreGone(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	for _, uid := range []types.UID{"there", "gone", "lost"} {
+		store.MarkTouched(uid)
+		store.Forget(&v1.Service{ObjectMeta: metav1.ObjectMeta{UID: uid}})
+	}
+	store.CreationLost("lost")
+	store.SetApplied("applied", applied("lb"))
+	store.DropAllBut(map[types.UID]bool{"there": true})
+	for uid, want := range map[types.UID]bool{"there": true, "gone": false, "lost": true} {
+		if got := store.Get(uid).Made.Touched; got != want {
+			t.Errorf("%s is known: %v, want %v", uid, got, want)
+		}
+	}
+	if store.Get("applied").Applied == nil {
+		t.Error("what was applied is dropped")
+	}
+}

@@ -1,0 +1,58 @@
+package loadbalancer_test
+
+import (
+	"context"
+	"maps"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// A write of annotations that was under way when its process ended, or a newer one began, can come last:
+// the Service has not changed since that one has seen it. The change that it is calls for a round, which
+// finds everything as it is to be but for that.
+func TestRecord_IsWrittenAgainAfterLateWriteOfAnother(t *testing.T) {
+	t.Parallel()
+	late := map[string]func(annotations map[string]string){
+		"an address that is gone":      func(a map[string]string) { a[annotation.LoadBalancerAddress] = "127.200.0.99" },
+		"another load balancer before": func(a map[string]string) { a[annotation.WrittenFor] = "" },
+		"nothing":                      func(a map[string]string) { delete(a, annotation.LoadBalancerAddress) },
+	}
+	for name, late := range late {
+		for _, restarted := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", of the process before"}[restarted], func(t *testing.T) {
+				t.Parallel()
+				env := newEnvironment(t, environmentOptions{})
+				nodes, svc := env.nodes(2), service("web", 1)
+				svc.Annotations[annotation.Internal] = "true"
+				env.ensure(svc, nodes)
+				env.writeDown(svc)
+				if restarted {
+					env.restart()
+					env.ensure(svc, nodes)
+				}
+				want := maps.Clone(svc.Annotations)
+				late(svc.Annotations)
+				env.Cloud.RequestLog.Reset()
+				env.ensure(svc, nodes) // nothing is to be done
+				if all := env.Cloud.RequestLog.Requests(); len(all) > 0 {
+					t.Errorf("it costs\n%s", printed(all))
+				}
+				ctx, stop := context.WithCancel(env.ctx)
+				defer stop()
+				writes := 0
+				env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, record annotation.Record) error {
+					maps.Copy(svc.Annotations, record.Changes(svc.Annotations))
+					writes++
+					stop()
+					return nil
+				})
+				if !maps.Equal(svc.Annotations, want) || writes != 1 {
+					t.Errorf("after %d writes the annotations are %v, want %v", writes, svc.Annotations, want)
+				}
+			})
+		}
+	}
+}
