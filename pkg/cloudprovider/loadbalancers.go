@@ -96,7 +96,7 @@ func (l *loadBalancers) GetLoadBalancerName(_ context.Context, _ string, service
 func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) (status *v1.LoadBalancerStatus, err error) {
 	controller := l.resync.Load()
 	if controller != nil {
-		nodes = controller.Members()
+		nodes = controller.Nodes()
 	}
 	err = l.call(ctx, operationEnsure, service, func(ctx context.Context) error {
 		status, err = l.engine.Ensure(ctx, service, nodes)

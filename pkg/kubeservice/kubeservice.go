@@ -1,4 +1,5 @@
 // Package kubeservice tells which Services are this controller's, and how they are called.
+// It also knows what keeps a Node out of load balancers.
 package kubeservice
 
 import (

@@ -59,7 +59,6 @@ func waysOfRefusal() map[string]refusing {
 		"a number that is none":        {spoil: annotated(annotation.MaxMembers, "many"), want: "many", reason: "invalid"},
 		"a boolean that is none":       {spoil: annotated(annotation.AppProtocol, "perhaps"), want: "perhaps", reason: "invalid"},
 		"a selector that is none":      {spoil: annotated(annotation.NodeSelector, "a in ("), want: annotation.NodeSelector, reason: "invalid"},
-		"a selector that matches none": {spoil: annotated(annotation.NodeSelector, "zone=nowhere"), want: "none of 3 nodes", reason: "invalid"},
 		"a host name that is none":     {spoil: annotated(annotation.Hostname, "a b"), want: annotation.Hostname, reason: "invalid"},
 		"a port without a NodePort":    {spoil: func(env *environment, svc *v1.Service) { anotherPort(env, svc); svc.Spec.Ports[2].NodePort = 0 }, want: "nodePort", reason: "invalid"},
 		"a source range that is none":  {spoil: func(_ *environment, svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"all"} }, want: "all", reason: "invalid"},

@@ -231,11 +231,6 @@ func TestMembers_FollowNodeSelector(t *testing.T) {
 		}
 	}
 	env.unchanged(svc, nodes)
-	// A selector that picks nobody drains nothing: it is refused.
-	svc.Annotations[annotation.NodeSelector] = "pool=none"
-	env.Cloud.RequestLog.Reset()
-	env.refused(svc, nodes, `none of 4 nodes matches the node selector "pool=none"`)
-	env.writes(0)
 	for text, want := range map[string]bool{"pool=none": true, "": false} {
 		svc.Annotations[annotation.NodeSelector] = text
 		if got := env.engine.SelectsNodes(svc); got != want {

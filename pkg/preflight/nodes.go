@@ -24,7 +24,7 @@ type NodeChange struct {
 	With []string
 }
 
-// nodes returns the nodes that can be members once the nodes have changed so. It is an error that
+// nodes returns the nodes of the cluster once they have changed so. It is an error that
 // a node is named that does not exist.
 func (c NodeChange) nodes(ctx context.Context, client kubernetes.Interface) ([]*v1.Node, error) {
 	found, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
@@ -36,7 +36,7 @@ func (c NodeChange) nodes(ctx context.Context, client kubernetes.Interface) ([]*
 	for i := range found.Items {
 		node := &found.Items[i]
 		known[node.Name] = node
-		if !resync.Excluded(node) && !slices.Contains(c.Without, node.Name) {
+		if !slices.Contains(c.Without, node.Name) && !slices.Contains(c.With, node.Name) {
 			nodes = append(nodes, node)
 		}
 	}
@@ -57,10 +57,21 @@ func (c NodeChange) nodes(ctx context.Context, client kubernetes.Interface) ([]*
 			return nil, fmt.Errorf("--with-nodes: there is no node %s: give the address of one that does not exist yet, as in %s=10.0.0.7", name, name)
 		}
 		if !slices.ContainsFunc(nodes, func(n *v1.Node) bool { return n.Name == name }) {
-			nodes = append(nodes, node)
+			nodes = append(nodes, included(node))
 		}
 	}
 	return nodes, nil
+}
+
+// included returns a node without what keeps it out of load balancers.
+func included(node *v1.Node) *v1.Node {
+	if !resync.Excluded(node) {
+		return node
+	}
+	in := node.DeepCopy()
+	delete(in.Labels, v1.LabelNodeExcludeBalancers)
+	in.Spec.Taints, in.DeletionTimestamp = nil, nil
+	return in
 }
 
 // newNode returns a node that does not exist yet.

@@ -43,6 +43,10 @@ const (
 	ForeignFloatingIP Reason = "LoadBalancerForeignFloatingIP"
 	// NodeSkipped names nodes that cannot be members.
 	NodeSkipped Reason = "LoadBalancerNodeSkipped"
+	// NoMembers says why a load balancer has no members: somebody asks for that.
+	NoMembers Reason = "LoadBalancerNoMembers"
+	// LastMembers names nodes that serve although they are about to be deleted.
+	LastMembers Reason = "LoadBalancerLastMembers"
 	// PortNotFound names nodes whose ports, and so security groups, are not found.
 	PortNotFound Reason = "SecurityGroupPortNotFound"
 	// InError says that a load balancer, or a part of it, is in ERROR, since when, and what

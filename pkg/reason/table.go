@@ -119,6 +119,14 @@ func notices() []Entry {
 			When: "nodes have no address of the Service's IP family, and are no members", Do: "nothing while other nodes serve; else give them one, or the Service another family",
 		},
 		{
+			Reason: NoMembers, On: Service, Type: v1.EventTypeWarning,
+			When: "all nodes are excluded from load balancers by their label, or no node matches the node selector: the pools are empty, and nothing serves", Do: "if that is not intended, take the label from a node, or correct the annotation `node-selector`, or the key of cloud.conf",
+		},
+		{
+			Reason: LastMembers, On: Service, Type: v1.EventTypeWarning,
+			When: "all nodes that could be members are being deleted, or are about to be: they stay members, as no other is left", Do: "nothing if new nodes are on their way; else add nodes",
+		},
+		{
 			Reason: PortNotFound, On: Service, Type: v1.EventTypeWarning,
 			When: "nodes have no Neutron port in this project, so that no security group of theirs is changed", Do: "if the load balancer cannot reach them, let it in yourself there, from its subnet to the NodePorts",
 		},

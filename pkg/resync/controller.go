@@ -91,8 +91,8 @@ type Controller struct {
 	nodes  corelisters.NodeLister
 	// nodeVersion returns another text once nodes has changed, or "" where nobody knows.
 	nodeVersion func() string
-	// eligible are those of nodes that can be members.
-	eligible nodeList
+	// nodeList has all nodes.
+	nodeList nodeList
 	clock    clock.Clock
 	// lastNodeChange is used by the goroutine of the informer's events alone.
 	lastNodeChange time.Time

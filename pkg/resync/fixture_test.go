@@ -71,7 +71,9 @@ func (e *fakeEngine) Repair(ctx context.Context, service *v1.Service, exists fun
 	_, nodes := e.newest(service)
 	var names []string
 	for _, n := range nodes {
-		names = append(names, n.Name)
+		if !Excluded(n) {
+			names = append(names, n.Name)
+		}
 	}
 	slices.Sort(names)
 	e.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// nodeList is the list of the nodes that can be members. It is the same one, and not only an equal
+// nodeList is the list of the nodes in order. It is the same one, and not only an equal
 // one, as long as no node changes: thousands of Services are brought to it at the same time, and
 // what follows from it is found out once for all of them. The zero value is ready.
 type nodeList struct {
@@ -17,10 +17,10 @@ type nodeList struct {
 	// does not tell.
 	version string
 	madeOf  map[*v1.Node]struct{}
-	members []*v1.Node
+	nodes   []*v1.Node
 }
 
-// of returns those of all nodes that can be members, in the order of their names. Version is that of
+// of returns all nodes in the order of their names. Version is that of
 // the informer before all is called, which may return them in any order. The list is never nil,
 // and must not be changed.
 func (l *nodeList) of(version string, all func() []*v1.Node) []*v1.Node {
@@ -30,18 +30,18 @@ func (l *nodeList) of(version string, all func() []*v1.Node) []*v1.Node {
 		l.rebuild(all())
 		l.version = version
 	}
-	return l.members
+	return l.nodes
 }
 
 // rebuild makes the list anew, unless it is made of the same nodes.
 func (l *nodeList) rebuild(all []*v1.Node) {
-	if l.members == nil || !l.isMadeOf(all) {
+	if l.nodes == nil || !l.isMadeOf(all) {
 		l.madeOf = make(map[*v1.Node]struct{}, len(all))
 		for _, node := range all {
 			l.madeOf[node] = struct{}{}
 		}
-		l.members = slices.Clip(slices.DeleteFunc(append([]*v1.Node{}, all...), Excluded))
-		slices.SortFunc(l.members, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
+		l.nodes = append([]*v1.Node{}, all...)
+		slices.SortFunc(l.nodes, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
 	}
 }
 

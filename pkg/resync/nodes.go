@@ -3,7 +3,6 @@ package resync
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,9 +11,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
 )
-
-// toBeDeletedTaint is on nodes that the cluster autoscaler is about to delete.
-const toBeDeletedTaint = "ToBeDeletedByClusterAutoscaler"
 
 // nodeEvents returns the handler of events of nodes. Nodes that are there when the
 // process starts are none: the service controller ensures every Service then.
@@ -48,11 +44,13 @@ func (c *Controller) nodeEvents() cache.ResourceEventHandler {
 //	the node                                             which Services   after
 //	goes, becomes excluded or has no address any more    all              promptBatchPeriod
 //	comes, has an address or is excluded no more         all              period
+//	is about to go, and goes, or becomes excluded        that select      promptBatchPeriod
 //	gets another provider ID or address                  all              period
 //	gets other labels                                    that select      period
 //	anything else, as its heartbeat                      none
 //
-// A node that came has no before, one that went no after.
+// A node that came has no before, one that went no after. One that is about to go is a member only
+// of Services that have no other, which can be those that select, or all where no other node is left.
 func (c *Controller) nodeChanged(before, after *v1.Node) {
 	was, is := canBeMember(before), canBeMember(after)
 	all := func(*v1.Service) bool { return true }
@@ -62,6 +60,10 @@ func (c *Controller) nodeChanged(before, after *v1.Node) {
 		c.enqueueWhere(all, promptBatchPeriod)
 	case !was && is:
 		c.enqueueWhere(all, c.period())
+	case !was && canBeLast(before) != canBeLast(after) && !slices.ContainsFunc(c.Nodes(), canBeMember):
+		c.enqueueWhere(all, promptBatchPeriod)
+	case !was && canBeLast(before) != canBeLast(after):
+		c.enqueueWhere(c.engine.SelectsNodes, promptBatchPeriod)
 	case !was:
 	case before.Spec.ProviderID != after.Spec.ProviderID, !slices.Equal(memberAddresses(before), memberAddresses(after)):
 		c.enqueueWhere(all, c.period())
@@ -84,6 +86,11 @@ func (c *Controller) period() time.Duration {
 // canBeMember reports whether there is a node that is not excluded and has an address.
 func canBeMember(node *v1.Node) bool {
 	return node != nil && !Excluded(node) && len(memberAddresses(node)) > 0
+}
+
+// canBeLast reports whether a node is about to go that would be a member otherwise.
+func canBeLast(node *v1.Node) bool {
+	return node != nil && kubeservice.LosesNode(node) && !kubeservice.ExcludesNode(node) && len(memberAddresses(node)) > 0
 }
 
 // enqueueWhere enqueues the managed Services that match.
@@ -109,11 +116,5 @@ func memberAddresses(node *v1.Node) []v1.NodeAddress {
 // Excluded reports whether the service controller leaves a node out of load balancers
 // (KEP-3458).
 func Excluded(node *v1.Node) bool {
-	if label, ok := node.Labels[v1.LabelNodeExcludeBalancers]; ok {
-		if exclude, err := strconv.ParseBool(label); err != nil || exclude {
-			return true
-		}
-	}
-	return node.DeletionTimestamp != nil ||
-		slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == toBeDeletedTaint })
+	return kubeservice.ExcludesNode(node) || kubeservice.LosesNode(node)
 }

@@ -89,7 +89,7 @@ func TestController_FollowsNodesThatComeAndGo(t *testing.T) {
 		f.addNode(c)
 		f.advance(batchPeriod)
 		f.assertRepaired("web:a,b,c")
-		f.changeNode(c, func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: toBeDeletedTaint}} })
+		f.changeNode(c, func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} })
 		f.advance(promptBatchPeriod)
 		f.assertRepaired("web:a,b", "web:a,b,c")
 		f.changeNode(c, func(*v1.Node) {})
@@ -98,6 +98,32 @@ func TestController_FollowsNodesThatComeAndGo(t *testing.T) {
 		f.deleteNode("a")
 		f.advance(promptBatchPeriod)
 		f.assertRepaired("web:a,b", "web:a,b,c", "web:a,b,c", "web:b,c")
+	})
+}
+
+// A node that is about to go is a member where no other is left: that it goes matters then.
+//
+//proves:53
+func TestController_FollowsNodesThatAreAboutToGo(t *testing.T) {
+	t.Parallel()
+	selecting := newService("selecting")
+	selecting.Annotations = map[string]string{"selects": "pool=a"}
+	taint := func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} }
+	run(t, &fakeEngine{}, objects(newService("plain"), selecting), func(f *fixture) {
+		f.changeNode(newNode("a", "10.0.0.1"), taint)
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("plain:b", "selecting:b")
+		f.deleteNode("a") // another is left, but perhaps not for the one that selects
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("plain:b", "selecting:b", "selecting:b")
+		f.addNode(newNode("c", "10.0.0.3"))
+		f.changeNode(newNode("c", "10.0.0.3"), taint)
+		f.changeNode(newNode("b", "10.0.0.2"), taint)
+		f.advance(batchPeriod)
+		f.assertRepaired("plain:", "plain:b", "selecting:", "selecting:b", "selecting:b")
+		f.deleteNode("b")
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("plain:", "plain:", "plain:b", "selecting:", "selecting:", "selecting:b", "selecting:b")
 	})
 }
 

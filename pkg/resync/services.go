@@ -50,21 +50,21 @@ func (c *Controller) EnqueueAll() {
 	}
 }
 
-// Newest returns a Service and the nodes that can be its members as the informers have
-// them now, in the order of their names; nil when there is no such Service any more. Neither may
+// Newest returns a Service and the nodes as the informers have them now, the latter in the order
+// of their names; nil when there is no such Service any more. Neither may
 // be changed. Between two changes of nodes the list is the same one.
 func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	now, err := c.services.Services(service.Namespace).Get(service.Name)
 	if err != nil || now.UID != service.UID {
 		return nil, nil
 	}
-	return now, c.Members()
+	return now, c.Nodes()
 }
 
-// Members returns the nodes that can be members as the informer has them now, in the order of
-// their names, never nil. It must not be changed.
-func (c *Controller) Members() []*v1.Node {
-	return c.eligible.of(c.nodeVersion(), func() []*v1.Node {
+// Nodes returns all nodes as the informer has them now, in the order of their names, never nil:
+// package members knows which of them can be members. The list must not be changed.
+func (c *Controller) Nodes() []*v1.Node {
+	return c.nodeList.of(c.nodeVersion(), func() []*v1.Node {
 		nodes, _ := c.nodes.List(labels.Everything()) // a lister of an informer has no errors
 		return nodes
 	})

@@ -23,19 +23,23 @@ type Followers struct {
 	// Subnets are those of backends by address, as far as they are known. Members that are
 	// there stay where they are, and new ones may have to go there too: plan knows.
 	Subnets map[string]string
+	// Subnet is that of new members of a pool that has none, "" where Subnets have it.
+	Subnet string
 	// Unchosen is set where the node selector cannot be read, or matches no node: members
 	// that are there and still backends stay, others come only when none of them is left.
 	Unchosen bool
 	// Capped is set where no pool may have more members than it has, NoMonitors where none
 	// may get a monitor that has none.
 	Capped, NoMonitors bool
+	// Excluded is set where the operator has taken all nodes out of load balancers.
+	Excluded bool
 }
 
 // Follow returns the load balancer that is like a kept one but for what goes by the nodes: its
 // members, and what kube-proxy serves there now, by the settings of the refused Service: the
 // NodePort of each port, and where its traffic policy has monitors ask (settings.KeptMonitor).
 // Ports that the Service does not have any more stay as they are, and so do pools without a
-// listener. It asks for no floating IP. No pool is ever emptied.
+// listener. It asks for no floating IP. No pool is emptied but where all nodes are excluded.
 func Follow(s *settings.Settings, kept *model.LoadBalancer, nodes Followers) *model.LoadBalancer {
 	lb := asDesired(kept)
 	for i := range lb.Listeners {
@@ -88,13 +92,15 @@ func (f Followers) members(there []model.Member, port, monitorPort int) []model.
 			stay = append(stay, member)
 			continue
 		}
-		member := model.Member{Name: b.Node.Name, Address: b.Address, Port: port, MonitorPort: monitorPort, SubnetID: f.Subnets[b.Address]}
+		member := model.Member{Name: b.Node.Name, Address: b.Address, Port: port, MonitorPort: monitorPort, SubnetID: cmp.Or(f.Subnets[b.Address], f.Subnet)}
 		if len(there) > 0 {
-			member.SubnetID = cmp.Or(member.SubnetID, there[0].SubnetID)
+			member.SubnetID = cmp.Or(f.Subnets[b.Address], there[0].SubnetID)
 		}
 		come = append(come, member)
 	}
 	switch {
+	case f.Excluded:
+		return nil
 	case len(stay)+len(come) == 0:
 		return there // never drained by mistake
 	case f.Unchosen && len(stay) > 0:

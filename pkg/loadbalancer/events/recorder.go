@@ -30,6 +30,7 @@ const (
 	Provider = "provider"
 
 	nodes    = "nodes"
+	left     = "members"
 	monitors = "monitors"
 	ports    = "ports"
 	trouble  = "trouble"
@@ -161,6 +162,25 @@ func (r *Recorder) NodesSkipped(svc *v1.Service, family v1.IPFamily, names []str
 		text = fmt.Sprintf("Not added as members because they have no %s address: %s", family, message.JoinLimited(names))
 	}
 	r.emitChanged(svc, nodes, reason.NodeSkipped, text)
+}
+
+// MembersLeft emits that a Service has no members, as somebody asks for that, or only such as are
+// about to go. Selector is its node selector.
+func (r *Recorder) MembersLeft(svc *v1.Service, selector string, of *members.Set) {
+	var names []string
+	for _, b := range of.Backends {
+		names = append(names, b.Node.Name)
+	}
+	why, text := reason.NoMembers, ""
+	switch of.Standing {
+	case members.Last:
+		why, text = reason.LastMembers, "All nodes that could be members are about to be deleted; these serve until then: "+message.JoinLimited(names)
+	case members.Excluded:
+		text = "The load balancer has no members, and serves nobody: all nodes have the label " + v1.LabelNodeExcludeBalancers
+	case members.Unselected:
+		text = fmt.Sprintf("The load balancer has no members, and serves nobody: no node that is not excluded matches the node selector %q", message.TruncateValue(selector))
+	}
+	r.emitChanged(svc, left, why, text)
 }
 
 // HealthMonitorMissing emits what a load balancer without health monitors lacks, "" for

@@ -50,6 +50,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 		return nil, err
 	}
 	e.Events.NodesSkipped(svc, settings.Family, selected.Without)
+	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
 	return &Asked{e: e, quiet: quiet, in: Inputs{
 		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
 		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,

@@ -68,7 +68,7 @@ type Goal interface {
 // Inputs are what a round goes by; nothing in them changes.
 type Inputs struct {
 	Service *v1.Service
-	// Nodes are all that could be members of some Service, Members those of this one.
+	// Nodes are all of the cluster, Members those that are members of this Service.
 	Nodes    []*v1.Node
 	Members  *members.Set
 	Settings *settings.Settings

@@ -1,6 +1,7 @@
 package goal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -71,14 +72,14 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	}
 	nodes := slices.DeleteFunc(slices.Clone(of.Nodes), func(node *v1.Node) bool { return slices.Contains(limits.Without, node.Name) })
 	selected, err := e.Members.Select(settings, nodes)
-	var none *members.NoneSelectedError
-	if errors.As(err, &none) {
+	if err == nil && selected.Standing == members.Unselected { // perhaps that is what is newly asked for
 		settings.Members.NodeSelector, unread.Selector = labels.Everything(), true
 		selected, err = e.Members.Select(settings, nodes)
 	}
 	if err != nil {
 		return nil, err
 	}
+	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
 	return &Kept{e: e, unread: unread, limits: limits, in: Inputs{
 		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
 		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
@@ -180,6 +181,8 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	nodes := desire.Followers{
 		ID: k.in.ID, Driver: want.Facts.Driver, Backends: k.in.Members.Backends,
 		Unchosen: k.unread.Selector, Capped: k.limits.Full, NoMonitors: k.limits.NoMonitors,
+		Excluded: k.in.Members.Standing == members.Excluded,
+		Subnet:   cmp.Or(k.in.Settings.Members.SubnetID, k.in.Settings.Members.DefaultSubnetID),
 	}
 	if k.in.Settings.Members.InNodeSubnets() {
 		var err error

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -45,7 +46,7 @@ func (e *Engine) specOf(in Inputs, lb *model.LoadBalancer, direct bool) *securit
 		})
 	}
 	if options.Mode == securitygroup.Shared {
-		for _, node := range in.Nodes {
+		for _, node := range members.InLoadBalancers(in.Nodes) {
 			options.Others = append(options.Others, securitygroup.Node{
 				Name: node.Name, Server: providerid.Server(node.Spec.ProviderID), Addresses: addressesOf(node),
 			})

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
@@ -22,8 +21,8 @@ type Backend struct {
 }
 
 // Select returns the nodes that become members, ordered by name, each with its address of
-// the Service's family, and the names of those that have none. It is an error, a
-// *NoneSelectedError where the node selector is the reason, if no node is left.
+// the Service's family, and the names of those that have none. There is none where somebody asks
+// for that, and an error where none is left otherwise: see Standing.
 func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	backends, without, err = selectAll(s, nodes)
 	return subset(backends, s.Members.Max, s.Members.Seed), without, err
@@ -31,13 +30,7 @@ func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without
 
 // selectAll is Select, however many nodes a Service wants at most.
 func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
-	selected := slices.Collect(func(yield func(*v1.Node) bool) {
-		for _, node := range nodes {
-			if s.Members.NodeSelector.Matches(labels.Set(node.Labels)) && !yield(node) {
-				return
-			}
-		}
-	})
+	selected, standing := candidates(s, nodes)
 	slices.SortFunc(selected, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
 	taken := map[string]bool{}
 	for _, node := range selected {
@@ -54,24 +47,13 @@ func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, with
 		return backends, without, nil
 	}
 	switch {
+	case standing != Usual:
+		return nil, nil, nil
 	case len(nodes) == 0:
-		return nil, nil, fmt.Errorf("the cluster has no node that can be a member")
-	case len(selected) == 0:
-		return nil, nil, &NoneSelectedError{len(nodes), s.Members.NodeSelector.String()}
+		return nil, nil, fmt.Errorf("the cluster has no node that can be a member: the members that are there stay")
 	default:
-		return nil, without, fmt.Errorf("no node has an address of family %s: %s", s.Family, message.JoinLimited(without))
+		return nil, without, fmt.Errorf("no node has an address of family %s: %s; the members that are there stay", s.Family, message.JoinLimited(without))
 	}
-}
-
-// NoneSelectedError reports that the node selector of a Service matches none of the nodes.
-type NoneSelectedError struct {
-	Nodes    int
-	Selector string
-}
-
-// Error implements error.
-func (e *NoneSelectedError) Error() string {
-	return fmt.Sprintf("none of %d nodes matches the node selector %q", e.Nodes, e.Selector)
 }
 
 // nodeAddress returns the first internal address of a family, else the first external

@@ -20,6 +20,8 @@ type Set struct {
 	Backends, ByAddress []Backend
 	// Without are the names of nodes that have no address of the Service's family.
 	Without []string
+	// Standing is why there are none, or only nodes that are about to go.
+	Standing Standing
 
 	mu sync.Mutex
 	// inOne are digests by the subnet of all members; ofNodes is that of the subnets in a map.
@@ -99,7 +101,9 @@ func (c *Selector) Select(s *settings.Settings, nodes []*v1.Node) (*Set, error) 
 	if err != nil || s.Members.Max <= 0 || len(all.Backends) <= s.Members.Max {
 		return all, err
 	}
-	return newSet(subset(all.Backends, s.Members.Max, s.Members.Seed), all.Without), nil
+	some := newSet(subset(all.Backends, s.Members.Max, s.Members.Seed), all.Without)
+	some.Standing = all.Standing
+	return some, nil
 }
 
 func (c *Selector) all(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
@@ -113,6 +117,7 @@ func (c *Selector) all(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
 	if !ok {
 		backends, without, err := selectAll(s, nodes)
 		found = selected{newSet(backends, without), err}
+		_, found.set.Standing = candidates(s, nodes)
 		c.known[of] = found
 	}
 	return found.set, found.err

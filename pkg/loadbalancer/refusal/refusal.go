@@ -10,7 +10,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -61,7 +60,6 @@ func ByCloud(err error) bool { return apierror.IsRefused(err) }
 //	a field of the Service, or a value of cloud.conf           see reasonOfField
 //	a network, subnet or floating IP that is not to be had;    Unavailable
 //	a certificate that nobody can look for
-//	no node matches the node selector                          Invalid
 //	source ranges that nothing would enforce                   Unsupported
 //	a quota of the project, or of cloud.conf                   Quota
 //	a load balancer of another owner                           NotOwned
@@ -73,7 +71,6 @@ func Reason(err error) string {
 		invalid     *field.Error
 		unavailable *lookup.Error
 		floatingIP  *observe.FloatingIPError
-		noNode      *members.NoneSelectedError
 		unenforced  *securitygroup.UnenforcedError
 		limit       *state.QuotaError
 		notOurs     *observe.NotOursError
@@ -86,8 +83,6 @@ func Reason(err error) string {
 		return reasonOfField(invalid)
 	case errors.As(err, &unavailable), errors.As(err, &floatingIP):
 		return Unavailable
-	case errors.As(err, &noNode):
-		return Invalid
 	case errors.As(err, &unenforced):
 		return Unsupported
 	case errors.As(err, &limit), ByCloud(err) && apierror.IsQuota(err):

@@ -16,7 +16,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
@@ -59,7 +58,6 @@ func TestReason_TruthTable(t *testing.T) {
 		"no network":                     {&lookup.Error{Message: "none"}, refusal.Unavailable},
 		"no floating IP":                 {&observe.FloatingIPError{Message: "in use"}, refusal.Unavailable},
 		"no answer about a certificate":  {&lookup.Error{Message: certificate.Error(), Err: certificate}, refusal.Unavailable},
-		"no node matches":                {&members.NoneSelectedError{Nodes: 1, Selector: "a=b"}, refusal.Invalid},
 		"source ranges are not enforced": {&securitygroup.UnenforcedError{}, refusal.Unsupported},
 		"a limit of cloud.conf":          {&state.QuotaError{Namespace: "default", Most: 1}, refusal.Quota},
 		"a quota":                        {octavia("POST", 403, "Quota has been met for resources: Load Balancer"), refusal.Quota},

@@ -1,0 +1,29 @@
+package kubeservice
+
+import (
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// toBeDeletedTaint is on nodes that the cluster autoscaler is about to delete.
+const toBeDeletedTaint = "ToBeDeletedByClusterAutoscaler"
+
+// ExcludesNode reports whether the label of a node keeps it out of load balancers, by the rules of the
+// service controller (KEP-3458): somebody has asked for that.
+func ExcludesNode(node *v1.Node) bool {
+	label, ok := node.Labels[v1.LabelNodeExcludeBalancers]
+	if !ok {
+		return false
+	}
+	exclude, err := strconv.ParseBool(label)
+	return err != nil || exclude
+}
+
+// LosesNode reports whether a node is about to go: it is being deleted, or the cluster autoscaler is
+// about to. The service controller leaves it out of load balancers too.
+func LosesNode(node *v1.Node) bool {
+	return node.DeletionTimestamp != nil ||
+		slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == toBeDeletedTaint })
+}

@@ -1,0 +1,82 @@
+package members
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+)
+
+// Standing is how the members of a Service stand to the nodes of the cluster. What a user or an
+// operator asks for is followed, also where it leaves no member; what happens to nodes is not:
+//
+//	the nodes                                    members                            Standing
+//	some can serve                               those                              Usual
+//	all that could serve are about to go         those that are about to go         Last
+//	all have the label that excludes them        none                               Excluded
+//	the node selector matches none that has no   none                               Unselected
+//	such label
+//	those that could serve have no address of    an error, members stay as they     -
+//	the Service's family, or there is no node    are
+//
+// A node can serve that has no label that excludes it, that the node selector matches, that has an
+// address of the family, and that is not about to go: see kubeservice. Whether it is ready is not asked:
+// health monitors find out.
+type Standing int
+
+// The standings.
+const (
+	Usual Standing = iota
+	Last
+	Excluded
+	Unselected
+)
+
+// candidates returns the nodes of which those that have an address become members; some may have none.
+func candidates(s *settings.Settings, nodes []*v1.Node) ([]*v1.Node, Standing) {
+	var serving, going []*v1.Node
+	standing := Excluded
+	for _, node := range nodes {
+		switch {
+		case kubeservice.ExcludesNode(node):
+		case !s.Members.NodeSelector.Matches(labels.Set(node.Labels)):
+			standing = Unselected
+		case kubeservice.LosesNode(node):
+			going = append(going, node)
+		default:
+			serving = append(serving, node)
+		}
+	}
+	addressed := func(node *v1.Node) bool { return nodeAddress(node, s.Family) != "" }
+	switch {
+	case slices.ContainsFunc(serving, addressed):
+		return serving, Usual
+	case slices.ContainsFunc(going, addressed):
+		return slices.Concat(serving, going), Last
+	case len(serving)+len(going) > 0 || len(nodes) == 0:
+		return slices.Concat(serving, going), Usual
+	}
+	return nil, standing
+}
+
+// InLoadBalancers returns the nodes that can be members of some Service: those that are about to go
+// only where no other is left.
+func InLoadBalancers(nodes []*v1.Node) []*v1.Node {
+	var all, going []*v1.Node
+	for _, node := range nodes {
+		switch {
+		case kubeservice.ExcludesNode(node):
+		case kubeservice.LosesNode(node):
+			going = append(going, node)
+		default:
+			all = append(all, node)
+		}
+	}
+	if len(all) == 0 {
+		return going
+	}
+	return all
+}
