@@ -275,6 +275,68 @@ func TestFloatingIP_KeptIsNotDeletedWithNextServiceThatUsesIt(t *testing.T) {
 	env.floatingIPs(2)
 }
 
+// An address that was kept goes with a Service that asks for it and says that it is not to be kept: only
+// one that was made in this cluster, for a Service of the same namespace.
+//
+//proves:21
+func TestFloatingIP_KeptIsReleasedByServiceThatSaysSo(t *testing.T) {
+	t.Parallel()
+	byAddress := func(svc *v1.Service, fip simneutron.FloatingIP) { svc.Spec.LoadBalancerIP = fip.Address }
+	const uid = "uid-of-another-cluster"
+	for name, c := range map[string]struct {
+		ask         func(*v1.Service, simneutron.FloatingIP)
+		keep        string
+		description string // in place of the one that it has
+		restart     bool
+		gone        bool
+	}{
+		"by address":                {ask: byAddress, keep: "false", gone: true},
+		"by address, in a new life": {ask: byAddress, keep: "false", restart: true, gone: true},
+		"by ID":                     {ask: func(svc *v1.Service, fip simneutron.FloatingIP) { svc.Annotations[annotation.FloatingIPID] = fip.ID }, keep: "false", gone: true},
+		"without a word":            {ask: byAddress},
+		"with another word":         {ask: byAddress, keep: "False"},
+		"kept again":                {ask: byAddress, keep: "true"},
+		"of another namespace": {ask: byAddress, keep: "false",
+			description: "Floating IP for Kubernetes external service other/web (uid uid-of-web in " + clusterID + ") from cluster kubernetes"},
+		"of another cluster": {ask: byAddress, keep: "false",
+			description: "Floating IP for Kubernetes external service default/web (uid uid-of-web in " + uid + ") from cluster kubernetes"},
+		"of cloud-provider-openstack": {ask: byAddress, keep: "false", description: legacyDescription},
+		"a person's":                  {ask: byAddress, keep: "false", description: "reserved"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			keys := allAnnotations()
+			keys["shared-lb-scope"] = "project"
+			env := newEnvironment(t, environmentOptions{keys: keys})
+			nodes, svc := env.nodes(1), service("web", 1)
+			svc.Annotations[annotation.KeepFloatingIP] = "true"
+			env.ensure(svc, nodes)
+			env.delete(svc)
+			kept := env.Cloud.Neutron.FloatingIPs()[0]
+			if c.description != "" {
+				if err := env.Cloud.Neutron.ReleaseFloatingIP(kept.ID); err != nil {
+					t.Fatal(err)
+				}
+				kept = env.floatingIP(kept.Address, c.description)
+			}
+			next := service("next", 1)
+			c.ask(next, kept)
+			if c.keep != "" {
+				next.Annotations[annotation.KeepFloatingIP] = c.keep
+			}
+			env.ensure(next, nodes)
+			env.serves(next, kept.Address)
+			if c.restart {
+				env.restart()
+			}
+			env.delete(next)
+			if _, there := env.addresses()[kept.Address]; there == c.gone {
+				t.Errorf("the address is there %t, want %t", there, !c.gone)
+			}
+		})
+	}
+}
+
 // The load balancer that cloud-provider-openstack made is gone, with all that proved
 // whose its floating IP is but the Service's own status.
 //

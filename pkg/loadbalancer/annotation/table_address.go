@@ -96,7 +96,7 @@ func floatingTable() []Annotation {
 		{
 			Name: KeepFloatingIP, Default: "false", Change: AtDeletion,
 			Value: cpo(boolean(func(v *Values) **bool { return &v.Floating.Keep })),
-			Doc:   "The floating IP outlives the Service. An invalid value keeps it, too.",
+			Doc:   "The floating IP outlives the Service. An invalid value keeps it, too. An explicit `false` also deletes one that the Service requests, if this controller created it for a Service of the same namespace.",
 		},
 		{
 			Name: Hostname, Change: InPlace,

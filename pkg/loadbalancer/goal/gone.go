@@ -47,7 +47,7 @@ func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied
 		Service: svc, Settings: &settings.Settings{}, ID: e.Identity(svc, version), Version: version, Previous: previous, Progress: of.Progress,
 	}}
 	g.in.Settings.LoadBalancer.ID, g.in.Settings.Floating.Keep = says.LoadBalancerID, says.KeepFloatingIP
-	g.asksFloatingIP = says.AsksFloatingIP
+	g.asksFloatingIP, g.in.ID.Releases = says.AsksFloatingIP, says.ReleaseFloatingIP
 	if applied != nil && applied.Contents != nil {
 		g.known = applied.Contents.Outline()
 	}

@@ -41,6 +41,9 @@ type Identity struct {
 	// Former is the name that our own load balancer got from an earlier
 	// --cluster-name, or from the provider inside of Kubernetes. Empty: none.
 	Former string
+	// Releases is set for a Service that goes, and gives back the floating IP that it has asked
+	// for: see OwnsFloatingIPOnVIP.
+	Releases bool
 	// Sharing is set while we look at a load balancer that is another's.
 	Sharing Sharing
 }
@@ -157,16 +160,26 @@ var (
 // description, which is the same in every cluster, proves enough; on one that we made
 // it proves nothing: the Service has asked for one that was kept. On a load balancer
 // that we share and may delete, it is whether the floating IP was made for the owner, or has become
-// the Service's since.
+// the Service's since. A Service that gives back the one that it has asked for owns it where it was
+// made for any Service of its namespace in this cluster.
 func (i Identity) OwnsFloatingIPOnVIP(description string, adopted bool) bool {
 	switch {
 	case i.Sharing.Is:
 		return i.Sharing.Removable && (i.Sharing.Owner.OwnsFloatingIPOf(description) || i.OwnsFloatingIP(description))
+	case i.Releases && i.madeForNeighbor(description):
+		return true
 	case adopted:
 		return i.OwnsFloatingIP(description) || Owner{Namespace: i.Namespace, Service: i.Service}.OwnsFloatingIPOf(description)
 	default:
 		return i.OwnsFloatingIP(description)
 	}
+}
+
+// madeForNeighbor reports whether a floating IP was made for a Service of the same namespace in this
+// cluster, by the cluster's UID.
+func (i Identity) madeForNeighbor(description string) bool {
+	owner, ok := FloatingIPOwner(description)
+	return ok && i.ClusterID != "" && owner.ClusterID == i.ClusterID && owner.Namespace == i.Namespace
 }
 
 // LegacyFloatingIPDescription is what cloud-provider-openstack writes. It proves

@@ -24,15 +24,19 @@ type Deletion struct {
 	// AsksFloatingIP is set where it asks for a certain floating IP, which existed before.
 	AsksFloatingIP bool
 	KeepFloatingIP bool
+	// ReleaseFloatingIP is set where it says that the floating IP that it asks for is not to be kept.
+	ReleaseFloatingIP bool
 }
 
 // ParseDeletion reads that. A Service that says something wrong can be deleted all the
 // same; a floating IP that it perhaps means to keep is kept.
 func ParseDeletion(svc *v1.Service) Deletion {
 	values, _, _ := annotation.Parse(svc.Annotations)
+	asks := svc.Spec.LoadBalancerIP != "" || values.Floating.ID != nil || values.Floating.Tag != nil
 	return Deletion{
-		LoadBalancerID: named(svc, values),
-		AsksFloatingIP: svc.Spec.LoadBalancerIP != "" || values.Floating.ID != nil || values.Floating.Tag != nil,
-		KeepFloatingIP: values.KeepsFloatingIP(),
+		LoadBalancerID:    named(svc, values),
+		AsksFloatingIP:    asks,
+		KeepFloatingIP:    values.KeepsFloatingIP(),
+		ReleaseFloatingIP: asks && !ptr.Deref(values.Floating.Keep, true),
 	}
 }

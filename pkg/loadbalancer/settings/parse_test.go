@@ -101,10 +101,15 @@ func TestParseDeletion_ReadsServicesThatAreRefused(t *testing.T) {
 		svc  *v1.Service
 		want settings.Deletion
 	}{
-		"nothing":           {fixture.Service(wrong), settings.Deletion{}},
-		"keeps":             {fixture.Service(wrong, fixture.Annotated(annotation.KeepFloatingIP, "true")), settings.Deletion{KeepFloatingIP: true}},
-		"perhaps keeps":     {fixture.Service(fixture.Annotated(annotation.KeepFloatingIP, "yes")), settings.Deletion{KeepFloatingIP: true}},
-		"an address":        {fixture.Service(func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "203.0.113.1" }), settings.Deletion{AsksFloatingIP: true}},
+		"nothing":       {fixture.Service(wrong), settings.Deletion{}},
+		"keeps":         {fixture.Service(wrong, fixture.Annotated(annotation.KeepFloatingIP, "true")), settings.Deletion{KeepFloatingIP: true}},
+		"perhaps keeps": {fixture.Service(fixture.Annotated(annotation.KeepFloatingIP, "yes")), settings.Deletion{KeepFloatingIP: true}},
+		"an address":    {fixture.Service(func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "203.0.113.1" }), settings.Deletion{AsksFloatingIP: true}},
+		"keeps nothing": {fixture.Service(fixture.Annotated(annotation.KeepFloatingIP, "false")), settings.Deletion{}},
+		"releases an address": {fixture.Service(wrong, fixture.Annotated(annotation.KeepFloatingIP, "false"), func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "203.0.113.1" }),
+			settings.Deletion{AsksFloatingIP: true, ReleaseFloatingIP: true}},
+		"perhaps releases": {fixture.Service(fixture.Annotated(annotation.KeepFloatingIP, "False"), fixture.Annotated(annotation.FloatingIPTag, "t")),
+			settings.Deletion{AsksFloatingIP: true, KeepFloatingIP: true}},
 		"a tag":             {fixture.Service(wrong, fixture.Annotated(annotation.FloatingIPTag, "t")), settings.Deletion{AsksFloatingIP: true}},
 		"a load balancer":   {fixture.Service(fixture.Annotated(annotation.LoadBalancerID, "lb")), settings.Deletion{LoadBalancerID: "lb"}},
 		"a copied Service":  {fixture.Service(fixture.Annotated(annotation.LoadBalancerID, "lb"), appliedTo("lb", "other-uid")), settings.Deletion{}},
