@@ -90,10 +90,12 @@ func (m *SubnetMatcher) setTags(tags string) error {
 	tags, m.allTags = strings.CutPrefix(tags, "&")
 	for _, tag := range strings.Split(tags, ",") {
 		tag = strings.TrimSpace(tag)
-		if tag == "" {
-			return errors.New("a tag is empty")
+		if tag != "" { // superfluous commas are ignored, as in all lists
+			m.tags = append(m.tags, tag)
 		}
-		m.tags = append(m.tags, tag)
+	}
+	if len(m.tags) == 0 {
+		return errors.New("a tag is empty")
 	}
 	return nil
 }

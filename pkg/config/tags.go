@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -21,7 +20,8 @@ const (
 // TagsAllowed says what ParseTags takes.
 const TagsAllowed = "tags separated by commas: at most 20, of at most 255 bytes, each once, none that begins with kube_"
 
-// ParseTags reads tags for parts of load balancers; no text gives none. Letters' case
+// ParseTags reads tags for parts of load balancers; no text gives none, and superfluous commas
+// are ignored, as in all lists. Letters' case
 // makes no other tag: Octavia's database, as it is mostly set up, does not tell such
 // tags apart, and Octavia answers 409 to one that it has.
 func ParseTags(text string) ([]string, error) {
@@ -34,8 +34,8 @@ func ParseTags(text string) ([]string, error) {
 		tag := strings.TrimSpace(part)
 		key := strings.ToLower(tag)
 		switch {
-		case tag == "":
-			return nil, errors.New("a tag is empty")
+		case tag == "": // superfluous commas are nothing
+			continue
 		case len(tag) > maxTagLength:
 			return nil, fmt.Errorf("a tag has %d bytes", len(tag))
 		case strings.ContainsFunc(tag, unicode.IsControl):

@@ -121,8 +121,8 @@ func TestLoad_RefusesBadValues(t *testing.T) {
 			`cloud.conf [Limits] creates "1001": allowed is a whole number from 0 to 1000`,
 		},
 		"subnet tags": {
-			"[LoadBalancer]\nfloating-subnet-tags=&a,,b\n",
-			`cloud.conf [LoadBalancer] floating-subnet-tags "&a,,b": reading subnet tags "&a,,b": a tag is empty: allowed is tags separated by commas: any of them, all of them after &; a leading ! negates`,
+			"[LoadBalancer]\nfloating-subnet-tags=&,,\n",
+			`cloud.conf [LoadBalancer] floating-subnet-tags "&,,": reading subnet tags "&,,": a tag is empty: allowed is tags separated by commas: any of them, all of them after &; a leading ! negates`,
 		},
 	}
 	for name, values := range map[string][3]string{

@@ -92,9 +92,9 @@ func values() []string {
 		"/", "//", "///", "//host/path", "//user@/path", "//user@host", "/healthz", "/a b", "/a#b", "/%20", "/%2", "/%zz", "healthz",
 		"200", "200,204", "200, 204", "200-299", "200-", "600", "www.example.com", "www.example.com.", "-x", "_x", "a..b",
 		id, strings.ToUpper(id), id + "," + id, id + " , " + id, id + ",", strings.ReplaceAll(id, "-", ""), "{" + id + "}", strings.Repeat(id+",", 99) + id, strings.Repeat(id+",", 100) + id,
-		"10.0.0.0/8", "10.0.0.1/8, 192.168.0.0/16", "10.0.0.0/8\u00a0192.168.0.0/16,", "::/0", "fe80::1%eth0/64", "::ffff:1.2.3.0/120", "::FFFF:1.2.3/120", "::ffff:0102:0300/129", "1.2.3.4", "10.0.0.0/33", "10.0.0.0/08", ",",
-		"a,b", "a,A", "a,,b", "kube_x", "x,KUBE_y", "\u212aube_x", "a,\u0085,b", strings.Repeat("t,", 19) + "u", strings.TrimSuffix(numbered(20), ","), strings.TrimSuffix(numbered(21), ","),
-		"80=HTTP", "80=http,web=TCP", "80=http,80=TCP", "web=TERMINATED-HTTPS", "web = https", "=TCP", "80", "80=UDP", "80=TCP=x",
+		"10.0.0.0/8", "10.0.0.1/8, 192.168.0.0/16", "10.0.0.0/8\u00a0192.168.0.0/16,", "::/0", "fe80::1%eth0/64", "::ffff:1.2.3.0/120", "::FFFF:1.2.3/120", "::ffff:0102:0300/129", "1.2.3.4", "10.0.0.0/33", "10.0.0.0/08", "010.0.0.0/8", "256.0.0.0/8", "fd00::/064", ",",
+		"a,b", "a,A", "a,,b", " ,a,", "kube_x", "x,KUBE_y", "\u212aube_x", "a,\u0085,b", strings.Repeat("t,", 19) + "u", strings.TrimSuffix(numbered(20), ","), strings.TrimSuffix(numbered(21), ","),
+		"80=HTTP", "80=http,web=TCP", "80=http,80=TCP", "web=TERMINATED-HTTPS", "web = https", "=TCP", "80", "80=UDP", "80=TCP=x", "80=HTTP,,", "200,,204,",
 		strings.Repeat("x", 255), strings.Repeat("x", 256), strings.Repeat("é", 128), "/" + strings.Repeat("x", 254), "/" + strings.Repeat("x", 255),
 		strings.Repeat("x", 16<<10), strings.Repeat("x", 16<<10+1), strings.Repeat("10.0.0.0/8,", 11000), strings.Repeat("1,", 60000), strings.Repeat(",", 16<<10),
 	}

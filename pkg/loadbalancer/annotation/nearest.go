@@ -2,6 +2,7 @@ package annotation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
@@ -40,7 +41,9 @@ func unknown(name string, table []Annotation, similar bool) (text string, ours b
 				known = append(known, short)
 			}
 		}
-		nearest, ok = suggest.Nearest(message.TruncateValue(rest), known)
+		if nearest, ok = otherEnding(rest, known); !ok {
+			nearest, ok = suggest.Nearest(message.TruncateValue(rest), known)
+		}
 		return prefix + nearest, ok
 	}
 	switch {
@@ -65,6 +68,25 @@ func unknown(name string, table []Annotation, similar bool) (text string, ours b
 		return meant(nearest), true
 	}
 	return fmt.Sprintf("%s: annotations for load balancers begin with %q", none, Prefix), true
+}
+
+// otherEnding returns a known name that differs from a name in nothing but how it says by what it
+// names something.
+func otherEnding(name string, known []string) (string, bool) {
+	for _, by := range []struct {
+		ending string
+		knowns []string
+	}{
+		{"-name", []string{"", "-id"}}, {"-uuid", []string{"-id", ""}}, {"-id", []string{"", "-ids"}}, {"-ids", []string{"-id", ""}}, {"", []string{"-id", "-ids"}},
+	} {
+		head, ends := strings.CutSuffix(name, by.ending)
+		for _, ending := range by.knowns {
+			if ends && head != "" && slices.Contains(known, head+ending) {
+				return head + ending, true
+			}
+		}
+	}
+	return "", false
 }
 
 const none = "there is no such annotation"

@@ -55,12 +55,19 @@ func exactly(words ...string) string {
 }
 
 // ruleOfCIDRs takes ranges that commas or spaces separate. CEL knows no IPv4 in IPv6 (::ffff:),
-// which netip.ParsePrefix reads: it has the form of others.
-const ruleOfCIDRs = `v.findAll('[^,\\s\\v\\x{85}\\p{Z}]+').all(p, isCIDR(p.lowerAscii().replace(':ffff:', ':fffe:')))`
+// which ParseRange reads: it has the form of others; nor zeros before a number: of those IPv6 is taken
+// as it is.
+const ruleOfCIDRs = `v.findAll('[^,\\s\\v\\x{85}\\p{Z}]+').all(p, isCIDR(p.lowerAscii().replace(':ffff:', ':fffe:'))` +
+	` || p.matches('^(0*(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[0-9]{1,2})\\.){3}0*(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[0-9]{1,2})/0*(3[0-2]|[12]?[0-9])$')` +
+	` || p.matches('^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/[0-9]+$') && p.matches('(^|:)0+[0-9A-Fa-f]{4}|[:.]0[0-9]+\\.|\\.0[0-9]+/|/0[0-9]'))`
+
+// listedParts matches each part of a list that commas separate, from its first letter: superfluous commas
+// leave none.
+const listedParts = `[^,\\s\\v\\x{85}\\p{Z}][^,]*`
 
 // ruleOfTags is that of config.ParseTags.
-const ruleOfTags = `v.trim() == '' || v.split(',', 22).size() <= 20 && v.split(',').all(t, t.trim() != '' && size(bytes(t.trim())) <= 255` +
-	` && !t.trim().matches('\\p{Cc}') && !t.trim().matches('(?i)^kube_') && v.split(',').exists_one(u, u.trim().lowerAscii() == t.trim().lowerAscii()))`
+const ruleOfTags = `v.findAll('` + listedParts + `', 21).size() <= 20 && v.findAll('` + listedParts + `', 21).all(t, size(bytes(t.trim())) <= 255` +
+	` && !t.trim().matches('\\p{Cc}') && !t.trim().matches('(?i)^kube_') && v.findAll('` + listedParts + `', 21).exists_one(u, u.trim().lowerAscii() == t.trim().lowerAscii()))`
 
 // ruleOfPath takes what url.Parse reads as a path without a host.
 const ruleOfPath = `size(bytes(v)) <= 255 && v.startsWith('/') && !v.matches('^//([^/]*@)?[^/@]+(/|$)') && !v.matches('[\\x00-\\x20\\x7f?#]')` +
@@ -69,12 +76,14 @@ const ruleOfPath = `size(bytes(v)) <= 255 && v.startsWith('/') && !v.matches('^/
 // ruleOfIDs takes so many IDs at most, or "none".
 func ruleOfIDs(most int) string {
 	const id = `^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`
-	return fmt.Sprintf("v == 'none' || v.split(',', %d).size() <= %d && v.split(',').all(p, p.trim().matches('%s'))", most+2, most, id)
+	parts := fmt.Sprintf("v.findAll('%s', %d)", listedParts, most+1)
+	return fmt.Sprintf("v == 'none' || %[1]s.size() > 0 && %[1]s.size() <= %[2]d && %[1]s.all(p, p.trim().matches('%[3]s'))", parts, most, id)
 }
 
 // ruleOfPortProtocols takes pairs of a port and its protocol.
 func ruleOfPortProtocols() string {
-	return `v.split(',').all(p, p.contains('=') && p.split('=')[0].trim() != ''` +
+	const parts = `v.findAll('` + listedParts + `')`
+	return parts + `.size() > 0 && ` + parts + `.all(p, p.contains('=') && p.split('=')[0].trim() != ''` +
 		` && p.substring(p.indexOf('=') + 1).trim().replace('-', '_').matches('(?i)^(` + strings.Join(ListenerProtocols(), "|") + `)$'))` +
-		` && (v.split(',', 102).size() > 100 || v.split(',').all(p, v.split(',').exists_one(q, q.split('=')[0].trim() == p.split('=')[0].trim())))`
+		` && (v.findAll('` + listedParts + `', 102).size() > 100 || ` + parts + `.all(p, ` + parts + `.exists_one(q, q.split('=')[0].trim() == p.split('=')[0].trim())))`
 }

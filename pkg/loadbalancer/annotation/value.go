@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	netutils "k8s.io/utils/net"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
@@ -104,16 +106,31 @@ func oneOf(at func(*Values) **string, allowed ...string) Value {
 	})
 }
 
+// ParseRange reads a range of addresses as Kubernetes does, which takes zeros before a number and IPv4
+// that is written as IPv6. It returns it as Octavia takes it: without either, and without the bits of a host.
+func ParseRange(text string) (netip.Prefix, error) {
+	_, parsed, err := netutils.ParseCIDRSloppy(strings.TrimSpace(text))
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	address, _ := netip.AddrFromSlice(parsed.IP)
+	bits, of := parsed.Mask.Size()
+	if address = address.Unmap(); address.Is4() {
+		bits -= of - 32
+	}
+	return netip.PrefixFrom(address, bits), nil
+}
+
 // cidrs reads ranges that commas or spaces separate.
 func cidrs(at func(*Values) *[]string) Value {
 	return value("list", "comma-separated CIDRs", ruleOfCIDRs, func(v *Values, value string) bool {
 		var ranges []string
 		for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
-			prefix, err := netip.ParsePrefix(part)
+			prefix, err := ParseRange(part)
 			if err != nil {
 				return false
 			}
-			ranges = append(ranges, prefix.Masked().String())
+			ranges = append(ranges, prefix.String())
 		}
 		*at(v) = ranges
 		return true
@@ -147,12 +164,15 @@ func path(at func(*Values) **string) Value {
 
 // codes reads statuses of HTTP as Octavia takes them.
 func codes(at func(*Values) **string) Value {
-	status := `[1-5][0-9]{2}`
-	expression := "^(" + status + "(, *" + status + ")*|" + status + "-" + status + ")$"
+	const status, commas = `[1-5][0-9]{2}`, `[ ,]*`
+	expression := "^" + commas + "(" + status + "(" + " *," + commas + status + ")*|" + status + "-" + status + ")" + commas + "$"
 	form := regexp.MustCompile(expression)
 	return value("text", "one status, such as 200, a list, such as 200,204, or a range, such as 200-299", matching(expression, 64), func(v *Values, value string) bool {
 		if !form.MatchString(value) || len(value) > 64 {
 			return false
+		}
+		if parts := listed(value); strings.Count(value, ",") >= len(parts) { // Octavia takes none that is superfluous
+			value = strings.Join(parts, ",")
 		}
 		*at(v) = &value
 		return true

@@ -9,15 +9,28 @@ import (
 // ids reads so many IDs of OpenStack at most, separated by commas, or "none".
 func ids(allowed string, most int, at func(*Values) **string) Value {
 	return value("list", allowed, ruleOfIDs(most), func(v *Values, value string) bool {
-		parts := strings.Split(value, ",")
+		parts := listed(value)
 		for _, part := range parts {
-			if !isID(strings.TrimSpace(part)) && value != "none" {
+			if !isID(part) && value != "none" {
 				return false
 			}
 		}
-		*at(v) = &value
-		return len(parts) <= most
+		joined := strings.Join(parts, ",")
+		*at(v) = &joined
+		return len(parts) > 0 && len(parts) <= most
 	})
+}
+
+// listed returns the parts of a list that commas separate. Superfluous commas are ignored in all lists,
+// as cloud-provider-openstack does in those that it has.
+func listed(list string) []string {
+	var parts []string
+	for part := range strings.SplitSeq(list, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
 }
 
 // isID reports whether a text is an ID as OpenStack writes them.

@@ -31,7 +31,7 @@ func portProtocols(at func(*Values) *[]PortProtocol) Value {
 	return value("list", allowed, ruleOfPortProtocols(), func(v *Values, value string) bool {
 		var pairs []PortProtocol
 		seen := map[string]bool{}
-		for part := range strings.SplitSeq(value, ",") {
+		for _, part := range listed(value) {
 			port, text, found := strings.Cut(part, "=")
 			port = strings.TrimSpace(port)
 			protocol, ok := ListenerProtocol(strings.TrimSpace(text))
@@ -42,7 +42,7 @@ func portProtocols(at func(*Values) *[]PortProtocol) Value {
 			pairs = append(pairs, PortProtocol{port, protocol})
 		}
 		*at(v) = pairs
-		return true
+		return len(pairs) > 0
 	})
 }
 

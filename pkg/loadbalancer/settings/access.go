@@ -2,8 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"net/netip"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -36,15 +34,15 @@ func (r *reading) sourceRanges(family v1.IPFamily) []string {
 		errs                   field.ErrorList
 	)
 	for i, text := range ranges {
-		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
+		prefix, err := annotation.ParseRange(text)
 		switch {
-		case err != nil || prefix.Addr().Is4In6(): // Octavia takes addresses by the letter
+		case err != nil:
 			r.refuse(field.Invalid(path.Index(i), text, "must be a CIDR, such as 10.0.0.0/8"))
 		case !InFamily(prefix.Addr(), family):
 			otherFamily = append(otherFamily, text)
 			errs = append(errs, field.Invalid(path.Index(i), text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
 		default:
-			canonical = append(canonical, prefix.Masked().String())
+			canonical = append(canonical, prefix.String())
 		}
 	}
 	switch {

@@ -219,6 +219,10 @@ func TestParse_NormalizesSourceRangesOfFamily(t *testing.T) {
 		{"everybody is the same as none", fixture.Service(spec("10.0.0.0/8", "0.0.0.0/0")), nil},
 		{"everybody with host bits", fixture.Service(spec("1.2.3.4/0")), nil},
 		{"IPv6", fixture.Service(v6, spec("FD00:0::1/64")), []string{"fd00::/64"}},
+		{"zeros before numbers", fixture.Service(spec("010.000.08.0/016", "192.168.0.0/16")), []string{"10.0.0.0/16", "192.168.0.0/16"}},
+		{"zeros before numbers, in the annotation", fixture.Service(fixture.Annotated(annotation.SourceRanges, "010.0.0.0/08, 172.016.0.1/012")), []string{"10.0.0.0/8", "172.16.0.0/12"}},
+		{"zeros before numbers of IPv6", fixture.Service(v6, spec("fd00:00001::1/064")), []string{"fd00:1::/64"}},
+		{"IPv4 written as IPv6", fixture.Service(spec("::ffff:10.0.0.0/104")), []string{"10.0.0.0/8"}},
 		{"everybody of IPv6", fixture.Service(v6, spec("::/0")), nil},
 		{"everybody of both", fixture.Service(spec("0.0.0.0/0", "::/0")), nil},
 	} {
@@ -237,7 +241,7 @@ func TestParse_NormalizesSourceRangesOfFamily(t *testing.T) {
 		{"not a CIDR", fixture.Service(spec("10.0.0.0/8", "10.0.0.1")), []string{"spec.loadBalancerSourceRanges[1]", `"10.0.0.1"`, "must be a CIDR"}},
 		{"the other family", fixture.Service(spec("fd00::/64")), []string{"spec.loadBalancerSourceRanges[0]", `"fd00::/64"`, "IPv4"}},
 		{"the other family, beside what is no CIDR", fixture.Service(spec("fd00::/64", "10.0.0.0/8", "x")), []string{"spec.loadBalancerSourceRanges[2]", `"x"`}},
-		{"IPv4 written as IPv6", fixture.Service(spec("::ffff:10.0.0.0/104")), []string{"spec.loadBalancerSourceRanges[0]", `"::ffff:10.0.0.0/104"`}},
+		{"a zone", fixture.Service(v6, spec("fe80::1%eth0/64")), []string{"spec.loadBalancerSourceRanges[0]", "must be a CIDR"}},
 		{"the other family, in the annotation", fixture.Service(v6, fixture.Annotated(annotation.SourceRanges, "10.0.0.0/8")), []string{annotation.SourceRanges, `"10.0.0.0/8"`, "IPv6"}},
 	} {
 		t.Run(test.what, func(t *testing.T) {

@@ -84,7 +84,7 @@ func TestValidate_RefusesImpossibleVIPSettings(t *testing.T) {
 		})
 	}
 	for _, name := range []string{annotation.VIPQoSPolicyID, annotation.VIPSecurityGroups} {
-		for _, value := range []string{"gold", groupA + ",none", policyA + ",,"} {
+		for _, value := range []string{"gold", groupA + ",none", ",,"} {
 			_, _, errs := fixture.Parse(t, fixture.Service(fixture.Annotated(name, value)), fixture.Config())
 			fixture.AssertRefused(t, errs, name, value)
 		}
