@@ -62,17 +62,34 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	r.refuse(s.validateFloatingIP()...)
 	r.noticeMonitors(s)
 	r.noticeFloatingIP(s)
+	r.noticeSpec(s)
 	return s, r.notices, r.errs
 }
 
-// SelectsNodes reports whether labels decide which nodes become members of a Service. It
-// reads no more than that: it is asked of all Services at each change of a node.
+// SelectsNodes reports whether labels decide which nodes become members of a Service: its node
+// selector or, where not all nodes become members, their zones. It reads no more than that: it is
+// asked of all Services at each change of a node.
 func (p *Parser) SelectsNodes(svc *v1.Service) bool {
+	if p.limitsMembers(svc) {
+		return true
+	}
 	text, ok := svc.Annotations[annotation.NodeSelector]
 	if !ok {
 		text = p.config.LoadBalancer.NodeSelector
 	}
 	return len(text) <= annotation.MaxSelector && strings.TrimSpace(text) != ""
+}
+
+// limitsMembers reports whether a Service may have fewer members than there are nodes.
+func (p *Parser) limitsMembers(svc *v1.Service) bool {
+	if local(svc) {
+		return false
+	}
+	if text := strings.TrimSpace(svc.Annotations[annotation.MaxMembers]); text != "" {
+		return text != "0"
+	}
+	class := p.config.LoadBalancerClass[strings.TrimSpace(svc.Annotations[annotation.Class])]
+	return p.config.LoadBalancer.MaxMembers > 0 || class != nil && class.MaxMembers > 0
 }
 
 // reading is a Service that is being read, with what was found of it so far.

@@ -35,6 +35,8 @@ type Settings struct {
 	Malformed []Malformed
 	// exists is set for a load balancer that exists: see OnExisting.
 	exists bool
+	// otherAddress is asked for on a load balancer of another Service that does not have it.
+	otherAddress string
 }
 
 // TrafficSettings are what the spec of the Service says of its traffic.
@@ -123,7 +125,10 @@ func (s *Settings) On(lb *model.LoadBalancer) *Settings {
 	}
 	on := *s
 	if lb.Shared != nil {
-		on.Internal, on.LoadBalancerIP = true, ""
+		has := s.LoadBalancerIP == lb.VIP.Address || lb.FloatingIP != nil && s.LoadBalancerIP == lb.FloatingIP.Address
+		if on.Internal, on.LoadBalancerIP = true, ""; !has {
+			on.otherAddress = s.LoadBalancerIP
+		}
 	}
 	on.Monitor.Unmonitored = lb.Unmonitored()
 	return &on

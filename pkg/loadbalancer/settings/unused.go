@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 )
@@ -28,6 +31,10 @@ func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 	if len(s.Access.SourceRanges) > 0 && drv.Supports(driver.SourceRanges) && drv.Quirks.UnprovenSourceRanges {
 		add("spec.loadBalancerSourceRanges", fmt.Sprintf("may have no effect: Octavia is given them, but nobody knows whether the provider %s keeps other clients out; try it from outside", drv.Name))
 	}
+	if s.otherAddress != "" {
+		add("spec.loadBalancerIP", s.otherAddress+" has no effect: the load balancer was made for another, and has the address of that; leave it out, "+
+			"or take "+annotation.LoadBalancerID+" away for a load balancer of its own")
+	}
 	if s.Pools.AlgorithmOfClass && !slices.Contains(drv.Algorithms, s.Pools.Algorithm) {
 		add(annotation.Class, fmt.Sprintf("its lb-method %s has no effect: the provider %s knows %s", s.Pools.Algorithm, drv.Name, strings.Join(drv.Algorithms, ", ")))
 	}
@@ -42,6 +49,21 @@ func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 		add("spec.sessionAffinityConfig.clientIP.timeoutSeconds", "has no effect on ports of TCP: Octavia knows no such time for them")
 	}
 	return notices
+}
+
+// noticeSpec tells of fields of the spec that have no effect on any load balancer. Those that are for
+// others, such as kube-proxy (internalTrafficPolicy, trafficDistribution, externalIPs), are no business of
+// ours.
+func (r *reading) noticeSpec(s *Settings) {
+	spec := r.svc.Spec
+	policy := ptr.Deref(spec.IPFamilyPolicy, v1.IPFamilyPolicySingleStack)
+	if len(spec.IPFamilies) > 1 || policy == v1.IPFamilyPolicyRequireDualStack || policy == v1.IPFamilyPolicyPreferDualStack && len(spec.IPFamilies) == 0 {
+		r.notice("spec.ipFamilyPolicy", fmt.Sprintf("%s has no effect on the load balancer, which serves one family, %s: for the other one, "+
+			"make another Service with ipFamilyPolicy SingleStack and that family in ipFamilies", policy, s.Family))
+	}
+	if spec.ExternalName != "" {
+		r.notice("spec.externalName", "has no effect on a Service of type LoadBalancer: leave it out, or publish a name with "+annotation.Hostname)
+	}
 }
 
 // unusedOnExisting returns what of the settings counts as not given on a load balancer
