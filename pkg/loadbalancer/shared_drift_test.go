@@ -72,7 +72,7 @@ func TestDrift_OfOwnerIsNoticedAfterChangeOfGuestAtTheSameTime(t *testing.T) {
 	}
 }
 
-// switchOff returns a function that has another client switch a listener off, unless it is.
+// switchOff returns a function that has another client switch a listener off.
 func switchOff(env *environment, other *octavia.Client, listener string) func() {
 	return func() {
 		off := false
