@@ -15,6 +15,7 @@
 //	clouds   place of the value in an entry of clouds.yaml
 //	secret   "yes": the value is never printed; "url": what may be secret in a URL is not
 //	empty    what an empty value means where it is not "not given"
+//	cpo      "no": cloud-provider-openstack (v1.36) has no such key
 //	change   "restart": another value has an effect after a restart only
 //
 // Their comments are the text of docs/configuration.md, which a test writes.
@@ -122,7 +123,7 @@ type LoadBalancer struct {
 	// Version of the load-balancer API; there is only one.
 	LBVersion string `gcfg:"lb-version" oneof:"v2"`
 	// Version of Octavia's API, such as `2.26` (`openstack versions show --service load-balancer`), for a cloud that does not report it. Empty means that Octavia is queried; if it reports none, 2.0 is assumed, and later features are refused.
-	OctaviaAPIVersion string `gcfg:"octavia-api-version" form:"api-version" change:"restart"`
+	OctaviaAPIVersion string `gcfg:"octavia-api-version" form:"api-version" change:"restart" cpo:"no"`
 	// Octavia provider. Providers other than amphora, amphorav2, octavia, ovn and f5 are used as given, with a warning. Empty (`lb-provider=`) means Octavia's default.
 	LBProvider string `gcfg:"lb-provider" default:"amphora" form:"provider" empty:"the provider that Octavia takes by itself"`
 	// Algorithm of every pool. Provider ovn only supports SOURCE_IP_PORT, which is its default.
@@ -152,13 +153,13 @@ type LoadBalancer struct {
 	// Failed probes until a member is in ERROR.
 	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" default:"3" min:"1" max:"10"`
 	// Health monitors of Services with externalTrafficPolicy Cluster probe kube-proxy's `/healthz` on port 10256 of the nodes instead of the NodePort: nodes that are about to be removed get no new connections (KEP-3836). Not with provider ovn, whose monitors cannot probe other ports.
-	MonitorKubeProxy bool `gcfg:"monitor-kube-proxy" default:"false"`
+	MonitorKubeProxy bool `gcfg:"monitor-kube-proxy" default:"false" cpo:"no"`
 	// Ports of the nodes that health monitors of Services may probe, in addition to the Service's own NodePorts, its healthCheckNodePort and kube-proxy's healthz (10256). With `manage-security-groups` they are opened to the load balancers; see `docs/security.md`.
-	MonitorPorts string `gcfg:"monitor-ports" form:"ports"`
+	MonitorPorts string `gcfg:"monitor-ports" form:"ports" cpo:"no"`
 	// Manage security groups that let load balancers reach the nodes; see `docs/security-groups.md`.
 	ManageSecurityGroups bool `gcfg:"manage-security-groups" default:"false" change:"restart"`
 	// With `manage-security-groups`: a group for each Service on the ports of its nodes, or one group for the cluster on the ports of all nodes, with the rules of all Services.
-	SecurityGroupMode string `gcfg:"security-group-mode" default:"per-service" oneof:"per-service,shared" change:"restart"`
+	SecurityGroupMode string `gcfg:"security-group-mode" default:"per-service" oneof:"per-service,shared" change:"restart" cpo:"no"`
 	// Make every Service internal, whatever its annotations are.
 	InternalLB bool `gcfg:"internal-lb" default:"false"`
 	// Labels that a node must have to become a member.
@@ -170,9 +171,9 @@ type LoadBalancer struct {
 	// Octavia availability zone of new load balancers.
 	AvailabilityZone string `gcfg:"availability-zone"`
 	// QoS policy of the VIP's ports, by ID; `none` removes it; without the key it is left unchanged. A Service whose provider does not support it (ovn, f5) is refused.
-	VIPQoSPolicyID string `gcfg:"vip-qos-policy-id" form:"id"`
+	VIPQoSPolicyID string `gcfg:"vip-qos-policy-id" form:"id" cpo:"no"`
 	// Security groups of the VIP's ports, by ID, instead of the one that Octavia creates; `none` removes it; without the key it is left unchanged. A Service with source ranges, or with a provider other than amphora, is refused unless its annotation is none; needs Octavia 16.0 (2025.1).
-	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids"`
+	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids" cpo:"no"`
 	// Publish a host name instead of the address if PROXY protocol is used.
 	EnableIngressHostname bool `gcfg:"enable-ingress-hostname" default:"false"`
 	// The host name is the address, a dot and this suffix.
@@ -180,9 +181,9 @@ type LoadBalancer struct {
 	// Maximum number of Services on one load balancer.
 	MaxSharedLB int `gcfg:"max-shared-lb" default:"2" min:"1"`
 	// Which load balancers a Service may share by naming one in its annotation `load-balancer-id`: those of its own namespace, and of namespaces that allow it with the annotation `loadbalancer.openstack.org/allow-sharing-from` (`namespace`); all of the cluster (`cluster`); or also those of other clusters (`project`). A floating IP that a Service of another namespace has left with `keep-floatingip` can be had under the same conditions. A Service that is on a load balancer already stays there.
-	SharedLBScope string `gcfg:"shared-lb-scope" default:"namespace" oneof:"namespace,cluster,project"`
+	SharedLBScope string `gcfg:"shared-lb-scope" default:"namespace" oneof:"namespace,cluster,project" cpo:"no"`
 	// Services may share a load balancer that no cluster created, such as that of an API server, if their annotation `load-balancer-id` names it. This is the behavior of cloud-provider-openstack; anyone who may write Services only needs its ID.
-	SharedLBUnmanaged bool `gcfg:"shared-lb-unmanaged" default:"true"`
+	SharedLBUnmanaged bool `gcfg:"shared-lb-unmanaged" default:"true" cpo:"no"`
 	// Barbican container with which the listeners of every Service terminate TLS.
 	DefaultTLSContainerRef string `gcfg:"default-tls-container-ref" secret:"url"`
 	// Where TLS containers are; external ones are not looked up.
@@ -190,37 +191,37 @@ type LoadBalancer struct {
 	// Make one change at a time, for providers that support neither fully populated creation nor batches of members.
 	ProviderRequiresSerialAPICalls bool `gcfg:"provider-requires-serial-api-calls" default:"false" change:"restart"`
 	// How changes of other clients to load balancers and floating IPs of Services are handled: repair reverts them, report only reports them, off does not check.
-	DriftPolicy string `gcfg:"drift-policy" default:"repair" oneof:"repair,report,off" change:"restart"`
+	DriftPolicy string `gcfg:"drift-policy" default:"repair" oneof:"repair,report,off" change:"restart" cpo:"no"`
 	// Interval between checks for such changes; each takes one request for a thousand load balancers and one for the floating IPs, and with `manage-security-groups` two more.
-	DriftInterval Duration `gcfg:"drift-interval" default:"5m" change:"restart"`
+	DriftInterval Duration `gcfg:"drift-interval" default:"5m" change:"restart" cpo:"no"`
 	// How objects in OpenStack are handled that were created for this cluster and that none of its Services has: report only reports them, delete also removes what is proven to be of no Service, off does not look; see `docs/garbage.md`.
-	GarbagePolicy string `gcfg:"garbage-policy" default:"report" oneof:"report,delete,off" change:"restart"`
+	GarbagePolicy string `gcfg:"garbage-policy" default:"report" oneof:"report,delete,off" change:"restart" cpo:"no"`
 	// Interval between looks for such objects. What was found twice in a row is reported, or removed. Each look takes one request for a thousand listeners and one for the security groups.
-	GarbageInterval Duration `gcfg:"garbage-interval" default:"1h" change:"restart"`
+	GarbageInterval Duration `gcfg:"garbage-interval" default:"1h" change:"restart" cpo:"no"`
 	// Maximum number of nodes that become members of a Service with externalTrafficPolicy Cluster; 0 means all. Each Service gets its own selection, which hardly changes when nodes are added or removed.
-	MaxMembers uint `gcfg:"max-members" default:"0"`
+	MaxMembers uint `gcfg:"max-members" default:"0" cpo:"no"`
 	// Maximum number of concurrent connections per port; -1 means no limit. Not set: the default of the cloud's operator.
-	ConnectionLimit *int `gcfg:"connection-limit" min:"-1"`
+	ConnectionLimit *int `gcfg:"connection-limit" min:"-1" cpo:"no"`
 	// Time in milliseconds after which an idle client is disconnected. Not set: the default of the cloud's operator.
-	TimeoutClientData *int `gcfg:"timeout-client-data" max:"31536000000"`
+	TimeoutClientData *int `gcfg:"timeout-client-data" max:"31536000000" cpo:"no"`
 	// Time in milliseconds to connect to a member. Not set: the default of the cloud's operator.
-	TimeoutMemberConnect *int `gcfg:"timeout-member-connect" max:"31536000000"`
+	TimeoutMemberConnect *int `gcfg:"timeout-member-connect" max:"31536000000" cpo:"no"`
 	// Time in milliseconds after which an idle member is disconnected. Not set: the default of the cloud's operator.
-	TimeoutMemberData *int `gcfg:"timeout-member-data" max:"31536000000"`
+	TimeoutMemberData *int `gcfg:"timeout-member-data" max:"31536000000" cpo:"no"`
 	// Time in milliseconds to wait for more of a connection's first bytes. Not set: the default of the cloud's operator.
-	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000"`
+	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000" cpo:"no"`
 	// Ports whose appProtocol is http or https get HTTP listeners, or HTTPS ones that pass TLS through. Values of the form `loadbalancer.openstack.org/…` always apply. Off by default, because cloud-provider-openstack ignores appProtocol: its load balancers would be rebuilt.
-	AppProtocol bool `gcfg:"app-protocol" default:"false"`
+	AppProtocol bool `gcfg:"app-protocol" default:"false" cpo:"no"`
 	// Tags for load balancers, listeners, pools and monitors, in addition to the controller's own. A change applies to new ones only; existing ones are not updated.
-	Tags string `gcfg:"tags" form:"tags"`
+	Tags string `gcfg:"tags" form:"tags" cpo:"no"`
 	// Annotations that Services may not use, by name with or without the prefix; a Service that has one is refused. Classes may set the same. The default lists those that can refer to objects of others, or remove what the operator has set, and that cloud-provider-openstack does not have; empty allows all. See `docs/security.md`.
-	DenyAnnotations string `gcfg:"deny-annotations" default:"floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids" form:"annotations" empty:"all are allowed"`
+	DenyAnnotations string `gcfg:"deny-annotations" default:"floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids" form:"annotations" empty:"all are allowed" cpo:"no"`
 	// Maximum number of ports of a Service; 0 means no limit. A load balancer that has more keeps them.
-	MaxPorts uint `gcfg:"max-ports" default:"100"`
+	MaxPorts uint `gcfg:"max-ports" default:"100" cpo:"no"`
 	// Maximum number of source ranges of a Service; 0 means no limit. A load balancer that has more keeps them. With provider ovn each one is a rule of the nodes' security groups per port, of which a project has 100 by default: use a lower limit there.
-	MaxSourceRanges uint `gcfg:"max-source-ranges" default:"1000"`
+	MaxSourceRanges uint `gcfg:"max-source-ranges" default:"1000" cpo:"no"`
 	// Maximum number of Services per namespace that get load balancers; 0 means no limit. Those that have one keep it. A ResourceQuota of `services.loadbalancers` rejects more immediately, and counts all: this counts those that the controller has seen since it started.
-	MaxServicesPerNamespace uint `gcfg:"max-services-per-namespace" default:"0"`
+	MaxServicesPerNamespace uint `gcfg:"max-services-per-namespace" default:"0" cpo:"no"`
 }
 
 // The values of SharedLBScope that allow more than the default.
@@ -255,47 +256,47 @@ type LoadBalancerClass struct {
 	// Subnet of the members.
 	MemberSubnetID string `gcfg:"member-subnet-id"`
 	// Maximum number of nodes that become members; 0 means that of [LoadBalancer].
-	MaxMembers uint `gcfg:"max-members"`
+	MaxMembers uint `gcfg:"max-members" cpo:"no"`
 	// Octavia provider of new load balancers.
-	LBProvider string `gcfg:"lb-provider" form:"provider"`
+	LBProvider string `gcfg:"lb-provider" form:"provider" cpo:"no"`
 	// Algorithm of every pool.
-	LBMethod string `gcfg:"lb-method" oneof:"ROUND_ROBIN,LEAST_CONNECTIONS,SOURCE_IP,SOURCE_IP_PORT"`
+	LBMethod string `gcfg:"lb-method" oneof:"ROUND_ROBIN,LEAST_CONNECTIONS,SOURCE_IP,SOURCE_IP_PORT" cpo:"no"`
 	// Octavia flavor of new load balancers, by ID or name.
-	FlavorID string `gcfg:"flavor-id"`
+	FlavorID string `gcfg:"flavor-id" cpo:"no"`
 	// Octavia availability zone of new load balancers.
-	AvailabilityZone string `gcfg:"availability-zone"`
+	AvailabilityZone string `gcfg:"availability-zone" cpo:"no"`
 	// QoS policy of the VIP's ports, by ID, or `none`.
-	VIPQoSPolicyID string `gcfg:"vip-qos-policy-id" form:"id"`
+	VIPQoSPolicyID string `gcfg:"vip-qos-policy-id" form:"id" cpo:"no"`
 	// Security groups of the VIP's ports, by ID, or `none`.
-	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids"`
+	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids" cpo:"no"`
 	// Make the Services of the class internal, whatever their annotations say; false lets them choose even if [LoadBalancer] does not.
-	InternalLB *bool `gcfg:"internal-lb"`
+	InternalLB *bool `gcfg:"internal-lb" cpo:"no"`
 	// Give every pool a health monitor.
-	CreateMonitor *bool `gcfg:"create-monitor"`
+	CreateMonitor *bool `gcfg:"create-monitor" cpo:"no"`
 	// Time between two probes of a member.
-	MonitorDelay Duration `gcfg:"monitor-delay" form:"octavia-seconds"`
+	MonitorDelay Duration `gcfg:"monitor-delay" form:"octavia-seconds" cpo:"no"`
 	// Time after which a probe has failed.
-	MonitorTimeout Duration `gcfg:"monitor-timeout" form:"octavia-seconds"`
+	MonitorTimeout Duration `gcfg:"monitor-timeout" form:"octavia-seconds" cpo:"no"`
 	// Successful probes until a member is ONLINE.
-	MonitorMaxRetries uint `gcfg:"monitor-max-retries" min:"1" max:"10"`
+	MonitorMaxRetries uint `gcfg:"monitor-max-retries" min:"1" max:"10" cpo:"no"`
 	// Failed probes until a member is in ERROR.
-	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" min:"1" max:"10"`
+	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" min:"1" max:"10" cpo:"no"`
 	// Health monitors probe kube-proxy's `/healthz`.
-	MonitorKubeProxy *bool `gcfg:"monitor-kube-proxy"`
+	MonitorKubeProxy *bool `gcfg:"monitor-kube-proxy" cpo:"no"`
 	// Maximum number of concurrent connections per port; -1 means no limit.
-	ConnectionLimit *int `gcfg:"connection-limit" min:"-1"`
+	ConnectionLimit *int `gcfg:"connection-limit" min:"-1" cpo:"no"`
 	// Time in milliseconds after which an idle client is disconnected.
-	TimeoutClientData *int `gcfg:"timeout-client-data" max:"31536000000"`
+	TimeoutClientData *int `gcfg:"timeout-client-data" max:"31536000000" cpo:"no"`
 	// Time in milliseconds to connect to a member.
-	TimeoutMemberConnect *int `gcfg:"timeout-member-connect" max:"31536000000"`
+	TimeoutMemberConnect *int `gcfg:"timeout-member-connect" max:"31536000000" cpo:"no"`
 	// Time in milliseconds after which an idle member is disconnected.
-	TimeoutMemberData *int `gcfg:"timeout-member-data" max:"31536000000"`
+	TimeoutMemberData *int `gcfg:"timeout-member-data" max:"31536000000" cpo:"no"`
 	// Time in milliseconds to wait for more of a connection's first bytes.
-	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000"`
+	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000" cpo:"no"`
 	// Let the appProtocol of ports choose the protocol of listeners.
-	AppProtocol *bool `gcfg:"app-protocol"`
+	AppProtocol *bool `gcfg:"app-protocol" cpo:"no"`
 	// Tags for load balancers and their parts, instead of those of [LoadBalancer].
-	Tags string `gcfg:"tags" form:"tags"`
+	Tags string `gcfg:"tags" form:"tags" cpo:"no"`
 }
 
 // Networking says which addresses of a server become addresses of its node.
@@ -313,13 +314,13 @@ type Networking struct {
 // Node says when Nodes are deleted or count as shut down, and where their servers are.
 type Node struct {
 	// Time for which Nova must have known no server of a Node that is not Ready before the Node is deleted. It starts anew with the process.
-	DeletionGracePeriod Duration `gcfg:"deletion-grace-period" default:"0s" change:"restart"`
+	DeletionGracePeriod Duration `gcfg:"deletion-grace-period" default:"0s" change:"restart" cpo:"no"`
 	// No Node is deleted while at least two, and more than this percentage of the Nodes of a region, have no server there: then credentials or region are likelier to be wrong than all these servers to be gone. 100 deletes them nevertheless.
-	MaxGonePercent int `gcfg:"max-gone-percent" default:"50" max:"100" change:"restart"`
+	MaxGonePercent int `gcfg:"max-gone-percent" default:"50" max:"100" change:"restart" cpo:"no"`
 	// Statuses of a server with which its Node is shut down, and gets the taint `node.cloudprovider.kubernetes.io/shutdown`. By default those in which Nova has switched it off; the pods of a suspended or paused server go on where they were when it is resumed.
-	ShutdownStatus string `gcfg:"shutdown-status" default:"SHUTOFF,SHELVED,SHELVED_OFFLOADED" form:"server-statuses" change:"restart"`
+	ShutdownStatus string `gcfg:"shutdown-status" default:"SHUTOFF,SHELVED,SHELVED_OFFLOADED" form:"server-statuses" change:"restart" cpo:"no"`
 	// Region in which there are servers of Nodes, too, beside that of [Global]. May be given several times.
-	Region []string `gcfg:"region" change:"restart"`
+	Region []string `gcfg:"region" change:"restart" cpo:"no"`
 }
 
 // Route says where routes to the nodes' pods go.
@@ -339,13 +340,13 @@ type Metadata struct {
 // Limits are the greatest numbers of requests in flight at a time.
 type Limits struct {
 	// Creates of load balancers; 0 means 8. Octavia makes those of a project one after the other, so that more only wait for each other until it gives up.
-	Creates int `gcfg:"creates" default:"0" max:"1000" change:"restart"`
+	Creates int `gcfg:"creates" default:"0" max:"1000" change:"restart" cpo:"no"`
 	// Deletes of load balancers; 0 means 16.
-	Deletes int `gcfg:"deletes" default:"0" max:"1000" change:"restart"`
+	Deletes int `gcfg:"deletes" default:"0" max:"1000" change:"restart" cpo:"no"`
 	// All other writes to Octavia: listeners, pools, members, health monitors; 0 means 32.
-	Updates int `gcfg:"updates" default:"0" max:"1000" change:"restart"`
+	Updates int `gcfg:"updates" default:"0" max:"1000" change:"restart" cpo:"no"`
 	// Reads, counted for Octavia, Neutron and Nova each; 0 means 16.
-	Reads int `gcfg:"reads" default:"0" max:"1000" change:"restart"`
+	Reads int `gcfg:"reads" default:"0" max:"1000" change:"restart" cpo:"no"`
 	// Writes to Neutron: floating IPs, ports, security groups, routes; 0 means 16.
-	NetworkWrites int `gcfg:"network-writes" default:"0" max:"1000" change:"restart"`
+	NetworkWrites int `gcfg:"network-writes" default:"0" max:"1000" change:"restart" cpo:"no"`
 }

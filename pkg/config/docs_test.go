@@ -93,7 +93,7 @@ func reference(t *testing.T) string {
 			header = "[" + s.name + " \"name\"]"
 		}
 		fmt.Fprintf(&out, "\n## `%s`\n\n%s\n\n", header, comments["Config"][s.name])
-		out.WriteString("| Key | Type | Default | Meaning |\n| --- | --- | --- | --- |\n")
+		out.WriteString("| Key | CPO | Type | Default | Meaning |\n| --- | --- | --- | --- | --- |\n")
 		for _, o := range s.options {
 			writeRow(&out, o, comments[s.name][s.typ.Field(o.index).Name])
 		}
@@ -112,7 +112,11 @@ func writeRow(out *strings.Builder, o option, meaning string) {
 	if o.restart {
 		meaning += " A change needs a restart."
 	}
-	fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", o.key, o.kind(), code(o.byDef), cell(meaning))
+	has := "yes"
+	if o.isNew {
+		has = "no"
+	}
+	fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s |\n", o.key, has, o.kind(), code(o.byDef), cell(meaning))
 }
 
 // writeSources tells where the values of [Global] come from beside cloud.conf.

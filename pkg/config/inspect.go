@@ -22,6 +22,8 @@ type Setting struct {
 	Source string `json:"source,omitempty"`
 	// Given is set where an operator has written it.
 	Given bool `json:"given"`
+	// New is set where cloud-provider-openstack has no such key.
+	New bool `json:"-"`
 
 	place place
 }
@@ -132,7 +134,7 @@ func (l *loader) settingsOf(s section, name string, values reflect.Value, lines 
 	}
 	all := make([]Setting, 0, len(s.options))
 	for _, o := range s.options {
-		one := Setting{Section: header, Key: o.key, Value: o.text(values.Field(o.index)), place: confPlace(s.name, name, o.key)}
+		one := Setting{Section: header, Key: o.key, Value: o.text(values.Field(o.index)), place: confPlace(s.name, name, o.key), New: o.isNew}
 		one.Given = l.written[one.place]
 		if at, found := l.places[o.key]; found && s.name == globalSection().name {
 			one.place, one.Given = at, true

@@ -25,6 +25,7 @@ type option struct {
 	url     bool // parts of the value may be secret
 	empty   string
 	restart bool
+	isNew   bool // cloud-provider-openstack has no such key
 }
 
 // section is one section of cloud.conf.
@@ -83,6 +84,7 @@ func optionsOf(s section) []option {
 			url:     field.Tag.Get("secret") == "url" || field.Tag.Get("form") == "url",
 			empty:   field.Tag.Get("empty"),
 			restart: field.Tag.Get("change") == "restart",
+			isNew:   field.Tag.Get("cpo") == "no",
 		})
 	}
 	return options

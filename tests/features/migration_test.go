@@ -155,3 +155,24 @@ func TestMigration_PromisesOnlyExistingKeysAndAnnotations(t *testing.T) {
 		}
 	}
 }
+
+// What the tables of code mark as new is what the page, which has all that
+// cloud-provider-openstack has, does not have.
+func TestMigration_HasEveryAnnotationAndKeyThatIsNotNew(t *testing.T) {
+	t.Parallel()
+	page := readMigration(t)
+	for _, a := range annotation.Table() {
+		if _, there := page["Annotations"][a.Name]; there == a.New {
+			t.Errorf("%s: on the page %v, new %v", a.Name, there, a.New)
+		}
+	}
+	conf := filepath.Join(t.TempDir(), "cloud.conf")
+	if err := os.WriteFile(conf, []byte("[LoadBalancerClass \"a\"]\nsubnet-id=s\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range config.Inspect(conf, nil).Settings {
+		if _, there := page["["+s.SectionName()+"]"][s.Key]; there == s.New {
+			t.Errorf("%s %s: on the page %v, new %v", s.Section, s.Key, there, s.New)
+		}
+	}
+}

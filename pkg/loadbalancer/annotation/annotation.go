@@ -76,6 +76,8 @@ type Annotation struct {
 	// Value is its type, what values there are, and how they are read. An
 	// annotation without it is known but has no effect (yet): its use is announced.
 	Value
+	// New is set where cloud-provider-openstack (v1.36) has no such annotation.
+	New bool
 	// Key is the key of [LoadBalancer] in cloud.conf, and of [LoadBalancerClass]
 	// where that has it, that the annotation overrides; its default is the
 	// annotation's.

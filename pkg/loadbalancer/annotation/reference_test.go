@@ -37,9 +37,13 @@ func TestTable_NamesOnlyKeysOfCloudConf(t *testing.T) {
 func reference() string {
 	var b strings.Builder
 	for _, group := range annotation.Groups() {
-		fmt.Fprintf(&b, "\n## %s\n\n| annotation | values | without it | effect | a later change is |\n|---|---|---|---|---|\n", group.Title)
+		fmt.Fprintf(&b, "\n## %s\n\n| annotation | CPO | values | without it | effect | a later change is |\n|---|---|---|---|---|---|\n", group.Title)
 		for _, a := range group.Annotations {
-			fmt.Fprintf(&b, "| `%s` | %s: %s | %s | %s | %s |\n", a.Name, a.Type, allowed(a), otherwise(a), a.Doc, a.Change)
+			has := "yes"
+			if a.New {
+				has = "no"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s: %s | %s | %s | %s |\n", a.Name, has, a.Type, allowed(a), otherwise(a), a.Doc, a.Change)
 		}
 	}
 	return b.String()

@@ -47,7 +47,7 @@ func byName(a, b Annotation) int { return strings.Compare(a.Name, b.Name) }
 func writtenTable() []Annotation {
 	return []Annotation{
 		{
-			Name: Fingerprint, Value: written(), Change: Written,
+			Name: Fingerprint, New: true, Value: written(), Change: Written,
 			Doc: "What was last applied, as earlier versions recorded it. It is read as long as the ConfigMaps `openstack-load-balancers-0` to `-3` do not exist, and written no more.",
 		},
 		{
@@ -55,7 +55,7 @@ func writtenTable() []Annotation {
 			Doc: "The address of the load balancer: of the floating IP, else of the VIP. Beside it the controller writes `load-balancer-id`, unless the Service names a load balancer itself.",
 		},
 		{
-			Name: WrittenFor, Value: written(), Change: Written,
+			Name: WrittenFor, New: true, Value: written(), Change: Written,
 			Doc: "For which load balancer and which Service, by its UID, the controller has written `load-balancer-id`: on a copy of the Service that has no meaning.",
 		},
 	}

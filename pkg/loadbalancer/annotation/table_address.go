@@ -41,17 +41,17 @@ func vipTable() []Annotation {
 			Doc:   "The port that becomes the VIP, with its address, instead of one that Octavia creates. It is never deleted. Not for the provider ovn.",
 		},
 		{
-			Name: VIPAddress, Change: NeedsReplace,
+			Name: VIPAddress, New: true, Change: NeedsReplace,
 			Value: text("a free address in the subnet of the VIP", func(v *Values) **string { return &v.VIP.Address }),
 			Doc:   "The address of the VIP, also in addition to a floating IP. Without a floating IP, `spec.loadBalancerIP` does the same.",
 		},
 		{
-			Name: VIPQoSPolicyID, Key: "vip-qos-policy-id", Change: InPlace,
+			Name: VIPQoSPolicyID, New: true, Key: "vip-qos-policy-id", Change: InPlace,
 			Value: ids("the ID of a QoS policy, or none", 1, func(v *Values) **string { return &v.VIP.QoSPolicyID }),
 			Doc:   "The QoS policy of the VIP's ports. When the annotation is removed it stays; `none` removes it. Not for the providers ovn and f5. Only if `deny-annotations` in cloud.conf permits it.",
 		},
 		{
-			Name: VIPSecurityGroups, Key: "vip-sg-ids", Change: InPlace,
+			Name: VIPSecurityGroups, New: true, Key: "vip-sg-ids", Change: InPlace,
 			Value: ids("comma-separated IDs of security groups, or none", 100, func(v *Values) **string { return &v.VIP.SecurityGroups }),
 			Doc:   "The security groups of the VIP's ports, instead of the one that Octavia creates: they alone determine who may connect, to which ports. When the annotation is removed they stay; `none` removes them. Not together with source ranges. Octavia 16.0 (2025.1), provider amphora only. Only if `deny-annotations` in cloud.conf permits it.",
 		},
@@ -84,12 +84,12 @@ func floatingTable() []Annotation {
 			Doc: "The subnets for the floating IP, by tag: the first with a free address is used. With `floating-subnet`, both must match.",
 		},
 		{
-			Name: FloatingIPID, Change: InPlace,
+			Name: FloatingIPID, New: true, Change: InPlace,
 			Value: text("the ID of a floating IP of the project", func(v *Values) **string { return &v.Floating.ID }),
 			Doc:   "The floating IP to use. It must be free, and is never deleted. Only if `deny-annotations` in cloud.conf permits it.",
 		},
 		{
-			Name: FloatingIPTag, Change: InPlace,
+			Name: FloatingIPTag, New: true, Change: InPlace,
 			Value: line("a tag of floating IPs of the project", func(v *Values) **string { return &v.Floating.Tag }),
 			Doc:   "Uses a free floating IP with that tag, the first by address if there are several. It is never deleted. Only if `deny-annotations` in cloud.conf permits it.",
 		},

@@ -19,7 +19,7 @@ func balancerTable() []Annotation {
 			Doc:   "Uses the settings of that section; each one behaves like its own annotation when it changes.",
 		},
 		{
-			Name: Provider, Key: "lb-provider", Change: NeedsReplace,
+			Name: Provider, New: true, Key: "lb-provider", Change: NeedsReplace,
 			Value: text("the name of a provider that Octavia has, such as amphora or ovn", func(v *Values) **string { return &v.LoadBalancer.Provider }),
 			Doc:   "The Octavia provider of a new load balancer.",
 		},
@@ -34,12 +34,12 @@ func balancerTable() []Annotation {
 			Doc:   "The availability zone of a new load balancer.",
 		},
 		{
-			Name: AllowReplace, Default: "false", Change: InPlace,
+			Name: AllowReplace, New: true, Default: "false", Change: InPlace,
 			Value: boolean(func(v *Values) **bool { return &v.LoadBalancer.AllowReplace }),
 			Doc:   "Permits replacing the load balancer by a new one if a change is not possible otherwise: see [addresses.md](addresses.md).",
 		},
 		{
-			Name: Tags, Key: "tags", EmptyIsNone: true, Change: ForNew,
+			Name: Tags, New: true, Key: "tags", EmptyIsNone: true, Change: ForNew,
 			Value: tags(func(v *Values) *[]string { return &v.LoadBalancer.Tags }),
 			Doc:   "Tags for the load balancer, its listeners, pools and monitors, in addition to the controller's own; instead of those in cloud.conf.",
 		},

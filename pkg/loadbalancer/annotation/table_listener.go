@@ -38,16 +38,16 @@ func limitTable() []Annotation {
 
 // protocolTable holds what decides on the protocols of listeners and pools.
 func protocolTable() []Annotation {
-	header := func(name, header string, value Value) Annotation {
+	header := func(name, header string, isNew bool, value Value) Annotation {
 		return Annotation{
-			Name: name, Default: "false", Change: ReplacesChild, Value: value,
+			Name: name, New: isNew, Default: "false", Change: ReplacesChild, Value: value,
 			Doc: "Requests get the header `" + header + "`. TCP ports without another protocol setting become HTTP listeners.",
 		}
 	}
 	return []Annotation{
-		header(ForwardedFor, "X-Forwarded-For", cpo(boolean(func(v *Values) **bool { return &v.Listeners.ForwardedFor }))),
-		header(ForwardedProto, "X-Forwarded-Proto", boolean(func(v *Values) **bool { return &v.Listeners.ForwardedProto })),
-		header(ForwardedPort, "X-Forwarded-Port", boolean(func(v *Values) **bool { return &v.Listeners.ForwardedPort })),
+		header(ForwardedFor, "X-Forwarded-For", false, cpo(boolean(func(v *Values) **bool { return &v.Listeners.ForwardedFor }))),
+		header(ForwardedProto, "X-Forwarded-Proto", true, boolean(func(v *Values) **bool { return &v.Listeners.ForwardedProto })),
+		header(ForwardedPort, "X-Forwarded-Port", true, boolean(func(v *Values) **bool { return &v.Listeners.ForwardedPort })),
 		{
 			Name: ProxyProtocol, Default: "false", Change: InPlace,
 			Value: cpoSwitch(func(v *Values) **string { return &v.Listeners.ProxyProtocol }, "true", "v1", "v2", "false"),
@@ -59,13 +59,13 @@ func protocolTable() []Annotation {
 			Doc:   "The listeners of TCP ports terminate TLS with this certificate. A change of the certificate is applied in place.",
 		},
 		{
-			Name: Protocols, Change: ReplacesChild,
+			Name: Protocols, New: true, Change: ReplacesChild,
 			Value: portProtocols(func(v *Values) *[]PortProtocol { return &v.Listeners.Protocols }),
 			Doc: "The protocol of the listener of a port, by the port's name or number; it takes precedence over all other settings. " +
 				"HTTPS passes TLS through, TERMINATED_HTTPS terminates it.",
 		},
 		{
-			Name: AppProtocol, Key: "app-protocol", Default: "false", Change: ReplacesChild,
+			Name: AppProtocol, New: true, Key: "app-protocol", Default: "false", Change: ReplacesChild,
 			Value: boolean(func(v *Values) **bool { return &v.Listeners.AppProtocol }),
 			Doc: "Ports whose appProtocol is http or kubernetes.io/ws get HTTP listeners, those with https or kubernetes.io/wss HTTPS ones. " +
 				"An appProtocol of `loadbalancer.openstack.org/http`, `/https`, `/terminated-https` or `/tcp` always applies.",

@@ -14,7 +14,7 @@ func memberTable() []Annotation {
 			Doc:   "Only nodes with these labels become members; `key=` means any value of the label.",
 		},
 		{
-			Name: MaxMembers, Key: "max-members", Change: InPlace,
+			Name: MaxMembers, New: true, Key: "max-members", Change: InPlace,
 			Value: from(0, 10000, func(v *Values) **int { return &v.Members.Max }),
 			Doc:   "Maximum number of nodes that become members, with externalTrafficPolicy Cluster; 0 means all.",
 		},
