@@ -45,6 +45,10 @@ func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
 	if change := known.Drift.Reason; round.Err != nil && change != "" && change != state.ReasonFailed {
 		round.Drift = fmt.Sprintf("Another client has changed something, and it could not be reverted yet: %s", change)
 	}
+	if round.Err == nil {
+		_, ignored, _ := r.engine().Settings.Parse(svc)
+		round.Ignored = events.Listed(ignored)
+	}
 	if said := round.Said(svc); len(said) > 0 {
 		r.options.Conditions.Say(kubeservice.Key(svc), svc.UID, said, record)
 	}

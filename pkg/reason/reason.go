@@ -61,6 +61,9 @@ const (
 	// UpdateFailed says why a load balancer cannot follow nodes, or be repaired. The service
 	// controller used the same.
 	UpdateFailed Reason = "UpdateLoadBalancerFailed"
+	// Updated says that a load balancer is up to date again after UpdateFailed. The service
+	// controller used the same.
+	Updated Reason = "UpdatedLoadBalancer"
 )
 
 // The reasons that only conditions of Services have.

@@ -49,7 +49,7 @@ Each names the ID of the load balancer and the address, at its end unless its te
 const upstream = `
 ## Events of Kubernetes' service controller
 
-It is a part of the program, and emits these on Services as it does with every cloud. There is no ` + "`UpdatedLoadBalancer`:\nof a change of nodes `ChangingLoadBalancer` tells. Nor does it say again and again that it begins, or that a load\nbalancer is not there yet, as long as work on it goes on; nor, after a restart, that it has looked at a Service for which\nnothing was to be done." + `
+It is a part of the program, and emits these on Services as it does with every cloud. It emits no ` + "`UpdatedLoadBalancer`:\nof a change of nodes `ChangingLoadBalancer` tells. Nor does it say again and again that it begins, or that a load\nbalancer is not there yet, as long as work on it goes on; nor, after a restart, that it has looked at a Service for which\nnothing was to be done." + `
 
 | reason | type | when | what to do |
 |---|---|---|---|

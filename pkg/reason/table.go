@@ -86,7 +86,7 @@ func changes() []Entry {
 func notices() []Entry {
 	return []Entry{
 		{
-			Reason: SettingIgnored, On: Service, Type: v1.EventTypeWarning,
+			Reason: SettingIgnored, On: Service, Type: v1.EventTypeWarning, States: []State{{IsRefused, false}},
 			When: "annotations have no effect: each with why, and the nearest name that there is; one event for all of them, and another only when they change",
 			Do:   "correct or remove them: nothing is broken",
 		},
@@ -155,6 +155,10 @@ func troubles() []Entry {
 			Reason: UpdateFailed, On: Service, Type: v1.EventTypeWarning,
 			When: "a load balancer could not follow a change of nodes, or of cloud.conf, or be repaired: the error",
 			Do:   "it is tried again by itself, within five minutes. If it stays: the error names the step and the ID of the request, by which the cloud's operator finds why OpenStack refuses it; nodes that are new get no traffic meanwhile",
+		},
+		{
+			Reason: Updated, On: Service, Type: v1.EventTypeNormal,
+			When: "a load balancer is up to date again after `UpdateLoadBalancerFailed`", Do: "nothing",
 		},
 		{
 			Reason: OctaviaNotFound, On: Service, Type: v1.EventTypeWarning,

@@ -99,6 +99,8 @@ type Controller struct {
 	client         corev1.CoreV1Interface
 	recorder       record.EventRecorder
 	queue          workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	// failed are the UIDs of Services whose last sync has failed, of which an event told.
+	failed sync.Map
 	// getForbidden and patchForbidden are done when the role of this process lacks these
 	// rights for Services, which is logged once.
 	getForbidden, patchForbidden sync.Once
@@ -168,6 +170,7 @@ func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
 func (c *Controller) sync(ctx context.Context, key types.NamespacedName) error {
 	service, err := c.services.Services(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) || err == nil && !managed(service) {
+		c.failed.Delete(key)
 		return nil
 	}
 	if err != nil {
@@ -176,13 +179,27 @@ func (c *Controller) sync(ctx context.Context, key types.NamespacedName) error {
 	status, err := c.engine.Repair(ctx, service, func(ctx context.Context) (bool, error) { return c.exists(ctx, service) })
 	switch {
 	case errors.Is(err, ErrNoLoadBalancer):
+		c.failed.Delete(key)
 		return nil // the service controller creates it, with the nodes of that time
 	case err != nil:
 		id, address := annotation.PlaceOf(service)
 		reason.UpdateFailed.Emit(c.recorder, service, message.At(fmt.Sprintf("Error updating load balancer: %v", err), id, address))
+		c.failed.Store(key, service.UID)
 		return errors.Join(err, c.PublishRefused(service, status))
-	case !published(service):
-		return nil // the service controller publishes the first address
+	case published(service): // the service controller publishes the first address
+		if err := c.publish(service, status); err != nil {
+			return err
+		}
 	}
-	return c.publish(service, status)
+	c.recovered(key, service)
+	return nil
+}
+
+// recovered emits that a load balancer is up to date again, where the last event told that it
+// could not be.
+func (c *Controller) recovered(key types.NamespacedName, service *v1.Service) {
+	if uid, failed := c.failed.LoadAndDelete(key); failed && uid == service.UID {
+		id, address := annotation.PlaceOf(service)
+		reason.Updated.Emit(c.recorder, service, message.At("The load balancer is up to date again", id, address))
+	}
 }

@@ -140,6 +140,7 @@ func TestRound_SaysWhatItHasFoundAndNothingElse(t *testing.T) {
 		want   string
 	}{
 		"arrived":                 {round: conditions.Round{LoadBalancerID: "lb"}, want: arrived},
+		"a setting is ignored":    {round: conditions.Round{LoadBalancerID: "lb", Ignored: "x: unknown"}, want: "Provisioned=true LoadBalancerReady, Degraded=false LoadBalancerSound, Refused=false LoadBalancerSettingIgnored, Drifted=false LoadBalancerAsApplied"},
 		"unhealthy, and watched":  {round: conditions.Round{LoadBalancerID: "lb", Watched: true}, status: v1.ServiceStatus{Conditions: unhealthy}, want: "Provisioned=true LoadBalancerReady, Refused=false LoadBalancerRequestAccepted, Drifted=false LoadBalancerAsApplied"},
 		"unhealthy, not watched":  {round: conditions.Round{LoadBalancerID: "lb"}, status: v1.ServiceStatus{Conditions: unhealthy}, want: arrived},
 		"drift is left":           {round: conditions.Round{LoadBalancerID: "lb", Drift: "x"}, want: "Provisioned=true LoadBalancerReady, Degraded=false LoadBalancerSound, Refused=false LoadBalancerRequestAccepted, Drifted=true LoadBalancerDrifted"},

@@ -25,6 +25,8 @@ type Round struct {
 	LoadBalancerID, Address string
 	// Drift is what another client has changed, and that stands; "" for nothing.
 	Drift string
+	// Ignored is what of the Service has no effect; "" for nothing.
+	Ignored string
 	// Watched is set where Health says whether members answer.
 	Watched bool
 }
@@ -33,7 +35,7 @@ type Round struct {
 // it leaves as it is said:
 //
 //	the round                   Provisioned         Degraded             Refused        Drifted
-//	has arrived                 true, Ready         false [1]            false          what stands
+//	has arrived                 true, Ready         false [1]            false [3]      what stands
 //	load balancer gone, left    false, Gone         as it is             false          true
 //	is refused                  false, Refused      as it is             true, why      what stands
 //	something is in ERROR       false, InError      true, InError        as it is       what stands
@@ -43,6 +45,7 @@ type Round struct {
 // [1] as it is where that is for want of a healthy member, as long as that is watched.
 // [2] false, NotReady for a Service that has no address and of which nothing was said yet. An
 // outage of OpenStack is no reason to write to the status of each Service.
+// [3] Accepted, or SettingIgnored where something of it has no effect.
 func (r Round) Said(svc *v1.Service) []Said {
 	have := svc.Status.Conditions
 	var said []Said
@@ -68,7 +71,10 @@ func (r Round) Said(svc *v1.Service) []Said {
 	case len(svc.Status.LoadBalancer.Ingress) == 0 && meta.FindStatusCondition(have, string(reason.Provisioned)) == nil:
 		say(reason.Provisioned, false, reason.NotReady, "The load balancer could not be made yet, which is tried again: see the events of the Service")
 	}
-	if r.Err == nil {
+	switch {
+	case r.Err == nil && r.Ignored != "":
+		say(reason.IsRefused, false, reason.SettingIgnored, "Without effect: "+r.Ignored)
+	case r.Err == nil:
 		say(reason.IsRefused, false, reason.Accepted, "")
 	}
 	switch {

@@ -147,11 +147,16 @@ func (r *Recorder) NotDeleted(svc *v1.Service, why error) {
 // SettingsIgnored emits the settings that have no effect. The subject is Settings or
 // Provider.
 func (r *Recorder) SettingsIgnored(svc *v1.Service, subject string, ignored []annotation.Notice) {
+	r.emitChanged(svc, subject, reason.SettingIgnored, Listed(ignored))
+}
+
+// Listed returns settings that have no effect as events list them, "" for none.
+func Listed(ignored []annotation.Notice) string {
 	texts := make([]string, 0, len(ignored))
 	for _, notice := range ignored {
 		texts = append(texts, notice.Annotation+": "+notice.Message)
 	}
-	r.emitChanged(svc, subject, reason.SettingIgnored, message.Join(texts, "; ", message.MaxEvent))
+	return message.Join(texts, "; ", message.MaxEvent)
 }
 
 // NodesSkipped emits which nodes are no members, as they have no address of the Service's

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -49,4 +50,11 @@ func (e *Engine) Validate(asked *settings.Settings, id ownership.Identity, versi
 		asked = asked.OnExisting(can)
 	}
 	return message.Invalid(asked.Validate(can))
+}
+
+// Unused returns which settings the provider of the load balancer that is there, nil for none,
+// makes no use of. It reads nothing.
+func (e *Engine) Unused(asked *settings.Settings, id ownership.Identity, version octavia.Version, existing *model.LoadBalancer) []annotation.Notice {
+	can := e.driver(Inputs{Settings: asked, ID: id, Version: version}, existing)
+	return asked.On(existing).Unused(can)
 }

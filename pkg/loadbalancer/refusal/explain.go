@@ -76,12 +76,15 @@ func Parts(standing string) (why, rest string) {
 	return standing, ""
 }
 
+// NothingServes is what Parts returns for a Service that has nothing yet.
+const NothingServes = "nothing serves the Service yet"
+
 // What becomes of the load balancer of a Service that is refused.
 const (
 	separator     = "; "
 	keepsSettings = separator + "the load balancer keeps its last good settings and follows the nodes"
 	restGoesOn    = separator + "the rest goes on: the load balancer follows the nodes"
-	nothingServes = separator + "nothing serves the Service yet"
+	nothingServes = separator + NothingServes
 	cannotFollow  = separator + "its load balancer cannot follow the nodes at the moment"
 )
 

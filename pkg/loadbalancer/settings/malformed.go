@@ -91,7 +91,7 @@ func (r *reading) noticeMalformed(all []Malformed) {
 
 func (m Malformed) notice() annotation.Notice {
 	return annotation.Notice{Annotation: m.Annotation, Message: fmt.Sprintf(
-		"%q is not taken, allowed: %s; %s counts instead, unless that changes a load balancer that exists", m.Value, m.Allowed, m.Instead)}
+		"%q is invalid; using %s, unless that changes a load balancer that exists. Allowed: %s", m.Value, m.Instead, m.Allowed)}
 }
 
 // refusedForNew refuses the values with which cloud-provider-openstack makes no load

@@ -52,7 +52,7 @@ func TestParse_ReportsMalformedValueAndTakesItsDefault(t *testing.T) {
 			t.Errorf("%s=%s: errors %v, notices %v", test.name, test.value, errs, notices)
 			continue
 		}
-		for _, word := range []string{test.value, "allowed: ", "; " + test.instead + " counts instead"} {
+		for _, word := range []string{test.value, "Allowed: ", "invalid; using " + test.instead} {
 			if notices[0].Annotation != test.name || !strings.Contains(notices[0].Message, word) {
 				t.Errorf("%s: %q says nothing of %q", notices[0].Annotation, notices[0].Message, word)
 			}
