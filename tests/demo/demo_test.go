@@ -245,3 +245,14 @@ func TestDemo_EndsOnInterrupt(t *testing.T) {
 		t.Errorf("err = %v, want interrupted", err)
 	}
 }
+
+// TestDemo_OutlivesTheReaderOfItsOutput is not parallel: the signal is the whole process's. Ctrl-C
+// ends tee first, in "make playground | tee log", and the playground is to sweep its directory then.
+func TestDemo_OutlivesTheReaderOfItsOutput(t *testing.T) {
+	defer signal.Reset(syscall.SIGPIPE)
+	_, stop := interruptible(t.Context())
+	stop()
+	if !signal.Ignored(syscall.SIGPIPE) {
+		t.Error("a closed pipe ends the program before it has swept")
+	}
+}

@@ -39,6 +39,7 @@ func main() {
 // ones do nothing: the processes are then being ended already.
 func interruptible(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
+	signal.Ignore(syscall.SIGPIPE) // of a reader that Ctrl-C has ended first, such as tee
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
