@@ -23,6 +23,8 @@ type checkFlags struct {
 	options check.Options
 	// tolerant takes warnings for good.
 	tolerant bool
+	// settings shows all settings too.
+	settings bool
 }
 
 // runCheck runs the command and returns its exit code.
@@ -37,7 +39,7 @@ func runCheck(arguments []string, env config.Environment, out, errs io.Writer) i
 			if f.output.json() {
 				return report.WriteJSON(out)
 			}
-			return report.WriteText(screen.New(out, env))
+			return report.WriteText(screen.New(out, env), f.settings)
 		})
 	})
 }
@@ -48,15 +50,15 @@ func newCheckCommand(run func(*checkFlags) error) *cobra.Command {
 	command := &cobra.Command{
 		Use: programName + " " + checkName,
 		Long: `Reads cloud.conf, signs in to the cloud that it names, and says what the
-controller would make of both: every setting with its source, what is wrong or
-has no effect, the services and their versions, where load balancers would be,
+controller would make of both: every setting with its source (--settings, and in
+JSON), what is wrong or has no effect, the services and their versions, where load balancers would be,
 what is left of quotas, and what the user may do. It needs no Kubernetes, and
 changes nothing.
 
 Exit codes: 0 all is good, 1 nodes, load balancers or routes would not be
 served, or a flag is wrong, 2 the controller runs, but something has no effect,
 or not the one that is expected.`,
-		Args:          cobra.NoArgs,
+		Args:          noArguments,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(*cobra.Command, []string) error {
@@ -75,6 +77,7 @@ or not the one that is expected.`,
 	flags.BoolVar(&f.options.ReadOnly, "read-only", false, "Send reads only. Without it, two requests to create something are sent that the services have to refuse, to see whether their policy would.")
 	flags.DurationVar(&f.options.Timeout, "timeout", time.Minute, "How long all requests together may take.")
 	flags.BoolVar(&f.tolerant, "tolerate-warnings", false, "Exit with 0 in place of 2, as an init container needs that is to let the controller start.")
+	flags.BoolVar(&f.settings, "settings", false, "Print every setting with its source before the findings.")
 	f.output.addTo(flags)
 	return command
 }

@@ -11,10 +11,10 @@ import (
 func TestCheck_RefusesWrongFlags(t *testing.T) {
 	t.Parallel()
 	for says, arguments := range map[string][]string{
-		`--output is "yaml": allowed are text and json`: {"-o", "yaml"},
-		"--timeout is 0s: it must be above zero":        {"--timeout=0"},
-		`unknown command "cloud.conf"`:                  {"cloud.conf"},
-		"unknown flag: --online":                        {"--online"},
+		`--output is "yaml": allowed are text and json`:                                                       {"-o", "yaml"},
+		"--timeout is 0s: it must be above zero":                                                              {"--timeout=0"},
+		`"cloud.conf": the verb takes no arguments, only flags; a configuration is --cloud-config=cloud.conf`: {"cloud.conf"},
+		"unknown flag: --online":                                                                              {"--online"},
 	} {
 		command := newCheckCommand(func(*checkFlags) error {
 			t.Errorf("%q: it runs", arguments)
@@ -36,8 +36,12 @@ func TestProgram_ChecksCloudConf(t *testing.T) {
 	conf := file(t, "cloud.conf", cloud.CloudConf())
 	got := runProgram(t, nil, "check", "--cloud-config="+conf)
 	if got.code != 0 || !strings.Contains(got.out, "ok  project   k8s (") || strings.Contains(got.out, "\x1b") || got.errors != "" ||
-		!strings.HasPrefix(got.out, "Settings of "+conf+"\n") || strings.Contains(got.out, cloud.Account.Password) {
+		!strings.HasPrefix(got.out, "Sign-in\n") || strings.Contains(got.out, cloud.Account.Password) {
 		t.Errorf("good: %+v", got)
+	}
+	got = runProgram(t, nil, "check", "--cloud-config="+conf, "--settings", "--offline")
+	if got.code != 0 || !strings.HasPrefix(got.out, "Settings of "+conf+"\n") || strings.Contains(got.out, cloud.Account.Password) {
+		t.Errorf("settings: %+v", got)
 	}
 	overwrite(t, conf, cloud.CloudConf()+"flavour-id=x\n")
 	got = runProgram(t, nil, "check", "--cloud-config="+conf, "--offline", "-o", "json")
@@ -55,7 +59,7 @@ func TestProgram_ChecksCloudConf(t *testing.T) {
 	if got = runProgram(t, nil, "check", "--cloud-config="+conf, "--offline", "--tolerate-warnings"); got.code != 0 {
 		t.Errorf("warnings are not tolerated: %+v", got)
 	}
-	got = runProgram(t, []string{"OS_AUTH_URL=" + cloud.AuthURL(), "OS_USERNAME=k8s", "OS_PASSWORD=" + password}, "check", "--offline")
+	got = runProgram(t, []string{"OS_AUTH_URL=" + cloud.AuthURL(), "OS_USERNAME=k8s", "OS_PASSWORD=" + password}, "check", "--offline", "--settings")
 	if got.code != 1 || !strings.Contains(got.out, "environment OS_PASSWORD") || strings.Contains(got.out+got.errors, password) {
 		t.Errorf("the environment: %+v", got)
 	}

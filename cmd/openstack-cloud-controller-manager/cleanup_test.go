@@ -17,13 +17,18 @@ func TestCleanup_RefusesFlagsThatDoNotSayWhichCluster(t *testing.T) {
 	for says, arguments := range map[string][]string{
 		"--cluster-id, --cluster-name or both must say which cluster": nil,
 		"--cluster-id is empty":                                  {"--cluster-id=", "--cluster-name=prod"},
-		"--cluster-name is empty":                                {"--cluster-id=c1", "--cluster-name", ""},
-		`--output is "yaml": allowed are text and json`:          {"--cluster-id=c1", "--output=yaml"},
-		`--floating-ips is "none": allowed are attached and all`: {"--cluster-id=c1", "--floating-ips=none"},
-		"--timeout is 0s: it must be above zero":                 {"--cluster-id=c1", "--timeout=0"},
-		`--cluster-cidr: netip.ParsePrefix("10.0.0")`:            {"--cluster-id=c1", "--cluster-cidr=10.1.0.0/16,10.0.0"},
-		`unknown command "prod"`:                                 {"--cluster-id=c1", "prod"},
-		"unknown flag: --force":                                  {"--cluster-id=c1", "--force"},
+		"--cluster-name is empty":                                {"--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--cluster-name", ""},
+		`--output is "yaml": allowed are text and json`:          {"--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--output=yaml"},
+		`--floating-ips is "none": allowed are attached and all`: {"--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--floating-ips=none"},
+		"--timeout is 0s: it must be above zero":                 {"--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--timeout=0"},
+		`--cluster-cidr: netip.ParsePrefix("10.0.0")`:            {"--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--cluster-cidr=10.1.0.0/16,10.0.0"},
+		`"prod": the verb takes no arguments`:                    {"--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "prod"},
+		"unknown flag: --forced":                                 {"--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--forced"},
+		`--cluster-id is "not-a-uuid": it must be the UID`:       {"--cluster-id=not-a-uuid"},
+		`--cluster-id is "5A1C0F6E-0A66-4B0E-9C4D-5F0B7F6C2A11"`: {"--cluster-id=5A1C0F6E-0A66-4B0E-9C4D-5F0B7F6C2A11"},
+		`--cluster-name is " kubernetes": it must not begin`:     {"--cluster-name= kubernetes"},
+		`--cluster-name is "prod\n": it must not begin`:          {"--cluster-name=prod\n"},
+		`--cluster-name is "a\u202eb"`:                           {"--cluster-name=a\u202eb"},
 	} {
 		command := newCleanupCommand(func(*cleanupFlags) error {
 			t.Errorf("%q: it runs", arguments)
@@ -39,7 +44,7 @@ func TestProgram_CleansUp(t *testing.T) {
 	t.Parallel()
 	env := simulated.New(t, simulator.Options{})
 	made, err := env.SignIn(openstack.SessionOptions{}).Octavia().CreateLoadBalancer(t.Context(), loadbalancers.CreateOpts{
-		Name: "kube_service_prod_default_web", VipSubnetID: env.Cloud.Subnet.ID, Tags: []string{"kube_cluster_id_c1", "kube_svc_uid_s1"},
+		Name: "kube_service_prod_default_web", VipSubnetID: env.Cloud.Subnet.ID, Tags: []string{"kube_cluster_id_5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "kube_svc_uid_s1"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -63,24 +68,29 @@ func TestProgram_CleansUp(t *testing.T) {
 		}
 		return r
 	}
-	if r := asJSON(3, "--cluster-name=prod"); r.Cluster.ID != "c1" || r.Cluster.Name != "prod" || r.Code != 3 ||
+	if r := asJSON(3, "--cluster-name=prod"); r.Cluster.ID != "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11" || r.Cluster.Name != "prod" || r.Code != 3 ||
 		len(r.Items) != 1 || r.Items[0].Kind != "load-balancer" || r.Items[0].ID != made.ID || r.Items[0].State != "found" {
 		t.Errorf("found %+v", r)
 	}
-	if r := asJSON(0, "--cluster-id=c2"); r.Items == nil || len(r.Items) > 0 {
+	if r := asJSON(5, "--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a12"); r.Items == nil || len(r.Items) > 0 {
 		t.Errorf("of another cluster %+v", r)
 	}
-	text := runProgram(t, nil, "cleanup", conf, "--cluster-id=c1", "--yes")
-	if text.code != 0 || !strings.Contains(text.out, "removed") || !strings.HasSuffix(text.out, "cluster ID c1: 0 found, 1 removed, 0 failed, 0 kept, 0 left-alone\n") {
+	off := "--cloud-config=" + file(t, "off.conf", env.Cloud.CloudConf()+"enabled=false\n")
+	if got := runProgram(t, nil, "cleanup", off, "--cluster-name=prod"); got.code != 3 || !strings.Contains(got.out, made.ID) ||
+		!strings.HasPrefix(got.out, "cloud "+env.Cloud.AuthURL()+", project ") || !strings.Contains(got.out, env.Cloud.Account.ProjectID) || !strings.Contains(got.out, ", region RegionOne\n") {
+		t.Errorf("whatever cloud.conf enables: %+v", got)
+	}
+	text := runProgram(t, nil, "cleanup", conf, "--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--yes")
+	if text.code != 0 || !strings.Contains(text.out, "removed") || !strings.HasSuffix(text.out, "cluster ID 5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11: 0 found, 1 removed, 0 failed, 0 kept, 0 left-alone\n") {
 		t.Errorf("removed: %+v", text)
 	}
-	if r := asJSON(0, "--cluster-id=c1", "--yes"); len(r.Items) > 0 {
+	if r := asJSON(5, "--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--yes"); len(r.Items) > 0 {
 		t.Errorf("again %+v", r)
 	}
-	if got := runProgram(t, nil, "cleanup", conf+".gone", "--cluster-id=c1"); got.code != 1 || got.out != "" || !strings.HasPrefix(got.errors, "Error: ") {
+	if got := runProgram(t, nil, "cleanup", conf+".gone", "--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"); got.code != 1 || got.out != "" || !strings.HasPrefix(got.errors, "Error: ") {
 		t.Errorf("without a cloud.conf: %+v", got)
 	}
-	if got := runProgram(t, nil, "cleanup", conf, "--cluster-id=c1", "--cluster-cidr=10.244.0.0/16"); got.code != 1 || !strings.Contains(got.errors, "router-id") {
+	if got := runProgram(t, nil, "cleanup", conf, "--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--cluster-cidr=10.244.0.0/16"); got.code != 1 || !strings.Contains(got.errors, "router-id") {
 		t.Errorf("pod networks without a router: %+v", got)
 	}
 	if got := runProgram(t, nil, "cleanup", "--help"); got.code != 0 || !strings.Contains(got.out, "--cluster-id") || strings.Contains(got.out, "--leader-elect") {

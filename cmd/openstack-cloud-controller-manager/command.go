@@ -74,9 +74,7 @@ what would be done for Services, ` + programName + " " + statusName + ` --help
 how to see what they have in the cloud, ` + programName + " " + cleanupName + ` --help
 how to remove what a dead cluster has left there.`
 	command.SilenceUsage = true // its 170 lines would hide what is wrong
-	command.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return fmt.Errorf("%w (--help lists all flags)", err)
-	})
+	command.SetFlagErrorFunc(suggestFlag)
 	gates := tolerateUnknownGates(command.Flags(), utilfeature.DefaultMutableFeatureGate)
 	runManager := command.RunE
 	command.RunE = func(command *cobra.Command, arguments []string) error {

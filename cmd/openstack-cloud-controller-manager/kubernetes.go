@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -64,6 +65,9 @@ func (f *kubernetesFlags) addTo(command *cobra.Command) {
 // config returns how to reach the API server.
 func (f *kubernetesFlags) config() (*rest.Config, error) {
 	found, err := f.client().ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("find the cluster: there is no kubeconfig: name one with --kubeconfig or $KUBECONFIG")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
@@ -81,6 +85,9 @@ func (f *kubernetesFlags) namespace() (string, error) {
 	}
 	return name, nil
 }
+
+// namespaceGiven reports whether --namespace is given.
+func (f *kubernetesFlags) namespaceGiven() bool { return f.overrides.Context.Namespace != "" }
 
 func (f *kubernetesFlags) client() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.rules, &f.overrides)

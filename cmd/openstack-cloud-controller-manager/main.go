@@ -46,6 +46,10 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 			return v.run(arguments[1:], env, out, os.Stderr)
 		}
 	}
+	if word, is := verbIn(arguments); is {
+		fmt.Fprintf(os.Stderr, "Error: %v; without one it is the controller, which takes flags only\n", unknownVerb(word, programName))
+		return exitError
+	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	p := &process{ctx: ctx, stop: stop, env: env, build: thisBuild(), returned: make(chan struct{})}

@@ -134,7 +134,7 @@ func TestProgram_LogsItsVersionFirst(t *testing.T) {
 func TestProgram_ReportsUnknownFlagOnly(t *testing.T) {
 	t.Parallel()
 	got := runProgram(t, nil, "/bin/openstack-cloud-controller-manager", "--cloud-confg=/etc/config/cloud.conf")
-	if want := "Error: unknown flag: --cloud-confg (--help lists all flags)\n"; got.code != 1 || got.errors+got.out != want {
+	if want := "Error: unknown flag: --cloud-confg: did you mean --cloud-config? (--help lists all flags)\n"; got.code != 1 || got.errors+got.out != want {
 		t.Errorf("exit code %d, said\n%s", got.code, got.errors+got.out)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -33,13 +36,21 @@ type planFlags struct {
 	file                     string
 	nodes                    preflight.NodeChange
 	timeout                  time.Duration
+	// target is the controller that is to serve the cluster; "" means this one.
+	target string
 }
 
 // runPlan runs the command and returns its exit code.
 func runPlan(arguments []string, env config.Environment, out, errs io.Writer) int {
 	return runVerb(arguments, out, errs, func(ctx context.Context, code *int) *cobra.Command {
 		return newPlanCommand(func(f *planFlags) error {
-			report, err := f.run(ctx, env)
+			var report planReport
+			var err error
+			if f.target != "" {
+				report, err = f.goBack(ctx, env, screen.New(errs, env))
+			} else {
+				report, err = f.run(ctx, env)
+			}
 			if err != nil {
 				return err
 			}
@@ -50,6 +61,13 @@ func runPlan(arguments []string, env config.Environment, out, errs io.Writer) in
 			return report.WriteText(screen.New(out, env))
 		})
 	})
+}
+
+// planReport is what the command writes.
+type planReport interface {
+	ExitCode() int
+	WriteJSON(out io.Writer) error
+	WriteText(out *screen.Screen) error
 }
 
 // newPlanCommand returns the command, which calls run with flags that are valid.
@@ -68,7 +86,10 @@ SERVICE is a name, or NAMESPACE/NAME. Without one, it is about all Services of
 the namespace that the controller serves.
 
 Exit codes: 0 nothing is to be done, 1 it could not be found out, or a flag is
-wrong, 2 something would change, 3 a Service is refused.`,
+wrong, 2 something would change, 3 a Service is refused.
+
+With --for=cloud-provider-openstack it lists instead what that does not have or
+does otherwise, and what to do before going back to it: 0 nothing, 2 something.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(_ *cobra.Command, names []string) error {
@@ -88,6 +109,7 @@ wrong, 2 something would change, 3 a Service is refused.`,
 	flags.StringSliceVar(&f.nodes.Without, "without-nodes", nil, "Names of nodes that are taken to be gone.")
 	flags.StringSliceVar(&f.nodes.With, "with-nodes", nil, "Nodes that are taken to be there: the name of one that load balancers leave out at present, or NAME=ADDRESS of one that does not exist yet.")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "How long is waited for one Service, as for a load balancer that is PENDING.")
+	flags.StringVar(&f.target, "for", "", "The controller that is to serve the cluster next: cloud-provider-openstack.")
 	f.output.addTo(flags)
 	return command
 }
@@ -101,6 +123,10 @@ func (f *planFlags) check() error {
 		}
 	}
 	switch {
+	case f.target != "" && f.target != predecessor:
+		return fmt.Errorf("--for is %q: allowed is %s", f.target, predecessor)
+	case f.target != "" && (len(f.query.Names) > 0 || f.file != "" || len(f.nodes.Without)+len(f.nodes.With) > 0):
+		return errors.New("--for looks at all Services of a namespace, or of all with --all, and takes no names, files and nodes")
 	case asked > 1:
 		return errors.New("give either names of Services, --all or --filename")
 	case f.clusterName == "":
@@ -140,13 +166,17 @@ func (f *planFlags) run(ctx context.Context, env config.Environment) (*preflight
 	if f.query.Namespace, err = f.kubernetes.namespace(); err != nil {
 		return nil, err
 	}
+	f.query.Enforced = f.kubernetes.namespaceGiven()
 	agent := userAgent(thisBuild().version, nil)
 	client, err := readOnlyClient(reached, agent)
 	if err != nil {
 		return nil, err
 	}
-	starting, cancel := context.WithTimeout(ctx, f.timeout)
+	starting, cancel := context.WithTimeout(klog.NewContext(ctx, klog.Logger{}), f.timeout)
 	defer cancel()
+	if err := mayPlan(starting, client); err != nil {
+		return nil, err
+	}
 	engine, end, err := cloudprovider.Rehearse(starting, cloudprovider.Connection{
 		Config: conf, UserAgent: agent, Client: client, ClusterName: f.clusterName, Clock: clock.RealClock{},
 	})
@@ -157,4 +187,14 @@ func (f *planFlags) run(ctx context.Context, env config.Environment) (*preflight
 	return preflight.Run(ctx, preflight.Options{
 		Client: client, Engine: engine, Query: f.query, Nodes: f.nodes, Patience: f.timeout, AtATime: planAtATime,
 	})
+}
+
+// mayPlan returns an error where the user may not read what identifies the cluster, by which load
+// balancers are found.
+func mayPlan(ctx context.Context, client kubernetes.Interface) error {
+	_, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("this user may not read namespace %s, whose UID identifies the cluster: grant the rights that docs/plan.md lists (%w)", metav1.NamespaceSystem, err)
+	}
+	return nil // any other error is met again, and tried again
 }

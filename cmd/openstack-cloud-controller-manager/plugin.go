@@ -66,7 +66,7 @@ func runPlugin(arguments []string, env config.Environment, out, errs io.Writer) 
 	if v, is := all[first]; is {
 		return v.run(arguments[1:], env, out, errs)
 	}
-	fmt.Fprintf(errs, "Error: %q is no verb of %s, which comes first: %s\n", first, pluginName, strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+	fmt.Fprintf(errs, "Error: %v\n", unknownVerb(first, pluginName))
 	return exitError
 }
 

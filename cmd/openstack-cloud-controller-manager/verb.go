@@ -44,6 +44,7 @@ const exitError = 1
 func runVerb(arguments []string, out, errs io.Writer, newCommand func(ctx context.Context, code *int) *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal ends the process
 	defer klog.Flush()
 	code := exitError
 	command := newCommand(ctx, &code)
@@ -54,6 +55,7 @@ func runVerb(arguments []string, out, errs io.Writer, newCommand func(ctx contex
 	command.SetArgs(arguments)
 	command.SetOut(out)
 	command.SetErr(errs)
+	command.SetFlagErrorFunc(suggestFlag)
 	if err := command.Execute(); err != nil {
 		fmt.Fprintf(errs, "Error: %v\n", err)
 		return exitError

@@ -78,7 +78,7 @@ func (b *balancers) of(ctx context.Context, class string) []Finding {
 	got, err := b.example(ctx, class)
 	if err != nil {
 		setting, why := reasonOf(err)
-		return []Finding{say(Wrong, "Services", "would be refused: "+why, b.sourceOf(class, setting))}
+		return []Finding{say(Wrong, "Services", "would be refused: "+why, cmp.Or(b.sourceOf(class, setting), b.sourceOfValue(class, why)))}
 	}
 	var found []Finding
 	add := func(subject string, key string, verdict Verdict, text string) {
@@ -188,6 +188,20 @@ func reasonOf(err error) (key, text string) {
 		key = cmp.Or(key, name)
 	}
 	return key, strings.Join(reasons, "; ")
+}
+
+// sourceOfValue returns where cloud.conf has a value that a text names, as an error of the cloud
+// names an ID; "" for nowhere.
+func (b *balancers) sourceOfValue(class, text string) string {
+	const shortest = 8 // a shorter one may be any word
+	for _, section := range []string{fmt.Sprintf("[LoadBalancerClass %q]", class), "[LoadBalancer]"} {
+		for _, s := range b.read.Settings {
+			if s.Section == section && s.Given && len(s.Value) >= shortest && strings.Contains(text, s.Value) {
+				return s.Source
+			}
+		}
+	}
+	return ""
 }
 
 // sourceOf returns where cloud.conf has a key: in the class, or else in [LoadBalancer]; "" for

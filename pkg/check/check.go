@@ -114,7 +114,7 @@ func (r *Report) count(v Verdict) int {
 
 // WriteJSON writes the report as one JSON object.
 func (r *Report) WriteJSON(out io.Writer) error {
-	return screen.WriteJSON(out, struct {
+	return screen.WriteJSON(out, "Check", struct {
 		*Report
 		ExitCode int `json:"exitCode"`
 	}{r, r.ExitCode()})

@@ -9,11 +9,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// WriteText writes the report for people: all settings, what was found by topic, and what it
-// comes to. A terminal shows the end: topics with warnings are the last but for those with
+// WriteText writes the report for people: all settings where that is asked for, what was found by
+// topic, and what it comes to. A terminal shows the end: topics with warnings are the last but for those with
 // something wrong.
-func (r *Report) WriteText(out *screen.Screen) error {
-	r.writeSettings(out)
+func (r *Report) WriteText(out *screen.Screen, settings bool) error {
+	if settings {
+		r.writeSettings(out)
+	}
 	ordered := topics()
 	slices.SortStableFunc(ordered, func(a, b Topic) int { return r.severity(a) - r.severity(b) })
 	for _, topic := range ordered {
@@ -127,6 +129,14 @@ func colorOf(v Verdict) screen.Color {
 	return screen.Dim
 }
 
+// runs reports whether the controller runs in spite of what is wrong: it needs a configuration that
+// can be read, and to sign in. Wrong values of load balancers refuse Services only.
+func (r *Report) runs() bool {
+	return !slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Verdict == Wrong && (f.Topic == SignIn || f.Topic == Certificates || f.Topic == Configuration && !strings.HasPrefix(f.Subject, "[LoadBalancer"))
+	})
+}
+
 // verdict returns the last line.
 func (r *Report) verdict() (string, screen.Color) {
 	wrong, warnings, unchecked := r.count(Wrong), r.count(Warning), r.count(Unchecked)
@@ -139,6 +149,9 @@ func (r *Report) verdict() (string, screen.Color) {
 	}
 	switch r.ExitCode() {
 	case ExitWrong:
+		if r.runs() {
+			return "Runs, but does not serve all: " + rest, screen.Red
+		}
 		return "Cannot run: " + rest, screen.Red
 	case ExitWarning:
 		return "Runs, with warnings: " + rest, screen.Yellow

@@ -33,6 +33,7 @@ type Octavia interface {
 	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
 	DeleteListener(ctx context.Context, id string) error
 	DeletePool(ctx context.Context, id string) error
+	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 
 // Neutron is what is asked of the network service.
@@ -72,6 +73,14 @@ type Options struct {
 	// Octavia is nil in a cloud without it.
 	Octavia Octavia
 	Neutron Neutron
+	// Nova tells which servers run: what a cluster has whose nodes do is left alone. Nil: that is
+	// not looked at.
+	Nova Nova
+	// Cloud is what the report says of where it was.
+	Cloud Cloud
+	// Progress takes what is being done, and what has become of an object, as it happens; nil:
+	// nothing does.
+	Progress func(text string)
 	// RouterID is of the router that cloud.conf names for routes to pods, "" for none.
 	RouterID string
 	// Timeout bounds how long load balancers are waited for, altogether; Poll is how often
@@ -95,11 +104,25 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, items := List(*inventory, o.Query)
-	if o.Remove {
-		Remove(ctx, o, *inventory, items)
+	report := &Report{Cloud: o.Cloud}
+	report.Known, report.Carried = known(o.Query, inventory.signs())
+	report.Cluster, report.Items = List(*inventory, o.Query)
+	if err := heed(ctx, o, report.Items); err != nil {
+		return nil, err
 	}
-	return &Report{Cluster: target, Items: items}, nil
+	if o.Remove {
+		o.say("Removing what was found")
+		Remove(ctx, o, *inventory, report.Items)
+	}
+	report.Interrupted = ctx.Err() != nil
+	return report, nil
+}
+
+// say takes down what is being done.
+func (o Options) say(text string) {
+	if o.Progress != nil {
+		o.Progress(text)
+	}
 }
 
 // Remove removes the items that were found, one after another where they are on the same load
@@ -126,6 +149,7 @@ func Remove(ctx context.Context, o Options, inventory Inventory, items []Item) {
 func read(ctx context.Context, o Options) (*Inventory, error) {
 	var i Inventory
 	var err error
+	o.say("Reading the objects of the project")
 	if o.Octavia != nil {
 		if i.LoadBalancers, err = o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{}); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
@@ -94,6 +95,10 @@ func (r *remover) chain(ctx context.Context, items []*Item) {
 	}
 	var failed *Item
 	for _, item := range items {
+		if ctx.Err() != nil {
+			item.Why = "not removed: interrupted"
+			continue
+		}
 		if item.Kind == LoadBalancer && failed != nil {
 			item.State, item.Why = Failed, fmt.Sprintf("it waits for floating IP %s, which could not be removed", failed.ID)
 			continue
@@ -103,6 +108,7 @@ func (r *remover) chain(ctx context.Context, items []*Item) {
 		} else {
 			item.State = Removed
 		}
+		r.say(strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", item.State, item.Kind, item.ID, item.Name, item.Why)))
 	}
 }
 

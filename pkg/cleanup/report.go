@@ -1,7 +1,6 @@
 package cleanup
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -75,8 +74,15 @@ func (i Item) onLoadBalancer() string {
 
 // Report is what a run has found and done.
 type Report struct {
+	Cloud   Cloud  `json:"cloud"`
 	Cluster Target `json:"cluster"`
-	Items   []Item `json:"items"`
+	// Carried tells whether anything in the project carries the ID or the name of the cluster.
+	Carried bool `json:"carried"`
+	// Known are the clusters that objects of the project name.
+	Known []Known `json:"known,omitempty"`
+	// Interrupted is set where the run was stopped before its end.
+	Interrupted bool   `json:"interrupted,omitempty"`
+	Items       []Item `json:"items"`
 }
 
 // Exit codes of the command.
@@ -90,18 +96,23 @@ const (
 	// ExitUnclear tells that there is nothing to be removed for sure, but something that may
 	// be the cluster's.
 	ExitUnclear = 4
+	// ExitNotCarried tells that nothing in the project carries the ID or the name: it was removed
+	// before, or there is a mistake in the flags.
+	ExitNotCarried = 5
 )
 
 // ExitCode returns the exit code for the report.
 func (r *Report) ExitCode() int {
 	has := func(is func(Item) bool) bool { return slices.ContainsFunc(r.Items, is) }
 	switch {
-	case has(func(i Item) bool { return i.State == Failed }):
+	case r.Interrupted || has(func(i Item) bool { return i.State == Failed }):
 		return ExitFailed
 	case has(func(i Item) bool { return i.State == Found }):
 		return ExitFound
 	case has(func(i Item) bool { return i.Unclear }):
 		return ExitUnclear
+	case r.nothing():
+		return ExitNotCarried
 	default:
 		return ExitClean
 	}
@@ -109,20 +120,23 @@ func (r *Report) ExitCode() int {
 
 // WriteJSON writes the report as one JSON object.
 func (r *Report) WriteJSON(out io.Writer) error {
-	whole := struct {
-		*Report
-		ExitCode int `json:"exitCode"`
-	}{r, r.ExitCode()}
+	whole := *r
 	if whole.Items == nil {
-		whole.Report = &Report{Cluster: r.Cluster, Items: []Item{}}
+		whole.Items = []Item{}
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(whole)
+	return screen.WriteJSON(out, "Cleanup", struct {
+		Report
+		ExitCode int `json:"exitCode"`
+	}{whole, r.ExitCode()})
 }
 
 // WriteText writes the report for people: a line for each object, and the sums.
 func (r *Report) WriteText(out io.Writer) error {
+	if r.Cloud != (Cloud{}) {
+		if _, err := fmt.Fprintln(out, r.Cloud); err != nil {
+			return err
+		}
+	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	counts := map[State]int{}
 	for _, item := range r.Items {
@@ -139,14 +153,55 @@ func (r *Report) WriteText(out io.Writer) error {
 		sums = append(sums, fmt.Sprintf("%d %s", counts[state], state))
 	}
 	_, err := fmt.Fprintf(out, "%s: %s\n", r.Cluster, strings.Join(sums, ", "))
-	if err == nil && counts[Found] > 0 {
+	switch {
+	case err != nil:
+	case r.Interrupted:
+		_, err = fmt.Fprintln(out, "Interrupted. The next run continues.")
+	case counts[Found] > 0:
 		_, err = fmt.Fprintln(out, "Nothing was removed. --yes removes what was found.")
+	case r.nothing():
+		_, err = fmt.Fprintln(out, r.notCarried())
 	}
 	return err
 }
 
+// nothing reports whether the project has nothing that carries the ID or the name, and had nothing
+// that is removed.
+func (r *Report) nothing() bool {
+	return !r.Carried && !slices.ContainsFunc(r.Items, func(i Item) bool { return i.State == Removed })
+}
+
+// notCarried says that nothing carries the ID or the name, and which ones there are.
+func (r *Report) notCarried() string {
+	text := "Nothing in this project carries the ID or the name of this cluster: it was removed before, or the flags or the project are wrong. "
+	if len(r.Known) == 0 {
+		return text + "No object of the project names a cluster."
+	}
+	names := make([]string, len(r.Known))
+	for i, cluster := range r.Known {
+		names[i] = screen.Printable(cluster.String())
+	}
+	return text + "Clusters that objects of the project name: " + strings.Join(names, "; ") + "."
+}
+
+// String says where a cloud is.
+func (c Cloud) String() string {
+	text := "cloud " + c.AuthURL + ", project "
+	if c.ProjectName != "" {
+		text += c.ProjectName + " (" + c.Project + ")"
+	} else {
+		text += c.Project
+	}
+	if c.Region != "" {
+		text += ", region " + c.Region
+	}
+	return screen.Printable(text)
+}
+
 // String names the cluster.
-func (t Target) String() string {
+func (t Target) String() string { return screen.Printable("cluster " + t.words()) }
+
+func (t Target) words() string {
 	var words []string
 	if t.Name != "" {
 		words = append(words, t.Name)
@@ -154,5 +209,5 @@ func (t Target) String() string {
 	if t.ID != "" {
 		words = append(words, "ID "+t.ID)
 	}
-	return screen.Printable("cluster " + strings.Join(words, ", "))
+	return strings.Join(words, ", ")
 }

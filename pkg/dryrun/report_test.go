@@ -41,7 +41,7 @@ func TestReport_SaysWhatWouldBeDone(t *testing.T) {
 	r.Preview(ctx, Service{Namespace: "shop", Name: "cart", Outcome: Changed, Steps: []string{"listener TCP/443: allowed_cidrs [] → [10.0.0.0/8]"}, Address: "changes: 203.0.113.4 → 203.0.113.5"})
 	r.Preview(ctx, Service{Namespace: "default", Name: "web", Outcome: Unchanged})
 	clock.SetTime(clock.Now().Add(time.Hour))
-	r.Preview(ctx, Service{Namespace: "default", Name: "old", Outcome: Refused, Reason: "invalid", Text: "there is no network 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f", Notes: []string{"LoadBalancerSettingIgnored: loadbalancer.openstack.org/timeout-client-data: \"soon\" is not taken"}})
+	r.Preview(ctx, Service{Namespace: "default", Name: "old", Outcome: Refused, Reason: "invalid", Text: "there is no network 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f", Notes: []string{"LoadBalancerSettingIgnored: loadbalancer.openstack.org/timeout-client-data: \"soon\" is invalid; using the default of the cloud's operator"}})
 	r.Preview(ctx, Service{Namespace: "default", Name: "web", Outcome: Unchanged})
 	r.Would(ctx, "node node-3", "delete: its server is gone")
 	r.Would(ctx, "node node-3", "delete: its server is gone")
@@ -52,7 +52,7 @@ Services: 1 would be refused, 1 would change, 1 no change
 
 default/old would be refused (since 2026-03-01T13:00:00Z)
   why   there is no network 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f
-  note  LoadBalancerSettingIgnored: loadbalancer.openstack.org/timeout-client-data: "soon" is not taken
+  note  LoadBalancerSettingIgnored: loadbalancer.openstack.org/timeout-client-data: "soon" is invalid; using the default of the cloud's operator
 
 shop/cart would change (since 2026-03-01T12:00:00Z)
   step     listener TCP/443: allowed_cidrs [] → [10.0.0.0/8]

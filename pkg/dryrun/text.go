@@ -1,7 +1,6 @@
 package dryrun
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,9 +29,7 @@ func (r *Report) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // WriteJSON writes the report for programs.
 func (r *Report) WriteJSON(out io.Writer) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r.State())
+	return screen.WriteJSON(out, "DryRun", r.State())
 }
 
 // WriteText writes the report for people: how many Services there are by outcome, all that would

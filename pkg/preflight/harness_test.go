@@ -2,12 +2,14 @@ package preflight_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,10 +52,22 @@ func newCluster(t *testing.T, options simulator.Options, uid string, objects ...
 	}
 	c := &cluster{Environment: simulated.New(t, options), name: "kubernetes", patient: time.Minute}
 	c.client = fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: types.UID(uid)}})
+	c.inFamily(v1.IPv4Protocol)
 	for _, svc := range objects {
 		c.add(svc)
 	}
 	return c
+}
+
+// inFamily gives the cluster its first IP family, which the Service of the API server has.
+func (c *cluster) inFamily(family v1.IPFamily) {
+	c.T.Helper()
+	apiServer := &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "kubernetes"},
+		Spec:       v1.ServiceSpec{Type: v1.ServiceTypeClusterIP, IPFamilies: []v1.IPFamily{family}},
+	}
+	_ = c.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("services"), metav1.NamespaceDefault, "kubernetes")
+	c.add(apiServer)
 }
 
 // add gives the API server a Service.
@@ -232,5 +246,27 @@ func must(t *testing.T, code int) func(*preflight.Report, error) *preflight.Repo
 			t.Errorf("exit code %d, want %d", r.ExitCode(), code)
 		}
 		return r
+	}
+}
+
+// seeing is an engine that only takes down what it is asked for.
+type seeing struct {
+	lock     sync.Mutex
+	services []*v1.Service
+}
+
+func (s *seeing) Preview(_ context.Context, svc *v1.Service, _ []*v1.Node) (loadbalancer.Preview, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.services = append(s.services, svc)
+	return loadbalancer.Preview{}, nil
+}
+
+// plans has an engine look at the Services of a query.
+func (c *cluster) plans(engine preflight.Engine, query preflight.Query) {
+	c.T.Helper()
+	query.Namespace = "default"
+	if _, err := preflight.Run(c.T.Context(), preflight.Options{Client: c.client, Engine: engine, Query: query, Patience: c.patient}); err != nil {
+		c.T.Fatal(err)
 	}
 }

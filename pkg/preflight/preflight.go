@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
@@ -80,6 +81,10 @@ type Refusal struct {
 	Stuck  string `json:"stuck,omitempty"`
 }
 
+// ReasonManifest is the reason of a Refusal where kubectl or the API server refuses the manifest,
+// so that the Service stays as it is.
+const ReasonManifest = "manifest"
+
 // Address is what becomes of the published address or host name; "" is one that is not known
 // before.
 type Address struct {
@@ -136,7 +141,7 @@ func (r *Report) count(verdict Verdict) int {
 
 // WriteJSON writes the report as one JSON object.
 func (r *Report) WriteJSON(out io.Writer) error {
-	return screen.WriteJSON(out, struct {
+	return screen.WriteJSON(out, "Plan", struct {
 		*Report
 		ExitCode int `json:"exitCode"`
 	}{r, r.ExitCode()})
@@ -192,6 +197,11 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 // preview returns what would be done for one Service.
 func (o Options) preview(ctx context.Context, svc asked, nodes []*v1.Node) Service {
 	s := Service{Namespace: svc.Namespace, Name: svc.Name, Verdict: NotOurs, Steps: []Step{}, Address: Address{Change: loadbalancer.AddressNone}}
+	if svc.invalid != "" {
+		s.Verdict = Refused
+		s.Refusal = &Refusal{Reason: ReasonManifest, Text: svc.invalid, Kept: svc.live != nil && dispatch.Wanted(svc.live)}
+		return s
+	}
 	if !served(svc.Service) {
 		return s
 	}

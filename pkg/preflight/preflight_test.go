@@ -109,6 +109,11 @@ items:
   spec: {type: LoadBalancer, externalTrafficPolicy: Local, ports: [{port: 80}]}
 `
 
+// untypedItem is a List whose second item is not said to be a Service.
+const untypedItem = `{"apiVersion": "v1", "kind": "List", "items": [
+  {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}},
+  {"metadata": {"name": "b"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 81}]}}]}`
+
 // What a manifest no longer says goes, as with kubectl apply; what others have set stays.
 func TestPlan_TakesAManifestForWhatKubectlApplyWouldLeave(t *testing.T) {
 	t.Parallel()
@@ -143,7 +148,9 @@ func TestPlan_TellsWhatCannotBeFoundOut(t *testing.T) {
 	c.add(web)
 	c.add(down)
 	for name, query := range map[string]preflight.Query{
-		"the file has no Service":                 {File: strings.NewReader("{}")},
+		"the file has no Service":                 {File: strings.NewReader("# nothing\n---\napiVersion: v1\nkind: ConfigMap\n")},
+		"Object 'Kind' is missing":                {File: strings.NewReader("{}")},
+		"item 1 of a List has no kind":            {File: strings.NewReader(untypedItem)},
 		"read the manifests":                      {File: strings.NewReader("a: [")},
 		`read Service default/nobody: services "`: {Names: []string{"nobody"}},
 	} {

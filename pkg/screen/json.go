@@ -1,15 +1,77 @@
 package screen
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"unicode"
+	"unicode/utf8"
 )
 
-// WriteJSON writes a value as JSON for programs: indented, as people read it too, and without the
-// escapes that only HTML needs.
-func WriteJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
+// apiVersion is the version of the JSON of all commands. It changes when a field is removed, or
+// means something else; fields that are added leave it as it is.
+const apiVersion = "openstack-ccm/v1"
+
+// WriteJSON writes an object as JSON for programs, with the version of its fields and its kind
+// before them: indented, as people read it too, and without the escapes that only HTML needs. What
+// would change a terminal is escaped: others of the project choose names.
+func WriteJSON(out io.Writer, kind string, object any) error {
+	fields, err := marshal(object)
+	if err != nil {
+		return err
+	}
+	head, err := marshal(struct {
+		Version string `json:"apiVersion"`
+		Kind    string `json:"kind"`
+	}{apiVersion, kind})
+	if err != nil {
+		return err
+	}
+	if len(fields) < len("{}") || fields[0] != '{' {
+		return fmt.Errorf("a %s is no JSON object", kind)
+	}
+	whole := bytes.TrimSuffix(head, []byte("}"))
+	if fields[1] != '}' {
+		whole = append(whole, ',')
+	}
+	whole = append(whole, fields[1:]...)
+	var text bytes.Buffer
+	if err := json.Indent(&text, whole, "", "  "); err != nil {
+		return err
+	}
+	text.WriteByte('\n')
+	_, err = out.Write(escaped(text.Bytes()))
+	return err
+}
+
+// marshal returns a value as JSON, without the escapes that only HTML needs.
+func marshal(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
+// escaped returns JSON in which what is not printable is escaped. Outside of strings, where there
+// are no escapes, JSON is ASCII; in them encoding/json has escaped what is below a space already.
+func escaped(text []byte) []byte {
+	safe := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == '\n' || unicode.IsPrint(r):
+			safe = append(safe, text[:size]...)
+		case r > 0xffff:
+			high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
+			safe = fmt.Appendf(safe, `\u%04x\u%04x`, high, low)
+		default:
+			safe = fmt.Appendf(safe, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return safe
 }

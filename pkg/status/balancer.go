@@ -35,6 +35,7 @@ type LoadBalancer struct {
 	Provider string `json:"provider,omitempty"`
 	Status
 	Ownership
+	Tags []string `json:"tags,omitempty"`
 	// ChangedAt is when it was changed last, or made.
 	ChangedAt   time.Time    `json:"changedAt"`
 	VIP         VIP          `json:"vip"`
@@ -139,7 +140,7 @@ func keyOf(l Listener) model.ListenerKey {
 // loadBalancerOf describes what was read of a load balancer.
 func loadBalancerOf(lb *model.LoadBalancer, created time.Time, floating []floatingips.FloatingIP) *LoadBalancer {
 	described := &LoadBalancer{
-		ID: lb.ID, Name: lb.Name, Provider: lb.Provider, Status: statusOf(lb.Status, lb.AdminDown), ChangedAt: lb.UpdatedAt.UTC(),
+		ID: lb.ID, Name: lb.Name, Provider: lb.Provider, Status: statusOf(lb.Status, lb.AdminDown), ChangedAt: lb.UpdatedAt.UTC(), Tags: lb.Tags,
 		VIP: VIP{
 			Address: lb.VIP.Address, SubnetID: lb.VIP.SubnetID, NetworkID: lb.VIP.NetworkID, PortID: lb.VIP.PortID,
 			SecurityGroupIDs: lb.VIP.SecurityGroupIDs,

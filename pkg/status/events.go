@@ -23,7 +23,7 @@ func failures() []string {
 
 // successes returns the reasons of events after which what failed before is over.
 func successes() []string {
-	return []string{"EnsuredLoadBalancer", "UpdatedLoadBalancer", string(reason.Ready)}
+	return []string{"EnsuredLoadBalancer", string(reason.Updated), string(reason.Ready)}
 }
 
 // told returns the reasons of events that say, once, what a failure says again and again.

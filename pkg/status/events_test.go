@@ -32,6 +32,7 @@ func TestLastError_IsOverOnceThingsWentWellOrItCameNoMore(t *testing.T) {
 		"counted as a series":       {[]v1.Event{series}, true, false},
 		"too long ago":              {[]v1.Event{failed(11 * time.Minute)}, true, true},
 		"then it went well":         {[]v1.Event{failed(2 * time.Minute), ago(time.Minute, v1.EventTypeNormal, "EnsuredLoadBalancer", "")}, true, true},
+		"nodes, and it recovered":   {[]v1.Event{ago(2*time.Minute, v1.EventTypeWarning, "UpdateLoadBalancerFailed", "Octavia answered 503 (request req-1)"), ago(time.Minute, v1.EventTypeNormal, "UpdatedLoadBalancer", "")}, true, true},
 		"before, it went well":      {[]v1.Event{ago(2*time.Minute, v1.EventTypeNormal, "EnsuredLoadBalancer", ""), failed(time.Minute)}, true, false},
 		"only its worker was given": {[]v1.Event{ago(0, v1.EventTypeWarning, "SyncLoadBalancerFailed", "the load balancer is being created, which goes on by itself: looking again in 2m")}, false, false},
 	} {

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -18,6 +19,8 @@ type evidence struct {
 	service *v1.Service
 	// refused are the reasons why what it asks for cannot be, by the controller's own code.
 	refused []string
+	// ignored are the settings of it that have no effect.
+	ignored []annotation.Notice
 	// balancer is nil where there is none.
 	balancer *LoadBalancer
 	// further is how many more it has, replaces whether the first is to take the place of one.
@@ -51,6 +54,7 @@ func (e evidence) judge() []Problem {
 	default:
 		e.judgeBalancer(&found)
 	}
+	e.judgeIgnored(&found)
 	e.judgeSaid(&found)
 	e.judgeError(&found)
 	slices.SortStableFunc(found, func(a, b Problem) int {
@@ -76,6 +80,16 @@ func (e evidence) stating(kind reason.Condition) *Condition {
 
 // isRefused reports whether the rules refuse what the Service asks for, or the controller does.
 func (e evidence) isRefused() bool { return len(e.refused) > 0 || e.stating(reason.IsRefused) != nil }
+
+// judgeIgnored adds the settings that have no effect: what a misspelled one was to do is not done.
+func (e evidence) judgeIgnored(found *verdicts) {
+	if !wanted(e.service) {
+		return
+	}
+	for _, notice := range e.ignored {
+		*found = append(*found, Problem{State: Degraded, Reason: reason.SettingIgnored, Text: notice.Annotation + ": " + notice.Message})
+	}
+}
 
 // judgeSaid adds what the controller knows and the cloud does not show: since when no member
 // answers, what leads out of ERROR, and what of another client's changes stands. Where the cloud

@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -91,7 +92,8 @@ func (r *Reader) namespace(ctx context.Context, name string) (*v1.Namespace, err
 	return r.options.Kubernetes.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 }
 
-// Read reads the status of Services. It costs Kubernetes a list of Services, events and nodes
+// Read reads the status of Services. One that cannot be read is Unknown, and the others are read
+// nevertheless. It costs Kubernetes a list of Services, events and nodes
 // each, and five reads; and OpenStack, without names, lists of the whole project, however many
 // Services there are.
 func (r *Reader) Read(ctx context.Context, query Query) (*Report, error) {
@@ -112,8 +114,11 @@ func (r *Reader) Read(ctx context.Context, query Query) (*Report, error) {
 			r.options.Progress(fmt.Sprintf("Reading Service %s/%s, %d of %d", svc.Namespace, svc.Name, i+1, len(cluster.services)))
 		}
 		read, err := round.service(ctx, svc)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return nil, fmt.Errorf("%s/%s: %w", svc.Namespace, svc.Name, ctx.Err())
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s/%s: %w", svc.Namespace, svc.Name, err)
+			read.unknown(err)
 		}
 		report.Services = append(report.Services, read)
 	}

@@ -5,6 +5,7 @@ package status
 
 import (
 	"io"
+	"slices"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -20,16 +21,19 @@ const (
 	Good State = "good"
 	// Pending: something is being made, changed or removed.
 	Pending State = "pending"
-	// Degraded: some members do not answer, or the last change failed and is tried again.
+	// Degraded: some members do not answer, a setting has no effect, or the last change failed and
+	// is tried again.
 	Degraded State = "degraded"
 	// Failed: something is in ERROR.
 	Failed State = "error"
 	// Refused: what the Service asks for cannot be; what it has stays in operation.
 	Refused State = "refused"
+	// Unknown: what the Service has could not be read.
+	Unknown State = "unknown"
 )
 
 // states returns all states, the best first.
-func states() []State { return []State{Good, Pending, Degraded, Failed, Refused} }
+func states() []State { return []State{Good, Pending, Degraded, Failed, Refused, Unknown} }
 
 // worse reports whether s is worse than another state.
 func (s State) worse(than State) bool {
@@ -45,7 +49,7 @@ func (s State) worse(than State) bool {
 const (
 	// ExitGood: all Services are good.
 	ExitGood = 0
-	// ExitError: the status could not be read.
+	// ExitError: the status could not be read, of one Service at least.
 	ExitError = 1
 	// ExitDegraded: something is degraded or pending.
 	ExitDegraded = 2
@@ -123,19 +127,18 @@ type Quota struct {
 // Left returns how many more there can be.
 func (q Quota) Left() int { return max(q.Limit-q.Used, 0) }
 
-// ExitCode returns the exit code for the report.
+// ExitCode returns the exit code for the report: what is unknown counts most, then what is in
+// ERROR or refused.
 func (r *Report) ExitCode() int {
-	code := ExitGood
-	for _, s := range r.Services {
-		switch s.State {
-		case Failed, Refused:
-			return ExitFailed
-		case Pending, Degraded:
-			code = ExitDegraded
-		case Good:
+	for _, c := range []struct {
+		states []State
+		code   int
+	}{{[]State{Unknown}, ExitError}, {[]State{Failed, Refused}, ExitFailed}, {[]State{Pending, Degraded}, ExitDegraded}} {
+		if slices.ContainsFunc(c.states, func(s State) bool { return r.count(s) > 0 }) {
+			return c.code
 		}
 	}
-	return code
+	return ExitGood
 }
 
 // count returns how many Services are in a state.
@@ -151,7 +154,7 @@ func (r *Report) count(state State) int {
 
 // WriteJSON writes the report as one JSON object.
 func (r *Report) WriteJSON(out io.Writer) error {
-	return screen.WriteJSON(out, struct {
+	return screen.WriteJSON(out, "Status", struct {
 		*Report
 		ExitCode int `json:"exitCode"`
 	}{r, r.ExitCode()})

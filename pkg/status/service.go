@@ -15,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // held is what a Service has in the cloud.
@@ -27,7 +28,7 @@ type held struct {
 	refused error
 }
 
-// service reads the status of one Service.
+// service reads the status of one Service. Where that fails, it returns what Kubernetes has of it.
 func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) {
 	read := Service{Namespace: svc.Namespace, Name: svc.Name, Local: svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal}
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {
@@ -37,12 +38,15 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 			read.Addresses = append(read.Addresses, ingress.Hostname)
 		}
 	}
-	asked, _, errs := rd.engine.Settings.Parse(svc)
+	events := rd.cluster.events[svc.UID]
+	read.Conditions = conditionsOf(svc, served(events))
+	read.LastError, read.Warnings = lastError(events, rd.options.Clock.Now())
+	asked, ignored, errs := rd.engine.Settings.Parse(svc)
 	have, err := rd.held(ctx, svc, asked)
 	if err != nil {
 		return read, err
 	}
-	refused, err := rd.refusals(ctx, asked, errs, have)
+	version, err := rd.engine.Lookup.Version(ctx)
 	if err != nil {
 		return read, err
 	}
@@ -51,13 +55,13 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 			return read, err
 		}
 	}
-	events := rd.cluster.events[svc.UID]
-	read.Conditions = conditionsOf(svc, served(events))
-	read.LastError, read.Warnings = lastError(events, rd.options.Clock.Now())
+	if len(errs) == 0 {
+		ignored = append(ignored, rd.engine.Unused(asked, have.found.As, version, have.model)...)
+	}
 	read.LoadBalancer = have.balancer
 	further := max(len(have.found.LoadBalancers)-1, 0)
 	read.Problems = evidence{
-		service: svc, refused: refused, balancer: have.balancer, further: further, replaces: have.found.Replaces,
+		service: svc, refused: rd.refusals(asked, errs, version, have), ignored: ignored, balancer: have.balancer, further: further, replaces: have.found.Replaces,
 		unhealthy: rd.unhealthy, conditions: read.Conditions, lastError: read.LastError,
 	}.judge()
 	read.State = Good
@@ -65,6 +69,16 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 		read.State = read.Problems[0].State
 	}
 	return read, nil
+}
+
+// unknown says why what a Service has could not be read, and why it is refused where the
+// controller says so.
+func (s *Service) unknown(why error) {
+	s.State, s.LoadBalancer, s.SecurityGroups = Unknown, nil, nil
+	s.Problems = []Problem{{State: Unknown, Text: message.Truncate(why.Error(), message.MaxError)}}
+	if refused := stating(s.Conditions, reason.IsRefused); refused != nil {
+		s.Problems = append(s.Problems, refused.problem(Refused))
+	}
 }
 
 // held looks for what a Service has: where it asks to be or, where it cannot be there, where it
@@ -127,13 +141,9 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 
 // refusals returns why a Service is refused, as far as that shows without the facts of the
 // cloud: what it says, what the provider cannot do, and where it may not be.
-func (rd *round) refusals(ctx context.Context, asked *settings.Settings, errs field.ErrorList, have held) ([]string, error) {
+func (rd *round) refusals(asked *settings.Settings, errs field.ErrorList, version octavia.Version, have held) []string {
 	invalid := message.Invalid(errs)
 	if invalid == nil {
-		version, err := rd.engine.Lookup.Version(ctx)
-		if err != nil {
-			return nil, err
-		}
 		invalid = rd.engine.Validate(asked, have.found.As, version, have.model)
 	}
 	var refused []string
@@ -142,7 +152,7 @@ func (rd *round) refusals(ctx context.Context, asked *settings.Settings, errs fi
 			refused = append(refused, err.Error())
 		}
 	}
-	return refused, nil
+	return refused
 }
 
 // details adds to what a Service has the members, the traffic and the security groups.

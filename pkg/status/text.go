@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
@@ -39,7 +40,7 @@ func colorOf(s State) screen.Color {
 		return screen.Green
 	case Pending, Degraded:
 		return screen.Yellow
-	case Failed, Refused:
+	case Failed, Refused, Unknown:
 		return screen.Red
 	}
 	return screen.Plain
@@ -63,6 +64,9 @@ func (r *Report) writeList(out *screen.Screen) {
 		why := ""
 		if len(s.Problems) > 0 {
 			worst := s.Problems[0]
+			if worst.Reason == reason.SettingIgnored {
+				worst.Text = "ignored: " + worst.Text
+			}
 			worst.Text, worst.Reason = message.Truncate(worst.Text, mostReason), ""
 			why = r.problem(worst)
 		}
@@ -108,7 +112,7 @@ func (r *Report) total() []screen.Cell {
 // whether it may be of the Service as it was before.
 func (r *Report) problem(p Problem) string {
 	var known []string
-	if p.Reason != "" {
+	if p.Reason != "" && p.Reason != reason.SettingIgnored { // its line begins with that
 		known = append(known, string(p.Reason))
 	}
 	if p.Since != nil {

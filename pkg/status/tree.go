@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
@@ -23,8 +24,12 @@ func (r *Report) writeService(out *screen.Screen, s Service) {
 	out.Line(screen.Cell{Text: s.Namespace + "/" + s.Name, Color: screen.Bold}, screen.Cell{Text: string(s.State), Color: colorOf(s.State)}, screen.Text(address))
 	var rows [][]screen.Cell
 	for _, p := range s.Problems {
-		rows = append(rows, []screen.Cell{{Text: string(p.State), Color: colorOf(p.State)}, screen.Text(r.problem(p))})
-		if p.Kept != "" {
+		label := string(p.State)
+		if p.Reason == reason.SettingIgnored {
+			label = "ignored"
+		}
+		rows = append(rows, []screen.Cell{{Text: label, Color: colorOf(p.State)}, screen.Text(r.problem(p))})
+		if p.Kept != "" && p.Kept != refusal.NothingServes {
 			rows = append(rows, []screen.Cell{screen.Text("kept"), screen.Text(p.Kept)})
 		}
 	}

@@ -41,13 +41,13 @@ func (w *crowd) assertStatus(services int) {
 		return out.String() + errs.String(), command.ProcessState.ExitCode()
 	}
 	text, code := status("-A")
-	if want := fmt.Sprintf("%d Services: %d good\n", services, services); code != 0 || !strings.Contains(text, want) || strings.Contains(text, "Note:") {
-		w.t.Errorf("status -A: exit code %d, want 0 and %q:\n%s", code, want, text)
+	if want := fmt.Sprintf("%d Services: %d degraded\n", services, services); code != 2 || !strings.Contains(text, want) || strings.Contains(text, "Note:") {
+		w.t.Errorf("status -A: exit code %d, want 2 and %q:\n%s", code, want, text)
 	}
 	text, code = status("-n", "default", "web-0")
-	for _, want := range []string{"default/web-0 good at ", "listener TCP/443", "ONLINE", "node-1", "warning", "LoadBalancerSettingIgnored: "} {
-		if code != 0 || !strings.Contains(text, want) {
-			w.t.Errorf("status web-0: exit code %d, want 0 and %q:\n%s", code, want, text)
+	for _, want := range []string{"default/web-0 degraded at ", "listener TCP/443", "ONLINE", "node-1", "ignored  loadbalancer.openstack.org/unknown: "} {
+		if code != 2 || !strings.Contains(text, want) {
+			w.t.Errorf("status web-0: exit code %d, want 2 and %q:\n%s", code, want, text)
 		}
 	}
 	if text, code = status("nothing"); code != 1 || !strings.Contains(text, `services "nothing" not found`) {

@@ -35,7 +35,8 @@ func commands(s *scene) {
 	web.has(map[string]int{"TCP/8080": 3, "TCP/9090": 3})
 	s.prints(0, []string{"no change"}, "plan", "web", "--namespace="+s.namespace)
 	s.prints(2, []string{"-node-3="}, "plan", "web", "--namespace="+s.namespace, "--without-nodes=node-3")
-	s.prints(3, []string{web.loadBalancer().ID}, "cleanup", "--cluster-name=kubernetes")
+	s.prints(4, []string{web.loadBalancer().ID, "the cluster still runs"}, "cleanup", "--cluster-name=kubernetes")
+	s.prints(3, []string{web.loadBalancer().ID}, "cleanup", "--cluster-name=kubernetes", "--force")
 	web.has(map[string]int{"TCP/8080": 3, "TCP/9090": 3}) // it is only listed
 	s.checks()
 	web.remove()

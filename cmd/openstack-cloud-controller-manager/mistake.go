@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
+)
+
+// verbIn returns the first argument where it can only be a verb: the controller takes no arguments.
+func verbIn(arguments []string) (word string, is bool) {
+	if len(arguments) == 0 || arguments[0] == "" || strings.HasPrefix(arguments[0], "-") {
+		return "", false
+	}
+	switch arguments[0] {
+	case "help", "completion", completeCommand, plainCompleteCommand:
+		return "", false
+	}
+	return arguments[0], true
+}
+
+// unknownVerb is the error for a word that is none of the verbs of a program.
+func unknownVerb(word, program string) error {
+	all := slices.Sorted(maps.Keys(verbs()))
+	guess := ""
+	if near, found := suggest.Nearest(word, all); found {
+		guess = fmt.Sprintf("did you mean %q? ", near)
+	}
+	return fmt.Errorf("%q is no verb of %s: %sthe verb comes first, one of %s", word, program, guess, strings.Join(all, ", "))
+}
+
+// noArguments is cobra.NoArgs for verbs, which says what the verb takes instead.
+func noArguments(command *cobra.Command, arguments []string) error {
+	if len(arguments) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%q: the verb takes no arguments, only flags", arguments[0])
+	if command.Flags().Lookup("cloud-config") != nil {
+		text += fmt.Sprintf("; a configuration is --cloud-config=%s", arguments[0])
+	}
+	return errors.New(text)
+}
+
+// suggestFlag adds to the error for a flag that there is not the one that is nearest.
+func suggestFlag(command *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	guess := ""
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var all []string
+		command.Flags().VisitAll(func(flag *pflag.Flag) { all = append(all, flag.Name) })
+		if near, found := suggest.Nearest(unknown.GetSpecifiedName(), all); found {
+			guess = ": did you mean --" + near + "?"
+		}
+	}
+	return fmt.Errorf("%w%s (--help lists all flags)", err, guess)
+}

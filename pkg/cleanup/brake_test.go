@@ -1,0 +1,150 @@
+package cleanup_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+)
+
+// A controller that is there would make the same again, with other addresses.
+func TestCleanup_LeavesAClusterAloneWhoseServersRun(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status string
+		query  cleanup.Query
+		code   int
+	}{
+		"active, by its ID":   {"ACTIVE", cleanup.Query{ClusterID: "c1"}, cleanup.ExitUnclear},
+		"active, by its name": {"ACTIVE", cleanup.Query{ClusterName: "prod"}, cleanup.ExitUnclear},
+		"switched off":        {"SHUTOFF", cleanup.Query{ClusterID: "c1"}, cleanup.ExitClean},
+		"in error":            {"ERROR", cleanup.Query{ClusterName: "prod"}, cleanup.ExitClean},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t)
+			c := env.cluster("c1", "prod")
+			c.ensure("web", 1)
+			server := strings.TrimPrefix(c.node.Spec.ProviderID, "openstack:///")
+			env.Cloud.Nova.SetStatus(server, test.status)
+			before := env.books()
+			env.Cloud.RequestLog.Reset()
+			report := env.cleaned(cleanup.Options{Query: test.query, Remove: true, Nova: env.session.Nova()}, test.code)
+			if test.code == cleanup.ExitClean {
+				return
+			}
+			if writes := env.writes(); writes > 0 {
+				t.Errorf("%d writes", writes)
+			}
+			env.became(before)
+			for _, item := range report.Items {
+				if item.State != cleanup.LeftAlone || !item.Unclear || !strings.Contains(item.Why, server) || !strings.Contains(item.Why, "--force") {
+					t.Errorf("%+v", item)
+				}
+			}
+			if len(report.Items) != 3 {
+				t.Errorf("%+v", report.Items)
+			}
+			env.cleaned(cleanup.Options{Query: test.query, Remove: true}, cleanup.ExitClean) // with --force
+		})
+	}
+}
+
+// A cluster is not taken for running by the servers of another one.
+func TestCleanup_IsNotStoppedByServersOfOtherClusters(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t)
+	dead, living := env.cluster("c1", "prod"), env.cluster("c2", "test")
+	dead.ensure("web", 1)
+	living.ensure("web", 2)
+	env.Cloud.Nova.SetStatus(strings.TrimPrefix(dead.node.Spec.ProviderID, "openstack:///"), "SHUTOFF")
+	report := env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: "c1"}, Remove: true, Nova: env.session.Nova()}, cleanup.ExitClean)
+	if len(report.Items) != 3 || len(env.Cloud.Octavia.Snapshot()) != 1 {
+		t.Errorf("%+v", report.Items)
+	}
+}
+
+// A mistake in the name of a cluster is no cluster that is clean.
+func TestCleanup_TellsANameThatNothingCarriesFromACleanCluster(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t)
+	env.cluster("c1", "kubernetes").ensure("web", 1)
+	env.left("test", "old")
+	for name, query := range map[string]cleanup.Query{
+		"name":        {ClusterName: "kubernets"},
+		"ID":          {ClusterID: "c9"},
+		"both":        {ClusterID: "c9", ClusterName: "Kubernetes"},
+		"a beginning": {ClusterName: "kube"},
+	} {
+		report := env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitNotCarried)
+		var out bytes.Buffer
+		env.check(report.WriteText(&out))
+		for _, want := range []string{"Nothing in this project carries the ID or the name", "kubernetes, ID c1", "; test."} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is not in %s", name, want, out.String())
+			}
+		}
+	}
+	env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: "c1", ClusterName: "kubernets"}}, cleanup.ExitFound)
+	env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: "c1"}, Remove: true}, cleanup.ExitClean)
+	env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: "c1"}, Remove: true}, cleanup.ExitNotCarried)
+}
+
+func TestCleanup_SaysInWhichCloudItLooks(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t)
+	cloud := cleanup.Cloud{AuthURL: "https://cloud.example.com/v3", Project: "p1", ProjectName: "prod\u202e", Region: "RegionOne"}
+	report := env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: "c1"}, Cloud: cloud}, cleanup.ExitNotCarried)
+	var text, object bytes.Buffer
+	env.check(report.WriteText(&text))
+	env.check(report.WriteJSON(&object))
+	if !strings.HasPrefix(text.String(), "cloud https://cloud.example.com/v3, project prod? (p1), region RegionOne\n") {
+		t.Errorf("%s", text.String())
+	}
+	var read struct {
+		Kind    string
+		Cloud   cleanup.Cloud
+		Carried bool
+		Items   []cleanup.Item
+	}
+	env.check(json.Unmarshal(object.Bytes(), &read))
+	if read.Cloud != cloud || read.Kind != "Cleanup" || read.Carried || read.Items == nil {
+		t.Errorf("%s", object.String())
+	}
+}
+
+// What is not removed yet when the run is interrupted stays, and the report says so.
+func TestCleanup_StopsWhenItIsInterrupted(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t)
+	c := env.cluster("c1", "prod")
+	c.ensure("web", 1)
+	c.ensure("api", 2)
+	ctx, stop := context.WithCancel(env.ctx)
+	defer stop()
+	env.ctx = ctx
+	var said []string
+	report, err := env.clean(cleanup.Options{Query: cleanup.Query{ClusterID: "c1"}, Remove: true, Progress: func(text string) {
+		said = append(said, text)
+		if strings.HasPrefix(text, "Removing") {
+			stop()
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.ExitCode() != cleanup.ExitFailed || !report.Interrupted {
+		t.Errorf("%+v", report)
+	}
+	for _, item := range report.Items {
+		if item.State == cleanup.Found && item.Why != "not removed: interrupted" {
+			t.Errorf("%+v", item)
+		}
+	}
+	if balancers := len(env.Cloud.Octavia.Snapshot()); balancers != 2 || len(said) == 0 {
+		t.Errorf("%d load balancers, said %q", balancers, said)
+	}
+}

@@ -1,0 +1,164 @@
+package goback
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/status"
+)
+
+// ignores is what becomes of a setting that it does not have.
+const ignores = "cloud-provider-openstack does not have it, and ignores it"
+
+// ofConfiguration returns what of cloud.conf it does not have, or does otherwise.
+func ofConfiguration(inspection *config.Inspection) []Finding {
+	found := []Finding{}
+	outside := false
+	for _, s := range inspection.Settings {
+		if s.Given && !strings.HasPrefix(s.Source, "line ") && s.Source != "" {
+			outside = true
+		}
+		if !s.Given || !s.New {
+			continue
+		}
+		f := Finding{Subject: s.Section + " " + s.Key, Text: ignores}
+		switch {
+		case s.Key == "security-group-mode" && s.Value == "shared":
+			f = Finding{f.Subject, true, "it makes a group for each Service, and leaves the shared one on the ports", "set per-service, restart, and wait until the group lb-sg-cluster-… is gone"}
+		case s.Key == "vip-sg-ids" && s.Value != "":
+			f = Finding{f.Subject, true, "Octavia rejects allowed_cidrs together with these groups: every sync fails", "remove it"}
+		case s.Key == "lb-provider":
+			f = Finding{f.Subject, true, "it takes the provider of [LoadBalancer] for that of every load balancer", "no Service can keep a provider of its own: give those of the class new load balancers"}
+		case s.Key == "max-members" && s.Value != "0":
+			f.Text = "it uses all nodes"
+		case s.Key == "app-protocol" && s.Value == "true":
+			f = Finding{f.Subject, true, secondListener, "remove it, or go back with new Services"}
+		}
+		found = append(found, f)
+	}
+	conf := inspection.Config.LoadBalancer
+	if driver.Canonical(conf.LBProvider) == "ovn" && !inspection.Setting("LoadBalancer", "lb-method").Given {
+		found = append(found, Finding{"[LoadBalancer] lb-method", true, "it tries ROUND_ROBIN with the provider ovn: new load balancers fail", "set lb-method=SOURCE_IP_PORT"})
+	}
+	if outside {
+		found = append(found, Finding{"OS_* variables and clouds.yaml", true,
+			"it reads no OS_* variables, and of clouds.yaml not verify, interface, trust_id, auth_type and regions", "put what comes from there into cloud.conf (check --settings shows the source of each)"})
+	}
+	return found
+}
+
+// secondListener is what it does where a listener has another protocol than it would give it.
+const secondListener = "it requests a second listener on the port, which Octavia rejects (409): every sync fails, and members no longer follow the nodes"
+
+// service is a Service with what it asks for and has.
+type service struct {
+	conf    *config.Config
+	svc     *v1.Service
+	asked   *settings.Settings
+	have    *status.LoadBalancer // nil for none
+	cluster string
+}
+
+// findings returns what of the Service it does not have, or does otherwise: the risks first.
+func (s service) findings() []Finding {
+	found := slices.Concat(s.ofAnnotations(), s.ofFields(), s.ofLoadBalancer())
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		switch {
+		case a.Risk == b.Risk:
+			return 0
+		case a.Risk:
+			return -1
+		}
+		return 1
+	})
+	return found
+}
+
+// ofAnnotations is of annotations that it does not have, and of a selector that it reads otherwise.
+func (s service) ofAnnotations() []Finding {
+	found := []Finding{}
+	for _, a := range annotation.Table() {
+		value, given := s.svc.Annotations[a.Name]
+		if !given || !a.New || a.Change == annotation.Written {
+			continue
+		}
+		f := Finding{Subject: a.Name, Text: ignores, Do: "remove it if the Service can do without"}
+		switch a.Name {
+		case annotation.Provider:
+			f.Risk, f.Text, f.Do = true, "it assumes lb-provider of [LoadBalancer]; where that differs, syncs can fail", "a Service cannot keep a provider of its own: give it a new load balancer"
+		case annotation.VIPSecurityGroups:
+			f.Risk, f.Text, f.Do = true, "Octavia rejects allowed_cidrs together with these groups: every sync fails", "remove it"
+		case annotation.Protocols, annotation.ForwardedProto, annotation.ForwardedPort, annotation.AppProtocol:
+			f.Risk, f.Text, f.Do = value != "false", secondListener, "remove it, or go back with a new Service"
+		case annotation.MaxMembers:
+			f.Text, f.Do = "it uses all nodes", ""
+		case annotation.MonitorType, annotation.MonitorPath, annotation.MonitorPort, annotation.MonitorKubeProxy, annotation.MonitorMethod, annotation.MonitorCodes, annotation.MonitorVersion, annotation.MonitorDomain:
+			f.Risk, f.Text, f.Do = true, "it replaces the health monitors with TCP or UDP-CONNECT ones on the NodePorts", "make sure that the NodePorts answer"
+		}
+		found = append(found, f)
+	}
+	selector := cmp.Or(s.svc.Annotations[annotation.NodeSelector], s.conf.LoadBalancer.NodeSelector)
+	if strings.ContainsAny(selector, "!()") {
+		found = append(found, Finding{annotation.NodeSelector, true, fmt.Sprintf("%q matches no node there: pools become empty", selector), "write it as key=value,key"})
+	}
+	return found
+}
+
+// ofFields is of the spec of the Service, and of annotations that it has and that do harm there
+// beside ports of other protocols.
+func (s service) ofFields() []Finding {
+	found := []Finding{}
+	datagrams := slices.ContainsFunc(s.svc.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolUDP || p.Protocol == v1.ProtocolSCTP })
+	streams := slices.ContainsFunc(s.svc.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolTCP || p.Protocol == "" })
+	on := func(name string) bool { value := s.svc.Annotations[name]; return value != "" && value != "false" }
+	if datagrams {
+		for _, name := range []string{annotation.ForwardedFor, annotation.TLSContainer} {
+			if on(name) {
+				found = append(found, Finding{name, true, "it deletes the UDP and SCTP listeners, and creates HTTP or TLS ones instead", "use two Services"})
+			}
+		}
+		if on(annotation.ProxyProtocol) && streams {
+			found = append(found, Finding{annotation.ProxyProtocol, true, "it deletes the pools of UDP and SCTP ports, and cannot create its own (409)", "use two Services"})
+		}
+	}
+	monitored := s.svc.Annotations[annotation.Monitor] == "true" || s.svc.Annotations[annotation.Monitor] != "false" && s.conf.LoadBalancer.CreateMonitor
+	if s.svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal && !monitored {
+		found = append(found, Finding{"spec.externalTrafficPolicy", true, "it deletes the health monitors: nodes without endpoints receive connections and drop them", `set create-monitor=true, or ` + annotation.Monitor + `: "true"`})
+	}
+	for _, port := range s.svc.Spec.Ports {
+		if port.AppProtocol != nil && strings.HasPrefix(*port.AppProtocol, annotation.Prefix) {
+			found = append(found, Finding{"spec.ports[" + fmt.Sprint(port.Port) + "].appProtocol", true, secondListener, "remove it, or go back with a new Service"})
+		}
+	}
+	if len(s.asked.Access.SourceRanges) > 0 && driver.Canonical(s.asked.LoadBalancer.Provider) == "ovn" && !s.conf.LoadBalancer.ManageSecurityGroups {
+		found = append(found, Finding{"spec.loadBalancerSourceRanges", true, "with the provider ovn and without manage-security-groups it admits everyone", "set manage-security-groups=true, or remove the ranges"})
+	}
+	reuses := s.asked.Floating.ID != "" || s.asked.Floating.Tag != "" || s.svc.Spec.LoadBalancerIP != "" && !s.asked.Internal
+	if reuses && !s.asked.Floating.Keep {
+		found = append(found, Finding{"the floating IP", true, "it deletes the floating IP with the Service if it was made for an earlier Service and kept", annotation.KeepFloatingIP + `: "true"`})
+	}
+	return found
+}
+
+// ofLoadBalancer is of what the Service has in the cloud.
+func (s service) ofLoadBalancer() []Finding {
+	found := []Finding{}
+	if len(tagPrefix+s.cluster+"_"+s.svc.Namespace+"_"+s.svc.Name) > 255 && s.have != nil && !s.have.Adopted {
+		found = append(found, Finding{"the name of the load balancer", true, "it takes the listeners for those of another Service: every sync fails, and the load balancer stays when the Service is deleted", "use a Service with a shorter name"})
+	}
+	if s.have == nil || s.have.Owner == "" && len(s.have.SharedWith) == 0 {
+		return found
+	}
+	if len(s.have.FloatingIPs) == 0 && s.have.Owner != "" {
+		found = append(found, Finding{"load balancer " + s.have.ID, true, "it lets no second Service on a load balancer that is internal or has no floating IP: every sync of this one fails; nodes are followed", "give it a load balancer of its own"})
+	}
+	return found
+}

@@ -1,0 +1,224 @@
+// Package goback lists what of a cluster cloud-provider-openstack does not have or does otherwise,
+// and what to do about it before that serves the cluster again.
+package goback
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
+	"github.com/openstack-ccm/openstack-ccm/pkg/status"
+)
+
+// Finding is something that cloud-provider-openstack does not have, or does otherwise.
+type Finding struct {
+	// Subject is an annotation, a field, a key of cloud.conf or a load balancer.
+	Subject string `json:"subject"`
+	// Risk is set where traffic, or what serves it, suffers.
+	Risk bool `json:"risk"`
+	// Text is what cloud-provider-openstack does with it, Do what to do before; "" for nothing.
+	Text string `json:"text"`
+	Do   string `json:"do,omitempty"`
+}
+
+// Service is what is found of a Service.
+type Service struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	Findings  []Finding `json:"findings"`
+	// Error is why not all could be found out, "" where it could.
+	Error string `json:"error,omitempty"`
+}
+
+// Report is what is found of a cluster.
+type Report struct {
+	// Configuration is of cloud.conf.
+	Configuration []Finding `json:"configuration"`
+	// Services are all, in the order in which they were given.
+	Services []Service `json:"services"`
+	// LoadBalancers are those whose tags have to change.
+	LoadBalancers []Finding `json:"loadBalancers"`
+}
+
+// Exit codes of the command.
+const (
+	ExitNothing = 0
+	// ExitUnknown: it could not be found out, of one Service at least.
+	ExitUnknown = 1
+	// ExitFound: there is something to be done.
+	ExitFound = 2
+)
+
+// Input is what a report is made from.
+type Input struct {
+	ClusterName string
+	// Inspection is cloud.conf. It has a Config.
+	Inspection *config.Inspection
+	// Services are those of the cluster, Status what each of them has, in the same order.
+	Services []*v1.Service
+	Status   []status.Service
+}
+
+// Make returns the report. It reads nothing. The error is one of the configuration.
+func Make(in Input) (*Report, error) {
+	parser, err := settings.NewParser(in.Inspection.Config)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{Configuration: ofConfiguration(in.Inspection), Services: []Service{}, LoadBalancers: ofTags(in)}
+	for i, svc := range in.Services {
+		asked, _, _ := parser.Parse(svc)
+		one := Service{Namespace: svc.Namespace, Name: svc.Name}
+		have := in.Status[i]
+		one.Findings = service{in.Inspection.Config, svc, asked, have.LoadBalancer, in.ClusterName}.findings()
+		if have.State == status.Unknown {
+			one.Error = have.Problems[0].Text
+		}
+		report.Services = append(report.Services, one)
+	}
+	return report, nil
+}
+
+// ExitCode returns the exit code for the report.
+func (r *Report) ExitCode() int {
+	if slices.ContainsFunc(r.Services, func(s Service) bool { return s.Error != "" }) {
+		return ExitUnknown
+	}
+	if len(r.Configuration)+len(r.LoadBalancers) > 0 || slices.ContainsFunc(r.Services, func(s Service) bool { return len(s.Findings) > 0 }) {
+		return ExitFound
+	}
+	return ExitNothing
+}
+
+// WriteJSON writes the report as one JSON object.
+func (r *Report) WriteJSON(out io.Writer) error {
+	return screen.WriteJSON(out, "GoingBack", struct {
+		*Report
+		ExitCode int `json:"exitCode"`
+	}{r, r.ExitCode()})
+}
+
+// WriteText writes the report for people: what concerns cloud.conf, each Service, and the tags of
+// load balancers, and the sums.
+func (r *Report) WriteText(out *screen.Screen) error {
+	section := func(title string, findings []Finding, problem string) {
+		if len(findings) == 0 && problem == "" {
+			return
+		}
+		out.Line(screen.Cell{Text: title, Color: screen.Bold})
+		out.Table(2, rows(findings, problem))
+	}
+	section("cloud.conf", r.Configuration, "")
+	concerned := 0
+	for _, s := range r.Services {
+		section(s.Namespace+"/"+s.Name, s.Findings, s.Error)
+		if len(s.Findings) > 0 {
+			concerned++
+		}
+	}
+	section("Tags of load balancers", r.LoadBalancers, "")
+	out.Line(screen.Text(fmt.Sprintf("%d Services; with what cloud-provider-openstack does not have or does otherwise: %d; load balancers that need other tags: %d. Nothing was changed.",
+		len(r.Services), concerned, len(r.LoadBalancers))))
+	return out.Err()
+}
+
+// rows are the lines of findings: "!" is a risk, "i" anything else, "?" what is not known.
+func rows(findings []Finding, problem string) (all [][]screen.Cell) {
+	for _, f := range findings {
+		sign, color := "i", screen.Dim
+		if f.Risk {
+			sign, color = "!", screen.Red
+		}
+		text := f.Subject + ": " + f.Text
+		if f.Do != "" {
+			text += "; before you go back: " + f.Do
+		}
+		all = append(all, []screen.Cell{{Text: sign, Color: color}, screen.Text(text)})
+	}
+	if problem != "" {
+		all = append(all, []screen.Cell{{Text: "?", Color: screen.Red}, screen.Text("not known: " + problem)})
+	}
+	return all
+}
+
+// ofTags returns the load balancers that do not carry exactly the tags of the Services on them.
+// cloud-provider-openstack counts the Services of a load balancer by these.
+func ofTags(in Input) []Finding {
+	found := []Finding{}
+	users := map[string][]string{}
+	first := map[string]*status.LoadBalancer{}
+	var order []string
+	for i, svc := range in.Services {
+		lb := in.Status[i].LoadBalancer
+		if lb == nil {
+			continue
+		}
+		if first[lb.ID] == nil {
+			first[lb.ID] = lb
+			order = append(order, lb.ID)
+		}
+		if len(lb.Listeners) > 0 {
+			users[lb.ID] = append(users[lb.ID], tagOf(in.ClusterName, svc.Namespace+"/"+svc.Name))
+		}
+		for _, other := range lb.SharedWith {
+			users[lb.ID] = append(users[lb.ID], tagOf(in.ClusterName, other))
+		}
+	}
+	for _, id := range order {
+		slices.Sort(users[id])
+		missing, stale := compare(slices.Compact(users[id]), first[id].Tags)
+		var commands []string
+		if len(missing) > 0 {
+			commands = append(commands, "openstack loadbalancer set"+options(missing)+" "+id)
+		}
+		if len(stale) > 0 {
+			commands = append(commands, "openstack loadbalancer unset"+options(stale)+" "+id)
+		}
+		if len(commands) > 0 {
+			found = append(found, Finding{
+				Subject: "load balancer " + id, Risk: true, Do: strings.Join(commands, "; "),
+				Text: "it deletes a load balancer with its owner, and the listeners of all others with it, unless the tags name exactly the Services that are on it",
+			})
+		}
+	}
+	return found
+}
+
+// tagPrefix begins the tag that cloud-provider-openstack gives a load balancer for each Service.
+const tagPrefix = "kube_service_"
+
+// tagOf returns the tag of a Service, "namespace/name".
+func tagOf(cluster, service string) string {
+	namespace, name, _ := strings.Cut(service, "/")
+	const most = 255
+	tag := tagPrefix + cluster + "_" + namespace + "_" + name
+	return tag[:min(len(tag), most)]
+}
+
+// compare returns the tags that are missing, and those of Services that are there and not wanted.
+func compare(wanted, there []string) (missing, stale []string) {
+	for _, tag := range wanted {
+		if !slices.Contains(there, tag) {
+			missing = append(missing, tag)
+		}
+	}
+	for _, tag := range there {
+		if strings.HasPrefix(tag, tagPrefix) && !slices.Contains(wanted, tag) {
+			stale = append(stale, tag)
+		}
+	}
+	return missing, stale
+}
+
+func options(tags []string) (text string) {
+	for _, tag := range tags {
+		text += " --tag " + tag
+	}
+	return text
+}
