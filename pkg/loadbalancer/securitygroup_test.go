@@ -452,16 +452,19 @@ func TestSecurityGroups_WarnOfNoNodeThatAwaitsInitialization(t *testing.T) {
 	nodes[1] = nodes[1].DeepCopy()
 	nodes[1].Spec.ProviderID = ""
 	nodes[1].Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
+	nodes[1].Status.Addresses[0].Address = "127.100.1.98" // of which Neutron does not tell yet
 	env.ensure(svc, nodes)
 	if told := env.told(); strings.Contains(told, "Warning") {
 		t.Errorf("warned of a new node:\n%s", told)
 	}
 	nodes[1] = nodes[1].DeepCopy()
 	nodes[1].Spec.ProviderID, nodes[1].Spec.Taints = id, nil
+	nodes[1].Status.Addresses[0].Address = "127.100.1.11"
 	env.ensure(svc, nodes)
 	env.uses(env.group().ID, nodes...)
 	nodes[1] = nodes[1].DeepCopy()
-	nodes[1].Spec.ProviderID = "" // nobody will ever initialize this one
+	nodes[1].Spec.ProviderID = "" // this one is never initialized, and its address is on no port
+	nodes[1].Status.Addresses[0].Address = "127.100.1.99"
 	env.ensure(svc, nodes)
 	if told := env.told(); !strings.Contains(told, "has the address of node-1") {
 		t.Errorf("told:\n%s", told)

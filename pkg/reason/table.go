@@ -128,7 +128,8 @@ func notices() []Entry {
 		},
 		{
 			Reason: PortNotFound, On: Service, Type: v1.EventTypeWarning,
-			When: "nodes have no Neutron port in this project, so that no security group of theirs is changed", Do: "if the load balancer cannot reach them, let it in yourself there, from its subnet to the NodePorts",
+			When: "no Neutron port of this project has the address of a node, or the server of a node is unknown and no port in the members' subnets has its address: no security group is put on its port",
+			Do:   "if the load balancer cannot reach the node, let it in yourself there, from its subnet to the NodePorts; correct the provider ID of the node, or name its subnet with `member-subnet-id`",
 		},
 	}
 }

@@ -221,18 +221,25 @@ func (r *Recorder) ForeignFloatingIP(svc *v1.Service, fip model.FloatingIP, vip 
 		"it is left attached, and clients can reach the Service through it", fip.Address, fip.ID, vip)
 }
 
-// PortsNotFound emits which nodes the security groups do not open, as no Neutron port
-// with their address is found. A new Node that waits to be initialized is none of them:
-// which server it is comes later, and is reconciled then.
-func (r *Recorder) PortsNotFound(svc *v1.Service, names []string, backends []members.Backend) {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return slices.ContainsFunc(backends, func(b members.Backend) bool { return b.Node.Name == name && uninitialized(b.Node) })
-	})
-	text := ""
-	if len(names) > 0 {
-		text = fmt.Sprintf("No Neutron port of this project has the address of %s: open the NodePorts there to the load balancer yourself", message.JoinLimited(names))
+// PortsNotFound emits which nodes the security groups do not open: those that are unfound, as no Neutron
+// port has their address, and those whose address has strayed, as their server is unknown and only a port
+// outside of the members' subnets has their address. A new Node that waits to be initialized is none of
+// them: which server it is comes later, and is reconciled then.
+func (r *Recorder) PortsNotFound(svc *v1.Service, unfound, strayed []string, backends []members.Backend) {
+	initialized := func(names []string) []string {
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			return slices.ContainsFunc(backends, func(b members.Backend) bool { return b.Node.Name == name && uninitialized(b.Node) })
+		})
 	}
-	r.emitChanged(svc, ports, reason.PortNotFound, text)
+	var texts []string
+	if names := initialized(unfound); len(names) > 0 {
+		texts = append(texts, fmt.Sprintf("No Neutron port of this project has the address of %s: open the NodePorts there to the load balancer yourself", message.JoinLimited(names)))
+	}
+	if names := initialized(strayed); len(names) > 0 {
+		texts = append(texts, fmt.Sprintf("The servers of %s are unknown, as their provider IDs name none that has their address, and no port in the members' subnets has it either: "+
+			"correct the provider IDs, or name the subnet of the nodes with member-subnet-id", message.JoinLimited(names)))
+	}
+	r.emitChanged(svc, ports, reason.PortNotFound, strings.Join(texts, ". "))
 }
 
 func uninitialized(node *v1.Node) bool {

@@ -34,6 +34,7 @@ type Neutron interface {
 	Port(ctx context.Context, id string) (*neutron.Port, error)
 	PortsOfDevices(ctx context.Context, deviceIDs []string) ([]neutron.Port, error)
 	PortsAt(ctx context.Context, address string) ([]neutron.Port, error)
+	PortsAtAddresses(ctx context.Context, addresses []string) ([]neutron.Port, error)
 	Quotas(ctx context.Context) (map[string]neutron.Quota, error)
 }
 
@@ -48,10 +49,12 @@ type Reader struct {
 	external *cache[[]neutron.Network]
 	subnets  *cache[[]neutron.Subnet] // by network
 	subnet   *cache[*neutron.Subnet]
-	ports    *cache[[]neutron.Port]           // by server
-	port     *cache[neutron.Port]             // by ID
-	limits   *cache[map[string]int]           // of Octavia
-	quotas   *cache[map[string]neutron.Quota] // of Neutron
+	ports    *cache[[]neutron.Port] // by server
+	port     *cache[neutron.Port]   // by ID
+	// addresses are the ports at addresses, none for those that no port has.
+	addresses *cache[[]neutron.Port]
+	limits    *cache[map[string]int]           // of Octavia
+	quotas    *cache[map[string]neutron.Quota] // of Neutron
 	// missed are addresses that ports of their servers did not have when they were read again for it.
 	missed *cache[bool] // by server and address
 	// nodes are the subnets of the nodes that were asked for last.
@@ -62,20 +65,21 @@ type Reader struct {
 // the load balancer API.
 func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (octavia.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
 	return &Reader{
-		neutron:  neutronAPI,
-		octavia:  octaviaAPI,
-		flavors:  newCache[[]octavia.Flavor](clk, age),
-		zones:    newCache[[]octavia.AvailabilityZone](clk, age),
-		version:  version,
-		networks: newCache[*neutron.Network](clk, age),
-		external: newCache[[]neutron.Network](clk, age),
-		subnets:  newCache[[]neutron.Subnet](clk, age),
-		subnet:   newCache[*neutron.Subnet](clk, age),
-		ports:    newCache[[]neutron.Port](clk, age),
-		port:     newCache[neutron.Port](clk, age),
-		missed:   newCache[bool](clk, age),
-		limits:   newCache[map[string]int](clk, min(age, quotaAge)),
-		quotas:   newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
+		neutron:   neutronAPI,
+		octavia:   octaviaAPI,
+		flavors:   newCache[[]octavia.Flavor](clk, age),
+		zones:     newCache[[]octavia.AvailabilityZone](clk, age),
+		version:   version,
+		networks:  newCache[*neutron.Network](clk, age),
+		external:  newCache[[]neutron.Network](clk, age),
+		subnets:   newCache[[]neutron.Subnet](clk, age),
+		subnet:    newCache[*neutron.Subnet](clk, age),
+		ports:     newCache[[]neutron.Port](clk, age),
+		port:      newCache[neutron.Port](clk, age),
+		addresses: newCache[[]neutron.Port](clk, min(age, addressAge)),
+		missed:    newCache[bool](clk, age),
+		limits:    newCache[map[string]int](clk, min(age, quotaAge)),
+		quotas:    newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
 	}
 }
 
@@ -204,7 +208,8 @@ func ofMostNodes(memberSubnets map[string]string) (subnet, chosen string, err er
 		nodes[in]++
 	}
 	if len(nodes) == 0 {
-		return "", "", &Error{Message: "no subnet for the VIP: none of the nodes' addresses is on a port of this project; " + way}
+		return "", "", &Error{Message: "no subnet for the VIP: it would be the one that most nodes are in, but no server that the provider ID of a node names " +
+			"has the node's address on a port of this project; " + way}
 	}
 	var counts []string
 	for _, in := range slices.Sorted(maps.Keys(nodes)) {

@@ -18,13 +18,7 @@ import (
 func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]neutron.Port, error) {
 	found, err := r.ports.getMany(ctx, servers, r.portsOf)
 	for server, ports := range found {
-		now := slices.Clone(ports)
-		for i, port := range now {
-			if known, ok := r.port.kept(port.ID); ok {
-				now[i] = known
-			}
-		}
-		found[server] = now
+		found[server] = r.lastSeen(ports)
 	}
 	return found, err
 }

@@ -21,7 +21,8 @@ type Backend struct {
 }
 
 // Select returns the nodes that become members, ordered by name, each with its address of
-// the Service's family, and the names of those that have none. There is none where somebody asks
+// the Service's family, and the names of those that have none. Of several nodes with one address it is
+// the newest: the others are what is left of nodes that had it before. There is none where somebody asks
 // for that, and an error where none is left otherwise: see Standing.
 func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	backends, without, err = selectAll(s, nodes)
@@ -32,14 +33,18 @@ func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without
 func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	selected, standing := candidates(s, nodes)
 	slices.SortFunc(selected, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
-	taken := map[string]bool{}
+	newest := map[string]*v1.Node{} // by address
 	for _, node := range selected {
 		address := nodeAddress(node, s.Family)
-		switch {
+		switch first := newest[address]; {
 		case address == "":
 			without = append(without, node.Name)
-		case !taken[address]:
-			taken[address] = true
+		case first == nil, first.CreationTimestamp.Before(&node.CreationTimestamp):
+			newest[address] = node
+		}
+	}
+	for _, node := range selected {
+		if address := nodeAddress(node, s.Family); newest[address] == node {
 			backends = append(backends, Backend{node, address})
 		}
 	}

@@ -2,9 +2,11 @@ package members_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
@@ -125,5 +127,29 @@ func TestSelect_LeavesItsArgumentUnchanged(t *testing.T) {
 	}
 	if nodes[0].Name != "b" {
 		t.Error("the caller's list of nodes is sorted: it is the informer's")
+	}
+}
+
+// A Node may be left of a server that is gone, while another one has its address.
+func TestSelect_TakesTheNewestNodeOfAnAddress(t *testing.T) {
+	t.Parallel()
+	aged := func(name, address string, minutes int) *v1.Node {
+		node := fixture.Node(name, address)
+		node.CreationTimestamp = metav1.NewTime(time.Unix(0, 0).Add(time.Duration(minutes) * time.Minute))
+		return node
+	}
+	for _, test := range []struct {
+		nodes []*v1.Node
+		want  []string
+	}{
+		{[]*v1.Node{aged("a", "10.0.0.1", 1), aged("b", "10.0.0.1", 2), aged("c", "10.0.0.2", 0)}, []string{"b=10.0.0.1", "c=10.0.0.2"}},
+		{[]*v1.Node{aged("a", "10.0.0.1", 2), aged("b", "10.0.0.1", 1), aged("c", "10.0.0.1", 3)}, []string{"c=10.0.0.1"}},
+		{[]*v1.Node{aged("b", "10.0.0.1", 1), aged("a", "10.0.0.1", 1)}, []string{"a=10.0.0.1"}},
+	} {
+		s := fixture.Settings(t, fixture.Service(), fixture.Config())
+		got, _, err := members.Select(s, test.nodes)
+		if diff := cmp.Diff(test.want, addresses(got)); diff != "" || err != nil {
+			t.Errorf("error %v, - want, + got:\n%s", err, diff)
+		}
 	}
 }

@@ -40,6 +40,7 @@ type Neutron interface {
 // Facts are what is asked of what others have read too.
 type Facts interface {
 	NodePorts(ctx context.Context, servers []string) (map[string][]neutron.Port, error)
+	NodePortsAt(ctx context.Context, addresses []string) (map[string][]neutron.Port, error)
 	KnownPort(id string) (neutron.Port, bool)
 	KeepPort(port neutron.Port)
 	ForgetPorts(servers ...string)
@@ -109,9 +110,11 @@ type Request struct {
 // Task is a plan for one Service, and what it was made from.
 type Task struct {
 	Plan
-	// Unfound are the nodes of which no port was found, Unfiltered those whose port
-	// has no port security: everybody reaches those.
-	Unfound, Unfiltered []string
+	// Unfound are the nodes of which no port was found, Strayed those of them whose address is on a
+	// port that is not in a subnet where the load balancer reaches members, of a server that is not
+	// the node's by its provider ID. Unfiltered are nodes whose port has no port security: everybody
+	// reaches those.
+	Unfound, Strayed, Unfiltered []string
 
 	id      ownership.Identity
 	desired *Desired
@@ -181,7 +184,7 @@ func (g *Groups) desire(ctx context.Context, r Request, t *Task) (*Desired, erro
 	} else {
 		d.Own = sortRules(slices.Concat(own, common))
 	}
-	d.Ports, err = g.nodePorts(ctx, r.Spec, t)
+	err = g.nodePorts(ctx, r, t, d)
 	return d, err
 }
 

@@ -9,64 +9,121 @@ import (
 )
 
 // nodePorts finds the ports of the nodes.
-func (g *Groups) nodePorts(ctx context.Context, w *Spec, t *Task) ([]NodePort, error) {
-	nodes := w.Members
+func (g *Groups) nodePorts(ctx context.Context, r Request, t *Task, d *Desired) error {
+	members := r.Spec.Members
+	nodes := members
 	if g.mode == Shared {
-		nodes = slices.Concat(w.Members, w.Others)
+		nodes = slices.Concat(members, r.Spec.Others)
 	}
-	found, err := g.portsOf(ctx, nodes)
+	found, err := g.portsOf(ctx, nodes, append(slices.Clone(r.Spec.Subnets), r.VIPSubnet))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	wanted := map[string]NodePort{}
 	for i, node := range nodes {
-		here := at(found[node.Server], node.Addresses)
-		if len(here) == 0 && i < len(w.Members) {
+		member, here := i < len(members), found[i]
+		switch {
+		case len(here.ports) > 0 || !member:
+		case len(here.elsewhere) > 0:
+			t.Strayed = append(t.Strayed, node.Name)
+		default:
 			t.Unfound = append(t.Unfound, node.Name)
 		}
-		for _, port := range here {
+		for _, port := range here.ports {
 			if port.Filtered() {
 				wanted[port.ID] = NodePort{port.ID, node.Name}
-			} else if i < len(w.Members) {
+			} else if member {
 				t.Unfiltered = append(t.Unfiltered, node.Name)
 			}
 			for _, group := range port.SecurityGroups {
-				t.beside[group] = t.beside[group] || i < len(w.Members)
+				t.beside[group] = t.beside[group] || member
+			}
+		}
+		if g.mode == Shared {
+			for _, port := range here.elsewhere {
+				d.Stay = append(d.Stay, port.ID)
 			}
 		}
 	}
-	all := make([]NodePort, 0, len(wanted))
 	for _, port := range wanted {
-		all = append(all, port)
+		d.Ports = append(d.Ports, port)
 	}
-	slices.SortFunc(all, func(a, b NodePort) int { return strings.Compare(a.Node+" "+a.ID, b.Node+" "+b.ID) })
-	return all, nil
+	slices.SortFunc(d.Ports, func(a, b NodePort) int { return strings.Compare(a.Node+" "+a.ID, b.Node+" "+b.ID) })
+	return nil
 }
 
-// portsOf returns the ports of nodes by server. Those of a server that lacks one of
-// its node's addresses are read anew.
-func (g *Groups) portsOf(ctx context.Context, nodes []Node) (map[string][]neutron.Port, error) {
-	servers := make([]string, 0, len(nodes))
-	for _, node := range nodes {
-		if node.Server != "" {
-			servers = append(servers, node.Server)
+// located are the ports of a node; where there are none, those that have its address elsewhere.
+type located struct{ ports, elsewhere []neutron.Port }
+
+// portsOf returns the ports of nodes, in their order: those of a node's server that have its address. The
+// server may be unknown, as that of a provider ID which is another provider's or of an earlier server:
+// then it is the port that has the address in one of these subnets, where there can be only one. The
+// ports of a server of which none is found are read anew.
+func (g *Groups) portsOf(ctx context.Context, nodes []Node, subnets []string) ([]located, error) {
+	found := make([]located, len(nodes))
+	byServer := func() (missing []int, err error) {
+		var servers []string
+		for _, node := range nodes {
+			if node.Server != "" {
+				servers = append(servers, node.Server)
+			}
 		}
+		ports, err := g.facts.NodePorts(ctx, servers)
+		for i, node := range nodes {
+			if here := at(ports[node.Server], node.Addresses); len(here) > 0 {
+				found[i] = located{ports: here}
+			}
+			if len(found[i].ports) == 0 {
+				missing = append(missing, i)
+			}
+		}
+		return missing, err
 	}
-	found, err := g.facts.NodePorts(ctx, servers)
-	if err != nil {
+	missing, err := byServer()
+	if err != nil || len(missing) == 0 {
+		return found, err
+	}
+	if err := g.byAddress(ctx, nodes, missing, subnets, found); err != nil {
 		return nil, err
 	}
 	var again []string
-	for _, node := range nodes {
-		if node.Server != "" && len(at(found[node.Server], node.Addresses)) == 0 {
-			again = append(again, node.Server)
+	for _, i := range missing {
+		if nodes[i].Server != "" && len(found[i].ports) == 0 {
+			again = append(again, nodes[i].Server)
 		}
 	}
 	if len(again) == 0 {
 		return found, nil
 	}
 	g.facts.ForgetPorts(again...)
-	return g.facts.NodePorts(ctx, servers)
+	_, err = byServer()
+	return found, err
+}
+
+// byAddress finds the ports of nodes by their addresses.
+func (g *Groups) byAddress(ctx context.Context, nodes []Node, missing []int, subnets []string, found []located) error {
+	var addresses []string
+	for _, i := range missing {
+		addresses = append(addresses, nodes[i].Addresses...)
+	}
+	all, err := g.facts.NodePortsAt(ctx, addresses)
+	if err != nil {
+		return err
+	}
+	for _, i := range missing {
+		for _, address := range nodes[i].Addresses {
+			for _, port := range all[address] {
+				if slices.ContainsFunc(port.FixedIPs, func(ip neutron.FixedIP) bool {
+					return ip.IPAddress == address && ip.SubnetID != "" && slices.Contains(subnets, ip.SubnetID)
+				}) {
+					found[i].ports = append(found[i].ports, port)
+				} else {
+					found[i].elsewhere = append(found[i].elsewhere, port)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // at returns the ports that have one of the addresses.

@@ -14,8 +14,10 @@ type Desired struct {
 	// Own are the Service's rules; Common are rules that several Services may need,
 	// which go with the group only.
 	Own, Common []Rule
-	// Ports are the nodes' ports that must use the group.
+	// Ports are the nodes' ports that must use the group. Stay are the IDs of ports that go on to use
+	// it if they do: they have the address of a node, and another Service may know them for its port.
 	Ports []NodePort
+	Stay  []string
 }
 
 // NodePort is the Neutron port of a node.
@@ -192,7 +194,7 @@ func Diff(d *Desired, s State) Plan {
 	if len(tighten) > 0 {
 		p.Open = append(p.Open, DeleteRules{d.Name, tighten})
 	}
-	join, leave := ports(d.Ports, s.Ports)
+	join, leave := ports(d.Ports, d.Stay, s.Ports)
 	if len(join) > 0 {
 		p.Open = append(p.Open, JoinPorts{d.Name, join})
 	}
@@ -227,8 +229,11 @@ func surplus(d *Desired, have []Held) (tighten, drop []Held) {
 }
 
 // ports returns the ports that must get the group, and those that must lose it.
-func ports(wanted []NodePort, have []string) (join, leave []NodePort) {
+func ports(wanted []NodePort, stay, have []string) (join, leave []NodePort) {
 	keep := map[string]bool{}
+	for _, id := range stay {
+		keep[id] = true
+	}
 	for _, port := range wanted {
 		keep[port.ID] = true
 		if _, uses := slices.BinarySearch(have, port.ID); !uses {

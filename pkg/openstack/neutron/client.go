@@ -158,6 +158,23 @@ func (c *Client) PortsAt(ctx context.Context, address string) ([]Port, error) {
 	return c.ports(ctx, url.Values{"fixed_ips": {"ip_address=" + address}})
 }
 
+// PortsAtAddresses lists the ports that have one of the addresses, on whatever network: a request for
+// every 90 addresses, as those of IPv6 are long in a URL.
+func (c *Client) PortsAtAddresses(ctx context.Context, addresses []string) ([]Port, error) {
+	return atAddresses(addresses, func(q url.Values) ([]Port, error) { return c.ports(ctx, q) })
+}
+
+// atAddresses lists ports by their addresses.
+func atAddresses[P any](addresses []string, ports func(url.Values) ([]P, error)) ([]P, error) {
+	return inChunksOf(90, addresses, func(chunk []string) ([]P, error) {
+		q := url.Values{}
+		for _, address := range chunk {
+			q.Add("fixed_ips", "ip_address="+address)
+		}
+		return ports(q)
+	})
+}
+
 func (c *Client) ports(ctx context.Context, q url.Values) ([]Port, error) {
 	return c.portsWith(ctx, q, portFields())
 }

@@ -120,13 +120,7 @@ func (c *Client) RouterPorts(ctx context.Context, routerID string) ([]RoutedPort
 // PortsWithAddresses lists the ports that have one of the addresses, on whatever
 // network: a request for every 90 addresses, as those of IPv6 are long in a URL.
 func (c *Client) PortsWithAddresses(ctx context.Context, addresses []string) ([]RoutedPort, error) {
-	return inChunksOf(90, addresses, func(chunk []string) ([]RoutedPort, error) {
-		q := url.Values{}
-		for _, address := range chunk {
-			q.Add("fixed_ips", "ip_address="+address)
-		}
-		return c.routedPorts(ctx, q)
-	})
+	return atAddresses(addresses, func(q url.Values) ([]RoutedPort, error) { return c.routedPorts(ctx, q) })
 }
 
 func (c *Client) routedPorts(ctx context.Context, q url.Values) ([]RoutedPort, error) {
