@@ -65,7 +65,7 @@ func servingOf(lb octavia.LoadBalancer, l *octavia.Listener) []string {
 			continue
 		}
 		for _, m := range pool.Members {
-			if m.AdminStateUp && m.Weight > 0 && m.ProvisioningStatus != octavia.PendingDelete {
+			if pool.Serves(m) && (m.Weight > 0 || pool.Serving != nil) { // the driver that has a list of its own ignores weights
 				members = append(members, fmt.Sprintf("%s:%d", m.Address, m.ProtocolPort))
 			}
 		}

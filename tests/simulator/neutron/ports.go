@@ -58,6 +58,13 @@ func (n *Neutron) Port(id string) (Port, error) {
 	return record.view(), nil
 }
 
+// HasAddress reports whether a port has the address as one of its own.
+func (n *Neutron) HasAddress(address string) bool {
+	return slices.ContainsFunc(n.Ports(), func(p Port) bool {
+		return slices.ContainsFunc(p.FixedIPs, func(ip FixedIP) bool { return ip.Address == address })
+	})
+}
+
 // Ports lists all ports in the order they were made, those that hold the
 // address of a floating IP or a router among them (their project is empty).
 func (n *Neutron) Ports() []Port {

@@ -118,22 +118,27 @@ func (o *Octavia) checkNewMembers(created []body) *apiError {
 
 func (o *Octavia) applyBatch(lb *LoadBalancer, pool *Pool, plan batch) {
 	var created []object
+	var added, stay []*Member
 	for _, given := range plan.created {
 		member := o.newMember(lb, pool, given)
 		pool.Members = append(pool.Members, member)
 		lb.added(pool, member)
-		created = append(created, member)
+		created, added = append(created, member), append(added, member)
 	}
 	touched := poolAndListeners(lb, pool)
 	for _, kept := range plan.kept {
 		kept.member.overwrite(kept.given)
 		lb.drive(pool, kept.member)
 		if !slices.Contains(touched, object(kept.member)) {
-			touched = append(touched, kept.member)
+			touched, stay = append(touched, kept.member), append(stay, kept.member)
 		}
 	}
 	for _, member := range plan.gone {
 		o.leave(member)
+	}
+	if o.queued(lb) {
+		o.queuedMembers(lb, pool, added, stay, plan.gone)
+		return
 	}
 	if each := o.delays(lb.Provider).Members; each > 0 && lb.Provider == ProviderOVN && len(created)+len(plan.kept)+len(plan.gone) > 0 {
 		o.oneByOne(lb, pool, each, slices.Concat(created, touched), plan.gone)

@@ -17,7 +17,13 @@ func (o *Octavia) Snapshot() []LoadBalancer {
 	var copies []LoadBalancer
 	o.reading(func() {
 		for _, lb := range o.balancers {
-			copies = append(copies, *lb.clone())
+			copied := lb.clone()
+			if o.queued(lb) {
+				for i, pool := range lb.Pools {
+					copied.Pools[i].Serving = pool.serving()
+				}
+			}
+			copies = append(copies, *copied)
 		}
 	})
 	return copies

@@ -173,6 +173,11 @@ func (o *Octavia) deleteBalancer(c *call) (response, *apiError) {
 	if lb.ProvisioningStatus != Active && lb.ProvisioningStatus != Error {
 		return response{}, invalidState(lb)
 	}
+	if o.queued(lb) {
+		o.lock(lb, PendingDelete)
+		o.queuedDelete(lb)
+		return response{status: http.StatusNoContent}, nil
+	}
 	o.forget(lb)
 	o.lock(lb, PendingDelete)
 	o.after(lb, o.delays(lb.Provider).Delete, func() {

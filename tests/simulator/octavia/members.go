@@ -38,7 +38,11 @@ func (o *Octavia) createMember(c *call) (response, *apiError) {
 	member := o.newMember(lb, pool, given)
 	pool.Members = append(pool.Members, member)
 	lb.added(pool, member)
-	o.update(lb, poolAndListeners(lb, pool), []object{member}, nil)
+	if o.queued(lb) {
+		o.queuedMembers(lb, pool, []*Member{member}, nil, nil)
+	} else {
+		o.update(lb, poolAndListeners(lb, pool), []object{member}, nil)
+	}
 	return response{http.StatusCreated, view{"member": o.release.member(member)}}, nil
 }
 
@@ -132,7 +136,11 @@ func (o *Octavia) updateMember(c *call) (response, *apiError) {
 	if given.has("monitor_port") {
 		member.MonitorPort = given.integer("monitor_port", 0)
 	}
-	o.update(lb, append(poolAndListeners(lb, pool), member), nil, nil)
+	if o.queued(lb) {
+		o.queuedMembers(lb, pool, nil, []*Member{member}, nil)
+	} else {
+		o.update(lb, append(poolAndListeners(lb, pool), member), nil, nil)
+	}
 	return response{http.StatusOK, view{"member": o.release.member(member)}}, nil
 }
 
@@ -157,7 +165,11 @@ func (o *Octavia) deleteMember(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	o.leave(member)
-	o.update(lb, poolAndListeners(lb, pool), nil, func() { pool.drop(member) })
+	if o.queued(lb) {
+		o.queuedMembers(lb, pool, nil, nil, []*Member{member})
+	} else {
+		o.update(lb, poolAndListeners(lb, pool), nil, func() { pool.drop(member) })
+	}
 	return response{status: http.StatusNoContent}, nil
 }
 

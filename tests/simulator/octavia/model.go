@@ -1,6 +1,7 @@
 package octavia
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -135,6 +136,12 @@ type Pool struct {
 	Members                          []*Member
 	Monitor                          *Monitor
 	TLS                              PoolTLS
+	// Serving are the members, by address and port, that the driver has really brought to
+	// the data path, in a copy of a pool whose driver may be behind what Octavia shows of it
+	// (Quirks.QueuedOVN); nil in others.
+	Serving []string
+
+	inOVN []*Member // that OVN has, with the driver of 2025.1
 }
 
 // PoolTLS holds what only pools with TLS to the members use.
@@ -164,7 +171,20 @@ type Member struct {
 
 	reported string // by SetMemberOperatingStatus
 	driven   string // by the ovn driver of Zed
+	leaving  bool   // its removal is in the queue of the ovn driver of 2025.1
 }
+
+// Serves reports whether a member of a copy of the pool gets traffic as far as the driver knows,
+// whatever its weight and its health are.
+func (p *Pool) Serves(m *Member) bool {
+	if p.Serving == nil {
+		return m.AdminStateUp && m.ProvisioningStatus != PendingDelete
+	}
+	return slices.Contains(p.Serving, m.at())
+}
+
+// at returns the address and port of a member.
+func (m *Member) at() string { return fmt.Sprintf("%s:%d", m.Address, m.ProtocolPort) }
 
 // Monitor is the health monitor of a pool.
 type Monitor struct {
@@ -238,6 +258,7 @@ func (p *L7Policy) clone() *L7Policy {
 
 func (p *Pool) clone() *Pool {
 	copied := *p
+	copied.inOVN = nil
 	copied.Tags = slices.Clone(p.Tags)
 	if p.Persistence != nil {
 		persistence := *p.Persistence

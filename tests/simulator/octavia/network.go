@@ -13,6 +13,7 @@ type Network interface {
 	CreatePort(neutron.PortSpec) (neutron.Port, error)
 	DeletePort(id string) error
 	Port(id string) (neutron.Port, error)
+	HasAddress(address string) bool
 	Subnet(id string) (neutron.Subnet, error)
 	Network(id string) (neutron.Network, error)
 }

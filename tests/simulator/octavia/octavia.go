@@ -36,7 +36,8 @@ type Delays struct {
 	Children time.Duration
 	// Members is what each member of a batch takes after the first. Only ovn works on them
 	// one by one (ovn-octavia-provider 3.0), and reports load balancer, pool and listeners
-	// ACTIVE with each.
+	// ACTIVE with each. With Quirks.QueuedOVN it is what each item of the queue takes for
+	// the load balancer, and again for each pool and listener of it.
 	Members time.Duration
 }
 
@@ -60,8 +61,12 @@ type Quirks struct {
 	// PENDING_UPDATE for ever; additional VIPs are not made. It is on in the
 	// release zed unless OVNWorks.
 	OldOVN bool
-	// OVNWorks switches that off also where the release has it.
+	// OVNWorks switches that, and QueuedOVN, off also where the release has it.
 	OVNWorks bool
+	// QueuedOVN makes the provider ovn the driver of 2025.1 (ovn-octavia-provider 8.0),
+	// which works on members one by one and reports what it has not done yet as ACTIVE:
+	// ovn_queue.go has what it does. It is on in the release 2025.1 unless OVNWorks.
+	QueuedOVN bool
 	// SecondResolution cuts created_at and updated_at to whole seconds, as
 	// MySQL stores them.
 	SecondResolution bool
@@ -78,6 +83,9 @@ type Options struct {
 	// Delays by provider name; the entry "" applies to all others.
 	Delays map[string]Delays
 	Quirks Quirks
+	// APIProcesses is how many processes Octavia's API has; 1 when 0. With Quirks.QueuedOVN
+	// each of them has a queue.
+	APIProcesses int
 	// Descriptions of the providers by name; absent ones have a usual text.
 	Descriptions map[string]string
 	// Vendors are what providers can do that are neither amphora nor ovn, by
@@ -147,8 +155,10 @@ type Octavia struct {
 	// openFailover: see OpenFailover.
 	openFailover bool
 	sequence     int
-	finished     time.Time // when the last work of a provider ended
-	dirty        bool      // something changed since the subscribers were last told
+	idle         []time.Time // by process of the API: when its queue is done
+	requests     int         // that went into a queue
+	finished     time.Time   // when the last work of a provider ended
+	dirty        bool        // something changed since the subscribers were last told
 	closed       bool
 	timers       map[int]clock.Timer
 	subscribers  map[int]func()
@@ -190,6 +200,10 @@ func New(options Options) *Octavia {
 	if release.OldOVN && !options.Quirks.OVNWorks {
 		o.options.Quirks.OldOVN = true
 	}
+	if release.QueuedOVN && !options.Quirks.OVNWorks {
+		o.options.Quirks.QueuedOVN = true
+	}
+	o.idle = make([]time.Time, max(1, options.APIProcesses))
 	return o
 }
 

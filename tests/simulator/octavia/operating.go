@@ -45,9 +45,11 @@ func (o *Octavia) memberStatus(lb *LoadBalancer, pool *Pool, member *Member) str
 		return Offline
 	case pool.Monitor == nil:
 		return NoMonitor
+	case o.unseen(lb, pool, member):
+		return Error
 	case member.reported != "":
 		return member.reported
-	case member.Weight == 0:
+	case member.Weight == 0 && !o.queued(lb):
 		return Draining
 	default:
 		return Online

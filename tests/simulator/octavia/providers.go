@@ -44,8 +44,11 @@ func (o *Octavia) ovnContents(lb *LoadBalancer, pool *Pool) *apiError {
 	}
 	for _, member := range pool.Members {
 		facts := memberFacts(member)
-		if o.oldOVN(lb) {
+		switch {
+		case o.oldOVN(lb):
 			facts.address, facts.subnetID = lb.VIP.Address, lb.VIP.SubnetID
+		case o.queued(lb) && facts.subnetID == "":
+			facts.subnetID = lb.VIP.SubnetID // Octavia's database does not learn of it: see batches
 		}
 		if failure := o.ovnMember(lb, facts, "Member creation"); failure != nil {
 			return failure

@@ -34,6 +34,8 @@ type Release struct {
 	UnlimitedPageFails bool
 	// OldOVN: see Quirks.OldOVN.
 	OldOVN bool
+	// QueuedOVN: see Quirks.QueuedOVN.
+	QueuedOVN bool
 	// WholeQuota: a project's quota has its ID and both spellings of the
 	// classes (since 2026.2).
 	WholeQuota bool
@@ -62,7 +64,7 @@ func Releases() map[string]Release {
 			DuplicateMemberHangs: true, CIDRCheckCrashes: true, UnlimitedPageFails: true,
 		},
 		{Name: "2024.2", Version: "15.0.0", Minor: 28, BodyLimit: bodyLimit},
-		{Name: "2025.1", Version: "16.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true},
+		{Name: "2025.1", Version: "16.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true, QueuedOVN: true},
 		{Name: "2026.1", Version: "18.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true, AddressConflict: true},
 		{
 			Name: "2026.2", Version: "19.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true,

@@ -32,6 +32,11 @@ func (o *Octavia) Restore(from Collections) error {
 			o.balancers = append(o.balancers, lb)
 			o.register(lb, lb)
 			o.register(lb, children(lb)...)
+			if o.queued(lb) {
+				for _, pool := range lb.Pools {
+					pool.inOVN = slices.Clone(pool.Members)
+				}
+			}
 		}
 		o.dirty = true
 	})

@@ -126,7 +126,7 @@ func (o *Octavia) update(lb *LoadBalancer, touched, created []object, finish fun
 	for _, thing := range touched {
 		o.set(thing, PendingUpdate)
 	}
-	o.after(lb, o.delays(lb.Provider).Update, func() {
+	done := func() {
 		if o.fails(OperationUpdate) {
 			o.revert(lb, touched, created)
 			return
@@ -139,7 +139,12 @@ func (o *Octavia) update(lb *LoadBalancer, touched, created []object, finish fun
 		}
 		o.set(lb, Active)
 		o.operate(lb)
-	})
+	}
+	if o.queued(lb) {
+		o.enqueue(lb, o.delays(lb.Provider).Update, []ovnItem{{end: done}})
+		return
+	}
+	o.after(lb, o.delays(lb.Provider).Update, done)
 }
 
 // activate ends a create or update. What was deleted or broken meanwhile stays
@@ -205,7 +210,13 @@ func children(lb *LoadBalancer) []object {
 
 // built is the end of a create. The amphora provider reports everything at
 // once; ovn reports the load balancer first and its children as they come.
-func (o *Octavia) built(lb *LoadBalancer) { o.rebuild(lb, OperationCreate) }
+func (o *Octavia) built(lb *LoadBalancer) {
+	if o.queued(lb) {
+		o.queuedCreate(lb)
+		return
+	}
+	o.rebuild(lb, OperationCreate)
+}
 
 // rebuild is built for any work that ends with new amphorae.
 func (o *Octavia) rebuild(lb *LoadBalancer, work Operation) {

@@ -156,6 +156,8 @@ func (anyNetwork) DeletePort(string) error { return nil }
 
 func (anyNetwork) Port(id string) (neutron.Port, error) { return neutron.Port{ID: id}, nil }
 
+func (anyNetwork) HasAddress(string) bool { return true }
+
 func (anyNetwork) Subnet(id string) (neutron.Subnet, error) { return neutron.Subnet{ID: id}, nil }
 
 func (anyNetwork) Network(id string) (neutron.Network, error) { return neutron.Network{ID: id}, nil }

@@ -160,7 +160,7 @@ func pool(p *octavia.Pool, provider string) datapath.Pool {
 		translated.Monitor = monitor(p.Monitor)
 	}
 	for _, m := range p.Members {
-		if present(m.Meta) {
+		if present(m.Meta) && (p.Serving == nil || p.Serves(m)) {
 			translated.Members = append(translated.Members, member(m, provider))
 		}
 	}
