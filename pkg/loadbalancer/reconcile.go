@@ -198,7 +198,7 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 	case errors.As(err, &changed):
 		klog.FromContext(ctx).Info("Reading the load balancer anew", "cause", changed.Error())
 		round.Forget()
-		round.Interfered = !deletes // where nothing is to be left, nothing is reverted
+		round.Interfered = !deletes && !changed.ByDriver // where nothing is to be left, nothing is reverted
 	case errors.As(err, &broken):
 		round.Broken = broken
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())

@@ -3,6 +3,8 @@ package sweep
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
@@ -179,6 +182,30 @@ func nodeActs() []act {
 			env.Cluster.DeleteNode("node-1")
 			return nil
 		}},
+		{name: "nodes come and go and come again", do: func(ctx context.Context, env *testenv.Env) error {
+			both, before := []*v1.Node{}, memberChanges(env)
+			for i := 3; i <= 4; i++ {
+				node, err := env.AddNode(fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.1.%d", i))
+				if err != nil {
+					return err
+				}
+				both = append(both, node)
+			}
+			if err := begun(ctx, env, before); err != nil {
+				return err
+			}
+			before = memberChanges(env)
+			for _, node := range both {
+				env.Cluster.DeleteNode(node.Name)
+			}
+			if err := begun(ctx, env, before); err != nil {
+				return err
+			}
+			for _, node := range both {
+				env.Cluster.SetNode(node)
+			}
+			return nil
+		}},
 		{name: "nodes replaced", do: func(_ context.Context, env *testenv.Env) error {
 			for i := range 2 {
 				env.Cluster.DeleteNode(fmt.Sprintf("node-%d", i+1))
@@ -189,6 +216,31 @@ func nodeActs() []act {
 			return nil
 		}},
 	}
+}
+
+// begun waits until a change of members has begun, or fails to for a minute: a slow cloud is still at
+// work on it then. So many have begun before.
+func begun(ctx context.Context, env *testenv.Env, before int) error {
+	for range 60 {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if memberChanges(env) > before {
+			return nil
+		}
+	}
+	return nil
+}
+
+func memberChanges(env *testenv.Env) (n int) {
+	for _, request := range env.Cloud.RequestLog.Requests(requestlog.Writes()) {
+		if strings.Contains(request.Route, "/members") {
+			n++
+		}
+	}
+	return n
 }
 
 // shares have several Services on a load balancer. They are not monitored: the driver of Zed

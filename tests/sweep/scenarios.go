@@ -38,6 +38,7 @@ func clouds() []cloud {
 		{"amphora", octavia.ProviderAmphora, today, map[string]string{"lb-provider": "amphora"}},
 		{"ovn", octavia.ProviderOVN, today, map[string]string{"lb-provider": "ovn", "lb-method": "SOURCE_IP_PORT"}},
 		{"ovn of Zed", octavia.ProviderOVN, zed, map[string]string{"lb-provider": "ovn", "lb-method": "SOURCE_IP_PORT"}},
+		{"ovn of 2025.1", octavia.ProviderOVN, queued, map[string]string{"lb-provider": "ovn", "lb-method": "SOURCE_IP_PORT"}},
 		{"serial", vendor, vendorCloud, map[string]string{"lb-provider": vendor, "provider-requires-serial-api-calls": "true"}},
 	} {
 		c.keys["create-monitor"] = "true"
@@ -48,6 +49,20 @@ func clouds() []cloud {
 		all = append(all, c, grouped)
 	}
 	return all
+}
+
+// queued is a cloud whose provider ovn works on one member after the other, in each of two processes of
+// Octavia's API, ten times as long as on an idle machine.
+func queued() simulator.Options {
+	work := cost.QueuedOVN()
+	work.Members *= 10
+	return simulator.Options{
+		Release: "2025.1",
+		Delays: map[string]octavia.Delays{
+			octavia.ProviderAmphora: octavia.Delays(cost.Amphora()), octavia.ProviderOVN: octavia.Delays(work),
+		},
+		Octavia: func(o *octavia.Options) { o.APIProcesses = 2 },
+	}
 }
 
 const vendor = "f5"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -21,6 +22,10 @@ import (
 // written are the members that a run has written.
 type written struct {
 	members []writtenMember
+	// removed are those of them that are to be there no more.
+	removed []observe.RemovedMember
+	// batch is set from a batch to the end of all that it does.
+	batch bool
 	// more is set where it has changed anything else, or too many.
 	more bool
 }
@@ -38,29 +43,56 @@ const (
 	worthARequest = 300
 )
 
-// note adds what a step has written. A change that fails leaves all members in ERROR that it
+// note adds what a step has written, in the pool with this ID. A change that fails leaves all members in ERROR that it
 // was about: one of them shows it, and of a removed one that its ID is still there.
-func (w *written) note(step plan.Step) {
+func (w *written) note(step plan.Step, poolID string) {
 	switch s := step.(type) {
 	case plan.AddMember:
-		w.members = append(w.members, writtenMember{s.Pool, s.Member.Key()})
+		w.add(s.Pool, poolID, s.Member)
 	case plan.UpdateMember:
-		w.members = append(w.members, writtenMember{s.Pool, s.To.Key()})
+		w.add(s.Pool, poolID, s.To)
 	case plan.RemoveMember:
+		w.remove(poolID, s.Member)
 	case plan.SetMembers:
+		w.batch = true
+		w.remove(poolID, s.Removed...)
 		shown := s.Added
 		if len(shown) == 0 {
 			shown = s.Members[:min(1, len(s.Members))]
 		}
 		w.more = w.more || len(shown) > mostWritten
-		for _, m := range shown[:min(len(shown), mostWritten)] {
-			w.members = append(w.members, writtenMember{s.Pool, m.Key()})
-		}
+		w.add(s.Pool, poolID, shown[:min(len(shown), mostWritten)]...)
+		w.comeBack(poolID, s.Added...)
 	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP:
 	default:
 		w.more = true
 	}
 }
+
+func (w *written) add(pool plan.PoolRef, poolID string, members ...model.Member) {
+	for _, m := range members {
+		w.members = append(w.members, writtenMember{pool, m.Key()})
+	}
+	w.comeBack(poolID, members...)
+}
+
+// comeBack notes that members are there again, or still: what has their key is not on its way out.
+func (w *written) comeBack(poolID string, members ...model.Member) {
+	if len(w.removed) == 0 {
+		return
+	}
+	back := model.MembersByKey(members)
+	w.removed = slices.DeleteFunc(w.removed, func(r observe.RemovedMember) bool { return r.ID == "" && r.Pool == poolID && back.Get(r.Key) != nil })
+}
+
+func (w *written) remove(poolID string, members ...model.Member) {
+	for _, m := range members {
+		w.removed = append(w.removed, observe.RemovedMember{Pool: poolID, ID: m.ID, Key: m.Key()})
+	}
+}
+
+// settled notes that nothing is left of what was removed.
+func (w *written) settled() { w.removed, w.batch = nil, false }
 
 // confirmMembers reports whether the load balancer surely has the parts that it is to have,
 // all of them ACTIVE, after a change of few of its members.

@@ -30,7 +30,7 @@ func (r *run) stillOurs(ctx context.Context, step plan.Step, again bool) error {
 	if err != nil || len(now.Foreign) == 0 {
 		return err
 	}
-	return &ChangedError{s.ID, "it also holds " + now.Foreign[0].String()}
+	return &ChangedError{ID: s.ID, How: "it also holds " + now.Foreign[0].String()}
 }
 
 // outlineOf returns what is known of a load balancer, perhaps without members; nil where that is

@@ -44,13 +44,20 @@ func (e *ChildrenError) Error() string {
 func (e *ChildrenError) Pending() bool { return model.AnyPending(e.Children) }
 
 // ChangedError reports that a load balancer has other parts, after a change of ours, than
-// that change has left: another client was at it too. It must be read anew.
+// that change has left: another client was at it too, or its driver has lost a part of the change.
+// It must be read anew.
 type ChangedError struct {
 	ID, How string
+	// ByDriver is set where the driver itself may have done that: it works on members one by one,
+	// and members have just been changed.
+	ByDriver bool
 }
 
 // Error implements error.
 func (e *ChangedError) Error() string {
+	if e.ByDriver {
+		return fmt.Sprintf("load balancer %s is not as the last change has left it: %s", e.ID, e.How)
+	}
 	return fmt.Sprintf("load balancer %s was changed by somebody else at the same time: %s", e.ID, e.How)
 }
 

@@ -29,7 +29,7 @@ type run struct {
 	// written are the members that were written since the load balancer was read.
 	written written
 	// deleting are load balancers that are going away.
-	deleting []string
+	deleting []deletion
 	// waited is set where the cloud has taken its time since the load balancers were read.
 	waited bool
 	// made is the ID of what the last step made in a load balancer, updated the listener
@@ -37,6 +37,9 @@ type run struct {
 	made    string
 	updated *listeners.Listener
 }
+
+// deletion is a load balancer whose deletion the cloud has accepted.
+type deletion struct{ id, provider string }
 
 func newRun(a *Applier, req Request) *run {
 	return &run{Applier: a, id: req.ID, progress: req.Progress, state: packedState(req.Observed, req.Kept), steps: packSteps(req.Plan.Steps), waited: req.Later}
@@ -75,7 +78,7 @@ func (r *run) next(ctx context.Context) error {
 			r.steps[0], r.steps = nil, r.steps[1:]
 			return nil
 		case failsOver && apierror.IsLocked(err): // it is not in ERROR any more
-			return &ChangedError{s.ID, "something else is being done to bring it out of ERROR"}
+			return &ChangedError{ID: s.ID, How: "something else is being done to bring it out of ERROR"}
 		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err), refusedAsSuch(r.steps[0], err):
 			return &RefusedError{unpackStep(r.steps[0]), err}
 		case !apierror.IsLocked(err) || !r.holdable(r.steps[0]) || try == tries:
@@ -158,10 +161,17 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 		return r.gone(ctx)
 	}
 	created := r.working == watcher.Creating
-	if err := r.settle(ctx); err != nil || !created || !driver.QuirksOf(r.state.outline().Provider).ActiveBeforeChildren {
+	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	return r.settleChildren(ctx)
+	quirks := driver.QuirksOf(r.state.outline().Provider)
+	switch {
+	case created && quirks.ActiveBeforeChildren:
+		return r.settleChildren(ctx, false)
+	case r.written.batch && quirks.MemberByMember:
+		return r.settleChildren(ctx, true)
+	}
+	return nil
 }
 
 // holdable reports whether there is a load balancer that another client can hold: a cloud may

@@ -21,7 +21,11 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 		if err := r.Octavia.DeleteLoadBalancer(ctx, s.ID, s.Cascade); err != nil {
 			return err
 		}
-		r.deleting = append(r.deleting, s.ID)
+		gone := deletion{id: s.ID}
+		if lb := r.state.outlineOf(s.ID); lb != nil {
+			gone.provider = lb.Provider
+		}
+		r.deleting = append(r.deleting, gone)
 		plan.Advance(r.state.unpacked(), step)
 		return nil
 	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP:
@@ -36,10 +40,19 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 	}
 	created, err := change(ctx, step)
 	if err == nil {
-		r.written.note(step)
+		r.note(step)
 		r.advance(step, created)
 	}
 	return err
+}
+
+// note has the run know what a step that was accepted has written.
+func (r *run) note(step plan.Step) {
+	var pool string
+	if found, err := r.pool(step); err == nil {
+		pool = found.ID
+	}
+	r.written.note(step, pool)
 }
 
 // setMembers sends a batch of members, which is unpacked meanwhile.
@@ -48,10 +61,11 @@ func (r *run) setMembers(ctx context.Context, packed packedBatch) (err error) {
 	if err != nil {
 		return err
 	}
+	poolID := pool.ID
 	late := r.senders.batch(ctx, func() {
 		s := packed.unpack()
-		if err = r.Octavia.SetMembers(ctx, pool.ID, r.shrinkMembers(s), s.Additive); err == nil {
-			r.written.note(s)
+		if err = r.Octavia.SetMembers(ctx, poolID, r.shrinkMembers(s), s.Additive); err == nil {
+			r.written.note(s, poolID)
 			r.advance(packed, "")
 		}
 	})

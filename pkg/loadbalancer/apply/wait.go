@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -39,17 +41,37 @@ func (r *run) settle(ctx context.Context) error {
 
 // gone waits until the load balancers that were deleted are not there any more.
 func (r *run) gone(ctx context.Context) error {
-	for _, id := range r.deleting {
-		token, err := r.wait(ctx, id, watcher.Kind{Operation: watcher.Deleting})
-		switch {
-		case err != nil:
-			return fmt.Errorf("wait for the end of load balancer %s: %w", id, err)
-		case !token.Gone:
-			return &LoadBalancerError{ID: id, Status: token.Status.Provisioning + " after its deletion"}
+	for _, d := range r.deleting {
+		if err := r.deleted(ctx, d); err != nil {
+			return err
 		}
 	}
 	r.deleting = nil
 	return nil
+}
+
+// deleted waits until a load balancer is not there any more. One that is ACTIVE again is not refused: a
+// driver that works on one thing after the other reports the end of what it had to do before. After
+// ChildTimeout that is over.
+func (r *run) deleted(ctx context.Context, d deletion) error {
+	timing, again := r.Drivers.Timing(d.provider), time.Time{}
+	for {
+		token, err := r.wait(ctx, d.id, watcher.Kind{Operation: watcher.Deleting})
+		switch {
+		case err != nil:
+			return fmt.Errorf("wait for the end of load balancer %s: %w", d.id, err)
+		case token.Gone:
+			return nil
+		case token.Status.Failed(), !again.IsZero() && r.Clock.Now().After(again):
+			return &LoadBalancerError{ID: d.id, Status: token.Status.Provisioning + " after its deletion"}
+		}
+		if again.IsZero() {
+			again = r.Clock.Now().Add(timing.ChildTimeout)
+		}
+		if err := async.Sleep(ctx, r.Clock, timing.ChildInterval); err != nil {
+			return err
+		}
+	}
 }
 
 // verify waits for the end of the last change and reads how everything in the
@@ -66,20 +88,25 @@ func (r *run) verify(ctx context.Context) error {
 	if r.confirmMembers(ctx) {
 		return nil
 	}
-	return r.settleChildren(ctx)
+	return r.settleChildren(ctx, false)
 }
 
-// settleChildren is Settle for the load balancer of the run. Where the cloud does not show that all
-// members which that does not have are as they were, it is looked at with them.
-func (r *run) settleChildren(ctx context.Context) error {
+// settleChildren is Settle for the load balancer of the run, or for its members only. Where the cloud does
+// not show that all members which that does not have are as they were, it is looked at with them.
+func (r *run) settleChildren(ctx context.Context, members bool) error {
 	outline := r.state.outline()
 	r.state.pack()
-	lb, err := r.Applier.settleChildren(ctx, outline.ID, outline.Provider, r.state.known, r.state.observed.Rest)
+	s := settling{outline.ID, outline.Provider, r.state.known, r.state.observed.Rest, r.written, members}
+	lb, err := r.Applier.settleChildren(ctx, s)
 	if errors.Is(err, errOtherRest) {
 		r.state.complete()
-		lb, err = r.Applier.settleChildren(ctx, outline.ID, outline.Provider, r.state.known, nil)
+		s.known, s.rest = r.state.known, nil
+		lb, err = r.Applier.settleChildren(ctx, s)
 	}
 	r.state.replace(lb)
+	if err == nil {
+		r.written.settled()
+	}
 	return err
 }
 
@@ -94,37 +121,58 @@ var errOtherRest = errors.New("members that a round is not about are not as they
 // last then. Otherwise the error is that of a request or of the context, and the load
 // balancer is the one that was given.
 func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error) {
-	return a.settleChildren(ctx, lb.ID, lb.Provider, model.Pack(lb, nil).Unpack, nil)
+	return a.settleChildren(ctx, settling{id: lb.ID, provider: lb.Provider, known: model.Pack(lb, nil).Unpack})
 }
 
-// settleChildren is Settle for a load balancer that is known only while it is compared, and has other
-// members beside. The error is errOtherRest, too.
-func (a *Applier) settleChildren(ctx context.Context, id, provider string, known func() *model.LoadBalancer, rest *model.Rest) (*model.LoadBalancer, error) {
-	timing := a.Drivers.Timing(provider)
+// settling is a load balancer whose parts come to their end. It is known only while it is compared, and
+// may have other members beside.
+type settling struct {
+	id, provider string
+	known        func() *model.LoadBalancer
+	rest         *model.Rest
+	// wrote is what the run has written. Members that are to be gone are waited for whatever their
+	// status is: not before that is it known what the cloud has made of the change.
+	wrote written
+	// members is set where only members are waited for: the rest of a plan is still to come. Those
+	// that stay PENDING for too long are no error then.
+	members bool
+}
+
+// settleChildren is Settle. The error is errOtherRest, too.
+func (a *Applier) settleChildren(ctx context.Context, s settling) (*model.LoadBalancer, error) {
+	timing := a.Drivers.Timing(s.provider)
 	fewest, deadline := math.MaxInt, time.Time{}
 	for after := time.Duration(0); ; after = timing.ChildInterval {
-		sighting := rest.Sight()
-		tree, err := a.Watcher.StatusTree(ctx, id, after, sighting.Known())
+		sighting := s.rest.Sight()
+		tree, err := a.Watcher.StatusTree(ctx, s.id, after, sighting.Known())
 		switch {
 		case err != nil:
-			return known(), err
+			return s.known(), err
 		case !sighting.All():
 			return nil, errOtherRest
 		}
-		lb := known()
+		lb := s.known()
+		going := observe.TakeRemoved(tree, s.wrote.removed)
 		how := observe.Compare(lb, tree)
 		observe.Statuses(lb, tree)
-		unsound := append(lb.Unsound(), observe.Removed(lb, tree)...)
+		unsound := slices.Concat(lb.Unsound(), observe.Removed(lb, tree), going)
+		if s.members {
+			unsound = slices.DeleteFunc(unsound, func(c model.Child) bool { return c.Kind != model.KindMember || !c.Status.Pending() })
+		}
 		if len(unsound) < fewest { // so the cloud carries on
 			fewest, deadline = len(unsound), a.Clock.Now().Add(timing.ChildTimeout)
 		}
+		late := a.Clock.Now().After(deadline)
 		switch {
+		case len(going) > 0 && late:
+			return lb, &ChangedError{s.id, fmt.Sprintf("member %s is still there after its removal", going[0].Name), true}
+		case len(going) > 0:
 		case how != "":
-			return lb, &ChangedError{id, how}
-		case len(unsound) == 0 && !lb.Status.Pending():
+			return lb, &ChangedError{s.id, how, s.wrote.batch && driver.QuirksOf(s.provider).MemberByMember}
+		case len(unsound) == 0 && !lb.Status.Pending(), s.members && late:
 			return lb, nil
-		case !lb.Status.Pending() && !model.AnyPending(unsound), a.Clock.Now().After(deadline):
-			return lb, &ChildrenError{id, unsound}
+		case !lb.Status.Pending() && !model.AnyPending(unsound), late:
+			return lb, &ChildrenError{s.id, unsound}
 		}
 	}
 }

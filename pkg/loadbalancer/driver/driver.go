@@ -48,6 +48,11 @@ type Quirks struct {
 	// ActiveBeforeChildren: a load balancer is ACTIVE while what is in it is still being
 	// created.
 	ActiveBeforeChildren bool
+	// MemberByMember: the driver works on a batch member by member, on those that stay as they are
+	// too, and the load balancer is ACTIVE after the first of them. A batch that comes before the
+	// end of another can lose members, so that the next change waits for what the last one leaves;
+	// and a few members of many change by themselves. Package plan has the rule, in members.go.
+	MemberByMember bool
 	// AlwaysSendSubnet: a member that is sent with another subnet, or with none, is another
 	// member. Every request names the subnet of every member.
 	AlwaysSendSubnet bool

@@ -69,6 +69,7 @@ var profiles = sync.OnceValue(func() []profile {
 			sctp: &octavia.VersionOVNSCTP,
 			quirks: Quirks{
 				ActiveBeforeChildren: true, // a full create is several requests to the driver, and it answers each
+				MemberByMember:       true, // seen with 3.0 (Zed) and 8.0 (2025.1)
 				AlwaysSendSubnet:     true,
 				NeedsAdminStateUp:    true, // seen with 3.0 (Zed)
 				StaleMonitors:        true, // seen with 3.0 (Zed)

@@ -41,6 +41,9 @@ func AnyPending(children []Child) bool {
 	return slices.ContainsFunc(children, func(c Child) bool { return c.Status.Pending() })
 }
 
+// KindMember is the Kind of a Child that is a member.
+const KindMember = "member"
+
 // Child is one object of a load balancer, for messages.
 type Child struct {
 	Kind, Name, ID string
@@ -64,7 +67,7 @@ func (lb *LoadBalancer) Unsound() []Child {
 			add("health monitor", p.Monitor.Name, p.Monitor.ID, p.Monitor.Status)
 		}
 		for _, m := range p.Members {
-			add("member", m.Name, m.ID, m.Status)
+			add(KindMember, m.Name, m.ID, m.Status)
 		}
 	}
 	for i := range lb.Listeners {

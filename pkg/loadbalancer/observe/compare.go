@@ -65,9 +65,47 @@ func Removed(lb *model.LoadBalancer, tree *octavia.StatusTree) (members []model.
 			known := leavingMembers(lb.Listeners[ours].Pool)
 			for _, m := range pool.Members {
 				if m.ProvisioningStatus == octavia.StatusPendingDelete && !known[m.ID] {
-					members = append(members, model.Child{Kind: "member", Name: m.Name, ID: m.ID, Status: status(m.NodeStatus)})
+					members = append(members, model.Child{Kind: model.KindMember, Name: m.Name, ID: m.ID, Status: status(m.NodeStatus)})
 				}
 			}
+		}
+	}
+	return members
+}
+
+// RemovedMember is a member of a pool whose removal the cloud has accepted. Without an ID, which
+// the cloud does not give for members of a batch, it is known by its key.
+type RemovedMember struct {
+	Pool, ID string
+	Key      model.MemberKey
+}
+
+func (r RemovedMember) is(pool string, m *octavia.MemberStatus) bool {
+	return r.Pool == pool && (r.ID == m.ID || r.ID == "" && r.Key == keyOf(m))
+}
+
+// TakeRemoved takes those members out of a status tree whose removal the cloud has accepted, and
+// returns them: they are still being removed, whatever their status is. A driver that works on members
+// one by one can report them ACTIVE until they are gone. One that is in ERROR stays in the tree: its
+// removal has failed.
+func TakeRemoved(tree *octavia.StatusTree, removed []RemovedMember) (members []model.Child) {
+	if len(removed) == 0 {
+		return nil
+	}
+	seen := map[string]bool{} // listeners can share a pool
+	for i := range tree.Listeners {
+		for j := range tree.Listeners[i].Pools {
+			pool := &tree.Listeners[i].Pools[j]
+			pool.Members = slices.DeleteFunc(pool.Members, func(m octavia.MemberStatus) bool {
+				if m.ProvisioningStatus == octavia.StatusError || !slices.ContainsFunc(removed, func(r RemovedMember) bool { return r.is(pool.ID, &m) }) {
+					return false
+				}
+				if !seen[m.ID] {
+					seen[m.ID] = true
+					members = append(members, model.Child{Kind: model.KindMember, Name: m.Name, ID: m.ID, Status: model.Status{Provisioning: octavia.StatusPendingDelete}})
+				}
+				return true
+			})
 		}
 	}
 	return members

@@ -13,6 +13,7 @@ import (
 //	nothing                 none: Octavia reloads for a batch that changes nothing
 //	one member is new       add it: the work does not grow with the pool
 //	one member is gone      remove it
+//	few of many come or go  with a driver that works member by member, each by itself: see few
 //	the subnet of members   they are removed and added again, a part at a time
 //	anything else           one batch with all members, or what cut makes of it
 //
@@ -29,9 +30,42 @@ func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
 			steps = append(steps, set.smallest()...)
 			continue
 		}
+		if last && d.few(set, len(next)) {
+			steps = append(steps, singly(set)...)
+			continue
+		}
 		set.Members = d.inTheirSubnets(from, next)
 		steps = append(steps, d.cut(len(from), set)...)
 		from = set.Members
+	}
+	return steps
+}
+
+const (
+	// fewMembers is how many members change by themselves at most: each is a request, and a time in
+	// which the load balancer is PENDING.
+	fewMembers = 4
+	// fewOf is how many times the work of all of them a batch is at least then.
+	fewOf = 10
+)
+
+// few reports whether members come and go by themselves, as a batch would have the driver work on ten
+// times as many: on all that the pool has then, and on those that go. A member that changes and stays
+// is for a batch, which can name its subnet.
+func (d *differ) few(s SetMembers, after int) bool {
+	n := len(s.Added) + len(s.Removed)
+	return d.opts.Driver.Quirks.MemberByMember && n <= fewMembers && fewOf*n <= after+len(s.Removed) && len(s.Changed) == 0 &&
+		!slices.ContainsFunc(s.Removed, func(m model.Member) bool { return m.ID == "" })
+}
+
+// singly returns the same as a batch in requests for one member each: those that come are there before
+// others go.
+func singly(s SetMembers) (steps []Step) {
+	for _, m := range s.Added {
+		steps = append(steps, AddMember{s.Pool, m})
+	}
+	for _, m := range s.Removed {
+		steps = append(steps, RemoveMember{s.Pool, m})
 	}
 	return steps
 }

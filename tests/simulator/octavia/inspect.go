@@ -181,6 +181,25 @@ func (o *Octavia) RemovedTwice() (ids []string) {
 	return ids
 }
 
+// Working returns how much work of providers has not ended.
+func (o *Octavia) Working() (jobs int) {
+	o.reading(func() { jobs = len(o.jobs) })
+	return jobs
+}
+
+// Lose has a driver lose a member: Octavia shows it no more, and it gets no traffic. The load balancer
+// stays as it is.
+func (o *Octavia) Lose(memberID string) error {
+	return o.changeChild(memberID, func(lb *LoadBalancer, child object) {
+		for _, pool := range lb.Pools {
+			if member, is := child.(*Member); is {
+				pool.takeOut(member)
+				pool.drop(member)
+			}
+		}
+	})
+}
+
 // Unsettled lists the load balancers that are in a PENDING state themselves,
 // or have a child that is.
 func (o *Octavia) Unsettled() []string {

@@ -75,9 +75,9 @@ func (env *environment) shows(m made, statuses, inOVN string) {
 	env.t.Errorf("load balancer %s is gone", m.id)
 }
 
-// The course of a batch as it was measured: creations first, deletions last, all of it ACTIVE with the
+// The course of a batch as it was measured with Epoxy, which is 2025.1: creations first, deletions last, all of it ACTIVE with the
 // first item, OVN's table before the API.
-func TestOVN_ReportsBatchActiveIn2025_1BeforeItIsDone(t *testing.T) {
+func TestOVN_ReportsBatchActiveInEpoxyBeforeItIsDone(t *testing.T) {
 	t.Parallel()
 	env, m := queuedOVN(t, 1)
 	env.batch(m, "2", "3")
@@ -94,7 +94,7 @@ func TestOVN_ReportsBatchActiveIn2025_1BeforeItIsDone(t *testing.T) {
 	env.shows(m, "ACTIVE ACTIVE", "2 3")
 }
 
-func TestOVN_LosesMemberIn2025_1WhenBatchesOverlap(t *testing.T) {
+func TestOVN_LosesMemberInEpoxyWhenBatchesOverlap(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		wait time.Duration
@@ -117,7 +117,7 @@ func TestOVN_LosesMemberIn2025_1WhenBatchesOverlap(t *testing.T) {
 }
 
 // With two processes of the API, which work at the same time, a pool may even end without members.
-func TestOVN_EmptiesPoolIn2025_1WhenBatchesOfTwoProcessesOverlap(t *testing.T) {
+func TestOVN_EmptiesPoolInEpoxyWhenBatchesOfTwoProcessesOverlap(t *testing.T) {
 	t.Parallel()
 	env, m := queuedOVN(t, 2)
 	env.batch(m, "2", "3")
@@ -128,7 +128,7 @@ func TestOVN_EmptiesPoolIn2025_1WhenBatchesOfTwoProcessesOverlap(t *testing.T) {
 	env.shows(m, "", "")
 }
 
-func TestOVN_HasLoadBalancerActiveAgainIn2025_1WhileItIsDeleted(t *testing.T) {
+func TestOVN_HasLoadBalancerActiveAgainInEpoxyWhileItIsDeleted(t *testing.T) {
 	t.Parallel()
 	env, m := queuedOVN(t, 1)
 	env.batch(m, "1", "2", "3")
@@ -143,7 +143,7 @@ func TestOVN_HasLoadBalancerActiveAgainIn2025_1WhileItIsDeleted(t *testing.T) {
 
 // What an item takes grows with the load balancer, so that a batch for each pool takes more than so many
 // times one.
-func TestOVN_TakesForMemberIn2025_1WhatItsLoadBalancerIs(t *testing.T) {
+func TestOVN_TakesForMemberInEpoxyWhatItsLoadBalancerIs(t *testing.T) {
 	t.Parallel()
 	env, m := queuedOVN(t, 1)
 	pool := env.must(201, "POST", "pools", object{"pool": object{"loadbalancer_id": m.id, "protocol": "TCP", "lb_algorithm": "SOURCE_IP_PORT"}})
@@ -160,7 +160,7 @@ func TestOVN_TakesForMemberIn2025_1WhatItsLoadBalancerIs(t *testing.T) {
 }
 
 // A full create fills in the subnet that a member lacks, where nobody sees it; what comes later needs it.
-func TestOVN_NeedsSubnetIn2025_1ButInFullCreate(t *testing.T) {
+func TestOVN_NeedsSubnetInEpoxyButInFullCreate(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, octavia.Options{Release: "2025.1"})
 	body := env.unmonitored()
@@ -180,7 +180,7 @@ func TestOVN_NeedsSubnetIn2025_1ButInFullCreate(t *testing.T) {
 	env.must(202, "PUT", pool, object{"members": []object{pod}})
 }
 
-func TestOVN_IgnoresWeightsIn2025_1(t *testing.T) {
+func TestOVN_IgnoresWeightsInEpoxy(t *testing.T) {
 	t.Parallel()
 	env, m := queuedOVN(t, 1)
 	all := members("1", "2")
@@ -195,7 +195,7 @@ func TestOVN_IgnoresWeightsIn2025_1(t *testing.T) {
 }
 
 // OVN asks members from their ports; one without a port is out of service.
-func TestOVN_MonitorsIn2025_1OnlyMembersWithPorts(t *testing.T) {
+func TestOVN_MonitorsInEpoxyOnlyMembersWithPorts(t *testing.T) {
 	t.Parallel()
 	env, m := queuedOVN(t, 1)
 	if _, err := env.network.CreatePort(neutron.PortSpec{Name: "node", ProjectID: project, SubnetID: env.subnet.ID, NetworkID: env.subnet.NetworkID, Address: "10.6.1.2"}); err != nil {

@@ -1,0 +1,218 @@
+package loadbalancer_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+// The ovn of 2025.1 reports a batch of members ACTIVE with the first of them, the members that are
+// still to be removed included. What a second batch wants back meanwhile is lost.
+
+// ovnQueue is a cloud whose provider ovn has a queue in each of so many processes of Octavia's API.
+func ovnQueue(t *testing.T, processes int) *environment {
+	t.Helper()
+	one := simoctavia.Delays{Create: time.Millisecond, Update: time.Millisecond, Delete: time.Millisecond, Members: 5 * time.Millisecond}
+	return newEnvironment(t, environmentOptions{
+		simulator: simulator.Options{
+			Release: "2025.1", Delays: map[string]simoctavia.Delays{simoctavia.ProviderOVN: one},
+			Octavia: func(o *simoctavia.Options) { o.APIProcesses = processes },
+		},
+		keys: map[string]string{"lb-provider": "ovn"},
+	})
+}
+
+// serving fails unless every pool has these nodes, in Octavia and in OVN.
+func (env *environment) serving(nodes []*v1.Node) {
+	env.T.Helper()
+	var want []string
+	for _, node := range nodes {
+		want = append(want, node.Status.Addresses[0].Address)
+	}
+	slices.Sort(want)
+	for _, pool := range env.loadBalancer().Pools {
+		var shown, served []string
+		for _, m := range pool.Members {
+			shown = append(shown, m.Address)
+		}
+		for _, at := range pool.Serving {
+			address, _, _ := strings.Cut(at, ":")
+			served = append(served, address)
+		}
+		slices.Sort(shown)
+		slices.Sort(served)
+		if !slices.Equal(shown, want) || !slices.Equal(served, want) {
+			env.T.Errorf("pool %s has %v, OVN has %v; want %v", pool.Name, shown, served, want)
+		}
+	}
+}
+
+// idle waits until the driver has nothing left to do.
+func (env *environment) idle() {
+	env.T.Helper()
+	await.Condition(env.T, "the end of the driver's queue", func() bool { return env.Cloud.Octavia.Working() == 0 })
+}
+
+// calm fails if an event was a warning.
+func (env *environment) calm() {
+	env.T.Helper()
+	if told := env.told(); strings.Contains(told, v1.EventTypeWarning) {
+		env.T.Errorf("told:\n%s", told)
+	}
+}
+
+func TestOVN_KeepsMembersThatComeBackWithinSeconds(t *testing.T) {
+	t.Parallel()
+	for _, processes := range []int{1, 2} {
+		for _, ports := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%d processes of the API, %d ports", processes, ports), func(t *testing.T) {
+				t.Parallel()
+				env := ovnQueue(t, processes)
+				nodes, svc := env.nodes(3), service("web", ports)
+				env.ensure(svc, nodes[:2])
+				env.ensure(svc, nodes[1:])
+				env.ensure(svc, nodes[:2])
+				env.serving(nodes[:2])
+				env.idle()
+				env.serving(nodes[:2])
+				env.inBatches(2 * ports)
+				env.calm()
+			})
+		}
+	}
+}
+
+// Octavia may have carried out a batch that it has not answered, or be in the middle of it: in the same
+// process, and in the one after it.
+func TestOVN_KeepsMembersThatComeBackAfterBatchWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(*environment){
+		"the same process": func(*environment) {},
+		"the next one":     (*environment).restart,
+	} {
+		for _, processes := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s, %d of the API", name, processes), func(t *testing.T) {
+				t.Parallel()
+				env := ovnQueue(t, processes)
+				nodes, svc := env.nodes(3), service("web", 1)
+				env.ensure(svc, nodes[:2])
+				env.notAnswered(svc, nodes[1:])
+				next(env)
+				env.ensure(svc, nodes[:2])
+				env.serving(nodes[:2])
+				env.idle()
+				env.serving(nodes[:2])
+				env.inBatches(2)
+			})
+		}
+	}
+}
+
+// The address is published once OVN serves at it, and not as soon as the load balancer is ACTIVE.
+func TestOVN_PublishesAddressWhenMembersAreThere(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*environment, *v1.Service, []*v1.Node){
+		"a creation": func(*environment, *v1.Service, []*v1.Node) {},
+		"a creation without an answer": func(env *environment, svc *v1.Service, nodes []*v1.Node) {
+			defer env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: lbRoute, Count: 1, AfterWork: true, Drop: true})()
+			_, _ = env.engine.Ensure(env.ctx, svc, nodes) // which may find it
+			env.restart()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := ovnQueue(t, 1)
+			nodes, svc := env.nodes(8), service("web", 3)
+			begin(env, svc, nodes)
+			if status := env.ensure(svc, nodes); len(status.Ingress) != 1 {
+				t.Errorf("published %+v", status)
+			}
+			env.serving(nodes)
+			env.calm()
+		})
+	}
+}
+
+// Whatever the driver has left to do has the load balancer ACTIVE again after its deletion was accepted.
+func TestOVN_WaitsForDeletionOfLoadBalancerThatIsActiveAgain(t *testing.T) {
+	t.Parallel()
+	env := ovnQueue(t, 1)
+	nodes, svc := env.nodes(12), service("web", 1)
+	ports := len(env.Cloud.Neutron.Ports())
+	env.ensure(svc, nodes[:8])
+	env.ensure(svc, nodes[:10]) // eight of them stay, and the driver updates these last
+	again := false
+	defer env.Cloud.Octavia.Subscribe(func() {
+		for _, lb := range env.Cloud.Octavia.Snapshot() {
+			again = again || env.asked()["DELETE loadbalancers/{id}"] > 0 && lb.ProvisioningStatus == simoctavia.Active
+		}
+	})()
+	env.delete(svc)
+	env.idle()
+	env.loadBalancers(0)
+	env.floatingIPs(0)
+	if have := len(env.Cloud.Neutron.Ports()); have != ports {
+		t.Errorf("%d ports are left", have-ports)
+	}
+	if asked := env.asked()["DELETE loadbalancers/{id}"]; asked != 1 || !again {
+		t.Errorf("%d deletions; ACTIVE again: %v", asked, again)
+	}
+	env.calm()
+}
+
+// What the driver has made of a batch is compared with what was asked for, without a request more.
+func TestOVN_RepairsPoolThatLacksMemberAfterBatch(t *testing.T) {
+	t.Parallel()
+	env := ovnQueue(t, 1)
+	nodes, svc := env.nodes(4), service("web", 1)
+	env.ensure(svc, nodes[:2])
+	kept := env.loadBalancer().Pools[0].Members[1].ID
+	defer env.Cloud.Faults.Add(faults.Rule{
+		Method: http.MethodPut, Route: membersRoute, Count: 1, AfterWork: true, Status: http.StatusAccepted,
+		Then: func() {
+			if err := env.Cloud.Octavia.Lose(kept); err != nil {
+				t.Error(err)
+			}
+		},
+	})()
+	env.ensure(svc, nodes[1:])
+	env.idle()
+	env.serving(nodes[1:])
+	env.calm()
+}
+
+// A batch has the driver work on all members.
+func TestOVN_ChangesFewMembersOfManyByThemselves(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		from, to, batches int
+	}{
+		"two of thirty":  {28, 30, 0},
+		"two of ten":     {8, 10, 1},
+		"five of thirty": {25, 30, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := ovnQueue(t, 1)
+			nodes, svc := env.nodes(30), service("web", 1)
+			env.ensure(svc, nodes[:test.from])
+			env.ensure(svc, nodes[:test.to])
+			env.idle()
+			env.serving(nodes[:test.to])
+			env.ensure(svc, nodes[:test.from])
+			env.idle()
+			env.serving(nodes[:test.from])
+			env.inBatches(2 * test.batches)
+		})
+	}
+}

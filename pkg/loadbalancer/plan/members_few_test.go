@@ -1,0 +1,59 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// numbers returns from, from+1 … to.
+func numbers(from, to int) (all []int) {
+	for n := from; n <= to; n++ {
+		all = append(all, n)
+	}
+	return all
+}
+
+// A driver that works on each member of a batch gets few of many by themselves: those that come before
+// those that go. Others get a batch, which is one request.
+func TestDiff_ChangesFewMembersOfManyByThemselvesWhereABatchWorksOnAll(t *testing.T) {
+	t.Parallel()
+	byMember, probed := driver.Driver{Quirks: driver.Quirks{MemberByMember: true}}, func(pool *model.Pool) { pool.Members[0].MonitorPort = 31000 }
+	for name, test := range map[string]struct {
+		driver   driver.Driver
+		from, to func(*model.LoadBalancer)
+		change   func(*model.LoadBalancer)
+		want     string
+	}{
+		"another driver":             {driver.Driver{}, nodes(numbers(1, 38)...), nodes(numbers(1, 40)...), nil, "set"},
+		"two of forty come":          {byMember, nodes(numbers(1, 38)...), nodes(numbers(1, 40)...), nil, "add add"},
+		"two of forty go":            {byMember, nodes(numbers(1, 40)...), nodes(numbers(1, 38)...), nil, "remove remove"},
+		"two of forty are others":    {byMember, nodes(numbers(1, 40)...), nodes(numbers(3, 42)...), nil, "add add remove remove"},
+		"four of forty":              {byMember, nodes(numbers(1, 36)...), nodes(numbers(1, 40)...), nil, "add add add add"},
+		"four of fewer":              {byMember, nodes(numbers(1, 35)...), nodes(numbers(1, 39)...), nil, "set"},
+		"five of a hundred":          {byMember, nodes(numbers(1, 95)...), nodes(numbers(1, 100)...), nil, "set"},
+		"one that stays changes too": {byMember, nodes(numbers(1, 38)...), nodes(numbers(1, 40)...), onPools(probed), "set"},
+	} {
+		observed, desired := made(t, web(test.from)), web(test.to)
+		if test.change != nil {
+			test.change(desired)
+		}
+		var have []string
+		for _, step := range plan.Diff(desired, observed, plan.Options{Driver: test.driver}).Steps {
+			switch step.(type) {
+			case plan.SetMembers:
+				have = append(have, "set")
+			case plan.AddMember:
+				have = append(have, "add")
+			case plan.RemoveMember:
+				have = append(have, "remove")
+			}
+		}
+		if got, want := strings.Join(have, " "), test.want+" "+test.want; got != want { // for each of the two pools
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
