@@ -91,6 +91,9 @@ type Topology struct {
 	// ExternalSubnetVisible lets ordinary tenants see the external network's
 	// subnets. In a real cloud they cannot.
 	ExternalSubnetVisible bool
+	// FloatingIPAddressByMembers lets ordinary tenants choose the address of a floating IP, which
+	// Neutron by default reserves for administrators and managers.
+	FloatingIPAddressByMembers bool
 	// Network is the name of the tenant network, "k8s-net" when empty.
 	Network string
 	// CIDR of its subnet, 127.100.0.0/16 when empty.

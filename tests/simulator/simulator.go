@@ -92,7 +92,8 @@ func (c *Cloud) addServices() {
 	c.Keystone = keystone.New(keystone.Options{
 		Clock: o.signInClock, TokenLifetime: o.TokenLifetime, BaseURL: c.URL(), Regions: o.regions(), Services: o.catalog(),
 	})
-	network := neutron.Options{Clock: o.Clock, ExternalSubnetsVisible: o.Topology.ExternalSubnetVisible}
+	network := neutron.Options{Clock: o.Clock, ExternalSubnetsVisible: o.Topology.ExternalSubnetVisible,
+		FloatingIPAddressByMembers: o.Topology.FloatingIPAddressByMembers}
 	if o.Neutron != nil {
 		o.Neutron(&network)
 	}

@@ -120,6 +120,21 @@ func (p *addressPool) allocate() (netip.Addr, bool) {
 	}
 }
 
+// hasFree reports whether the pools have so many free addresses.
+func (p *addressPool) hasFree(addresses int) bool {
+	if p.exhausted {
+		return false
+	}
+	for _, span := range p.pools {
+		for address := span.first; addresses > 0 && !span.last.Less(address); address = address.Next() {
+			if !p.used[address] {
+				addresses--
+			}
+		}
+	}
+	return addresses <= 0
+}
+
 // take reserves one address; false when it is taken already.
 func (p *addressPool) take(address netip.Addr) bool {
 	if p.used[address] {

@@ -90,6 +90,14 @@ func (n *Neutron) Subnet(id string) (Subnet, error) {
 	return record.view(), nil
 }
 
+// HasFree reports whether the allocation pools of a subnet have so many free addresses.
+func (n *Neutron) HasFree(subnetID string, addresses int) bool {
+	n.lock()
+	defer n.unlock()
+	record, ok := n.subnets.get(subnetID)
+	return ok && record.addresses.hasFree(addresses)
+}
+
 // SetExhausted makes a subnet pretend that all its addresses are taken, or ends
 // that. Addresses that a request chooses itself are given still. The error is
 // a *Error with status 404.
@@ -146,6 +154,21 @@ func (n *Neutron) AddRouterInterface(routerID, subnetID string) error {
 		return routerNotFound(routerID)
 	}
 	return n.addInterface(record, subnetID)
+}
+
+// SetGateway gives a router that has none a gateway on an external network.
+func (n *Neutron) SetGateway(routerID, networkID string) error {
+	n.lock()
+	defer n.unlock()
+	record, ok := n.routers.get(routerID)
+	if !ok {
+		return routerNotFound(routerID)
+	}
+	if err := n.connectRouter(record, RouterSpec{ExternalNetworkID: networkID}); err != nil {
+		return err
+	}
+	n.bump(&record.standard)
+	return nil
 }
 
 // SetRoutes replaces the extra routes of a router.

@@ -136,6 +136,44 @@ func TestVIP_CanBeChosen(t *testing.T) {
 	}
 }
 
+// As Octavia does it, which knows the network alone.
+func TestVIP_IsInSubnetOfNetworkWithAddressOrFreeAddresses(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, octavia.Options{})
+	network := env.subnet.NetworkID
+	small := env.addSubnet(neutron.SubnetSpec{Name: "small", NetworkID: network, CIDR: "10.7.0.0/30"})
+	wide := env.addSubnet(neutron.SubnetSpec{Name: "wide", NetworkID: network, CIDR: "10.8.0.0/16"})
+	create := func(request object) any {
+		return env.must(201, "POST", "loadbalancers", object{"loadbalancer": request})["vip_subnet_id"]
+	}
+	if got := create(object{"vip_network_id": network, "vip_address": "10.8.7.7"}); got != wide.ID {
+		t.Errorf("with an address: %v, want %s", got, wide.ID)
+	}
+	if got := create(object{"vip_network_id": network, "vip_address": "fd00:6::77"}); got != env.subnet6.ID {
+		t.Errorf("with an address of IPv6: %v, want %s", got, env.subnet6.ID)
+	}
+	if err := env.network.SetExhausted(env.subnet.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := create(object{"vip_network_id": network}); got != wide.ID {
+		t.Errorf("where the first is full and the second too small: %v, want %s", got, wide.ID)
+	}
+	if err := env.network.SetExhausted(wide.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := create(object{"vip_network_id": network}); got != env.subnet6.ID {
+		t.Errorf("where those of IPv4 are full: %v, want %s", got, env.subnet6.ID)
+	}
+	if err := env.network.SetExhausted(env.subnet6.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	env.refused(400, "do not contain enough available IPs", "POST", "loadbalancers", object{"loadbalancer": object{"vip_network_id": network}})
+	env.refused(400, "does not contain a subnet for VIP address", "POST", "loadbalancers", object{"loadbalancer": object{"vip_network_id": network, "vip_address": "192.0.2.1"}})
+	if got := create(object{"vip_network_id": network, "vip_address": "10.7.0.2"}); got != small.ID {
+		t.Errorf("with the only address of the small one: %v, want %s", got, small.ID)
+	}
+}
+
 func TestVIP_RefusesTakenAddressWithStatusOfRelease(t *testing.T) {
 	t.Parallel()
 	for release, status := range map[string]int{"zed": 500, "2024.1": 500, "2026.1": 409} {

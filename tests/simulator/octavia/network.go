@@ -3,6 +3,7 @@ package octavia
 import (
 	"cmp"
 	"net/http"
+	"net/netip"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
@@ -16,6 +17,8 @@ type Network interface {
 	HasAddress(address string) bool
 	Subnet(id string) (neutron.Subnet, error)
 	Network(id string) (neutron.Network, error)
+	// HasFree reports whether a subnet has so many free addresses.
+	HasFree(subnetID string, addresses int) bool
 }
 
 // vipRequest is where the caller wants the VIP, with what was looked up for it.
@@ -54,6 +57,9 @@ func (o *Octavia) checkVIP(given body) (vipRequest, *apiError) {
 	if err != nil {
 		return request, refuse(http.StatusBadRequest, "Network %s not found.", request.networkID)
 	}
+	if request.address != "" {
+		return o.subnetOfAddress(network, request, found)
+	}
 	return o.chooseSubnet(network, request, found)
 }
 
@@ -75,11 +81,35 @@ func (o *Octavia) checkPort(network Network, request vipRequest, portID string) 
 	return request, nil
 }
 
-// chooseSubnet takes the first IPv4 subnet of the network, else the first.
+// subnetOfAddress takes the subnet that the requested address is in.
+func (o *Octavia) subnetOfAddress(network Network, request vipRequest, found neutron.Network) (vipRequest, *apiError) {
+	address, err := netip.ParseAddr(request.address)
+	for _, id := range found.SubnetIDs {
+		subnet, unknown := network.Subnet(id)
+		if err != nil || unknown != nil {
+			continue
+		}
+		if prefix, err := netip.ParsePrefix(subnet.CIDR); err == nil && prefix.Contains(address) {
+			request.subnetID = subnet.ID
+			return request, nil
+		}
+	}
+	return request, invalid("Supplied network does not contain a subnet for VIP address specified.")
+}
+
+// addressesOfLoadBalancer is how many free addresses a subnet needs for Octavia to choose it:
+// those of the VIP and of one amphora, whatever the provider is.
+const addressesOfLoadBalancer = 2
+
+// chooseSubnet takes the first IPv4 subnet of the network that has enough free addresses,
+// else the first of the others.
 func (o *Octavia) chooseSubnet(network Network, request vipRequest, found neutron.Network) (vipRequest, *apiError) {
+	if len(found.SubnetIDs) == 0 {
+		return request, invalid("Supplied network does not contain a subnet.")
+	}
 	for _, id := range found.SubnetIDs {
 		subnet, err := network.Subnet(id)
-		if err != nil {
+		if err != nil || !network.HasFree(id, addressesOfLoadBalancer) {
 			continue
 		}
 		if request.subnetID == "" || subnet.IPVersion == 4 {
@@ -90,7 +120,7 @@ func (o *Octavia) chooseSubnet(network Network, request vipRequest, found neutro
 		}
 	}
 	if request.subnetID == "" {
-		return request, invalid("Supplied network does not contain a subnet.")
+		return request, invalid("Subnet(s) in the supplied network do not contain enough available IPs.")
 	}
 	return request, nil
 }
