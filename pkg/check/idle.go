@@ -17,7 +17,7 @@ type idleRule struct {
 func idle(i *config.Inspection) []Finding {
 	var found []Finding
 	for _, setting := range i.Settings {
-		if !setting.Given {
+		if !setting.Given || setting.Value == "" { // an empty key asks for nothing
 			continue
 		}
 		for _, rule := range idleRules() {

@@ -3,10 +3,12 @@ package auth
 import (
 	"errors"
 	"net/url"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // credentials are what we sign in with.
@@ -83,12 +85,19 @@ func projectScope(cfg config.Global) tokens.Scope {
 }
 
 // identityEndpoint returns the URL of Keystone's API version 3, which Keystone has
-// at the same place below its root since version 3 exists: nothing to discover.
+// at the same place below its root since version 3 exists: nothing to discover. A version in
+// capital letters, which Keystone does not know, is meant all the same.
 func identityEndpoint(authURL string) (string, error) {
 	parsed, err := url.Parse(authURL)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
 		return "", errors.New("auth-url is not an http or https URL") // not quoted: it may hold a password
 	}
-	root, _ := splitVersion(parsed, "")
+	segments := strings.Split(parsed.Path, "/")
+	for i, segment := range segments {
+		if lower := strings.ToLower(segment); request.IsVersion(lower) {
+			segments[i] = lower
+		}
+	}
+	root, _ := splitVersion(&url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: strings.Join(segments, "/")}, "")
 	return root + "v3/", nil
 }

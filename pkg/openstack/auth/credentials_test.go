@@ -104,6 +104,9 @@ func TestIdentityEndpoint_IsVersion3OfAuthURL(t *testing.T) {
 		"https://h/identity/v3":       "https://h/identity/v3/",
 		"https://h/identity/v3/":      "https://h/identity/v3/",
 		"https://h/v2.0":              "https://h/v3/",
+		"https://h/V3":                "https://h/v3/",
+		"https://h/identity/V3/":      "https://h/identity/v3/",
+		"https://h/V2.0":              "https://h/v3/",
 		"https://user:pass@h/v3":      "https://h/v3/",
 		"https://[2001:db8::1]:5000/": "https://[2001:db8::1]:5000/v3/",
 	} {
