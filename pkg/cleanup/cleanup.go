@@ -151,7 +151,7 @@ func read(ctx context.Context, o Options) (*Inventory, error) {
 	var err error
 	o.say("Reading the objects of the project")
 	if o.Octavia != nil {
-		if i.LoadBalancers, err = o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{}); err != nil {
+		if i.LoadBalancers, err = o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{All: true}); err != nil {
 			return nil, err
 		}
 		if i.Listeners, err = o.Octavia.AllListeners(ctx); err != nil {
@@ -161,7 +161,7 @@ func read(ctx context.Context, o Options) (*Inventory, error) {
 			return nil, err
 		}
 	}
-	if i.FloatingIPs, err = o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{}); err != nil {
+	if i.FloatingIPs, err = o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{All: true}); err != nil {
 		return nil, err
 	}
 	if i.SecurityGroups, err = o.Neutron.SecurityGroupNames(ctx); err != nil {

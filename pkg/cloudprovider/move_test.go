@@ -117,7 +117,7 @@ func (m *migration) told(words ...string) bool {
 func (m *migration) loadBalancers() []octavia.LoadBalancer {
 	m.t.Helper()
 	session := simulated.SignIn(m.t, m.c.Config, openstack.SessionOptions{})
-	found, err := session.Octavia().LoadBalancers(m.t.Context(), octavia.LoadBalancerFilter{})
+	found, err := session.Octavia().LoadBalancers(m.t.Context(), octavia.LoadBalancerFilter{All: true})
 	if err != nil {
 		m.t.Fatal(err)
 	}

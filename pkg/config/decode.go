@@ -63,6 +63,9 @@ func (o option) check(text string) error {
 	if f := formNamed(o.form); f.check != nil {
 		return f.check(text)
 	}
+	if strings.HasSuffix(o.key, "-id") && (text == "." || text == "..") {
+		return errors.New("it is not an ID") // in the path of a URL it leads to something else
+	}
 	return nil
 }
 

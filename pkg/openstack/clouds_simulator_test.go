@@ -31,7 +31,7 @@ func TestNewSession_SignsInByCloudsYAML(t *testing.T) {
 	if s.ProjectID() != cloud.Account.ProjectID {
 		t.Errorf("project %q, want %q", s.ProjectID(), cloud.Account.ProjectID)
 	}
-	if _, err := s.Octavia().LoadBalancers(t.Context(), octavia.LoadBalancerFilter{}); err != nil {
+	if _, err := s.Octavia().LoadBalancers(t.Context(), octavia.LoadBalancerFilter{All: true}); err != nil {
 		t.Error(err)
 	}
 }

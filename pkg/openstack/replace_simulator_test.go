@@ -34,7 +34,7 @@ func TestReplace_LosesNoRequest(t *testing.T) {
 	for range 8 {
 		asking.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := s.Octavia().LoadBalancers(t.Context(), octavia.LoadBalancerFilter{}); err != nil {
+				if _, err := s.Octavia().LoadBalancers(t.Context(), octavia.LoadBalancerFilter{All: true}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -138,7 +138,7 @@ func TestSession_RepeatsReadsWithLostAnswer(t *testing.T) {
 	for _, rule := range []faults.Rule{{Drop: true, Count: 2}, {Status: 503, Count: 3}, {Status: 429, Count: 1}} {
 		rule.Method = http.MethodGet
 		cloud.Faults.Add(rule)
-		if _, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{}); err != nil {
+		if _, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{All: true}); err != nil {
 			t.Errorf("%+v: %v", rule, err)
 		}
 	}
@@ -213,7 +213,7 @@ func TestNewSession_SignsInByEveryMethod(t *testing.T) {
 		if s.ProjectID() != account.ProjectID {
 			t.Errorf("%s: project %q, want %q", name, s.ProjectID(), account.ProjectID)
 		}
-		if _, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{}); err != nil {
+		if _, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{All: true}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -24,10 +24,10 @@ func value(kind, allowed, rule string, read func(*Values, string) bool) Value {
 	return Value{Type: kind, Allowed: allowed, Rule: rule, read: read}
 }
 
-// text reads an ID or a name.
+// text reads an ID or a name. What is part of the path of a URL cannot lead to another path.
 func text(allowed string, at func(*Values) **string) Value {
-	return value("text", allowed, shorter(255)+` && !v.matches('[\\r\\n\\t/?#]')`, func(v *Values, value string) bool {
-		if len(value) > 255 || strings.ContainsAny(value, "\r\n\t/?#") {
+	return value("text", allowed, shorter(255)+` && !v.matches('[\\r\\n\\t/?#]') && !(v in ['.', '..'])`, func(v *Values, value string) bool {
+		if len(value) > 255 || strings.ContainsAny(value, "\r\n\t/?#") || value == "." || value == ".." {
 			return false
 		}
 		*at(v) = &value

@@ -264,7 +264,7 @@ func adopted(id ownership.Identity, lb octavia.LoadBalancer) ownership.Identity 
 func (o *Observer) Claimed(ctx context.Context, id ownership.Identity) ([]octavia.LoadBalancer, error) {
 	filters := []octavia.LoadBalancerFilter{{Tags: []string{id.ServiceTag()}}}
 	if id.Untagged {
-		filters = []octavia.LoadBalancerFilter{{Description: id.Description()}, {}}
+		filters = []octavia.LoadBalancerFilter{{Description: id.Description()}, {All: true}}
 	}
 	for _, filter := range filters {
 		found, err := o.Octavia.LoadBalancers(ctx, filter)

@@ -204,7 +204,7 @@ func (p *Projects) Get(ctx context.Context, age time.Duration) (*Project, error)
 // read reads the load balancers first: their updated_at are not newer than the rest.
 func (p *Projects) read(ctx context.Context, age time.Duration) (*Project, error) {
 	project := &Project{Octavia: p.octavia, Began: p.clock.Now()}
-	all, err := p.octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{})
+	all, err := p.octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{All: true})
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (p *Projects) read(ctx context.Context, age time.Duration) (*Project, error
 		return err
 	})
 	group.Go(func() error {
-		all, err := p.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{})
+		all, err := p.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{All: true})
 		project.addFloatingIPs(all)
 		return err
 	})

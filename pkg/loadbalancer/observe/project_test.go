@@ -44,7 +44,7 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 	}
 	ctx, direct := t.Context(), env.session.Octavia()
 	for _, filter := range []octavia.LoadBalancerFilter{
-		{}, {Name: us().Name()}, {Tags: []string{us().ServiceTag()}}, {Tags: []string{us().Name()}}, {Tags: []string{us().Name(), us().ServiceTag()}},
+		{All: true}, {Name: us().Name()}, {Tags: []string{us().ServiceTag()}}, {Tags: []string{us().Name()}}, {Tags: []string{us().Name(), us().ServiceTag()}},
 		{VIPPortID: legacy.VipPortID}, {VIPAddress: theirs.VipAddress}, {Description: us().Description()}, {Name: us().Name(), VIPAddress: theirs.VipAddress},
 		{Name: "nobody's"}, {Tags: []string{"nobody's"}}, {AnyTag: []string{us().ServiceTag(), another().ServiceTag(), "nobody's"}},
 		{Name: us().Name(), AnyTag: []string{another().ServiceTag(), us().ServiceTag()}},

@@ -117,7 +117,7 @@ func (s *Snapshot) Named(name string) int { return s.named[name] }
 func (s *Snapshot) OnPort(portID string) []FloatingIP { return s.onPort[portID] }
 
 func (r *Reader) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
-	listed, err := r.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{})
+	listed, err := r.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{All: true})
 	all := make([]FloatingIP, 0, len(listed))
 	for _, fip := range listed {
 		all = append(all, FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID, Description: fip.Description})
@@ -184,7 +184,7 @@ func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
 	var floatingIPs []FloatingIP
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		all, err := r.octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{Fields: fields()})
+		all, err := r.octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{All: true, Fields: fields()})
 		for _, lb := range all {
 			loadBalancers = append(loadBalancers, LoadBalancer{
 				ID: lb.ID, Name: lb.Name, Status: lb.ProvisioningStatus, Operating: lb.OperatingStatus, Provider: lb.Provider,

@@ -2,6 +2,7 @@
 package barbican
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // Session is the connection that a Client asks through.
@@ -40,7 +42,14 @@ func (c *Client) Exists(ctx context.Context, ref string) error {
 	if err != nil {
 		return err
 	}
-	_, err = client.Get(ctx, client.ServiceURL(kind, id), nil, nil)
+	var answer struct {
+		Container string `json:"container_ref"`
+		Secret    string `json:"secret_ref"`
+	}
+	err = response.Get(ctx, client, client.ServiceURL(kind, id), &answer)
+	if err == nil {
+		err = response.CheckAbout(id, path.Base(cmp.Or(answer.Container, answer.Secret)))
+	}
 	return apierror.Wrap(err, "look for the certificate "+kind+"/"+id)
 }
 

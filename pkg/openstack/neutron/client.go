@@ -105,7 +105,7 @@ func (c *Client) Network(ctx context.Context, id string) (*Network, error) {
 	var answer struct {
 		Network Network `json:"network"`
 	}
-	if err := c.get(ctx, "networks/"+url.PathEscape(id), nil, &answer); err != nil {
+	if err := c.object(ctx, "networks", id, nil, &answer, func() string { return answer.Network.ID }); err != nil {
 		return nil, apierror.Wrap(err, "read network "+id)
 	}
 	return &answer.Network, nil
@@ -128,7 +128,7 @@ func (c *Client) Subnet(ctx context.Context, id string) (*Subnet, error) {
 	var answer struct {
 		Subnet Subnet `json:"subnet"`
 	}
-	if err := c.get(ctx, "subnets/"+url.PathEscape(id), nil, &answer); err != nil {
+	if err := c.object(ctx, "subnets", id, nil, &answer, func() string { return answer.Subnet.ID }); err != nil {
 		return nil, apierror.Wrap(err, "read subnet "+id)
 	}
 	return &answer.Subnet, nil
@@ -139,7 +139,7 @@ func (c *Client) Port(ctx context.Context, id string) (*Port, error) {
 	var answer struct {
 		Port Port `json:"port"`
 	}
-	if err := c.get(ctx, "ports/"+url.PathEscape(id), url.Values{"fields": portFields()}, &answer); err != nil {
+	if err := c.object(ctx, "ports", id, portFields(), &answer, func() string { return answer.Port.ID }); err != nil {
 		return nil, apierror.Wrap(err, "read port "+id)
 	}
 	return &answer.Port, nil
@@ -211,6 +211,23 @@ func (c *Client) gone(ctx context.Context, err error, path string) error {
 		return fmt.Errorf("the deletion of %s was answered as if it were gone, but it is still there", path)
 	}
 	return apierror.IgnoreNotFound(again)
+}
+
+// object decodes the answer to a GET of one object of a collection, with these fields, nil for all.
+// The error reports an answer about another object: about returns the ID in the answer.
+func (c *Client) object(ctx context.Context, collection, id string, fields []string, into any, about func() string) error {
+	path, err := response.PathOf(collection, id)
+	if err != nil {
+		return err
+	}
+	var q url.Values
+	if len(fields) > 0 {
+		q = url.Values{"fields": fields}
+	}
+	if err := c.get(ctx, path, q, into); err != nil {
+		return err
+	}
+	return response.CheckAbout(id, about())
 }
 
 // get decodes the answer to a GET of a path below /v2.0.

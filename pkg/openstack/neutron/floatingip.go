@@ -2,6 +2,7 @@ package neutron
 
 import (
 	"context"
+	"errors"
 	"net/url"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
@@ -10,7 +11,7 @@ import (
 )
 
 // FloatingIPFilter selects the floating IPs that FloatingIPs lists. Empty fields do not
-// filter.
+// filter; one in which nothing is set is an error, unless All is.
 type FloatingIPFilter struct {
 	PortID, Address, Description string
 	// Tag is one that they all carry.
@@ -18,7 +19,11 @@ type FloatingIPFilter struct {
 	// IDs and PortIDs are lists of which each has one: no more than 150 of them, as
 	// a URL holds no more than 8 KiB.
 	IDs, PortIDs []string
+	All          bool
 }
+
+// empty reports whether nothing limits the list.
+func (f FloatingIPFilter) empty() bool { return len(f.query("")) == 0 }
 
 func (f FloatingIPFilter) query(projectID string) url.Values {
 	q := url.Values{}
@@ -43,6 +48,9 @@ func (f FloatingIPFilter) query(projectID string) url.Values {
 
 // FloatingIPs lists floating IPs of the session's project.
 func (c *Client) FloatingIPs(ctx context.Context, filter FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+	if filter.empty() != filter.All {
+		return nil, errors.New("list floating IPs: the filter is empty")
+	}
 	q := filter.query(c.session.ProjectID())
 	found, err := list(ctx, c, "floatingips", q, func(fip listed) string { return fip.ID })
 	if err != nil {

@@ -20,7 +20,10 @@ func calls(c *neutron.Client) []func(context.Context) error {
 		func(ctx context.Context) error { _, err := c.Subnet(ctx, "subnet"); return err },
 		func(ctx context.Context) error { _, err := c.Port(ctx, "port"); return err },
 		func(ctx context.Context) error { _, err := c.PortsOfDevices(ctx, []string{"a", "b"}); return err },
-		func(ctx context.Context) error { _, err := c.FloatingIPs(ctx, neutron.FloatingIPFilter{}); return err },
+		func(ctx context.Context) error {
+			_, err := c.FloatingIPs(ctx, neutron.FloatingIPFilter{All: true})
+			return err
+		},
 		func(ctx context.Context) error {
 			_, err := c.CreateFloatingIP(ctx, floatingips.CreateOpts{FloatingNetworkID: "network"})
 			return err

@@ -18,6 +18,13 @@ type Router struct {
 	Routes []ExtraRoute `json:"routes"`
 	// Revision moves with every change of the router; nil in a Neutron without it.
 	Revision *int `json:"revision_number"`
+	// Gateway leads to an external network; nil where there is none, or it was not asked for.
+	Gateway *RouterGateway `json:"external_gateway_info"`
+}
+
+// RouterGateway is the way from a router to an external network.
+type RouterGateway struct {
+	NetworkID string `json:"network_id"`
 }
 
 // ExtraRoute is a route of a router, as Neutron spells it. It has no ID, no tags
@@ -55,11 +62,33 @@ func (c *Client) Router(ctx context.Context, id string) (*Router, error) {
 	var answer struct {
 		Router Router `json:"router"`
 	}
-	q := url.Values{"fields": {"id", "routes", "revision_number"}}
-	if err := c.get(ctx, "routers/"+url.PathEscape(id), q, &answer); err != nil {
+	fields := []string{"id", "routes", "revision_number"}
+	if err := c.object(ctx, "routers", id, fields, &answer, func() string { return answer.Router.ID }); err != nil {
 		return nil, apierror.Wrap(err, "read router "+id)
 	}
 	return &answer.Router, nil
+}
+
+// Routers reads the gateways of routers, of those of them that the project sees: a request for
+// every 150 of them.
+func (c *Client) Routers(ctx context.Context, ids []string) ([]Router, error) {
+	return inChunks(ids, func(chunk []string) ([]Router, error) {
+		q := url.Values{"id": chunk, "fields": {"id", "external_gateway_info"}}
+		found, err := list(ctx, c, "routers", q, func(r Router) string { return r.ID })
+		return found, apierror.Wrap(err, "list routers")
+	})
+}
+
+// RouterInterfaces lists the ports by which routers are in a subnet, or in any subnet of a network
+// where no subnet is given, as far as the project sees them.
+func (c *Client) RouterInterfaces(ctx context.Context, networkID, subnetID string) ([]Port, error) {
+	q := url.Values{"device_owner": {"network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface"}}
+	if subnetID != "" {
+		q.Set("fixed_ips", "subnet_id="+subnetID)
+	} else {
+		q.Set("network_id", networkID)
+	}
+	return c.ports(ctx, q)
 }
 
 // AddRoutes adds routes to a router, all of them or none, whatever others do to it
@@ -132,7 +161,7 @@ func (c *Client) RoutedPort(ctx context.Context, id string) (*RoutedPort, error)
 	var answer struct {
 		Port RoutedPort `json:"port"`
 	}
-	if err := c.get(ctx, "ports/"+url.PathEscape(id), url.Values{"fields": routedPortFields()}, &answer); err != nil {
+	if err := c.object(ctx, "ports", id, routedPortFields(), &answer, func() string { return answer.Port.ID }); err != nil {
 		return nil, apierror.Wrap(err, "read port "+id)
 	}
 	return &answer.Port, nil

@@ -59,15 +59,19 @@ func (c *Client) GetServer(ctx context.Context, id string) (*Server, error) {
 	var answer struct {
 		Server Server `json:"server"`
 	}
-	if err := c.get(ctx, "servers/"+url.PathEscape(id), &answer); err != nil {
+	path, err := response.PathOf("servers", id)
+	if err == nil {
+		err = c.get(ctx, path, &answer)
+	}
+	if err != nil {
 		wrapped := apierror.Wrap(err, "read server "+id)
 		if isNovaNotFound(err) {
 			return nil, fmt.Errorf("%w: %w", ErrServerNotFound, wrapped)
 		}
 		return nil, wrapped
 	}
-	if answer.Server.ID == "" {
-		return nil, fmt.Errorf("read server %s: the answer is no server", id)
+	if err := response.CheckAbout(id, answer.Server.ID); err != nil {
+		return nil, fmt.Errorf("read server %s: %w", id, err)
 	}
 	if err := c.nameFlavor(ctx, &answer.Server); err != nil {
 		return nil, err
@@ -81,7 +85,14 @@ func (c *Client) FlavorID(ctx context.Context, serverID string) (string, error) 
 	var answer struct {
 		Server Server `json:"server"`
 	}
-	if err := c.ask(ctx, "", "servers/"+url.PathEscape(serverID), &answer); err != nil {
+	path, err := response.PathOf("servers", serverID)
+	if err == nil {
+		err = c.ask(ctx, "", path, &answer)
+	}
+	if err == nil {
+		err = response.CheckAbout(serverID, answer.Server.ID)
+	}
+	if err != nil {
 		return "", apierror.Wrap(err, "read the flavor of server "+serverID)
 	}
 	if answer.Server.FlavorID == "" {
@@ -186,10 +197,17 @@ func (c *Client) nameFlavor(ctx context.Context, server *Server) error {
 	}
 	var answer struct {
 		Flavor struct {
+			ID   string `json:"id"`
 			Name string `json:"name"`
 		} `json:"flavor"`
 	}
-	err := c.get(ctx, "flavors/"+url.PathEscape(server.FlavorID), &answer)
+	path, err := response.PathOf("flavors", server.FlavorID)
+	if err == nil {
+		err = c.get(ctx, path, &answer)
+	}
+	if err == nil {
+		err = response.CheckAbout(server.FlavorID, answer.Flavor.ID)
+	}
 	if err != nil && !isNovaNotFound(err) {
 		return apierror.Wrap(err, "read flavor "+server.FlavorID)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -155,7 +156,7 @@ func TestGetServer_AsksOlderCloudForEachFlavorOnce(t *testing.T) {
 	nova := cloud.start(t, olderThan(nil, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/servers/a", "/servers/b":
-			answering(http.StatusOK, `{"server": {"id": "x", "flavor": {"id": "7"}}}`)(w, r)
+			answering(http.StatusOK, `{"server": {"id": "`+path.Base(r.URL.Path)+`", "flavor": {"id": "7"}}}`)(w, r)
 		case "/flavors/7":
 			answering(http.StatusOK, `{"flavor": {"id": "7", "name": "m1.small"}}`)(w, r)
 		}
@@ -299,7 +300,7 @@ func TestFlavorID_AsksWithFirstMicroversion(t *testing.T) {
 func TestGetServer_EscapesIDInURL(t *testing.T) {
 	t.Parallel()
 	var cloud compute
-	nova := cloud.start(t, answering(http.StatusOK, `{"server": {"id": "x"}}`))
+	nova := cloud.start(t, answering(http.StatusOK, `{"server": {"id": "../flavors?x=1"}}`))
 	if _, err := nova.GetServer(t.Context(), "../flavors?x=1"); err != nil {
 		t.Fatal(err)
 	}
@@ -313,10 +314,10 @@ func TestGetServer_IsSafeForConcurrentUse(t *testing.T) {
 	var cloud compute
 	nova := cloud.start(t, olderThan(nil, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/flavors/") {
-			answering(http.StatusOK, `{"flavor": {"name": "m1.small"}}`)(w, r)
+			answering(http.StatusOK, `{"flavor": {"id": "7", "name": "m1.small"}}`)(w, r)
 			return
 		}
-		answering(http.StatusOK, `{"server": {"id": "x", "flavor": {"id": "7"}}}`)(w, r)
+		answering(http.StatusOK, `{"server": {"id": "`+path.Base(r.URL.Path)+`", "flavor": {"id": "7"}}}`)(w, r)
 	}))
 	var group sync.WaitGroup
 	for n := range 20 {

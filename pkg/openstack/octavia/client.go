@@ -4,6 +4,7 @@ package octavia
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -67,6 +68,14 @@ type LoadBalancerFilter struct {
 	Fields []string
 	// ProvisioningStatus of those to list. Only one can be asked for at a time.
 	ProvisioningStatus string
+	// All is set for a list of all load balancers: a filter in which nothing is set is an error.
+	All bool
+}
+
+// empty reports whether nothing limits the list.
+func (f LoadBalancerFilter) empty() bool {
+	f.Fields = nil
+	return len(f.query()) == 0
 }
 
 func (f LoadBalancerFilter) query() url.Values {
@@ -104,6 +113,9 @@ func (f LoadBalancerFilter) query() url.Values {
 // LoadBalancers lists the load balancers of the session's project. Children are
 // IDs only. More than a page of them cost a request a page.
 func (c *Client) LoadBalancers(ctx context.Context, filter LoadBalancerFilter) ([]LoadBalancer, error) {
+	if filter.empty() != filter.All {
+		return nil, errors.New("list loadbalancers: the filter is empty")
+	}
 	return listAll(ctx, c, "loadbalancers", filter.query(), func(lb LoadBalancer) string { return lb.ID })
 }
 
@@ -112,7 +124,7 @@ func (c *Client) LoadBalancer(ctx context.Context, id string) (*LoadBalancer, er
 	var answer struct {
 		LoadBalancer LoadBalancer `json:"loadbalancer"`
 	}
-	if err := c.get(ctx, "loadbalancers/"+url.PathEscape(id), &answer); err != nil {
+	if err := c.object(ctx, "loadbalancers", id, "", &answer, func() string { return answer.LoadBalancer.ID }); err != nil {
 		return nil, apierror.Wrap(err, "read load balancer "+id)
 	}
 	return &answer.LoadBalancer, nil
@@ -191,7 +203,7 @@ func (c *Client) Monitor(ctx context.Context, id string) (*monitors.Monitor, err
 	var answer struct {
 		Monitor monitors.Monitor `json:"healthmonitor"`
 	}
-	if err := c.get(ctx, "healthmonitors/"+url.PathEscape(id), &answer); err != nil {
+	if err := c.object(ctx, "healthmonitors", id, "", &answer, func() string { return answer.Monitor.ID }); err != nil {
 		return nil, apierror.Wrap(err, "read health monitor "+id)
 	}
 	return &answer.Monitor, nil
@@ -223,6 +235,19 @@ func (c *Client) Providers(ctx context.Context) ([]string, error) {
 		names = append(names, p.Name)
 	}
 	return names, nil
+}
+
+// object decodes the answer to a GET of one object of a collection, or of what rest names of it.
+// The error reports an answer about another object, where about returns the ID in the answer.
+func (c *Client) object(ctx context.Context, collection, id, rest string, into any, about func() string) error {
+	path, err := response.PathOf(collection, id)
+	if err != nil {
+		return err
+	}
+	if err := c.get(ctx, path+rest, into); err != nil || about == nil {
+		return err
+	}
+	return response.CheckAbout(id, about())
 }
 
 // get decodes the answer to a GET of a path below the service's root.

@@ -19,7 +19,7 @@ import (
 func calls(c *octavia.Client) []func(context.Context) error {
 	return []func(context.Context) error{
 		func(ctx context.Context) error {
-			_, err := c.LoadBalancers(ctx, octavia.LoadBalancerFilter{})
+			_, err := c.LoadBalancers(ctx, octavia.LoadBalancerFilter{All: true})
 			return err
 		},
 		func(ctx context.Context) error { _, err := c.LoadBalancer(ctx, "lb"); return err },

@@ -62,7 +62,8 @@ func (c *Client) LoadBalancerStates(ctx context.Context, provisioningStatus stri
 // LoadBalancerState reads the state of one load balancer.
 func (c *Client) LoadBalancerState(ctx context.Context, id string) (LoadBalancerState, error) {
 	var answer stateAnswer
-	if err := c.get(ctx, "loadbalancers/"+url.PathEscape(id)+"?"+url.Values{"fields": stateFields()}.Encode(), &answer); err != nil {
+	fields := "?" + url.Values{"fields": stateFields()}.Encode()
+	if err := c.object(ctx, "loadbalancers", id, fields, &answer, func() string { return answer.state.ID }); err != nil {
 		return LoadBalancerState{}, apierror.Wrap(err, "read load balancer "+id)
 	}
 	return answer.state, nil

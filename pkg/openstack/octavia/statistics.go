@@ -2,7 +2,6 @@ package octavia
 
 import (
 	"context"
-	"net/url"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
@@ -23,7 +22,7 @@ func (c *Client) Statistics(ctx context.Context, loadBalancerID string) (*Statis
 	var answer struct {
 		Stats Statistics `json:"stats"`
 	}
-	if err := c.get(ctx, "loadbalancers/"+url.PathEscape(loadBalancerID)+"/stats", &answer); err != nil {
+	if err := c.object(ctx, "loadbalancers", loadBalancerID, "/stats", &answer, nil); err != nil {
 		return nil, apierror.Wrap(err, "read statistics of load balancer "+loadBalancerID)
 	}
 	return &answer.Stats, nil

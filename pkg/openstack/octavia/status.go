@@ -2,7 +2,6 @@ package octavia
 
 import (
 	"context"
-	"net/url"
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -215,7 +214,8 @@ func (c *Client) StatusTree(ctx context.Context, loadBalancerID string) (*Status
 // nil: with all.
 func (c *Client) StatusTreeWithout(ctx context.Context, loadBalancerID string, known KnownMembers) (*StatusTree, error) {
 	answer := statusAnswer{known: known}
-	if err := c.get(ctx, "loadbalancers/"+url.PathEscape(loadBalancerID)+"/status", &answer); err != nil {
+	about := func() string { return answer.Statuses.LoadBalancer.ID }
+	if err := c.object(ctx, "loadbalancers", loadBalancerID, "/status", &answer, about); err != nil {
 		return nil, apierror.Wrap(err, "read status of load balancer "+loadBalancerID)
 	}
 	return &answer.Statuses.LoadBalancer, nil

@@ -54,8 +54,13 @@ type Collection[T any] struct {
 
 // All reads page after page. Every page repeats the query with the last ID as
 // marker: the links of Octavia lose all filters, so that only their being there
-// counts.
+// counts. A filter without a value is an error: services ignore it, or take it for any value.
 func (c Collection[T]) All(ctx context.Context, q url.Values) ([]T, error) {
+	for key, values := range q {
+		if slices.Contains(values, "") {
+			return nil, fmt.Errorf("the filter %s has no value", key)
+		}
+	}
 	for restarts := 0; ; restarts++ {
 		all, marker, err := c.once(ctx, q)
 		if marker == "" || restarts == maxRestarts || !apierror.IsInvalid(err) && !apierror.IsNotFound(err) {

@@ -90,10 +90,10 @@ func fiveOfEverything(t *testing.T, octaviaPage, neutronPage int) listed {
 	must(err)
 	return listed{cloud, map[string]func(context.Context) (int, error){
 		"load balancers": counting(func(ctx context.Context) ([]octavia.LoadBalancer, error) {
-			return o.LoadBalancers(ctx, octavia.LoadBalancerFilter{})
+			return o.LoadBalancers(ctx, octavia.LoadBalancerFilter{All: true})
 		}),
 		"two fields": counting(func(ctx context.Context) ([]octavia.LoadBalancer, error) {
-			return o.LoadBalancers(ctx, octavia.LoadBalancerFilter{Fields: []string{"id", "name"}})
+			return o.LoadBalancers(ctx, octavia.LoadBalancerFilter{All: true, Fields: []string{"id", "name"}})
 		}),
 		"listeners":      counting(func(ctx context.Context) ([]listeners.Listener, error) { return o.Listeners(ctx, lb.ID) }),
 		"listeners' tag": counting(func(ctx context.Context) ([]listeners.Listener, error) { return o.ListenersTagged(ctx, "same") }),
@@ -226,11 +226,11 @@ func TestAll_StartsAgainWhenMarkerIsGone(t *testing.T) {
 		s := simulated.SignIn(t, &config.Config{Global: cloud.Config()}, openstack.SessionOptions{})
 		list := map[string]func() (int, error){
 			"octavia": func() (int, error) {
-				all, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{})
+				all, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{All: true})
 				return len(all), err
 			},
 			"neutron": func() (int, error) {
-				all, err := s.Neutron().FloatingIPs(context.Background(), neutron.FloatingIPFilter{})
+				all, err := s.Neutron().FloatingIPs(context.Background(), neutron.FloatingIPFilter{All: true})
 				return len(all), err
 			},
 		}[service]
@@ -249,10 +249,10 @@ func TestAll_FailsOnAnswerWithoutList(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s := simulated.SignIn(t, &config.Config{Global: cloud.Config()}, openstack.SessionOptions{})
-	if _, err := s.Neutron().FloatingIPs(context.Background(), neutron.FloatingIPFilter{}); err == nil {
+	if _, err := s.Neutron().FloatingIPs(context.Background(), neutron.FloatingIPFilter{All: true}); err == nil {
 		t.Error("floating IPs: no error")
 	}
-	if _, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{}); err == nil {
+	if _, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{All: true}); err == nil {
 		t.Error("load balancers: no error")
 	}
 }
