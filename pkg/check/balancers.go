@@ -232,7 +232,10 @@ func (b *balancers) provider(ctx context.Context, name string) (Verdict, string)
 }
 
 func (b *balancers) vip(ctx context.Context, e example) (Verdict, string) {
-	if e.facts.VIPSubnetID == "" {
+	switch {
+	case e.facts.VIPSubnetID == "" && e.facts.VIPNetworkID != "":
+		return Good, "in " + b.network(ctx, e.facts.VIPNetworkID) + ", in the subnet that Octavia chooses"
+	case e.facts.VIPSubnetID == "":
 		return Unchecked, "goes into the subnet that most nodes are in, which the cluster tells: subnet-id or network-id would say it"
 	}
 	return b.subnet(ctx, e.facts.VIPSubnetID)
@@ -298,7 +301,7 @@ func (b *balancers) certificate(ctx context.Context, say func(Verdict, string, s
 		return nil
 	}
 	source := b.read.Setting("LoadBalancer", "default-tls-container-ref").Source
-	if err := lookup.Certificates(ctx, b.session.Barbican(), []string{ref}); err != nil {
+	if err := lookup.Certificates(ctx, b.session.Barbican(), []string{ref}, "default-tls-container-ref in cloud.conf"); err != nil {
 		return []Finding{say(Wrong, "certificate", err.Error(), source)}
 	}
 	return []Finding{say(Good, "certificate", "is in Barbican", source)}

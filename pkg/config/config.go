@@ -132,9 +132,9 @@ type LoadBalancer struct {
 	SubnetID string `gcfg:"subnet-id"`
 	// Subnet of the members.
 	MemberSubnetID string `gcfg:"member-subnet-id"`
-	// Network of the VIP.
+	// Network of the VIP. Of several subnets Octavia chooses one with free addresses.
 	NetworkID string `gcfg:"network-id"`
-	// Network of floating IPs. Empty means the first external network.
+	// Network of floating IPs. Empty means an external network that the router of the VIP leads to: the default, else the first.
 	FloatingNetworkID string `gcfg:"floating-network-id"`
 	// Subnet of floating IPs; takes precedence over the pattern and the tags.
 	FloatingSubnetID string `gcfg:"floating-subnet-id"`
@@ -249,7 +249,7 @@ type LoadBalancerClass struct {
 	FloatingSubnet string `gcfg:"floating-subnet" form:"subnet-pattern"`
 	// Tags of the subnets for floating IPs.
 	FloatingSubnetTags string `gcfg:"floating-subnet-tags" form:"subnet-tags"`
-	// Network of the VIP.
+	// Network of the VIP. Of several subnets Octavia chooses one with free addresses.
 	NetworkID string `gcfg:"network-id"`
 	// Subnet of the VIP. Also of the members, unless `member-subnet-id` or [LoadBalancer] names one.
 	SubnetID string `gcfg:"subnet-id"`

@@ -9,7 +9,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 // Each of these is refused with one clear error before the first write, leaves
@@ -35,23 +34,72 @@ func TestEnsure_RefusesBadInputBeforeFirstWriteAndHeals(t *testing.T) {
 			},
 			want: "no node has an address of family IPv4: node-0",
 		},
-		"two subnets of the family": {
+		"an ID that leads to another path": {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.LoadBalancerID] = ".."
+				return nodes
+			},
+			want: `metadata.annotations[` + annotation.LoadBalancerID + `]: Invalid value: ".."`,
+		},
+		"a load balancer that does not exist": {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.LoadBalancerID] = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
+				return nodes
+			},
+			want: `metadata.annotations[` + annotation.LoadBalancerID + `]: Not found: "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"`,
+		},
+		"unknown subnet of the VIP": {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.SubnetID] = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
+				return nodes
+			},
+			want: `metadata.annotations[` + annotation.SubnetID + `]: there is no subnet 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f`,
+		},
+		"unknown subnet of the members": {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.MemberSubnetID] = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
+				return nodes
+			},
+			want: `metadata.annotations[` + annotation.MemberSubnetID + `]: there is no subnet 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f`,
+		},
+		"an address that is in no subnet of the network": {
 			options: environmentOptions{simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}},
 			spoil: func(env *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
-				_, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{
-					ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.Network.ID, Name: "second", CIDR: "127.101.0.0/16",
-				})
-				if err != nil {
-					env.T.Fatal(err)
-				}
 				svc.Annotations[annotation.NetworkID] = env.Cloud.Network.ID
+				svc.Annotations[annotation.VIPAddress] = "10.9.9.9"
 				return nodes
 			},
-			mend: func(env *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
-				svc.Annotations[annotation.SubnetID] = env.Cloud.Subnet.ID
+			want: `metadata.annotations[` + annotation.VIPAddress + `]: 10.9.9.9 is in no subnet of network`,
+		},
+		"an address that is not in the subnet": {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.Internal] = "true"
+				svc.Spec.LoadBalancerIP = "10.9.9.9"
 				return nodes
 			},
-			want: "has 2 subnets of family IPv4",
+			want: `spec.loadBalancerIP: 10.9.9.9 is not in subnet`,
+		},
+		"an address of no host": {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Spec.LoadBalancerIP = "0.0.0.0"
+				return nodes
+			},
+			want: `spec.loadBalancerIP: Invalid value: "0.0.0.0": must be the address of a host`,
+		},
+		"an address of many hosts": {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.VIPAddress] = "224.0.0.5"
+				return nodes
+			},
+			want: `metadata.annotations[` + annotation.VIPAddress + `]: Invalid value: "224.0.0.5": must be the address of a host`,
+		},
+		"an address that the external network does not have": {
+			options: environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{ExternalSubnetVisible: true}}},
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Spec.LoadBalancerIP = "203.0.113.80"
+				return nodes
+			},
+			want: `spec.loadBalancerIP: no floating IP of this project has the address 203.0.113.80`,
 		},
 		"unknown network of the VIP": {
 			options: environmentOptions{simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}},

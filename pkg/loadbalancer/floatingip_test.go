@@ -455,6 +455,8 @@ func TestFloatingIP_ComesFromFoundExternalNetworkAndReportsChoiceOnce(t *testing
 	if _, err := env.Cloud.Neutron.AddSubnet(simneutron.SubnetSpec{Name: "other", NetworkID: other.ID, CIDR: "127.210.0.0/16"}); err != nil {
 		t.Fatal(err)
 	}
+	// Which of them a router leads to cannot be seen, as where the router is another project's.
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/network/v2.0/routers", Status: http.StatusForbidden})
 	nodes, svc := env.nodes(1), service("web", 1)
 	env.ensure(svc, nodes)
 	made := env.Cloud.Neutron.FloatingIPs()

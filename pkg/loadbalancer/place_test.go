@@ -52,10 +52,10 @@ func TestEnsure_RefusesUnavailableFlavorOrZoneBeforeFirstWrite(t *testing.T) {
 	env.catalogue()
 	nodes := env.nodes(1)
 	for name, c := range map[string]struct{ annotation, value, says string }{
-		"no-such-name":  {annotation.FlavorID, "huge", `no flavor "huge" of load balancers that can be used: there are big/x4, small`},
-		"no-such-id":    {annotation.FlavorID, "4a3e2c1b-0000-4000-8000-000000000000", "there are big/x4, small"},
+		"no-such-name":  {annotation.FlavorID, "huge", `metadata.annotations[` + annotation.FlavorID + `]: Octavia has no flavor "huge" that can be used: name one of big/x4, small`},
+		"no-such-id":    {annotation.FlavorID, "4a3e2c1b-0000-4000-8000-000000000000", "name one of big/x4, small"},
 		"disabled":      {annotation.FlavorID, "old", `no flavor "old"`},
-		"no-such-zone":  {annotation.AvailabilityZone, "az9", `no availability zone "az9" of load balancers that can be used: there are az1`},
+		"no-such-zone":  {annotation.AvailabilityZone, "az9", `metadata.annotations[` + annotation.AvailabilityZone + `]: Octavia has no availability zone "az9" that can be used: name one of az1`},
 		"disabled-zone": {annotation.AvailabilityZone, "az2", `no availability zone "az2"`},
 	} {
 		svc := service(name, 1)

@@ -206,7 +206,7 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 		round.Forget()
 		return true, nil
 	default:
-		return false, r.engine().Tried(round, err)
+		return false, r.engine().Explain(g.Inputs(), r.engine().Tried(round, err))
 	}
 	return false, nil
 }

@@ -33,7 +33,7 @@ func vipTable() []Annotation {
 		{
 			Name: NetworkID, Key: "network-id", Change: NeedsReplace,
 			Value: text("the ID of a network", func(v *Values) **string { return &v.VIP.NetworkID }),
-			Doc:   "The network of the VIP.",
+			Doc:   "The network of the VIP. Of several subnets Octavia chooses one with free addresses; with an address, the subnet that contains it.",
 		},
 		{
 			Name: PortID, Change: NeedsReplace,
@@ -62,7 +62,7 @@ func vipTable() []Annotation {
 func floatingTable() []Annotation {
 	return []Annotation{
 		{
-			Name: FloatingNetID, Key: "floating-network-id", EmptyIsNone: true, Default: "the default external network, else the first", Change: OnlyAtCreation,
+			Name: FloatingNetID, Key: "floating-network-id", EmptyIsNone: true, Default: "an external network that the router of the VIP leads to: the default, else the first", Change: OnlyAtCreation,
 			Value: text("the ID of an external network", func(v *Values) **string { return &v.Floating.NetworkID }),
 			Doc:   "The network of the floating IP.",
 		},

@@ -78,9 +78,11 @@ func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, por
 	}
 	r.state.edit(s, func(observed *model.Observed) {
 		plan.Advance(observed, s)
-		made := observed.LoadBalancer.FloatingIP
+		var made *model.FloatingIP
 		if s.Beside {
 			made = &observed.UnattachedFloatingIPs[len(observed.UnattachedFloatingIPs)-1]
+		} else {
+			made = observed.LoadBalancer.FloatingIP
 		}
 		made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, port
 	})

@@ -135,6 +135,11 @@ func (a *Asked) Desire(ctx context.Context, r Round) (*Desired, error) {
 }
 
 func (a *Asked) desire(ctx context.Context, existing *model.LoadBalancer) (*Desired, error) {
+	if existing == nil {
+		if err := a.checkNamed(); err != nil {
+			return nil, err
+		}
+	}
 	return a.e.desire(ctx, a.in, a.in.Settings.On(existing), existing, "")
 }
 
@@ -168,7 +173,7 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	settings := a.in.Settings.On(lb)
 	emit.HealthMonitorMissing(svc, settings.MissingMonitors(r.Want.Facts.Driver))
 	if !a.quiet {
-		emit.SettingsIgnored(svc, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver)))
+		emit.SettingsIgnored(svc, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver), a.missingNamed(lb)))
 	}
 	emit.Chosen(svc, r.Want.Facts, todo)
 	if fip := a.newForeignFloatingIP(r); fip != nil {
@@ -206,6 +211,9 @@ func (a *Asked) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 		most = 0
 	}
 	if err := a.e.Store.Count(a.in.Service, most); err != nil {
+		return err
+	}
+	if err := a.e.checkFloatingAddress(ctx, a.in, todo); err != nil {
 		return err
 	}
 	return a.e.checkCertificates(ctx, a.in, todo)

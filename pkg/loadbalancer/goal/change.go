@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
@@ -138,5 +139,5 @@ func (e *Engine) checkCertificates(ctx context.Context, in Inputs, todo plan.Pla
 	if in.Settings.Listeners.ExternalStore {
 		return nil
 	}
-	return lookup.Certificates(ctx, e.Cloud.Barbican, todo.Certificates())
+	return lookup.Certificates(ctx, e.Cloud.Barbican, todo.Certificates(), in.Settings.Origin(annotation.TLSContainer).Name)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
@@ -27,7 +28,11 @@ func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *m
 		}
 		return nil
 	}
-	network, err := r.floatingNetwork(ctx, s, facts)
+	vip := model.VIP{SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID}
+	if existing != nil {
+		vip = existing.VIP
+	}
+	network, err := r.floatingNetwork(ctx, s, vip, facts)
 	if err != nil || network == nil {
 		return err
 	}
@@ -37,56 +42,115 @@ func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *m
 }
 
 // floatingNetwork returns the network that the floating IP comes from: the
-// configured one, if it can give any, that of the configured subnet, or else the
-// default external network, or the first. It is nil where there is none, which
-// facts then say.
-func (r *Reader) floatingNetwork(ctx context.Context, s *settings.Settings, facts *desire.Facts) (*neutron.Network, error) {
-	id := s.Floating.NetworkID
+// configured one, if it can give any, that of the configured subnet, or else one of the
+// external networks. It is nil where there is none, which facts then say.
+func (r *Reader) floatingNetwork(ctx context.Context, s *settings.Settings, vip model.VIP, facts *desire.Facts) (*neutron.Network, error) {
+	id, by := s.Floating.NetworkID, s.Origin(annotation.FloatingNetID).Name
 	if id == "" && s.Floating.SubnetID != "" {
 		subnet, err := r.subnet.get(ctx, s.Floating.SubnetID, r.neutron.Subnet)
 		switch {
 		case err == nil:
-			id = subnet.NetworkID
+			id, by = subnet.NetworkID, s.Origin(annotation.FloatingSubnet).Name
 		case !apierror.IsNotFound(err): // not found is usual: the subnets of external networks are shown to few
 			return nil, err
 		}
 	}
 	if id == "" {
-		return r.anyExternal(ctx, facts)
+		return r.anyExternal(ctx, s, vip, facts)
 	}
-	network, err := r.network(ctx, id)
+	network, err := r.network(ctx, id, by)
 	if err != nil {
 		return nil, err
 	}
 	if !network.External {
-		return nil, &Error{Message: fmt.Sprintf("network %s is not external: floating IPs cannot come from it", network.ID)}
+		return nil, &Error{Message: fmt.Sprintf("%s: network %s is not external: floating IPs cannot come from it; name an external network, or leave the choice to the controller", by, network.ID)}
 	}
 	return network, nil
 }
 
-// anyExternal returns the default external network, or the first. An ordinary tenant
-// does not see the subnets of external networks, so nothing is asked of them.
-func (r *Reader) anyExternal(ctx context.Context, facts *desire.Facts) (*neutron.Network, error) {
+// anyExternal returns one of the external networks: where there are several, one that a router
+// leads to from the VIP, and that has the address that is asked for; of several such ones the
+// default, else the first. An ordinary tenant does not see the subnets of external networks.
+func (r *Reader) anyExternal(ctx context.Context, s *settings.Settings, vip model.VIP, facts *desire.Facts) (*neutron.Network, error) {
 	networks, err := r.external.get(ctx, "", func(ctx context.Context, _ string) ([]neutron.Network, error) {
 		all, err := r.neutron.ExternalNetworks(ctx)
 		return slices.DeleteFunc(all, func(n neutron.Network) bool { return len(n.Subnets) == 0 }), err // of no use to anybody
 	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(networks) == 0:
+		facts.NoFloatingIP = "this project sees no external network, so the load balancer gets no floating IP and is reachable on its VIP only"
+		return nil, nil
+	case len(networks) == 1:
+		return &networks[0], nil
+	}
+	way, err := r.gateways(ctx, vip.NetworkID, vip.SubnetID)
 	if err != nil {
 		return nil, err
 	}
-	if len(networks) == 0 {
-		facts.NoFloatingIP = "this project sees no external network, so the load balancer gets no floating IP and is reachable on its VIP only"
-		return nil, nil
+	fit := reachable(networks, way)
+	if len(fit) == 0 {
+		return nil, &Error{Message: fmt.Sprintf("%s: no router leads from the VIP (%s) to one of the %d external networks that this project sees, so no floating IP can be put on it: "+
+			"connect the subnet to a router with a gateway, name another subnet with the annotation loadbalancer.openstack.org/subnet-id, or make the Service internal",
+			s.Origin(annotation.FloatingNetID).Name, placeOf(vip), len(networks))}
 	}
-	if i := slices.IndexFunc(networks, func(n neutron.Network) bool { return n.IsDefault }); i >= 0 {
-		return &networks[i], nil
+	if asked, _ := s.AskedFloatingIP(); asked.Address != "" {
+		if fit, err = r.having(ctx, fit, asked.Address); err != nil {
+			return nil, err
+		}
 	}
-	if len(networks) > 1 {
-		facts.Chosen = fmt.Sprintf("there are %d external networks, and none is the default: the floating IP comes from the first, %s; "+
+	if i := slices.IndexFunc(fit, func(n neutron.Network) bool { return n.IsDefault }); i >= 0 {
+		return &fit[i], nil
+	}
+	if len(fit) > 1 {
+		facts.Chosen = fmt.Sprintf("there are %d external networks that a floating IP can come from, and none is the default: it comes from the first, %s; "+
 			"name one with the annotation loadbalancer.openstack.org/floating-network-id, or with floating-network-id in cloud.conf",
-			len(networks), networks[0].ID)
+			len(fit), fit[0].ID)
 	}
-	return &networks[0], nil
+	return &fit[0], nil
+}
+
+// placeOf returns where a VIP is, for users.
+func placeOf(vip model.VIP) string {
+	if vip.SubnetID != "" {
+		return "subnet " + vip.SubnetID
+	}
+	return "network " + vip.NetworkID
+}
+
+// having returns the networks that have a subnet with an address; all of them where the project
+// sees no such subnet.
+func (r *Reader) having(ctx context.Context, networks []neutron.Network, address string) ([]neutron.Network, error) {
+	var found []neutron.Network
+	for _, network := range networks {
+		subnets, err := r.subnets.get(ctx, network.ID, r.neutron.Subnets)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(subnets, func(subnet neutron.Subnet) bool { return contains(subnet, address) }) {
+			found = append(found, network)
+		}
+	}
+	if len(found) == 0 {
+		return networks, nil
+	}
+	return found, nil
+}
+
+// FloatingAddress refuses an address that a floating IP is to be created with and that is in no
+// subnet of its network, as far as the project sees the subnets.
+func (r *Reader) FloatingAddress(ctx context.Context, networkID, address, askedBy string) error {
+	subnets, err := r.subnets.get(ctx, networkID, r.neutron.Subnets)
+	if err != nil {
+		return err
+	}
+	subnets = slices.DeleteFunc(slices.Clone(subnets), func(subnet neutron.Subnet) bool { return subnet.IPVersion != 4 })
+	if len(subnets) == 0 || slices.ContainsFunc(subnets, func(subnet neutron.Subnet) bool { return contains(subnet, address) }) {
+		return nil
+	}
+	return &Error{Message: fmt.Sprintf("%s: no floating IP of this project has the address %s, and none can be created with it: it is in no subnet of the external network %s (%s); "+
+		"choose another address, or leave the field out", askedBy, address, networkID, cidrsOf(subnets))}
 }
 
 // floatingSubnets returns the subnets to take a floating IP from, as Neutron lists

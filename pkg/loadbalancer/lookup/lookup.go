@@ -7,14 +7,11 @@ package lookup
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
@@ -35,6 +32,8 @@ type Neutron interface {
 	PortsOfDevices(ctx context.Context, deviceIDs []string) ([]neutron.Port, error)
 	PortsAt(ctx context.Context, address string) ([]neutron.Port, error)
 	PortsAtAddresses(ctx context.Context, addresses []string) ([]neutron.Port, error)
+	RouterInterfaces(ctx context.Context, networkID, subnetID string) ([]neutron.Port, error)
+	Routers(ctx context.Context, ids []string) ([]neutron.Router, error)
 	Quotas(ctx context.Context) (map[string]neutron.Quota, error)
 }
 
@@ -53,6 +52,7 @@ type Reader struct {
 	port     *cache[neutron.Port]   // by ID
 	// addresses are the ports at addresses, none for those that no port has.
 	addresses *cache[[]neutron.Port]
+	ways      *cache[gateways]                 // by subnet, or network
 	limits    *cache[map[string]int]           // of Octavia
 	quotas    *cache[map[string]neutron.Quota] // of Neutron
 	// missed are addresses that ports of their servers did not have when they were read again for it.
@@ -78,6 +78,7 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 		port:      newCache[neutron.Port](clk, age),
 		addresses: newCache[[]neutron.Port](clk, min(age, addressAge)),
 		missed:    newCache[bool](clk, age),
+		ways:      newCache[gateways](clk, age),
 		limits:    newCache[map[string]int](clk, min(age, quotaAge)),
 		quotas:    newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
 	}
@@ -107,6 +108,9 @@ func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []me
 		if err := r.vip(ctx, s, &facts); err != nil {
 			return facts, err
 		}
+		if err := r.named(ctx, s, annotation.MemberSubnetID, s.Members.SubnetID); err != nil {
+			return facts, err
+		}
 	} else if s.VIP.PortID == "" {
 		facts.VIPSubnetID, facts.VIPNetworkID = s.VIP.SubnetID, s.VIP.NetworkID
 	}
@@ -133,23 +137,6 @@ func (r *Reader) Preview(ctx context.Context, s *settings.Settings, drv driver.D
 	return facts, r.floating(ctx, s, nil, &facts)
 }
 
-// vip fills in the subnet of the VIP: the configured one, the only one of the family in
-// the configured network, or the one that most nodes are in.
-func (r *Reader) vip(ctx context.Context, s *settings.Settings, facts *desire.Facts) (err error) {
-	switch {
-	case s.VIP.PortID != "":
-		facts.VIPSubnetID, err = r.ownPort(ctx, s)
-	case s.VIP.SubnetID != "":
-		facts.VIPSubnetID, facts.VIPNetworkID = s.VIP.SubnetID, s.VIP.NetworkID
-	case s.VIP.NetworkID != "":
-		facts.VIPNetworkID = s.VIP.NetworkID
-		facts.VIPSubnetID, err = r.onlySubnet(ctx, s)
-	default:
-		facts.VIPSubnetID, facts.ChosenSubnet, err = ofMostNodes(facts.MemberSubnets)
-	}
-	return err
-}
-
 // memberSubnet returns the subnet that all members are in, "" for that of each one's node:
 // the one that is asked for, else that of cloud.conf, else that of the VIP, which the
 // Service or its class names. One of cloud.conf that is of another family than the
@@ -173,61 +160,11 @@ func (r *Reader) memberSubnet(ctx context.Context, s *settings.Settings) (string
 	return s.Members.DefaultSubnetID, nil
 }
 
-// onlySubnet returns the only subnet of the Service's family in its network.
-func (r *Reader) onlySubnet(ctx context.Context, s *settings.Settings) (string, error) {
-	if _, err := r.network(ctx, s.VIP.NetworkID); err != nil {
-		return "", err
-	}
-	subnets, err := r.subnets.get(ctx, s.VIP.NetworkID, r.neutron.Subnets)
-	if err != nil {
-		return "", err
-	}
-	var names, ids []string
-	for _, subnet := range subnets {
-		if (subnet.IPVersion == 4) == (s.Family == v1.IPv4Protocol) {
-			names, ids = append(names, fmt.Sprintf("%s (%s)", subnet.ID, subnet.Name)), append(ids, subnet.ID)
-		}
-	}
-	switch len(ids) {
-	case 1:
-		return ids[0], nil
-	case 0:
-		return "", &Error{Message: fmt.Sprintf("network %s has no subnet of family %s for the VIP", s.VIP.NetworkID, s.Family)}
-	default:
-		return "", &Error{Message: fmt.Sprintf("network %s has %d subnets of family %s (%s): name one with the annotation "+
-			"loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf", s.VIP.NetworkID, len(ids), s.Family, strings.Join(names, ", "))}
-	}
-}
-
-// ofMostNodes returns the subnet that most nodes are in, of several the first by ID, and
-// a message about the choice where there are others.
-func ofMostNodes(memberSubnets map[string]string) (subnet, chosen string, err error) {
-	const way = "name one with the annotation loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf"
-	nodes := map[string]int{}
-	for _, in := range memberSubnets {
-		nodes[in]++
-	}
-	if len(nodes) == 0 {
-		return "", "", &Error{Message: "no subnet for the VIP: it would be the one that most nodes are in, but no server that the provider ID of a node names " +
-			"has the node's address on a port of this project; " + way}
-	}
-	var counts []string
-	for _, in := range slices.Sorted(maps.Keys(nodes)) {
-		if nodes[in] > nodes[subnet] {
-			subnet = in
-		}
-		counts = append(counts, fmt.Sprintf("%s: %d", in, nodes[in]))
-	}
-	if len(counts) > 1 {
-		chosen = fmt.Sprintf("The VIP is in subnet %s, which most nodes are in; the nodes are in %d subnets (%s). To choose, %s", subnet, len(counts), strings.Join(counts, ", "), way)
-	}
-	return subnet, chosen, nil
-}
-
-func (r *Reader) network(ctx context.Context, id string) (*neutron.Network, error) {
+// network reads a network that a setting names.
+func (r *Reader) network(ctx context.Context, id, by string) (*neutron.Network, error) {
 	network, err := r.networks.get(ctx, id, r.neutron.Network)
 	if apierror.IsNotFound(err) {
-		return nil, &Error{Message: fmt.Sprintf("there is no network %s, or this project cannot see it", id)}
+		return nil, &Error{Message: fmt.Sprintf("%s: there is no network %s, or this project cannot see it: correct the ID, or have the network shared with the project", by, id)}
 	}
 	return network, err
 }

@@ -50,17 +50,42 @@ func TestGather_TakesOnlySubnetOfFamilyInNetwork(t *testing.T) {
 	env.asked(2) // the network and its subnets, once
 }
 
-func TestGather_RequiresOneSubnetOfFamilyInNetwork(t *testing.T) {
+func TestGather_LeavesChoiceOfSubnetInNetworkToOctavia(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, simulator.Topology{})
-	two, none := env.network("two"), env.network("none")
-	a, b := env.subnet(two.ID, "10.1.0.0/16"), env.subnet(two.ID, "10.2.0.0/16")
-	_, err := env.gather(env.internal(inNetwork(two.ID)))
-	env.refused(err, two.ID, "2 subnets", a.ID, b.ID, a.Name, "loadbalancer.openstack.org/subnet-id", "cloud.conf")
-	_, err = env.gather(env.internal(inNetwork(none.ID)))
-	env.refused(err, none.ID, "no subnet of family IPv4")
+	at := func(address string) func(*settings.Settings) {
+		return func(s *settings.Settings) { s.LoadBalancerIP = address }
+	}
+	two, three, none := env.network("two"), env.network("three"), env.network("none")
+	env.subnet(two.ID, "10.1.0.0/16")
+	b := env.subnet(two.ID, "10.2.0.0/16")
+	v4 := env.subnet(three.ID, "10.3.0.0/16")
+	v6 := env.subnet(three.ID, "fd00:3::/64")
+	env.subnet(three.ID, "fd00:4::/64")
+	for name, test := range map[string]struct {
+		settings *settings.Settings
+		want     string
+		told     bool
+	}{
+		"several of IPv4":          {env.internal(inNetwork(two.ID)), "", false},
+		"that of the address":      {env.internal(inNetwork(two.ID), at("10.2.7.7")), b.ID, false},
+		"of a floating IP":         {env.external(inNetwork(two.ID), at("10.2.7.7")), "", false},
+		"one of IPv4":              {env.internal(inNetwork(three.ID)), v4.ID, false},
+		"several of IPv6":          {env.internal(inNetwork(three.ID), ipv6), v6.ID, true},
+		"IPv6, of the address":     {env.internal(inNetwork(three.ID), ipv6, at("fd00:3::7")), v6.ID, false},
+		"hidden from this project": {env.internal(inNetwork(env.Cloud.ExternalNetwork.ID)), "", false},
+	} {
+		known := env.must(test.settings)
+		if known.VIPSubnetID != test.want || (known.ChosenSubnet != "") != test.told {
+			t.Errorf("%s: facts %+v, want subnet %q", name, known, test.want)
+		}
+	}
+	_, err := env.gather(env.internal(inNetwork(none.ID)))
+	env.refused(err, none.ID, "no subnet of family IPv4", "network-id")
 	_, err = env.gather(env.internal(inNetwork(two.ID), ipv6))
-	env.refused(err, two.ID, "no subnet of family IPv6")
+	env.refused(err, two.ID, "no subnet of family IPv6", "network-id")
+	_, err = env.gather(env.internal(inNetwork(two.ID), at("10.9.7.7")))
+	env.refused(err, two.ID, "spec.loadBalancerIP: 10.9.7.7", "10.1.0.0/16, 10.2.0.0/16")
 }
 
 func TestGather_RefusesMissingNetwork(t *testing.T) {
@@ -202,7 +227,7 @@ func TestGather_TakesConfiguredOrFirstExternalNetwork(t *testing.T) {
 
 func TestGather_PrefersDefaultExternalNetwork(t *testing.T) {
 	t.Parallel()
-	env := newEnvironment(t, simulator.Topology{})
+	env := newEnvironment(t, simulator.Topology{WithoutRouter: true})
 	env.networksAnswer(`{"networks": [
 		{"id": "first", "router:external": true, "is_default": false, "subnets": ["s1"]},
 		{"id": "default", "router:external": true, "is_default": true, "subnets": ["s2"]}]}`)

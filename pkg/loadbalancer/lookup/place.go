@@ -37,17 +37,18 @@ func (r *Reader) place(ctx context.Context, s *settings.Settings, drv driver.Dri
 	}
 	if why := drv.Lacks(driver.Flavors); why != "" && s.LoadBalancer.FlavorID != "" {
 		facts.Ignored = append(facts.Ignored, annotation.Notice{Annotation: annotation.FlavorID, Message: "without effect: " + why})
-	} else if err := r.flavor(ctx, s.LoadBalancer.FlavorID, isNew, facts); err != nil {
+	} else if err := r.flavor(ctx, s, isNew, facts); err != nil {
 		return err
 	}
 	if !isNew || facts.AvailabilityZone == "" {
 		return nil
 	}
-	return r.zone(ctx, facts.AvailabilityZone)
+	return r.zone(ctx, facts.AvailabilityZone, s.Origin(annotation.AvailabilityZone).Name)
 }
 
 // flavor fills in the ID of a flavor that is named by its ID or its name.
-func (r *Reader) flavor(ctx context.Context, asked string, isNew bool, facts *desire.Facts) error {
+func (r *Reader) flavor(ctx context.Context, s *settings.Settings, isNew bool, facts *desire.Facts) error {
+	asked := s.LoadBalancer.FlavorID
 	isID := uuid.Validate(asked) == nil
 	facts.FlavorID = asked
 	if asked == "" || isID && !isNew {
@@ -74,10 +75,10 @@ func (r *Reader) flavor(ctx context.Context, asked string, isNew bool, facts *de
 			names = append(names, f.Name)
 		}
 	}
-	return &Error{Message: fmt.Sprintf("flavor-id: there is no flavor %q of load balancers that can be used: there are %s", asked, orNone(names))}
+	return &Error{Message: fmt.Sprintf("%s: Octavia has no flavor %q that can be used: %s", s.Origin(annotation.FlavorID).Name, asked, oneOf(names))}
 }
 
-func (r *Reader) zone(ctx context.Context, asked string) error {
+func (r *Reader) zone(ctx context.Context, asked, by string) error {
 	all, err := r.zones.get(ctx, "", func(ctx context.Context, _ string) ([]octavia.AvailabilityZone, error) {
 		return r.octavia.AvailabilityZones(ctx)
 	})
@@ -96,14 +97,15 @@ func (r *Reader) zone(ctx context.Context, asked string) error {
 	if slices.Contains(names, asked) {
 		return nil
 	}
-	return &Error{Message: fmt.Sprintf("availability-zone: there is no availability zone %q of load balancers that can be used: there are %s", asked, orNone(names))}
+	return &Error{Message: fmt.Sprintf("%s: Octavia has no availability zone %q that can be used: %s", by, asked, oneOf(names))}
 }
 
-func orNone(names []string) string {
+// oneOf returns what to do where none of these was named.
+func oneOf(names []string) string {
 	if len(names) == 0 {
-		return "none"
+		return "it has none at all, so leave the setting out, or ask the cloud's operator for one"
 	}
-	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
+	return "name one of " + strings.Join(slices.Sorted(slices.Values(names)), ", ") + ", or leave the setting out"
 }
 
 // ownPort refuses a port that cannot be the VIP, and returns the subnet that the VIP is
@@ -112,7 +114,7 @@ func (r *Reader) ownPort(ctx context.Context, s *settings.Settings) (subnet stri
 	port, err := r.neutron.Port(ctx, s.VIP.PortID)
 	switch {
 	case apierror.IsNotFound(err):
-		return "", &Error{Message: fmt.Sprintf("port-id: there is no port %s, or this project cannot see it", s.VIP.PortID)}
+		return "", &Error{Message: fmt.Sprintf("port-id: there is no port %s, or this project cannot see it: correct the ID", s.VIP.PortID)}
 	case err != nil:
 		return "", err
 	case port.DeviceID != "":

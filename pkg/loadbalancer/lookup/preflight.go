@@ -58,18 +58,30 @@ func (r *Reader) Families(ctx context.Context, s *settings.Settings, facts desir
 	return message.Invalid(s.ValidateFamilies(facts.Driver, family))
 }
 
-// FreeVIP refuses an address for the VIP that a port in its subnet already has: Octavia
-// before 17.0 answers 500 to it, and what it tries leaves ports behind. The same address
-// in another subnet of the project is another one. The owner of the port, who may be
+// FreeVIP refuses an address for the VIP that is not in its subnet, or that a port there already
+// has: Octavia before 17.0 answers 500 to it, and what it tries leaves ports behind. The same
+// address in another subnet of the project is another one. The owner of the port, who may be
 // anybody, is in the log for the operator.
 func (r *Reader) FreeVIP(ctx context.Context, vip model.VIP, askedBy string) error {
+	if vip.SubnetID != "" {
+		subnet, err := r.subnet.get(ctx, vip.SubnetID, r.neutron.Subnet)
+		switch {
+		case apierror.IsNotFound(err): // Octavia's to refuse
+		case err != nil:
+			return err
+		case !contains(*subnet, vip.Address):
+			return &Error{Message: fmt.Sprintf("%s: %s is not in subnet %s (%s), where the VIP is to be: choose another address, or leave the choice to OpenStack",
+				askedBy, vip.Address, subnet.ID, subnet.CIDR)}
+		}
+	}
 	ports, err := r.neutron.PortsAt(ctx, vip.Address)
 	if err != nil {
 		return err
 	}
 	for _, port := range ports {
 		for _, fixed := range port.FixedIPs {
-			if fixed.IPAddress != vip.Address || vip.SubnetID != "" && fixed.SubnetID != vip.SubnetID {
+			elsewhere := vip.SubnetID != "" && fixed.SubnetID != vip.SubnetID || vip.NetworkID != "" && port.NetworkID != vip.NetworkID
+			if fixed.IPAddress != vip.Address || elsewhere {
 				continue
 			}
 			klog.FromContext(ctx).Info("The address that a Service asks for is in use", "address", vip.Address, "port", port.ID, "name", port.Name)
@@ -79,14 +91,18 @@ func (r *Reader) FreeVIP(ctx context.Context, vip model.VIP, askedBy string) err
 	return nil
 }
 
+// noCertificate is what to do about a certificate that is not there.
+const noCertificate = "Barbican has no such container or secret that the controller may read: create it, let the controller's user read it " +
+	"(openstack acl user add), or correct the reference"
+
 // Secrets is where certificates are.
 type Secrets interface {
 	Exists(ctx context.Context, ref string) error
 }
 
-// Certificates refuses references of certificates that do not exist. It is an *Error if
+// Certificates refuses references of certificates, which the setting askedBy has, that do not exist. It is an *Error if
 // that cannot be found out: the Service waits for it, with what it has.
-func Certificates(ctx context.Context, secrets Secrets, refs []string) error {
+func Certificates(ctx context.Context, secrets Secrets, refs []string, askedBy string) error {
 	for _, ref := range refs {
 		err := secrets.Exists(ctx, ref)
 		var none auth.ErrNoEndpoint
@@ -96,7 +112,7 @@ func Certificates(ctx context.Context, secrets Secrets, refs []string) error {
 			return &Error{Err: err, Message: fmt.Sprintf(
 				"cannot look for the certificate %s: %v; where certificates are not in Barbican, cloud.conf needs container-store=external, for which ask the cluster's operator", config.PrintableURL(ref), err)}
 		case apierror.IsNotFound(err):
-			return field.NotFound(annotation.Path(annotation.TLSContainer), config.PrintableURL(ref))
+			return &field.Error{Type: field.ErrorTypeNotFound, Field: askedBy, BadValue: config.PrintableURL(ref), Detail: noCertificate}
 		default:
 			return &Error{Err: err, Message: err.Error()}
 		}

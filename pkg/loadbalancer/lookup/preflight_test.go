@@ -83,19 +83,19 @@ func TestCertificates_TellsMissingFromUnknown(t *testing.T) {
 		Method: "GET", URL: "http://127.0.0.1/v1/secrets/missing", Actual: http.StatusNotFound, Body: []byte(`{"title": "Not Found"}`),
 		ResponseHeader: http.Header{"X-Openstack-Request-Id": {"req-1"}},
 	}}
-	if err := lookup.Certificates(t.Context(), all, []string{"here"}); err != nil {
+	if err := lookup.Certificates(t.Context(), all, []string{"here"}, "metadata.annotations[x]"); err != nil {
 		t.Error(err)
 	}
 	var invalid *field.Error
-	if err := lookup.Certificates(t.Context(), all, []string{"here", "missing"}); !errors.As(err, &invalid) || invalid.Type != field.ErrorTypeNotFound || invalid.BadValue != "missing" {
+	if err := lookup.Certificates(t.Context(), all, []string{"here", "missing"}, "metadata.annotations[x]"); !errors.As(err, &invalid) || invalid.Type != field.ErrorTypeNotFound || invalid.BadValue != "missing" {
 		t.Errorf("one that is missing: %v", err)
 	}
 	var unknown *lookup.Error
-	if err := lookup.Certificates(t.Context(), all, []string{"here", "down"}); !errors.As(err, &unknown) || !errors.Is(err, down) || err.Error() != down.Error() {
+	if err := lookup.Certificates(t.Context(), all, []string{"here", "down"}, "metadata.annotations[x]"); !errors.As(err, &unknown) || !errors.Is(err, down) || err.Error() != down.Error() {
 		t.Errorf("no answer: %v", err)
 	}
 	var none auth.ErrNoEndpoint
-	err := lookup.Certificates(t.Context(), all, []string{"no Barbican"})
+	err := lookup.Certificates(t.Context(), all, []string{"no Barbican"}, "metadata.annotations[x]")
 	if !errors.As(err, &unknown) || !errors.As(err, &none) || !strings.Contains(err.Error(), "container-store=external") {
 		t.Errorf("no Barbican: %v", err)
 	}

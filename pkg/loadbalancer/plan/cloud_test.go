@@ -55,12 +55,15 @@ func (c *cloud) check(step plan.Step) error {
 		attached := lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID
 		return refuse(!attached && !c.unattached(s.ID), "no such floating IP")
 	}
+	if s, creates := step.(plan.CreateFloatingIP); creates && s.Beside {
+		return nil
+	}
 	if lb == nil {
 		return fmt.Errorf("there is no load balancer")
 	}
 	switch s := step.(type) {
 	case plan.CreateFloatingIP:
-		return refuse(lb.FloatingIP != nil && !s.Beside, "the VIP has a floating IP")
+		return refuse(lb.FloatingIP != nil, "the VIP has a floating IP")
 	case plan.AssociateFloatingIP:
 		return refuse(lb.FloatingIP != nil || s.Find(c.observed.UnattachedFloatingIPs) < 0, "the VIP has a floating IP, or this one is not unattached")
 	case plan.MoveFloatingIP:

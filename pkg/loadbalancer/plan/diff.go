@@ -144,12 +144,22 @@ func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	return d
 }
 
-// create returns the steps that create a load balancer.
+// create returns the steps that create a load balancer. A floating IP with an address that the
+// Service asks for and that is not there is created first: only Neutron knows whether it can be
+// had, and a load balancer without it is of no use. It has the Service's description, so that it is
+// found again, and deleted with the Service, where the load balancer is never made.
 func create(desired *model.LoadBalancer, unattached []model.FloatingIP, opts Options) []Step {
 	steps := detachFloatingIP(desired, nil, unattached, opts)
 	made, rest := atOnce(desired, opts)
+	floatingIP := attachFloatingIP(desired, nil, unattached, opts)
+	for i, step := range floatingIP {
+		if s, creates := step.(CreateFloatingIP); creates && s.FloatingIP.Address != "" {
+			s.Beside = true
+			steps, floatingIP[i] = append(steps, s), AssociateFloatingIP{Address: s.FloatingIP.Address}
+		}
+	}
 	steps = append(steps, CreateLoadBalancer{LoadBalancer: made})
-	steps = append(steps, attachFloatingIP(desired, nil, unattached, opts)...)
+	steps = append(steps, floatingIP...)
 	return append(steps, rest...)
 }
 

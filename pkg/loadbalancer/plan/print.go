@@ -165,7 +165,7 @@ func (s DeleteMonitor) String() string {
 func (s CreateFloatingIP) String() string {
 	text := strings.TrimSpace("floating IP: create on network " + s.FloatingIP.NetworkID + " " + s.FloatingIP.Address)
 	if s.Beside {
-		text += " beside the one that goes"
+		text += ", not attached yet"
 	}
 	return text
 }

@@ -257,8 +257,8 @@ type (
 		Monitor model.Monitor
 	}
 
-	// CreateFloatingIP creates a floating IP on the VIP; with Beside on no port, for the next
-	// step to put it on the VIP.
+	// CreateFloatingIP creates a floating IP on the VIP; with Beside on no port, for a later
+	// step to put it on the VIP, of a load balancer that need not exist yet.
 	CreateFloatingIP struct {
 		FloatingIP model.FloatingIP
 		Beside     bool

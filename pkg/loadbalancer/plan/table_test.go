@@ -75,8 +75,8 @@ func TestDiff_CreatesAttachesOrReleasesFloatingIPs(t *testing.T) {
 		{"that one wanted, it is unattached and another's", wantX, nil, unattached(others(x)), []string{"floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"}},
 		{
 			"that one wanted, another of ours there", wantX, ours(y), nil,
-			[]string{"floating IP: create on network public " + x + " beside the one that goes", "floating IP " + y + ": disassociate", "floating IP " + x + ": associate", "floating IP " + y + ": delete"},
-			[]string{"floating IP: create on network public " + x + " beside the one that goes", "floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
+			[]string{"floating IP: create on network public " + x + ", not attached yet", "floating IP " + y + ": disassociate", "floating IP " + x + ": associate", "floating IP " + y + ": delete"},
+			[]string{"floating IP: create on network public " + x + ", not attached yet", "floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 		},
 		{
 			"that one wanted, another one there and it is unattached", wantX, others(y), unattached(others(x)),

@@ -108,10 +108,10 @@ func Reason(err error) string {
 //	any other                           Invalid
 func reasonOfField(err *field.Error) string {
 	switch {
-	case err.Field == annotation.Path(annotation.LoadBalancerID).String():
-		return NotOwned
 	case err.Field == annotation.Path(annotation.Class).String(), err.Type == field.ErrorTypeNotFound:
 		return Unavailable
+	case err.Type == field.ErrorTypeForbidden && err.Field == annotation.Path(annotation.LoadBalancerID).String():
+		return NotOwned
 	case err.Type == field.ErrorTypeForbidden, err.Type == field.ErrorTypeNotSupported:
 		return Unsupported
 	}

@@ -63,6 +63,7 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	r.noticeMonitors(s)
 	r.noticeFloatingIP(s)
 	r.noticeSpec(s)
+	s.from = r
 	return s, r.notices, r.errs
 }
 

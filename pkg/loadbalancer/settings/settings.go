@@ -37,6 +37,8 @@ type Settings struct {
 	exists bool
 	// otherAddress is asked for on a load balancer of another Service that does not have it.
 	otherAddress string
+	// from is what they were read from, nil where that is nothing.
+	from *reading
 }
 
 // TrafficSettings are what the spec of the Service says of its traffic.

@@ -62,8 +62,19 @@ func (r *reading) loadBalancerIP(family v1.IPFamily) string {
 	case !InFamily(address, family):
 		r.refuse(field.Invalid(path, text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
 		return ""
+	case !ofHost(address):
+		r.refuse(field.Invalid(path, text, notOfHost))
+		return ""
 	}
 	return address.Unmap().String()
+}
+
+const notOfHost = "must be the address of a host; leave it out for one that OpenStack chooses"
+
+// ofHost reports whether a host can have an address: it is neither that of no host, nor of many.
+func ofHost(address netip.Addr) bool {
+	address = address.Unmap()
+	return !address.IsUnspecified() && !address.IsMulticast() && address != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
 // vipAddress reads the address that the VIP must have, where the Service asks for it
@@ -82,11 +93,25 @@ func (r *reading) vipAddress(family v1.IPFamily) string {
 	case !InFamily(address, family):
 		r.refuse(field.Invalid(path, *text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
 		return ""
+	case !ofHost(address):
+		r.refuse(field.Invalid(path, *text, notOfHost))
+		return ""
 	case r.values.VIP.PortID != nil:
 		r.refuse(field.Forbidden(path, "the VIP is on the port that "+annotation.PortID+" names, and has the address of that"))
 		return ""
 	}
 	return address.Unmap().String()
+}
+
+// VIPAddress returns the address that the Service asks for of the VIP, "" for none, and the field
+// or annotation that does. Where it can have no floating IP, more is asked of the VIP: see
+// desire.
+func (s *Settings) VIPAddress() (address, askedBy string) {
+	address = s.VIP.Address
+	if !s.FloatingIP() && s.VIP.PortID == "" {
+		address = cmp.Or(address, s.LoadBalancerIP)
+	}
+	return address, s.VIPAskedBy()
 }
 
 // VIPAskedBy names the field or annotation that asks for the address of the VIP.

@@ -64,7 +64,7 @@ func (p Policy) Authorize(ctx context.Context, of ownership.Identity, asked stri
 	// Who named it may know no more of it than its ID. Whom it was made for, the operator
 	// finds in the log.
 	klog.FromContext(ctx).Info("Refused to share a load balancer", "loadBalancer", lb.ID, "owner", lb.Shared.Owner, "others", message.JoinLimited(Sharers(lb)), "why", why)
-	return field.Invalid(annotation.Path(annotation.LoadBalancerID), lb.ID, "the load balancer cannot be shared: "+why)
+	return field.Forbidden(annotation.Path(annotation.LoadBalancerID), "the load balancer cannot be shared: "+why)
 }
 
 // Sharers returns the names of the Services that have listeners on a load balancer, other

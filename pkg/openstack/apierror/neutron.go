@@ -21,6 +21,20 @@ func IsExhausted(err error) bool {
 	return strings.HasPrefix(kind, "IpAddressGenerationFailure") || kind == "ExternalIpAddressExhausted"
 }
 
+// IsUnreachable reports whether a floating IP cannot be put on a port because no router leads from
+// there to its network.
+func IsUnreachable(err error) bool { return NeutronType(err) == noRouter }
+
+// IsNoAddress reports whether an address that was asked for cannot be had where it was asked for:
+// it is taken, or in no subnet there.
+func IsNoAddress(err error) bool {
+	switch NeutronType(err) {
+	case "IpAddressAlreadyAllocated", "InvalidIpForNetwork", "InvalidIpForSubnet":
+		return true
+	}
+	return false
+}
+
 // IsStale reports whether an object was changed after it was read (412).
 func IsStale(err error) bool { return StatusCode(err) == http.StatusPreconditionFailed }
 

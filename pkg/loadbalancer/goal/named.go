@@ -1,0 +1,96 @@
+package goal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// Explain adds to an error of OpenStack's, which knows IDs and addresses, the setting that they
+// come from and what can be done about it.
+//
+//	floating IP with an address of choice        spec.loadBalancerIP
+//	floating IP that no router leads to          what asks for it, or else floating-network-id
+//	any other that has an ID of the settings     the setting
+func (e *Engine) Explain(in Inputs, err error) error {
+	if err == nil {
+		return nil
+	}
+	asked, askedBy := in.Settings.AskedFloatingIP()
+	switch {
+	case apierror.IsUnreachable(err) && asked.Asked():
+		return &lookup.Error{Err: err, Message: fmt.Sprintf("%s: %v; ask for a floating IP of the external network that the router of the VIP leads to, "+
+			"or connect the VIP's subnet to a router with a gateway on that network", askedBy, err)}
+	case apierror.IsUnreachable(err):
+		return &lookup.Error{Err: err, Message: fmt.Sprintf("%s: %v; connect the VIP's subnet to a router with a gateway on that network, or name the external network that its router "+
+			"leads to with the annotation loadbalancer.openstack.org/floating-network-id, or with floating-network-id in cloud.conf", in.Settings.Origin(annotation.FloatingNetID).Name, err)}
+	case !refusal.ByCloud(err) && !apierror.IsNotFound(err) || apierror.IsQuota(err):
+		return err
+	case asked.Address != "" && apierror.IsForbidden(err) && apierror.NeutronType(err) != "":
+		return &lookup.Error{Err: err, Message: fmt.Sprintf("%s: no floating IP of this project has the address %s, and the cloud does not let the controller create one with an address "+
+			"of choice: have an administrator create it in this project, or leave the field out; %v", askedBy, asked.Address, err)}
+	case asked.Address != "" && apierror.IsNoAddress(err):
+		return &lookup.Error{Err: err, Message: fmt.Sprintf("%s: no floating IP of this project has the address %s, and none can be created with it: choose another address, "+
+			"or leave the field out; %v", askedBy, asked.Address, err)}
+	}
+	if name := in.Settings.Naming(apierror.Message(err)); name != "" {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return err
+}
+
+// checkNamed refuses a load balancer that the Service names and that does not exist. One that the
+// Service had, and that somebody has deleted, is created anew.
+func (a *Asked) checkNamed() error {
+	svc, id := a.in.Service, a.in.Settings.LoadBalancer.ID
+	if id == "" || a.hadOne() {
+		return nil
+	}
+	missing := field.NotFound(annotation.Path(annotation.LoadBalancerID), id)
+	missing.Detail = "there is no such load balancer, or this project cannot see it: correct the ID, or remove the annotation, and the Service gets a load balancer of its own"
+	if written, _ := annotation.PlaceOf(svc); written == id {
+		return nil
+	}
+	return missing
+}
+
+// hadOne reports whether the Service is known to have had a load balancer.
+func (a *Asked) hadOne() bool {
+	svc := a.in.Service
+	made := a.e.Store.Get(svc.UID).Made
+	return len(svc.Status.LoadBalancer.Ingress) > 0 || made.Touched || made.LoadBalancerID != "" || len(a.e.Previous(svc)) > 0
+}
+
+// missingNamed returns what to say of a load balancer that the Service names beside the one that
+// it has, where that does not exist.
+func (a *Asked) missingNamed(lb *model.LoadBalancer) []annotation.Notice {
+	id := a.in.Settings.LoadBalancer.ID
+	if written, _ := annotation.PlaceOf(a.in.Service); id == "" || lb == nil || lb.ID == id || written == id {
+		return nil
+	}
+	return []annotation.Notice{{Annotation: annotation.LoadBalancerID, Message: fmt.Sprintf("without effect: there is no load balancer %s, so the Service stays on %s", id, lb.ID)}}
+}
+
+// checkFloatingAddress refuses an address that a plan is to create a floating IP with and that the
+// network does not have, as far as the project sees that.
+func (e *Engine) checkFloatingAddress(ctx context.Context, in Inputs, todo plan.Plan) error {
+	i := slices.IndexFunc(todo.Steps, func(step plan.Step) bool {
+		s, creates := step.(plan.CreateFloatingIP)
+		return creates && s.FloatingIP.Address != ""
+	})
+	if i < 0 {
+		return nil
+	}
+	fip := todo.Steps[i].(plan.CreateFloatingIP).FloatingIP
+	_, askedBy := in.Settings.AskedFloatingIP()
+	return e.Lookup.FloatingAddress(ctx, fip.NetworkID, fip.Address, askedBy)
+}
