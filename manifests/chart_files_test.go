@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/openstack-ccm/openstack-ccm/manifests/admission"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
 
@@ -33,19 +34,21 @@ func TestMonitoring_RulesFollowNameOfLease(t *testing.T) {
 //
 //proves:119
 func TestAdmissionGolden_ChartHasPolicies(t *testing.T) {
-	source := string(readFile(t, "admission/policy.yaml"))
+	source, optional := string(readFile(t, "admission/policy.yaml")), string(readFile(t, "admission/deny-unknown/policy.yaml"))
 	golden.File(t, filepath.Join("chart", "files", "admission", "policy.yaml"), source)
+	golden.File(t, filepath.Join("chart", "files", "admission", "deny-unknown.yaml"), optional)
 	t.Parallel()
 	const minimal = minimalValues + "helmLabels: false\nselectorLabels: {app: ccm}\n"
 	var want []map[string]any
-	for document := range strings.SplitSeq(source, "\n---\n") {
+	for document := range strings.SplitSeq(source+"\n---\n"+optional, "\n---\n") {
 		policy := *decoded[map[string]any](t, document)
 		if err := unstructured.SetNestedStringMap(policy, map[string]string{"app": "ccm"}, "metadata", "labels"); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, policy)
 	}
-	for i, of := range rendered(t, minimal, minimal+"admissionPolicy: {enabled: true}") {
+	required := len(admission.Objects())
+	for i, of := range rendered(t, minimal, minimal+"admissionPolicy: {enabled: true}", minimal+"admissionPolicy: {enabled: true, denyUnknown: true}") {
 		if of.Error != "" {
 			t.Fatal(of.Error)
 		}
@@ -55,7 +58,7 @@ func TestAdmissionGolden_ChartHasPolicies(t *testing.T) {
 				got = append(got, object)
 			}
 		}
-		if diff := cmp.Diff(want[:len(want)*i], got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want[:[]int{0, required, len(want)}[i]], got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("values %d (-want +got):\n%s", i, diff)
 		}
 	}

@@ -22,6 +22,8 @@ const (
 	// Refuse denies what the controller refuses, Warn warns of what it warns of.
 	Refuse = "openstack-load-balancer-refuse"
 	Warn   = "openstack-load-balancer-warn"
+	// DenyUnknown denies a new Service with an annotation whose name begins as ours do and is none.
+	DenyUnknown = "openstack-load-balancer-deny-unknown"
 )
 
 // Objects returns the policies and their bindings.
@@ -32,10 +34,18 @@ func Objects() []runtime.Object {
 	}
 }
 
-// YAML returns them as a manifest.
-func YAML() (string, error) {
+// Optional returns the policy for clusters in which a misspelled annotation is an error, and its
+// binding.
+func Optional() []runtime.Object {
+	return []runtime.Object{
+		policy(DenyUnknown, []admissionv1.Validation{ofNew(unknown(names()))}), binding(DenyUnknown, admissionv1.Deny),
+	}
+}
+
+// YAML returns objects as a manifest.
+func YAML(objects []runtime.Object) (string, error) {
 	texts := []string{"# Written by make generate, from the table of annotations. Kubernetes 1.31 or later.\n"}
-	for i, object := range Objects() {
+	for i, object := range objects {
 		text, err := yaml.Marshal(object)
 		if err != nil {
 			return "", err
@@ -124,16 +134,27 @@ func refusals() []admissionv1.Validation {
 // there are not.
 func warnings() []admissionv1.Validation {
 	var all []admissionv1.Validation
-	var names []string
 	for _, a := range judged() {
 		if a.Lenient() {
 			all = append(all, validation(a.Name, rule(a, a.Rule), annotation.Path(a.Name).String()+": without effect, allowed: "+a.Allowed))
 		}
 	}
+	return append(all, unknown(names()))
+}
+
+// names returns the names of all annotations, as a list of CEL.
+func names() string {
+	var all []string
 	for _, a := range annotation.Table() {
-		names = append(names, quoted(a.Name))
+		all = append(all, quoted(a.Name))
 	}
-	return append(all, unknown("["+strings.Join(names, ", ")+"]"))
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// ofNew returns a validation that only new Services have to pass.
+func ofNew(v admissionv1.Validation) admissionv1.Validation {
+	v.Expression = "variables.known || " + v.Expression
+	return v
 }
 
 func value(name string) string { return "variables.now[" + quoted(name) + "]" }

@@ -3,6 +3,8 @@ package admission_test
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/openstack-ccm/openstack-ccm/manifests/admission"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
@@ -10,9 +12,13 @@ import (
 // TestPolicyReference_IsMadeFromTheTableOfAnnotations keeps the manifest like the code.
 func TestPolicyReference_IsMadeFromTheTableOfAnnotations(t *testing.T) {
 	t.Parallel()
-	want, err := admission.YAML()
-	if err != nil {
-		t.Fatal(err)
+	for file, objects := range map[string][]runtime.Object{
+		"policy.yaml": admission.Objects(), "deny-unknown/policy.yaml": admission.Optional(),
+	} {
+		want, err := admission.YAML(objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.File(t, file, want)
 	}
-	golden.File(t, "policy.yaml", want)
 }

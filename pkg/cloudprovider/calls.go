@@ -27,8 +27,9 @@ type calls struct {
 	// end refuses new calls, waits for what is being created, and ends all calls. It
 	// returns when that is done, also the second time.
 	end func()
-	// tracer records those that are traced; nil: nothing is recorded.
-	tracer trace.TracerProvider
+	// tracer records those that are traced, and metrics count them; nil: nothing is recorded.
+	tracer  trace.TracerProvider
+	metrics *Metrics
 
 	mu       sync.Mutex
 	draining bool
@@ -75,14 +76,16 @@ func (c *calls) begin(ctx context.Context) (tied context.Context, end func(), er
 	}, nil
 }
 
-// traced is begin for a call with a root span, which ends with what has come of it.
+// traced is begin for a call that is counted and has a root span, both of which end with its error.
 func (c *calls) traced(ctx context.Context, name, operation string, attributes ...attribute.KeyValue) (tied context.Context, end func(error), err error) {
 	tied, done, err := c.begin(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	tied, endSpan := tracing.Root(tied, c.tracer, name, append(attributes, attribute.String("operation", operation))...)
+	count := c.metrics.begin(name + "_" + operation)
 	return tied, func(err error) {
+		count(err)
 		endSpan(err)
 		done()
 	}, nil

@@ -115,6 +115,7 @@ func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
 	defer p.mu.Unlock()
 	nodes := factory.Core().V1().Nodes()
 	p.keepTrimmed(nodes.Informer())
+	p.options.Metrics.useNodes(nodes.Lister())
 	if p.options.UseNodes != nil {
 		p.options.UseNodes(nodes.Lister())
 	}

@@ -2,9 +2,16 @@ package cloudprovider
 
 import (
 	"errors"
+	"slices"
 	"strconv"
+	"sync/atomic"
+	"time"
 
-	"k8s.io/cloud-provider/api"
+	"github.com/prometheus/client_golang/prometheus"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/component-base/metrics"
 	"k8s.io/utils/clock"
 
@@ -12,7 +19,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reload"
 )
 
-// The values of the label "operation". cloud-provider-openstack has ensure, update and delete.
+// The values of the label "operation"; those of nodes and routes are composed by calls.traced.
+// cloud-provider-openstack has ensure, update and delete.
 const (
 	operationEnsure = "loadbalancer_ensure"
 	operationUpdate = "loadbalancer_update"
@@ -21,8 +29,8 @@ const (
 	operationGet    = "loadbalancer_get"
 )
 
-// Metrics count the calls of the service controller, under the names of
-// cloud-provider-openstack, for its dashboards.
+// Metrics count the calls of the controllers, under the names of cloud-provider-openstack, for
+// its dashboards.
 type Metrics struct {
 	clock     clock.PassiveClock
 	duration  *metrics.HistogramVec
@@ -30,6 +38,8 @@ type Metrics struct {
 	errors    *metrics.CounterVec
 	refused   *metrics.GaugeVec
 	held      *metrics.Gauge
+	missing   *metrics.Gauge
+	nodes     *uninitializedNodes
 	garbage   *metrics.GaugeVec
 	removed   *metrics.CounterVec
 	balancers *loadbalancer.Metrics
@@ -44,18 +54,18 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 		clock: clock,
 		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "duration_seconds",
-			Help:           "Time that a call of the service controller took.",
+			Help:           "Time that a call of the service, node or route controller took.",
 			Buckets:        []float64{0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 7.5, 10, 12.5, 15, 17.5, 20, 22.5, 25, 27.5, 30, 50, 60, 75, 100, 120, 300, 600, 1000},
 			StabilityLevel: metrics.ALPHA,
 		}, labels),
 		total: metrics.NewCounterVec(&metrics.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "total",
-			Help:           "Calls of the service controller.",
+			Help:           "Calls of the service, node and route controllers.",
 			StabilityLevel: metrics.ALPHA,
 		}, labels),
 		errors: metrics.NewCounterVec(&metrics.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "errors_total",
-			Help:           "Calls of the service controller that failed. A call that asks to be repeated later, because the load balancer is being built, did not fail.",
+			Help:           "Calls of the service, node and route controllers that failed. A call for a Service that is refused did not fail, nor one that asks to be repeated later, because the load balancer is being built.",
 			StabilityLevel: metrics.ALPHA,
 		}, labels),
 		refused: metrics.NewGaugeVec(&metrics.GaugeOpts{
@@ -68,6 +78,16 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 			Help:           "Nodes without a server that stay because too many would be deleted at once.",
 			StabilityLevel: metrics.ALPHA,
 		}),
+		missing: metrics.NewGauge(&metrics.GaugeOpts{
+			Namespace: namespace, Name: "octavia_missing",
+			Help:           "1 while the cloud has no load balancer service (Octavia), so that no Service is served.",
+			StabilityLevel: metrics.ALPHA,
+		}),
+		nodes: &uninitializedNodes{GaugeVec: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Namespace: namespace, Name: "oldest_uninitialized_node_timestamp_seconds",
+			Help:           "When the oldest Node that is not initialized was created, in seconds since 1970; there is none where all are.",
+			StabilityLevel: metrics.ALPHA,
+		}, nil)},
 		garbage: metrics.NewGaugeVec(&metrics.GaugeOpts{
 			Namespace: namespace, Name: "garbage",
 			Help:           "Objects in OpenStack that are of no Service of this cluster, by kind; those that are not proven to be are never removed.",
@@ -86,7 +106,7 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 // Register adds the metrics to a registry, for example with legacyregistry.Register. It
 // returns the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused, m.held, m.garbage, m.removed} {
+	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused, m.held, m.missing, m.nodes, m.garbage, m.removed} {
 		if err := register(metric); err != nil {
 			return err
 		}
@@ -128,6 +148,60 @@ func (m *Metrics) Held(nodes int) {
 	}
 }
 
+// octaviaMissing sets whether the cloud has no load balancer service. On nil Metrics it does
+// nothing.
+func (m *Metrics) octaviaMissing(missing bool) {
+	if m == nil {
+		return
+	}
+	value := 0.0
+	if missing {
+		value = 1
+	}
+	m.missing.Set(value)
+}
+
+// useNodes names the Nodes that are looked at when somebody scrapes. On nil Metrics it does
+// nothing.
+func (m *Metrics) useNodes(nodes corelisters.NodeLister) {
+	if m != nil {
+		m.nodes.lister.Store(&nodes)
+	}
+}
+
+// uninitializedNodes is a gauge of the oldest Node that waits for its server's metadata.
+type uninitializedNodes struct {
+	*metrics.GaugeVec
+
+	lister atomic.Pointer[corelisters.NodeLister]
+}
+
+// Collect implements prometheus.Collector.
+func (u *uninitializedNodes) Collect(to chan<- prometheus.Metric) {
+	u.Reset()
+	if lister := u.lister.Load(); lister != nil {
+		if nodes, err := (*lister).List(labels.Everything()); err == nil { // a lister of an informer has no errors
+			if oldest := oldestUninitialized(nodes); !oldest.IsZero() {
+				u.WithLabelValues().Set(float64(oldest.Unix()))
+			}
+		}
+	}
+	u.GaugeVec.Collect(to)
+}
+
+// oldestUninitialized returns when the oldest Node was created that has the taint of an external
+// cloud provider; zero where none has.
+func oldestUninitialized(nodes []*v1.Node) (oldest time.Time) {
+	for _, node := range nodes {
+		created := node.CreationTimestamp.Time
+		waits := slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
+		if waits && (oldest.IsZero() || created.Before(oldest)) {
+			oldest = created
+		}
+	}
+	return oldest
+}
+
 // garbageFound sets how many objects of a kind are of no Service. On nil Metrics it does
 // nothing.
 func (m *Metrics) garbageFound(kind string, proven bool, objects int) {
@@ -145,16 +219,24 @@ func (m *Metrics) garbageRemoved(kind string) {
 
 // observe runs a call and counts it. On nil Metrics it only runs it.
 func (m *Metrics) observe(operation string, call func() error) error {
+	end := m.begin(operation)
+	err := call()
+	end(err)
+	return err
+}
+
+// begin returns the function that counts a call, at its end. On nil Metrics that does nothing.
+func (m *Metrics) begin(operation string) (end func(error)) {
 	if m == nil {
-		return call()
+		return func(error) {}
 	}
 	start := m.clock.Now()
-	err := call()
-	m.duration.WithLabelValues(operation).Observe(m.clock.Since(start).Seconds())
-	m.total.WithLabelValues(operation).Inc()
-	var later *api.RetryError
-	if err != nil && !errors.As(err, &later) && !errors.Is(err, loadbalancer.ErrGoesOn) {
-		m.errors.WithLabelValues(operation).Inc()
+	return func(err error) {
+		m.duration.WithLabelValues(operation).Observe(m.clock.Since(start).Seconds())
+		m.total.WithLabelValues(operation).Inc()
+		var later *cloudproviderapi.RetryError
+		if err != nil && !errors.As(err, &later) && !errors.Is(err, loadbalancer.ErrGoesOn) && !loadbalancer.IsRefusal(err) {
+			m.errors.WithLabelValues(operation).Inc()
+		}
 	}
-	return err
 }

@@ -60,6 +60,8 @@ func (p *Provider) awaitOctavia(ctx context.Context, missing error) bool {
 	const advice = "Should the cloud have it, look at [Global] region and os-endpoint-type in cloud.conf; should it not, set [LoadBalancer] enabled=false"
 	var logged time.Time
 	notified := map[types.UID]time.Time{}
+	p.options.Metrics.octaviaMissing(true)
+	defer p.options.Metrics.octaviaMissing(false)
 	for {
 		if now := p.options.Clock.Now(); !now.Before(logged.Add(octaviaReminder)) {
 			klog.FromContext(ctx).Error(missing, "Services of type LoadBalancer wait for the cloud's load balancer service (Octavia). "+advice)

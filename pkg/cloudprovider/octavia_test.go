@@ -13,11 +13,13 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/metrics"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/metricstest"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
@@ -55,6 +57,12 @@ func TestStartServices_WaitsUntilTheCloudHasOctavia(t *testing.T) {
 	}
 	now, events := clocktesting.NewFakeClock(time.Now()), record.NewFakeRecorder(100)
 	c.Client, c.Clock, c.Recorder = client, now, events
+	registry := metrics.NewKubeRegistry()
+	c.Metrics = NewMetrics(now)
+	if err := c.Metrics.Register(registry.Register); err != nil {
+		t.Fatal(err)
+	}
+	missing := func() float64 { return metricstest.Value(t, registry, "cloudprovider_openstack_octavia_missing", nil) }
 	p, err := Connect(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +93,9 @@ func TestStartServices_WaitsUntilTheCloudHasOctavia(t *testing.T) {
 		if event := <-events.Events; !strings.Contains(event, "Warning OctaviaEndpointNotFound ") || !strings.Contains(event, "load-balancer") {
 			t.Errorf("event %q", event)
 		}
+	}
+	if missing() != 1 {
+		t.Error("no metric shows that Octavia is missing")
 	}
 	for range 3 {
 		await.Condition(t, "a look each minute", now.HasWaiters)

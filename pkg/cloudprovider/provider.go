@@ -133,7 +133,7 @@ func New(ctx context.Context, options Options) *Provider {
 		options.Recorder = message.LimitEvents(options.Recorder)
 	}
 	p := &Provider{options: options, calls: newCalls(ctx, options.Drain)}
-	p.calls.tracer = options.Tracer
+	p.calls.tracer, p.calls.metrics = options.Tracer, options.Metrics
 	if options.Scope != nil {
 		p.scope = cloudscope.NewGuard(options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), options.Controller, options.Scope, options.Recorder, options.Clock)
 	}

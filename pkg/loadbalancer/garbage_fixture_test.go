@@ -1,6 +1,7 @@
 package loadbalancer_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -24,13 +25,17 @@ import (
 type hours struct {
 	clock.RealClock
 
-	mu   sync.Mutex
-	left int
-	end  func()
+	// shortest is what takes no time, 50 minutes where it is 0.
+	shortest time.Duration
+
+	mu    sync.Mutex
+	left  int
+	end   func()
+	waits []time.Duration
 }
 
 func (h *hours) NewTimer(d time.Duration) clock.Timer {
-	if d < 50*time.Minute {
+	if d < cmp.Or(h.shortest, 50*time.Minute) {
 		return h.RealClock.NewTimer(d)
 	}
 	h.mu.Lock()
@@ -39,6 +44,7 @@ func (h *hours) NewTimer(d time.Duration) clock.Timer {
 		h.end()
 		return h.RealClock.NewTimer(d)
 	}
+	h.waits = append(h.waits, d)
 	return h.RealClock.NewTimer(0)
 }
 

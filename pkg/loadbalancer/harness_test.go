@@ -29,6 +29,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -111,6 +112,9 @@ type environmentOptions struct {
 	tracer trace.TracerProvider
 	// shown are those of the engine.
 	shown *loadbalancer.Metrics
+	// network connects the controller with the cloud inside the process, for a test in a bubble
+	// of testing/synctest; nil: loopback.
+	network *memorynet.Network
 }
 
 // fastDelays let every change take a moment, so that waiting is really done.
@@ -138,6 +142,9 @@ func newEnvironment(t *testing.T, options environmentOptions) *environment {
 		options.simulator.Delays = fastDelays()
 	}
 	options.simulator.Config.LoadBalancer = options.keys
+	if network := options.network; network != nil {
+		options.simulator.Listen, options.simulator.Addr = network.Listen, "127.0.0.1:80"
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	t.Cleanup(cancel)
 	env := &environment{Environment: simulated.New(t, options.simulator), ctx: ctx, records: &fakeRecords{texts: map[types.UID]string{}}, conditions: &fakeConditions{},
@@ -176,10 +183,14 @@ func (env *environment) coldController() *loadbalancer.Reconciler {
 
 func (env *environment) newController(cluster string) (*loadbalancer.Reconciler, *record.FakeRecorder, *openstack.Session) {
 	env.T.Helper()
-	session := env.SignIn(openstack.SessionOptions{
+	signIn := openstack.SessionOptions{
 		Retry:  transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
 		Limits: env.options.limits, Metrics: env.options.metrics,
-	})
+	}
+	if env.options.network != nil {
+		signIn.Dial = env.options.network.Host().Dial
+	}
+	session := env.SignIn(signIn)
 	recorder := record.NewFakeRecorder(1000)
 	counted := &sync.Map{}
 	env.counted = counted

@@ -1,7 +1,9 @@
 package loadbalancer
 
 import (
+	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
@@ -97,6 +100,8 @@ func NewMetrics() *Metrics {
 			(*Reconciler).countOldest, "phase"),
 		m.newCounted("loadbalancer_objects", "Load balancers of the cluster, and the parts of them that are Services', by the status that was read last.",
 			(*Reconciler).countObjects, "kind", "provisioning_status", "operating_status"),
+		m.newCounted("oldest_pending_loadbalancer_timestamp_seconds", "Since when the load balancer of the cluster that has been PENDING for longest has not changed, in seconds since 1970; there is none where none is PENDING.",
+			(*Reconciler).countPending),
 		m.newCounted("rounds", "Rounds of reconciliation that work, that wait for Octavia, and whose result no call has fetched yet.",
 			(*Reconciler).countRounds, "state"),
 	}
@@ -158,15 +163,42 @@ func (r *Reconciler) countOldest(set func(float64, ...string)) {
 // countObjects takes load balancers from the last snapshot of the project, and their parts from
 // what was read last of each.
 func (r *Reconciler) countObjects(set func(float64, ...string)) {
-	if snap := r.engine().Cloud.Snapshots.Last(); snap != nil {
-		for id, lb := range snap.LoadBalancers {
-			if r.store.Serves(id) || r.options.ClusterID != "" && ownership.OwnerOf(lb.Name, "", lb.Tags).ClusterID == r.options.ClusterID {
-				set(1, "load_balancer", provisioning(lb.Status), operating(lb.Operating))
-			}
-		}
+	for lb := range r.lastSeen() {
+		set(1, "load_balancer", provisioning(lb.Status), operating(lb.Operating))
 	}
 	for part, objects := range r.store.Parts() {
 		set(float64(objects), part.Kind, provisioning(part.Provisioning), operating(part.Operating))
+	}
+}
+
+// countPending takes the time of the last change, which PENDING began with, from the last snapshot
+// of the project: a restart of this process does not begin it anew.
+func (r *Reconciler) countPending(set func(float64, ...string)) {
+	var oldest time.Time
+	for lb := range r.lastSeen() {
+		pending := strings.HasPrefix(lb.Status, "PENDING_") && !lb.UpdatedAt.IsZero()
+		if pending && (oldest.IsZero() || lb.UpdatedAt.Before(oldest)) {
+			oldest = lb.UpdatedAt
+		}
+	}
+	if !oldest.IsZero() {
+		set(float64(oldest.Unix()))
+	}
+}
+
+// lastSeen returns the load balancers of the cluster in the last snapshot of the project.
+func (r *Reconciler) lastSeen() iter.Seq[snapshot.LoadBalancer] {
+	return func(yield func(snapshot.LoadBalancer) bool) {
+		snap := r.engine().Cloud.Snapshots.Last()
+		if snap == nil {
+			return
+		}
+		for id, lb := range snap.LoadBalancers {
+			ours := r.store.Serves(id) || r.options.ClusterID != "" && ownership.OwnerOf(lb.Name, "", lb.Tags).ClusterID == r.options.ClusterID
+			if ours && !yield(lb) {
+				return
+			}
+		}
 	}
 }
 

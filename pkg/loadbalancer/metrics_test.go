@@ -3,6 +3,7 @@ package loadbalancer_test
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -133,13 +134,17 @@ func TestMetrics_CountDriftThatIsFoundAndRepaired(t *testing.T) {
 	}
 }
 
-// Quotas take one request an hour, by turns from Neutron and Octavia.
+// quotaStart is the time from the start to the first look at quotas.
+const quotaStart = 5 * time.Minute
+
+// Quotas take one request an hour, by turns from Neutron and Octavia, each soon after the start:
+// a process that is restarted every hour shows them too.
 //
 //proves:100
 func TestMetrics_ShowQuotasForOneRequestAnHour(t *testing.T) {
 	t.Parallel()
 	counts, value := shown(t)
-	clock := &hours{}
+	clock := &hours{shortest: quotaStart}
 	env := newEnvironment(t, environmentOptions{shown: counts, clock: clock})
 	env.ensure(service("web", 1), env.nodes(1))
 	env.look()
@@ -153,7 +158,10 @@ func TestMetrics_ShowQuotasForOneRequestAnHour(t *testing.T) {
 	clock.mu.Unlock()
 	env.engine.WatchQuotas(ctx)
 	if got := len(env.Cloud.RequestLog.Requests(requestlog.Method("GET"))); got != 4 {
-		t.Errorf("%d requests in four hours, want 4", got)
+		t.Errorf("%d requests after four waits, want 4", got)
+	}
+	if want := []time.Duration{quotaStart, quotaStart, time.Hour, time.Hour}; !slices.Equal(clock.waits, want) {
+		t.Errorf("it waits for %v, want %v", clock.waits, want)
 	}
 	for resource, want := range map[string][2]float64{"floatingip": {7, 1}, "load_balancer": {5, 1}} {
 		if limit, used := value("quota_limit", "resource", resource), value("quota_used", "resource", resource); limit != want[0] || used != want[1] {
@@ -168,5 +176,34 @@ func TestMetrics_ShowQuotasForOneRequestAnHour(t *testing.T) {
 	env.engine.WatchQuotas(ctx)
 	if got := value("quota_limit", "resource", "load_balancer"); got != 0 {
 		t.Errorf("what nothing limits has the limit %v", got)
+	}
+}
+
+// A busy cloud always has a load balancer that is PENDING: the age is that of the oldest one, by
+// Octavia's own time, which no restart changes.
+//
+//proves:100
+func TestMetrics_ShowSinceWhenALoadBalancerIsPending(t *testing.T) {
+	t.Parallel()
+	counts, value := shown(t)
+	env := newEnvironment(t, environmentOptions{shown: counts})
+	env.ensure(service("web", 1), env.nodes(1))
+	env.look()
+	if got := value("oldest_pending_loadbalancer_timestamp_seconds", "", ""); got != 0 {
+		t.Errorf("nothing is PENDING, and the oldest is since %v", got)
+	}
+	lb := env.loadBalancer()
+	if err := env.Cloud.Octavia.SetProvisioningStatus(lb.ID, "PENDING_UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	env.look()
+	since := value("oldest_pending_loadbalancer_timestamp_seconds", "", "")
+	if got := time.Unix(int64(since), 0); time.Since(got) > time.Hour || time.Until(got) > time.Minute {
+		t.Errorf("the oldest is since %v", got)
+	}
+	env.restart()
+	env.look()
+	if got := value("oldest_pending_loadbalancer_timestamp_seconds", "", ""); got != since {
+		t.Errorf("after a restart the oldest is since %v, want %v", got, since)
 	}
 }

@@ -10,8 +10,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
-// quotaInterval is the time between two looks at quotas, each of which is one request.
-const quotaInterval = time.Hour
+const (
+	// quotaInterval is the time between two looks at quotas, each of which is one request.
+	quotaInterval = time.Hour
+	// quotaStart is the time from the start to the first look, and to the second one.
+	quotaStart = 5 * time.Minute
+)
 
 // quotaResources are those of Neutron's quotas that load balancers use up.
 func quotaResources() []string {
@@ -22,18 +26,24 @@ func quotaResources() []string {
 // use, which would take a list of everything.
 const quotaLoadBalancer = "load_balancer"
 
-// WatchQuotas shows in metrics what is left of quotas, until the context ends. It asks Neutron
-// and Octavia by turns, with one request an hour; without metrics it asks nobody.
+// WatchQuotas keeps the metrics of quotas, until the context ends. It asks Neutron and Octavia by
+// turns, with one request an hour, each for the first time within ten minutes. Without metrics it
+// asks neither.
 func (r *Reconciler) WatchQuotas(ctx context.Context) {
 	if r.options.Metrics == nil {
 		return
 	}
 	ctx = limiter.WithPriority(ctx, limiter.PriorityLow)
-	for looks := []func(context.Context) error{r.lookAtNeutron, r.lookAtOctavia}; ; looks = append(looks[1:], looks[0]) {
-		if async.Sleep(ctx, r.options.Clock, quotaInterval) != nil {
+	looks := []func(context.Context) error{r.lookAtNeutron, r.lookAtOctavia}
+	for i := 0; ; i++ {
+		pause := quotaInterval
+		if i < len(looks) {
+			pause = quotaStart
+		}
+		if async.Sleep(ctx, r.options.Clock, pause) != nil {
 			return
 		}
-		if err := looks[0](ctx); err != nil && ctx.Err() == nil {
+		if err := looks[i%len(looks)](ctx); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).V(2).Info("Cannot read quotas for the metrics, trying again later", "err", err)
 		}
 	}

@@ -27,6 +27,10 @@ const maxAttempts = 4
 // Options.Ended is called at the end.
 var ErrGoesOn = dispatch.ErrGoesOn
 
+// IsRefusal reports whether an error of a call means that the Service is refused: it requests
+// what is not possible until it, the configuration or the cloud changes.
+func IsRefusal(err error) bool { return refusal.Reason(err) != "" }
+
 // ErrNoLoadBalancer is returned where there is nothing to bring up to date, and nothing may
 // be created.
 var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet: the service controller creates it")

@@ -4,19 +4,26 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/memorynet"
 )
 
-// A tenant may edit the annotation, and what is recorded is never older.
+// A tenant may edit the annotation, and what is recorded is never older. The clock of the bubble
+// stands still while anything works: nothing depends on the load of the machine.
 func TestRecord_InAnnotationCountsOnlyAsLongAsNoneWasKept(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testRecordInAnnotation)
+}
+
+func testRecordInAnnotation(t *testing.T) {
 	for _, kept := range []bool{false, true} {
-		env := newEnvironment(t, environmentOptions{})
+		env := newEnvironment(t, environmentOptions{network: &memorynet.Network{}})
 		nodes, svc := env.nodes(2), service("web", 1)
 		env.ensure(svc, nodes)
 		env.writeDown(svc)

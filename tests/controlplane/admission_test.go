@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -137,13 +138,7 @@ func checkAdmission(t *testing.T, c *ControlPlane) {
 			t.Fatal(err)
 		}
 	}
-	manifest, err := admission.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Apply(t.Context(), manifest); err != nil {
-		t.Fatal(err)
-	}
+	d.apply(c, admission.Objects())
 	await.Eventually(t, "the policies", func(context.Context) error {
 		if denied, warned := d.try(annotated(annotation.AllowReplace, "maybe", annotation.Prefix+"nonsense", "x")); denied == "" || warned == "" {
 			return errors.New("not in force")
@@ -155,6 +150,18 @@ func checkAdmission(t *testing.T, c *ControlPlane) {
 	d.checkNames()
 	d.checkUpdates()
 	d.checkPorts()
+	d.checkUnknown(c)
+}
+
+func (d *applier) apply(c *ControlPlane, objects []runtime.Object) {
+	d.t.Helper()
+	manifest, err := admission.YAML(objects)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := c.Apply(d.t.Context(), manifest); err != nil {
+		d.t.Fatal(err)
+	}
 }
 
 // judgement is what the controller says to the value of an annotation.
@@ -329,5 +336,26 @@ func (d *applier) checkPorts() {
 		if (err != nil) != denied || err != nil && !strings.Contains(err.Error(), admission.Refuse) {
 			d.t.Errorf("%s: %v, want denied: %v", patch, err, denied)
 		}
+	}
+}
+
+// The optional policy denies a misspelled annotation of a new Service, and leaves others alone.
+func (d *applier) checkUnknown(c *ControlPlane) {
+	d.apply(c, admission.Optional())
+	misspelled := annotated("service.beta.kubernetes.io/openstack-internal-loadbalancer", "true")
+	await.Eventually(d.t, "the policy against unknown names", func(context.Context) error {
+		if denied, _ := d.try(misspelled); !strings.Contains(denied, annotation.Internal) {
+			return fmt.Errorf("a misspelled annotation: denied %q", denied)
+		}
+		return nil
+	})
+	for _, svc := range []*corev1.Service{annotated(annotation.Internal, "true"), annotated("example.com/other", "x"), annotated(annotation.AllowReplace, "true")} {
+		if denied, _ := d.try(svc); denied != "" {
+			d.t.Errorf("%v: denied: %s", svc.Annotations, denied)
+		}
+	}
+	patch := []byte(`{"metadata":{"annotations":{"` + annotation.Prefix + `more-nonsense":"x"}}}`)
+	if _, err := d.services.Patch(d.t.Context(), "from-before", types.StrategicMergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		d.t.Errorf("a Service that exists: %v", err)
 	}
 }

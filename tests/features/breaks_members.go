@@ -13,9 +13,9 @@ func memberBreaks() []Break {
 		},
 		{
 			Row: 52, What: "all nodes are members",
-			File:  "pkg/loadbalancer/members/members.go",
-			Old:   `if s.Members.NodeSelector.Matches(labels.Set(node.Labels)) &&`,
-			New:   `if _ = labels.Set(node.Labels); true &&`,
+			File:  "pkg/loadbalancer/members/standing.go",
+			Old:   `case !s.Members.NodeSelector.Matches(labels.Set(node.Labels)):`,
+			New:   `case labels.Set(node.Labels) == nil && standing == Last:`,
 			Tests: []string{"TestMembers_FollowNodeSelector"},
 		},
 		{

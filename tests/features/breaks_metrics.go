@@ -42,8 +42,8 @@ func metricsBreaks() []Break {
 		{
 			Row: 100, What: "an alert asks for a label that there is not",
 			File:  "manifests/monitoring/prometheusrule.yaml",
-			Old:   `sum by (reason) (cloudprovider_openstack_refused_services)`,
-			New:   `sum by (cause) (cloudprovider_openstack_refused_services)`,
+			Old:   `sum by (reason) (cloudprovider_openstack_refused_services`,
+			New:   `sum by (cause) (cloudprovider_openstack_refused_services`,
 			Tests: []string{"TestQueries_AskForMetricsAndLabelsThatExist"},
 		},
 		{
@@ -70,8 +70,8 @@ func metricsBreaks() []Break {
 		{
 			Row: 102, What: "calls about nodes and routes have no span",
 			File:  "pkg/cloudprovider/provider.go",
-			Old:   `p.calls.tracer = options.Tracer`,
-			New:   `p.calls.tracer = nil`,
+			Old:   `p.calls.tracer, p.calls.metrics = options.Tracer, options.Metrics`,
+			New:   `p.calls.metrics = options.Metrics`,
 			Tests: []string{"TestTracing_HasSpansOfCallsAboutNodesAndRoutes"},
 		},
 		{

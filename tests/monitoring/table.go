@@ -52,7 +52,10 @@ func resource() []Label {
 }
 
 func operation() []Label {
-	return []Label{{Name: "operation", Values: []string{"loadbalancer_ensure", "loadbalancer_update", "loadbalancer_repair", "loadbalancer_delete", "loadbalancer_get"}}}
+	return []Label{{Name: "operation", Values: []string{
+		"loadbalancer_ensure", "loadbalancer_update", "loadbalancer_repair", "loadbalancer_delete", "loadbalancer_get",
+		"node_exists", "node_shutdown", "node_metadata", "route_list", "route_create", "route_delete",
+	}}}
 }
 
 func kinds() []string {
@@ -135,6 +138,11 @@ func balancers() Group {
 				"Whether single members answer is not kept: the `operating_status` of their load balancer tells that some do not.",
 		},
 		{
+			Metric: "cloudprovider_openstack_oldest_pending_loadbalancer_timestamp_seconds", Title: "Age of the oldest PENDING", Unit: "s",
+			Query: `time() - min (cloudprovider_openstack_oldest_pending_loadbalancer_timestamp_seconds)`,
+			Note:  "The time is `updated_at` of Octavia: a restart of this process does not begin it anew.",
+		},
+		{
 			Metric: "cloudprovider_openstack_drift_total", Title: "Changes by other clients per hour", Unit: "short",
 			Query: `sum by (result) (increase(cloudprovider_openstack_drift_total[1h]))`, Labels: []Label{{Name: "result", Values: []string{"found", "repaired", "reported"}}},
 		},
@@ -203,7 +211,7 @@ func requestsGroup() Group {
 }
 
 func calls() Group {
-	return Group{"Calls of the service controller", "Under the names of cloud-provider-openstack: see [migration.md](migration.md#metrics).", []Use{
+	return Group{"Calls of the controllers", "Of the service, node and route controllers, under the names of cloud-provider-openstack: see [migration.md](migration.md#metrics).", []Use{
 		{
 			Metric: "cloudprovider_openstack_reconcile_total", Title: "Calls per second", Unit: "reqps",
 			Query: `sum by (operation) (rate(cloudprovider_openstack_reconcile_total[5m]))`, Labels: operation(),
@@ -226,7 +234,7 @@ func operator() Group {
 		{
 			Metric: "cloudprovider_openstack_quota_used", Title: "Share of quotas that is used", Unit: "percentunit",
 			Query: `max by (resource) (cloudprovider_openstack_quota_used / (cloudprovider_openstack_quota_limit > 0))`, Labels: resource(),
-			Note: "Read with one request an hour, by turns from Neutron and Octavia, the first time an hour after the start. Of Octavia's quotas that of load balancers alone: of the others it tells no use.",
+			Note: "Read with one request an hour, by turns from Neutron and Octavia, each for the first time within ten minutes of the start. Of Octavia's quotas that of load balancers alone: of the others it tells no use.",
 		},
 		{
 			Metric: "cloudprovider_openstack_quota_limit", Title: "Left of quotas", Unit: "short",
@@ -249,6 +257,15 @@ func operator() Group {
 			Metric: "cloudprovider_openstack_held_nodes", Title: "Nodes that stay without a server", Unit: "short",
 			Query: `max (cloudprovider_openstack_held_nodes)`,
 			Note:  "See [nodes.md](nodes.md#too-many-would-go).",
+		},
+		{
+			Metric: "cloudprovider_openstack_oldest_uninitialized_node_timestamp_seconds", Title: "Age of the oldest uninitialized Node", Unit: "s",
+			Query: `time() - min (cloudprovider_openstack_oldest_uninitialized_node_timestamp_seconds)`,
+			Note:  "Nodes with the taint `node.cloudprovider.kubernetes.io/uninitialized`: no pod is scheduled on them.",
+		},
+		{
+			Metric: "cloudprovider_openstack_octavia_missing", Title: "Octavia is missing", Unit: "short",
+			Query: `max (cloudprovider_openstack_octavia_missing)`,
 		},
 		{
 			Metric: "cloudprovider_openstack_build_info", Title: "Replicas by version", Unit: "short",
