@@ -104,7 +104,7 @@ func Upstream() map[string][]string {
 		"workqueue_depth":               {"name"},
 		"process_resident_memory_bytes": nil,
 		"process_cpu_seconds_total":     nil,
-		"process_start_time_seconds":    {"instance"}, // Prometheus adds the label
+		"process_start_time_seconds":    nil,
 	}
 }
 
