@@ -8,6 +8,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -148,6 +149,80 @@ func TestDrift_IsOnlyReportedAfterRestartWithOtherNodes(t *testing.T) {
 			env.Cloud.RequestLog.Reset()
 			env.ensure(svc, nodes[:3])
 			env.writes(0)
+		})
+	}
+}
+
+// What another controller has made, and somebody has edited by hand, stays as it is at the switch.
+// Nodes are followed, and so is the Service from then on, also by the next process.
+func TestDrift_IsOnlyReportedAtTakeOver(t *testing.T) {
+	t.Parallel()
+	for _, before := range []int{3, 2, 4} {
+		t.Run(itoa(before)+" nodes became 3", func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "report"}})
+			nodes, svc := env.nodes(4), service("web", 2)
+			env.inherit(peers("kubernetes", svc), svc, nodes[:before])
+			if err := octaviaAsSomebodyElse(t, env).Octavia().UpdatePool(env.ctx, env.poolOf(80).ID, pools.UpdateOpts{LBMethod: pools.LBMethodLeastConnections}); err != nil {
+				t.Fatal(err)
+			}
+			env.loadBalancer()
+			env.Cloud.RequestLog.Reset()
+			edited := func(when string) {
+				t.Helper()
+				if is := env.poolOf(80).Algorithm; is != "LEAST_CONNECTIONS" {
+					t.Errorf("%s: an edit by hand was taken back: the algorithm is %s", when, is)
+				}
+			}
+			env.ensure(svc, nodes[:3])
+			if before == 3 {
+				env.writes(0)
+			}
+			for _, number := range []int{80, 81} {
+				if n := len(env.poolOf(number).Members); n != 3 {
+					t.Errorf("port %d has %d members, want 3", number, n)
+				}
+			}
+			edited("at the switch")
+			if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, "LEAST_CONNECTIONS") {
+				t.Errorf("events:\n%s", told)
+			}
+			svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
+			env.ensure(svc, nodes[:3])
+			if n := len(env.poolOf(443).Members); n != 3 {
+				t.Errorf("the new port has %d members, want 3", n)
+			}
+			edited("with a new port")
+			env.restart() // nothing is recorded of what is only reported
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[:3])
+			env.writes(0)
+			edited("after a restart")
+		})
+	}
+}
+
+// A Service that another controller has not published yet is completed, and so is one that an earlier
+// process has served, and could not record.
+func TestDrift_IsNoTakeOverOfWhatWasNotServedOrIsOurs(t *testing.T) {
+	t.Parallel()
+	for name, arrange := range map[string]func(*v1.Service, string){
+		"not published": func(svc *v1.Service, _ string) { svc.Status.LoadBalancer = v1.LoadBalancerStatus{} },
+		"served before": func(svc *v1.Service, id string) { svc.Annotations[annotation.WrittenFor] = id + " " + string(svc.UID) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "report"}})
+			nodes, svc := env.nodes(2), service("web", 2)
+			id := env.inherit(peers("kubernetes", svc), svc, nodes).ID
+			svc.Annotations = map[string]string{annotation.LoadBalancerID: id}
+			arrange(svc, id)
+			svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
+			env.ensure(svc, nodes)
+			if n := len(env.poolOf(443).Members); n != 2 {
+				t.Errorf("the port that was missing has %d members, want 2", n)
+			}
+			env.unchanged(svc, nodes)
 		})
 	}
 }

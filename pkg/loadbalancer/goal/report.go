@@ -3,6 +3,7 @@ package goal
 import (
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
@@ -23,7 +24,7 @@ func (e *Engine) report(in Inputs, r Round, first plan.Plan, groups SecurityGrou
 			last.Revert = plan.Diff(before.Contents.Unpack(), *r.Have.Observed, e.planOptions(in, r.Have.LoadBalancer))
 		}
 	}
-	if before == nil && e.appliedButNodes(in, r) {
+	if before == nil && (e.appliedButNodes(in, r) || e.takesOver(in, r)) {
 		last.Revert = first.WithoutMembers()
 	}
 	return plan.NewReport(last, !first.Empty() || groups.Task != nil && !groups.Empty())
@@ -48,6 +49,14 @@ func (e *Engine) appliedButNodes(in Inputs, r Round) bool {
 	}
 	template, ok := digest.Template(r.Want.LoadBalancer)
 	return ok && written.Digests.Nodeless == digest.Of(template, "", in.Settings, nil)
+}
+
+// takesOver reports whether the Service is served by what another controller has made, and by no
+// process of this one so far: what differs but for members may be an edit by hand.
+func (e *Engine) takesOver(in Inputs, r Round) bool {
+	written, published := annotation.PlaceOf(in.Service)
+	lb := r.Have.LoadBalancer
+	return lb != nil && lb.Adopted && published != "" && written == "" && !e.HasServed(in.Service)
 }
 
 // announce emits what is going to be done to load balancer and security groups, and what of
