@@ -1,6 +1,7 @@
 package features_test
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,8 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // migration is the table of docs/migration.md: what is said of a name, by the
@@ -174,5 +181,38 @@ func TestMigration_HasEveryAnnotationAndKeyThatIsNotNew(t *testing.T) {
 		if _, there := page["["+s.SectionName()+"]"][s.Key]; there == s.New {
 			t.Errorf("%s %s: on the page %v, new %v", s.Section, s.Key, there, s.New)
 		}
+	}
+}
+
+// TestMigration_RemovesOurConditionsOnTheWayBack applies the patch of the page as the API server does.
+func TestMigration_RemovesOurConditionsOnTheWayBack(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/migration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, patch, _ := strings.Cut(string(text), "--type=strategic -p '")
+	patch, _, _ = strings.Cut(patch, "'")
+	var svc v1.Service
+	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.5"}}
+	svc.Status.Conditions = []metav1.Condition{{Type: "example.org/Audited", Status: metav1.ConditionTrue}}
+	want := svc.DeepCopy()
+	for _, condition := range reason.Conditions() {
+		svc.Status.Conditions = append(svc.Status.Conditions, metav1.Condition{Type: string(condition), Status: metav1.ConditionTrue})
+	}
+	before, err := json.Marshal(svc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := strategicpatch.StrategicMergePatch(before, []byte(patch), v1.Service{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have v1.Service
+	if err := json.Unmarshal(after, &have); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Status, have.Status); diff != "" {
+		t.Errorf("status (-want +have):\n%s", diff)
 	}
 }
