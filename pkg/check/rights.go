@@ -14,8 +14,9 @@ type right struct {
 	service, what string
 	// rules are the names that the policy of the service has for it.
 	rules []string
-	// needed; nil: always.
-	needed func(*config.Config) bool
+	// needed; nil: always. setting says when that is, in words.
+	needed  func(*config.Config) bool
+	setting string
 	// try does it, or has the service refuse it; nil: it cannot be tried without doing it, for
 	// the reason in why.
 	try func(context.Context, *cloud) error
@@ -83,10 +84,17 @@ func allRights() []right {
 	return append(octaviaRights(), append(neutronRights(),
 		right{service: novaService, what: "read servers", rules: []string{"os_compute_api:servers:detail", "os_compute_api:servers:show"},
 			try: func(ctx context.Context, c *cloud) error { return c.session.Nova().First(ctx) }},
-		right{service: barbicanService, what: "read certificates", rules: []string{"secret:get", "container:get"}, needed: balancing,
+		right{service: barbicanService, what: "read certificates", rules: []string{"secret:get", "container:get"}, needed: balancing, setting: "listeners with TLS",
 			why: "Barbican asks for each certificate on its own, and the Services name them"},
 	)...)
 }
+
+// Settings of cloud.conf that need a right.
+const (
+	ifBalancing = "[LoadBalancer] enabled=true, the default"
+	ifGrouping  = "[LoadBalancer] manage-security-groups=true"
+	ifRouting   = "[Route] router-id"
+)
 
 func balancing(conf *config.Config) bool { return conf.LoadBalancer.Enabled }
 
@@ -115,7 +123,7 @@ func octaviaRights() []right {
 			[]string{api + "loadbalancer:put", api + "loadbalancer:delete"}, writes("listener"), writes("pool"), writes("member"), writes("healthmonitor"))},
 	}
 	for n := range rights {
-		rights[n].service, rights[n].needed = octaviaService, balancing
+		rights[n].service, rights[n].needed, rights[n].setting = octaviaService, balancing, ifBalancing
 	}
 	return rights
 }
@@ -132,19 +140,19 @@ func neutronRights() []right {
 	}
 	changesPorts := func(conf *config.Config) bool { return grouping(conf) || routing(conf) }
 	rights := []right{
-		{what: "read networks", needed: balancing, try: sees("networks"), rules: []string{"get_network"}},
-		{what: "read subnets", needed: balancing, try: sees("subnets"), rules: []string{"get_subnet"}},
+		{what: "read networks", needed: balancing, setting: ifBalancing, try: sees("networks"), rules: []string{"get_network"}},
+		{what: "read subnets", needed: balancing, setting: ifBalancing, try: sees("subnets"), rules: []string{"get_subnet"}},
 		{what: "read ports", try: sees("ports"), rules: []string{"get_port"}},
-		{what: "read floating IPs", needed: balancing, try: sees("floatingips"), rules: []string{"get_floatingip"}},
-		{what: "create floating IPs", needed: balancing, writes: true, rules: []string{"create_floatingip"},
+		{what: "read floating IPs", needed: balancing, setting: ifBalancing, try: sees("floatingips"), rules: []string{"get_floatingip"}},
+		{what: "create floating IPs", needed: balancing, setting: ifBalancing, writes: true, rules: []string{"create_floatingip"},
 			try: func(ctx context.Context, c *cloud) error { return c.session.Neutron().TryFloatingIP(ctx) }},
-		{what: "change and delete floating IPs", needed: balancing, why: neutronLooksFirst, rules: []string{"update_floatingip", "delete_floatingip"}},
-		{what: "read security groups", needed: grouping, try: sees("security-groups"), rules: []string{"get_security_group", "get_security_group_rule"}},
-		{what: "create security groups", needed: grouping, why: wouldBeDone, rules: []string{"create_security_group", "update_security_groups_tags"}},
-		{what: "delete security groups, write their rules", needed: grouping, why: neutronLooksFirst,
+		{what: "change and delete floating IPs", needed: balancing, setting: ifBalancing, why: neutronLooksFirst, rules: []string{"update_floatingip", "delete_floatingip"}},
+		{what: "read security groups", needed: grouping, setting: ifGrouping, try: sees("security-groups"), rules: []string{"get_security_group", "get_security_group_rule"}},
+		{what: "create security groups", needed: grouping, setting: ifGrouping, why: wouldBeDone, rules: []string{"create_security_group", "update_security_groups_tags"}},
+		{what: "delete security groups, write their rules", needed: grouping, setting: ifGrouping, why: neutronLooksFirst,
 			rules: []string{"delete_security_group", "create_security_group_rule", "delete_security_group_rule"}},
-		{what: "change ports of nodes", needed: changesPorts, why: neutronLooksFirst, rules: []string{"update_port", "update_port:allowed_address_pairs"}},
-		{what: "write routes of the router", needed: routing, why: neutronLooksFirst, rules: []string{"add_extraroutes", "remove_extraroutes", "update_router"}},
+		{what: "change ports of nodes", needed: changesPorts, setting: ifGrouping + "; " + ifRouting, why: neutronLooksFirst, rules: []string{"update_port", "update_port:allowed_address_pairs"}},
+		{what: "write routes of the router", needed: routing, setting: ifRouting, why: neutronLooksFirst, rules: []string{"add_extraroutes", "remove_extraroutes", "update_router"}},
 	}
 	for n := range rights {
 		rights[n].service = neutronService
