@@ -26,6 +26,7 @@ func TestCheck_RefusesWrongFlags(t *testing.T) {
 	}
 }
 
+//proves:121
 func TestProgram_ChecksCloudConf(t *testing.T) {
 	t.Parallel()
 	cloud, err := simulator.Start(simulator.Options{})

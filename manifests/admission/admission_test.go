@@ -10,6 +10,8 @@ import (
 )
 
 // TestPolicyReference_IsMadeFromTheTableOfAnnotations keeps the manifest like the code.
+//
+//proves:134
 func TestPolicyReference_IsMadeFromTheTableOfAnnotations(t *testing.T) {
 	t.Parallel()
 	for file, objects := range map[string][]runtime.Object{

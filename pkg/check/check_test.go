@@ -96,6 +96,8 @@ func (e *environment) without(types ...string) {
 }
 
 // The page for users has the output of golden files.
+//
+//proves:121
 func TestCheck_MatchesGoldenFilesAndReference(t *testing.T) {
 	t.Parallel()
 	t.Run("situations", func(t *testing.T) {
@@ -137,6 +139,8 @@ func TestCheck_JSONMatchesGoldenFile(t *testing.T) {
 }
 
 // Whatever the check tries, the cloud is afterwards as it was before.
+//
+//proves:121
 func TestCheck_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, readOnly := range []bool{true, false} {

@@ -202,7 +202,7 @@ func TestDryRun_ReportsNodesAndRoutesInPlaceOfChangingThem(t *testing.T) {
 	}
 }
 
-//proves:90
+//proves:90,123
 func TestDryRun_GivesOnlyPreviewsAndReadsToTheControllers(t *testing.T) {
 	t.Parallel()
 	_, c := connection(t, func(conf *config.Config) { conf.LoadBalancer.GarbagePolicy, conf.Route.RouterID = "delete", "r" })

@@ -177,7 +177,7 @@ func foreign() []attempt {
 	}
 }
 
-//proves:90
+//proves:90,123
 func TestKubernetes_SendsNoWriteBesideItsLease(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {

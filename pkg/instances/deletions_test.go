@@ -81,7 +81,7 @@ func (g *guarded) round() int {
 	return deleted
 }
 
-//proves:109
+//proves:109,124
 func TestDeletions_KeepAllNodesWhileTooManyWouldGo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -161,7 +161,7 @@ func TestDeletions_CountThoseThatWentShortlyBefore(t *testing.T) {
 	}
 }
 
-//proves:109
+//proves:109,124
 func TestDeletions_LetNodesGoThatOperatorAllows(t *testing.T) {
 	t.Parallel()
 	g := guard(t, 4, config.Node{MaxGonePercent: 50})

@@ -176,7 +176,7 @@ func TestPreview_ForetellsWhatTheRoundDoes(t *testing.T) {
 
 // The pre-flight of a switch: what cloud-provider-openstack has left.
 //
-//proves:90
+//proves:90,122
 func TestPreview_SaysWhatIsTakenOver(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

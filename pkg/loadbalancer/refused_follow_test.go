@@ -46,6 +46,8 @@ func policy(policy v1.ServiceExternalTrafficPolicy, healthPort int32) func(*v1.S
 
 // Kube-proxy follows a Service at once, whatever is wrong with its annotations: so does the load
 // balancer that is kept meanwhile.
+//
+//proves:138
 func TestRefusal_GoesWhereKubeProxyServes(t *testing.T) {
 	t.Parallel()
 	local, cluster := v1.ServiceExternalTrafficPolicyLocal, v1.ServiceExternalTrafficPolicyCluster
@@ -116,6 +118,8 @@ func TestRefusal_GoesWhereKubeProxyServes(t *testing.T) {
 }
 
 // A guest's listeners follow as well, and those of the owner stay.
+//
+//proves:138
 func TestRefusal_GoesWhereKubeProxyServesOnSharedLoadBalancer(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {
@@ -142,6 +146,8 @@ func TestRefusal_GoesWhereKubeProxyServesOnSharedLoadBalancer(t *testing.T) {
 }
 
 // With managed security groups, the new ports are open to the load balancer, and the old ones closed.
+//
+//proves:138
 func TestRefusal_OpensPortsThatKubeProxyServes(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {
@@ -168,6 +174,8 @@ func TestRefusal_OpensPortsThatKubeProxyServes(t *testing.T) {
 }
 
 // A quota that refuses the monitors that the policy Local asks for keeps nobody from following the nodes.
+//
+//proves:138
 func TestRefusal_FollowsNodesWithoutQuotaForMonitors(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {

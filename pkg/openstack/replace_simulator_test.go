@@ -58,7 +58,7 @@ func TestReplace_LosesNoRequest(t *testing.T) {
 	}
 }
 
-//proves:94
+//proves:94,137
 func TestExpiry_IsThatOfTheCredentialsInUse(t *testing.T) {
 	t.Parallel()
 	cloud, _ := simulated(t, simulator.Options{})

@@ -20,7 +20,7 @@ import (
 
 // What the command says, in the cases that the documentation shows.
 //
-//proves:90
+//proves:90,122
 func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 	t.Parallel()
 	t.Run("switch", func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 // The end of credentials is told from two weeks before, once a day, until there are others.
 //
-//proves:94
+//proves:94,137
 func TestWatcher_TellsThatCredentialsExpire(t *testing.T) {
 	t.Parallel()
 	f := follow(t, map[string]string{"cloud.conf": sound})

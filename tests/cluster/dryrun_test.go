@@ -182,7 +182,7 @@ func (r *rehearsal) assertNothingWritten() {
 // Days beside a controller that works: whatever happens, nothing is written, and what would be
 // is reported. What that does by itself is not reported any more.
 //
-//proves:90
+//proves:90,123
 func TestDryRun_WritesNothingBesideControllerThatWorks(t *testing.T) {
 	t.Parallel()
 	r := startRehearsal(t)

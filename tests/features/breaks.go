@@ -26,7 +26,7 @@ type Break struct {
 // Breaks gives all of them.
 func Breaks() []Break {
 	return slices.Concat(listenerBreaks(), addressBreaks(), settingBreaks(), memberBreaks(),
-		sharingBreaks(), groupBreaks(), faultBreaks(), errorBreaks(), driftBreaks(), conditionBreaks(), garbageBreaks(), dryRunBreaks(), planBreaks(), clusterBreaks(), metricsBreaks())
+		sharingBreaks(), groupBreaks(), faultBreaks(), errorBreaks(), driftBreaks(), conditionBreaks(), garbageBreaks(), dryRunBreaks(), planBreaks(), operatorBreaks(), clusterBreaks(), metricsBreaks())
 }
 
 // Apply returns the text of the break's file with the break in it.

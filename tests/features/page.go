@@ -17,7 +17,7 @@ Features that users of Kubernetes on OpenStack have, miss or ask for, and whethe
 row is "yes" if its tests ran and passed, "partly" with what is missing, and "on a real OpenStack only" if
 its tests were skipped because there was none. ` + "`make features`" + ` generates this page from the results of
 ` + "`make test`, which fails if they differ; `make prove`" + ` shows for each row with "yes" that its tests fail
-without the feature ([testing.md](testing.md)).
+without the feature ([testing.md](testing.md)). Rows with "no" are the known limitations; some are [not planned](#not-planned).
 
 | n | feature | yes / partly / no | tests |
 |---|---|---|---|
@@ -30,8 +30,22 @@ without the feature ([testing.md](testing.md)).
 		}
 		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", row.N, row.Feature, row.verdict(tests, results), strings.Join(names, "<br>"))
 	}
+	b.WriteString(notPlanned)
 	return b.String()
 }
+
+// notPlanned is the end of the page.
+const notPlanned = `
+## Not planned
+
+- **Re-encryption to members and client authentication (10).** Members are NodePorts, behind which kube-proxy forwards to pods with
+  certificates of their own. With a TCP listener TLS is end to end, and the pods, an ingress controller or a Gateway check clients.
+- **DNS names of addresses (16).** external-dns reads the address or host name of a Service and writes it into Designate or another
+  DNS. A second writer of the same records would be in its way.
+- **A load balancer per zone (41).** A Service has one address. ` + "`" + `availability-zone` + "`" + ` says where its load balancer is, and
+  ` + "`" + `node-selector` + "`" + ` which nodes are its members; a Service for each zone has a load balancer in each.
+- **Services of type ClusterIP by load balancers.** kube-proxy serves them on each node, at once and without a quota of OpenStack.
+`
 
 func testsOf(row int, proofs []Proof) []Test {
 	var tests []Test

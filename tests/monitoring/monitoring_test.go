@@ -184,6 +184,7 @@ func TestQueries_AskForMetricsAndLabelsThatExist(t *testing.T) {
 	}
 }
 
+//proves:135
 func TestRunbooks_AreThereForEachAlert(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(runbooks + "/*.md")
@@ -224,7 +225,7 @@ func TestRunbooks_AreThereForEachAlert(t *testing.T) {
 
 // The evaluator is Prometheus' own engine, built once.
 //
-//proves:100
+//proves:100,135
 func TestAlerts_FireWhenTheyShouldAndOnlyThen(t *testing.T) {
 	t.Parallel()
 	promrules := build(t)

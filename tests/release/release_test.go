@@ -120,6 +120,7 @@ func unpacked(t *testing.T, content []byte) (map[string][]byte, []string) {
 	}
 }
 
+//proves:139
 func TestImage_IsTheSameBytesTwiceAndHoldsTogether(t *testing.T) {
 	t.Parallel()
 	first, digest := archive(t)
@@ -224,6 +225,8 @@ func TestChart_IsTheSameBytesTwiceAndNamesImage(t *testing.T) {
 }
 
 // What the toolchain has recorded in a program, here in this test, is in the document.
+//
+//proves:139
 func TestBOM_HasEveryModuleOfProgram(t *testing.T) {
 	t.Parallel()
 	itself, err := os.Executable()
@@ -253,6 +256,8 @@ func TestBOM_HasEveryModuleOfProgram(t *testing.T) {
 }
 
 // Apache-2.0 (section 4), BSD, MIT and ISC require their texts beside a program.
+//
+//proves:139
 func TestLicenses_OfEveryModuleAreKnownAndInTheText(t *testing.T) {
 	t.Parallel()
 	modules, err := licenses.Of(t.Context(), "../..", []string{"linux/amd64"})

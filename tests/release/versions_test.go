@@ -19,6 +19,8 @@ const recordings = "../simulator/replay/testdata/"
 // The tables of docs/versions.md are made from what the tests run against: the modules of the
 // test control planes, the releases that the simulator knows, and the recordings of real
 // ones. Run with -update to write them.
+//
+//proves:133
 func TestVersionsReference_TablesAreWhatTestsRunAgainst(t *testing.T) {
 	t.Parallel()
 	golden.Part(t, "../../docs/versions.md", "versions", kubernetesTable(t)+"\n"+openStackTable(t))

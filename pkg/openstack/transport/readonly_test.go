@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-//proves:90
+//proves:90,123
 func TestReadOnly_SendsNoWrite(t *testing.T) {
 	t.Parallel()
 	server := newScriptedServer(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
