@@ -119,7 +119,7 @@ func addressBreaks() []Break {
 		{
 			Row: 24, What: "no external network is looked for",
 			File:  "pkg/loadbalancer/lookup/floating.go",
-			Old:   `return r.anyExternal(ctx, facts)`,
+			Old:   `return r.anyExternal(ctx, s, vip, facts)`,
 			New:   `return nil, nil`,
 			Tests: []string{"TestFloatingIP_ComesFromFoundExternalNetworkAndReportsChoiceOnce", "TestVIP_ServesWhenCloudHasNoFloatingIPs"},
 		},
