@@ -216,3 +216,19 @@ func TestMigration_RemovesOurConditionsOnTheWayBack(t *testing.T) {
 		t.Errorf("status (-want +have):\n%s", diff)
 	}
 }
+
+// TestMigration_NamesLimitsThatTheSwitchBrings compares the limits of the page with the defaults of cloud.conf.
+func TestMigration_NamesLimitsThatTheSwitchBrings(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/migration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, section := strings.ReplaceAll(string(text), ",", ""), reflect.TypeFor[config.LoadBalancer]()
+	for _, name := range []string{"MaxPorts", "MaxSourceRanges"} {
+		field, _ := section.FieldByName(name)
+		if row := "| no limit | " + field.Tag.Get("default") + " | `" + field.Tag.Get("gcfg") + "=0` |"; !strings.Contains(page, row) {
+			t.Errorf("docs/migration.md has no row that ends with %s", row)
+		}
+	}
+}
