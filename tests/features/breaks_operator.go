@@ -26,7 +26,7 @@ func checkBreaks() []Break {
 			Row: 122, What: "what another controller has made counts as our own",
 			File:  "pkg/loadbalancer/preview.go",
 			Old:   `adopted && !p.Deletes && !recorded`,
-			New:   `false`,
+			New:   `adopted && p.Deletes && !recorded`,
 			Tests: []string{"TestPreview_SaysWhatIsTakenOver"},
 		},
 		{

@@ -22,7 +22,7 @@ func planBreaks() []Break {
 			Row: 90, What: "what another controller has made counts as our own",
 			File:  engine + "preview.go",
 			Old:   `p.TakenOver = adopted && !p.Deletes && !recorded`,
-			New:   `p.TakenOver = false`,
+			New:   `p.TakenOver = adopted && p.Deletes && !recorded`,
 			Tests: []string{"TestPreview_SaysWhatIsTakenOver"},
 		},
 	}
