@@ -117,7 +117,7 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 		Members.NodeSelector Members.DefaultSubnetID Members.Seed Members.Max Access.SourceRanges Access.SecurityGroupMode`) // desire makes the desired model, or the security groups, of them
 	known = append(known, strings.Fields(`
 		LoadBalancer.ID LoadBalancer.ProviderAsked Floating.Keep Status.Hostname Status.HostnameSuffix Pools.AlgorithmAsked Pools.AlgorithmOfClass
-		Pools.algorithmOtherwise Access.annotated Malformed exists`)...) // which load balancer it is; what becomes of it later, is published or told
+		Pools.algorithmOtherwise Access.annotated Malformed exists otherAddress from`)...) // which load balancer it is; what becomes of it later, is published or told
 	known = slices.AppendSeq(known, maps.Keys(itself))
 	for _, name := range settingNames(reflect.TypeFor[settings.Settings](), known) {
 		if !slices.Contains(known, name) {
