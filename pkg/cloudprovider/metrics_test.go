@@ -129,7 +129,9 @@ func (failingRoutes) CreateRoute(context.Context, string, string, *cloudprovider
 	return errors.New("the router is full")
 }
 
-func (failingRoutes) ListRoutes(context.Context, string) ([]*cloudprovider.Route, error) { return nil, nil }
+func (failingRoutes) ListRoutes(context.Context, string) ([]*cloudprovider.Route, error) {
+	return nil, nil
+}
 
 func TestMetrics_CountCallsForRoutes(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -160,6 +161,9 @@ func (c *crossing) ensures(svc *v1.Service) {
 		status, err = c.engine.Ensure(c.ctx, now.DeepCopy(), nodes)
 		if c.publish(status, err)(svc); err == nil {
 			return
+		}
+		if strings.Contains(err.Error(), "there is no such load balancer") { // its owner was faster
+			c.change(svc, func(s *v1.Service) { delete(s.Annotations, annotation.LoadBalancerID) })
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,10 +152,12 @@ func TestOVN_WaitsForDeletionOfLoadBalancerThatIsActiveAgain(t *testing.T) {
 	ports := len(env.Cloud.Neutron.Ports())
 	env.ensure(svc, nodes[:8])
 	env.ensure(svc, nodes[:10]) // eight of them stay, and the driver updates these last
-	again := false
+	var again atomic.Bool
 	defer env.Cloud.Octavia.Subscribe(func() {
 		for _, lb := range env.Cloud.Octavia.Snapshot() {
-			again = again || env.asked()["DELETE loadbalancers/{id}"] > 0 && lb.ProvisioningStatus == simoctavia.Active
+			if env.asked()["DELETE loadbalancers/{id}"] > 0 && lb.ProvisioningStatus == simoctavia.Active {
+				again.Store(true)
+			}
 		}
 	})()
 	env.delete(svc)
@@ -164,8 +167,8 @@ func TestOVN_WaitsForDeletionOfLoadBalancerThatIsActiveAgain(t *testing.T) {
 	if have := len(env.Cloud.Neutron.Ports()); have != ports {
 		t.Errorf("%d ports are left", have-ports)
 	}
-	if asked := env.asked()["DELETE loadbalancers/{id}"]; asked != 1 || !again {
-		t.Errorf("%d deletions; ACTIVE again: %v", asked, again)
+	if asked := env.asked()["DELETE loadbalancers/{id}"]; asked != 1 || !again.Load() {
+		t.Errorf("%d deletions; ACTIVE again: %v", asked, again.Load())
 	}
 	env.calm()
 }

@@ -282,9 +282,11 @@ func TestEnsure_RefusesSourceRangesThatNothingEnforces(t *testing.T) {
 			want: "port security is off at the ports of node-1",
 		},
 		"a node whose port cannot be found": {
-			keys:  managed("shared", "lb-provider", "ovn"),
-			spoil: func(_ *environment, nodes []*v1.Node) { nodes[1].Spec.ProviderID = "other:///1" },
-			want:  "no port of this project has the address of node-1",
+			keys: managed("shared", "lb-provider", "ovn"),
+			spoil: func(_ *environment, nodes []*v1.Node) {
+				nodes[1].Spec.ProviderID, nodes[1].Status.Addresses[0].Address = "other:///1", "127.100.77.77"
+			},
+			want: "no port of this project has the address of node-1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,9 +60,10 @@ func TestController_TellsOnceThatALoadBalancerIsUpToDateAgain(t *testing.T) {
 // A Service of the same name that came later has not failed.
 func TestController_TellsOfNoRecoveryOfAnotherService(t *testing.T) {
 	t.Parallel()
-	broken := true
+	var broken atomic.Bool
+	broken.Store(true)
 	engine := &fakeEngine{serve: func(context.Context, *v1.Service) error {
-		if broken {
+		if broken.Load() {
 			return errors.New("broken")
 		}
 		return nil
@@ -81,7 +83,7 @@ func TestController_TellsOfNoRecoveryOfAnotherService(t *testing.T) {
 		if _, err := services.Create(t.Context(), second, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		broken = false
+		broken.Store(false)
 		f.advance(lastRetryDelay)
 		if got := f.emitted(); len(got) > 0 {
 			t.Errorf("events %q", got)
