@@ -66,8 +66,9 @@ func (all types) of(t reflect.Type) schema {
 		return schema{"type": []string{"boolean", "null"}}
 	case reflect.Int32, reflect.Int64:
 		return schema{"type": []string{"integer", "null"}}
+	default:
+		panic(fmt.Sprintf("no value is a %s", t))
 	}
-	panic(fmt.Sprintf("no value is a %s", t))
 }
 
 // fields adds the fields of a struct, by their names in JSON.

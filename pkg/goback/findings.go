@@ -112,23 +112,9 @@ func (s service) ofAnnotations() []Finding {
 	return found
 }
 
-// ofFields is of the spec of the Service, and of annotations that it has and that do harm there
-// beside ports of other protocols.
+// ofFields is of the spec of the Service, and of annotations that do harm there beside its ports.
 func (s service) ofFields() []Finding {
-	found := []Finding{}
-	datagrams := slices.ContainsFunc(s.svc.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolUDP || p.Protocol == v1.ProtocolSCTP })
-	streams := slices.ContainsFunc(s.svc.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolTCP || p.Protocol == "" })
-	on := func(name string) bool { value := s.svc.Annotations[name]; return value != "" && value != "false" }
-	if datagrams {
-		for _, name := range []string{annotation.ForwardedFor, annotation.TLSContainer} {
-			if on(name) {
-				found = append(found, Finding{name, true, "it deletes the UDP and SCTP listeners, and creates HTTP or TLS ones instead", "use two Services"})
-			}
-		}
-		if on(annotation.ProxyProtocol) && streams {
-			found = append(found, Finding{annotation.ProxyProtocol, true, "it deletes the pools of UDP and SCTP ports, and cannot create its own (409)", "use two Services"})
-		}
-	}
+	found := s.ofMixedPorts()
 	monitored := s.svc.Annotations[annotation.Monitor] == "true" || s.svc.Annotations[annotation.Monitor] != "false" && s.conf.LoadBalancer.CreateMonitor
 	if s.svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal && !monitored {
 		found = append(found, Finding{"spec.externalTrafficPolicy", true, "it deletes the health monitors: nodes without endpoints receive connections and drop them", `set create-monitor=true, or ` + annotation.Monitor + `: "true"`})
@@ -144,6 +130,25 @@ func (s service) ofFields() []Finding {
 	reuses := s.asked.Floating.ID != "" || s.asked.Floating.Tag != "" || s.svc.Spec.LoadBalancerIP != "" && !s.asked.Internal
 	if reuses && !s.asked.Floating.Keep {
 		found = append(found, Finding{"the floating IP", true, "it deletes the floating IP with the Service if it was made for an earlier Service and kept", annotation.KeepFloatingIP + `: "true"`})
+	}
+	return found
+}
+
+// ofMixedPorts is of annotations that do harm there beside ports of UDP and SCTP.
+func (s service) ofMixedPorts() []Finding {
+	found := []Finding{}
+	datagrams := slices.ContainsFunc(s.svc.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolUDP || p.Protocol == v1.ProtocolSCTP })
+	streams := slices.ContainsFunc(s.svc.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolTCP || p.Protocol == "" })
+	on := func(name string) bool { value := s.svc.Annotations[name]; return value != "" && value != "false" }
+	if datagrams {
+		for _, name := range []string{annotation.ForwardedFor, annotation.TLSContainer} {
+			if on(name) {
+				found = append(found, Finding{name, true, "it deletes the UDP and SCTP listeners, and creates HTTP or TLS ones instead", "use two Services"})
+			}
+		}
+		if on(annotation.ProxyProtocol) && streams {
+			found = append(found, Finding{annotation.ProxyProtocol, true, "it deletes the pools of UDP and SCTP ports, and cannot create its own (409)", "use two Services"})
+		}
 	}
 	return found
 }

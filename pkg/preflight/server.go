@@ -70,7 +70,7 @@ func (s *server) create(ctx context.Context, manifest *unstructured.Unstructured
 	}
 	svc.Status = v1.ServiceStatus{}
 	svc.UID = types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", len(s.stored)+1))
-	svc.ResourceVersion, svc.Generation, svc.SelfLink, svc.ManagedFields = "", 0, "", nil
+	svc.ResourceVersion, svc.Generation, svc.ManagedFields = "", 0, nil
 	svc.CreationTimestamp, svc.DeletionTimestamp, svc.DeletionGracePeriodSeconds = metav1.Time{}, nil, nil
 	if errs := validation.ValidateObjectMeta(&svc.ObjectMeta, true, validation.NameIsDNSLabel, field.NewPath("metadata")); len(errs) > 0 {
 		return asked{}, refuses(errs.ToAggregate())

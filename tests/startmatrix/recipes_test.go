@@ -16,8 +16,8 @@ import (
 // peerName is how all tools name the service account, and peerRole the role, that they make for
 // cloud-provider-openstack in kube-system.
 const (
-	peerName rights = "cloud-controller-manager"
-	peerRole        = "system:cloud-controller-manager"
+	peerName = rights("cloud-controller-manager")
+	peerRole = "system:cloud-controller-manager"
 )
 
 // applied are the commands of a page that change the cluster.

@@ -178,6 +178,7 @@ func (r *Recorder) MembersLeft(svc *v1.Service, selector string, of *members.Set
 	}
 	why, text := reason.NoMembers, ""
 	switch of.Standing {
+	case members.Usual:
 	case members.Last:
 		why, text = reason.LastMembers, "All nodes that could be members are about to be deleted; these serve until then: "+message.JoinLimited(names)
 	case members.Excluded:

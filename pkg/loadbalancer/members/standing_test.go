@@ -75,7 +75,8 @@ func TestSelect_FollowsWhatIsAskedForToTheLastNode(t *testing.T) {
 			nodes = append(nodes, node(string(rune('1'+i)), state))
 		}
 		set, err := new(members.Selector).Select(fixture.Settings(t, fixture.Service(fixture.Annotated(annotation.NodeSelector, test.selector)), fixture.Config()), nodes)
-		got, standing := "", members.Usual
+		var got string
+		var standing members.Standing
 		if err != nil {
 			got = err.Error()
 		} else {

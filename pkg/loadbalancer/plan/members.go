@@ -108,7 +108,7 @@ func nowhere(m model.Member) bool { return !m.SubnetUnknown && m.SubnetID == "" 
 // Members that move do so in two halves, so that half of them serve at any time; with as
 // many others that stay, they move at once.
 func (d *differ) stages(from, to []model.Member) [][]model.Member {
-	if !d.opts.MoveMembers && !(d.opts.NodesSubnets && slices.ContainsFunc(from, nowhere)) {
+	if !d.opts.MoveMembers && (!d.opts.NodesSubnets || !slices.ContainsFunc(from, nowhere)) {
 		return [][]model.Member{to}
 	}
 	have, moves := model.MembersByKey(from), d.moves(from, to)
