@@ -74,6 +74,9 @@ type Connection struct {
 	// Tracer records what is done for Services, nodes and routes; nil: nothing is recorded.
 	Tracer trace.TracerProvider
 	Clock  clock.WithTickerAndDelayedExecution
+
+	// scopeRecorded reports whether credentials of another project would be noticed.
+	scopeRecorded func() bool
 }
 
 // Connect signs in to OpenStack and returns a Provider, whose calls all end when the
@@ -99,6 +102,8 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	var provider *Provider
+	c.scopeRecorded = func() bool { return !provider.scope.Unrecorded() }
 	options, err := c.options(ctx, session)
 	if err != nil {
 		session.Close()
@@ -106,7 +111,8 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	}
 	c.Config = read
 	options.Follow = c.follow(session)
-	return New(ctx, options), nil
+	provider = New(ctx, options)
+	return provider, nil
 }
 
 // SessionOptions returns what cloud.conf says of a session.
@@ -260,7 +266,7 @@ func (c Connection) loadBalancerOptions(session *openstack.Session, options Opti
 			return found.Items, nil
 		},
 		Records: options.Records, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest, Ended: c.CallAgain,
-		Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer,
+		Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer, ScopeRecorded: c.scopeRecorded,
 	}
 	if options.Conditions != nil { // a nil *Writer is no nil Conditions
 		engine.Conditions = options.Conditions

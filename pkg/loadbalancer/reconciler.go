@@ -85,6 +85,8 @@ type Options struct {
 	// when there is no such Service any more. What it gives is not changed. Nil: what a
 	// call is given is the newest.
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
+	// ScopeRecorded reports whether credentials of another project would be noticed; nil: they would.
+	ScopeRecorded func() bool
 	// Refused is told how many Services are refused for a reason, one of refusal.Reasons,
 	// when that changes; nil: nobody asks. It is called from one goroutine at a time, and
 	// must not block.
@@ -155,7 +157,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	reader := lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, lookupAge)
 	shared := watcher.New(octavia, options.Clock)
 	r.groups = securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups())
-	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
+	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion, ScopeRecorded: options.ScopeRecorded}
 	r.applier = &apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers}
 	return &goal.Engine{
 		Config:   options.Config,

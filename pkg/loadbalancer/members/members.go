@@ -54,7 +54,7 @@ func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, with
 	switch {
 	case standing != Usual:
 		return nil, nil, nil
-	case len(nodes) == 0:
+	case len(selected) == 0:
 		return nil, nil, fmt.Errorf("the cluster has no node that can be a member: the members that are there stay")
 	default:
 		return nil, without, fmt.Errorf("no node has an address of family %s: %s; the members that are there stay", s.Family, message.JoinLimited(without))

@@ -21,6 +21,10 @@ import (
 //	such label
 //	those that could serve have no address of    an error, members stay as they     -
 //	the Service's family, or there is no node    are
+//	but those of the control plane
+//
+// Nodes of the control plane ask for nothing: kubeadm excludes them from the start. Where only they are
+// left, the Node objects of all workers are gone, which may be an accident.
 //
 // A node can serve that has no label that excludes it, that the node selector matches, that has an
 // address of the family, and that is not about to go: see kubeservice. Whether it is ready is not asked:
@@ -38,8 +42,11 @@ const (
 // candidates returns the nodes of which those that have an address become members; some may have none.
 func candidates(s *settings.Settings, nodes []*v1.Node) ([]*v1.Node, Standing) {
 	var serving, going []*v1.Node
-	standing := Excluded
+	standing, workers := Excluded, 0
 	for _, node := range nodes {
+		if !isControlPlane(node) {
+			workers++
+		}
 		switch {
 		case kubeservice.ExcludesNode(node):
 		case !s.Members.NodeSelector.Matches(labels.Set(node.Labels)):
@@ -56,7 +63,7 @@ func candidates(s *settings.Settings, nodes []*v1.Node) ([]*v1.Node, Standing) {
 		return serving, Usual
 	case slices.ContainsFunc(going, addressed):
 		return slices.Concat(serving, going), Last
-	case len(serving)+len(going) > 0 || len(nodes) == 0:
+	case len(serving)+len(going) > 0 || workers == 0:
 		return slices.Concat(serving, going), Usual
 	}
 	return nil, standing
@@ -79,4 +86,10 @@ func InLoadBalancers(nodes []*v1.Node) []*v1.Node {
 		return going
 	}
 	return all
+}
+
+// isControlPlane reports whether a node has the label of the control plane.
+func isControlPlane(node *v1.Node) bool {
+	_, is := node.Labels["node-role.kubernetes.io/control-plane"]
+	return is
 }

@@ -25,6 +25,8 @@ func TestSelect_FollowsWhatIsAskedForToTheLastNode(t *testing.T) {
 				n.Labels[v1.LabelNodeExcludeBalancers] = ""
 			case "labelled=false":
 				n.Labels[v1.LabelNodeExcludeBalancers] = "false"
+			case "control-plane":
+				n.Labels["node-role.kubernetes.io/control-plane"] = ""
 			case "web":
 				n.Labels["pool"] = "web"
 			case "deleted":
@@ -61,6 +63,11 @@ func TestSelect_FollowsWhatIsAskedForToTheLastNode(t *testing.T) {
 		{"", []string{"addressless", "tainted"}, "2", members.Last},
 		{"", []string{"addressless", "labelled"}, "no node has an address of family IPv4: 1; the members that are there stay", members.Usual},
 		{"", nil, "the cluster has no node that can be a member: the members that are there stay", members.Usual},
+		{"", []string{"labelled control-plane"}, "the cluster has no node that can be a member: the members that are there stay", members.Usual}, // the workers are gone
+		{"", []string{"labelled control-plane", "labelled"}, "", members.Excluded},
+		{"", []string{"control-plane"}, "1", members.Usual},
+		{"pool=web", []string{"control-plane", "labelled control-plane"}, "the cluster has no node that can be a member: the members that are there stay", members.Usual},
+		{"pool=web", []string{"control-plane", ""}, "", members.Unselected},
 		{"pool=web", []string{"web", ""}, "1", members.Usual},
 		{"pool=web", []string{"", ""}, "", members.Unselected},
 		{"pool=web", []string{"labelled web", ""}, "", members.Unselected},

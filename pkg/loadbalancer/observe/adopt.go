@@ -129,7 +129,7 @@ func (o *Observer) hasAddress(ctx context.Context, lb octavia.LoadBalancer, hint
 			return err == nil, err
 		}
 	}
-	fips, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VipPortID})
+	fips, err := o.floatingIPsOn(ctx, lb.VipPortID)
 	if err != nil {
 		return false, err
 	}

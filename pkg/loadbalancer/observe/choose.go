@@ -8,7 +8,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
@@ -19,7 +18,7 @@ func (o *Observer) choose(ctx context.Context, found Found, hints Hints) (Found,
 	found.floatingIPs = map[string][]floatingips.FloatingIP{}
 	var candidates []ownership.Candidate
 	for _, lb := range found.LoadBalancers {
-		attached, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VipPortID})
+		attached, err := o.floatingIPsOn(ctx, lb.VipPortID)
 		if err != nil {
 			return Found{}, err
 		}

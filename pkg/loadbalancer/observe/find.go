@@ -178,8 +178,12 @@ func (o *Observer) known(ctx context.Context, id string) (*octavia.LoadBalancer,
 
 // forbidden returns why a load balancer may not be read. Octavia answers 403 for one of another
 // project, and for each where the credentials lack a role. The list of our project tells the two
-// apart: with it the credentials suffice, and a load balancer that it lacks is another project's.
+// apart: with it the credentials suffice, and a load balancer that it lacks is another project's. Where
+// credentials of another project would not be noticed, that is no proof that the cluster has moved.
 func (o *Observer) forbidden(ctx context.Context, id string, refused error) error {
+	if o.ScopeRecorded != nil && !o.ScopeRecorded() {
+		return refused
+	}
 	listed, err := o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{ID: id})
 	if err != nil || holds(listed, id) {
 		return refused

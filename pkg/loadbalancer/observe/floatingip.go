@@ -52,7 +52,7 @@ func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, obser
 		if lb == nil {
 			continue
 		}
-		attached, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VIP.PortID})
+		attached, err := o.floatingIPsOn(ctx, lb.VIP.PortID)
 		if err != nil {
 			return err
 		}
@@ -219,4 +219,12 @@ func floatingIP(id ownership.Identity, fip floatingips.FloatingIP) model.Floatin
 		Owned:       id.OwnsFloatingIP(fip.Description),
 		Retained:    id.KeptFloatingIP(fip.Description),
 	}
+}
+
+// floatingIPsOn returns the floating IPs on the port of a VIP; none where the cloud has made no port.
+func (o *Observer) floatingIPsOn(ctx context.Context, portID string) ([]floatingips.FloatingIP, error) {
+	if portID == "" {
+		return nil, nil
+	}
+	return o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: portID})
 }

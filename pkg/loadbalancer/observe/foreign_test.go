@@ -118,3 +118,22 @@ func TestFind_ListsOnlyAfterAForbiddenRead(t *testing.T) {
 		}
 	}
 }
+
+// Credentials of another project look like a cluster that has moved. Where the cluster's project is not
+// recorded, nothing tells the two apart: a new load balancer would be a duplicate, and a deletion a leak.
+func TestFind_TakesNoLoadBalancerForGoneWhereTheProjectIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	for name, hints := range map[string]func(id string) observe.Hints{
+		"recorded":   func(id string) observe.Hints { return observe.Hints{LoadBalancerID: id, Recorded: id} },
+		"remembered": func(id string) observe.Hints { return observe.Hints{Remembered: id} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, "")
+			env.observer.ScopeRecorded = func() bool { return false }
+			if found, err := env.find(us(), hints(env.foreign().ID)); !apierror.IsForbidden(err) || observe.IsNotOurs(err) {
+				t.Errorf("found %v, %v", found, err)
+			}
+		})
+	}
+}

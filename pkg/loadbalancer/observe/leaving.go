@@ -88,7 +88,7 @@ func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity
 		if lb.FloatingIP = attachedFloatingIP(id, lb, attached); lb.FloatingIP != nil && lb.FloatingIP.Owned {
 			continue
 		}
-		if attached, err = o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VIP.PortID}); err != nil {
+		if attached, err = o.floatingIPsOn(ctx, lb.VIP.PortID); err != nil {
 			return err
 		}
 		lb.FloatingIP = attachedFloatingIP(id, lb, attached)

@@ -48,4 +48,6 @@ type Observer struct {
 	Brief bool
 	// Listed is set where it reads lists of a Project: reading again shows nothing new.
 	Listed bool
+	// ScopeRecorded reports whether credentials of another project would be noticed; nil: they would.
+	ScopeRecorded func() bool
 }

@@ -1,6 +1,10 @@
 package plan
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
 
 // Report says which steps of a plan are only reported: with drift-policy=report, what
 // another client has changed is reported and stays, and what the Service or its nodes ask
@@ -54,14 +58,24 @@ func (r Report) All() bool { return r.all }
 func (r Report) Drifted() bool { return r.all || len(r.steps) > 0 }
 
 // Split returns the steps of a plan that are carried out, and those that are only
-// reported.
+// reported: also members of a pool whose creation is.
 func (r Report) Split(todo Plan) (ours, reported Plan) {
 	if !r.enabled {
 		return todo, Plan{}
 	}
 	ours, ours.Steps = todo, nil
+	unmade := map[model.ListenerKey]bool{} // pools whose creation is only reported
 	for _, step := range todo.Steps {
-		if r.all || r.steps[step.String()] {
+		only := r.all || r.steps[step.String()]
+		switch s := step.(type) {
+		case CreatePool:
+			unmade[s.Key] = only
+		case SetMembers:
+			only = only || unmade[s.Pool.Key]
+		case AddMember:
+			only = only || unmade[s.Pool.Key]
+		}
+		if only {
 			reported.Steps = append(reported.Steps, step)
 		} else {
 			ours.Steps = append(ours.Steps, step)

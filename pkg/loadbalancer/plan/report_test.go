@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
@@ -49,5 +50,22 @@ func TestReport_AllIsUnsetWhereNothingDiffers(t *testing.T) {
 	t.Parallel()
 	if report := plan.NewReport(plan.Applied{Same: true}, false); report.All() || report.Drifted() || !report.Enabled() {
 		t.Errorf("%+v", report)
+	}
+}
+
+// Members cannot be set in a pool that is not created: the round would fail each time.
+func TestReport_SplitsMembersFromPoolsThatAreOnlyReported(t *testing.T) {
+	t.Parallel()
+	made, missing := model.ListenerKey{Port: 80}, model.ListenerKey{Port: 443}
+	create := plan.CreatePool{Key: missing, Pool: model.Pool{Name: "pool"}}
+	todo := plan.Plan{Steps: []plan.Step{
+		create,
+		plan.SetMembers{Pool: plan.PoolRef{Key: missing}, Members: []model.Member{{Name: "a"}}},
+		plan.AddMember{Pool: plan.PoolRef{Key: missing}, Member: model.Member{Name: "b"}},
+		plan.SetMembers{Pool: plan.PoolRef{Key: made}, Members: []model.Member{{Name: "a"}}},
+	}}
+	ours, reported := plan.NewReport(plan.Applied{Revert: plan.Plan{Steps: []plan.Step{create}}}, true).Split(todo)
+	if len(ours.Steps) != 1 || len(reported.Steps) != 3 {
+		t.Errorf("carried out %v, reported %v: want only the members of the pool that exists", ours.Steps, reported.Steps)
 	}
 }
