@@ -27,3 +27,17 @@ func LosesNode(node *v1.Node) bool {
 	return node.DeletionTimestamp != nil ||
 		slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == toBeDeletedTaint })
 }
+
+// MemberAddresses returns the addresses of a node at which it can be a member.
+func MemberAddresses(node *v1.Node) []v1.NodeAddress {
+	return slices.DeleteFunc(slices.Clone(node.Status.Addresses), func(a v1.NodeAddress) bool { return !ofMember(a) })
+}
+
+// HasMemberAddress reports whether a node has an address at which it can be a member.
+func HasMemberAddress(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Status.Addresses, ofMember)
+}
+
+func ofMember(a v1.NodeAddress) bool {
+	return a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP
+}

@@ -65,7 +65,7 @@ func (c *Controller) nodeChanged(before, after *v1.Node) {
 	case !was && canBeLast(before) != canBeLast(after):
 		c.enqueueWhere(c.engine.SelectsNodes, promptBatchPeriod)
 	case !was:
-	case before.Spec.ProviderID != after.Spec.ProviderID, !slices.Equal(memberAddresses(before), memberAddresses(after)):
+	case before.Spec.ProviderID != after.Spec.ProviderID, !slices.Equal(kubeservice.MemberAddresses(before), kubeservice.MemberAddresses(after)):
 		c.enqueueWhere(all, c.period())
 	case !maps.Equal(before.Labels, after.Labels):
 		c.enqueueWhere(c.engine.SelectsNodes, c.period())
@@ -85,12 +85,12 @@ func (c *Controller) period() time.Duration {
 
 // canBeMember reports whether there is a node that is not excluded and has an address.
 func canBeMember(node *v1.Node) bool {
-	return node != nil && !Excluded(node) && len(memberAddresses(node)) > 0
+	return node != nil && !Excluded(node) && kubeservice.HasMemberAddress(node)
 }
 
 // canBeLast reports whether a node is about to go that would be a member otherwise.
 func canBeLast(node *v1.Node) bool {
-	return node != nil && kubeservice.LosesNode(node) && !kubeservice.ExcludesNode(node) && len(memberAddresses(node)) > 0
+	return node != nil && kubeservice.LosesNode(node) && !kubeservice.ExcludesNode(node) && kubeservice.HasMemberAddress(node)
 }
 
 // enqueueWhere enqueues the managed Services that match.
@@ -104,13 +104,6 @@ func (c *Controller) enqueueWhere(matches func(*v1.Service) bool, after time.Dur
 			c.queue.AddAfter(kubeservice.Key(service), after)
 		}
 	}
-}
-
-// memberAddresses returns the addresses that a member can have.
-func memberAddresses(node *v1.Node) []v1.NodeAddress {
-	return slices.DeleteFunc(slices.Clone(node.Status.Addresses), func(a v1.NodeAddress) bool {
-		return a.Type != v1.NodeInternalIP && a.Type != v1.NodeExternalIP
-	})
 }
 
 // Excluded reports whether the service controller leaves a node out of load balancers

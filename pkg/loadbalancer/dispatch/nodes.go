@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
 )
 
 // nodeLists numbers the lists of nodes that rounds begin with. The zero value is ready.
@@ -20,7 +22,7 @@ type nodeLists struct {
 // has the lock, and had it when it got the nodes, so that later nodes come later. Only what brings every
 // Service another round makes other nodes.
 func (l *nodeLists) begin(nodes []*v1.Node) (current func() bool) {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node *v1.Node) bool { return !slices.ContainsFunc(node.Status.Addresses, ofMember) })
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node *v1.Node) bool { return !kubeservice.HasMemberAddress(node) })
 	if !slices.EqualFunc(l.last, nodes, sameNode) {
 		l.number.Add(1)
 	}
@@ -32,15 +34,5 @@ func (l *nodeLists) begin(nodes []*v1.Node) (current func() bool) {
 // sameNode reports whether two states of a node are alike in what decides on its ports.
 func sameNode(a, b *v1.Node) bool {
 	return a == b || a.Name == b.Name && a.Spec.ProviderID == b.Spec.ProviderID &&
-		(slices.Equal(a.Status.Addresses, b.Status.Addresses) || slices.Equal(addresses(a), addresses(b)))
-}
-
-// addresses returns the addresses that a member on a node can have.
-func addresses(node *v1.Node) []v1.NodeAddress {
-	return slices.DeleteFunc(slices.Clone(node.Status.Addresses), func(a v1.NodeAddress) bool { return !ofMember(a) })
-}
-
-// ofMember reports whether a member can have the address.
-func ofMember(a v1.NodeAddress) bool {
-	return a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP
+		(slices.Equal(a.Status.Addresses, b.Status.Addresses) || slices.Equal(kubeservice.MemberAddresses(a), kubeservice.MemberAddresses(b)))
 }
