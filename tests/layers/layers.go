@@ -1,6 +1,6 @@
-// Package layers holds the borders between the packages: which package may import which is
-// written once, in the depguard rules of .golangci.yml. It compares them with what the
-// packages import, and makes the table in docs/design.md from them.
+// Package layers checks the borders between packages. borders.txt lists once which packages
+// each package may import. This package compares it with the imports in the code, and writes
+// the table of packages in docs/design.md from it.
 package layers
 
 import (
@@ -11,13 +11,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 const module = "github.com/openstack-ccm/openstack-ccm/"
@@ -30,9 +26,6 @@ type Package struct {
 	// Imports are those of ours that it imports, tests aside.
 	Imports []string
 }
-
-// Rules are the packages that each package may import, by path.
-type Rules map[string][]string
 
 // Packages returns the packages that the patterns of go list match.
 func Packages(ctx context.Context, root string, patterns ...string) ([]Package, error) {
@@ -65,142 +58,130 @@ func Packages(ctx context.Context, root string, patterns ...string) ([]Package, 
 	}
 }
 
-// ReadRules returns the depguard rules of the linter's configuration. A rule is named by
-// the path of its package, and denies all packages of ours but those that it allows.
-func ReadRules(root string) (Rules, error) {
-	text, err := os.ReadFile(filepath.Join(root, ".golangci.yml"))
-	if err != nil {
-		return nil, err
-	}
-	var configuration struct {
-		Linters struct {
-			Settings struct {
-				Depguard struct {
-					Rules map[string]rule
-				}
-			}
-		}
-	}
-	if err := yaml.Unmarshal(text, &configuration); err != nil {
-		return nil, fmt.Errorf("read .golangci.yml: %w", err)
-	}
-	rules := Rules{}
-	for path, r := range configuration.Linters.Settings.Depguard.Rules {
-		if rules[path], err = r.allowed(path); err != nil {
-			return nil, fmt.Errorf("depguard rule %s: %w", path, err)
-		}
-	}
-	return rules, nil
+// Border is what one package may import of ours. Names are paths below pkg, or below
+// pkg/loadbalancer, as in borders.txt.
+type Border struct {
+	// District is the heading that the package is under, with its description.
+	District Heading
+	Package  string
+	Imports  []string
 }
 
-// rule is what a depguard rule must be for ReadRules to understand it.
-type rule struct {
-	ListMode string `json:"list-mode"`
-	Files    []string
-	Allow    []string
-	Deny     []struct{ Pkg string }
+// Heading is a line "[NAME] DESCRIPTION".
+type Heading struct{ Name, Description string }
+
+func readHeading(line string) (Heading, bool) {
+	name, description, ok := strings.Cut(strings.TrimPrefix(line, "["), "] ")
+	return Heading{name, description}, ok && strings.HasPrefix(line, "[")
 }
 
-func (r rule) allowed(path string) ([]string, error) {
-	files := []string{"**/" + path + "/*.go", "!$test"}
-	if r.ListMode != "lax" || !slices.Equal(r.Files, files) || len(r.Deny) != 1 || r.Deny[0].Pkg+"/" != module {
-		return nil, fmt.Errorf("want list-mode lax, files %q, and to deny %s", files, strings.TrimSuffix(module, "/"))
-	}
-	allowed := []string{}
-	for _, pattern := range r.Allow {
-		imported, exact := strings.CutSuffix(pattern, "$")
-		imported, ours := strings.CutPrefix(imported, module)
-		if !exact || !ours {
-			return nil, fmt.Errorf("allow %s: want %s…$", pattern, module)
+// ReadBorders parses the text of borders.txt. Its errors name the line.
+func ReadBorders(text string) ([]Border, error) {
+	var borders []Border
+	var district Heading
+	for number, line := range strings.Split(text, "\n") {
+		name, imports, isPackage := strings.Cut(line, ":")
+		heading, isHeading := readHeading(line)
+		switch {
+		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
+		case isHeading:
+			district = heading
+		case strings.HasPrefix(line, " ") && len(borders) > 0:
+			last := &borders[len(borders)-1]
+			last.Imports = append(last.Imports, strings.Fields(line)...)
+		case isPackage && district != Heading{}:
+			borders = append(borders, Border{District: district, Package: name, Imports: strings.Fields(imports)})
+		default:
+			return nil, fmt.Errorf("line %d is no heading, no package below a heading, and no continuation: %s", number+1, line)
 		}
-		allowed = append(allowed, imported)
 	}
-	return allowed, nil
+	return borders, nil
 }
 
-// Check returns what in the packages and the rules does not fit together: imports that no
-// rule allows, packages without a rule, and rules or allowed imports that nothing needs.
-func Check(packages []Package, rules Rules) error {
+// short returns the name of a package in borders.txt.
+func short(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, "pkg/"), "loadbalancer/")
+}
+
+// Check returns all differences between the packages and their borders: imports that are not
+// allowed, packages without a border, and borders or allowed imports without a use. A package
+// may only import packages that are further down.
+func Check(packages []Package, borders []Border) error {
 	var errs []error
-	known := map[string]bool{}
+	position, byName := map[string]int{}, map[string]Package{}
 	for _, p := range packages {
-		known[p.Path] = true
-		allowed, ok := rules[p.Path]
+		if twin, ok := byName[short(p.Path)]; ok {
+			errs = append(errs, fmt.Errorf("%s and %s have the same name in borders.txt", twin.Path, p.Path))
+		}
+		byName[short(p.Path)] = p
+	}
+	for i, b := range borders {
+		if _, twice := position[b.Package]; twice {
+			errs = append(errs, fmt.Errorf("borders.txt has %s twice", b.Package))
+		}
+		position[b.Package] = i
+		p, ok := byName[b.Package]
 		if !ok {
-			errs = append(errs, fmt.Errorf("%s has no depguard rule in .golangci.yml", p.Path))
+			errs = append(errs, fmt.Errorf("borders.txt has %s, which does not exist", b.Package))
+			continue
 		}
-		for _, imported := range p.Imports {
-			if ok && !slices.Contains(allowed, imported) {
-				errs = append(errs, fmt.Errorf("%s imports %s, which .golangci.yml does not allow", p.Path, imported))
-			}
-		}
-		for _, imported := range allowed {
-			if !slices.Contains(p.Imports, imported) {
-				errs = append(errs, fmt.Errorf("%s does not import %s, which .golangci.yml allows", p.Path, imported))
-			}
+		errs = append(errs, compare(b, p)...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		if _, ok := position[name]; !ok {
+			errs = append(errs, fmt.Errorf("%s is missing in borders.txt", name))
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(rules)) {
-		if !known[path] {
-			errs = append(errs, fmt.Errorf(".golangci.yml has a depguard rule for %s, which does not exist", path))
+	for i, b := range borders {
+		for _, imported := range b.Imports {
+			if at, ok := position[imported]; ok && at <= i {
+				errs = append(errs, fmt.Errorf("%s imports %s, which is above it in borders.txt", b.Package, imported))
+			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Table returns the packages and what they may import, from the top down: no package
-// imports one that is above it.
-func Table(packages []Package, rules Rules) string {
-	byPath := map[string]Package{}
-	for _, p := range packages {
-		byPath[p.Path] = p
+// compare returns the differences between a border and the imports of its package.
+func compare(b Border, p Package) []error {
+	var errs []error
+	imports := map[string]bool{}
+	for _, path := range p.Imports {
+		imports[short(path)] = true
+		if !slices.Contains(b.Imports, short(path)) {
+			errs = append(errs, fmt.Errorf("%s imports %s, which borders.txt does not allow", b.Package, short(path)))
+		}
 	}
-	heights := map[string]int{}
-	paths := slices.SortedFunc(maps.Keys(byPath), func(a, b string) int {
-		if byHeight := height(b, rules, heights) - height(a, rules, heights); byHeight != 0 {
-			return byHeight
+	for _, allowed := range b.Imports {
+		if !imports[allowed] {
+			errs = append(errs, fmt.Errorf("%s does not import %s, which borders.txt allows", b.Package, allowed))
 		}
-		return strings.Compare(a, b)
-	})
+	}
+	return errs
+}
+
+// Table returns the packages by district, in the order of borders.txt, as Markdown.
+func Table(packages []Package, borders []Border) string {
+	byName := map[string]Package{}
+	for _, p := range packages {
+		byName[short(p.Path)] = p
+	}
 	var table strings.Builder
-	table.WriteString("| package | what it does | imports below `pkg` (`…` is `loadbalancer`) |\n|---|---|---|\n")
-	for _, path := range paths {
-		imports := "nothing of ours"
-		if allowed := rules[path]; len(allowed) > 0 {
-			imports = "`" + strings.Join(short(allowed), "`, `") + "`"
+	for i, b := range borders {
+		if i == 0 || b.District != borders[i-1].District {
+			if i > 0 {
+				table.WriteString("\n")
+			}
+			fmt.Fprintf(&table, "**%s**: %s\n\n| package | what it does |\n|---|---|\n", b.District.Name, b.District.Description)
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", path, summary(byPath[path].Doc), imports)
+		p := byName[b.Package]
+		fmt.Fprintf(&table, "| `%s` | %s |\n", p.Path, summary(p.Doc))
 	}
 	return table.String()
 }
 
-// height is how many layers of packages are below one.
-func height(path string, rules Rules, known map[string]int) int {
-	if h, ok := known[path]; ok {
-		return h
-	}
-	h := 0
-	for _, imported := range rules[path] {
-		h = max(h, 1+height(imported, rules, known))
-	}
-	known[path] = h
-	return h
-}
-
-// short returns the sorted paths without what many have in common.
-func short(paths []string) []string {
-	var shortened []string
-	for _, path := range paths {
-		if below, ok := strings.CutPrefix(path, "pkg/loadbalancer/"); ok {
-			path = "…/" + below
-		}
-		shortened = append(shortened, strings.TrimPrefix(path, "pkg/"))
-	}
-	return slices.Sorted(slices.Values(shortened))
-}
-
-// summary is what the first sentence of a package's comment says of it, without the words
-// "Package x" and what explains it.
+// summary returns the first sentence of a package's comment without "Package x" and without
+// the part after a colon.
 func summary(doc string) string {
 	doc, _, _ = strings.Cut(strings.TrimSuffix(doc, "."), ": ")
 	words := strings.SplitN(doc, " ", 3)

@@ -1,6 +1,7 @@
 package layers_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -22,18 +23,22 @@ func controller(t *testing.T) []layers.Package {
 	return packages
 }
 
-func rules(t *testing.T) layers.Rules {
+func borders(t *testing.T) []layers.Border {
 	t.Helper()
-	rules, err := layers.ReadRules(root)
+	text, err := os.ReadFile("borders.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rules
+	borders, err := layers.ReadBorders(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return borders
 }
 
-func TestLayers_ImportsAreThoseThatTheLinterAllows(t *testing.T) {
+func TestLayers_ImportsAreThoseOfTheBorders(t *testing.T) {
 	t.Parallel()
-	if err := layers.Check(controller(t), rules(t)); err != nil {
+	if err := layers.Check(controller(t), borders(t)); err != nil {
 		t.Error(err)
 	}
 }
@@ -54,24 +59,33 @@ func TestLayers_SimulatorImportsNothingOfTheController(t *testing.T) {
 	}
 }
 
-func TestLayersReference_TableOfDesignIsMadeFromTheRules(t *testing.T) {
+func TestLayersReference_TableOfDesignIsMadeFromTheBorders(t *testing.T) {
 	t.Parallel()
-	golden.Part(t, root+"/docs/design.md", "packages", layers.Table(controller(t), rules(t)))
+	golden.Part(t, root+"/docs/design.md", "packages", layers.Table(controller(t), borders(t)))
 }
 
 func TestCheck_NamesWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	packages := []layers.Package{
 		{Path: "pkg/a", Imports: []string{"pkg/b", "pkg/c"}},
-		{Path: "pkg/b"},
+		{Path: "pkg/b", Imports: []string{"pkg/loadbalancer/d"}},
 		{Path: "pkg/c"},
+		{Path: "pkg/loadbalancer/d"},
+		{Path: "pkg/d"},
 	}
-	err := layers.Check(packages, layers.Rules{"pkg/a": {"pkg/b"}, "pkg/b": {"pkg/c"}, "pkg/gone": {}})
+	borders, err := layers.ReadBorders("# comment\n[top] the top\nd:\na: b\n    gone\nb: d\nlost: a\nb: d\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = layers.Check(packages, borders)
 	for _, want := range []string{
-		"pkg/a imports pkg/c, which .golangci.yml does not allow",
-		"pkg/b does not import pkg/c, which .golangci.yml allows",
-		"pkg/c has no depguard rule",
-		"rule for pkg/gone, which does not exist",
+		"a imports c, which borders.txt does not allow",
+		"a does not import gone, which borders.txt allows",
+		"b imports d, which is above it in borders.txt",
+		"c is missing in borders.txt",
+		"borders.txt has lost, which does not exist",
+		"borders.txt has b twice",
+		"pkg/loadbalancer/d and pkg/d have the same name in borders.txt",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("err = %v, want it to contain %q", err, want)
@@ -79,23 +93,40 @@ func TestCheck_NamesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-func TestTable_PutsNoPackageAboveItsImporters(t *testing.T) {
+func TestReadBorders_RejectsLinesOutsideOfTheFormat(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"a: b\n", "    b\n", "[top] the top\na\n"} {
+		if borders, err := layers.ReadBorders(text); err == nil {
+			t.Errorf("%q is read as %v", text, borders)
+		}
+	}
+}
+
+func TestTable_GroupsPackagesByDistrict(t *testing.T) {
 	t.Parallel()
 	packages := []layers.Package{
 		{Path: "pkg/a", Doc: "Package a is the lowest."},
 		{Path: "pkg/loadbalancer/b", Doc: "Package b joins a: it adds to it."},
 		{Path: "pkg/loadbalancer", Doc: "Package loadbalancer has both."},
 	}
-	want := "| package | what it does | imports below `pkg` (`…` is `loadbalancer`) |" + `
-|---|---|---|
-| ` + "`pkg/loadbalancer` | has both | `a`, `…/b`" + ` |
-| ` + "`pkg/loadbalancer/b` | joins a | `a`" + ` |
-| ` + "`pkg/a` | is the lowest" + ` | nothing of ours |
+	borders, err := layers.ReadBorders("[top] the program\nloadbalancer: b a\n\n[tools] for all\nb: a\na:\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `**top**: the program
+
+| package | what it does |
+|---|---|
+| ` + "`pkg/loadbalancer`" + ` | has both |
+
+**tools**: for all
+
+| package | what it does |
+|---|---|
+| ` + "`pkg/loadbalancer/b`" + ` | joins a |
+| ` + "`pkg/a`" + ` | is the lowest |
 `
-	got := layers.Table(packages, layers.Rules{
-		"pkg/a": {}, "pkg/loadbalancer/b": {"pkg/a"}, "pkg/loadbalancer": {"pkg/loadbalancer/b", "pkg/a"},
-	})
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, layers.Table(packages, borders)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
