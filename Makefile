@@ -91,7 +91,7 @@ REFERENCES := Reference|Golden
 .PHONY: generated
 generated: ## Check that generated files are what `make generate` writes
 	$(GO) test $(GENERATED) -run '$(REFERENCES)'
-	$(GO) test ./tests/layers ./tests/features
+	$(GO) test ./tests/layers ./tests/features ./tests/prose
 
 # What ships beside the program, with the tests that hold it to the program: chart and recipes;
 # metrics, alerts and dashboard; image and release; documentation and its examples.
