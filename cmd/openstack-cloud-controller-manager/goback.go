@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/goback"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/goback"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
-	"github.com/openstack-ccm/openstack-ccm/pkg/status"
 )
 
 // predecessor is the value of --for.

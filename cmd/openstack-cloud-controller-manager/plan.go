@@ -15,9 +15,9 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/preflight"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
@@ -32,9 +32,9 @@ type planFlags struct {
 	output                   output
 	kubernetes               kubernetesFlags
 	cloudConfig, clusterName string
-	query                    preflight.Query
+	query                    plan.Query
 	file                     string
-	nodes                    preflight.NodeChange
+	nodes                    plan.NodeChange
 	timeout                  time.Duration
 	// target is the controller that is to serve the cluster; "" means this one.
 	target string
@@ -138,7 +138,7 @@ func (f *planFlags) check() error {
 }
 
 // run reads cloud.conf, signs in, and asks the engine of the controller.
-func (f *planFlags) run(ctx context.Context, env config.Environment) (*preflight.Report, error) {
+func (f *planFlags) run(ctx context.Context, env config.Environment) (*plan.Report, error) {
 	conf, warnings, err := config.LoadFile(f.cloudConfig, env)
 	for _, warning := range warnings {
 		klog.Warning(warning)
@@ -184,7 +184,7 @@ func (f *planFlags) run(ctx context.Context, env config.Environment) (*preflight
 		return nil, err
 	}
 	defer end()
-	return preflight.Run(ctx, preflight.Options{
+	return plan.Run(ctx, plan.Options{
 		Client: client, Engine: engine, Query: f.query, Nodes: f.nodes, Patience: f.timeout, AtATime: planAtATime,
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
-	"github.com/openstack-ccm/openstack-ccm/pkg/status"
 )
 
 func TestStatus_RefusesWrongFlags(t *testing.T) {

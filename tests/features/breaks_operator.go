@@ -10,14 +10,14 @@ func checkBreaks() []Break {
 	return []Break{
 		{
 			Row: 121, What: "a right that is denied passes",
-			File:  "pkg/check/rights.go",
+			File:  "pkg/cli/check/rights.go",
 			Old:   `case apierror.IsForbidden(err):`,
 			New:   `case false:`,
 			Tests: []string{"TestCheck_MatchesGoldenFilesAndReference"},
 		},
 		{
 			Row: 122, What: "what is taken over is not told from what is ours",
-			File:  "pkg/preflight/preflight.go",
+			File:  "pkg/cli/plan/plan.go",
 			Old:   `case p.TakenOver:`,
 			New:   `case false:`,
 			Tests: []string{"TestPlan_MatchesGoldenFilesAndReference"},
@@ -52,7 +52,7 @@ func checkBreaks() []Break {
 		},
 		{
 			Row: 136, What: "the policy lacks a rule",
-			File:  "pkg/check/rights.go",
+			File:  "pkg/cli/check/rights.go",
 			Old:   `rules: []string{"update_floatingip", "delete_floatingip"}`,
 			New:   `rules: []string{"update_floatingip"}`,
 			Tests: []string{"TestPolicyReference_GrantsRightsThatCheckAsksFor"},

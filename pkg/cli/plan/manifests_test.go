@@ -1,4 +1,4 @@
-package preflight_test
+package plan_test
 
 import (
 	"encoding/json"
@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/preflight"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
@@ -26,10 +26,10 @@ func asJSON(t *testing.T, object any) string {
 }
 
 // planFile returns what would be done for the only Service of a file.
-func planFile(t *testing.T, c *cluster, code int, query preflight.Query, file string) preflight.Service {
+func planFile(t *testing.T, c *cluster, code int, query plan.Query, file string) plan.Service {
 	t.Helper()
 	query.File = strings.NewReader(file)
-	r := must(t, code)(c.plan(query, preflight.NodeChange{}))
+	r := must(t, code)(c.plan(query, plan.NodeChange{}))
 	if len(r.Services) != 1 {
 		t.Fatalf("%d Services: %+v", len(r.Services), r.Services)
 	}
@@ -69,7 +69,7 @@ func TestPlan_TakesNothingOverForAnExportedServiceThatIsCreated(t *testing.T) {
 			c.serve(living)
 			file := exported(living)
 			change(file)
-			s := planFile(t, c, preflight.ExitChanges, preflight.Query{}, asJSON(t, file))
+			s := planFile(t, c, plan.ExitChanges, plan.Query{}, asJSON(t, file))
 			if s.Address.Change != loadbalancer.AddressNew || s.TakenOver || s.Deletes || len(s.Steps) != 2 {
 				t.Errorf("%+v", s)
 			}
@@ -99,8 +99,8 @@ func TestPlan_KeepsWhatTheAPIServerKeepsOfALiveService(t *testing.T) {
 	} {
 		file := web.DeepCopy()
 		change(file)
-		s := planFile(t, c, preflight.ExitNothing, preflight.Query{}, asJSON(t, file))
-		if s.Verdict != preflight.NoChange || len(s.Steps) > 0 {
+		s := planFile(t, c, plan.ExitNothing, plan.Query{}, asJSON(t, file))
+		if s.Verdict != plan.NoChange || len(s.Steps) > 0 {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -133,8 +133,8 @@ func TestPlan_TellsWhatTheAPIServerAndKubectlRefuse(t *testing.T) {
 		"for namespace shop, and --namespace is default":                            {`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}, "spec": {"type": "LoadBalancer"}}`, false},
 		"metadata.annotations: Invalid value: \"not valid!":                         {`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "new", "annotations": {"not valid!": "x"}}, "spec": {"type": "LoadBalancer"}}`, false},
 	} {
-		s := planFile(t, c, preflight.ExitRefused, preflight.Query{Enforced: true}, test.file)
-		if s.Verdict != preflight.Refused || !strings.Contains(s.Refusal.Text, text) || s.Refusal.Reason != preflight.ReasonManifest || s.Refusal.Kept != test.kept {
+		s := planFile(t, c, plan.ExitRefused, plan.Query{Enforced: true}, test.file)
+		if s.Verdict != plan.Refused || !strings.Contains(s.Refusal.Text, text) || s.Refusal.Reason != plan.ReasonManifest || s.Refusal.Kept != test.kept {
 			t.Errorf("%s: %s %+v", text, s.Verdict, s.Refusal)
 		}
 	}
@@ -161,8 +161,8 @@ func TestPlan_TakesTheNamespaceOfTheContextForThatOfTheManifest(t *testing.T) {
 			web.Annotations[v1.LastAppliedConfigAnnotation] = `{"apiVersion": "v1", "kind": "Service", "metadata": {` + test.last + `}, "spec": {"type": "LoadBalancer", "ports": [{"name": "p80", "port": 80}]}}`
 			c.serve(web)
 			c.add(web)
-			s := planFile(t, c, preflight.ExitNothing, preflight.Query{Namespace: test.namespace}, test.file)
-			if s.Namespace != test.namespace || s.Verdict != preflight.NoChange || len(s.Notes) > 0 {
+			s := planFile(t, c, plan.ExitNothing, plan.Query{Namespace: test.namespace}, test.file)
+			if s.Namespace != test.namespace || s.Verdict != plan.NoChange || len(s.Notes) > 0 {
 				t.Errorf("%+v", s)
 			}
 		})
@@ -197,7 +197,7 @@ func TestPlan_GivesANewServiceTheIPFamilyOfTheCluster(t *testing.T) {
 			}
 			c.inFamily(test.family)
 			seen := &seeing{}
-			c.plans(seen, preflight.Query{File: strings.NewReader(test.file)})
+			c.plans(seen, plan.Query{File: strings.NewReader(test.file)})
 			if len(seen.services) != 1 || seen.services[0].Spec.IPFamilies[0] != test.want {
 				t.Errorf("%+v", seen.services)
 			}
@@ -212,7 +212,7 @@ func TestPlan_SaysWhereTheIPFamilyOfTheClusterIsNotKnown(t *testing.T) {
 	if err := c.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("services"), "default", "kubernetes"); err != nil {
 		t.Fatal(err)
 	}
-	s := planFile(t, c, preflight.ExitChanges, preflight.Query{}, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "new"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80, "nodePort": 30080}]}}`)
+	s := planFile(t, c, plan.ExitChanges, plan.Query{}, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "new"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80, "nodePort": 30080}]}}`)
 	if len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "taken for IPv4") {
 		t.Errorf("%+v", s.Notes)
 	}
@@ -234,7 +234,7 @@ func TestPlan_ReadsTypedAndNestedLists(t *testing.T) {
 		"beside another list":    `{"apiVersion": "v1", "kind": "ConfigMapList", "items": [{"metadata": {"name": "c"}}]}` + "\n---\n" + item("a", service) + "\n---\n" + item("b", service),
 		"and a Service of a CRD": `{"apiVersion": "serving.example.com/v1", "kind": "Service", "metadata": {"name": "c"}}` + "\n---\n" + item("a", service) + "\n---\n" + item("b", service),
 	} {
-		r := must(t, preflight.ExitChanges)(c.plan(preflight.Query{File: strings.NewReader(file)}, preflight.NodeChange{}))
+		r := must(t, plan.ExitChanges)(c.plan(plan.Query{File: strings.NewReader(file)}, plan.NodeChange{}))
 		if len(r.Services) != 2 || r.Services[0].Name != "a" || r.Services[1].Name != "b" {
 			t.Errorf("%s: %+v", name, r.Services)
 		}
@@ -250,7 +250,7 @@ func TestPlan_AppliesTheManifestsOfAServiceOneAfterTheOther(t *testing.T) {
 ---
 {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "new", "namespace": "default"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 81}, {"port": 82}]}}`
 	seen := &seeing{}
-	c.plans(seen, preflight.Query{File: strings.NewReader(file)})
+	c.plans(seen, plan.Query{File: strings.NewReader(file)})
 	if len(seen.services) != 1 {
 		t.Fatalf("%+v", seen.services)
 	}
@@ -269,7 +269,7 @@ func TestPlan_FreesTheHealthCheckPortThatIsNoLongerNeeded(t *testing.T) {
 	c.add(local)
 	file := `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"type": "LoadBalancer", "externalTrafficPolicy": "Cluster", "ports": [{"name": "p80", "port": 80}]}}`
 	seen := &seeing{}
-	c.plans(seen, preflight.Query{File: strings.NewReader(file)})
+	c.plans(seen, plan.Query{File: strings.NewReader(file)})
 	if svc := seen.services[0]; svc.Spec.HealthCheckNodePort != 0 || svc.Spec.Ports[0].NodePort != 30080 {
 		t.Errorf("%+v", svc.Spec)
 	}

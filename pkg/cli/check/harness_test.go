@@ -12,7 +12,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/check"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/check"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"

@@ -68,14 +68,14 @@ func TestPolicyReference_GrantsRightsThatCheckAsksFor(t *testing.T) {
 				}
 			}
 		}
-		golden.File(t, "../../docs/policy/"+strings.ToLower(service)+".yaml", text)
+		golden.File(t, "../../../docs/policy/"+strings.ToLower(service)+".yaml", text)
 	}
 }
 
 func policy(service string, rights []right, check func(string) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Rights of the role kubernetes-ccm in %s, as oslo.policy. Written by make generate from the table of
-# rights in pkg/check. Do not install it as it is: it would replace the rules of all other users.
+# rights in pkg/cli/check. Do not install it as it is: it would replace the rules of all other users.
 # docs/security.md (Least rights in OpenStack) says how to add it to them.
 `, service)
 	granted := map[string]bool{}

@@ -1,4 +1,4 @@
-package preflight_test
+package plan_test
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/preflight"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -26,7 +26,7 @@ func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 	t.Run("switch", func(t *testing.T) {
 		t.Parallel()
 		c := peers(t)
-		golden.File(t, "testdata/switch.golden", text(t, must(t, preflight.ExitNothing)(c.plan(preflight.Query{All: true}, preflight.NodeChange{}))))
+		golden.File(t, "testdata/switch.golden", text(t, must(t, plan.ExitNothing)(c.plan(plan.Query{All: true}, plan.NodeChange{}))))
 	})
 	t.Run("switch-with-changes", func(t *testing.T) {
 		t.Parallel()
@@ -43,7 +43,7 @@ func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 		}
 		change("shop", "local", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"} })
 		change("shop", "dns", func(svc *v1.Service) { svc.Annotations[annotation.Class] = "gold" })
-		golden.File(t, "testdata/switch-with-changes.golden", text(t, must(t, preflight.ExitRefused)(c.plan(preflight.Query{All: true}, preflight.NodeChange{}))))
+		golden.File(t, "testdata/switch-with-changes.golden", text(t, must(t, plan.ExitRefused)(c.plan(plan.Query{All: true}, plan.NodeChange{}))))
 	})
 	t.Run("one cluster", func(t *testing.T) {
 		t.Parallel()
@@ -63,25 +63,25 @@ func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 		for _, svc := range []*v1.Service{same, changed, replaced, kept, gone, service("shop", "new", 80), refused, classed} {
 			c.add(svc)
 		}
-		plan := func(code int, query preflight.Query, nodes preflight.NodeChange) string {
+		planned := func(code int, query plan.Query, nodes plan.NodeChange) string {
 			return text(t, must(t, code)(c.plan(query, nodes)))
 		}
-		golden.File(t, "testdata/all.golden", plan(preflight.ExitRefused, preflight.Query{All: true}, preflight.NodeChange{}))
-		golden.File(t, "testdata/no-change.golden", plan(preflight.ExitNothing, preflight.Query{}, preflight.NodeChange{}))
-		golden.File(t, "testdata/changes.golden", plan(preflight.ExitChanges, preflight.Query{Namespace: "shop", Names: []string{"api"}}, preflight.NodeChange{}))
-		golden.File(t, "testdata/replaced.golden", plan(preflight.ExitChanges, preflight.Query{Names: []string{"shop/store"}}, preflight.NodeChange{}))
-		golden.File(t, "testdata/not-ours.golden", plan(preflight.ExitNothing, preflight.Query{Names: []string{"shop/metal"}}, preflight.NodeChange{}))
-		golden.File(t, "testdata/without-nodes.golden", plan(preflight.ExitChanges, preflight.Query{}, preflight.NodeChange{Without: []string{"node-1"}}))
-		golden.File(t, "testdata/with-nodes.golden", plan(preflight.ExitChanges, preflight.Query{}, preflight.NodeChange{With: []string{"node-7=127.100.1.77", "node-0"}}))
-		golden.File(t, "testdata/without-any-node.golden", plan(preflight.ExitUnknown, preflight.Query{}, preflight.NodeChange{Without: []string{"node-0", "node-1", "node-2"}}))
-		golden.File(t, "testdata/file.golden", plan(preflight.ExitChanges, preflight.Query{File: strings.NewReader(manifests)}, preflight.NodeChange{}))
+		golden.File(t, "testdata/all.golden", planned(plan.ExitRefused, plan.Query{All: true}, plan.NodeChange{}))
+		golden.File(t, "testdata/no-change.golden", planned(plan.ExitNothing, plan.Query{}, plan.NodeChange{}))
+		golden.File(t, "testdata/changes.golden", planned(plan.ExitChanges, plan.Query{Namespace: "shop", Names: []string{"api"}}, plan.NodeChange{}))
+		golden.File(t, "testdata/replaced.golden", planned(plan.ExitChanges, plan.Query{Names: []string{"shop/store"}}, plan.NodeChange{}))
+		golden.File(t, "testdata/not-ours.golden", planned(plan.ExitNothing, plan.Query{Names: []string{"shop/metal"}}, plan.NodeChange{}))
+		golden.File(t, "testdata/without-nodes.golden", planned(plan.ExitChanges, plan.Query{}, plan.NodeChange{Without: []string{"node-1"}}))
+		golden.File(t, "testdata/with-nodes.golden", planned(plan.ExitChanges, plan.Query{}, plan.NodeChange{With: []string{"node-7=127.100.1.77", "node-0"}}))
+		golden.File(t, "testdata/without-any-node.golden", planned(plan.ExitUnknown, plan.Query{}, plan.NodeChange{Without: []string{"node-0", "node-1", "node-2"}}))
+		golden.File(t, "testdata/file.golden", planned(plan.ExitChanges, plan.Query{File: strings.NewReader(manifests)}, plan.NodeChange{}))
 		var out bytes.Buffer
-		if err := must(t, preflight.ExitChanges)(c.plan(preflight.Query{Namespace: "shop", Names: []string{"api"}}, preflight.NodeChange{})).WriteJSON(&out); err != nil {
+		if err := must(t, plan.ExitChanges)(c.plan(plan.Query{Namespace: "shop", Names: []string{"api"}}, plan.NodeChange{})).WriteJSON(&out); err != nil {
 			t.Fatal(err)
 		}
 		golden.File(t, "testdata/json.golden", stable(out.String()))
 	})
-	t.Cleanup(func() { golden.Outputs(t, "../../docs/plan.md", 5) })
+	t.Cleanup(func() { golden.Outputs(t, "../../../docs/plan.md", 5) })
 }
 
 // manifests are Services that are yet to be applied, one of which is there.
@@ -133,7 +133,7 @@ func TestPlan_TakesAManifestForWhatKubectlApplyWouldLeave(t *testing.T) {
 	c.serve(svc)
 	c.add(svc)
 	const manifest = `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"type": "LoadBalancer", "ports": [{"name": "p80", "port": 80, "protocol": "TCP"}]}}`
-	r := must(t, preflight.ExitChanges)(c.plan(preflight.Query{File: strings.NewReader(manifest)}, preflight.NodeChange{}))
+	r := must(t, plan.ExitChanges)(c.plan(plan.Query{File: strings.NewReader(manifest)}, plan.NodeChange{}))
 	if steps := r.Services[0].Steps; len(steps) != 1 || steps[0].Text != "listener TCP/80: timeout_client_data 60000 → default" {
 		t.Errorf("%+v", steps)
 	}
@@ -147,24 +147,24 @@ func TestPlan_TellsWhatCannotBeFoundOut(t *testing.T) {
 	c.serve(web, down)
 	c.add(web)
 	c.add(down)
-	for name, query := range map[string]preflight.Query{
+	for name, query := range map[string]plan.Query{
 		"the file has no Service":                 {File: strings.NewReader("# nothing\n---\napiVersion: v1\nkind: ConfigMap\n")},
 		"Object 'Kind' is missing":                {File: strings.NewReader("{}")},
 		"item 1 of a List has no kind":            {File: strings.NewReader(untypedItem)},
 		"read the manifests":                      {File: strings.NewReader("a: [")},
 		`read Service default/nobody: services "`: {Names: []string{"nobody"}},
 	} {
-		if _, err := c.plan(query, preflight.NodeChange{}); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := c.plan(query, plan.NodeChange{}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v, want %q", query, err, name)
 		}
 	}
-	for text, nodes := range map[string]preflight.NodeChange{
+	for text, nodes := range map[string]plan.NodeChange{
 		"there is no node x":                   {Without: []string{"x"}},
 		"there is no node y: give the address": {With: []string{"y"}},
 		"node node-0 exists":                   {With: []string{"node-0=10.0.0.1"}},
 		"the address of y: ParseAddr":          {With: []string{"y=z"}},
 	} {
-		if _, err := c.plan(preflight.Query{}, nodes); err == nil || !strings.Contains(err.Error(), text) {
+		if _, err := c.plan(plan.Query{}, nodes); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%+v: %v, want %q", nodes, err, text)
 		}
 	}
@@ -173,15 +173,15 @@ func TestPlan_TellsWhatCannotBeFoundOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.patient = 3 * time.Second
-	r := must(t, preflight.ExitUnknown)(c.plan(preflight.Query{All: true}, preflight.NodeChange{}))
-	if got := r.Services[0]; got.Name != "down" || got.Verdict != preflight.Unknown || !strings.Contains(got.Error, "PENDING_UPDATE") {
+	r := must(t, plan.ExitUnknown)(c.plan(plan.Query{All: true}, plan.NodeChange{}))
+	if got := r.Services[0]; got.Name != "down" || got.Verdict != plan.Unknown || !strings.Contains(got.Error, "PENDING_UPDATE") {
 		t.Errorf("%+v", got)
 	}
-	if got := r.Services[1]; got.Verdict != preflight.NoChange {
+	if got := r.Services[1]; got.Verdict != plan.NoChange {
 		t.Errorf("%+v", got)
 	}
 	c.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/load-balancer/v2.0/lbaas/loadbalancers", Status: http.StatusInternalServerError})
-	if r := must(t, preflight.ExitUnknown)(c.plan(preflight.Query{Names: []string{"web"}}, preflight.NodeChange{})); r.Services[0].Error == "" {
+	if r := must(t, plan.ExitUnknown)(c.plan(plan.Query{Names: []string{"web"}}, plan.NodeChange{})); r.Services[0].Error == "" {
 		t.Errorf("%+v", r.Services)
 	}
 }
@@ -195,7 +195,7 @@ func TestPlan_IsRefusedInAnotherProject(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.plan(preflight.Query{All: true}, preflight.NodeChange{}); err == nil || !strings.Contains(err.Error(), "cloud.conf leads to another project") {
+	if _, err := c.plan(plan.Query{All: true}, plan.NodeChange{}); err == nil || !strings.Contains(err.Error(), "cloud.conf leads to another project") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/check"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/check"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -108,7 +108,7 @@ func TestCheck_MatchesGoldenFilesAndReference(t *testing.T) {
 			})
 		}
 	})
-	golden.Outputs(t, "../../docs/check.md", 6)
+	golden.Outputs(t, "../../../docs/check.md", 6)
 }
 
 func (s situation) run(t *testing.T) {

@@ -20,9 +20,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
-	"github.com/openstack-ccm/openstack-ccm/pkg/status"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -159,7 +159,7 @@ func TestStatus_MatchesGoldenFilesAndReference(t *testing.T) {
 	env.must(env.read(t, "degraded").WriteJSON(&machine))
 	golden.File(t, "testdata/degraded-json.golden", stable(machine.String()))
 	env.assertOnlyReads()
-	golden.Outputs(t, "../../docs/status.md", 4)
+	golden.Outputs(t, "../../../docs/status.md", 4)
 }
 
 // assertOnlyReads fails when anything was written, in Kubernetes or OpenStack.

@@ -1,4 +1,4 @@
-package preflight_test
+package plan_test
 
 import (
 	"bytes"
@@ -20,12 +20,12 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/preflight"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -124,7 +124,7 @@ func (c *cluster) serve(services ...*v1.Service) {
 }
 
 // plan does what the command does. A write is a failure, in Kubernetes and in OpenStack.
-func (c *cluster) plan(query preflight.Query, nodes preflight.NodeChange) (*preflight.Report, error) {
+func (c *cluster) plan(query plan.Query, nodes plan.NodeChange) (*plan.Report, error) {
 	c.T.Helper()
 	c.client.ClearActions()
 	writes := len(c.Cloud.RequestLog.Requests(requestlog.Writes()))
@@ -150,7 +150,7 @@ func (c *cluster) plan(query preflight.Query, nodes preflight.NodeChange) (*pref
 		return nil, err
 	}
 	defer end()
-	return preflight.Run(c.T.Context(), preflight.Options{
+	return plan.Run(c.T.Context(), plan.Options{
 		Client: c.client, Engine: engine, Query: query, Nodes: nodes, Patience: c.patient, AtATime: 10,
 	})
 }
@@ -213,7 +213,7 @@ func peers(t *testing.T) *cluster {
 }
 
 // text returns a report for people, with what differs from run to run replaced.
-func text(t *testing.T, r *preflight.Report) string {
+func text(t *testing.T, r *plan.Report) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := r.WriteText(screen.New(&out, nil)); err != nil {
@@ -236,8 +236,8 @@ func stable(output string) string {
 }
 
 // must returns a report that there has to be, with its exit code.
-func must(t *testing.T, code int) func(*preflight.Report, error) *preflight.Report {
-	return func(r *preflight.Report, err error) *preflight.Report {
+func must(t *testing.T, code int) func(*plan.Report, error) *plan.Report {
+	return func(r *plan.Report, err error) *plan.Report {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -263,10 +263,10 @@ func (s *seeing) Preview(_ context.Context, svc *v1.Service, _ []*v1.Node) (load
 }
 
 // plans has an engine look at the Services of a query.
-func (c *cluster) plans(engine preflight.Engine, query preflight.Query) {
+func (c *cluster) plans(engine plan.Engine, query plan.Query) {
 	c.T.Helper()
 	query.Namespace = "default"
-	if _, err := preflight.Run(c.T.Context(), preflight.Options{Client: c.client, Engine: engine, Query: query, Patience: c.patient}); err != nil {
+	if _, err := plan.Run(c.T.Context(), plan.Options{Client: c.client, Engine: engine, Query: query, Patience: c.patient}); err != nil {
 		c.T.Fatal(err)
 	}
 }

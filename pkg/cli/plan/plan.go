@@ -1,6 +1,6 @@
-// Package preflight says what the controller would do for Services, and does none of it. It asks
+// Package plan says what the controller would do for Services, and does none of it. It asks
 // the engine of the controller, which goes through a round for each Service without a write.
-package preflight
+package plan
 
 import (
 	"cmp"
