@@ -178,7 +178,7 @@ func service(namespace, name string, ports ...int) *v1.Service {
 func peers(t *testing.T) *cluster {
 	t.Helper()
 	read := func(name string) []byte {
-		text, err := os.ReadFile(filepath.Join("..", "loadbalancer", "testdata", "peer-state", name))
+		text, err := os.ReadFile(filepath.Join("..", "..", "loadbalancer", "testdata", "peer-state", name))
 		if err != nil {
 			t.Fatal(err)
 		}
