@@ -8,24 +8,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-func TestCheck_RefusesWrongFlags(t *testing.T) {
-	t.Parallel()
-	for says, arguments := range map[string][]string{
-		`--output is "yaml": allowed are text and json`:                                                       {"-o", "yaml"},
-		"--timeout is 0s: it must be above zero":                                                              {"--timeout=0"},
-		`"cloud.conf": the verb takes no arguments, only flags; a configuration is --cloud-config=cloud.conf`: {"cloud.conf"},
-		"unknown flag: --online":                                                                              {"--online"},
-	} {
-		command := newCheckCommand(func(*checkFlags) error {
-			t.Errorf("%q: it runs", arguments)
-			return nil
-		})
-		if err := execute(command, arguments...); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: got error %v, want %q", arguments, err, says)
-		}
-	}
-}
-
 //proves:121
 func TestProgram_ChecksCloudConf(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
@@ -68,13 +69,13 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 that it runs on. It reads cloud.conf (--cloud-config), or the OS_* environment
 variables if no file is given.
 
-` + programName + " " + checkName + ` --help tells how to try cloud.conf out
-without a cluster, ` + programName + " " + planName + ` --help how to see
-what would be done for Services, ` + programName + " " + statusName + ` --help
-how to see what they have in the cloud, ` + programName + " " + cleanupName + ` --help
+` + programName + ` check --help tells how to try cloud.conf out
+without a cluster, ` + programName + ` plan --help how to see
+what would be done for Services, ` + programName + ` status --help
+how to see what they have in the cloud, ` + programName + ` cleanup --help
 how to remove what a dead cluster has left there.`
 	command.SilenceUsage = true // its 170 lines would hide what is wrong
-	command.SetFlagErrorFunc(suggestFlag)
+	command.SetFlagErrorFunc(cli.SuggestFlag)
 	gates := tolerateUnknownGates(command.Flags(), utilfeature.DefaultMutableFeatureGate)
 	runManager := command.RunE
 	command.RunE = func(command *cobra.Command, arguments []string) error {

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/check"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/goback"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
 
@@ -26,7 +26,7 @@ func TestReference_HasTheFieldsOfEveryReport(t *testing.T) {
 		value    any
 	}{
 		{"Check", "`check`", check.Report{}}, {"Plan", "`plan`", plan.Report{}}, {"GoingBack", "`plan --for=cloud-provider-openstack`", goback.Report{}},
-		{"Status", "`status`", status.Report{}}, {"Cleanup", "`cleanup`", cleanup.Report{}}, {"DryRun", "[`/dry-run?output=json`](dry-run.md)", dryrun.State{}},
+		{"Status", "`status`", status.Report{}}, {"Cleanup", "`cleanup`", garbage.Report{}}, {"DryRun", "[`/dry-run?output=json`](dry-run.md)", dryrun.State{}},
 	} {
 		fmt.Fprintf(&text, "\n### %s\n\nThe report of %s.\n\n| field | type |\n|---|---|\n", report.kind, report.of)
 		writeFields(&text, "", reflect.TypeOf(report.value))

@@ -13,11 +13,12 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/component-base/cli"
+	componentcli "k8s.io/component-base/cli"
 	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of client-go
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
@@ -31,8 +32,8 @@ const shutdownTimeout = 25 * time.Second
 var errSignalled = errors.New("asked to stop by a signal")
 
 func main() {
-	if arguments, is := pluginArguments(os.Args[0], os.Args[1:]); is {
-		os.Exit(runPlugin(arguments, os.LookupEnv, os.Stdout, os.Stderr))
+	if arguments, is := cli.PluginArguments(os.Args[0], os.Args[1:]); is {
+		os.Exit(verbs().RunPlugin(program(os.LookupEnv, os.Stdout, os.Stderr), arguments, thisBuild()))
 	}
 	memory.DelayFirst()
 	os.Exit(run(os.Args[1:], os.LookupEnv, os.Stdout))
@@ -42,13 +43,13 @@ func main() {
 func run(arguments []string, env config.Environment, out io.Writer) int {
 	arguments = ownArguments(arguments)
 	if len(arguments) > 0 {
-		if v, is := verbs()[arguments[0]]; is {
-			return v.run(arguments[1:], env, out, os.Stderr)
+		if v, is := verbs().Find(arguments[0]); is {
+			return v.Run(program(env, out, os.Stderr), arguments[1:])
 		}
 	}
-	if word, is := verbIn(arguments); is {
-		fmt.Fprintf(os.Stderr, "Error: %v; without one it is the controller, which takes flags only\n", unknownVerb(word, programName))
-		return exitError
+	if word, is := cli.VerbIn(arguments); is {
+		fmt.Fprintf(os.Stderr, "Error: %v; without one it is the controller, which takes flags only\n", verbs().UnknownVerb(word, programName))
+		return cli.ExitError
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
@@ -59,7 +60,7 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 		return 1
 	}
 	command.SetArgs(arguments)
-	code := cli.Run(command)
+	code := componentcli.Run(command)
 	close(p.returned)
 	if code != 0 {
 		return code

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 )
 
 func TestProgram_SuggestsTheVerbThatIsMeant(t *testing.T) {
@@ -21,7 +23,7 @@ func TestProgram_SuggestsTheVerbThatIsMeant(t *testing.T) {
 			}
 		}
 	}
-	if got := unknownVerb("stat", pluginName).Error(); !strings.Contains(got, "no verb of kubectl openstack-lb") {
+	if got := verbs().UnknownVerb("stat", cli.PluginName).Error(); !strings.Contains(got, "no verb of kubectl openstack-lb") {
 		t.Error(got)
 	}
 }
@@ -40,19 +42,5 @@ func TestVerbs_SuggestTheFlagThatIsMeant(t *testing.T) {
 		if got := runProgram(t, nil, arguments...); got.code != 1 || !strings.Contains(got.errors, want) {
 			t.Errorf("%q: %+v, want %q", arguments, got, want)
 		}
-	}
-}
-
-// A machine without a kubeconfig is told what to give.
-func TestVerbs_SayThatThereIsNoKubeconfig(t *testing.T) {
-	t.Parallel()
-	var flags kubernetesFlags
-	command := newStatusCommand(func(f *statusFlags) error { flags = f.kubernetes; return nil })
-	if err := execute(command); err != nil {
-		t.Fatal(err)
-	}
-	flags.rules.ExplicitPath, flags.rules.Precedence = "", nil
-	if _, err := flags.config(); err == nil || !strings.Contains(err.Error(), "there is no kubeconfig: name one with --kubeconfig") || strings.Contains(err.Error(), "KUBERNETES_MASTER") {
-		t.Error(err)
 	}
 }

@@ -16,7 +16,7 @@ func (r *Reconciler) CollectGarbage(ctx context.Context, cluster garbage.Cluster
 	if conf.DriftPolicy == drift.PolicyOff {
 		age = 0
 	}
-	garbage.New(garbage.Options{
+	garbage.NewCollector(garbage.CollectorOptions{
 		ClusterID: r.options.ClusterID, ClusterName: r.options.ClusterName, Policy: conf.GarbagePolicy, Interval: conf.GarbageInterval.Duration,
 		SnapshotAge: age, Snapshots: cloud.Snapshots, Octavia: r.options.Session.Octavia(), Neutron: r.options.Session.Neutron(),
 		Lock: func(ctx context.Context, loadBalancerID string) (func(), error) {

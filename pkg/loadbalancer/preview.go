@@ -39,18 +39,18 @@ type Preview struct {
 
 // PreviewStep is one change of the cloud.
 type PreviewStep struct {
-	// Text is the line that the log and the events have of it, as in
+	// Action is add, change or remove.
+	Action Action `json:"action"`
+	// Text is the line in the log and in events, as in
 	// "listener TCP/443: allowed_cidrs [] → [10.0.0.0/8]".
-	Text string
-	// Action is what becomes of what the line names.
-	Action Action
-	// Writes is how many requests that write it takes at least; one, but for security groups.
-	Writes int
-	// Pending is set where a load balancer is in a PENDING state from then on, until the
-	// provider has carried the step out.
-	Pending bool
-	// Pauses is what of the traffic it interrupts, "" for nothing.
-	Pauses string
+	Text string `json:"text"`
+	// Writes is the least number of requests that write: one, except for security groups.
+	Writes int `json:"writes"`
+	// Pending is set where the load balancer is in a PENDING state until the provider has
+	// carried the step out.
+	Pending bool `json:"pending"`
+	// Pauses names the traffic that the step interrupts, "" for none.
+	Pauses string `json:"pauses,omitempty"`
 }
 
 // Action is what a step does to something in the cloud.
@@ -66,21 +66,21 @@ const (
 // PreviewNote is an event that the round would emit: what has no effect, what is left as it is
 // and why, what OpenStack has chosen.
 type PreviewNote struct {
-	Reason reason.Reason
-	Text   string
+	Reason reason.Reason `json:"reason"`
+	Text   string        `json:"text"`
 }
 
 // Refusal is why a Service is not given what it asks for.
 type Refusal struct {
 	// Reason is one of refusal.Reasons, or ReasonInError.
-	Reason string
-	// Text is the error that the service controller would report, which also says what
-	// becomes of the load balancer that the Service has.
-	Text string
-	// Kept is set where the Service has a load balancer, which goes on. Stuck is why that cannot
-	// follow the nodes; "" where it can.
-	Kept  bool
-	Stuck string
+	Reason string `json:"reason"`
+	// Text is the error that the service controller would report. It includes the consequence for
+	// the load balancer of the Service.
+	Text string `json:"text"`
+	// Kept is set where the Service has a load balancer, which goes on. Stuck is the reason why that
+	// cannot follow the nodes; "" where it can.
+	Kept  bool   `json:"kept"`
+	Stuck string `json:"stuck,omitempty"`
 }
 
 // ReasonInError is the reason of a Refusal where the load balancer is in ERROR, and nothing

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -13,35 +14,34 @@ import (
 // means something else; fields that are added leave it as it is.
 const apiVersion = "openstack-ccm/v1"
 
-// WriteJSON writes an object as JSON for programs, with the version of its fields and its kind
-// before them: indented, as people read it too, and without the escapes that only HTML needs. What
-// would change a terminal is escaped: others of the project choose names.
-func WriteJSON(out io.Writer, kind string, object any) error {
-	fields, err := marshal(object)
-	if err != nil {
-		return err
-	}
-	head, err := marshal(struct {
+// WriteJSON writes the fields of objects as one JSON object for programs, with the version of its
+// fields and its kind before them: indented, as people read it too, and without the escapes that
+// only HTML needs. Characters that change a terminal are escaped: other users of the project choose
+// names.
+func WriteJSON(out io.Writer, kind string, objects ...any) error {
+	head := struct {
 		Version string `json:"apiVersion"`
 		Kind    string `json:"kind"`
-	}{apiVersion, kind})
-	if err != nil {
-		return err
+	}{apiVersion, kind}
+	var all [][]byte
+	for _, object := range append([]any{head}, objects...) {
+		fields, err := marshal(object)
+		if err != nil {
+			return err
+		}
+		if len(fields) < len("{}") || fields[0] != '{' {
+			return fmt.Errorf("a %s is no JSON object", kind)
+		}
+		if fields = fields[1 : len(fields)-1]; len(fields) > 0 {
+			all = append(all, fields)
+		}
 	}
-	if len(fields) < len("{}") || fields[0] != '{' {
-		return fmt.Errorf("a %s is no JSON object", kind)
-	}
-	whole := bytes.TrimSuffix(head, []byte("}"))
-	if fields[1] != '}' {
-		whole = append(whole, ',')
-	}
-	whole = append(whole, fields[1:]...)
 	var text bytes.Buffer
-	if err := json.Indent(&text, whole, "", "  "); err != nil {
+	if err := json.Indent(&text, slices.Concat([]byte("{"), bytes.Join(all, []byte(",")), []byte("}")), "", "  "); err != nil {
 		return err
 	}
 	text.WriteByte('\n')
-	_, err = out.Write(escaped(text.Bytes()))
+	_, err := out.Write(escaped(text.Bytes()))
 	return err
 }
 

@@ -1,7 +1,7 @@
 package monitoring
 
 import (
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -59,7 +59,7 @@ func operation() []Label {
 }
 
 func kinds() []string {
-	return texts([]cleanup.Kind{cleanup.LoadBalancer, cleanup.Listener, cleanup.Pool, cleanup.FloatingIP, cleanup.SecurityGroup})
+	return texts([]garbage.Kind{garbage.LoadBalancer, garbage.Listener, garbage.Pool, garbage.FloatingIP, garbage.SecurityGroup})
 }
 
 func parts() (values []string) {

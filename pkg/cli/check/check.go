@@ -1,11 +1,9 @@
-// Package check says of a cloud.conf what the controller would make of it, and whether the
-// cloud that it names has what the controller needs. It needs no Kubernetes, and changes
-// nothing.
+// Package check reports how the controller would read a cloud.conf, and whether its cloud meets the
+// needs of the controller, for the verb check. It needs no Kubernetes, and changes nothing.
 package check
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -21,13 +19,13 @@ type Verdict string
 
 // The verdicts.
 const (
-	// Good is what is as it has to be.
+	// Good: the check passed.
 	Good Verdict = "ok"
-	// Unchecked is what cannot be found out, with the reason.
+	// Unchecked: the fact is not available, with the reason.
 	Unchecked Verdict = "not-checked"
-	// Warning is what has no effect, or not the one that is expected.
+	// Warning: a setting has no effect, or an unexpected one.
 	Warning Verdict = "warning"
-	// Wrong is what keeps nodes, load balancers or routes from being served.
+	// Wrong: nodes, load balancers or routes would not be served.
 	Wrong Verdict = "wrong"
 )
 
@@ -56,10 +54,10 @@ func topics() []Topic {
 type Finding struct {
 	Topic   Topic   `json:"topic"`
 	Verdict Verdict `json:"verdict"`
-	// Subject is what was looked at, and Text what there is to say of it.
+	// Subject names the checked thing, Text is the finding.
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
-	// Source is where cloud.conf says it, "" where it is not about a setting.
+	// Source is the place in cloud.conf, "" for a finding about no setting.
 	Source string `json:"source,omitempty"`
 	// Rules are the names in the service's policy that a right needs.
 	Rules []string `json:"rules,omitempty"`
@@ -73,11 +71,13 @@ type Report struct {
 	Offline  bool             `json:"offline"`
 	Settings []config.Setting `json:"settings"`
 	Findings []Finding        `json:"findings"`
+	// ShowsSettings adds all settings to the text.
+	ShowsSettings bool `json:"-"`
 }
 
 // Exit codes of the command.
 const (
-	// ExitGood: the controller does all that cloud.conf says.
+	// ExitGood: all settings of cloud.conf take effect.
 	ExitGood = 0
 	// ExitWrong: nodes, load balancers or routes would not be served; or the check could not
 	// be carried out.
@@ -86,39 +86,23 @@ const (
 	ExitWarning = 2
 )
 
-// ExitCode returns the exit code for the report.
-func (r *Report) ExitCode() int {
-	code := ExitGood
-	for _, f := range r.Findings {
-		switch f.Verdict {
-		case Wrong:
-			return ExitWrong
-		case Warning:
-			code = ExitWarning
-		case Good, Unchecked:
-		}
+// scale returns the verdicts.
+func scale() screen.Scale[Verdict] {
+	return screen.Scale[Verdict]{
+		{Verdict: Good, Color: screen.Green, ExitCode: ExitGood},
+		{Verdict: Unchecked, Color: screen.Dim, ExitCode: ExitGood},
+		{Verdict: Warning, Color: screen.Yellow, ExitCode: ExitWarning},
+		{Verdict: Wrong, Color: screen.Red, ExitCode: ExitWrong},
 	}
-	return code
 }
 
-// count returns how many findings have a verdict.
-func (r *Report) count(v Verdict) int {
-	n := 0
-	for _, f := range r.Findings {
-		if f.Verdict == v {
-			n++
-		}
-	}
-	return n
-}
+func verdictOf(f Finding) Verdict { return f.Verdict }
 
-// WriteJSON writes the report as one JSON object.
-func (r *Report) WriteJSON(out io.Writer) error {
-	return screen.WriteJSON(out, "Check", struct {
-		*Report
-		ExitCode int `json:"exitCode"`
-	}{r, r.ExitCode()})
-}
+// Kind implements cli.Report.
+func (r *Report) Kind() string { return "Check" }
+
+// ExitCode implements cli.Report.
+func (r *Report) ExitCode() int { return screen.Worst(scale(), r.Findings, verdictOf).ExitCode }
 
 // Options are what Run needs.
 type Options struct {
@@ -136,7 +120,7 @@ type Options struct {
 	Clock   clock.PassiveClock
 }
 
-// Run reads a configuration, asks the cloud that it names, and returns what is found.
+// Run reads a configuration, asks the cloud that it names, and returns the findings.
 func Run(ctx context.Context, options Options) *Report {
 	inspected := config.Inspect(options.Path, options.Env)
 	now := options.Clock.Now()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/check"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -132,7 +133,7 @@ func TestCheck_JSONMatchesGoldenFile(t *testing.T) {
 	e := newEnvironment(t, simulator.Options{Release: "2026.1"})
 	e.set("lb-provider=octavius")
 	var out strings.Builder
-	if err := e.check(nil).WriteJSON(&out); err != nil {
+	if err := cli.WriteJSON(&out, e.check(nil)); err != nil {
 		t.Fatal(err)
 	}
 	golden.File(t, "testdata/json.golden", e.stable(out.String()))

@@ -78,7 +78,8 @@ func (e *environment) check(change func(*check.Options)) *check.Report {
 func text(t *testing.T, r *check.Report) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := r.WriteText(screen.New(&out, nil), true); err != nil {
+	r.ShowsSettings = true
+	if err := r.WriteText(screen.New(&out, nil)); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -9,11 +9,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// WriteText writes the report for people: all settings where that is asked for, what was found by
-// topic, and what it comes to. A terminal shows the end: topics with warnings are the last but for those with
-// something wrong.
-func (r *Report) WriteText(out *screen.Screen, settings bool) error {
-	if settings {
+// WriteText implements cli.Report: all settings on request, the findings by topic, and a summary. A
+// terminal shows the end, so the topics with warnings and errors are the last ones.
+func (r *Report) WriteText(out *screen.Screen) error {
+	if r.ShowsSettings {
 		r.writeSettings(out)
 	}
 	ordered := topics()
@@ -75,15 +74,10 @@ func sectionsOf(all []config.Setting) []string {
 	return sections
 }
 
-// severity returns how much the worst that was found of a topic matters.
+// severity returns the rank of the worst finding of a topic; good and unchecked ones are equal.
 func (r *Report) severity(topic Topic) int {
-	worst := 0
-	for _, f := range r.Findings {
-		if f.Topic == topic {
-			worst = max(worst, slices.Index([]Verdict{Warning, Wrong}, f.Verdict)+1)
-		}
-	}
-	return worst
+	of := slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.Topic != topic })
+	return max(scale().Rank(screen.Worst(scale(), of, verdictOf).Verdict), scale().Rank(Unchecked))
 }
 
 func (r *Report) writeTopic(out *screen.Screen, topic Topic) {
@@ -96,7 +90,7 @@ func (r *Report) writeTopic(out *screen.Screen, topic Topic) {
 		if f.Source != "" {
 			text += " (" + f.Source + ")"
 		}
-		rows = append(rows, []screen.Cell{{Text: string(f.Verdict), Color: colorOf(f.Verdict)}, screen.Text(f.Subject), screen.Text(text)})
+		rows = append(rows, []screen.Cell{{Text: string(f.Verdict), Color: scale().Color(f.Verdict)}, screen.Text(f.Subject), screen.Text(text)})
 	}
 	if len(rows) == 0 {
 		return
@@ -116,19 +110,6 @@ func (t Topic) title() string {
 	return strings.ToUpper(string(t[:1])) + string(t[1:])
 }
 
-func colorOf(v Verdict) screen.Color {
-	switch v {
-	case Good:
-		return screen.Green
-	case Warning:
-		return screen.Yellow
-	case Wrong:
-		return screen.Red
-	case Unchecked:
-	}
-	return screen.Dim
-}
-
 // runs reports whether the controller runs in spite of what is wrong: it needs a configuration that
 // can be read, and to sign in. Wrong values of load balancers refuse Services only.
 func (r *Report) runs() bool {
@@ -139,7 +120,8 @@ func (r *Report) runs() bool {
 
 // verdict returns the last line.
 func (r *Report) verdict() (string, screen.Color) {
-	wrong, warnings, unchecked := r.count(Wrong), r.count(Warning), r.count(Unchecked)
+	counts := screen.Count(r.Findings, verdictOf)
+	wrong, warnings, unchecked := counts[Wrong], counts[Warning], counts[Unchecked]
 	rest := fmt.Sprintf("%d wrong, %d warnings, %d not checked", wrong, warnings, unchecked)
 	if warnings == 1 {
 		rest = fmt.Sprintf("%d wrong, 1 warning, %d not checked", wrong, unchecked)

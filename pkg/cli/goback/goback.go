@@ -4,7 +4,6 @@ package goback
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -96,13 +95,8 @@ func (r *Report) ExitCode() int {
 	return ExitNothing
 }
 
-// WriteJSON writes the report as one JSON object.
-func (r *Report) WriteJSON(out io.Writer) error {
-	return screen.WriteJSON(out, "GoingBack", struct {
-		*Report
-		ExitCode int `json:"exitCode"`
-	}{r, r.ExitCode()})
-}
+// Kind implements cli.Report.
+func (r *Report) Kind() string { return "GoingBack" }
 
 // WriteText writes the report for people: what concerns cloud.conf, each Service, and the tags of
 // load balancers, and the sums.

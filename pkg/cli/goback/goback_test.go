@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/goback"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
@@ -200,7 +201,7 @@ func TestGoingBack_MatchesGoldenFile(t *testing.T) {
 	}
 	golden.File(t, "testdata/back.golden", asText(t, r))
 	var out bytes.Buffer
-	if err := r.WriteJSON(&out); err != nil {
+	if err := cli.WriteJSON(&out, r); err != nil {
 		t.Fatal(err)
 	}
 	var read struct {

@@ -1,16 +1,15 @@
-// Package plan says what the controller would do for Services, and does none of it. It asks
-// the engine of the controller, which goes through a round for each Service without a write.
+// Package plan previews the changes that the controller would make for Services, for the verb plan.
+// The engine of the controller goes through a round for each Service without a write.
 package plan
 
 import (
 	"cmp"
 	"context"
-	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
@@ -35,7 +34,7 @@ const (
 	Refused Verdict = "refused"
 	// Unknown: it could not be found out.
 	Unknown Verdict = "unknown"
-	// NotOurs: the Service is to have no load balancer of this controller, and has none.
+	// NotOurs: the Service asks for no load balancer of this controller, and has none.
 	NotOurs Verdict = "not-ours"
 )
 
@@ -46,39 +45,15 @@ type Service struct {
 	Verdict   Verdict `json:"verdict"`
 	// TakenOver is set where another controller has made the load balancer; Deletes where all
 	// that was made for the Service is removed.
-	TakenOver bool     `json:"takenOver,omitempty"`
-	Deletes   bool     `json:"deletes,omitempty"`
-	Steps     []Step   `json:"steps"`
-	Notes     []Note   `json:"notes,omitempty"`
-	Refusal   *Refusal `json:"refusal,omitempty"`
-	Address   Address  `json:"address"`
-	Cost      Cost     `json:"cost"`
+	TakenOver bool                       `json:"takenOver,omitempty"`
+	Deletes   bool                       `json:"deletes,omitempty"`
+	Steps     []loadbalancer.PreviewStep `json:"steps"`
+	Notes     []loadbalancer.PreviewNote `json:"notes,omitempty"`
+	Refusal   *loadbalancer.Refusal      `json:"refusal,omitempty"`
+	Address   Address                    `json:"address"`
+	Cost      Cost                       `json:"cost"`
 	// Error is why the verdict is Unknown.
 	Error string `json:"error,omitempty"`
-}
-
-// Step is one change of the cloud.
-type Step struct {
-	Action  loadbalancer.Action `json:"action"`
-	Text    string              `json:"text"`
-	Writes  int                 `json:"writes"`
-	Pending bool                `json:"pending"`
-	// Pauses is what of the traffic it interrupts.
-	Pauses string `json:"pauses,omitempty"`
-}
-
-// Note is what users would be told besides, with the reason of the event.
-type Note struct {
-	Reason string `json:"reason"`
-	Text   string `json:"text"`
-}
-
-// Refusal is why a Service is refused, and whether what it has goes on.
-type Refusal struct {
-	Reason string `json:"reason"`
-	Text   string `json:"text"`
-	Kept   bool   `json:"kept"`
-	Stuck  string `json:"stuck,omitempty"`
 }
 
 // ReasonManifest is the reason of a Refusal where kubectl or the API server refuses the manifest,
@@ -114,38 +89,25 @@ const (
 	ExitRefused = 3
 )
 
-// ExitCode returns the exit code for the report: what is unknown counts most, then what is
-// refused.
-func (r *Report) ExitCode() int {
-	for _, c := range []struct {
-		verdict Verdict
-		code    int
-	}{{Unknown, ExitUnknown}, {Refused, ExitRefused}, {Change, ExitChanges}} {
-		if r.count(c.verdict) > 0 {
-			return c.code
-		}
+// scale returns the verdicts. Unknown counts most, as an exit code of its own.
+func scale() screen.Scale[Verdict] {
+	return screen.Scale[Verdict]{
+		{Verdict: NotOurs, Color: screen.Dim, ExitCode: ExitNothing},
+		{Verdict: TakenOver, Color: screen.Green, ExitCode: ExitNothing},
+		{Verdict: NoChange, Color: screen.Green, ExitCode: ExitNothing},
+		{Verdict: Change, Color: screen.Yellow, ExitCode: ExitChanges},
+		{Verdict: Refused, Color: screen.Red, ExitCode: ExitRefused},
+		{Verdict: Unknown, Color: screen.Red, ExitCode: ExitUnknown},
 	}
-	return ExitNothing
 }
 
-// count returns how many Services have a verdict.
-func (r *Report) count(verdict Verdict) int {
-	n := 0
-	for _, s := range r.Services {
-		if s.Verdict == verdict {
-			n++
-		}
-	}
-	return n
-}
+func verdictOf(s Service) Verdict { return s.Verdict }
 
-// WriteJSON writes the report as one JSON object.
-func (r *Report) WriteJSON(out io.Writer) error {
-	return screen.WriteJSON(out, "Plan", struct {
-		*Report
-		ExitCode int `json:"exitCode"`
-	}{r, r.ExitCode()})
-}
+// Kind implements cli.Report.
+func (r *Report) Kind() string { return "Plan" }
+
+// ExitCode implements cli.Report.
+func (r *Report) ExitCode() int { return screen.Worst(scale(), r.Services, verdictOf).ExitCode }
 
 // Engine foretells rounds. *loadbalancer.Reconciler implements it.
 type Engine interface {
@@ -168,7 +130,7 @@ type Options struct {
 // Run reads Services and nodes, and returns what would be done for each Service now. It writes
 // nothing. The error is one of Kubernetes, or of the query: nothing is known then.
 func Run(ctx context.Context, options Options) (*Report, error) {
-	ctx = klog.NewContext(ctx, klog.Logger{}) // the report says it all
+	ctx = klog.NewContext(ctx, klog.Logger{}) // the report has all of it
 	services, err := options.Query.services(ctx, options.Client)
 	if err != nil {
 		return nil, err
@@ -178,16 +140,15 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 		return nil, err
 	}
 	report := &Report{Services: make([]Service, len(services))}
-	var all sync.WaitGroup
-	places := make(chan struct{}, max(options.AtATime, 1))
+	var all errgroup.Group
+	all.SetLimit(max(options.AtATime, 1))
 	for i, svc := range services {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
+		all.Go(func() error {
 			report.Services[i] = options.preview(ctx, svc, nodes)
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait() // they return none
 	slices.SortStableFunc(report.Services, func(a, b Service) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
@@ -196,10 +157,10 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 
 // preview returns what would be done for one Service.
 func (o Options) preview(ctx context.Context, svc asked, nodes []*v1.Node) Service {
-	s := Service{Namespace: svc.Namespace, Name: svc.Name, Verdict: NotOurs, Steps: []Step{}, Address: Address{Change: loadbalancer.AddressNone}}
+	s := Service{Namespace: svc.Namespace, Name: svc.Name, Verdict: NotOurs, Steps: []loadbalancer.PreviewStep{}, Address: Address{Change: loadbalancer.AddressNone}}
 	if svc.invalid != "" {
 		s.Verdict = Refused
-		s.Refusal = &Refusal{Reason: ReasonManifest, Text: svc.invalid, Kept: svc.live != nil && dispatch.Wanted(svc.live)}
+		s.Refusal = &loadbalancer.Refusal{Reason: ReasonManifest, Text: svc.invalid, Kept: svc.live != nil && dispatch.Wanted(svc.live)}
 		return s
 	}
 	if !served(svc.Service) {
@@ -214,26 +175,20 @@ func (o Options) preview(ctx context.Context, svc asked, nodes []*v1.Node) Servi
 	}
 	s.fill(p)
 	for _, text := range svc.notes {
-		s.Notes = append(s.Notes, Note{Text: text})
+		s.Notes = append(s.Notes, loadbalancer.PreviewNote{Text: text})
 	}
 	return s
 }
 
-// fill takes over what a preview says.
+// fill sets the fields that a preview has.
 func (s *Service) fill(p loadbalancer.Preview) {
-	for _, step := range p.Steps {
-		s.Steps = append(s.Steps, Step{Action: step.Action, Text: step.Text, Writes: step.Writes, Pending: step.Pending, Pauses: step.Pauses})
-	}
-	for _, note := range p.Notes {
-		s.Notes = append(s.Notes, Note{Reason: string(note.Reason), Text: note.Text})
-	}
-	s.TakenOver, s.Deletes = p.TakenOver, p.Deletes
+	s.Steps, s.Notes = append(s.Steps, p.Steps...), append(s.Notes, p.Notes...)
+	s.TakenOver, s.Deletes, s.Refusal = p.TakenOver, p.Deletes, p.Refusal
 	s.Address = Address{Change: p.Address, Before: p.Before, After: p.After}
 	s.Cost = Cost{Writes: p.Writes(), LoadBalancerChanges: p.LoadBalancerChanges()}
 	switch {
 	case p.Refusal != nil:
 		s.Verdict = Refused
-		s.Refusal = &Refusal{Reason: p.Refusal.Reason, Text: p.Refusal.Text, Kept: p.Refusal.Kept, Stuck: p.Refusal.Stuck}
 	case len(p.Steps) > 0:
 		s.Verdict = Change
 	case p.TakenOver:

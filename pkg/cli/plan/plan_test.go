@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
@@ -76,7 +77,7 @@ func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 		golden.File(t, "testdata/without-any-node.golden", planned(plan.ExitUnknown, plan.Query{}, plan.NodeChange{Without: []string{"node-0", "node-1", "node-2"}}))
 		golden.File(t, "testdata/file.golden", planned(plan.ExitChanges, plan.Query{File: strings.NewReader(manifests)}, plan.NodeChange{}))
 		var out bytes.Buffer
-		if err := must(t, plan.ExitChanges)(c.plan(plan.Query{Namespace: "shop", Names: []string{"api"}}, plan.NodeChange{})).WriteJSON(&out); err != nil {
+		if err := cli.WriteJSON(&out, must(t, plan.ExitChanges)(c.plan(plan.Query{Namespace: "shop", Names: []string{"api"}}, plan.NodeChange{}))); err != nil {
 			t.Fatal(err)
 		}
 		golden.File(t, "testdata/json.golden", stable(out.String()))

@@ -12,8 +12,11 @@ import (
 // has them, and what all of it comes to.
 func (r *Report) WriteText(out *screen.Screen) error {
 	for _, s := range r.Services {
-		verdict, color := s.verdict()
-		out.Line(screen.Cell{Text: s.Namespace + "/" + s.Name + ":", Color: screen.Bold}, screen.Cell{Text: verdict, Color: color})
+		color := scale().Color(s.Verdict)
+		if s.Deletes && s.Verdict == NoChange {
+			color = screen.Dim
+		}
+		out.Line(screen.Cell{Text: s.Namespace + "/" + s.Name + ":", Color: screen.Bold}, screen.Cell{Text: s.verdict(), Color: color})
 		out.Table(2, s.rows())
 	}
 	text, color := r.verdict()
@@ -24,28 +27,28 @@ func (r *Report) WriteText(out *screen.Screen) error {
 	return out.Err()
 }
 
-// verdict returns what would become of a Service, in a line.
-func (s Service) verdict() (string, screen.Color) {
+// verdict returns the verdict on a Service in words.
+func (s Service) verdict() string {
 	switch s.Verdict {
 	case NoChange:
 		if s.Deletes {
-			return "nothing is left of it", screen.Dim
+			return "nothing is left of it"
 		}
-		return "no change", screen.Green
+		return "no change"
 	case TakenOver:
-		return "taken over, no change", screen.Green
+		return "taken over, no change"
 	case Change:
-		return s.change() + ": " + s.Cost.String(), screen.Yellow
+		return s.change() + ": " + s.Cost.String()
 	case Refused:
-		return "will be refused, " + s.refused(), screen.Red
+		return "will be refused, " + s.refused()
 	case Unknown:
-		return "not known: " + s.Error, screen.Red
+		return "not known: " + s.Error
 	case NotOurs:
 	}
-	return "not served: it is no Service of type LoadBalancer of this controller", screen.Dim
+	return "not served: it is no Service of type LoadBalancer of this controller"
 }
 
-// change says what kind of change the steps are.
+// change returns the kind of change that the steps make.
 func (s Service) change() string {
 	switch {
 	case s.Deletes:
@@ -58,7 +61,7 @@ func (s Service) change() string {
 	return "will change"
 }
 
-// refused says what becomes of what a refused Service has.
+// refused returns the consequence for the load balancer of a refused Service.
 func (s Service) refused() string {
 	switch {
 	case !s.Refusal.Kept:
@@ -113,14 +116,14 @@ func (s Service) rows() [][]screen.Cell {
 	for _, note := range s.Notes {
 		text := note.Text
 		if note.Reason != "" {
-			text = note.Reason + ": " + text
+			text = string(note.Reason) + ": " + text
 		}
 		add("i", text, screen.Dim)
 	}
 	return rows
 }
 
-// line says what becomes of the address, "" where there is none.
+// line returns the effect on the address, "" for none.
 func (a Address) line() string {
 	after := a.After
 	if after == "" {
@@ -143,6 +146,7 @@ func (a Address) line() string {
 // verdict returns the last line.
 func (r *Report) verdict() (string, screen.Color) {
 	var parts []string
+	counts := screen.Count(r.Services, verdictOf)
 	for _, p := range []struct {
 		verdict Verdict
 		text    string
@@ -150,7 +154,7 @@ func (r *Report) verdict() (string, screen.Color) {
 		{TakenOver, "taken over without a change"}, {NoChange, "without a change"}, {Change, "will change"},
 		{Refused, "will be refused"}, {Unknown, "not known"}, {NotOurs, "not served"},
 	} {
-		if n := r.count(p.verdict); n > 0 {
+		if n := counts[p.verdict]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, p.text))
 		}
 	}
@@ -173,11 +177,8 @@ func (r *Report) verdict() (string, screen.Color) {
 		parts = append(parts, "traffic pauses for "+count(pauses, "Service"))
 	}
 	color := screen.Green
-	switch r.ExitCode() {
-	case ExitUnknown, ExitRefused:
-		color = screen.Red
-	case ExitChanges:
-		color = screen.Yellow
+	if r.ExitCode() != ExitNothing {
+		color = screen.Worst(scale(), r.Services, verdictOf).Color
 	}
 	return strings.Join(append([]string{count(len(r.Services), "Service")}, parts...), "; ") + ". Nothing was changed.", color
 }

@@ -87,6 +87,9 @@ func New(options Options) (*Reader, error) {
 	return r, nil
 }
 
+// Config returns the configuration that the Reader was made for.
+func (r *Reader) Config() *config.Config { return r.options.Config }
+
 // namespace reads whom a namespace lets share what it has.
 func (r *Reader) namespace(ctx context.Context, name string) (*v1.Namespace, error) {
 	return r.options.Kubernetes.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
@@ -98,6 +101,7 @@ func (r *Reader) namespace(ctx context.Context, name string) (*v1.Namespace, err
 // Services there are.
 func (r *Reader) Read(ctx context.Context, query Query) (*Report, error) {
 	ctx = klog.NewContext(ctx, klog.Logger{}) // what the controller logs is of no use here
+	defer r.options.Progress("")
 	r.options.Progress("Reading the cluster")
 	cluster, err := r.readCluster(ctx, query)
 	if err != nil {

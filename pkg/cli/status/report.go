@@ -4,8 +4,6 @@
 package status
 
 import (
-	"io"
-	"slices"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -32,18 +30,20 @@ const (
 	Unknown State = "unknown"
 )
 
-// states returns all states, the best first.
-func states() []State { return []State{Good, Pending, Degraded, Failed, Refused, Unknown} }
+// scale returns the states, the best first.
+func scale() screen.Scale[State] {
+	return screen.Scale[State]{
+		{Verdict: Good, Color: screen.Green, ExitCode: ExitGood},
+		{Verdict: Pending, Color: screen.Yellow, ExitCode: ExitDegraded},
+		{Verdict: Degraded, Color: screen.Yellow, ExitCode: ExitDegraded},
+		{Verdict: Failed, Color: screen.Red, ExitCode: ExitFailed},
+		{Verdict: Refused, Color: screen.Red, ExitCode: ExitFailed},
+		{Verdict: Unknown, Color: screen.Red, ExitCode: ExitError},
+	}
+}
 
 // worse reports whether s is worse than another state.
-func (s State) worse(than State) bool {
-	for _, state := range states() {
-		if state == s || state == than {
-			return state == than && s != than
-		}
-	}
-	return false
-}
+func (s State) worse(than State) bool { return scale().Rank(s) > scale().Rank(than) }
 
 // Exit codes of the command.
 const (
@@ -127,35 +127,10 @@ type Quota struct {
 // Left returns how many more there can be.
 func (q Quota) Left() int { return max(q.Limit-q.Used, 0) }
 
-// ExitCode returns the exit code for the report: what is unknown counts most, then what is in
-// ERROR or refused.
-func (r *Report) ExitCode() int {
-	for _, c := range []struct {
-		states []State
-		code   int
-	}{{[]State{Unknown}, ExitError}, {[]State{Failed, Refused}, ExitFailed}, {[]State{Pending, Degraded}, ExitDegraded}} {
-		if slices.ContainsFunc(c.states, func(s State) bool { return r.count(s) > 0 }) {
-			return c.code
-		}
-	}
-	return ExitGood
-}
+func stateOf(s Service) State { return s.State }
 
-// count returns how many Services are in a state.
-func (r *Report) count(state State) int {
-	n := 0
-	for _, s := range r.Services {
-		if s.State == state {
-			n++
-		}
-	}
-	return n
-}
+// Kind implements cli.Report.
+func (r *Report) Kind() string { return "Status" }
 
-// WriteJSON writes the report as one JSON object.
-func (r *Report) WriteJSON(out io.Writer) error {
-	return screen.WriteJSON(out, "Status", struct {
-		*Report
-		ExitCode int `json:"exitCode"`
-	}{r, r.ExitCode()})
-}
+// ExitCode implements cli.Report.
+func (r *Report) ExitCode() int { return screen.Worst(scale(), r.Services, stateOf).ExitCode }

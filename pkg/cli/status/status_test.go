@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -156,7 +157,7 @@ func TestStatus_MatchesGoldenFilesAndReference(t *testing.T) {
 	golden.File(t, "testdata/list.golden", stable(text(t, list)))
 	golden.File(t, "testdata/two.golden", stable(text(t, env.read(t, "owner", "default/guest"))))
 	var machine bytes.Buffer
-	env.must(env.read(t, "degraded").WriteJSON(&machine))
+	env.must(cli.WriteJSON(&machine, env.read(t, "degraded")))
 	golden.File(t, "testdata/degraded-json.golden", stable(machine.String()))
 	env.assertOnlyReads()
 	golden.Outputs(t, "../../../docs/status.md", 4)

@@ -33,19 +33,6 @@ func (r *Report) WriteText(out *screen.Screen) error {
 	return out.Err()
 }
 
-// colorOf returns the color of a state.
-func colorOf(s State) screen.Color {
-	switch s {
-	case Good:
-		return screen.Green
-	case Pending, Degraded:
-		return screen.Yellow
-	case Failed, Refused, Unknown:
-		return screen.Red
-	}
-	return screen.Plain
-}
-
 // mostReason is how much of a reason stands in a list, in bytes: trees have all of it.
 const mostReason = 120
 
@@ -74,7 +61,7 @@ func (r *Report) writeList(out *screen.Screen) {
 			why += fmt.Sprintf(" (and %d more)", more)
 		}
 		rows = append(rows, []screen.Cell{
-			screen.Text(s.Namespace), screen.Text(s.Name), {Text: string(s.State), Color: colorOf(s.State)},
+			screen.Text(s.Namespace), screen.Text(s.Name), {Text: string(s.State), Color: scale().Color(s.State)},
 			screen.Text(address), screen.Text(why),
 		})
 	}
@@ -85,7 +72,7 @@ func (r *Report) writeList(out *screen.Screen) {
 func (r *Report) fromTheBest() []Service {
 	ordered := slices.Clone(r.Services)
 	slices.SortStableFunc(ordered, func(a, b Service) int {
-		return slices.Index(states(), a.State) - slices.Index(states(), b.State)
+		return scale().Rank(a.State) - scale().Rank(b.State)
 	})
 	return ordered
 }
@@ -94,9 +81,10 @@ func (r *Report) fromTheBest() []Service {
 func (r *Report) total() []screen.Cell {
 	cells := []screen.Cell{screen.Text(counted(len(r.Services), "Service") + ":")}
 	var parts []screen.Cell
-	for _, state := range states() {
-		if n := r.count(state); n > 0 {
-			parts = append(parts, screen.Cell{Text: fmt.Sprintf("%d %s", n, state), Color: colorOf(state)})
+	counts := screen.Count(r.Services, stateOf)
+	for _, grade := range scale() {
+		if n := counts[grade.Verdict]; n > 0 {
+			parts = append(parts, screen.Cell{Text: fmt.Sprintf("%d %s", n, grade.Verdict), Color: grade.Color})
 		}
 	}
 	if len(parts) == 0 {

@@ -21,14 +21,14 @@ func (r *Report) writeService(out *screen.Screen, s Service) {
 	if len(s.Addresses) > 0 {
 		address = "at " + strings.Join(s.Addresses, ", ")
 	}
-	out.Line(screen.Cell{Text: s.Namespace + "/" + s.Name, Color: screen.Bold}, screen.Cell{Text: string(s.State), Color: colorOf(s.State)}, screen.Text(address))
+	out.Line(screen.Cell{Text: s.Namespace + "/" + s.Name, Color: screen.Bold}, screen.Cell{Text: string(s.State), Color: scale().Color(s.State)}, screen.Text(address))
 	var rows [][]screen.Cell
 	for _, p := range s.Problems {
 		label := string(p.State)
 		if p.Reason == reason.SettingIgnored {
 			label = "ignored"
 		}
-		rows = append(rows, []screen.Cell{{Text: label, Color: colorOf(p.State)}, screen.Text(r.problem(p))})
+		rows = append(rows, []screen.Cell{{Text: label, Color: scale().Color(p.State)}, screen.Text(r.problem(p))})
 		if p.Kept != "" && p.Kept != refusal.NothingServes {
 			rows = append(rows, []screen.Cell{screen.Text("kept"), screen.Text(p.Kept)})
 		}

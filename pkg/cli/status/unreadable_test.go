@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
@@ -39,7 +40,7 @@ func TestStatus_ShowsAServiceThatItCannotReadAmongTheOthers(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	env.must(report.WriteJSON(&out))
+	env.must(cli.WriteJSON(&out, report))
 	var read struct {
 		Services []struct{ Name, State string }
 		ExitCode int

@@ -1,9 +1,3 @@
-// Package garbage finds what a cluster that lives has in the cloud and none of its Services
-// has any more, and removes it where cloud.conf permits that.
-//
-// What is garbage is decided by package cleanup, which also removes it. A Collector looks at
-// the cloud at intervals: what is garbage in two looks, the cluster's Services being read
-// after the cloud in both, is reported.
 package garbage
 
 import (
@@ -12,12 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -39,12 +31,6 @@ type Snapshots interface {
 	Snapshot(ctx context.Context, maxAge time.Duration) (*snapshot.Snapshot, error)
 }
 
-// Octavia is what is asked of the load balancer service.
-type Octavia interface {
-	cleanup.Octavia
-	ListenerOwners(ctx context.Context) ([]listeners.Listener, error)
-}
-
 // Cluster is what is asked of, and told to, the cluster.
 type Cluster struct {
 	// Services calls each for all Services as the API server has them now, not a cache.
@@ -57,8 +43,8 @@ type Cluster struct {
 	Removed func(kind string)
 }
 
-// Options are what a Collector needs.
-type Options struct {
+// CollectorOptions are what a Collector needs.
+type CollectorOptions struct {
 	// ClusterID is the UID of the namespace kube-system, "" when it could not be read;
 	// ClusterName is --cluster-name.
 	ClusterID, ClusterName string
@@ -69,16 +55,17 @@ type Options struct {
 	SnapshotAge time.Duration
 	Snapshots   Snapshots
 	Octavia     Octavia
-	Neutron     cleanup.Neutron
+	Neutron     Neutron
 	// Lock waits until nobody else in this process works on a load balancer.
 	Lock    func(ctx context.Context, loadBalancerID string) (unlock func(), err error)
 	Cluster Cluster
 	Clock   clock.WithTicker
 }
 
-// Collector collects garbage.
+// Collector looks for garbage of a cluster at intervals. What two looks in a row agree on is
+// reported, and removed if the policy permits that. Each look reads the Services after the cloud.
 type Collector struct {
-	options Options
+	options CollectorOptions
 	// seen is what was garbage, or may have been, in the look before.
 	seen map[key]bool
 	// told is what of it was reported.
@@ -89,15 +76,15 @@ type Collector struct {
 
 // key is an object and what it was found to be.
 type key struct {
-	kind  cleanup.Kind
+	kind  Kind
 	id    string
-	state cleanup.State
+	state State
 }
 
-func keyOf(item cleanup.Item) key { return key{item.Kind, item.ID, item.State} }
+func keyOf(item Item) key { return key{item.Kind, item.ID, item.State} }
 
-// New returns a Collector.
-func New(options Options) *Collector { return &Collector{options: options} }
+// NewCollector returns a Collector.
+func NewCollector(options CollectorOptions) *Collector { return &Collector{options: options} }
 
 // Run looks for garbage at intervals until the context ends, the first time after one. It
 // returns at once where garbage is not looked for.
@@ -138,7 +125,7 @@ func (c *Collector) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	query := cleanup.Query{ClusterID: c.options.ClusterID, ClusterName: c.options.ClusterName}
+	query := Query{ClusterID: c.options.ClusterID, ClusterName: c.options.ClusterName}
 	if query.Services, err = c.services(ctx); err != nil {
 		return err
 	}
@@ -150,18 +137,18 @@ func (c *Collector) look(ctx context.Context) error {
 	c.report(ctx, ripe)
 	if c.options.Policy == PolicyDelete {
 		removed := c.remove(ctx, *inventory, query, removable(young, ripe))
-		c.count(slices.DeleteFunc(ripe, func(item cleanup.Item) bool { return removed[keyOf(item)] }))
+		c.count(slices.DeleteFunc(ripe, func(item Item) bool { return removed[keyOf(item)] }))
 	}
 	return nil
 }
 
 // age parts what is garbage, or may be, into what is so for the first time, and what was so
 // at the look before.
-func (c *Collector) age(items []cleanup.Item) (young, ripe []cleanup.Item) {
+func (c *Collector) age(items []Item) (young, ripe []Item) {
 	seen := map[key]bool{}
 	for _, item := range items {
 		switch k := keyOf(item); {
-		case item.State != cleanup.Found && item.State != cleanup.Kept && !item.Unclear:
+		case item.State != Found && item.State != Kept && !item.Unclear:
 			continue // it is in use
 		case c.seen[k]:
 			seen[k], ripe = true, append(ripe, item)
@@ -173,7 +160,7 @@ func (c *Collector) age(items []cleanup.Item) (young, ripe []cleanup.Item) {
 	return young, ripe
 }
 
-// removable returns what is to be removed, in an order that an interruption does no harm to:
+// removable returns the objects to remove, in an order that an interruption does no harm to:
 //
 //	first               then               for what is left would not be found
 //	a floating IP       its load balancer  a floating IP on nothing looks like one that is kept
@@ -181,22 +168,22 @@ func (c *Collector) age(items []cleanup.Item) (young, ripe []cleanup.Item) {
 //
 // A load balancer with something on it that is not ripe waits for that, and what is beyond
 // mostRemoved for the next look.
-func removable(young, ripe []cleanup.Item) []cleanup.Item {
+func removable(young, ripe []Item) []Item {
 	waits := map[string]bool{}
 	for _, item := range young {
 		waits[item.LoadBalancer] = true
 	}
-	var found []cleanup.Item
+	var found []Item
 	for _, item := range ripe {
-		if item.State == cleanup.Found && (item.Kind != cleanup.LoadBalancer || !waits[item.ID]) {
+		if item.State == Found && (item.Kind != LoadBalancer || !waits[item.ID]) {
 			found = append(found, item)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b cleanup.Item) int {
+	slices.SortStableFunc(found, func(a, b Item) int {
 		switch {
-		case a.Kind == cleanup.Pool && b.Kind == cleanup.Listener:
+		case a.Kind == Pool && b.Kind == Listener:
 			return -1
-		case a.Kind == cleanup.Listener && b.Kind == cleanup.Pool:
+		case a.Kind == Listener && b.Kind == Pool:
 			return 1
 		}
 		return 0

@@ -9,7 +9,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -19,12 +18,12 @@ import (
 // read returns what there is in the project, without pools, and when each load balancer was
 // changed last. Load balancers and floating IPs are those of the last snapshot, which the
 // drift watch has taken: they may lack what is younger, which is no garbage yet.
-func (c *Collector) read(ctx context.Context) (*cleanup.Inventory, map[string]time.Time, error) {
+func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time, error) {
 	snap, err := c.options.Snapshots.Snapshot(ctx, c.options.SnapshotAge)
 	if err != nil {
 		return nil, nil, err
 	}
-	var inventory cleanup.Inventory
+	var inventory Inventory
 	updated := make(map[string]time.Time, len(snap.LoadBalancers))
 	for _, lb := range snap.LoadBalancers {
 		inventory.LoadBalancers = append(inventory.LoadBalancers, octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
@@ -54,12 +53,12 @@ type knownPools struct {
 
 // list decides what is garbage. Pools are only read of load balancers with garbage, and only
 // when these have changed: for a list of all pools Octavia loads all members of the project.
-func (c *Collector) list(ctx context.Context, inventory *cleanup.Inventory, updated map[string]time.Time, query cleanup.Query) ([]cleanup.Item, error) {
-	_, items := cleanup.List(*inventory, query)
+func (c *Collector) list(ctx context.Context, inventory *Inventory, updated map[string]time.Time, query Query) ([]Item, error) {
+	_, items := List(*inventory, query)
 	known := map[string]knownPools{}
 	for _, item := range items {
 		id := item.LoadBalancer
-		if item.Kind == cleanup.LoadBalancer {
+		if item.Kind == LoadBalancer {
 			id = item.ID
 		}
 		if _, read := known[id]; id == "" || read {
@@ -78,26 +77,26 @@ func (c *Collector) list(ctx context.Context, inventory *cleanup.Inventory, upda
 	}
 	c.pools = known
 	if len(inventory.Pools) > 0 {
-		_, items = cleanup.List(*inventory, query)
+		_, items = List(*inventory, query)
 	}
 	return items, nil
 }
 
 // services reads the Services of the cluster.
-func (c *Collector) services(ctx context.Context) (*cleanup.Services, error) {
-	var all []cleanup.Service
+func (c *Collector) services(ctx context.Context) (*Services, error) {
+	var all []Service
 	if err := c.options.Cluster.Services(ctx, func(service *v1.Service) { all = append(all, describe(service)) }); err != nil {
 		return nil, fmt.Errorf("list Services: %w", err)
 	}
-	return cleanup.NewServices(all), nil
+	return NewServices(all), nil
 }
 
 // describe returns what tells of a Service what is its own in the cloud. The service
 // controller removes what a Service has that is being deleted, however long that takes. One
 // of a class is another controller's.
-func describe(service *v1.Service) cleanup.Service {
+func describe(service *v1.Service) Service {
 	named := service.Annotations[annotation.LoadBalancerID]
-	s := cleanup.Service{
+	s := Service{
 		UID: string(service.UID), Name: service.Namespace + "/" + service.Name,
 		Wanting:        service.DeletionTimestamp != nil || kubeservice.IsOurs(service),
 		LoadBalancerID: named, Copied: annotation.IsCopied(service.Annotations, named, service.UID),

@@ -1,4 +1,4 @@
-package cleanup_test
+package garbage_test
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
@@ -152,7 +152,7 @@ func (env *environment) join(loadBalancerID string, number int, who ownership.Id
 }
 
 // clean runs the command.
-func (env *environment) clean(options cleanup.Options) (*cleanup.Report, error) {
+func (env *environment) clean(options garbage.Options) (*garbage.Report, error) {
 	if options.Octavia == nil {
 		options.Octavia = env.session.Octavia()
 	}
@@ -162,11 +162,11 @@ func (env *environment) clean(options cleanup.Options) (*cleanup.Report, error) 
 	if options.Clock == nil {
 		options.Poll = 2 * time.Millisecond
 	}
-	return cleanup.Run(env.ctx, options)
+	return garbage.Run(env.ctx, options)
 }
 
 // cleaned runs the command and fails unless it ends with the exit code.
-func (env *environment) cleaned(options cleanup.Options, code int) *cleanup.Report {
+func (env *environment) cleaned(options garbage.Options, code int) *garbage.Report {
 	env.T.Helper()
 	report, err := env.clean(options)
 	env.check(err)

@@ -1,4 +1,4 @@
-package cleanup_test
+package garbage_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -18,7 +18,7 @@ import (
 // meanwhile is an Octavia where something happens between the lists and the first look at a
 // load balancer.
 type meanwhile struct {
-	cleanup.Octavia
+	garbage.Octavia
 
 	happens func()
 	once    sync.Once
@@ -48,13 +48,13 @@ func TestRun_LooksAgainBeforeItRemoves(t *testing.T) {
 				env.check(env.Cloud.Octavia.SetProvisioningStatus(made.ID, status))
 			}}
 			active := &leaps{each: func(int) { _ = env.Cloud.Octavia.SetProvisioningStatus(made.ID, simoctavia.Active) }}
-			query := cleanup.Query{ClusterID: deadID}
-			report := env.cleaned(cleanup.Options{Query: query, Remove: true, Octavia: joined, Clock: active}, cleanup.ExitFailed)
-			if !strings.Contains(report.Items[0].Why, "changed since it was listed") || count(report, cleanup.Removed) > 0 {
+			query := garbage.Query{ClusterID: deadID}
+			report := env.cleaned(garbage.Options{Query: query, Remove: true, Octavia: joined, Clock: active}, garbage.ExitFailed)
+			if !strings.Contains(report.Items[0].Why, "changed since it was listed") || count(report, garbage.Removed) > 0 {
 				t.Errorf("%+v", report.Items)
 			}
 			env.check(env.Cloud.Octavia.SetProvisioningStatus(made.ID, simoctavia.Active))
-			env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitClean)
+			env.cleaned(garbage.Options{Query: query, Remove: true}, garbage.ExitClean)
 			env.Settle()
 			if left := env.Cloud.Octavia.Snapshot(); len(left) != 1 || len(left[0].Listeners) != 1 || len(env.Cloud.Neutron.FloatingIPs()) != 1 {
 				t.Errorf("left are %+v", left)
@@ -75,9 +75,9 @@ func TestRun_LeavesFloatingIPThatSomebodyTook(t *testing.T) {
 		_, err := env.Cloud.Neutron.AssociateFloatingIP(fip.ID, port.ID, "")
 		env.check(err)
 	}}
-	query := cleanup.Query{ClusterID: deadID}
-	env.cleaned(cleanup.Options{Query: query, Remove: true, Octavia: taken}, cleanup.ExitFailed)
-	env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitClean)
+	query := garbage.Query{ClusterID: deadID}
+	env.cleaned(garbage.Options{Query: query, Remove: true, Octavia: taken}, garbage.ExitFailed)
+	env.cleaned(garbage.Options{Query: query, Remove: true}, garbage.ExitClean)
 	env.Settle()
 	if left := env.Cloud.Neutron.FloatingIPs(); len(left) != 1 || left[0].PortID != port.ID || len(env.Cloud.Octavia.Snapshot()) > 0 {
 		t.Errorf("left are %+v", left)
@@ -86,7 +86,7 @@ func TestRun_LeavesFloatingIPThatSomebodyTook(t *testing.T) {
 
 // reused is a Neutron where a server gets an address after the routes to it were listed.
 type reused struct {
-	cleanup.Neutron
+	garbage.Neutron
 
 	routers int
 	happens func()
@@ -108,7 +108,7 @@ func TestRun_LeavesRouteWhoseNextHopCameBack(t *testing.T) {
 		_, err := env.Cloud.AddServer("new", "127.100.1.201")
 		env.check(err)
 	}}
-	env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: deadID, PodNetworks: podNetworks}, Remove: true, RouterID: env.Cloud.Router.ID, Neutron: network}, cleanup.ExitFailed)
+	env.cleaned(garbage.Options{Query: garbage.Query{ClusterID: deadID, PodNetworks: podNetworks}, Remove: true, RouterID: env.Cloud.Router.ID, Neutron: network}, garbage.ExitFailed)
 	if left := env.Cloud.Neutron.Routers()[0].Routes; !slices.Equal(left, routes) {
 		t.Errorf("left are %v", left)
 	}
@@ -117,7 +117,7 @@ func TestRun_LeavesRouteWhoseNextHopCameBack(t *testing.T) {
 // watched is an Octavia that notes what is asked about a load balancer while nobody has its
 // lock.
 type watched struct {
-	cleanup.Octavia
+	garbage.Octavia
 
 	mu      sync.Mutex
 	locked  map[string]bool
@@ -163,17 +163,17 @@ func TestRun_DecidesAboutLivingClusterUnderTheLock(t *testing.T) {
 	env.cluster(livingID, "living").ensure("web", 1)
 	octavia := &watched{Octavia: env.session.Octavia(), locked: map[string]bool{}}
 	var failure error
-	options := cleanup.Options{
-		Query:  cleanup.Query{ClusterID: livingID, ClusterName: "living", Services: cleanup.NewServices(nil)},
+	options := garbage.Options{
+		Query:  garbage.Query{ClusterID: livingID, ClusterName: "living", Services: garbage.NewServices(nil)},
 		Remove: true, Octavia: octavia, Lock: octavia.lock,
-		Living: func(context.Context) (*cleanup.Services, error) { return cleanup.NewServices(nil), failure },
+		Living: func(context.Context) (*garbage.Services, error) { return garbage.NewServices(nil), failure },
 	}
 	failure = errors.New("no API server")
-	if report := env.cleaned(options, cleanup.ExitFailed); count(report, cleanup.Removed) != 1 { // the security group is no load balancer's
+	if report := env.cleaned(options, garbage.ExitFailed); count(report, garbage.Removed) != 1 { // the security group is no load balancer's
 		t.Errorf("without an API server: %q", words(report.Items))
 	}
 	failure = nil
-	env.cleaned(options, cleanup.ExitClean)
+	env.cleaned(options, garbage.ExitClean)
 	env.Settle()
 	if left := env.Cloud.Octavia.Snapshot(); len(left) > 0 || len(octavia.without) > 0 {
 		t.Errorf("left are %d, without the lock %q", len(left), octavia.without)

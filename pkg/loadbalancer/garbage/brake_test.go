@@ -1,4 +1,4 @@
-package cleanup_test
+package garbage_test
 
 import (
 	"bytes"
@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
 // A controller that is there would make the same again, with other addresses.
@@ -15,13 +18,13 @@ func TestCleanup_LeavesAClusterAloneWhoseServersRun(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		status string
-		query  cleanup.Query
+		query  garbage.Query
 		code   int
 	}{
-		"active, by its ID":   {"ACTIVE", cleanup.Query{ClusterID: "c1"}, cleanup.ExitUnclear},
-		"active, by its name": {"ACTIVE", cleanup.Query{ClusterName: "prod"}, cleanup.ExitUnclear},
-		"switched off":        {"SHUTOFF", cleanup.Query{ClusterID: "c1"}, cleanup.ExitClean},
-		"in error":            {"ERROR", cleanup.Query{ClusterName: "prod"}, cleanup.ExitClean},
+		"active, by its ID":   {"ACTIVE", garbage.Query{ClusterID: "c1"}, garbage.ExitUnclear},
+		"active, by its name": {"ACTIVE", garbage.Query{ClusterName: "prod"}, garbage.ExitUnclear},
+		"switched off":        {"SHUTOFF", garbage.Query{ClusterID: "c1"}, garbage.ExitClean},
+		"in error":            {"ERROR", garbage.Query{ClusterName: "prod"}, garbage.ExitClean},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -32,8 +35,8 @@ func TestCleanup_LeavesAClusterAloneWhoseServersRun(t *testing.T) {
 			env.Cloud.Nova.SetStatus(server, test.status)
 			before := env.books()
 			env.Cloud.RequestLog.Reset()
-			report := env.cleaned(cleanup.Options{Query: test.query, Remove: true, Nova: env.session.Nova()}, test.code)
-			if test.code == cleanup.ExitClean {
+			report := env.cleaned(garbage.Options{Query: test.query, Remove: true, Nova: env.session.Nova()}, test.code)
+			if test.code == garbage.ExitClean {
 				return
 			}
 			if writes := env.writes(); writes > 0 {
@@ -41,14 +44,14 @@ func TestCleanup_LeavesAClusterAloneWhoseServersRun(t *testing.T) {
 			}
 			env.became(before)
 			for _, item := range report.Items {
-				if item.State != cleanup.LeftAlone || !item.Unclear || !strings.Contains(item.Why, server) || !strings.Contains(item.Why, "--force") {
+				if item.State != garbage.LeftAlone || !item.Unclear || !strings.Contains(item.Why, server) || !strings.Contains(item.Why, "--force") {
 					t.Errorf("%+v", item)
 				}
 			}
 			if len(report.Items) != 3 {
 				t.Errorf("%+v", report.Items)
 			}
-			env.cleaned(cleanup.Options{Query: test.query, Remove: true}, cleanup.ExitClean) // with --force
+			env.cleaned(garbage.Options{Query: test.query, Remove: true}, garbage.ExitClean) // with --force
 		})
 	}
 }
@@ -61,7 +64,7 @@ func TestCleanup_IsNotStoppedByServersOfOtherClusters(t *testing.T) {
 	dead.ensure("web", 1)
 	living.ensure("web", 2)
 	env.Cloud.Nova.SetStatus(strings.TrimPrefix(dead.node.Spec.ProviderID, "openstack:///"), "SHUTOFF")
-	report := env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: "c1"}, Remove: true, Nova: env.session.Nova()}, cleanup.ExitClean)
+	report := env.cleaned(garbage.Options{Query: garbage.Query{ClusterID: "c1"}, Remove: true, Nova: env.session.Nova()}, garbage.ExitClean)
 	if len(report.Items) != 3 || len(env.Cloud.Octavia.Snapshot()) != 1 {
 		t.Errorf("%+v", report.Items)
 	}
@@ -73,42 +76,42 @@ func TestCleanup_TellsANameThatNothingCarriesFromACleanCluster(t *testing.T) {
 	env := newEnvironment(t)
 	env.cluster("c1", "kubernetes").ensure("web", 1)
 	env.left("test", "old")
-	for name, query := range map[string]cleanup.Query{
+	for name, query := range map[string]garbage.Query{
 		"name":        {ClusterName: "kubernets"},
 		"ID":          {ClusterID: "c9"},
 		"both":        {ClusterID: "c9", ClusterName: "Kubernetes"},
 		"a beginning": {ClusterName: "kube"},
 	} {
-		report := env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitNotCarried)
+		report := env.cleaned(garbage.Options{Query: query, Remove: true}, garbage.ExitNotCarried)
 		var out bytes.Buffer
-		env.check(report.WriteText(&out))
+		env.check(cleanup.Report{Report: report}.WriteText(screen.New(&out, nil)))
 		for _, want := range []string{"Nothing in this project carries the ID or the name", "kubernetes, ID c1", "; test."} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%s: %q is not in %s", name, want, out.String())
 			}
 		}
 	}
-	env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: "c1", ClusterName: "kubernets"}}, cleanup.ExitFound)
-	env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: "c1"}, Remove: true}, cleanup.ExitClean)
-	env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: "c1"}, Remove: true}, cleanup.ExitNotCarried)
+	env.cleaned(garbage.Options{Query: garbage.Query{ClusterID: "c1", ClusterName: "kubernets"}}, garbage.ExitFound)
+	env.cleaned(garbage.Options{Query: garbage.Query{ClusterID: "c1"}, Remove: true}, garbage.ExitClean)
+	env.cleaned(garbage.Options{Query: garbage.Query{ClusterID: "c1"}, Remove: true}, garbage.ExitNotCarried)
 }
 
 func TestCleanup_SaysInWhichCloudItLooks(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t)
-	cloud := cleanup.Cloud{AuthURL: "https://cloud.example.com/v3", Project: "p1", ProjectName: "prod\u202e", Region: "RegionOne"}
-	report := env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: "c1"}, Cloud: cloud}, cleanup.ExitNotCarried)
+	cloud := garbage.Cloud{AuthURL: "https://cloud.example.com/v3", Project: "p1", ProjectName: "prod\u202e", Region: "RegionOne"}
+	report := env.cleaned(garbage.Options{Query: garbage.Query{ClusterID: "c1"}, Cloud: cloud}, garbage.ExitNotCarried)
 	var text, object bytes.Buffer
-	env.check(report.WriteText(&text))
-	env.check(report.WriteJSON(&object))
+	env.check(cleanup.Report{Report: report}.WriteText(screen.New(&text, nil)))
+	env.check(cli.WriteJSON(&object, cleanup.Report{Report: report}))
 	if !strings.HasPrefix(text.String(), "cloud https://cloud.example.com/v3, project prod? (p1), region RegionOne\n") {
 		t.Errorf("%s", text.String())
 	}
 	var read struct {
 		Kind    string
-		Cloud   cleanup.Cloud
+		Cloud   garbage.Cloud
 		Carried bool
-		Items   []cleanup.Item
+		Items   []garbage.Item
 	}
 	env.check(json.Unmarshal(object.Bytes(), &read))
 	if read.Cloud != cloud || read.Kind != "Cleanup" || read.Carried || read.Items == nil {
@@ -127,7 +130,7 @@ func TestCleanup_StopsWhenItIsInterrupted(t *testing.T) {
 	defer stop()
 	env.ctx = ctx
 	var said []string
-	report, err := env.clean(cleanup.Options{Query: cleanup.Query{ClusterID: "c1"}, Remove: true, Progress: func(text string) {
+	report, err := env.clean(garbage.Options{Query: garbage.Query{ClusterID: "c1"}, Remove: true, Progress: func(text string) {
 		said = append(said, text)
 		if strings.HasPrefix(text, "Removing") {
 			stop()
@@ -136,11 +139,11 @@ func TestCleanup_StopsWhenItIsInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.ExitCode() != cleanup.ExitFailed || !report.Interrupted {
+	if report.ExitCode() != garbage.ExitFailed || !report.Interrupted {
 		t.Errorf("%+v", report)
 	}
 	for _, item := range report.Items {
-		if item.State == cleanup.Found && item.Why != "not removed: interrupted" {
+		if item.State == garbage.Found && item.Why != "not removed: interrupted" {
 			t.Errorf("%+v", item)
 		}
 	}

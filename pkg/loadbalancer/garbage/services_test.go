@@ -1,4 +1,4 @@
-package cleanup_test
+package garbage_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
@@ -25,8 +25,8 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 	web, api, idle, theirs := made(livingID, "web", 1), made(livingID, "api", 2), made(livingID, "idle", 3), made(deadID, "web", 4)
 	renamed, untagged, unread, long := web, web, made("", "web", 1), web
 	renamed.ClusterName, untagged.Untagged, long.Service = "former", true, strings.Repeat("x", 300)
-	there := func(id ownership.Identity) cleanup.Service {
-		return cleanup.Service{UID: id.ServiceUID, Name: id.Namespace + "/" + id.Service, Wanting: id != idle}
+	there := func(id ownership.Identity) garbage.Service {
+		return garbage.Service{UID: id.ServiceUID, Name: id.Namespace + "/" + id.Service, Wanting: id != idle}
 	}
 	namesake := there(made(livingID, "web", 5))
 	names, copied, publishes := namesake, namesake, namesake
@@ -45,7 +45,7 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 	const tag = "kube_service_mine_default_"
 	for _, row := range []struct {
 		what  string
-		more  []cleanup.Service
+		more  []garbage.Service
 		cloud []change
 		want  []string
 	}{
@@ -55,17 +55,17 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 		{"gone, in a cloud without tags", nil, []change{lb("a", untagged, "listener l listener_0_"+tag+"web", "pool p>l pool_0_"+tag+"web")}, []string{"found load-balancer a"}},
 		{"there", nil, []change{lb("a", api, own(api)...), fip("f", "port of a", api.FloatingIPDescription()), groupOf("g", api, api.SecurityGroupTags()...)}, nil},
 		{"there, wanting none", nil, []change{lb("a", idle, own(idle)...), fip("f", "port of a", idle.FloatingIPDescription())}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
-		{"there, wanting none, with its address", []cleanup.Service{stale}, []change{lb("a", idle, own(idle)...), fip("f", "port of a", idle.FloatingIPDescription())}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
+		{"there, wanting none, with its address", []garbage.Service{stale}, []change{lb("a", idle, own(idle)...), fip("f", "port of a", idle.FloatingIPDescription())}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
 		{"of another cluster of the name", nil, []change{lb("a", theirs, own(theirs)...), fip("f", "port of a", theirs.FloatingIPDescription()), groupOf("g", theirs, theirs.SecurityGroupTags()...)}, nil},
 		{"of two clusters", nil, []change{rawLB("a", web.Name(), "", append(web.Tags(), "kube_cluster_id_x"))}, []string{"unclear load-balancer a"}},
 		{"of a cluster that could not read its ID", nil, []change{lb("a", unread, own(unread)...)}, []string{"unclear load-balancer a"}},
 		{"by hand", nil, []change{rawLB("a", "web", "", nil, "listener l web"), fip("f", "", "mine"), group("g", "default", "")}, nil},
 
-		{"recreated under its name", []cleanup.Service{namesake}, []change{lb("a", web, own(web)...)}, []string{"found load-balancer a"}},
-		{"recreated under its name, which names it", []cleanup.Service{names}, []change{lb("a", web, own(web)...)}, nil},
-		{"recreated as a copy", []cleanup.Service{copied}, []change{lb("a", web, own(web)...)}, []string{"unclear load-balancer a"}},
-		{"recreated under its name, with its address", []cleanup.Service{publishes}, []change{lb("a", web, own(web)...), fip("f", "port of a", web.FloatingIPDescription())}, []string{"left-alone floating-ip f"}},
-		{"named by another Service", []cleanup.Service{unrelated}, []change{lb("a", web, own(web)...)}, []string{"found listener l", "found pool p"}},
+		{"recreated under its name", []garbage.Service{namesake}, []change{lb("a", web, own(web)...)}, []string{"found load-balancer a"}},
+		{"recreated under its name, which names it", []garbage.Service{names}, []change{lb("a", web, own(web)...)}, nil},
+		{"recreated as a copy", []garbage.Service{copied}, []change{lb("a", web, own(web)...)}, []string{"unclear load-balancer a"}},
+		{"recreated under its name, with its address", []garbage.Service{publishes}, []change{lb("a", web, own(web)...), fip("f", "port of a", web.FloatingIPDescription())}, []string{"left-alone floating-ip f"}},
+		{"named by another Service", []garbage.Service{unrelated}, []change{lb("a", web, own(web)...)}, []string{"found listener l", "found pool p"}},
 
 		{"gone, shared with one that is there", nil, []change{lb("a", web, append(own(web), partOf("listener", "m", api))...), fip("f", "port of a", web.FloatingIPDescription())},
 			[]string{"found listener l", "found pool p", "left-alone floating-ip f", "left-alone load-balancer a"}},
@@ -91,8 +91,8 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 			for _, add := range row.cloud {
 				add(&c)
 			}
-			services := cleanup.NewServices(append(row.more, there(api), there(idle)))
-			_, items := cleanup.List(c.Inventory, cleanup.Query{ClusterID: livingID, ClusterName: "mine", Services: services})
+			services := garbage.NewServices(append(row.more, there(api), there(idle)))
+			_, items := garbage.List(c.Inventory, garbage.Query{ClusterID: livingID, ClusterName: "mine", Services: services})
 			if diff := cmp.Diff(append([]string{}, row.want...), words(items)); diff != "" {
 				t.Errorf("%s\n%+v", diff, items)
 			}

@@ -1,4 +1,4 @@
-package cleanup_test
+package garbage_test
 
 import (
 	"net/http"
@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -62,34 +62,34 @@ func TestRun_RemovesOneClusterAndNothingElse(t *testing.T) {
 		return keys
 	}()
 
-	query := cleanup.Query{ClusterID: deadID, ClusterName: "dead"}
+	query := garbage.Query{ClusterID: deadID, ClusterName: "dead"}
 	env.Cloud.RequestLog.Reset()
-	listed := env.cleaned(cleanup.Options{Query: query}, cleanup.ExitFound)
+	listed := env.cleaned(garbage.Options{Query: query}, garbage.ExitFound)
 	if n := env.writes(); n > 0 {
 		t.Errorf("%d writes without being asked to remove", n)
 	}
-	if got := count(listed, cleanup.Found); got != 9 { // of each kind three
+	if got := count(listed, garbage.Found); got != 9 { // of each kind three
 		t.Errorf("%d found: %q", got, words(listed.Items))
 	}
-	removed := env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitClean)
-	if got := count(removed, cleanup.Removed); got != 9 || count(removed, cleanup.Kept) != 1 {
+	removed := env.cleaned(garbage.Options{Query: query, Remove: true}, garbage.ExitClean)
+	if got := count(removed, garbage.Removed); got != 9 || count(removed, garbage.Kept) != 1 {
 		t.Errorf("removed %q", words(removed.Items))
 	}
 	env.became(before, nodes...)
 
 	env.Cloud.RequestLog.Reset()
-	again := env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitClean)
+	again := env.cleaned(garbage.Options{Query: query, Remove: true}, garbage.ExitClean)
 	if n := env.writes(); n > 0 || len(again.Items) != 1 {
 		t.Errorf("again: %d writes, %q", n, words(again.Items))
 	}
 	query.AllFloatingIPs = true
-	all := env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitClean)
+	all := env.cleaned(garbage.Options{Query: query, Remove: true}, garbage.ExitClean)
 	if got := words(all.Items); len(got) != 1 || !strings.HasPrefix(got[0], "removed floating-ip") {
 		t.Errorf("all floating IPs: %q", got)
 	}
 }
 
-func count(report *cleanup.Report, state cleanup.State) (n int) {
+func count(report *garbage.Report, state garbage.State) (n int) {
 	for _, item := range report.Items {
 		if item.State == state {
 			n++
@@ -109,7 +109,7 @@ func TestRun_LeavesSharedLoadBalancerToItsOthers(t *testing.T) {
 			shared := env.loadBalancer(owner.Name(), owner.Description(), owner.Tags(), owner.ListenerName(0), owner.PoolName(0))
 			env.join(shared.ID, 81, of(livingID, "living", "api"))
 			env.join(shared.ID, 82, of(deadID, "dead", "api"))
-			env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: deadID}, Remove: true}, cleanup.ExitClean)
+			env.cleaned(garbage.Options{Query: garbage.Query{ClusterID: deadID}, Remove: true}, garbage.ExitClean)
 			env.Settle()
 			left := env.Cloud.Octavia.Snapshot()
 			if len(left) != 1 {
@@ -125,11 +125,11 @@ func TestRun_LeavesSharedLoadBalancerToItsOthers(t *testing.T) {
 			if len(names) < 2 || slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, "_dead_") }) {
 				t.Errorf("left are %q", names)
 			}
-			code := cleanup.ExitNotCarried
+			code := garbage.ExitNotCarried
 			if what == "made for it" { // its tags, which never change, carry the ID
-				code = cleanup.ExitClean
+				code = garbage.ExitClean
 			}
-			if again := env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: deadID}}, code); count(again, cleanup.Found) > 0 {
+			if again := env.cleaned(garbage.Options{Query: garbage.Query{ClusterID: deadID}}, code); count(again, garbage.Found) > 0 {
 				t.Errorf("again: %q", words(again.Items))
 			}
 		})
@@ -153,7 +153,7 @@ func TestRun_IsContinuedAfterDeath(t *testing.T) {
 					node = key
 				}
 			}
-			options := cleanup.Options{Query: cleanup.Query{ClusterID: deadID}, Remove: true}
+			options := garbage.Options{Query: garbage.Query{ClusterID: deadID}, Remove: true}
 			for n, died := 1, true; died; n++ {
 				dead.ensure("web", 1+n)
 				hits := env.Cloud.Faults.Hits()
@@ -161,7 +161,7 @@ func TestRun_IsContinuedAfterDeath(t *testing.T) {
 				report, err := env.clean(options)
 				died = env.Cloud.Faults.Hits() > hits
 				revive()
-				if died && err == nil && report.ExitCode() != cleanup.ExitFailed {
+				if died && err == nil && report.ExitCode() != garbage.ExitFailed {
 					t.Fatalf("died at request %d: exit code %d", n, report.ExitCode())
 				}
 				if !died && n < 12 {
@@ -172,7 +172,7 @@ func TestRun_IsContinuedAfterDeath(t *testing.T) {
 				}
 				again, err := env.clean(options)
 				env.check(err)
-				if code := again.ExitCode(); code != cleanup.ExitClean && (code != cleanup.ExitNotCarried || again.Carried) {
+				if code := again.ExitCode(); code != garbage.ExitClean && (code != garbage.ExitNotCarried || again.Carried) {
 					t.Errorf("exit code %d: %q", code, words(again.Items))
 				}
 				env.became(before, node)
@@ -197,7 +197,7 @@ func TestRun_WaitsForLoadBalancerThatTakesNoChange(t *testing.T) {
 			_ = env.Cloud.Octavia.SetProvisioningStatus(id, simoctavia.Active)
 		}
 	}}
-	env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: deadID}, Remove: true, Clock: waiting}, cleanup.ExitClean)
+	env.cleaned(garbage.Options{Query: garbage.Query{ClusterID: deadID}, Remove: true, Clock: waiting}, garbage.ExitClean)
 	if waiting.waits < 5 || len(env.Cloud.Octavia.Snapshot()) > 0 {
 		t.Errorf("waited %d times, left %d", waiting.waits, len(env.Cloud.Octavia.Snapshot()))
 	}
@@ -237,19 +237,19 @@ func TestRun_RemovesOthersBesideWhatFails(t *testing.T) {
 			dead.ensure("api", 2)
 			bad := env.Cloud.Octavia.Snapshot()[0]
 			test.fail(env, bad)
-			query := cleanup.Query{ClusterID: deadID}
-			report := env.cleaned(cleanup.Options{Query: query, Remove: true, Clock: &leaps{}}, cleanup.ExitFailed)
+			query := garbage.Query{ClusterID: deadID}
+			report := env.cleaned(garbage.Options{Query: query, Remove: true, Clock: &leaps{}}, garbage.ExitFailed)
 			if left := env.Cloud.Octavia.Snapshot(); len(left) != 1 || left[0].ID != bad.ID || len(env.Cloud.Neutron.FloatingIPs()) != test.left {
 				t.Errorf("left are %d load balancers, %d floating IPs", len(left), len(env.Cloud.Neutron.FloatingIPs()))
 			}
-			if !slices.ContainsFunc(report.Items, func(item cleanup.Item) bool {
-				return item.ID == bad.ID && item.State == cleanup.Failed && strings.Contains(item.Why, test.says)
+			if !slices.ContainsFunc(report.Items, func(item garbage.Item) bool {
+				return item.ID == bad.ID && item.State == garbage.Failed && strings.Contains(item.Why, test.says)
 			}) {
 				t.Errorf("%+v", report.Items)
 			}
 			env.Cloud.Faults.Clear()
 			env.check(env.Cloud.Octavia.SetProvisioningStatus(bad.ID, simoctavia.Error))
-			env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitClean)
+			env.cleaned(garbage.Options{Query: query, Remove: true}, garbage.ExitClean)
 			var nodes []string
 			for key := range before {
 				if strings.HasPrefix(key, "port ") {
@@ -271,8 +271,8 @@ func TestRun_ReportsPartsOfLoadBalancerInError(t *testing.T) {
 	env.check(env.Cloud.Octavia.SetProvisioningStatus(shared.ID, simoctavia.Error))
 	clock := &leaps{}
 	env.Cloud.RequestLog.Reset()
-	report := env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: deadID}, Remove: true, Clock: clock}, cleanup.ExitFailed)
-	if clock.waits > 0 || env.writes() > 0 || count(report, cleanup.Failed) != 2 || !strings.Contains(report.Items[0].Why, "is in ERROR") {
+	report := env.cleaned(garbage.Options{Query: garbage.Query{ClusterID: deadID}, Remove: true, Clock: clock}, garbage.ExitFailed)
+	if clock.waits > 0 || env.writes() > 0 || count(report, garbage.Failed) != 2 || !strings.Contains(report.Items[0].Why, "is in ERROR") {
 		t.Errorf("%d waits, %d writes: %+v", clock.waits, env.writes(), report.Items)
 	}
 }
@@ -295,17 +295,17 @@ func TestRun_RemovesRoutesToNodesThatAreGone(t *testing.T) {
 			before := env.books()
 			env.check(env.Cloud.Neutron.SetRoutes(env.Cloud.Router.ID, append(others[:2:2],
 				simneutron.Route{Destination: "10.244.1.0/24", NextHop: "127.100.1.201"}, simneutron.Route{Destination: "10.244.3.0/24", NextHop: "127.100.1.202"})))
-			options := cleanup.Options{Query: cleanup.Query{ClusterID: deadID, PodNetworks: podNetworks}, Remove: true, RouterID: env.Cloud.Router.ID}
-			if report := env.cleaned(options, cleanup.ExitUnclear); count(report, cleanup.Removed) != 2 {
+			options := garbage.Options{Query: garbage.Query{ClusterID: deadID, PodNetworks: podNetworks}, Remove: true, RouterID: env.Cloud.Router.ID}
+			if report := env.cleaned(options, garbage.ExitUnclear); count(report, garbage.Removed) != 2 {
 				t.Errorf("%q", words(report.Items))
 			}
 			env.became(before)
 			if refused := env.Cloud.Faults.Hits() > 0; refused == extensions {
 				t.Errorf("a request was refused: %t", refused)
 			}
-			env.cleaned(options, cleanup.ExitUnclear)
+			env.cleaned(options, garbage.ExitUnclear)
 			options.RouterID = "00000000-0000-4000-8000-000000000000"
-			env.cleaned(options, cleanup.ExitNotCarried)
+			env.cleaned(options, garbage.ExitNotCarried)
 		})
 	}
 }
@@ -319,7 +319,7 @@ func TestRun_RemovesNothingWhenAListFails(t *testing.T) {
 		env.loadBalancer(dead.Name(), dead.Description(), dead.Tags(), dead.ListenerName(0), dead.PoolName(0))
 		env.Cloud.RequestLog.Reset()
 		env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: route, Status: http.StatusForbidden, Worded: true})
-		_, err := env.clean(cleanup.Options{Query: cleanup.Query{ClusterID: deadID}, Remove: true})
+		_, err := env.clean(garbage.Options{Query: garbage.Query{ClusterID: deadID}, Remove: true})
 		if n := env.writes(); err == nil || n > 0 {
 			t.Errorf("%s: error %v, %d writes", route, err, n)
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -23,18 +23,20 @@ import (
 // completionTimeout is how long a shell waits for the names of namespaces.
 const completionTimeout = 3 * time.Second
 
-// kubernetesFlags say which cluster a verb asks, as whom, and in which namespace: the flags of
-// kubectl, with its defaults. In a pod without a kubeconfig it is the pod's cluster and service
-// account.
-type kubernetesFlags struct {
+// Kubernetes has the flags of kubectl for the cluster, the user and the namespace, with its
+// defaults. In a pod without a kubeconfig they are the pod's cluster and service account.
+type Kubernetes struct {
+	// All is --all-namespaces.
+	All bool
+
 	rules     *clientcmd.ClientConfigLoadingRules
 	overrides clientcmd.ConfigOverrides
-	// all is --all-namespaces.
-	all bool
+	userAgent string
 }
 
-// addTo adds the flags to a command, with completion for their values.
-func (f *kubernetesFlags) addTo(command *cobra.Command) {
+// AddTo adds the flags to a command of a program, with completion for their values.
+func (f *Kubernetes) AddTo(command *cobra.Command, p Program) {
+	f.userAgent = p.UserAgent
 	f.rules = clientcmd.NewDefaultClientConfigLoadingRules()
 	flags := command.Flags()
 	flags.StringVar(&f.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "", "Path of the kubeconfig; without it, $KUBECONFIG or ~/.kube/config.")
@@ -48,7 +50,7 @@ func (f *kubernetesFlags) addTo(command *cobra.Command) {
 		flag.Usage = sentence(flag.Usage)
 		flags.AddFlag(flag)
 	})
-	flags.BoolVarP(&f.all, "all-namespaces", "A", false, "All namespaces, in place of --namespace.")
+	flags.BoolVarP(&f.All, "all-namespaces", "A", false, "All namespaces, in place of --namespace.")
 	for flag, complete := range map[string]func() []string{
 		clientcmd.FlagContext:      func() []string { return slices.Sorted(maps.Keys(f.known().Contexts)) },
 		clientcmd.FlagClusterName:  func() []string { return slices.Sorted(maps.Keys(f.known().Clusters)) },
@@ -63,7 +65,7 @@ func (f *kubernetesFlags) addTo(command *cobra.Command) {
 }
 
 // config returns how to reach the API server.
-func (f *kubernetesFlags) config() (*rest.Config, error) {
+func (f *Kubernetes) config() (*rest.Config, error) {
 	found, err := f.client().ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, errors.New("find the cluster: there is no kubeconfig: name one with --kubeconfig or $KUBECONFIG")
@@ -74,9 +76,9 @@ func (f *kubernetesFlags) config() (*rest.Config, error) {
 	return found, nil
 }
 
-// namespace returns the namespace that is asked for, "" for all of them.
-func (f *kubernetesFlags) namespace() (string, error) {
-	if f.all {
+// Namespace returns the requested namespace, "" for all of them.
+func (f *Kubernetes) Namespace() (string, error) {
+	if f.All {
 		return metav1.NamespaceAll, nil
 	}
 	name, _, err := f.client().Namespace()
@@ -86,15 +88,15 @@ func (f *kubernetesFlags) namespace() (string, error) {
 	return name, nil
 }
 
-// namespaceGiven reports whether --namespace is given.
-func (f *kubernetesFlags) namespaceGiven() bool { return f.overrides.Context.Namespace != "" }
+// NamespaceGiven reports whether --namespace is given.
+func (f *Kubernetes) NamespaceGiven() bool { return f.overrides.Context.Namespace != "" }
 
-func (f *kubernetesFlags) client() clientcmd.ClientConfig {
+func (f *Kubernetes) client() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.rules, &f.overrides)
 }
 
 // known returns the kubeconfig, an empty one where there is none.
-func (f *kubernetesFlags) known() *clientcmdapi.Config {
+func (f *Kubernetes) known() *clientcmdapi.Config {
 	found, err := f.client().RawConfig()
 	if err != nil {
 		return clientcmdapi.NewConfig()
@@ -102,14 +104,20 @@ func (f *kubernetesFlags) known() *clientcmdapi.Config {
 	return &found
 }
 
-// namespaces returns the names of those that there are; nothing where the API server does not
-// say, or not at once.
-func (f *kubernetesFlags) namespaces() []string {
+// ReadOnlyClient returns a client that sends the API server reads only, whatever the role of its
+// user permits.
+func (f *Kubernetes) ReadOnlyClient() (kubernetes.Interface, error) {
 	config, err := f.config()
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	client, err := readOnlyClient(config, userAgent(thisBuild().version, nil))
+	return readOnlyClient(config, f.userAgent)
+}
+
+// namespaces returns the names of all namespaces; nothing where the API server does not return
+// them within completionTimeout.
+func (f *Kubernetes) namespaces() []string {
+	client, err := f.ReadOnlyClient()
 	if err != nil {
 		return nil
 	}
@@ -129,8 +137,6 @@ func (f *kubernetesFlags) namespaces() []string {
 // verbQPS and verbBurst bound the requests of a verb to the API server: it sends few.
 const verbQPS, verbBurst = 50, 100
 
-// readOnlyClient returns the client of a verb that sends the API server nothing that could write,
-// whatever the role of its user permits.
 func readOnlyClient(config *rest.Config, userAgent string) (kubernetes.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent, config.QPS, config.Burst = userAgent, verbQPS, verbBurst

@@ -1,11 +1,11 @@
-// Package cleanup lists and removes what a dead cluster has left in the cloud, without its
-// Kubernetes API, and what is of no Service of a cluster that lives.
+// Package garbage finds and removes objects in the cloud that have no owner any more: those of a
+// cluster that is gone (Run), and those of no Service of a cluster that exists (Collector).
 //
-// Whose an object is is decided by what it carries (package ownership): the ID of a cluster
-// or, where it carries none, as those of cloud-provider-openstack and of the provider inside
-// of Kubernetes, a cluster's name. List is pure. Nothing of what it decides is remembered: a
-// run that was interrupted is continued by the next one.
-package cleanup
+// The owner of an object is known from its name, description and tags (package ownership): the ID
+// of a cluster or, where there is none, as on objects of cloud-provider-openstack and of the
+// provider inside of Kubernetes, the name of a cluster. List is pure. No decision is remembered: the
+// next run continues a run that was interrupted.
+package garbage
 
 import (
 	"context"
@@ -28,6 +28,7 @@ type Octavia interface {
 	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
 	LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error)
 	AllListeners(ctx context.Context) ([]listeners.Listener, error)
+	ListenerOwners(ctx context.Context) ([]listeners.Listener, error)
 	Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error)
 	PoolOwners(ctx context.Context, loadBalancerID string) ([]octavia.PoolOwner, error)
 	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
@@ -104,9 +105,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{Cloud: o.Cloud}
+	report := &Report{Cloud: o.Cloud, Items: []Item{}}
 	report.Known, report.Carried = known(o.Query, inventory.signs())
-	report.Cluster, report.Items = List(*inventory, o.Query)
+	var items []Item
+	report.Cluster, items = List(*inventory, o.Query)
+	report.Items = append(report.Items, items...)
 	if err := heed(ctx, o, report.Items); err != nil {
 		return nil, err
 	}

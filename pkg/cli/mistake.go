@@ -1,10 +1,8 @@
-package main
+package cli
 
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
 )
 
-// verbIn returns the first argument where it can only be a verb: the controller takes no arguments.
-func verbIn(arguments []string) (word string, is bool) {
+// VerbIn returns the first argument where it can only be a verb: the controller takes no arguments.
+func VerbIn(arguments []string) (word string, is bool) {
 	if len(arguments) == 0 || arguments[0] == "" || strings.HasPrefix(arguments[0], "-") {
 		return "", false
 	}
@@ -25,18 +23,17 @@ func verbIn(arguments []string) (word string, is bool) {
 	return arguments[0], true
 }
 
-// unknownVerb is the error for a word that is none of the verbs of a program.
-func unknownVerb(word, program string) error {
-	all := slices.Sorted(maps.Keys(verbs()))
+// UnknownVerb returns the error for a word that is not a verb of a program.
+func (all Verbs) UnknownVerb(word, program string) error {
 	guess := ""
-	if near, found := suggest.Nearest(word, all); found {
+	if near, found := suggest.Nearest(word, all.names()); found {
 		guess = fmt.Sprintf("did you mean %q? ", near)
 	}
-	return fmt.Errorf("%q is no verb of %s: %sthe verb comes first, one of %s", word, program, guess, strings.Join(all, ", "))
+	return fmt.Errorf("%q is no verb of %s: %sthe verb comes first, one of %s", word, program, guess, strings.Join(all.names(), ", "))
 }
 
-// noArguments is cobra.NoArgs for verbs, which says what the verb takes instead.
-func noArguments(command *cobra.Command, arguments []string) error {
+// NoArguments is cobra.NoArgs with an error that names the flags to use instead.
+func NoArguments(command *cobra.Command, arguments []string) error {
 	if len(arguments) == 0 {
 		return nil
 	}
@@ -47,8 +44,8 @@ func noArguments(command *cobra.Command, arguments []string) error {
 	return errors.New(text)
 }
 
-// suggestFlag adds to the error for a flag that there is not the one that is nearest.
-func suggestFlag(command *cobra.Command, err error) error {
+// SuggestFlag adds the most similar flag to the error for an unknown flag.
+func SuggestFlag(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	guess := ""
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {

@@ -1,10 +1,11 @@
-package main
+// Package cleanup removes the objects that a cluster has left in the cloud, for the verb cleanup. It
+// needs no Kubernetes API.
+package cleanup
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -13,52 +14,42 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
-	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// cleanupName is the argument that makes the program clean up.
-const cleanupName = "cleanup"
-
-// cleanupFlags are those of the command.
-type cleanupFlags struct {
-	output                   output
-	query                    cleanup.Query
-	cloudConfig, floatingIPs string
-	podNetworks              []string
-	yes, force               bool
-	options                  cleanup.Options
-}
-
-// runCleanup runs the command and returns its exit code.
-func runCleanup(arguments []string, env config.Environment, out, errs io.Writer) int {
-	return runVerb(arguments, out, errs, func(ctx context.Context, code *int) *cobra.Command {
-		return newCleanupCommand(func(f *cleanupFlags) error {
-			f.options.Progress = func(text string) { fmt.Fprintln(errs, screen.Printable(text)) }
-			report, err := f.run(ctx, env)
+// Verb returns the verb garbage.
+func Verb() cli.Verb {
+	return cli.Verb{Name: "cleanup", Short: "Removes what a dead cluster has left in OpenStack", Command: func(p cli.Program) *cobra.Command {
+		return newCommand(func(ctx context.Context, f *flags) error {
+			f.options.Progress = func(text string) { fmt.Fprintln(p.Errs, screen.Printable(text)) }
+			report, err := f.run(ctx, p)
 			if err != nil {
 				return err
 			}
-			*code = report.ExitCode()
-			if f.output.json() {
-				return report.WriteJSON(out)
-			}
-			return report.WriteText(out)
+			return p.Finish(Report{report}, f.output)
 		})
-	})
+	}}
 }
 
-// newCleanupCommand returns the command, which calls run with flags that are valid.
-func newCleanupCommand(run func(*cleanupFlags) error) *cobra.Command {
-	var f cleanupFlags
+// flags are those of the command.
+type flags struct {
+	output                   cli.Output
+	query                    garbage.Query
+	cloudConfig, floatingIPs string
+	podNetworks              []string
+	yes, force               bool
+	options                  garbage.Options
+}
+
+// newCommand returns the command, which calls run with valid flags.
+func newCommand(run func(context.Context, *flags) error) *cobra.Command {
+	var f flags
 	command := &cobra.Command{
-		Use: programName + " " + cleanupName,
+		Use: "cleanup",
 		Long: `Lists the load balancers, floating IPs, security groups and routes
 that a cluster has left in its OpenStack project, and removes them with --yes.
 It needs no Kubernetes API. Run it when the cluster, and its controllers, are gone:
@@ -68,26 +59,24 @@ Exit codes: 0 nothing is left to be removed, 1 an error, or it was interrupted,
 3 something was found and --yes was not given, 4 nothing is left for sure, but
 something that may be the cluster's was left alone, 5 nothing in the project
 carries the ID or the name.`,
-		Args:          noArguments,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := f.check(command.Flags().Changed); err != nil {
 				return err
 			}
-			return run(&f)
+			return run(command.Context(), &f)
 		},
 	}
-	flags := command.Flags()
-	flags.StringVar(&f.query.ClusterID, "cluster-id", "", "UID of the cluster's namespace kube-system, which tags and descriptions of what was created for it hold.")
-	flags.StringVar(&f.query.ClusterName, "cluster-name", "", "The cluster's --cluster-name. It adds what carries no cluster ID, such as what cloud-provider-openstack has created.")
-	flags.StringVar(&f.cloudConfig, "cloud-config", "", "Path of cloud.conf; without it, the OS_* environment variables are read.")
-	flags.BoolVar(&f.yes, "yes", false, "Remove what is found. Without it, it is only listed.")
-	flags.BoolVar(&f.force, "force", false, "Do not look whether servers of the cluster still run. A controller that is there makes anew what is removed, with other addresses.")
-	f.output.addTo(flags)
-	flags.StringVar(&f.floatingIPs, "floating-ips", "attached", "Floating IPs to remove: attached, those on load balancers that are removed, or all, also those that are on none, as Services may have asked to keep them.")
-	flags.StringSliceVar(&f.podNetworks, "cluster-cidr", nil, "The cluster's pod networks. Routes to them, of the router that cloud.conf names, are the cluster's.")
-	flags.DurationVar(&f.options.Timeout, "timeout", cleanup.DefaultTimeout, "How long to wait for load balancers, altogether.")
+	set := command.Flags()
+	set.StringVar(&f.query.ClusterID, "cluster-id", "", "UID of the cluster's namespace kube-system, which is in the tags and descriptions of its objects.")
+	set.StringVar(&f.query.ClusterName, "cluster-name", "", "The cluster's --cluster-name. It adds what carries no cluster ID, such as what cloud-provider-openstack has created.")
+	cli.AddCloudConfig(set, &f.cloudConfig)
+	set.BoolVar(&f.yes, "yes", false, "Remove the objects. Without it, they are only listed.")
+	set.BoolVar(&f.force, "force", false, "Do not check whether servers of the cluster still run. A controller that runs creates removed objects again, with other addresses.")
+	f.output.AddTo(set)
+	set.StringVar(&f.floatingIPs, "floating-ips", "attached", "Floating IPs to remove: attached, those on load balancers that are removed, or all, also those that are on none, as Services may have asked to keep them.")
+	set.StringSliceVar(&f.podNetworks, "cluster-cidr", nil, "The cluster's pod networks. Routes to them, of the router that cloud.conf names, are the cluster's.")
+	set.DurationVar(&f.options.Timeout, "timeout", garbage.DefaultTimeout, "How long to wait for load balancers, altogether.")
 	return command
 }
 
@@ -96,7 +85,7 @@ var isUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // check returns an error that names a flag with a wrong value. A flag that is given and
 // empty is a shell variable without a value.
-func (f *cleanupFlags) check(given func(string) bool) error {
+func (f *flags) check(given func(string) bool) error {
 	for name, value := range map[string]string{"cluster-id": f.query.ClusterID, "cluster-name": f.query.ClusterName} {
 		if given(name) && value == "" {
 			return fmt.Errorf("--%s is empty", name)
@@ -118,8 +107,8 @@ func (f *cleanupFlags) check(given func(string) bool) error {
 	switch {
 	case f.query.ClusterID == "" && f.query.ClusterName == "":
 		return errors.New("--cluster-id, --cluster-name or both must say which cluster")
-	case f.output.check() != nil:
-		return f.output.check()
+	case f.output.Check() != nil:
+		return f.output.Check()
 	case !slices.Contains([]string{"attached", "all"}, f.floatingIPs):
 		return fmt.Errorf("--floating-ips is %q: allowed are attached and all", f.floatingIPs)
 	case f.options.Timeout <= 0:
@@ -130,38 +119,31 @@ func (f *cleanupFlags) check(given func(string) bool) error {
 }
 
 // run reads cloud.conf, signs in and cleans up.
-func (f *cleanupFlags) run(ctx context.Context, env config.Environment) (*cleanup.Report, error) {
-	conf, warnings, err := config.LoadFile(f.cloudConfig, env)
-	for _, warning := range warnings {
-		klog.Warning(warning)
-	}
+func (f *flags) run(ctx context.Context, p cli.Program) (*garbage.Report, error) {
+	conf, err := p.ReadConfig(f.cloudConfig)
 	if err != nil {
 		return nil, err
 	}
 	if conf.Route.RouterID == "" && len(f.query.PodNetworks) > 0 {
 		return nil, errors.New("--cluster-cidr has no effect without [Route] router-id in cloud.conf, the router of the routes")
 	}
-	options, err := cloudprovider.SessionOptions(conf, userAgent(thisBuild().version, nil))
-	if err != nil {
-		return nil, err
-	}
-	session, err := openstack.NewSession(ctx, conf.Global, options)
+	session, err := p.SignIn(ctx, conf, false)
 	if err != nil {
 		return nil, err
 	}
 	defer session.Close()
 	f.options.Query, f.options.Remove, f.options.Neutron = f.query, f.yes, session.Neutron()
 	f.options.RouterID = conf.Route.RouterID
-	f.options.Cloud = cleanup.Cloud{AuthURL: withoutUser(conf.Global.AuthURL), Project: session.ProjectID(), ProjectName: conf.Global.TenantName, Region: session.PinnedRegion()}
+	f.options.Cloud = garbage.Cloud{AuthURL: withoutUser(conf.Global.AuthURL), Project: session.ProjectID(), ProjectName: conf.Global.TenantName, Region: session.PinnedRegion()}
 	f.options.Octavia = session.Octavia()
 	if !f.force {
 		f.options.Nova = session.Nova()
 	}
-	report, err := cleanup.Run(ctx, f.options)
+	report, err := garbage.Run(ctx, f.options)
 	var none auth.ErrNoEndpoint
 	if errors.As(err, &none) && !conf.LoadBalancer.Enabled { // a cloud without Octavia
 		f.options.Octavia = nil
-		report, err = cleanup.Run(ctx, f.options)
+		report, err = garbage.Run(ctx, f.options)
 	}
 	return report, err
 }

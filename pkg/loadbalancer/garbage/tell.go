@@ -6,18 +6,17 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // kinds are those of objects that can be garbage.
-func kinds() []cleanup.Kind {
-	return []cleanup.Kind{cleanup.LoadBalancer, cleanup.Listener, cleanup.Pool, cleanup.FloatingIP, cleanup.SecurityGroup}
+func kinds() []Kind {
+	return []Kind{LoadBalancer, Listener, Pool, FloatingIP, SecurityGroup}
 }
 
 // report counts what is garbage, or may be, and tells what was not told before.
-func (c *Collector) report(ctx context.Context, ripe []cleanup.Item) {
+func (c *Collector) report(ctx context.Context, ripe []Item) {
 	c.count(ripe)
 	told := map[key]bool{}
 	var found, suspected []string
@@ -27,12 +26,12 @@ func (c *Collector) report(ctx context.Context, ripe []cleanup.Item) {
 		if c.told[k] {
 			continue
 		}
-		if item.State == cleanup.Found {
+		if item.State == Found {
 			found = append(found, words(item))
 		} else {
 			suspected = append(suspected, words(item))
 		}
-		klog.FromContext(ctx).Info("An object in OpenStack is of no Service", "kind", item.Kind, "id", item.ID, "name", item.Name, "loadBalancer", item.LoadBalancer, "proven", item.State == cleanup.Found, "why", item.Why)
+		klog.FromContext(ctx).Info("An object in OpenStack is of no Service", "kind", item.Kind, "id", item.ID, "name", item.Name, "loadBalancer", item.LoadBalancer, "proven", item.State == Found, "why", item.Why)
 	}
 	c.told = told
 	remedy := "are not removed: [LoadBalancer] garbage-policy=delete in cloud.conf would have them removed"
@@ -44,13 +43,13 @@ func (c *Collector) report(ctx context.Context, ripe []cleanup.Item) {
 }
 
 // count tells how many objects there are of each kind.
-func (c *Collector) count(items []cleanup.Item) {
-	counts := map[cleanup.Kind]map[bool]int{}
+func (c *Collector) count(items []Item) {
+	counts := map[Kind]map[bool]int{}
 	for _, kind := range kinds() {
 		counts[kind] = map[bool]int{}
 	}
 	for _, item := range items {
-		counts[item.Kind][item.State == cleanup.Found]++
+		counts[item.Kind][item.State == Found]++
 	}
 	for kind, of := range counts {
 		for _, proven := range []bool{true, false} {
@@ -67,13 +66,13 @@ func (c *Collector) tell(why reason.Reason, text string, objects []string) {
 }
 
 // words names an object. Names are quoted, as others of the project choose them.
-func words(item cleanup.Item) string {
+func words(item Item) string {
 	return fmt.Sprintf("%s %s (%q)", item.Kind, item.ID, message.TruncateValue(item.Name))
 }
 
 // remove removes items, tells what became of them, and returns those that are gone.
-func (c *Collector) remove(ctx context.Context, inventory cleanup.Inventory, query cleanup.Query, items []cleanup.Item) map[key]bool {
-	cleanup.Remove(ctx, cleanup.Options{
+func (c *Collector) remove(ctx context.Context, inventory Inventory, query Query, items []Item) map[key]bool {
+	Remove(ctx, Options{
 		Query: query, Octavia: c.options.Octavia, Neutron: c.options.Neutron, Clock: c.options.Clock,
 		Living: c.services, Lock: c.options.Lock,
 	}, inventory, items)
@@ -81,8 +80,8 @@ func (c *Collector) remove(ctx context.Context, inventory cleanup.Inventory, que
 	var removed, failed []string
 	for _, item := range items {
 		logger := klog.FromContext(ctx).WithValues("kind", item.Kind, "id", item.ID, "name", item.Name, "loadBalancer", item.LoadBalancer)
-		if item.State == cleanup.Removed {
-			gone[key{item.Kind, item.ID, cleanup.Found}] = true
+		if item.State == Removed {
+			gone[key{item.Kind, item.ID, Found}] = true
 			removed = append(removed, words(item))
 			c.options.Cluster.Removed(string(item.Kind))
 			logger.Info("Removed an object of no Service from OpenStack")

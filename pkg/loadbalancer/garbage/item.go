@@ -1,14 +1,10 @@
-package cleanup
+package garbage
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
-	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
 // Kind is the kind of an object.
@@ -32,7 +28,7 @@ type State string
 
 // States of objects.
 const (
-	// Found objects are to be removed.
+	// Found objects will be removed.
 	Found State = "found"
 	// Removed objects are gone.
 	Removed State = "removed"
@@ -111,77 +107,16 @@ func (r *Report) ExitCode() int {
 		return ExitFound
 	case has(func(i Item) bool { return i.Unclear }):
 		return ExitUnclear
-	case r.nothing():
+	case r.Unknown():
 		return ExitNotCarried
 	default:
 		return ExitClean
 	}
 }
 
-// WriteJSON writes the report as one JSON object.
-func (r *Report) WriteJSON(out io.Writer) error {
-	whole := *r
-	if whole.Items == nil {
-		whole.Items = []Item{}
-	}
-	return screen.WriteJSON(out, "Cleanup", struct {
-		Report
-		ExitCode int `json:"exitCode"`
-	}{whole, r.ExitCode()})
-}
-
-// WriteText writes the report for people: a line for each object, and the sums.
-func (r *Report) WriteText(out io.Writer) error {
-	if r.Cloud != (Cloud{}) {
-		if _, err := fmt.Fprintln(out, r.Cloud); err != nil {
-			return err
-		}
-	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	counts := map[State]int{}
-	for _, item := range r.Items {
-		counts[item.State]++
-		fmt.Fprintln(table, strings.TrimRight(strings.Join([]string{
-			string(item.State), string(item.Kind), screen.Printable(item.ID), screen.Printable(item.Name), screen.Printable(item.Why),
-		}, "\t"), "\t"))
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	var sums []string
-	for _, state := range []State{Found, Removed, Failed, Kept, LeftAlone} {
-		sums = append(sums, fmt.Sprintf("%d %s", counts[state], state))
-	}
-	_, err := fmt.Fprintf(out, "%s: %s\n", r.Cluster, strings.Join(sums, ", "))
-	switch {
-	case err != nil:
-	case r.Interrupted:
-		_, err = fmt.Fprintln(out, "Interrupted. The next run continues.")
-	case counts[Found] > 0:
-		_, err = fmt.Fprintln(out, "Nothing was removed. --yes removes what was found.")
-	case r.nothing():
-		_, err = fmt.Fprintln(out, r.notCarried())
-	}
-	return err
-}
-
-// nothing reports whether the project has nothing that carries the ID or the name, and had nothing
-// that is removed.
-func (r *Report) nothing() bool {
+// Unknown reports whether no object in the project carries the ID or the name, and none was removed.
+func (r *Report) Unknown() bool {
 	return !r.Carried && !slices.ContainsFunc(r.Items, func(i Item) bool { return i.State == Removed })
-}
-
-// notCarried says that nothing carries the ID or the name, and which ones there are.
-func (r *Report) notCarried() string {
-	text := "Nothing in this project carries the ID or the name of this cluster: it was removed before, or the flags or the project are wrong. "
-	if len(r.Known) == 0 {
-		return text + "No object of the project names a cluster."
-	}
-	names := make([]string, len(r.Known))
-	for i, cluster := range r.Known {
-		names[i] = screen.Printable(cluster.String())
-	}
-	return text + "Clusters that objects of the project name: " + strings.Join(names, "; ") + "."
 }
 
 // String says where a cloud is.
@@ -195,11 +130,11 @@ func (c Cloud) String() string {
 	if c.Region != "" {
 		text += ", region " + c.Region
 	}
-	return screen.Printable(text)
+	return text
 }
 
 // String names the cluster.
-func (t Target) String() string { return screen.Printable("cluster " + t.words()) }
+func (t Target) String() string { return "cluster " + t.words() }
 
 func (t Target) words() string {
 	var words []string

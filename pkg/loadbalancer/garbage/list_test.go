@@ -1,4 +1,4 @@
-package cleanup_test
+package garbage_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -30,7 +30,7 @@ func of(clusterID, clusterName, service string) ownership.Identity {
 }
 
 // cloud collects an inventory.
-type cloud struct{ cleanup.Inventory }
+type cloud struct{ garbage.Inventory }
 
 // change adds to a cloud.
 type change func(*cloud)
@@ -92,7 +92,7 @@ var podNetworks = []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16"), netip.M
 // router is the one that cloud.conf names, with routes "DESTINATION NEXTHOP" and a port.
 func router(port string, all ...string) change {
 	return func(c *cloud) {
-		c.Routes = &cleanup.Routes{
+		c.Routes = &garbage.Routes{
 			Router: &neutron.Router{ID: "router"}, Ports: []neutron.RoutedPort{{ID: "port", FixedIPs: []neutron.FixedIP{{IPAddress: port}}}},
 		}
 		for _, text := range all {
@@ -104,7 +104,7 @@ func router(port string, all ...string) change {
 
 // words describes items: "found load-balancer web", and "unclear" for what is left alone
 // because nobody can tell.
-func words(items []cleanup.Item) []string {
+func words(items []garbage.Item) []string {
 	texts := []string{}
 	for _, item := range items {
 		state := string(item.State)
@@ -124,14 +124,14 @@ func TestList_FollowsTruthTable(t *testing.T) {
 	untagged := dead
 	untagged.Untagged = true
 	unread := of("", "dead", "web")
-	byID, byName := cleanup.Query{ClusterID: deadID}, cleanup.Query{ClusterName: "dead"}
-	byBoth, all := cleanup.Query{ClusterID: deadID, ClusterName: "dead"}, cleanup.Query{ClusterID: deadID, AllFloatingIPs: true}
+	byID, byName := garbage.Query{ClusterID: deadID}, garbage.Query{ClusterName: "dead"}
+	byBoth, all := garbage.Query{ClusterID: deadID, ClusterName: "dead"}, garbage.Query{ClusterID: deadID, AllFloatingIPs: true}
 	legacyFIP := "Floating IP for Kubernetes external service default/web from cluster dead"
 	groupName, groupText := "lb-sg-"+serviceUID+"-default-web", "Security Group for default/web Service LoadBalancer in cluster dead"
 	const tag = "kube_service_dead_default_web"
 	for _, row := range []struct {
 		what  string
-		query cleanup.Query
+		query garbage.Query
 		cloud []change
 		want  []string
 	}{
@@ -182,7 +182,7 @@ func TestList_FollowsTruthTable(t *testing.T) {
 		}, []string{"found security-group a", "found security-group c"}},
 		{"security groups of cloud-provider-openstack", byName, []change{group("a", groupName, groupText), group("b", groupName, strings.Replace(groupText, "dead", "living", 1)), group("c", "lb-sg-mine", groupText)}, []string{"found security-group a"}},
 
-		{"routes", cleanup.Query{ClusterID: deadID, PodNetworks: podNetworks}, []change{
+		{"routes", garbage.Query{ClusterID: deadID, PodNetworks: podNetworks}, []change{
 			router("10.0.0.7", "10.244.1.0/24 10.0.0.5", "10.244.2.0/24 10.0.0.7", "10.245.1.0/24 10.0.0.5", "10.240.0.0/12 10.0.0.5", "fd00:244:0:1::/64 fd00::5", "fd00:245::/64 fd00::5"),
 		}, []string{"found route 10.244.1.0/24 via 10.0.0.5", "found route fd00:244:0:1::/64 via fd00::5", "unclear route 10.244.2.0/24 via 10.0.0.7"}},
 		{"routes, without the pod networks", byID, []change{router("10.0.0.7", "10.244.1.0/24 10.0.0.5")}, []string{"unclear route router"}},
@@ -195,12 +195,12 @@ func TestList_FollowsTruthTable(t *testing.T) {
 			for _, add := range row.cloud {
 				add(&c)
 			}
-			_, items := cleanup.List(c.Inventory, row.query)
+			_, items := garbage.List(c.Inventory, row.query)
 			if diff := cmp.Diff(append([]string{}, row.want...), words(items)); diff != "" {
 				t.Errorf("%s\n%+v", diff, items)
 			}
 			for _, item := range items {
-				if (item.Why == "") != (item.State == cleanup.Found) {
+				if (item.Why == "") != (item.State == garbage.Found) {
 					t.Errorf("%s %s is %s: %q", item.Kind, item.ID, item.State, item.Why)
 				}
 			}
@@ -220,12 +220,12 @@ func TestList_IsInOrderOfRemoval(t *testing.T) {
 	} {
 		add(&c)
 	}
-	var kinds []cleanup.Kind
-	target, items := cleanup.List(c.Inventory, cleanup.Query{ClusterName: "dead"})
+	var kinds []garbage.Kind
+	target, items := garbage.List(c.Inventory, garbage.Query{ClusterName: "dead"})
 	for _, item := range items {
 		kinds = append(kinds, item.Kind)
 	}
-	if want := []cleanup.Kind{cleanup.FloatingIP, cleanup.Listener, cleanup.Pool, cleanup.LoadBalancer, cleanup.SecurityGroup}; !slices.Equal(kinds, want) {
+	if want := []garbage.Kind{garbage.FloatingIP, garbage.Listener, garbage.Pool, garbage.LoadBalancer, garbage.SecurityGroup}; !slices.Equal(kinds, want) {
 		t.Errorf("got %v, want %v", kinds, want)
 	}
 	if target.ID != deadID {

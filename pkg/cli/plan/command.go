@@ -1,0 +1,185 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/goback"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
+)
+
+// atATime is how many Services are previewed at a time: the session bounds their reads.
+const atATime = 100
+
+// Verb returns the verb plan.
+func Verb() cli.Verb {
+	return cli.Verb{Name: "plan", Short: "Previews the changes of the controller for Services", Command: func(p cli.Program) *cobra.Command {
+		return newCommand(p, func(ctx context.Context, f *flags) (err error) {
+			var report cli.Report
+			if f.target == "" {
+				report, err = f.run(ctx, p)
+			} else {
+				report, err = f.goBack(ctx, p)
+			}
+			if err != nil {
+				return err
+			}
+			return p.Finish(report, f.output)
+		})
+	}}
+}
+
+// flags are those of the command.
+type flags struct {
+	output                   cli.Output
+	kubernetes               cli.Kubernetes
+	cloudConfig, clusterName string
+	query                    Query
+	file                     string
+	nodes                    NodeChange
+	timeout                  time.Duration
+	// target is the controller that is going to serve the cluster; "" means this one.
+	target string
+}
+
+// newCommand returns the command, which calls run with valid flags.
+func newCommand(p cli.Program, run func(context.Context, *flags) error) *cobra.Command {
+	var f flags
+	command := &cobra.Command{
+		Use: "plan [SERVICE… | --all | -f FILE]",
+		Long: `Lists for each Service the changes that the controller would make now: the
+steps in their order, refusals and their reasons, settings without effect, the
+effect on the address and on traffic, and the number of writes and load balancer
+changes. It runs the code of the controller, and changes nothing, neither in
+Kubernetes nor in OpenStack.
+
+SERVICE is a name, or NAMESPACE/NAME. Without one, it is about all Services of
+the namespace that the controller serves.
+
+Exit codes: 0 nothing would change, 1 the changes are not known, or a flag is
+wrong, 2 something would change, 3 a Service is refused.
+
+With --for=cloud-provider-openstack it lists instead what that does not have or
+does otherwise, and what to do before going back to it: 0 nothing, 2 something.`,
+		RunE: func(command *cobra.Command, names []string) error {
+			f.query.Names, f.query.All = names, f.kubernetes.All
+			if err := f.check(); err != nil {
+				return err
+			}
+			return run(command.Context(), &f)
+		},
+	}
+	set := command.Flags()
+	cli.AddCloudConfig(set, &f.cloudConfig)
+	set.StringVar(&f.clusterName, "cluster-name", "kubernetes", "The controller's --cluster-name.")
+	f.kubernetes.AddTo(command, p)
+	set.BoolVar(&f.kubernetes.All, "all", false, "The same as --all-namespaces.")
+	set.StringVarP(&f.file, "filename", "f", "", "Manifests, - for standard input: what would be done once their Services are applied.")
+	set.StringSliceVar(&f.nodes.Without, "without-nodes", nil, "Names of nodes that are taken to be gone.")
+	set.StringSliceVar(&f.nodes.With, "with-nodes", nil, "Nodes that are taken to be there: the name of one that load balancers leave out at present, or NAME=ADDRESS of one that does not exist yet.")
+	set.DurationVar(&f.timeout, "timeout", time.Minute, "How long is waited for one Service, as for a load balancer that is PENDING.")
+	set.StringVar(&f.target, "for", "", "The controller that is to serve the cluster next: cloud-provider-openstack.")
+	f.output.AddTo(set)
+	return command
+}
+
+// check returns an error that names a flag with a wrong value.
+func (f *flags) check() error {
+	asked := 0
+	for _, given := range []bool{len(f.query.Names) > 0, f.query.All, f.file != ""} {
+		if given {
+			asked++
+		}
+	}
+	switch {
+	case f.target != "" && f.target != goback.Target:
+		return fmt.Errorf("--for is %q: allowed is %s", f.target, goback.Target)
+	case f.target != "" && (len(f.query.Names) > 0 || f.file != "" || len(f.nodes.Without)+len(f.nodes.With) > 0):
+		return errors.New("--for looks at all Services of a namespace, or of all with --all, and takes no names, files and nodes")
+	case asked > 1:
+		return errors.New("give either names of Services, --all or --filename")
+	case f.clusterName == "":
+		return errors.New("--cluster-name is empty")
+	case f.timeout <= 0:
+		return fmt.Errorf("--timeout is %v: it must be above zero", f.timeout)
+	}
+	return f.output.Check()
+}
+
+// run reads cloud.conf, signs in, and asks the engine of the controller.
+func (f *flags) run(ctx context.Context, p cli.Program) (*Report, error) {
+	conf, err := p.ReadConfig(f.cloudConfig)
+	if err != nil {
+		return nil, err
+	}
+	if !conf.LoadBalancer.Enabled {
+		return nil, errors.New("cloud.conf says [LoadBalancer] enabled=false: Services of type LoadBalancer are left alone")
+	}
+	if f.file != "" && f.file != "-" {
+		file, err := os.Open(f.file)
+		if err != nil {
+			return nil, fmt.Errorf("--filename: %w", err)
+		}
+		defer file.Close()
+		f.query.File = file
+	} else if f.file == "-" {
+		f.query.File = os.Stdin
+	}
+	client, err := f.kubernetes.ReadOnlyClient()
+	if err != nil {
+		return nil, err
+	}
+	if f.query.Namespace, err = f.kubernetes.Namespace(); err != nil {
+		return nil, err
+	}
+	f.query.Enforced = f.kubernetes.NamespaceGiven()
+	starting, cancel := context.WithTimeout(klog.NewContext(ctx, klog.Logger{}), f.timeout)
+	defer cancel()
+	if err := mayPlan(starting, client); err != nil {
+		return nil, err
+	}
+	engine, end, err := cloudprovider.Rehearse(starting, cloudprovider.Connection{
+		Config: conf, UserAgent: p.UserAgent, Client: client, ClusterName: f.clusterName, Clock: clock.RealClock{},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return Run(ctx, Options{Client: client, Engine: engine, Query: f.query, Nodes: f.nodes, Patience: f.timeout, AtATime: atATime})
+}
+
+// goBack returns the report of --for.
+func (f *flags) goBack(ctx context.Context, p cli.Program) (*goback.Report, error) {
+	namespace, err := f.kubernetes.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	client, err := f.kubernetes.ReadOnlyClient()
+	if err != nil {
+		return nil, err
+	}
+	return goback.Run(ctx, p, goback.Options{
+		CloudConfig: f.cloudConfig, ClusterName: f.clusterName, Namespace: namespace, Client: client, Timeout: f.timeout,
+	})
+}
+
+// mayPlan returns an error where the user may not read what identifies the cluster, by which load
+// balancers are found.
+func mayPlan(ctx context.Context, client kubernetes.Interface) error {
+	_, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("this user may not read namespace %s, and its UID identifies the cluster: grant the rights that docs/plan.md lists (%w)", metav1.NamespaceSystem, err)
+	}
+	return nil // any other error is met again, and tried again
+}
