@@ -11,14 +11,14 @@ import (
 type Change struct {
 	// Setting is its place, as "[LoadBalancer] subnet-id", or that of a class.
 	Setting string
-	// Global is set for those of [Global], which say how to sign in.
+	// Global is set for settings of [Global], which are those of the sign-in.
 	Global bool
-	// Restart is set where another value has an effect after a restart only.
+	// Restart is set if a new value takes effect only after a restart.
 	Restart bool
 }
 
-// Changes returns the settings in which two configurations differ, in the order of the
-// table of settings. It names none of their values.
+// Changes returns the settings in which two configurations differ, in the order of the table of
+// settings. It contains no values.
 func Changes(from, to *Config) []Change {
 	var changes []Change
 	before, after := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
@@ -39,7 +39,7 @@ func Changes(from, to *Config) []Change {
 	return changes
 }
 
-// Fixed returns the settings as they are, but with those of another that need a restart.
+// Fixed returns a copy of the settings with the values in force of those that need a restart.
 func (g Global) Fixed(inForce Global) Global {
 	fixed, from := reflect.ValueOf(&g).Elem(), reflect.ValueOf(inForce)
 	for _, o := range globalSection().options {
@@ -50,7 +50,7 @@ func (g Global) Fixed(inForce Global) Global {
 	return g
 }
 
-// changedClasses returns the classes that came, went or differ.
+// changedClasses returns the classes that were added, removed or changed.
 func changedClasses(s section, from, to map[string]*LoadBalancerClass) []Change {
 	all := maps.Clone(to)
 	if all == nil {

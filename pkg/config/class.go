@@ -2,9 +2,9 @@ package config
 
 import "reflect"
 
-// With gives the settings of Services that picked a class: those of the class, and
-// what it does not say as it is. Subnet and network of the VIP go together, and so do
-// those of floating IPs: one of the class and the other of the section need not fit.
+// With returns the settings of Services that use a class: the values of the class, and the
+// section's values for all other keys. Subnet and network of the VIP are replaced together, and so
+// are the settings of floating IPs, because a value of the class need not match one of the section.
 func (lb LoadBalancer) With(class *LoadBalancerClass) LoadBalancer {
 	if class == nil {
 		return lb

@@ -24,7 +24,7 @@ type cloudEntry struct {
 	}
 }
 
-// UnmarshalYAML reads the entry as the library does, and what that leaves out.
+// UnmarshalYAML decodes the entry into the library's type, and the trust ID, which that type lacks.
 func (e *cloudEntry) UnmarshalYAML(node *yaml.Node) error {
 	if err := node.Decode(&e.Cloud); err != nil {
 		return err
@@ -32,8 +32,8 @@ func (e *cloudEntry) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode(&e.Trust)
 }
 
-// cloudFiles are the entries by name. It is the library's source of files, in
-// place of its own, which looks into the environment of the process.
+// cloudFiles holds the entries by name. It replaces the library's loader, which reads the
+// environment of the process.
 type cloudFiles struct {
 	path   string // of clouds.yaml
 	clouds map[string]cloudEntry
@@ -65,7 +65,7 @@ func libraryClouds(entries map[string]cloudEntry) map[string]clientconfig.Cloud 
 	return clouds
 }
 
-// layers are the parts of the entry, the strongest first.
+// layers returns the parts of an entry, in order of precedence.
 func (f cloudFiles) layers(name string) cloudLayers {
 	cloud := f.clouds[name]
 	profile := cloud.Cloud.Profile
@@ -75,9 +75,8 @@ func (f cloudFiles) layers(name string) cloudLayers {
 	return cloudLayers{f.secure[name], cloud, f.public[profile]}
 }
 
-// findClouds reads clouds.yaml from the path, else from where
-// OS_CLIENT_CONFIG_FILE says, else from the first usual place that has one;
-// and the files that go with it from the same folder.
+// findClouds reads clouds.yaml and the files beside it. An empty path means OS_CLIENT_CONFIG_FILE,
+// else the first default location that has the file.
 func findClouds(env Environment, path string) (cloudFiles, error) {
 	if path == "" {
 		path = env.get("OS_CLIENT_CONFIG_FILE")
@@ -95,10 +94,10 @@ func firstClouds(paths []string) (cloudFiles, error) {
 			return files, err
 		}
 	}
-	return cloudFiles{}, fmt.Errorf("there is none of %s: set clouds-file", strings.Join(paths, ", "))
+	return cloudFiles{}, fmt.Errorf("none of these files exists: %s: set clouds-file", strings.Join(paths, ", "))
 }
 
-// usualClouds are the places where the openstack command looks.
+// usualClouds returns the default locations of the openstack command.
 func usualClouds(env Environment) []string {
 	folders := []string{"."}
 	if home := env.get("XDG_CONFIG_HOME"); home != "" {
@@ -129,7 +128,7 @@ func readCloudFiles(path string) (cloudFiles, error) {
 	return cloudFiles{path: path, clouds: clouds, secure: secure, public: public}, nil
 }
 
-// readCompanion reads a file beside clouds.yaml, which need not be there.
+// readCompanion reads an optional file beside clouds.yaml.
 func readCompanion(path, name, key string) (map[string]cloudEntry, error) {
 	for _, ending := range []string{".yaml", ".yml"} {
 		entries, err := readEntries(filepath.Join(filepath.Dir(path), name+ending), key)
@@ -158,8 +157,8 @@ func readEntries(path, key string) (map[string]cloudEntry, error) {
 	return entries, nil
 }
 
-// parseEntries reads YAML. Its errors do not repeat values of the file: any of
-// them may be a secret.
+// parseEntries parses YAML. Its errors contain no values of the file, because any of them may be a
+// secret.
 func parseEntries(content []byte, key string) (map[string]cloudEntry, error) {
 	var document map[string]yaml.Node
 	if err := yaml.Unmarshal(content, &document); err != nil {

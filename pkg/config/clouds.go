@@ -11,8 +11,8 @@ import (
 	"github.com/gophercloud/utils/v2/openstack/clientconfig"
 )
 
-// readClouds fills what [Global] leaves open from clouds.yaml, if it is asked
-// for.
+// readClouds takes the settings of [Global] that are not given from clouds.yaml, if use-clouds is
+// set.
 func (l *loader) readClouds() {
 	global := &l.config.Global
 	if !global.UseClouds {
@@ -40,9 +40,8 @@ func (l *loader) warnIdleClouds() {
 	}
 }
 
-// overlay writes the values of the lower source where the upper one has none.
-// An ID and a name of the same thing stand for each other: the upper one's
-// name is not joined by the lower one's ID.
+// overlay copies the values of the lower source for which the upper one has none. ID and name of
+// the same thing are alternatives: a name in the upper source hides an ID in the lower one.
 func (l *loader) overlay(lower Global, at place) {
 	given := map[string]bool{}
 	for key := range l.places {
@@ -63,8 +62,7 @@ func (l *loader) overlay(lower Global, at place) {
 	}
 }
 
-// thing is what a key of [Global] names: an ID and a name of the same thing
-// have the same.
+// thing returns the subject of a key of [Global], which is the same for an ID and for a name.
 func thing(key string) string {
 	if key == "username" {
 		return "user"
@@ -72,7 +70,7 @@ func thing(key string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(key, "-id"), "-name")
 }
 
-// loadCloud reads the entry of clouds.yaml that is asked for.
+// loadCloud reads the selected entry of clouds.yaml.
 func (l *loader) loadCloud() (Global, place, error) {
 	files, err := findClouds(l.env, l.config.Global.CloudsFile)
 	if err != nil {
@@ -86,8 +84,7 @@ func (l *loader) loadCloud() (Global, place, error) {
 	return l.fromFiles(files, name)
 }
 
-// fromFiles reads the entry of that name, for the region of cloud.conf if it
-// has one.
+// fromFiles reads an entry, for the region of cloud.conf if it has one.
 func (l *loader) fromFiles(files cloudFiles, name string) (Global, place, error) {
 	layers := files.layers(name)
 	region := l.config.Global.Region
@@ -106,8 +103,8 @@ func (l *loader) fromFiles(files cloudFiles, name string) (Global, place, error)
 	return global, place(fmt.Sprintf("clouds.yaml cloud %q", name)), nil
 }
 
-// fromCloud reads a cloud's entry, which the library has merged, and what the
-// library does not know or merges wrongly.
+// fromCloud converts an entry that the library has merged, and adds the values that the library
+// ignores or merges wrongly.
 func fromCloud(cloud *clientconfig.Cloud, layers cloudLayers) (Global, error) {
 	var global Global
 	values, err := tree(cloud)
@@ -127,7 +124,7 @@ func fromCloud(cloud *clientconfig.Cloud, layers cloudLayers) (Global, error) {
 	return global.only(method), err
 }
 
-// tree is the entry as maps of the names it has in clouds.yaml.
+// tree returns the entry as nested maps with the names of clouds.yaml.
 func tree(cloud *clientconfig.Cloud) (map[string]any, error) {
 	text, err := json.Marshal(cloud)
 	if err != nil {
@@ -140,7 +137,7 @@ func tree(cloud *clientconfig.Cloud) (map[string]any, error) {
 	return values, nil
 }
 
-// textAt finds the text at a path of names with dots between, "" for none.
+// textAt returns the text at a dotted path, or "".
 func textAt(values map[string]any, path string) string {
 	head, rest, found := strings.Cut(path, ".")
 	if found {
@@ -151,8 +148,8 @@ func textAt(values map[string]any, path string) string {
 	return text
 }
 
-// cloudLayers are the parts of one entry, the strongest first. The library
-// knows no trusts, and when it merges, it takes verify: false for not given.
+// cloudLayers are the parts of one entry, in order of precedence. The library does not support
+// trusts, and its merge treats verify: false as not given.
 type cloudLayers []cloudEntry
 
 func (c cloudLayers) trustID() string {
@@ -173,7 +170,7 @@ func (c cloudLayers) verify() bool {
 	return true
 }
 
-// region is the region of the entry, else the first one in its list.
+// region returns the region of the entry, else the first one of its list.
 func (c cloudLayers) region() string {
 	for _, entry := range c {
 		if entry.Cloud.RegionName != "" {
@@ -188,7 +185,7 @@ func (c cloudLayers) region() string {
 	return ""
 }
 
-// withRegion puts the values that an entry has for the region before its own.
+// withRegion adds the values for a region, which take precedence over the entry's own.
 func (c cloudLayers) withRegion(name string) cloudLayers {
 	var values cloudLayers
 	for _, entry := range c {
@@ -201,8 +198,7 @@ func (c cloudLayers) withRegion(name string) cloudLayers {
 	return append(values, c...)
 }
 
-// choose finds the name of the cloud: the one given, that in OS_CLOUD, or the
-// only one there is.
+// choose returns the name of the cloud: the given one, that in OS_CLOUD, or the only entry.
 func (f cloudFiles) choose(name string, env Environment) (string, error) {
 	if name == "" {
 		name = env.get("OS_CLOUD")
@@ -212,7 +208,7 @@ func (f cloudFiles) choose(name string, env Environment) (string, error) {
 		return names[0], nil
 	}
 	if name == "" {
-		return "", fmt.Errorf("%s has %d clouds and none is chosen: allowed for cloud is %s", f.path, len(names), strings.Join(names, ", "))
+		return "", fmt.Errorf("%s has %d clouds and none is selected: set cloud to one of %s", f.path, len(names), strings.Join(names, ", "))
 	}
 	if !slices.Contains(names, name) {
 		return "", fmt.Errorf("%s has no cloud %q: allowed is %s", f.path, name, strings.Join(names, ", "))

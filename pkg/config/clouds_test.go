@@ -220,7 +220,7 @@ func TestClouds_ReportProblems(t *testing.T) {
 		"no file":  {nil, nil, "clouds.yaml: open FILE: no such file or directory"},
 		"no cloud": {[]string{"cloud=other"}, oneCloud(passwordAuth), `clouds.yaml: FILE has no cloud "other": allowed is mine`},
 		"none chosen": {nil, map[string]string{"clouds.yaml": "clouds: {a: {}, b: {}}"},
-			"clouds.yaml: FILE has 2 clouds and none is chosen: allowed for cloud is a, b"},
+			"clouds.yaml: FILE has 2 clouds and none is selected: set cloud to one of a, b"},
 		"no profile": {nil, oneCloud(passwordAuth, "profile: vendor"),
 			"clouds.yaml: FILE: cloud vendor does not exist in clouds-public.yaml"},
 		"other way to sign in": {nil, oneCloud(passwordAuth, "auth_type: v3oidcpassword"),
@@ -258,7 +258,7 @@ func TestClouds_FailWhereNoFileExists(t *testing.T) {
 	folder := t.TempDir()
 	a, b := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml")
 	_, err := firstClouds([]string{a, b})
-	if diff := cmp.Diff([]string{"there is none of " + a + ", " + b + ": set clouds-file"}, lines(err)); diff != "" {
+	if diff := cmp.Diff([]string{"none of these files exists: " + a + ", " + b + ": set clouds-file"}, lines(err)); diff != "" {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}
 }

@@ -12,16 +12,15 @@ import (
 	"gopkg.in/warnings.v0"
 )
 
-// givenTexts are the texts of one section of cloud.conf by key: nil for a key that
-// is not there, an empty list for one without a value.
+// givenTexts holds the values of one section by key: nil for a missing key, an empty list for a key
+// without a value.
 type givenTexts map[string]*[]string
 
-// readConf reads cloud.conf. Its error is one of syntax; all others become
-// problems of the loader.
+// readConf parses cloud.conf. It returns syntax errors; all other errors become problems of the
+// loader.
 //
-// gcfg stops at the first value that it cannot convert. So it reads into a
-// struct of the same shape as Config in which every value is a list of texts,
-// and the conversion is ours.
+// gcfg stops at the first value that it cannot convert. Therefore it reads every value as a list of
+// texts, into a struct with the shape of Config, and this package converts them.
 func (l *loader) readConf(content []byte) error {
 	raw := reflect.New(rawType())
 	err := gcfg.ReadStringInto(raw.Interface(), string(content))
@@ -40,8 +39,8 @@ func (l *loader) readConf(content []byte) error {
 	return nil
 }
 
-// rawType is the shape of Config with *[]string for every value: the pointer
-// tells a key that is not there from one without a value.
+// rawType is the shape of Config with *[]string for every value. A nil pointer is a missing key, an
+// empty list a key without a value.
 var rawType = sync.OnceValue(func() reflect.Type {
 	var fields []reflect.StructField
 	for _, s := range sections() {
@@ -75,8 +74,8 @@ func textsOf(s section, raw reflect.Value) givenTexts {
 	return texts
 }
 
-// readClasses fills LoadBalancerClass. A class without a name is left out:
-// nothing could ever pick it.
+// readClasses fills LoadBalancerClass. It ignores a class without a name, which no Service could
+// select.
 func (l *loader) readClasses(s section, raw reflect.Value) {
 	classes := map[string]reflect.Value{}
 	for _, name := range raw.MapKeys() {
@@ -93,7 +92,7 @@ func (l *loader) readClasses(s section, raw reflect.Value) {
 	}
 }
 
-// readSection sets the fields of one section from its texts.
+// readSection sets the fields of a section from its texts.
 func (l *loader) readSection(s section, name string, texts givenTexts, target reflect.Value) {
 	for _, o := range s.options {
 		if texts[o.key] == nil {
@@ -114,9 +113,9 @@ func (l *loader) readSection(s section, name string, texts givenTexts, target re
 	}
 }
 
-// given gives the values that count. Of several it is the last one, unless the option is
-// a list. A boolean without a value is true, as gcfg has it. Empty ones, which templates
-// make of what is not filled in, are not given.
+// given returns the values that apply: the last one, or all if the option is a list. A boolean
+// without a value is true, as in gcfg. Empty values count as not given, because templates render
+// them for settings without a value.
 func (l *loader) given(o option, at place, texts []string) ([]string, error) {
 	switch {
 	case len(texts) == 0 && o.kind() == "boolean" && o.form == "":
@@ -124,7 +123,7 @@ func (l *loader) given(o option, at place, texts []string) ([]string, error) {
 	case len(texts) == 0 && !o.isList():
 		return nil, fmt.Errorf("%s has no value: allowed is %s", at, o.allowed())
 	case len(texts) > 1 && !o.isList():
-		l.warnAt(at, "is given %d times: the last one is used", len(texts))
+		l.warnAt(at, "is given %d times: the last value is used", len(texts))
 		texts = texts[len(texts)-1:]
 	}
 	var values []string

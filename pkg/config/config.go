@@ -1,17 +1,16 @@
-// Package config turns cloud.conf, clouds.yaml and the OS_* environment into
-// one validated Config. It knows neither OpenStack's APIs nor Kubernetes and
-// makes no network call: what it returns is complete and consistent, or every
-// problem is named at once.
+// Package config turns cloud.conf, clouds.yaml and the OS_* environment into one validated Config.
+// It uses neither OpenStack nor Kubernetes and makes no network calls. A Config that it returns is
+// complete and consistent; otherwise the error lists every problem.
 //
-// The fields of the structs in this file are the one table of all settings.
-// Their tags say how a setting is read and checked:
+// The fields of the structs in this file are the only table of settings. Their tags define how a
+// setting is read and validated:
 //
 //	gcfg     key in cloud.conf
-//	default  text that stands when the key is not given
+//	default  value of a key that is not given
 //	oneof    the only values allowed, separated by commas
 //	form     name of the rule for the value (see formNamed)
 //	min, max bounds of a number
-//	env      OS_* variables, the first one set counts
+//	env      OS_* variables, the first one that is set applies
 //	clouds   place of the value in an entry of clouds.yaml
 //	secret   "yes": the value is never printed; "url": what may be secret in a URL is not
 //	empty    what an empty value means where it is not "not given"
@@ -21,8 +20,8 @@
 // Their comments are the text of docs/configuration.md, which a test writes.
 package config
 
-// Config is everything an operator can set. Sections keep the names they have
-// in cloud.conf. Printing it in any way leaves out secrets.
+// Config holds all settings of the operator. Sections are named as in cloud.conf. Every way to
+// print it omits secrets.
 type Config struct {
 	// How to sign in to OpenStack.
 	Global Global
@@ -42,21 +41,20 @@ type Config struct {
 	// How many requests may be in flight at a time, by what they do. The number in use starts lower (at 4 for `creates`, at 8 for the others), grows up to these while OpenStack answers well, and is halved when it answers 429, 500, 502, 503 or 504 or not at all, or takes more than three times as long as usual. `Retry-After` in an answer holds back all requests of its kind until then, for at most 5 minutes. Requests beyond the limit wait: deletes and creates go ahead of changes, changes ahead of new members. cloud-provider-openstack has no such section and no such limits.
 	Limits Limits
 
-	// Refused says what of cloud.conf keeps load balancers from being served.
+	// Refused lists the errors in cloud.conf that prevent serving load balancers.
 	Refused Refused `section:"none"`
 }
 
-// Refused are wrong values of the sections that only load balancers need. Nodes and
-// routes are served nevertheless. The settings themselves have their defaults.
+// Refused holds wrong values of the sections that only load balancers need. Nodes and routes are
+// served nevertheless. The settings with wrong values have their defaults.
 type Refused struct {
-	// LoadBalancers is what is wrong with [LoadBalancer], which concerns all Services; nil:
-	// nothing is.
+	// LoadBalancers are the errors in [LoadBalancer], which concern all Services.
 	LoadBalancers []error
-	// Classes is what is wrong with a section [LoadBalancerClass], by its name.
+	// Classes are the errors in sections [LoadBalancerClass], by the class's name.
 	Classes map[string][]error
 }
 
-// Global says where Keystone is and how to sign in.
+// Global holds the address of Keystone and the credentials.
 type Global struct {
 	// URL of Keystone, for example `https://keystone.example.com/v3`. Required.
 	AuthURL string `gcfg:"auth-url" form:"url" env:"OS_AUTH_URL" clouds:"auth.auth_url"`
@@ -108,7 +106,7 @@ type Global struct {
 	KeyFile string `gcfg:"key-file" env:"OS_KEY" clouds:"key"`
 	// Do not verify the servers' certificates. In clouds.yaml this is `verify: false`.
 	TLSInsecure bool `gcfg:"tls-insecure" default:"false" form:"literal-bool" env:"OS_INSECURE"`
-	// Take what is not given here from clouds.yaml.
+	// Take settings that are not given here from clouds.yaml.
 	UseClouds bool `gcfg:"use-clouds" default:"false"`
 	// Path of clouds.yaml. Empty means OS_CLIENT_CONFIG_FILE, else the first of `./clouds.yaml`, `~/.config/openstack/clouds.yaml`, `/etc/openstack/clouds.yaml`.
 	CloudsFile string `gcfg:"clouds-file" env:"OS_CLIENT_CONFIG_FILE"`
@@ -152,7 +150,7 @@ type LoadBalancer struct {
 	MonitorMaxRetries uint `gcfg:"monitor-max-retries" default:"1" min:"1" max:"10"`
 	// Failed probes until a member is in ERROR.
 	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" default:"3" min:"1" max:"10"`
-	// Health monitors of Services with externalTrafficPolicy Cluster probe kube-proxy's `/healthz` on port 10256 of the nodes instead of the NodePort: nodes that are about to be removed get no new connections (KEP-3836). Not with provider ovn, whose monitors cannot probe other ports.
+	// Health monitors of Services with externalTrafficPolicy Cluster probe kube-proxy's `/healthz` on port 10256 of the nodes instead of the NodePort: nodes that are about to be removed get no new connections (KEP-3836). Not with provider ovn: its monitors cannot probe other ports.
 	MonitorKubeProxy bool `gcfg:"monitor-kube-proxy" default:"false" cpo:"no"`
 	// Ports of the nodes that health monitors of Services may probe, in addition to the Service's own NodePorts, its healthCheckNodePort and kube-proxy's healthz (10256). With `manage-security-groups` they are opened to the load balancers; see `docs/security.md`.
 	MonitorPorts string `gcfg:"monitor-ports" form:"ports" cpo:"no"`
@@ -170,7 +168,7 @@ type LoadBalancer struct {
 	FlavorID string `gcfg:"flavor-id"`
 	// Octavia availability zone of new load balancers.
 	AvailabilityZone string `gcfg:"availability-zone"`
-	// QoS policy of the VIP's ports, by ID; `none` removes it; without the key it is left unchanged. A Service whose provider does not support it (ovn, f5) is refused.
+	// QoS policy of the VIP's ports, by ID; `none` removes it; without the key it is left unchanged. Services with a provider that does not support it (ovn, f5) are refused.
 	VIPQoSPolicyID string `gcfg:"vip-qos-policy-id" form:"id" cpo:"no"`
 	// Security groups of the VIP's ports, by ID, instead of the one that Octavia creates; `none` removes it; without the key it is left unchanged. A Service with source ranges, or with a provider other than amphora, is refused unless its annotation is none; needs Octavia 16.0 (2025.1).
 	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids" cpo:"no"`
@@ -194,9 +192,9 @@ type LoadBalancer struct {
 	DriftPolicy string `gcfg:"drift-policy" default:"repair" oneof:"repair,report,off" change:"restart" cpo:"no"`
 	// Interval between checks for such changes; each takes one request for a thousand load balancers and one for the floating IPs, and with `manage-security-groups` two more.
 	DriftInterval Duration `gcfg:"drift-interval" default:"5m" change:"restart" cpo:"no"`
-	// How objects in OpenStack are handled that were created for this cluster and that none of its Services has: report only reports them, delete also removes what is proven to be of no Service, off does not look; see `docs/garbage.md`.
+	// How orphaned objects are handled, which were created for this cluster and belong to none of its Services: report only reports them, delete also removes those that are proven to be orphaned, off disables the search; see `docs/garbage.md`.
 	GarbagePolicy string `gcfg:"garbage-policy" default:"report" oneof:"report,delete,off" change:"restart" cpo:"no"`
-	// Interval between looks for such objects. What was found twice in a row is reported, or removed. Each look takes one request for a thousand listeners and one for the security groups.
+	// Interval between searches for orphaned objects. Objects that two consecutive searches find are reported, or removed. Each search takes one request for a thousand listeners and one for the security groups.
 	GarbageInterval Duration `gcfg:"garbage-interval" default:"1h" change:"restart" cpo:"no"`
 	// Maximum number of nodes that become members of a Service with externalTrafficPolicy Cluster; 0 means all. Each Service gets its own selection, which hardly changes when nodes are added or removed.
 	MaxMembers uint `gcfg:"max-members" default:"0" cpo:"no"`
@@ -210,7 +208,7 @@ type LoadBalancer struct {
 	TimeoutMemberData *int `gcfg:"timeout-member-data" max:"31536000000" cpo:"no"`
 	// Time in milliseconds to wait for more of a connection's first bytes. Not set: the default of the cloud's operator.
 	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000" cpo:"no"`
-	// Ports whose appProtocol is http or https get HTTP listeners, or HTTPS ones that pass TLS through. Values of the form `loadbalancer.openstack.org/…` always apply. Off by default, because cloud-provider-openstack ignores appProtocol: its load balancers would be rebuilt.
+	// Ports with appProtocol http or https get HTTP listeners, or HTTPS ones that pass TLS through. Values of the form `loadbalancer.openstack.org/…` always apply. Off by default, because cloud-provider-openstack ignores appProtocol: its load balancers would be rebuilt.
 	AppProtocol bool `gcfg:"app-protocol" default:"false" cpo:"no"`
 	// Tags for load balancers, listeners, pools and monitors, in addition to the controller's own. A change applies to new ones only; existing ones are not updated.
 	Tags string `gcfg:"tags" form:"tags" cpo:"no"`
@@ -224,13 +222,13 @@ type LoadBalancer struct {
 	MaxServicesPerNamespace uint `gcfg:"max-services-per-namespace" default:"0" cpo:"no"`
 }
 
-// The values of SharedLBScope that allow more than the default.
+// Values of SharedLBScope that allow more than the default.
 const (
 	SharedLBScopeCluster = "cluster"
 	SharedLBScopeProject = "project"
 )
 
-// SecurityGroups gives how security groups are managed, "" when they are not.
+// SecurityGroups returns the mode of managed security groups, "" if they are not managed.
 func (l LoadBalancer) SecurityGroups() string {
 	if !l.ManageSecurityGroups {
 		return ""
@@ -238,8 +236,8 @@ func (l LoadBalancer) SecurityGroups() string {
 	return l.SecurityGroupMode
 }
 
-// LoadBalancerClass is a named set of settings for load balancers. An empty
-// field means the value of [LoadBalancer]. Each key is one of [LoadBalancer] too.
+// LoadBalancerClass is a named set of settings for load balancers. Empty fields take the value of
+// [LoadBalancer], which has the same keys.
 type LoadBalancerClass struct {
 	// Network of floating IPs.
 	FloatingNetworkID string `gcfg:"floating-network-id"`
@@ -269,7 +267,7 @@ type LoadBalancerClass struct {
 	VIPQoSPolicyID string `gcfg:"vip-qos-policy-id" form:"id" cpo:"no"`
 	// Security groups of the VIP's ports, by ID, or `none`.
 	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids" cpo:"no"`
-	// Make the Services of the class internal, whatever their annotations say; false lets them choose even if [LoadBalancer] does not.
+	// Make the Services of the class internal, whatever their annotations are; false lets them choose even if [LoadBalancer] does not.
 	InternalLB *bool `gcfg:"internal-lb" cpo:"no"`
 	// Give every pool a health monitor.
 	CreateMonitor *bool `gcfg:"create-monitor" cpo:"no"`
@@ -299,37 +297,38 @@ type LoadBalancerClass struct {
 	Tags string `gcfg:"tags" form:"tags" cpo:"no"`
 }
 
-// Networking says which addresses of a server become addresses of its node.
+// Networking selects the addresses of a server that become addresses of its node.
 type Networking struct {
 	// Leave out IPv6 addresses.
 	IPv6SupportDisabled bool `gcfg:"ipv6-support-disabled" default:"false" change:"restart"`
-	// Network whose addresses are external addresses of the node. May be given several times.
+	// Network with external addresses of nodes. May be given several times.
 	PublicNetworkName []string `gcfg:"public-network-name" change:"restart"`
-	// Network whose addresses are internal addresses of the node. May be given several times.
+	// Network with internal addresses of nodes. May be given several times.
 	InternalNetworkName []string `gcfg:"internal-network-name" change:"restart"`
 	// Order of a node's addresses: those in the first block come first.
 	AddressSortOrder string `gcfg:"address-sort-order" form:"cidrs" change:"restart"`
 }
 
-// Node says when Nodes are deleted or count as shut down, and where their servers are.
+// Node defines when Nodes are deleted or count as shut down, and in which regions their servers
+// are.
 type Node struct {
 	// Time for which Nova must have known no server of a Node that is not Ready before the Node is deleted. It starts anew with the process.
 	DeletionGracePeriod Duration `gcfg:"deletion-grace-period" default:"0s" change:"restart" cpo:"no"`
-	// No Node is deleted while at least two, and more than this percentage of the Nodes of a region, have no server there: then credentials or region are likelier to be wrong than all these servers to be gone. 100 deletes them nevertheless.
+	// No Node is deleted while at least two, and more than this percentage of the Nodes of a region, have no server there: wrong credentials or a wrong region are more likely than the loss of so many servers. 100 disables this protection.
 	MaxGonePercent int `gcfg:"max-gone-percent" default:"50" max:"100" change:"restart" cpo:"no"`
-	// Statuses of a server with which its Node is shut down, and gets the taint `node.cloudprovider.kubernetes.io/shutdown`. By default those in which Nova has switched it off; the pods of a suspended or paused server go on where they were when it is resumed.
+	// Statuses of a server for which its Node counts as shut down and gets the taint `node.cloudprovider.kubernetes.io/shutdown`. The default contains the statuses of servers that are switched off; the pods of a suspended or paused server continue when it is resumed.
 	ShutdownStatus string `gcfg:"shutdown-status" default:"SHUTOFF,SHELVED,SHELVED_OFFLOADED" form:"server-statuses" change:"restart" cpo:"no"`
-	// Region in which there are servers of Nodes, too, beside that of [Global]. May be given several times.
+	// Additional region with servers of Nodes. May be given several times.
 	Region []string `gcfg:"region" change:"restart" cpo:"no"`
 }
 
-// Route says where routes to the nodes' pods go.
+// Route selects the router that gets routes to the nodes' pods.
 type Route struct {
 	// Router that gets a route to each pod CIDR of a node (routes.md). Empty means no routes.
 	RouterID string `gcfg:"router-id" change:"restart"`
 }
 
-// Metadata is kept for the sake of files that have it.
+// Metadata is accepted for compatibility with existing files.
 type Metadata struct {
 	// Accepted, without effect.
 	SearchOrder string `gcfg:"search-order" default:"configDrive,metadataService" form:"search-order"`
@@ -337,9 +336,9 @@ type Metadata struct {
 	RequestTimeout Duration `gcfg:"request-timeout" default:"60s" change:"restart"`
 }
 
-// Limits are the greatest numbers of requests in flight at a time.
+// Limits are the maximum numbers of concurrent requests.
 type Limits struct {
-	// Creates of load balancers; 0 means 8. Octavia makes those of a project one after the other, so that more only wait for each other until it gives up.
+	// Creates of load balancers; 0 means 8. Octavia builds the load balancers of a project one after the other: more of them only wait for each other until it times out.
 	Creates int `gcfg:"creates" default:"0" max:"1000" change:"restart" cpo:"no"`
 	// Deletes of load balancers; 0 means 16.
 	Deletes int `gcfg:"deletes" default:"0" max:"1000" change:"restart" cpo:"no"`

@@ -1,24 +1,24 @@
 package config
 
-// AuthMethod is a way to sign in.
+// AuthMethod is a method of authentication.
 type AuthMethod string
 
-// The ways to sign in, the strongest first: when a Global has what several of
-// them need, the first one is used.
+// The methods, in order of precedence: if a Global has settings for several of them, the first one
+// is used.
 const (
-	// AuthTrust acts for the user who gave a trust, as the trustee.
+	// AuthTrust authenticates as the trustee of a trust.
 	AuthTrust AuthMethod = "trust"
-	// AuthToken uses a token made elsewhere, which cannot be renewed.
+	// AuthToken uses an existing token, which cannot be renewed.
 	AuthToken AuthMethod = "token"
 	// AuthApplicationCredential uses an application credential.
 	AuthApplicationCredential AuthMethod = "application credential"
-	// AuthPassword uses a user's password and a project to work in.
+	// AuthPassword uses a user's password and a project.
 	AuthPassword AuthMethod = "password"
 	// AuthNone is for a Global without credentials.
 	AuthNone AuthMethod = ""
 )
 
-// AuthMethod is the way to sign in that the fields stand for.
+// AuthMethod returns the method that the fields select.
 func (g Global) AuthMethod() AuthMethod {
 	switch {
 	case g.TrustID != "":
@@ -34,8 +34,8 @@ func (g Global) AuthMethod() AuthMethod {
 	}
 }
 
-// User is the user who signs in, and the password: the trustee for a trust
-// that names one. With an id the name is empty.
+// User returns the user and the password: those of the trustee for a trust that names one. If id is
+// set, name is empty.
 func (g Global) User() (id, name, password string) {
 	id, name, password = g.UserID, g.Username, g.Password
 	if g.TrustID != "" {
@@ -52,14 +52,12 @@ func (g Global) User() (id, name, password string) {
 	return id, name, password
 }
 
-// UserDomain is the domain of the user: its own, else the common one. With an
-// id the name is empty.
+// UserDomain returns the domain of the user, else the common one. If id is set, name is empty.
 func (g Global) UserDomain() (id, name string) {
 	return g.domain(g.UserDomainID, g.UserDomainName)
 }
 
-// TenantDomain is the domain of the project: its own, else the common one.
-// With an id the name is empty.
+// TenantDomain returns the domain of the project, else the common one. If id is set, name is empty.
 func (g Global) TenantDomain() (id, name string) {
 	return g.domain(g.TenantDomainID, g.TenantDomainName)
 }
@@ -77,13 +75,12 @@ func (g Global) domain(ownID, ownName string) (id, name string) {
 	}
 }
 
-// hasSecret says whether the fields decide the way to sign in.
+// hasSecret reports whether the fields select a method.
 func (g Global) hasSecret() bool {
 	return g.TrustID != "" || g.Token != "" || g.ApplicationCredentialSecret != "" || g.Password != ""
 }
 
-// only is a copy without what belongs to other ways to sign in. AuthNone
-// leaves all as it is.
+// only returns a copy without the settings of other methods. AuthNone keeps all settings.
 func (g Global) only(method AuthMethod) Global {
 	if method == AuthNone {
 		return g
@@ -100,8 +97,8 @@ func (g Global) only(method AuthMethod) Global {
 	return g
 }
 
-// methodOfAuthType reads auth_type of clouds.yaml and OS_AUTH_TYPE. A trust is
-// a password with a trust_id. The empty text leaves the way to sign in open.
+// methodOfAuthType parses auth_type of clouds.yaml and OS_AUTH_TYPE. A trust is a password with a
+// trust_id. The empty text selects no method.
 func methodOfAuthType(text string, at place) (AuthMethod, error) {
 	switch text {
 	case "":
@@ -120,10 +117,10 @@ func methodOfAuthType(text string, at place) (AuthMethod, error) {
 	}
 }
 
-// setting is what is needed, as the keys any of which gives it.
+// setting is a required setting, as the keys any of which provides it.
 type setting []string
 
-// missing lists what the way to sign in needs and is not there.
+// missing returns the settings that the method requires and that are not given.
 func (g Global) missing() []setting {
 	switch g.AuthMethod() {
 	case AuthTrust:
@@ -145,7 +142,7 @@ func (g Global) missingPassword(keys setting) []setting {
 	return nil
 }
 
-// missingUser wants an id, or a name and its domain.
+// missingUser requires an ID, or a name and its domain.
 func (g Global) missingUser(keys setting) []setting {
 	id, name, _ := g.User()
 	domainID, domainName := g.UserDomain()
@@ -160,8 +157,8 @@ func (g Global) missingUser(keys setting) []setting {
 	return nil
 }
 
-// missingTenant wants an id, a name and its domain, or nothing: then the user's
-// default project counts.
+// missingTenant requires an ID, a name and its domain, or nothing, which means the user's default
+// project.
 func (g Global) missingTenant() []setting {
 	domainID, domainName := g.TenantDomain()
 	switch {
@@ -173,8 +170,7 @@ func (g Global) missingTenant() []setting {
 	return nil
 }
 
-// missingApplicationCredential wants the secret, and the id or else the name
-// and its user.
+// missingApplicationCredential requires the secret, and the ID or else the name and its user.
 func (g Global) missingApplicationCredential() []setting {
 	var missing []setting
 	if g.ApplicationCredentialSecret == "" {

@@ -10,7 +10,7 @@ import (
 	"gopkg.in/gcfg.v1/types"
 )
 
-// setDefault writes the option's default into its field.
+// setDefault sets a field to the option's default.
 func (o option) setDefault(field reflect.Value) {
 	if o.byDef == "" {
 		return
@@ -20,7 +20,7 @@ func (o option) setDefault(field reflect.Value) {
 	}
 }
 
-// set checks the text and writes it into the option's field.
+// set validates a text and writes it into the option's field.
 func (o option) set(field reflect.Value, text string, at place) error {
 	err := o.check(text)
 	if err == nil {
@@ -32,8 +32,8 @@ func (o option) set(field reflect.Value, text string, at place) error {
 	return o.refuse(text, at, err)
 }
 
-// refuse is the error for a text that the option cannot have. Errors that only
-// repeat what is allowed are left out.
+// refuse returns the error for a text that the option does not allow. It drops errors that only
+// repeat the allowed values.
 func (o option) refuse(text string, at place, reason error) error {
 	switch {
 	case o.secret:
@@ -47,12 +47,11 @@ func (o option) refuse(text string, at place, reason error) error {
 	return &ValueError{Place: string(at), Value: text, Allowed: o.allowed(), Err: reason}
 }
 
-// errNotAllowed is the reason when there is no more to say than what is
-// allowed.
+// errNotAllowed is the error if the allowed values are the only explanation.
 var errNotAllowed = errors.New("not allowed")
 
-// check applies the rules of the option's tags. The empty text is allowed
-// where it is the default, or means something.
+// check applies the rules of the option's tags. The empty text is allowed if it is the default or
+// has a meaning.
 func (o option) check(text string) error {
 	if text == "" && (o.byDef == "" || o.empty != "") {
 		return nil
@@ -64,14 +63,14 @@ func (o option) check(text string) error {
 		return f.check(text)
 	}
 	if strings.HasSuffix(o.key, "-id") && (text == "." || text == "..") {
-		return errors.New("it is not an ID") // in the path of a URL it leads to something else
+		return errors.New("it is not an ID") // in the path of a URL it would address another resource
 	}
 	return nil
 }
 
-// decode writes the text into the field by its type.
+// decode converts a text to the type of the field.
 func (o option) decode(field reflect.Value, text string) error {
-	if field.Kind() == reflect.Pointer { // nil tells that nothing was given
+	if field.Kind() == reflect.Pointer { // nil means not given
 		value := reflect.New(field.Type().Elem())
 		err := o.decode(value.Elem(), text)
 		if err == nil {
@@ -107,8 +106,7 @@ func decodeBool(target *bool, text string) error {
 	return nil
 }
 
-// decodeNumber reads a decimal or 0x number, as gcfg does, within the bounds
-// of the option.
+// decodeNumber parses a decimal or 0x number, as gcfg does, within the bounds of the option.
 func decodeNumber[N int | uint](target *N, text string, o option) error {
 	var value N
 	if err := types.ParseInt(&value, text, types.Dec|types.Hex); err != nil {
@@ -121,7 +119,7 @@ func decodeNumber[N int | uint](target *N, text string, o option) error {
 	return nil
 }
 
-// allowed says what the option's value may be, for errors and documentation.
+// allowed describes the values of the option, for errors and documentation.
 func (o option) allowed() string {
 	switch {
 	case len(o.oneof) > 0:

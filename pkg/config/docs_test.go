@@ -119,7 +119,7 @@ func writeRow(out *strings.Builder, o option, meaning string) {
 	fmt.Fprintf(out, "| `%s` | %s | %s | %s | %s |\n", o.key, has, o.kind(), code(o.byDef), cell(meaning))
 }
 
-// writeSources tells where the values of [Global] come from beside cloud.conf.
+// writeSources writes the names of the settings of [Global] in the environment and in clouds.yaml.
 func writeSources(out *strings.Builder) {
 	out.WriteString("\n## Names in the environment and in clouds.yaml\n\n| Key of `[Global]` | Environment | clouds.yaml |\n| --- | --- | --- |\n")
 	for _, o := range globalSection().options {

@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// Duration is a time span that is not negative. In text it is a Go duration
-// ("5s", "1m30s") or a bare number of seconds ("5"), which is what the
-// annotations of the same names take.
+// Duration is a time span that is not negative. Its text is a Go duration ("5s", "1m30s") or a
+// number of seconds ("5"), as in the annotations of the same names.
 type Duration struct{ time.Duration }
 
-// UnmarshalText reads the forms that Duration describes. It refuses negative
-// spans and text in any other form.
+// UnmarshalText parses the texts that Duration describes. It returns an error for negative spans
+// and all other texts.
 func (d *Duration) UnmarshalText(text []byte) error {
 	value := strings.TrimSpace(string(text))
 	if isNumber(value) {
@@ -29,13 +28,12 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes the Go form, which UnmarshalText reads back.
+// MarshalText returns the Go form, which UnmarshalText parses.
 func (d Duration) MarshalText() ([]byte, error) {
 	return []byte(d.String()), nil
 }
 
-// isNumber says whether the text is only digits with at most one point, and
-// perhaps a sign before them.
+// isNumber reports whether the text is digits with at most one point and an optional sign.
 func isNumber(text string) bool {
 	digits := strings.Replace(strings.TrimLeft(text, "+-"), ".", "", 1)
 	return digits != "" && strings.Trim(digits, "0123456789") == ""

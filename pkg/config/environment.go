@@ -4,8 +4,8 @@ import (
 	"gopkg.in/gcfg.v1/types"
 )
 
-// readEnvironment fills [Global] from the OS_* variables, as the openstack
-// command does. OS_CLOUD asks for clouds.yaml, which fills what they leave.
+// readEnvironment fills [Global] from the OS_* variables, as the openstack command does. OS_CLOUD
+// selects an entry of clouds.yaml, which provides the remaining settings.
 func (l *loader) readEnvironment() {
 	l.source, l.fromEnv = "environment", true
 	s := globalSection()
@@ -35,25 +35,25 @@ func (l *loader) readEnvironment() {
 	*global = global.only(method)
 }
 
-// regionalIDs is the variable that asks for regions in provider IDs.
+// regionalIDs is the variable that adds regions to provider IDs.
 const regionalIDs = "OS_CCM_REGIONAL"
 
-// RegionalIDs says whether provider IDs shall name the region: OS_CCM_REGIONAL is
-// exactly "true", as cloud-provider-openstack reads it.
+// RegionalIDs reports whether provider IDs contain the region: OS_CCM_REGIONAL is exactly "true",
+// as in cloud-provider-openstack.
 func (e Environment) RegionalIDs() bool { return e.get(regionalIDs) == "true" }
 
-// checkRegionalIDs warns where OS_CCM_REGIONAL has no effect.
+// checkRegionalIDs warns if OS_CCM_REGIONAL has no effect.
 func (l *loader) checkRegionalIDs() {
 	switch value := l.env.get(regionalIDs); {
 	case value == "", value == "false":
 	case value != "true":
 		l.warn("environment %s %q has no effect: allowed is true", regionalIDs, value)
 	case l.config.Global.Region == "":
-		l.warn("environment %s has no effect without a region: give [Global] region", regionalIDs)
+		l.warn("environment %s has no effect without a region: set [Global] region", regionalIDs)
 	}
 }
 
-// firstVariable finds the first variable that is set and not empty.
+// firstVariable returns the first variable that is set and not empty.
 func firstVariable(env Environment, names []string) (name, text string) {
 	for _, name := range names {
 		if text := env.get(name); text != "" {
@@ -63,7 +63,7 @@ func firstVariable(env Environment, names []string) (name, text string) {
 	return "", ""
 }
 
-// literalBool spells a boolean as cloud.conf has it; other text stays and is
+// literalBool converts a boolean to the form of cloud.conf. It returns other texts unchanged, to be
 // refused later.
 func literalBool(text string) string {
 	value, err := types.ParseBool(text)
@@ -77,7 +77,7 @@ func literalBool(text string) string {
 	}
 }
 
-// setDefaultDomain gives user and project a domain if nothing else does.
+// setDefaultDomain sets the common domain of user and project if none is given.
 func (g *Global) setDefaultDomain(id string) {
 	if g.DomainID == "" && g.DomainName == "" {
 		g.DomainID = id

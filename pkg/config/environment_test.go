@@ -167,7 +167,7 @@ func TestEnvironment_EnablesRegionalIDsOnlyByTrue(t *testing.T) {
 		"true":           {"true", region, true, ""},
 		"false":          {"false", region, false, ""},
 		"another word":   {"True", region, false, `environment OS_CCM_REGIONAL "True" has no effect: allowed is true`},
-		"without region": {"true", "", true, "environment OS_CCM_REGIONAL has no effect without a region: give [Global] region"},
+		"without region": {"true", "", true, "environment OS_CCM_REGIONAL has no effect without a region: set [Global] region"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

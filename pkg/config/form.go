@@ -16,11 +16,11 @@ import (
 
 // form is a rule for the text of a value.
 type form struct {
-	allowed string // what to write, as a noun
+	allowed string // the values, as a noun phrase
 	check   func(text string) error
 }
 
-// formNamed finds the rule that a form tag names; the zero form allows all.
+// formNamed returns the rule with the name of a form tag. The zero form allows all texts.
 func formNamed(name string) form {
 	switch name {
 	case "url":
@@ -62,7 +62,7 @@ func formNamed(name string) form {
 	}
 }
 
-// checkURL never repeats the text in its error: it may carry a password.
+// checkURL does not repeat the text in its error, because it may contain a password.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -78,8 +78,7 @@ func checkURL(text string) error {
 	return nil
 }
 
-// checkLiteralBool knows two words only: what switches verification off must
-// not be guessed.
+// checkLiteralBool allows two words only: a setting that disables verification must not be guessed.
 func checkLiteralBool(text string) error {
 	if text != "true" && text != "false" {
 		return errors.New("it is neither true nor false")
@@ -103,8 +102,8 @@ func checkAPIVersion(text string) error {
 	return nil
 }
 
-// checkOctaviaSeconds holds for the times of a health monitor, which Octavia
-// takes as integers of seconds.
+// checkOctaviaSeconds validates the times of a health monitor, which Octavia stores as whole
+// seconds.
 func checkOctaviaSeconds(text string) error {
 	var d Duration
 	if err := d.UnmarshalText([]byte(text)); err != nil {
@@ -134,7 +133,7 @@ func checkSubnetTags(text string) error {
 	return err
 }
 
-// Items gives the parts of a list, which commas or spaces separate.
+// Items splits a list at commas and spaces.
 func Items(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
@@ -177,7 +176,7 @@ func checkDomain(text string) error {
 	return nil
 }
 
-// shutdownStatuses are the statuses of Nova in which a server may have no running guest.
+// shutdownStatuses returns the statuses of Nova in which a server may have no running guest.
 func shutdownStatuses() []string {
 	return []string{"SHUTOFF", "SHELVED", "SHELVED_OFFLOADED", "SUSPENDED", "PAUSED", "RESCUE", "ERROR"}
 }
@@ -185,7 +184,7 @@ func shutdownStatuses() []string {
 func checkServerStatuses(text string) error {
 	for _, part := range Items(text) {
 		if !slices.Contains(shutdownStatuses(), part) {
-			return fmt.Errorf("%q is no such status", part)
+			return fmt.Errorf("unknown status %q", part)
 		}
 	}
 	return nil
@@ -201,8 +200,7 @@ func checkSearchOrder(text string) error {
 	return nil
 }
 
-// checkAnnotations looks at the form only: which annotations there are, is for others
-// to know.
+// checkAnnotations validates the form only. This package does not know the annotations.
 func checkAnnotations(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		if name := strings.TrimSpace(part); strings.ContainsAny(name, " \t") || name == "" && strings.TrimSpace(text) != "" {

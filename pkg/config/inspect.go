@@ -10,31 +10,31 @@ import (
 	"strings"
 )
 
-// Setting is a key of the table of settings, and what it has come to be.
+// Setting is a key of the table of settings with its value and origin.
 type Setting struct {
-	// Section is that of cloud.conf, with the name that it has: [LoadBalancerClass "a"].
+	// Section is the section of cloud.conf with its name, such as [LoadBalancerClass "a"].
 	Section string `json:"section"`
 	Key     string `json:"key"`
-	// Value is what counts, "(redacted)" for a secret, "" where there is none.
+	// Value is the value in use, "(redacted)" for a secret, "" if there is none.
 	Value string `json:"value"`
-	// Source says where it comes from: the line of cloud.conf, clouds.yaml, a variable of
-	// the environment, "default", or "found" for what follows from other settings.
+	// Source is the origin of the value: the line of cloud.conf, clouds.yaml, an environment
+	// variable, "default", or "found" if it follows from other settings.
 	Source string `json:"source,omitempty"`
-	// Given is set where an operator has written it.
+	// Given is set if the operator has set the value.
 	Given bool `json:"given"`
-	// New is set where cloud-provider-openstack has no such key.
+	// New is set if cloud-provider-openstack has no such key.
 	New bool `json:"-"`
 
 	place place
 }
 
-// Inspection is a configuration with the origin of all that it says.
+// Inspection is a configuration with the origin of each value.
 type Inspection struct {
-	// Config is nil where the file cannot be read at all.
+	// Config is nil if the file cannot be read.
 	Config *Config
-	// Settings are all keys of the table, in its order.
+	// Settings are all keys, in the order of the table.
 	Settings []Setting
-	// Warnings and Problems are those of LoadFile, also the problems that only concern load
+	// Warnings and Problems are those of LoadFile. Problems includes those that concern only load
 	// balancers.
 	Warnings []Warning
 	Problems []error
@@ -42,8 +42,8 @@ type Inspection struct {
 	lines map[place]int
 }
 
-// Inspect reads a configuration as LoadFile does, and says of every setting where its value
-// comes from. What is wrong is in Problems.
+// Inspect reads a configuration as LoadFile does, and records the origin of each value. Problems
+// contains all errors.
 func Inspect(path string, env Environment) *Inspection {
 	l := newLoader(env)
 	i := &Inspection{Config: l.config}
@@ -76,8 +76,8 @@ func readFile(path string) ([]byte, error) {
 	return content, nil
 }
 
-// SourceOf returns where a problem or a warning comes from: "line 12" of cloud.conf, or ""
-// where its text says it.
+// SourceOf returns the origin of a problem or warning, such as "line 12" of cloud.conf. It returns
+// "" if the text of the problem contains it.
 func (i *Inspection) SourceOf(at string) string {
 	if number := i.lines[place(at)]; number > 0 {
 		return fmt.Sprintf("line %d", number)
@@ -85,7 +85,7 @@ func (i *Inspection) SourceOf(at string) string {
 	return ""
 }
 
-// PlaceOf returns the place that a problem is about, "" for none.
+// PlaceOf returns the place of a problem, "" if it has none.
 func PlaceOf(err error) string {
 	var value *ValueError
 	if errors.As(err, &value) {
@@ -94,7 +94,8 @@ func PlaceOf(err error) string {
 	return ""
 }
 
-// Setting returns a key of a section that appears once.
+// Setting returns a key of a section that is not named. It returns the zero Setting for an unknown
+// key.
 func (i *Inspection) Setting(section, key string) Setting {
 	at := slices.IndexFunc(i.Settings, func(s Setting) bool { return s.Section == "["+section+"]" && s.Key == key })
 	if at < 0 {
@@ -103,16 +104,16 @@ func (i *Inspection) Setting(section, key string) Setting {
 	return i.Settings[at]
 }
 
-// SectionName returns the section without its brackets, and without the name that it has.
+// SectionName returns the section without brackets and name.
 func (s Setting) SectionName() string {
 	name, _, _ := strings.Cut(strings.Trim(s.Section, "[]"), " ")
 	return name
 }
 
-// Place returns what problems and warnings call the setting.
+// Place returns the place by which problems and warnings refer to the setting.
 func (s Setting) Place() string { return string(s.place) }
 
-// settings returns all keys with what they have come to be.
+// settings returns all keys with their values and origins.
 func (l *loader) settings(lines map[place]int) []Setting {
 	var all []Setting
 	for _, s := range sections() {
@@ -162,7 +163,7 @@ func (o option) isDefault(field reflect.Value) bool {
 	return reflect.DeepEqual(field.Interface(), byDefault.Interface())
 }
 
-// text is the value as cloud.conf would have it, without what is secret; "" for none.
+// text returns the value as in cloud.conf, without secrets; "" if there is none.
 func (o option) text(field reflect.Value) string {
 	switch {
 	case o.isList():

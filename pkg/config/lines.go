@@ -8,9 +8,9 @@ import (
 	"gopkg.in/gcfg.v1/token"
 )
 
-// linesOf returns the number of the line of each section and key of a cloud.conf, the last
-// one where it appears several times. Names are as the table of settings has them, and what
-// is not there as it is written.
+// linesOf returns the line number of each section and key of a cloud.conf, the last one if it
+// occurs several times. Known names are spelled as in the table of settings, unknown ones as in the
+// file.
 func linesOf(content []byte) map[place]int {
 	lines := map[place]int{}
 	files := token.NewFileSet()
@@ -44,8 +44,8 @@ func linesOf(content []byte) map[place]int {
 	}
 }
 
-// unquoted is the name of a section without its quotes. Those of gcfg escape the quote and
-// the backslash, as Go's do.
+// unquoted returns the name of a section without its quotes. gcfg escapes the quote and the
+// backslash as Go does.
 func unquoted(text string) string {
 	if plain, err := strconv.Unquote(text); err == nil {
 		return plain
@@ -53,7 +53,7 @@ func unquoted(text string) string {
 	return strings.Trim(text, `"`)
 }
 
-// keyNamed returns a key as the table has it, and one that is not there as it is.
+// keyNamed returns a key as spelled in the table, or the key itself if it is unknown.
 func keyNamed(header, key string) string {
 	for _, s := range sections() {
 		if s.name != header {

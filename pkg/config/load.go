@@ -11,14 +11,13 @@ import (
 	"sync"
 )
 
-// maxFileSize in bytes bounds what is read of cloud.conf and of clouds.yaml.
+// maxFileSize is the maximum size of cloud.conf and of clouds.yaml, in bytes.
 const maxFileSize = 1 << 20
 
-// Environment looks up a variable of the process environment, as os.LookupEnv
-// does. Nil is an empty environment.
+// Environment looks up an environment variable, as os.LookupEnv does. Nil is an empty environment.
 type Environment func(key string) (string, bool)
 
-// get returns the variable's value, "" when there is none.
+// get returns the variable's value, "" if it is not set.
 func (e Environment) get(key string) string {
 	if e == nil {
 		return ""
@@ -27,8 +26,8 @@ func (e Environment) get(key string) string {
 	return value
 }
 
-// LoadFile reads the cloud.conf at the path. Without a path all comes from the
-// OS_* variables of the environment. See Load for the rest.
+// LoadFile reads the cloud.conf at the path. Without a path, the OS_* environment variables provide
+// all settings. See Load for the results.
 func LoadFile(path string, env Environment) (*Config, []Warning, error) {
 	if path == "" {
 		l := newLoader(env)
@@ -47,13 +46,13 @@ func LoadFile(path string, env Environment) (*Config, []Warning, error) {
 	return config, warnings, nil
 }
 
-// Load reads the text of a cloud.conf, and clouds.yaml if the text says so. The
-// environment serves only to find clouds.yaml.
+// Load parses the text of a cloud.conf, and reads clouds.yaml if use-clouds is set. The environment
+// is used only to find clouds.yaml.
 //
-// The error joins every problem there is, one line each: *ValueError for a bad
-// value, *MissingError for a missing one. It is nil where all of them concern load
-// balancers only: these are in Config.Refused, so that nodes are served. Warnings are
-// worth showing also when there is an error, for a misspelt key may be the reason for it.
+// The error joins all problems, one line each: *ValueError for a bad value, *MissingError for a
+// missing one. It is nil if all of them concern only load balancers: Config.Refused contains these,
+// so that nodes are served nevertheless. Warnings are also useful with an error, because a
+// misspelled key may be its cause.
 func Load(text io.Reader, env Environment) (*Config, []Warning, error) {
 	content, err := readBounded(text)
 	if err != nil {
@@ -66,7 +65,7 @@ func Load(text io.Reader, env Environment) (*Config, []Warning, error) {
 	return l.finish()
 }
 
-// readBounded reads all, without a byte order mark, up to maxFileSize.
+// readBounded reads at most maxFileSize bytes, and drops a byte order mark.
 func readBounded(r io.Reader) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxFileSize+1))
 	if err != nil {
@@ -78,25 +77,24 @@ func readBounded(r io.Reader) ([]byte, error) {
 	return bytes.TrimPrefix(content, []byte("\ufeff")), nil
 }
 
-// loader gathers a Config from its sources and remembers what it found.
+// loader builds a Config from its sources.
 type loader struct {
 	env     Environment
 	config  *Config
 	source  string           // of [Global], for messages
-	fromEnv bool             // the environment takes the place of cloud.conf
-	places  map[string]place // of the keys of [Global] that were given
-	refused map[string]bool  // keys of [Global] that have a bad value
-	// written are the places in cloud.conf that have a value.
+	fromEnv bool             // the environment replaces cloud.conf
+	places  map[string]place // keys of [Global] that are given
+	refused map[string]bool  // keys of [Global] with bad values
+	// written holds the places in cloud.conf that have a value.
 	written  map[place]bool
 	warnings []Warning
-	// problems are all that there are; balancerProblems are those of them that concern
-	// load balancers only.
+	// problems are all problems; balancerProblems are those that concern only load balancers.
 	problems         []error
 	balancerProblems int
-	noClouds         bool // clouds.yaml should have been read and could not be
+	noClouds         bool // clouds.yaml is required and cannot be read
 }
 
-// newLoader starts with all defaults.
+// newLoader returns a loader with all defaults.
 func newLoader(env Environment) *loader {
 	config := defaults()
 	config.LoadBalancerClass = map[string]*LoadBalancerClass{}
@@ -110,9 +108,9 @@ func newLoader(env Environment) *loader {
 	}
 }
 
-// defaults returns the defaults of all options of sections that appear once. It decodes them only once: a
-// configuration that is followed is read every few seconds. No list and no pointer has a default, so that
-// copies share nothing.
+// defaults returns the defaults of all options of sections without names. They are decoded once,
+// because the reloader loads the configuration every few seconds. No list or pointer has a default,
+// so that copies share nothing.
 var defaults = sync.OnceValue(func() Config {
 	l := &loader{config: &Config{}}
 	for _, s := range sections() {
@@ -126,17 +124,17 @@ var defaults = sync.OnceValue(func() Config {
 	return *l.config
 })
 
-// structOf is the struct of a section that appears once.
+// structOf returns the struct of a section without a name.
 func (l *loader) structOf(s section) reflect.Value {
 	return reflect.ValueOf(l.config).Elem().Field(s.index)
 }
 
-// warn adds a warning about no place in particular.
+// warn adds a warning without a place.
 func (l *loader) warn(format string, args ...any) {
 	l.addWarning(Warning{Text: fmt.Sprintf(format, args...)})
 }
 
-// warnAt adds a warning that begins with the place that it is about.
+// warnAt adds a warning that begins with its place.
 func (l *loader) warnAt(at place, format string, args ...any) {
 	l.addWarning(Warning{Text: string(at) + " " + fmt.Sprintf(format, args...), Place: string(at)})
 }
@@ -153,8 +151,7 @@ func (l *loader) problem(err error) {
 	}
 }
 
-// refuse adds the problem that an option has, if it has one; name is that of a section
-// which may appear many times, else "".
+// refuse adds the problem of an option, if there is one. name is the name of the section, or "".
 func (l *loader) refuse(o option, name string, err error) {
 	if err == nil {
 		return
@@ -176,7 +173,7 @@ func (l *loader) refuse(o option, name string, err error) {
 	}
 }
 
-// finish fills in clouds.yaml, checks the whole and returns it.
+// finish reads clouds.yaml, validates the configuration and returns it.
 func (l *loader) finish() (*Config, []Warning, error) {
 	l.complete()
 	if len(l.problems) > l.balancerProblems {
@@ -185,7 +182,7 @@ func (l *loader) finish() (*Config, []Warning, error) {
 	return l.config, l.warnings, nil
 }
 
-// complete fills in clouds.yaml and checks the whole.
+// complete reads clouds.yaml and validates the configuration.
 func (l *loader) complete() {
 	l.readClouds()
 	l.checkGlobal()

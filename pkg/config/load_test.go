@@ -269,7 +269,7 @@ subnet-id=s2
 		t.Errorf("error (-want +got):\n%s", diff)
 	}
 	_, err = mustLoad(t, signIn).Class("gold")
-	if diff := cmp.Diff([]string{`cloud.conf has no load balancer classes, so not "gold"`}, lines(err)); diff != "" {
+	if diff := cmp.Diff([]string{`there is no load balancer class "gold": cloud.conf has none`}, lines(err)); diff != "" {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// option is one row of the table of settings: a field of a section.
+// option is a row of the table of settings: a field of a section.
 type option struct {
 	section string
 	key     string
@@ -32,12 +32,12 @@ type option struct {
 type section struct {
 	name    string
 	index   int  // of the field in Config
-	named   bool // may appear many times, each with a name of its own
+	named   bool // may occur several times, each with its own name
 	typ     reflect.Type
 	options []option
 }
 
-// sections is the table of all settings, read off the types of this package once. Nobody changes it.
+// sections is the table of all settings, read once from the types of this package. It is read-only.
 var sections = sync.OnceValue(readSections)
 
 func readSections() []section {
@@ -58,8 +58,8 @@ func readSections() []section {
 	return all
 }
 
-// globalSection is the row group of [Global], the only section whose values
-// also come from clouds.yaml and the environment.
+// globalSection returns [Global], the only section with values from clouds.yaml and the
+// environment.
 func globalSection() section {
 	return sections()[0]
 }
@@ -98,7 +98,7 @@ func splitTag(tag string) []string {
 	return strings.Split(tag, ",")
 }
 
-// numberTag reads a number of the table; an empty tag is 0.
+// numberTag parses a number of the table; an empty tag is 0.
 func numberTag(tag string) int {
 	if tag == "" {
 		return 0
@@ -110,7 +110,7 @@ func numberTag(tag string) int {
 	return n
 }
 
-// keys are the keys that the section knows.
+// keys returns the keys of the section.
 func (s section) keys() []string {
 	keys := make([]string, 0, len(s.options))
 	for _, o := range s.options {
@@ -119,7 +119,7 @@ func (s section) keys() []string {
 	return keys
 }
 
-// has says whether the section knows the key.
+// has reports whether the section has the key.
 func (s section) has(key string) bool {
 	for _, o := range s.options {
 		if strings.EqualFold(o.key, key) {
@@ -129,18 +129,18 @@ func (s section) has(key string) bool {
 	return false
 }
 
-// isList says whether the key may be given several times.
+// isList reports whether the key may be given several times.
 func (o option) isList() bool {
 	return o.typ.Kind() == reflect.Slice
 }
 
-// emptyIsNone says whether an empty value counts as not given: wherever it could not be
-// a value, or would only take the default away.
+// emptyIsNone reports whether an empty value counts as not given: if it is not a valid value, or
+// would only remove the default.
 func (o option) emptyIsNone() bool {
 	return o.empty == "" && (o.byDef != "" || o.kind() != "string")
 }
 
-// kind is the word of the reference documentation for the type of the value.
+// kind returns the type of the value for the reference documentation.
 func (o option) kind() string {
 	typ := o.typ
 	if typ.Kind() == reflect.Pointer {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// maxPortRanges is how many ranges of ports a key can have.
+// maxPortRanges is the maximum number of port ranges of a key.
 const maxPortRanges = 100
 
-// PortsAllowed says what ParsePorts takes.
+// PortsAllowed describes the texts that ParsePorts accepts.
 const PortsAllowed = "ports and ranges of ports separated by commas, such as 8080,9000-9099"
 
-// PortRanges are ranges of ports, each with its first and its last.
+// PortRanges are ranges of ports, each with its first and its last port.
 type PortRanges [][2]int
 
-// Has tells whether a port is in one of the ranges.
+// Has reports whether a port is in one of the ranges.
 func (r PortRanges) Has(port int) bool {
 	for _, ends := range r {
 		if ends[0] <= port && port <= ends[1] {
@@ -25,8 +25,8 @@ func (r PortRanges) Has(port int) bool {
 	return false
 }
 
-// ParsePorts reads ports such as "8080,9000-9099"; no text gives none. An error says
-// which of them is no port or range of ports.
+// ParsePorts parses ports such as "8080,9000-9099"; an empty text has none. An error names the part
+// that is neither a port nor a range.
 func ParsePorts(text string) (PortRanges, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -40,7 +40,7 @@ func ParsePorts(text string) (PortRanges, error) {
 		first, errFirst := strconv.Atoi(from)
 		last, errLast := strconv.Atoi(to)
 		if errFirst != nil || errLast != nil || first < 1 || last > 65535 || first > last {
-			return nil, fmt.Errorf("%q is not a port from 1 to 65535, and no range of them", strings.TrimSpace(part))
+			return nil, fmt.Errorf("%q is neither a port from 1 to 65535 nor a range", strings.TrimSpace(part))
 		}
 		ranges = append(ranges, [2]int{first, last})
 	}

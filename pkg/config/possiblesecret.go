@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// possibleSecrets returns the unknown keys of a cloud.conf that may be a part of a secret, in
-// lower case, each with its first line: what has no value, as a password on a line of its own;
-// what has no more than "=" behind it, as base64 ends; and lines behind that of a secret, which
-// may go on there. No warning repeats them.
+// possibleSecrets returns the unknown keys of a cloud.conf that may be parts of a secret, in lower
+// case, each with its first line. These are keys without a value (a password on its own line), keys
+// with only "=" as value (the end of a base64 text), and keys on the lines after a secret, where it
+// may continue. Warnings do not repeat them.
 func possibleSecrets(content string) map[string]int {
 	found := map[string]int{}
 	number, behindSecret := 0, false
@@ -50,5 +50,5 @@ func knownKey(key string) (known, secret bool) {
 
 func isComment(text string) bool { return strings.HasPrefix(text, "#") || strings.HasPrefix(text, ";") }
 
-// endsKey reports whether a character is none that gcfg takes for a key.
+// endsKey reports whether a character ends a key of gcfg.
 func endsKey(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }

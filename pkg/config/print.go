@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Everything that prints a Config goes through the functions below: fmt with
-// any verb, klog and slog (which ask for String, MarshalLog or Format) and
-// JSON, which sigs.k8s.io/yaml uses too. New ways to print must join them.
+// The functions below implement all ways to print a Config: fmt with any verb, klog and slog
+// (String, MarshalLog or Format) and JSON, which sigs.k8s.io/yaml uses too. New ways to print must
+// use them.
 
-// String is the text of a cloud.conf with all that is set, without secrets.
+// String returns the settings as the text of a cloud.conf, without secrets.
 func (c Config) String() string {
 	var out strings.Builder
 	config := reflect.ValueOf(c)
@@ -32,34 +32,33 @@ func (c Config) String() string {
 	return out.String()
 }
 
-// GoString is String: %#v must not look into the fields.
+// GoString returns String, since %#v would print the fields.
 func (c Config) GoString() string { return c.String() }
 
 // Format prints String for every verb.
 func (c Config) Format(state fmt.State, _ rune) { fmt.Fprint(state, c.String()) }
 
-// MarshalLog gives klog's structured loggers String.
+// MarshalLog returns String for klog's structured loggers.
 func (c Config) MarshalLog() any { return c.String() }
 
-// String is the text of section [Global] with all that is set, without
-// secrets.
+// String returns the settings as the text of section [Global], without secrets.
 func (g Global) String() string {
 	var out strings.Builder
 	writeSection(&out, globalSection(), "[Global]", reflect.ValueOf(g))
 	return out.String()
 }
 
-// GoString is String: %#v must not look into the fields.
+// GoString returns String, since %#v would print the fields.
 func (g Global) GoString() string { return g.String() }
 
 // Format prints String for every verb.
 func (g Global) Format(state fmt.State, _ rune) { fmt.Fprint(state, g.String()) }
 
-// MarshalLog gives klog's structured loggers String.
+// MarshalLog returns String for klog's structured loggers.
 func (g Global) MarshalLog() any { return g.String() }
 
-// MarshalJSON writes the fields by their keys in cloud.conf, without secrets.
-// What it writes cannot be read back.
+// MarshalJSON returns the fields by their keys in cloud.conf, without secrets. The result cannot be
+// parsed back.
 func (g Global) MarshalJSON() ([]byte, error) {
 	fields := map[string]any{}
 	for _, o := range globalSection().options {
@@ -91,7 +90,7 @@ func writeSection(out *strings.Builder, s section, header string, values reflect
 	}
 }
 
-// printable is the value as text, without what is secret in it.
+// printable returns the value as text, without secrets.
 func (o option) printable(field reflect.Value) string {
 	if field.Kind() == reflect.Pointer && !field.IsNil() {
 		field = field.Elem()
@@ -109,14 +108,14 @@ func (o option) printable(field reflect.Value) string {
 	}
 }
 
-// PrintableURL hides what may be secret in a URL: user, password, query and fragment. Text that
-// is no URL is hidden as a whole, but for words that hold nothing of one.
+// PrintableURL redacts the parts of a URL that may be secret: user, password, query and fragment. A
+// text that is not a URL is redacted completely, unless it is a word without any part of a URL.
 func PrintableURL(text string) string {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil, u.Host == "" && strings.ContainsAny(text, "@:?#%"):
 		return redacted
-	case strings.Contains(u.Path, "@"): // a password that is in the wrong place
+	case strings.Contains(u.Path, "@"): // a password in the wrong place
 		return u.Scheme + "://" + redacted
 	}
 	if u.User != nil {

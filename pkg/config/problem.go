@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// redacted stands for a secret wherever one would be printed.
+// redacted replaces a secret in all texts.
 const redacted = "(redacted)"
 
-// place is where a value was written: a key of cloud.conf, a variable of the
-// environment or an entry of clouds.yaml.
+// place is the location of a value: a key of cloud.conf, an environment variable or an entry of
+// clouds.yaml.
 type place string
 
-// confPlace is the place of a key in cloud.conf; name is that of a section
-// which may appear many times, else "".
+// confPlace returns the place of a key in cloud.conf. name is the name of the section, or "".
 func confPlace(section, name, key string) place {
 	if name != "" {
 		section = fmt.Sprintf("%s %q", section, name)
@@ -21,21 +20,20 @@ func confPlace(section, name, key string) place {
 	return place(strings.TrimSpace(fmt.Sprintf("cloud.conf [%s] %s", section, key)))
 }
 
-// ValueError is a value that a setting cannot have. Its text names the place,
-// the value unless it is secret, what is wrong with it and what is allowed.
+// ValueError reports a value that is not valid. Its text contains the place, the value unless it is
+// secret, the reason and the allowed values.
 type ValueError struct {
-	// Place is where the value was written, such as
-	// "cloud.conf [LoadBalancer] lb-method".
+	// Place is the location of the value, such as "cloud.conf [LoadBalancer] lb-method".
 	Place string
-	// Value is the text that was refused, or "(redacted)".
+	// Value is the invalid text, or "(redacted)".
 	Value string
-	// Allowed says what to write instead.
+	// Allowed describes valid values.
 	Allowed string
-	// Err is the reason, if there is more to say than what is allowed.
+	// Err is the reason, nil if Allowed explains enough.
 	Err error
 }
 
-// Error tells all fields in one line.
+// Error returns all fields in one line.
 func (e *ValueError) Error() string {
 	text := fmt.Sprintf("%s %q", e.Place, e.Value)
 	if e.Err != nil {
@@ -47,29 +45,27 @@ func (e *ValueError) Error() string {
 // Unwrap returns the reason.
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// MissingError is a setting that is needed and not given.
+// MissingError reports required settings that are not given.
 type MissingError struct {
-	// What is not complete, with its verb, such as "sign-in by password is".
+	// What is the incomplete subject with its verb, such as "sign-in by password is".
 	What string
-	// Settings that are missing, each as the places where it can be written,
-	// such as "tenant-id or tenant-name".
+	// Settings are the missing settings, each as the keys that can provide it, such as "tenant-id
+	// or tenant-name".
 	Settings []string
-	// Source is where they were looked for: "cloud.conf [Global]" or
-	// "environment".
+	// Source is where they can be given: "cloud.conf [Global]" or "environment".
 	Source string
 }
 
-// Error tells all fields in one line.
+// Error returns all fields in one line.
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s: %s incomplete: missing %s", e.Source, e.What, strings.Join(e.Settings, "; "))
 }
 
-// Warning is something that is not wrong enough to stop, but that the
-// operator should know: a setting without effect, or with a surprising one.
+// Warning reports a setting without effect, or with a surprising one. It is not an error.
 type Warning struct {
-	// Text is the whole message. It never contains a secret.
+	// Text is the complete message. It contains no secrets.
 	Text string
-	// Place is what it is about, as in a ValueError; "" where that is no single place.
+	// Place is the location, as in a ValueError; "" if there is more than one.
 	Place string
 }
 

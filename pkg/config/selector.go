@@ -11,22 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// SelectorAllowed says what a node selector can be.
+// SelectorAllowed describes the texts that ParseSelector accepts.
 const SelectorAllowed = "node labels as key=value or key, separated by commas; also zone in (a,b), zone notin (a,b), zone!=a and !key"
 
-// ParseSelector reads a node selector: labels that a node must have, separated by
-// commas. It is read as cloud-provider-openstack reads it (StringToMap and
-// matchNodeLabels, v1.36), and what that can never match is read as a selector of
-// Kubernetes:
+// ParseSelector parses a node selector: labels that a node must have, separated by commas. It
+// interprets the text as cloud-provider-openstack does (StringToMap and matchNodeLabels, v1.36). A
+// text that could never match there is parsed as a Kubernetes selector:
 //
 //	text                       nodes
 //	nothing, or commas alone   all
-//	key, key=                  those that have the label, whatever its value
+//	key, key=                  those that have the label, with any value
 //	key=value                  those with that value
-//	a=b,a=c                    the last one counts: a=c
+//	a=b,a=c                    the last one applies: a=c
 //	zone in (a,b), !key, …     as Kubernetes selects
 //
-// It is an error if no node could ever have such a label.
+// It returns an error if no node could ever have such a label.
 func ParseSelector(text string) (labels.Selector, error) {
 	wanted, err := parseLabels(text)
 	if err == nil {
@@ -37,12 +36,12 @@ func ParseSelector(text string) (labels.Selector, error) {
 	}
 	parsed, err := labels.Parse(strings.Trim(text, ", \t\r\n"))
 	if err != nil {
-		return nil, fmt.Errorf("%q is no selector of Kubernetes", text)
+		return nil, fmt.Errorf("%q is not a Kubernetes selector", text)
 	}
 	return keysAlone(parsed), nil
 }
 
-// parseLabels reads labels, by key.
+// parseLabels parses labels, by key.
 func parseLabels(text string) (map[string]string, error) {
 	wanted := map[string]string{}
 	for part := range strings.SplitSeq(text, ",") {
@@ -64,7 +63,7 @@ func parseLabels(text string) (map[string]string, error) {
 	return wanted, nil
 }
 
-// selectorOf selects nodes that have all of these labels; an empty value is any.
+// selectorOf selects nodes that have all of these labels; an empty value matches any.
 func selectorOf(wanted map[string]string) labels.Selector {
 	selector := labels.NewSelector()
 	for key, value := range wanted {
@@ -79,8 +78,7 @@ func selectorOf(wanted map[string]string) labels.Selector {
 	return selector
 }
 
-// keysAlone gives "key=" within a selector of Kubernetes the meaning that it has in a
-// list of labels.
+// keysAlone gives "key=" in a Kubernetes selector the meaning that it has in a list of labels.
 func keysAlone(selector labels.Selector) labels.Selector {
 	all, _ := selector.Requirements()
 	made := labels.NewSelector()
@@ -95,7 +93,7 @@ func keysAlone(selector labels.Selector) labels.Selector {
 	return made
 }
 
-// isLabelKey accepts a name, or a DNS name, a slash and a name.
+// isLabelKey reports whether a text is a name, or a DNS name, a slash and a name.
 func isLabelKey(text string) bool {
 	prefix, name, found := strings.Cut(text, "/")
 	if !found {
@@ -104,8 +102,8 @@ func isLabelKey(text string) bool {
 	return checkDomain(prefix) == nil && isLabelName(name)
 }
 
-// isLabelName accepts what Kubernetes takes as the name part of a label's key
-// and as its value: 63 characters at most, alphanumeric at both ends.
+// isLabelName reports whether Kubernetes accepts a text as the value of a label or as the name part
+// of its key: at most 63 characters, alphanumeric at both ends.
 func isLabelName(text string) bool { return labelName.MatchString(text) }
 
 var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)

@@ -76,9 +76,9 @@ func TestParseSelector_RefusesOtherText(t *testing.T) {
 		"/a":                           `"/a" is not the key of a label`,
 		"a/b/c":                        `"a/b/c" is not the key of a label`,
 		"a in b":                       `"a in b" is not the key of a label`,
-		"a in (":                       `"a in (" is no selector of Kubernetes`,
-		"!!":                           `"!!" is no selector of Kubernetes`,
-		"a==b==c":                      `"a==b==c" is no selector of Kubernetes`,
+		"a in (":                       `"a in (" is not a Kubernetes selector`,
+		"!!":                           `"!!" is not a Kubernetes selector`,
+		"a==b==c":                      `"a==b==c" is not a Kubernetes selector`,
 		"a," + strings.Repeat("b", 64): `"` + strings.Repeat("b", 64) + `" is not the key of a label`,
 	} {
 		t.Run(text, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// SubnetMatcher picks subnets by name and tags. The zero value picks all.
+// SubnetMatcher selects subnets by name and tags. The zero value selects all.
 type SubnetMatcher struct {
 	name    *regexp.Regexp
 	notName bool
@@ -17,13 +17,12 @@ type SubnetMatcher struct {
 	notTags bool
 }
 
-// NewSubnetMatcher reads the settings floating-subnet and floating-subnet-tags
-// (or the annotations of these names). Either may be empty, which picks all.
+// NewSubnetMatcher parses the settings floating-subnet and floating-subnet-tags, or the annotations
+// of these names. An empty text selects all.
 //
-// The pattern is for the whole name: a glob (`*` any text, `?` one character,
-// `[a-z]` a class, `{a,b}` a choice), or a regular expression after `~`. The
-// tags are separated by commas: the subnet has any of them, or all of them
-// after `&`. A leading `!` turns either into its opposite.
+// The pattern matches the whole name: a glob (`*` any text, `?` one character, `[a-z]` a class,
+// `{a,b}` a choice), or a regular expression after `~`. The tags are separated by commas: the
+// subnet has any of them, or all of them after `&`. A leading `!` negates either.
 func NewSubnetMatcher(pattern, tags string) (SubnetMatcher, error) {
 	var m SubnetMatcher
 	if err := m.setName(pattern); err != nil {
@@ -35,7 +34,7 @@ func NewSubnetMatcher(pattern, tags string) (SubnetMatcher, error) {
 	return m, nil
 }
 
-// Match says whether a subnet with this name and these tags is picked.
+// Match reports whether a subnet with this name and these tags is selected.
 func (m SubnetMatcher) Match(name string, tags []string) bool {
 	return m.matchName(name) && m.matchTags(tags)
 }
@@ -70,7 +69,7 @@ func (m *SubnetMatcher) setName(pattern string) error {
 		return errors.New("the pattern is empty")
 	}
 	if isRegexp {
-		// Alone first: a stray bracket must not pair with those added below.
+		// Compile it alone first: an unmatched bracket must not pair with those added below.
 		if _, err := regexp.Compile(expression); err != nil {
 			return err
 		}
@@ -90,7 +89,7 @@ func (m *SubnetMatcher) setTags(tags string) error {
 	tags, m.allTags = strings.CutPrefix(tags, "&")
 	for _, tag := range strings.Split(tags, ",") {
 		tag = strings.TrimSpace(tag)
-		if tag != "" { // superfluous commas are ignored, as in all lists
+		if tag != "" { // empty items are ignored, as in all lists
 			m.tags = append(m.tags, tag)
 		}
 	}
@@ -100,8 +99,8 @@ func (m *SubnetMatcher) setTags(tags string) error {
 	return nil
 }
 
-// globExpression is the regular expression that means the same as the glob.
-// What is malformed in the glob is malformed there too.
+// globExpression returns the regular expression of a glob. A malformed glob gives a malformed
+// expression.
 func globExpression(glob string) string {
 	var out strings.Builder
 	choices := 0
@@ -132,9 +131,8 @@ func globExpression(glob string) string {
 	return out.String()
 }
 
-// cutClass splits a glob that starts with [ behind the class, which becomes
-// one of a regular expression. Without an end the rest is the class, and so no
-// regular expression.
+// cutClass splits a glob that starts with [ after the class, and returns the class as a regular
+// expression. If the class is not closed, it is the whole rest, which is not a valid expression.
 func cutClass(glob string) (class, rest string) {
 	end := strings.IndexByte(glob, ']')
 	if end < 0 {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// syntaxError says where gcfg stopped: the line and the column, which err begins with, and
-// the section or key that the line begins with. The rest of the line is not told, nor a
-// word that is none of ours: it may be a secret, or the second half of one.
+// syntaxError returns where gcfg stopped: the line and column, with which err begins, and the
+// section or key at the beginning of the line. It omits the rest of the line and unknown words,
+// which may be a secret or a part of one.
 func syntaxError(content string, err error) error {
 	text := fmt.Errorf("cloud.conf: syntax error at line:column %w", err)
 	var number int
@@ -24,9 +24,8 @@ func syntaxError(content string, err error) error {
 	return text
 }
 
-// knownWord returns the section, with its bracket, or the key that a line begins with, as it
-// is spelled there; "" when it is none of ours. Underscores, which gcfg does not take, are as good as
-// hyphens.
+// knownWord returns the section, with its bracket, or the key at the beginning of a line, as
+// spelled there; "" if it is unknown. It treats underscores, which gcfg rejects, as hyphens.
 func knownWord(line string) string {
 	line = strings.TrimSpace(line)
 	rest, isHeader := strings.CutPrefix(line, "[")

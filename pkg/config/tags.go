@@ -7,23 +7,22 @@ import (
 )
 
 const (
-	// maxTags is how many tags of the user's own a load balancer can have; Octavia
-	// names no limit, and returns them all with each part of each load balancer.
+	// maxTags is the maximum number of user-defined tags. Octavia documents no limit, and returns
+	// all tags with each part of each load balancer.
 	maxTags = 20
-	// maxTagLength is how many bytes a tag can have; Octavia counts characters.
+	// maxTagLength is the maximum length of a tag in bytes; Octavia counts characters.
 	maxTagLength = 255
-	// reservedTags begins all tags by which load balancers are told to be ours, or
-	// cloud-provider-openstack's.
+	// reservedTags is the prefix of the tags that identify load balancers of this controller and of
+	// cloud-provider-openstack.
 	reservedTags = "kube_"
 )
 
-// TagsAllowed says what ParseTags takes.
+// TagsAllowed describes the texts that ParseTags accepts.
 const TagsAllowed = "tags separated by commas: at most 20, of at most 255 bytes, each once, none that begins with kube_"
 
-// ParseTags reads tags for parts of load balancers; no text gives none, and superfluous commas
-// are ignored, as in all lists. Letters' case
-// makes no other tag: Octavia's database, as it is mostly set up, does not tell such
-// tags apart, and Octavia answers 409 to one that it has.
+// ParseTags parses tags for parts of load balancers. An empty text has none, and empty items are
+// ignored, as in all lists. Tags that differ only in case are duplicates: with its usual collation,
+// Octavia's database does not distinguish them, and Octavia answers 409.
 func ParseTags(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -34,7 +33,7 @@ func ParseTags(text string) ([]string, error) {
 		tag := strings.TrimSpace(part)
 		key := strings.ToLower(tag)
 		switch {
-		case tag == "": // superfluous commas are nothing
+		case tag == "": // empty items are ignored
 			continue
 		case len(tag) > maxTagLength:
 			return nil, fmt.Errorf("a tag has %d bytes", len(tag))
@@ -43,7 +42,7 @@ func ParseTags(text string) ([]string, error) {
 		case strings.HasPrefix(key, reservedTags):
 			return nil, fmt.Errorf("tag %q begins with %s", tag, reservedTags)
 		case seen[key]:
-			return nil, fmt.Errorf("tag %q is there twice", tag)
+			return nil, fmt.Errorf("tag %q is given twice", tag)
 		}
 		seen[key] = true
 		tags = append(tags, tag)

@@ -38,8 +38,8 @@ func TestParseTags_RefusesInvalidAndReservedTags(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("x", 256):   "a tag has 256 bytes",
 		"a\nb":                     `tag "a\nb" has a control character`,
-		"a,b,a":                    `tag "a" is there twice`,
-		"Team,team":                `tag "team" is there twice`,
+		"a,b,a":                    `tag "a" is given twice`,
+		"Team,team":                `tag "team" is given twice`,
 		"kube_service_k_default_x": `tag "kube_service_k_default_x" begins with kube_`,
 		"KUBE_svc_uid_1":           `tag "KUBE_svc_uid_1" begins with kube_`,
 		strings.Join(many, ","):    "it has 21 tags",

@@ -8,17 +8,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
 )
 
-// unknownData is a section or key of cloud.conf that gcfg found no field for.
+// unknownData is a section or key of cloud.conf for which gcfg found no field.
 type unknownData struct {
 	section string
-	name    string // of a section that may appear many times
+	name    string // of a section that may occur several times
 	key     string // "" when the section itself is unknown
-	// line is that of a key which is not repeated, see possibleSecrets; else 0.
+	// line is that of a key that must not be repeated, see possibleSecrets; else 0.
 	line int
 }
 
-// warnUnknown turns gcfg's warnings into ours, which name the nearest known
-// section or key.
+// warnUnknown converts gcfg's warnings, and suggests the nearest known section or key.
 func (l *loader) warnUnknown(content string, found []error) {
 	unnamed := possibleSecrets(content)
 	for _, err := range found {
@@ -34,8 +33,8 @@ func (l *loader) warnUnknown(content string, found []error) {
 	}
 }
 
-// parseUnknown reads the text of gcfg's warning; the type behind it is not
-// exported. A test guards the form.
+// parseUnknown parses the text of gcfg's warning, since its type is not exported. A test covers the
+// format.
 func parseUnknown(text string) (unknownData, bool) {
 	form := regexp.MustCompile(`(?s)^can't store data at section "([^"]*)"(?:, subsection "(.*?)")?(?:, variable "([^"]*)")?$`)
 	m := form.FindStringSubmatch(text)
@@ -45,7 +44,7 @@ func parseUnknown(text string) (unknownData, bool) {
 	return unknownData{section: m[1], name: m[2], key: m[3]}, true
 }
 
-// message is the warning, or "" for what is ignored without a word.
+// message returns the warning, "" for data that is ignored silently.
 func (u unknownData) message() string {
 	known := sections()
 	var names []string
@@ -65,8 +64,8 @@ func (u unknownData) message() string {
 	return fmt.Sprintf("cloud.conf unknown section [%s] is ignored%s", u.section, didYouMean(u.section, names, "[%s]"))
 }
 
-// sectionNamed returns a section's name as the table has it, and one that is not there as it
-// is.
+// sectionNamed returns a section's name as spelled in the table, or the name itself if it is
+// unknown.
 func sectionNamed(name string) string {
 	for _, s := range sections() {
 		if strings.EqualFold(s.name, name) {
@@ -95,8 +94,7 @@ func (u unknownData) keyMessage(s section, known []section) string {
 	return fmt.Sprintf("%s unknown key %s%s", where, named, didYouMean(u.key, s.keys(), "%q"))
 }
 
-// didYouMean asks for the known word that is nearest, if one is near enough to
-// be meant.
+// didYouMean suggests the nearest known word, if it is near enough.
 func didYouMean(word string, known []string, format string) string {
 	nearest, ok := suggest.Nearest(word, known)
 	if !ok {

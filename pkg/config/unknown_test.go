@@ -69,7 +69,7 @@ func TestLoad_WarnsOfUnknownNames(t *testing.T) {
 		},
 		"known key twice": {
 			"[Route]\nrouter-id=x\nrouter-id=y\n",
-			[]string{`cloud.conf [Route] router-id is given 2 times: the last one is used`},
+			[]string{`cloud.conf [Route] router-id is given 2 times: the last value is used`},
 		},
 		"ignored section": {
 			"[BlockStorage]\nbs-version=v2\n[blockstorage]\nx=1\n",

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// checkGlobal checks what the fields of [Global] need of each other.
+// checkGlobal validates the settings of [Global] against each other.
 func (l *loader) checkGlobal() {
 	global := &l.config.Global
 	global.EndpointType = strings.TrimSuffix(global.EndpointType, "URL")
 	l.checkClientCertificate()
 	if l.noClouds {
-		return // what is missing may be in the file that could not be read
+		return // the missing settings may be in the file that could not be read
 	}
 	if global.AuthURL == "" {
 		l.missing("sign-in is", setting{"auth-url"})
@@ -52,7 +52,7 @@ func (l *loader) checkCredentials() {
 	}
 }
 
-// idleSecrets are the keys of secrets that the way to sign in does not use.
+// idleSecrets returns the keys of secrets that the method does not use.
 func (g Global) idleSecrets(method AuthMethod) []string {
 	kept := g.only(method)
 	var idle []string
@@ -69,8 +69,8 @@ func (g Global) idleSecrets(method AuthMethod) []string {
 	return idle
 }
 
-// missing adds a problem that names each setting by what the source calls it.
-// A setting that is there with a value that was refused is not missing.
+// missing adds a problem that names each setting as in its source. A setting with a bad value is
+// not missing.
 func (l *loader) missing(what string, settings ...setting) {
 	var names []string
 	for _, keys := range settings {
@@ -96,8 +96,7 @@ func (l *loader) namesIn(keys setting) []string {
 	return names
 }
 
-// checkLoadBalancer checks what the fields of [LoadBalancer] need of each
-// other.
+// checkLoadBalancer validates the settings of [LoadBalancer] against each other.
 func (l *loader) checkLoadBalancer() {
 	lb := &l.config.LoadBalancer
 	if lb.MonitorTimeout.Duration > lb.MonitorDelay.Duration {
@@ -107,8 +106,7 @@ func (l *loader) checkLoadBalancer() {
 	l.checkProvider()
 }
 
-// checkProvider warns of providers that are not known, and knows that ovn has
-// one algorithm only.
+// checkProvider warns about unknown providers, and about algorithms other than the only one of ovn.
 func (l *loader) checkProvider() {
 	lb := &l.config.LoadBalancer
 	known := []string{"amphora", "amphorav2", "octavia", "ovn", "f5"}
@@ -118,29 +116,29 @@ func (l *loader) checkProvider() {
 	switch {
 	case lb.LBProvider != "ovn" || lb.LBMethod == "SOURCE_IP_PORT":
 	case l.written[confPlace("LoadBalancer", "", "lb-method")]:
-		l.warnAt(confPlace("LoadBalancer", "", "lb-method"), "%q: provider ovn knows only SOURCE_IP_PORT", lb.LBMethod)
+		l.warnAt(confPlace("LoadBalancer", "", "lb-method"), "%q: provider ovn supports only SOURCE_IP_PORT", lb.LBMethod)
 	default:
 		lb.LBMethod = "SOURCE_IP_PORT"
 	}
 }
 
-// checkNode checks that the region which others stand beside is known: a Node of an unknown
-// one could be in any.
+// checkNode requires [Global] region beside other regions: without it, a Node could be in any of
+// them.
 func (l *loader) checkNode() {
 	if len(l.config.Node.Region) > 0 && l.config.Global.Region == "" && !l.noClouds {
 		l.missing("[Node] region is", setting{"region"})
 	}
 }
 
-// checkMetadata warns of calls without an end.
+// checkMetadata warns about calls without a time limit.
 func (l *loader) checkMetadata() {
 	if l.config.Metadata.RequestTimeout.Duration == 0 {
 		l.warnAt(confPlace("Metadata", "", "request-timeout"), "is 0: a call that gets no answer waits for ten minutes")
 	}
 }
 
-// Class finds a class by its name. The error lists the names there are, or says what is
-// wrong with the class.
+// Class returns a class by its name. The error lists the existing names, or the errors of the
+// class.
 func (c *Config) Class(name string) (*LoadBalancerClass, error) {
 	if wrong := c.Refused.Classes[name]; len(wrong) > 0 {
 		return nil, fmt.Errorf("load balancer class %q cannot be used until the cluster's operator has corrected it: %w", name, errors.Join(wrong...))
@@ -149,7 +147,7 @@ func (c *Config) Class(name string) (*LoadBalancerClass, error) {
 		return class, nil
 	}
 	if len(c.LoadBalancerClass) == 0 {
-		return nil, fmt.Errorf("cloud.conf has no load balancer classes, so not %q", name)
+		return nil, fmt.Errorf("there is no load balancer class %q: cloud.conf has none", name)
 	}
 	names := make([]string, 0, len(c.LoadBalancerClass))
 	for _, known := range slices.Sorted(maps.Keys(c.LoadBalancerClass)) {

@@ -86,7 +86,7 @@ func TestLoad_RefusesBadValues(t *testing.T) {
 		},
 		"status of a server": {
 			"[Node]\nshutdown-status=SHUTOFF, ACTIVE\n",
-			`cloud.conf [Node] shutdown-status "SHUTOFF, ACTIVE": "ACTIVE" is no such status: allowed is statuses separated by commas, of SHUTOFF, SHELVED, SHELVED_OFFLOADED, SUSPENDED, PAUSED, RESCUE, ERROR`,
+			`cloud.conf [Node] shutdown-status "SHUTOFF, ACTIVE": unknown status "ACTIVE": allowed is statuses separated by commas, of SHUTOFF, SHELVED, SHELVED_OFFLOADED, SUSPENDED, PAUSED, RESCUE, ERROR`,
 		},
 		"regions beside none": {
 			"[Node]\nregion=RegionTwo\n",
@@ -190,8 +190,8 @@ func TestLoad_RefusesMalformedAuthURL(t *testing.T) {
 	}
 }
 
-// A wrong value of [LoadBalancer] must not keep nodes from joining. Who uses load
-// balancers is told what it is, and the settings have their defaults meanwhile.
+// A wrong value of [LoadBalancer] must not keep nodes from joining. It is reported when a load
+// balancer needs it, and the settings have their defaults meanwhile.
 func TestLoad_DefersWrongLoadBalancerValuesToTheirUsers(t *testing.T) {
 	t.Parallel()
 	config, _, err := Load(strings.NewReader(signIn+`[LoadBalancer]
@@ -225,7 +225,7 @@ subnet-id=s3
 	}
 }
 
-// Templates render keys that nobody has filled in.
+// Templates render keys without values.
 func TestLoad_TreatsEmptyValuesAsNotGiven(t *testing.T) {
 	t.Parallel()
 	defaults := mustLoad(t, signIn)
@@ -334,7 +334,7 @@ func TestLoad_WarnsOfSurprisingValues(t *testing.T) {
 		},
 		"algorithm that ovn does not know": {
 			"[LoadBalancer]\nlb-provider=ovn\nlb-method=ROUND_ROBIN\n",
-			`cloud.conf [LoadBalancer] lb-method "ROUND_ROBIN": provider ovn knows only SOURCE_IP_PORT`,
+			`cloud.conf [LoadBalancer] lb-method "ROUND_ROBIN": provider ovn supports only SOURCE_IP_PORT`,
 		},
 		"calls without an end": {
 			"[Metadata]\nrequest-timeout=0\n",

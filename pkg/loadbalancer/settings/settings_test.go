@@ -319,7 +319,7 @@ func TestParse_PrefersNodeSelectorOfAnnotationToSection(t *testing.T) {
 			t.Errorf("section %q, annotation %v: selected %v", test.section, test.annotation, got)
 		}
 	}
-	for text, want := range map[string]string{"a/b/c": `"a/b/c" is not the key of a label`, "pool in (a": "is no selector of Kubernetes"} {
+	for text, want := range map[string]string{"a/b/c": `"a/b/c" is not the key of a label`, "pool in (a": "is not a Kubernetes selector"} {
 		_, _, errs := fixture.Parse(t, fixture.Service(fixture.Annotated(annotation.NodeSelector, text)), fixture.Config())
 		fixture.AssertRefused(t, errs, annotation.NodeSelector, text, want, "allowed: node labels as key=value")
 		if text := errs[0].Error(); strings.Contains(text, "regex") || strings.Contains(text, "identifier") {
