@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
 
-// TestReference_OfEventsIsUpToDate keeps docs/events.md like the list of reasons.
+// TestReference_OfEventsIsUpToDate compares docs/events.md with the table of reasons.
 func TestReference_OfEventsIsUpToDate(t *testing.T) {
 	t.Parallel()
 	introduction, err := os.ReadFile("testdata/introduction.md")
@@ -61,7 +61,7 @@ It is a part of the program, and emits these on Services as it does with every c
 	"| `SyncLoadBalancerFailed` | Warning | an attempt has failed, or the Service is refused: the error of the controller | the error names the field, or the step and the ID of the request; the condition `Refused` tells the two apart. It is tried again by itself |\n" +
 	"| `UnAvailableLoadBalancer` | Warning | the cluster has no node that could be a member | look at the nodes (`kubectl get nodes`), and at labels that [exclude them](services.md#members) |\n"
 
-// sorted returns all reasons by name.
+// sorted returns all reasons, sorted by name.
 func sorted() []reason.Entry {
 	return slices.SortedFunc(slices.Values(reason.Table()), func(a, b reason.Entry) int { return cmp.Compare(a.Reason, b.Reason) })
 }

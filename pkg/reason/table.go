@@ -8,34 +8,34 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Entry is what is known of a reason.
+// Entry describes a reason.
 type Entry struct {
 	Reason Reason
-	// On is the object that has it.
+	// On is the object of the event or condition.
 	On Object
-	// Type is that of its events, "" where there are none.
+	// Type is the type of its events, "" if there are none.
 	Type string
-	// States are the conditions that can have it.
+	// States are the conditions that can have the reason.
 	States []State
-	// When says when that is, and what the text names; Stands when a condition has it, "" where
-	// that is the same; Do what to do.
+	// When describes the occasion and the contents of the text. Stands does so for a condition, ""
+	// if it is the same. Do is the recommended response.
 	When, Stands, Do string
 }
 
-// Since returns when a condition has the reason.
+// Since returns the occasion on which a condition has the reason.
 func (e Entry) Since() string { return cmp.Or(e.Stands, e.When) }
 
-// Object is what events are about.
+// Object is the kind of object that an event is about.
 type Object string
 
-// The objects. What is for the cluster's operator is on a ConfigMap in kube-system.
+// The kinds of objects. Events for the cluster's operator are on a ConfigMap in kube-system.
 const (
 	Service   Object = "Service"
 	Node      Object = "Node"
 	ConfigMap Object = "ConfigMap `kube-system/openstack-cloud`"
 )
 
-// State is a condition that is true, or is not.
+// State is a condition with its status.
 type State struct {
 	Condition Condition
 	Is        bool
@@ -44,14 +44,14 @@ type State struct {
 // Table returns all reasons. It is shared and must not be changed.
 func Table() []Entry { return table() }
 
-// table is made once, as each event reads it.
+// table is made once, because each event reads it.
 var table = sync.OnceValue(func() []Entry {
 	return slices.Concat(changes(), notices(), troubles(), conditions(), refusals(), operators())
 })
 
 const nothing = "nothing"
 
-// changes are events on Services that tell what is done.
+// changes are events on Services that report changes.
 func changes() []Entry {
 	return []Entry{
 		{
@@ -60,102 +60,102 @@ func changes() []Entry {
 		},
 		{
 			Reason: Ready, On: Service, Type: v1.EventTypeNormal, States: []State{{Provisioned, true}},
-			When: "a Service that has no address is given one", Stands: "the cloud has what the Service asks for: ID of the load balancer, and address", Do: nothing,
+			When: "a Service gets its first address", Stands: "the load balancer is as requested: its ID and address", Do: nothing,
 		},
 		{
 			Reason: AddressChanged, On: Service, Type: v1.EventTypeNormal,
-			When: "another address is published in place of the one before", Do: "adapt DNS records and firewalls that name the old one",
+			When: "another address replaces the published one", Do: "update DNS records and firewalls that contain the old address",
 		},
 		{
 			Reason: SubnetChosen, On: Service, Type: v1.EventTypeNormal,
-			When: "a new VIP is in one of several subnets of the nodes, as none is configured", Do: "nothing; if it should be another one, set `subnet-id` in cloud.conf or as an annotation, and create the Service again: a VIP stays where it is",
+			When: "the nodes are in several subnets and none is configured: the subnet of the new VIP", Do: "nothing; for another subnet, set `subnet-id` in cloud.conf or as an annotation, and create the Service again: a VIP cannot move",
 		},
 		{
 			Reason: ExternalNetworkChosen, On: Service, Type: v1.EventTypeNormal,
-			When: "a new floating IP comes from one of several external networks", Do: "nothing; if it should be another one, set `floating-network-id` in cloud.conf or as an annotation",
+			When: "there are several external networks: the network of the new floating IP", Do: "nothing; for another network, set `floating-network-id` in cloud.conf or as an annotation",
 		},
 		{
 			Reason: HealthMonitorMissing, On: Service, Type: v1.EventTypeNormal,
-			When: "a load balancer made by another controller has no [health monitors](services.md#health-monitors) under `externalTrafficPolicy: Local`",
-			Do:   "set the annotation `enable-health-monitor` to `\"true\"`, as the text says",
+			When: "a load balancer of another controller has no [health monitors](services.md#health-monitors) under `externalTrafficPolicy: Local`",
+			Do:   "set the annotation `enable-health-monitor` to `\"true\"`, as the message explains",
 		},
 	}
 }
 
-// notices are events on Services that somebody should look at.
+// notices are events on Services that need attention.
 func notices() []Entry {
 	return []Entry{
 		{
 			Reason: SettingIgnored, On: Service, Type: v1.EventTypeWarning, States: []State{{IsRefused, false}},
-			When: "annotations have no effect: each with why, and the nearest name that there is; one event for all of them, and another only when they change",
-			Do:   "correct or remove them: nothing is broken",
+			When: "annotations without effect: the cause, and the nearest existing name; one event for all of them, repeated only when they change",
+			Do:   "correct or remove them; the load balancer works",
 		},
 		{
 			Reason: SettingImmutable, On: Service, Type: v1.EventTypeWarning,
-			When: "a setting cannot change on the load balancer that exists",
-			Do:   "take it back, or permit [a new load balancer](addresses.md#what-only-a-new-load-balancer-can-do)",
+			When: "a setting cannot be changed on an existing load balancer",
+			Do:   "revert the setting, or permit [a new load balancer](addresses.md#what-only-a-new-load-balancer-can-do)",
 		},
 		{
 			Reason: NotDeleted, On: Service, Type: v1.EventTypeWarning,
-			When: "a load balancer that may be the Service's is not deleted with it, as nothing proves that, or a second one of the Service that is not needed stays",
-			Do:   "look at it (`openstack loadbalancer show ID`), and delete it if nobody needs it (`openstack loadbalancer delete --cascade ID`)",
+			When: "a load balancer that may belong to the Service is not deleted with it because there is no proof, or a second one of the Service, which is not needed, is kept",
+			Do:   "inspect it (`openstack loadbalancer show ID`), and delete it if it is not needed (`openstack loadbalancer delete --cascade ID`)",
 		},
 		{
 			Reason: Drifted, On: Service, Type: v1.EventTypeWarning, States: []State{{IsDrifted, true}},
-			When:   "another client has changed the load balancer: what, and the steps that revert it, or would",
-			Stands: "what another client has changed stands, as `drift-policy=report` asks for, or as it could not be reverted yet",
-			Do:     "find who does it (Octavia's log has the user), and have the Service changed instead: see [changes by other clients](services.md#changes-by-other-clients)",
+			When:   "another client has changed the load balancer: the changes, and the steps that revert them, or would",
+			Stands: "changes of another client are kept because of `drift-policy=report`, or could not be reverted yet",
+			Do:     "identify the client (Octavia's log has the user), and change the Service instead: see [changes by other clients](services.md#changes-by-other-clients)",
 		},
 		{
 			Reason: ForcedInternal, On: Service, Type: v1.EventTypeWarning,
-			When: "the VIP is published because the cloud, or the [shared load balancer](sharing.md), has no floating IP", Do: "ask for an external network by `floating-network-id`, or, if clients outside need not reach it, make the Service internal by `openstack-internal-load-balancer`",
+			When: "the VIP is published because the cloud, or the [shared load balancer](sharing.md), has no floating IP", Do: "set an external network with `floating-network-id`, or make the Service internal with `openstack-internal-load-balancer` if it has no external clients",
 		},
 		{
 			Reason: ForeignFloatingIP, On: Service, Type: v1.EventTypeWarning,
-			When: "another client has attached a floating IP to a load balancer that should have none", Do: "find who has attached it; if nobody needs it, `openstack floating ip unset --port ADDRESS`",
+			When: "another client has attached a floating IP to a load balancer that should have none", Do: "find its user; if it is not needed, run `openstack floating ip unset --port ADDRESS`",
 		},
 		{
 			Reason: NodeSkipped, On: Service, Type: v1.EventTypeWarning,
-			When: "nodes have no address of the Service's IP family, and are no members", Do: "nothing while other nodes serve; else give them one, or the Service another family",
+			When: "nodes without an address of the Service's IP family are not members", Do: "nothing while other nodes serve; else give them such an address, or change the family of the Service",
 		},
 		{
 			Reason: NoMembers, On: Service, Type: v1.EventTypeWarning,
-			When: "all nodes are excluded from load balancers by their label, or no node matches the node selector: the pools are empty, and nothing serves", Do: "if that is not intended, take the label from a node, or correct the annotation `node-selector`, or the key of cloud.conf",
+			When: "all nodes are excluded from load balancers by their label, or no node matches the node selector: the pools are empty and the Service is not served", Do: "if that is not intended, remove the label from a node, or correct the annotation `node-selector` or the key of cloud.conf",
 		},
 		{
 			Reason: LastMembers, On: Service, Type: v1.EventTypeWarning,
-			When: "all nodes that could be members are being deleted, or are about to be: they stay members, as no other is left", Do: "nothing if new nodes are on their way; else add nodes",
+			When: "all possible members are being deleted, or are about to be: they remain members because there are no others", Do: "nothing if new nodes are about to join; else add nodes",
 		},
 		{
 			Reason: PortNotFound, On: Service, Type: v1.EventTypeWarning,
-			When: "no Neutron port of this project has the address of a node, or the server of a node is unknown and no port in the members' subnets has its address: no security group is put on its port",
-			Do:   "if the load balancer cannot reach the node, let it in yourself there, from its subnet to the NodePorts; correct the provider ID of the node, or name its subnet with `member-subnet-id`",
+			When: "no Neutron port of this project has the address of a node, or the server of a node is unknown and no port in the members' subnets has its address: its port gets no security group",
+			Do:   "correct the provider ID of the node, or set its subnet with `member-subnet-id`; if the load balancer still cannot reach the node, allow traffic from its subnet to the NodePorts yourself",
 		},
 	}
 }
 
-// troubles are events on Services about what keeps them from what they ask for.
+// troubles are events on Services about problems that prevent the requested state.
 func troubles() []Entry {
 	return []Entry{
 		{
 			Reason: InError, On: Service, Type: v1.EventTypeWarning, States: []State{{Provisioned, false}, {Degraded, true}},
-			When: "the load balancer, or a part of it, is in ERROR: which, since when, and what leads it out of that",
-			Do: "traffic may still pass: test the address. What the controller may do, it does by itself. What else the text asks for is a failover by the cloud's operator, by the ID, or your permission for another load balancer (`allow-replace`): " +
+			When: "the load balancer or a part of it is in ERROR: which, since when, and the remedy",
+			Do: "traffic may still pass: test the address. The controller does everything that it may do. Anything else in the message is a failover by the cloud's operator, for whom it has the ID, or your permission for another load balancer (`allow-replace`): " +
 				"see [what only the cloud can end](services.md#what-only-the-cloud-can-end)",
 		},
 		{
 			Reason: Pending, On: Service, Type: v1.EventTypeWarning, States: []State{{Provisioned, false}},
-			When: "Octavia has not finished what it began with the load balancer: since when",
-			Do:   "what served traffic before goes on, changes wait. Nobody but the cloud's operator can end it: name the ID. See [what only the cloud can end](services.md#what-only-the-cloud-can-end)",
+			When: "the load balancer is in a PENDING status: since when",
+			Do:   "existing traffic continues, changes wait. Only the cloud's operator can resolve this: give them the ID. See [what only the cloud can end](services.md#what-only-the-cloud-can-end)",
 		},
 		{
 			Reason: QuotaExceeded, On: Service, Type: v1.EventTypeWarning, States: []State{{IsRefused, true}},
-			When: "a quota, an address pool or a limit of cloud.conf is used up: its numbers, and the request that was refused", Do: "have it raised by the cloud's operator (a limit of cloud.conf by the cluster's), or free some of it; it is tried again every five minutes by itself",
+			When: "a quota, an address pool or a limit of cloud.conf is exhausted: its numbers, and the refused request", Do: "ask the cloud's operator to raise it (the cluster's operator for a limit of cloud.conf), or free some of it; the controller retries every five minutes",
 		},
 		{
 			Reason: UpdateFailed, On: Service, Type: v1.EventTypeWarning,
 			When: "a load balancer could not follow a change of nodes, or of cloud.conf, or be repaired: the error",
-			Do:   "it is tried again by itself, within five minutes. If it stays: the error names the step and the ID of the request, by which the cloud's operator finds why OpenStack refuses it; nodes that are new get no traffic meanwhile",
+			Do:   "the controller retries within five minutes. If the error persists: it has the step and the ID of the request, with which the cloud's operator can find the cause; new nodes get no traffic meanwhile",
 		},
 		{
 			Reason: Updated, On: Service, Type: v1.EventTypeNormal,
@@ -163,60 +163,60 @@ func troubles() []Entry {
 		},
 		{
 			Reason: OctaviaNotFound, On: Service, Type: v1.EventTypeWarning,
-			When: "the cloud has no load balancer service (Octavia), for which the Service waits", Do: "look whether `openstack catalog show load-balancer` has the `region` and the `os-endpoint-type` of cloud.conf. A cluster without load balancers: `[LoadBalancer] enabled=false`",
+			When: "the cloud has no load balancer service (Octavia): the Service waits for it", Do: "check that `openstack catalog show load-balancer` has the `region` and the `os-endpoint-type` of cloud.conf. For a cluster without load balancers, set `[LoadBalancer] enabled=false`",
 		},
 	}
 }
 
-// conditions are reasons of conditions alone.
+// conditions are reasons that only conditions have.
 func conditions() []Entry {
 	return []Entry{
 		{
 			Reason: NotReady, On: Service, States: []State{{Provisioned, false}},
-			When: "the first load balancer of the Service could not be made yet",
-			Do:   "it is tried again by itself. If it stays, the event `SyncLoadBalancerFailed` of the Service has the error: the step, and the ID of the request, by which the cloud's operator finds why",
+			When: "the first load balancer of the Service could not be created yet",
+			Do:   "the controller retries. If the error persists, the event `SyncLoadBalancerFailed` of the Service has it, with the step and the ID of the request, with which the cloud's operator can find the cause",
 		},
 		{
 			Reason: Gone, On: Service, States: []State{{Provisioned, false}},
-			When: "another client has deleted the load balancer, which `drift-policy=report` leaves so", Do: "have it created again: change anything that the Service asks for. Find who deletes load balancers (Octavia's log has the user)",
+			When: "another client has deleted the load balancer, and `drift-policy=report` does not create it again", Do: "change any setting of the Service to create it again. Identify the client that deletes load balancers (Octavia's log has the user)",
 		},
 		{
 			Reason: Refused, On: Service, States: []State{{Provisioned, false}},
-			When: "the Service lacks what it asks for, as that is refused", Do: "see the condition `Refused`, whose reason and message say why; a load balancer that was there before goes on",
+			When: "the request of the Service is refused", Do: "see the reason and the message of the condition `Refused`; an existing load balancer stays in operation",
 		},
 		{
 			Reason: Sound, On: Service, States: []State{{Degraded, false}},
-			When: "nothing in the load balancer is broken, and each pool has a member that serves, as far as monitors say", Do: nothing,
+			When: "no part of the load balancer is broken, and each pool has a working member according to its monitor", Do: nothing,
 		},
 		{
 			Reason: NoHealthyMember, On: Service, States: []State{{Degraded, true}},
-			When: "the operating status of the load balancer is ERROR: the pools without any member that answers its monitor. Single members that do not answer are none: with `externalTrafficPolicy: Local` most never do",
-			Do: "clients are not served. Are there pods that are ready (`kubectl get endpointslices --selector kubernetes.io/service-name=NAME`)? If so, can the load balancer reach the NodePorts: " +
+			When: "the operating status of the load balancer is ERROR: the pools without any member that answers its monitor. Single members that do not answer are normal: with `externalTrafficPolicy: Local` most never answer",
+			Do: "clients are not served. Are there ready pods (`kubectl get endpointslices --selector kubernetes.io/service-name=NAME`)? If so, can the load balancer reach the NodePorts: " +
 				"[security groups](security-groups.md) of the nodes, firewalls, kube-proxy. `kubectl openstack-lb status NAME` shows each member ([status.md](status.md))",
 		},
 		{
 			Reason: Accepted, On: Service, States: []State{{IsRefused, false}},
-			When: "nothing that the Service asks for is refused", Do: nothing,
+			When: "no part of the request is refused", Do: nothing,
 		},
 		{
 			Reason: Undrifted, On: Service, States: []State{{IsDrifted, false}},
-			When: "the load balancer is as it was applied last, as far as the last look shows", Do: nothing,
+			When: "the load balancer had no changes of other clients at the last check", Do: nothing,
 		},
 	}
 }
 
-// refusals are why Services are refused.
+// refusals are reasons for which Services are refused.
 func refusals() []Entry {
 	refused := func(reason Reason, when, do string) Entry {
-		return Entry{Reason: reason, On: Service, States: []State{{IsRefused, true}}, When: when + ", and what is kept alive", Do: do}
+		return Entry{Reason: reason, On: Service, States: []State{{IsRefused, true}}, When: when + ", and the parts that are kept in operation", Do: do}
 	}
 	return []Entry{
-		refused(Invalid, "a value is not allowed: the field, the value, what is allowed", "correct the annotation or field that the message names: [annotations.md](annotations.md) has what is allowed"),
-		refused(Unsupported, "the provider, or this release of OpenStack, cannot do what the Service asks for", "ask for something else, or for another provider: [drivers.md](drivers.md) has what each supports"),
-		refused(Unavailable, "what the Service names is not there: a class of cloud.conf, a certificate, flavor, network or address", "correct the name, or make what it names; it is tried again by itself"),
-		refused(NotOwned, "the load balancer or floating IP belongs to another owner, who does not share it", "choose another one, or have the owner share it: see [sharing.md](sharing.md)"),
-		refused(Conflict, "something that exists is in the way, such as another listener on the port", "choose another port or load balancer, or remove what is in the way, which the message names"),
-		refused(RefusedByCloud, "OpenStack refuses the change for another reason: its words, and the ID of the request", "the words say what OpenStack does not take: change that, or show the cloud's operator the ID of the request"),
+		refused(Invalid, "a value is not allowed: the field, the value, the allowed values", "correct the annotation or field that the message names: [annotations.md](annotations.md) has the allowed values"),
+		refused(Unsupported, "the provider, or this release of OpenStack, does not support the request", "change the request, or choose another provider: [drivers.md](drivers.md) lists the features of each"),
+		refused(Unavailable, "an object that the Service names does not exist: a class of cloud.conf, a certificate, flavor, network or address", "correct the name, or create the object; the controller retries"),
+		refused(NotOwned, "the load balancer or floating IP belongs to another owner, which does not share it", "choose another one, or ask the owner to share it: see [sharing.md](sharing.md)"),
+		refused(Conflict, "an existing object conflicts with the request, such as another listener on the port", "choose another port or load balancer, or remove the object that the message names"),
+		refused(RefusedByCloud, "OpenStack refuses the change for another reason: its message, and the ID of the request", "change the request as the message of OpenStack suggests, or give the cloud's operator the ID of the request"),
 	}
 }
 
@@ -225,43 +225,43 @@ func operators() []Entry {
 	return []Entry{
 		{
 			Reason: CloudChanged, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "cloud.conf leads to another project or region than before: both; once an hour", Do: "Services, Nodes and routes wait. Take the change of cloud.conf back, unless the cluster has moved: see [when the cluster moves](getting-started.md#when-the-cluster-moves)",
+			When: "cloud.conf points to another project or region than before: both; once an hour", Do: "Services, Nodes and routes wait. Revert the change of cloud.conf, unless the cluster has moved: see [when the cluster moves](getting-started.md#when-the-cluster-moves)",
 		},
 		{
 			Reason: ConfigurationChanged, On: ConfigMap, Type: v1.EventTypeNormal,
-			When: "a change of cloud.conf, or of a file that it names, is in force: the settings, not their values; or one that was refused was taken back", Do: nothing,
+			When: "a change of cloud.conf, or of a file that it names, is in force: the settings, not their values; or a refused change was reverted", Do: nothing,
 		},
 		{
 			Reason: ConfigurationRefused, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "a change of cloud.conf, or of a file that it names, is not taken over: why", Do: "correct it soon: what was in force stays in force until a restart. After that Services are refused while `[LoadBalancer]` is wrong, and the pod does not start while another section is",
+			When: "a change of cloud.conf, or of a file that it names, is not applied: why", Do: "correct it soon: the previous settings remain in force only until a restart. After that, Services are refused while `[LoadBalancer]` has an error, and the pod does not start while another section has one",
 		},
 		{
 			Reason: CredentialsExpire, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "the application credential, password or token of cloud.conf ends within 14 days: when; once a day", Do: "make another one, and put it into the Secret with cloud.conf before that day: no restart is needed",
+			When: "the application credential, password or token of cloud.conf expires within 14 days: when; once a day", Do: "create another one, and put it into the Secret with cloud.conf before it expires: no restart is needed",
 		},
 		{
 			Reason: GarbageFound, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "objects in OpenStack are proven to be this cluster's, and of no Service: which", Do: "no hurry: they only take quota. Delete them, or have it done by `garbage-policy=delete`: see [garbage.md](garbage.md)",
+			When: "objects in OpenStack are proven to be orphaned objects of this cluster: which", Do: "not urgent: they only use quota. Delete them, or set `garbage-policy=delete`: see [garbage.md](garbage.md)",
 		},
 		{
 			Reason: GarbageSuspected, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "objects in OpenStack may be of no Service, which is not proven, and stay: which", Do: "no hurry: look at each in OpenStack, and delete those that nobody needs: see [garbage.md](garbage.md)",
+			When: "objects in OpenStack may be orphaned, without proof, and are kept: which", Do: "not urgent: inspect each in OpenStack, and delete those that are not needed: see [garbage.md](garbage.md)",
 		},
 		{
 			Reason: GarbageRemoved, On: ConfigMap, Type: v1.EventTypeNormal,
-			When: "objects of no Service were removed, as `garbage-policy=delete` asks for: which", Do: nothing,
+			When: "orphaned objects were removed because of `garbage-policy=delete`: which", Do: nothing,
 		},
 		{
 			Reason: GarbageNotRemoved, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "objects of no Service could not be removed: which, and why", Do: "no hurry: it is tried again every `garbage-interval`. If it stays, the text has what OpenStack says to it",
+			When: "orphaned objects could not be removed: which, and why", Do: "not urgent: the controller retries every `garbage-interval`. If the error persists, the text has the answer of OpenStack",
 		},
 		{
 			Reason: NodeDeletionHeld, On: Node, Type: v1.EventTypeWarning,
-			When: "a Node without a server stays, as too many would go: why, and the way out", Do: "are the servers really gone (`openstack server list`)? If not, look why the API of Nova does not show them; if so, permit it as the text says: see [nodes.md](nodes.md#too-many-would-go)",
+			When: "a Node without a server is kept because too many would be deleted: why, and the remedy", Do: "check whether the servers are really gone (`openstack server list`). If not, find out why the API of Nova does not show them; if so, permit the deletion as the text explains: see [nodes.md](nodes.md#too-many-would-go)",
 		},
 		{
 			Reason: RightsMissing, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "the controller starts to work without rights that some protection needs: which; at each start", Do: "soon, as what is made meanwhile lacks the ID of the cluster for good: apply `manifests/additional-rights/rbac.yaml` and restart the pods, see [the rights](recipes/README.md#rights)",
+			When: "the controller starts without rights that some protections need: which; at each start", Do: "do this soon, because objects that are created meanwhile lack the ID of the cluster permanently: apply `manifests/additional-rights/rbac.yaml` and restart the pods, see [the rights](recipes/README.md#rights)",
 		},
 	}
 }
