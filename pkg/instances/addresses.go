@@ -14,8 +14,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 )
 
-// addressRules turn the addresses of a server into those of a node, as
-// [Networking] of cloud.conf asks:
+// addressRules convert the addresses of a server to those of a node, as configured in [Networking]
+// of cloud.conf:
 //
 //	floating IP                               ExternalIP
 //	on a network of public-network-name       ExternalIP
@@ -24,9 +24,8 @@ import (
 //	accessIPv4, accessIPv6                    ExternalIP
 //	metadata "hostname"                       Hostname
 //
-// Without that metadata there is no Hostname, and the kubelet's is kept:
-// the API server may reach the kubelet by it, and a server's name need not
-// resolve.
+// Without that metadata there is no Hostname, and the kubelet's is kept: the API server may use it
+// to reach the kubelet, and the name of a server may not resolve.
 type addressRules struct {
 	noIPv6            bool
 	publicNetworks    []string
@@ -43,17 +42,17 @@ func newAddressRules(networking config.Networking) (addressRules, error) {
 	for _, text := range config.Items(networking.AddressSortOrder) {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return addressRules{}, fmt.Errorf("[Networking] address-sort-order: %q is no CIDR: %w", text, err)
+			return addressRules{}, fmt.Errorf("[Networking] address-sort-order: %q is not a CIDR: %w", text, err)
 		}
 		rules.preferredPrefixes = append(rules.preferredPrefixes, prefix.Masked())
 	}
 	return rules, nil
 }
 
-// of returns the node addresses of a server without duplicates: those that the node has
-// in the order that it has them in, then internal ones in the order of the server's
-// ports, then external ones. Much depends on the first address (the API server dials it,
-// network plugins route to it), and neither Nova nor Neutron promises an order.
+// of returns the node addresses of a server without duplicates: first those that the node already
+// has, in their order, then internal ones in the order of the server's ports, then external ones.
+// The first address must be stable, because the API server and network plugins use it, and neither
+// Nova nor Neutron guarantees an order.
 func (r addressRules) of(server *nova.Server, current []v1.NodeAddress) []v1.NodeAddress {
 	addresses := r.all(server)
 	position := func(address v1.NodeAddress) int {
@@ -97,11 +96,11 @@ func (r addressRules) all(server *nova.Server) []v1.NodeAddress {
 
 func (r addressRules) allowed(address string) bool {
 	ip, err := netip.ParseAddr(address)
-	return err == nil && ip.Zone() == "" && (ip.Is4() || !r.noIPv6) // a zone may be any text
+	return err == nil && ip.Zone() == "" && (ip.Is4() || !r.noIPv6) // a zone may contain any text
 }
 
-// sort puts the addresses in the first CIDR of address-sort-order first, then those in
-// the second, in each from the lowest up, and those in none last, which stay as they are.
+// sort orders the addresses by the CIDR of address-sort-order that contains them, and within a CIDR
+// numerically. Addresses in none of them come last, in their previous order.
 func (r addressRules) sort(addresses []v1.NodeAddress) {
 	none := len(r.preferredPrefixes)
 	rank := func(address v1.NodeAddress) (int, netip.Addr) {
@@ -126,7 +125,7 @@ func hasIP(addresses []v1.NodeAddress) bool {
 	return slices.ContainsFunc(addresses, func(address v1.NodeAddress) bool { return address.Type != v1.NodeHostName })
 }
 
-// printed returns a server's addresses as an error shows them.
+// printed formats a server's addresses for an error.
 func printed(addresses []nova.ServerAddress) string {
 	if len(addresses) == 0 {
 		return "none"

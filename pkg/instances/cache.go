@@ -13,11 +13,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
-// cache keeps answers of the cloud for a short while, and asks once for all who ask
-// at the same time: the questions about one node in a row (exists? shut down?
-// addresses?) cost one request, and so does a list that many nodes need. A
-// refusal, and that a server is not there, are never kept. The span of a question, which has a
-// name, is that of who has asked first; the others have links to it.
+// cache stores answers of the cloud for a short time, and merges concurrent requests. The
+// consecutive calls for one node (exists, shut down, addresses) then cost one request, and so does
+// a list that many nodes need. It does not store errors, nor that a server does not exist. The
+// first caller's trace has the span of the request; the spans of the others have links to it.
 type cache[T any] struct {
 	name   string
 	clock  clock.PassiveClock
@@ -38,7 +37,7 @@ func newCache[T any](name string, clock clock.PassiveClock, age time.Duration) *
 	return &cache[T]{name: name, clock: clock, age: age, entries: map[string]entry[T]{}}
 }
 
-// get returns the answer kept under the key, or fetches it. It must not be changed.
+// get returns the stored answer, or fetches it. Callers must not modify the answer.
 func (c *cache[T]) get(ctx context.Context, key string, fetch func(context.Context) (T, error)) (T, error) {
 	var none T
 	for {
@@ -66,7 +65,7 @@ func (c *cache[T]) get(ctx context.Context, key string, fetch func(context.Conte
 				return found.value, nil
 			}
 			if ctx.Err() == nil && result.Shared && errors.Is(result.Err, context.Canceled) {
-				continue // whoever asked for all of us has left
+				continue // the caller that fetched for all of us has gone
 			}
 			return none, result.Err
 		}

@@ -15,44 +15,45 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// AllowDeletion is the annotation with which an operator lets a Node go whose server is gone,
-// at once and however many others are: "true".
+// AllowDeletion is the annotation with which an operator permits the deletion of a Node without a
+// server, immediately and regardless of the number of others. Its value is "true".
 const AllowDeletion = "node.openstack.org/allow-deletion"
 
 const (
-	// deletionWindow is how long a Node that was let go counts among those that go together,
-	// and what is known of a Node that nobody asks about any more is kept.
+	// deletionWindow is how long a permitted deletion counts when the number of simultaneous
+	// deletions is determined, and how long the state of a Node is kept after its last check.
 	deletionWindow = 5 * time.Minute
-	// reminderPeriod is how often an event on a Node says why it stays.
+	// reminderPeriod is the interval between events on a Node that is not deleted.
 	reminderPeriod = time.Hour
 )
 
-// DeletionOptions are what Deletions need.
+// DeletionOptions configure Deletions.
 type DeletionOptions struct {
 	Instances *Instances
 	Node      config.Node
 	Recorder  record.EventRecorder
-	// Held is told how many Nodes stay because too many would go; nil: nobody asks.
+	// Held, if set, is called with the number of Nodes that are kept because too many would be
+	// deleted.
 	Held  func(nodes int)
 	Clock clock.PassiveClock
 }
 
-// Deletions decide whether a Node whose server is gone is deleted. A 404 of Nova proves
-// nothing in the wrong place, or of a database that was restored: where too many Nodes would
-// go, all stay. Nil Deletions let all go.
+// Deletions decide whether a Node without a server is deleted. Nova's 404 proves nothing if the
+// credentials or the region are wrong, or if Nova's database was restored. Therefore all such Nodes
+// are kept if too many would be deleted. Nil Deletions permit all deletions.
 type Deletions struct {
 	options DeletionOptions
 
 	mu sync.Mutex
-	// nodes are those whose servers are gone, by name and UID.
+	// nodes are the Nodes without a server, by name and UID.
 	nodes map[string]*departure
 }
 
-// departure is a Node whose server is gone.
+// departure is the state of a Node without a server.
 type departure struct {
 	name, region         string
-	since, asked         time.Time // when it was gone first, and last
-	allowed, held, event time.Time // when it was let go or held last, and told to stay
+	since, asked         time.Time // when the server was missing for the first and for the last time
+	allowed, held, event time.Time // when the deletion was permitted, held, and reported, for the last time
 }
 
 // NewDeletions returns Deletions.
@@ -63,18 +64,18 @@ func NewDeletions(options DeletionOptions) *Deletions {
 	return &Deletions{options: options, nodes: map[string]*departure{}}
 }
 
-// Allow returns nil if a Node whose server is gone is to be deleted, else why it stays.
+// Allow returns nil if a Node without a server may be deleted, else the reason to keep it.
 func (d *Deletions) Allow(ctx context.Context, node *v1.Node) error {
 	if d == nil {
 		return nil
 	}
 	if node.Annotations[AllowDeletion] == "true" {
-		d.Seen(node) // nothing holds it any more
+		d.Seen(node) // it is no longer held
 		return nil
 	}
 	now := d.options.Clock.Now()
 	if left := d.note(node, now).Add(d.options.Node.DeletionGracePeriod.Duration).Sub(now); left > 0 {
-		return fmt.Errorf("node %s: its server is gone; it is deleted in %s if that stays so ([Node] deletion-grace-period)",
+		return fmt.Errorf("node %s: its server is gone; it is deleted in %s unless the server reappears ([Node] deletion-grace-period)",
 			node.Name, left.Round(time.Second))
 	}
 	share := d.options.Node.MaxGonePercent
@@ -83,27 +84,27 @@ func (d *Deletions) Allow(ctx context.Context, node *v1.Node) error {
 	}
 	region, missing, err := d.options.Instances.missing(ctx, node)
 	if err != nil {
-		return fmt.Errorf("node %s: its server is gone, and it stays until it is known how many others are: %w", node.Name, err)
+		return fmt.Errorf("node %s: its server is gone; it is kept until the number of others is known: %w", node.Name, err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	gone, all := d.count(region, missing, now)
 	entry := d.nodes[key(node)]
-	if entry == nil { // seen by another call meanwhile
-		return fmt.Errorf("node %s: its server was gone and is there again", node.Name)
+	if entry == nil { // another call has seen the server meanwhile
+		return fmt.Errorf("node %s: its server was gone and has reappeared", node.Name)
 	}
 	entry.region = region
 	if gone < 2 || gone*100 <= all*share {
 		entry.allowed, entry.held = now, time.Time{}
-		d.tell()
+		d.reportHeld()
 		return nil
 	}
 	entry.held = now
-	d.tell()
+	d.reportHeld()
 	return d.refuse(node, entry, fmt.Sprintf("region %q has no servers of %d of its %d Nodes, more than %d percent ([Node] max-gone-percent)", region, gone, all, share))
 }
 
-// Seen forgets what was known of the server of a Node, which is there.
+// Seen forgets the state of a Node with a server.
 func (d *Deletions) Seen(node *v1.Node) {
 	if d == nil {
 		return
@@ -115,10 +116,10 @@ func (d *Deletions) Seen(node *v1.Node) {
 	}
 	delete(d.nodes, key(node))
 	d.forget(d.options.Clock.Now())
-	d.tell()
+	d.reportHeld()
 }
 
-// note returns since when the Node's server is gone.
+// note records a check of a Node and returns the time since which its server is missing.
 func (d *Deletions) note(node *v1.Node, now time.Time) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,7 +133,7 @@ func (d *Deletions) note(node *v1.Node, now time.Time) time.Time {
 	return entry.since
 }
 
-// forget drops what nobody has asked about lately. The caller holds the lock.
+// forget drops Nodes without a recent check. The caller holds the lock.
 func (d *Deletions) forget(now time.Time) {
 	for key, entry := range d.nodes {
 		if !now.Before(entry.asked.Add(deletionWindow)) {
@@ -141,8 +142,8 @@ func (d *Deletions) forget(now time.Time) {
 	}
 }
 
-// count returns how many Nodes of a region have no server, those that were let go lately
-// among them, and how many Nodes there are or were. The caller holds the lock.
+// count returns the number of Nodes of a region without a server and the number of all Nodes. Both
+// include those that were deleted recently. The caller holds the lock.
 func (d *Deletions) count(region string, missing map[string]bool, now time.Time) (gone, all int) {
 	all = len(missing)
 	for _, lost := range missing {
@@ -159,8 +160,8 @@ func (d *Deletions) count(region string, missing map[string]bool, now time.Time)
 	return gone, all
 }
 
-// tell tells how many Nodes are held. The caller holds the lock.
-func (d *Deletions) tell() {
+// reportHeld reports the number of Nodes that are held. The caller holds the lock.
+func (d *Deletions) reportHeld() {
 	if d.options.Held == nil {
 		return
 	}
@@ -173,11 +174,11 @@ func (d *Deletions) tell() {
 	d.options.Held(held)
 }
 
-// refuse returns why a Node stays, with the way out, which an event says once in a
-// while and the log of k8s.io/cloud-provider in each round. The caller holds the lock.
+// refuse returns the reason to keep a Node, with the remedy. It emits an event once per
+// reminderPeriod; k8s.io/cloud-provider logs the error in each round. The caller holds the lock.
 func (d *Deletions) refuse(node *v1.Node, entry *departure, why string) error {
-	err := fmt.Errorf("node %s: Nova has no server %s, but %s: all stay until credentials, region or Nova are mended. "+
-		"If its server is gone indeed: kubectl annotate node %s %s=true", node.Name, providerid.Server(node.Spec.ProviderID), why, node.Name, AllowDeletion)
+	err := fmt.Errorf("node %s: Nova has no server %s, but %s: all are kept until credentials, region or Nova are fixed. "+
+		"If its server is really gone: kubectl annotate node %s %s=true", node.Name, providerid.Server(node.Spec.ProviderID), why, node.Name, AllowDeletion)
 	if now := entry.held; entry.event.IsZero() || !now.Before(entry.event.Add(reminderPeriod)) {
 		entry.event = now
 		reason.NodeDeletionHeld.Emit(d.options.Recorder, node, err.Error())
@@ -185,11 +186,11 @@ func (d *Deletions) refuse(node *v1.Node, entry *departure, why string) error {
 	return err
 }
 
-// key tells a Node from another one of its name, before or after it.
+// key distinguishes a Node from others of the same name, before or after it.
 func key(node *v1.Node) string { return node.Name + "/" + string(node.UID) }
 
-// missing returns the region of a node that has a provider ID, and which of the nodes that
-// are there for certain have no server in its list.
+// missing returns the region of a node that has a provider ID, and the nodes that are certainly in
+// that region but not in its list of servers.
 func (i *Instances) missing(ctx context.Context, node *v1.Node) (name string, missing map[string]bool, err error) {
 	at, _, err := i.placeOf(node)
 	if err != nil {
@@ -211,7 +212,7 @@ func (i *Instances) missing(ctx context.Context, node *v1.Node) (name string, mi
 	return at.Name, missing, nil
 }
 
-// placeOf returns the region that a node is in for certain, and the ID of its server.
+// placeOf returns the region that a node is certainly in, and the ID of its server.
 func (i *Instances) placeOf(node *v1.Node) (*fleet, string, error) {
 	named, id, err := providerid.Parse(node.Spec.ProviderID)
 	if err != nil {

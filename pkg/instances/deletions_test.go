@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 )
 
-// guarded is a cluster whose Nodes go when they are allowed to.
+// guarded is a cluster with a Deletions.
 type guarded struct {
 	t         *testing.T
 	cloud     *servers
@@ -43,7 +43,7 @@ func guard(t *testing.T, nodes int, settings config.Node) *guarded {
 	return g
 }
 
-// lose takes the servers of these nodes away, whose kubelets are heard no more.
+// lose removes the servers of these nodes, and makes the nodes not ready.
 func (g *guarded) lose(from, to int) {
 	g.cloud.set(func() {
 		for n := from; n < to; n++ {
@@ -108,7 +108,7 @@ func TestDeletions_KeepAllNodesWhileTooManyWouldGo(t *testing.T) {
 				t.Errorf("%d were deleted, want %d", got, test.deleted)
 			}
 			if want := test.gone - test.deleted; g.held != want || len(g.events.Events) != want {
-				t.Errorf("the metric says %d, and there are %d events; want %d of each", g.held, len(g.events.Events), want)
+				t.Errorf("the metric is %d, and there are %d events; want %d of each", g.held, len(g.events.Events), want)
 			}
 		})
 	}
@@ -126,7 +126,7 @@ func TestDeletions_CountReadyNodesToo(t *testing.T) {
 		}
 	}
 	if g.held != 5 || len(g.events.Events) != 5 {
-		t.Errorf("the metric says %d, and there are %d events", g.held, len(g.events.Events))
+		t.Errorf("the metric is %d, and there are %d events", g.held, len(g.events.Events))
 	}
 	event := <-g.events.Events
 	for _, want := range []string{"Warning NodeDeletionHeld", "node-0", "20 of its 20 Nodes", region, "max-gone-percent", AllowDeletion + "=true"} {
@@ -138,7 +138,7 @@ func TestDeletions_CountReadyNodesToo(t *testing.T) {
 		g.cloud.set(func() { _, server := numbered(n); g.cloud.all = append(g.cloud.all, server) })
 	}
 	if g.round(); g.held != 0 {
-		t.Errorf("once they are there again the metric says %d", g.held)
+		t.Errorf("once they are there again the metric is %d", g.held)
 	}
 }
 

@@ -16,15 +16,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
-// located is a server and the region that it is in.
+// located is a server with its region.
 type located struct {
 	*nova.Server
 
 	region *fleet
 }
 
-// find returns the node's server. cloudprovider.InstanceNotFound is proof that there
-// is none; any other error leaves it open.
+// find returns the node's server. cloudprovider.InstanceNotFound is proof that there is none; other
+// errors leave that open.
 //
 //	node has a provider ID     the server with this ID; proof is Nova's own 404, twice
 //	none, one server by name   that one
@@ -32,12 +32,12 @@ type located struct {
 //	none, no server by name    the server with the node's system UUID; there is no
 //	                           proof, and the node is left alone
 //
-// A server that was deleted but can still be restored counts as gone. A node without a
-// provider ID may be a machine outside of the project, or of another region whose
-// cloud-controller-manager has yet to initialize it, so that nothing that the project
-// lacks proves anything about it (as in cloud-provider-openstack 1.36). Where provider
-// IDs have regions, one cluster may be in several: there, a node with a provider ID
-// that names none is in a region for certain only if its region label says so.
+// A server that was deleted but can still be restored counts as gone. A node without a provider ID
+// may be a machine outside of the project, or in another region, where another
+// cloud-controller-manager has yet to initialize it. Therefore a missing server proves nothing for
+// it (as in cloud-provider-openstack 1.36). With regions in provider IDs, a cluster may span
+// several regions: a node with a provider ID without a region is certain to be in a region only if
+// its region label confirms that.
 func (i *Instances) find(ctx context.Context, node *v1.Node) (located, error) {
 	if node.Spec.ProviderID == "" {
 		regions, err := i.regionsOf(node, "")
@@ -71,7 +71,7 @@ func (i *Instances) find(ctx context.Context, node *v1.Node) (located, error) {
 	if doubts != nil {
 		return located{}, doubts
 	}
-	return located{}, fmt.Errorf("node %s: region %s has no server %s, but neither the node's provider ID nor a label %s says that it is of this region: "+
+	return located{}, fmt.Errorf("node %s: region %s has no server %s, but neither the node's provider ID nor a label %s confirms that it is in this region: "+
 		"it is left alone", node.Name, i.served(), id, v1.LabelTopologyRegion)
 }
 
@@ -89,8 +89,8 @@ func (i *Instances) findByID(ctx context.Context, node *v1.Node, r *fleet, id st
 	return located{server, r}, nil
 }
 
-// findByName looks in the regions one after the other. A server whose ID is the node's
-// system UUID is the node's: nothing else has to be asked then.
+// findByName searches the regions in order. If the ID of a server is the node's system UUID, it is
+// the node's, and the search ends.
 func (i *Instances) findByName(ctx context.Context, node *v1.Node, regions []*fleet) (located, error) {
 	var candidates []located
 	var doubts error
@@ -121,8 +121,8 @@ func (i *Instances) findByName(ctx context.Context, node *v1.Node, regions []*fl
 	return i.findBySystemUUID(ctx, node, regions)
 }
 
-// findBySystemUUID is the last resort: Nova uses the ID of a server as the
-// UUID of the machine's firmware, which the kubelet reports.
+// findBySystemUUID is the last attempt: Nova uses the ID of a server as the UUID of the machine's
+// firmware, which the kubelet reports.
 func (i *Instances) findBySystemUUID(ctx context.Context, node *v1.Node, regions []*fleet) (located, error) {
 	if id := providerid.Server(node.Status.NodeInfo.SystemUUID); id != "" {
 		for _, r := range regions {
@@ -139,8 +139,8 @@ func (i *Instances) findBySystemUUID(ctx context.Context, node *v1.Node, regions
 	return located{}, fmt.Errorf("node %s has no provider ID, and no server of the project has its name or system UUID: it is left alone", node.Name)
 }
 
-// uninitialized reports whether the node controller has yet to describe the node
-// (the kubelet runs with --cloud-provider=external and has just joined).
+// uninitialized reports whether the node controller has yet to initialize the node, after the
+// kubelet has registered it with --cloud-provider=external.
 func uninitialized(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
 }

@@ -16,52 +16,53 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 )
 
-// Region is a region that has servers of nodes.
+// Region is a region with servers of nodes.
 type Region struct {
 	Name    string
 	Servers Servers
-	// Subports of trunks, whose addresses a node has as well; nil: not looked for.
+	// Subports reads the trunk subports, which are addresses of nodes too; nil if they are not
+	// used.
 	Subports Subports
 }
 
 const (
-	// roundAge is how long a round can last, and its list be believed.
+	// roundAge is the maximum duration of a round, and the maximum age of its list.
 	roundAge = 30 * time.Second
-	// fewNodes are asked about one by one, and more of them as long as the region has
-	// serversPerGet times as many servers: a list of so many costs Nova about as much as a
-	// request for one.
+	// fewNodes is the number of nodes up to which servers are read one by one. More nodes are also
+	// read one by one while the region has at least serversPerGet servers for each of them: such a
+	// list costs Nova about as much as one request per node.
 	fewNodes, serversPerGet = 10, 50
 )
 
-// fleet reads the servers of a Region. Two controllers ask about many nodes in turn, again and
-// again: the node lifecycle controller about each that is not ready, and the node controller
-// about each that it has initialized. Such a round costs a list of all servers where there are
-// many of these nodes. The list only shows what is there: a server that it lacks is asked for on
-// its own, because only Nova's 404 for its ID is proof.
+// fleet reads the servers of a Region. Two controllers iterate over many nodes periodically: the
+// node lifecycle controller over those that are not ready, the node controller over those that it
+// has initialized. If there are many of them, one list of all servers serves such a round. The list
+// proves only that a server exists: a server that is not in the list is read individually, because
+// only Nova's 404 for its ID is proof.
 type fleet struct {
 	Region
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// monitored is the round of the node lifecycle controller, described that of the node
+	// monitored is the round of the node lifecycle controller, described the round of the node
 	// controller.
 	monitored, described round
 	// size is the number of servers in the last list.
 	size int
 }
 
-// round is what a controller has asked for since it began with its nodes.
+// round records the requests of a controller since it started to iterate over its nodes.
 type round struct {
 	begun time.Time
-	// asked are the servers that were asked for, and listed has the list of all.
+	// asked holds the servers requested in this round; listed caches the list of all servers
 	asked  map[string]bool
 	listed *cache[listing]
-	// many is whether it has so many nodes to ask about that a list is worthwhile.
+	// many reports whether the round has enough nodes for a list.
 	many bool
 }
 
-// listing are the servers of a region by ID, or why they could not be listed, which holds for
-// the round: each further attempt of it would only take as long.
+// listing holds the servers of a region by ID, or the error of the list. The error is kept for the
+// round, since each retry would take as long.
 type listing struct {
 	servers map[string]*nova.Server
 	err     error
@@ -75,8 +76,8 @@ func newFleet(from Region, clock clock.PassiveClock) *fleet {
 
 func (r *fleet) newList() *cache[listing] { return newCache[listing]("servers", r.clock, roundAge) }
 
-// get returns a server, from the list of the round if there is one. notReady counts the nodes
-// that are not ready.
+// get returns a server, from the list of the round if there is one. notReady returns the number of
+// nodes that are not ready.
 func (r *fleet) get(ctx context.Context, id string, notReady func() int) (*nova.Server, error) {
 	if r.begin(&r.monitored, id, notReady) {
 		servers, err := r.list(ctx, &r.monitored)
@@ -89,15 +90,15 @@ func (r *fleet) get(ctx context.Context, id string, notReady func() int) (*nova.
 		return r.Servers.GetServer(ctx, id)
 	}
 	server, err := r.Servers.GetServer(ctx, id)
-	if errors.Is(err, nova.ErrServerNotFound) { // perhaps from one of several API servers only
+	if errors.Is(err, nova.ErrServerNotFound) { // one of several API servers may have answered wrongly
 		server, err = r.Servers.GetServer(ctx, id)
 	}
 	return server, err
 }
 
-// describe returns a server from the list of the round, nil if it has to be asked for on its own:
-// there are few nodes, it is not in the list, or whoever may read servers may not list them.
-// initialized counts the nodes that the node controller has initialized.
+// describe returns a server from the list of the round. It returns nil if the server must be read
+// individually: there are few nodes, it is not in the list, or listing is forbidden. initialized
+// returns the number of nodes that the node controller has initialized.
 func (r *fleet) describe(ctx context.Context, id string, initialized func() int) *nova.Server {
 	if !r.begin(&r.described, id, initialized) {
 		return nil
@@ -110,7 +111,7 @@ func (r *fleet) describe(ctx context.Context, id string, initialized func() int)
 	return shown(servers, id)
 }
 
-// shown returns a server of a list of which the list says enough.
+// shown returns a server of a list if the list contains enough of it, else nil.
 func shown(servers map[string]*nova.Server, id string) *nova.Server {
 	if server := servers[id]; server != nil && server.Status != nova.ServerUnknown && !gone(server) {
 		return server
@@ -118,8 +119,8 @@ func shown(servers map[string]*nova.Server, id string) *nova.Server {
 	return nil
 }
 
-// begin reports whether the round has so many nodes to ask about that a list is worthwhile.
-// Who asks for a server again begins another round.
+// begin reports whether the round has enough nodes for a list. A second request for the same server
+// starts a new round.
 func (r *fleet) begin(current *round, id string, nodes func() int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,18 +136,18 @@ func (r *fleet) begin(current *round, id string, nodes func() int) bool {
 	return current.many
 }
 
-// list returns the servers of the region by ID, as the round has them.
+// list returns the servers of the region by ID, from the round's list.
 func (r *fleet) list(ctx context.Context, current *round) (map[string]*nova.Server, error) {
 	r.mu.Lock()
 	listed := current.listed
 	r.mu.Unlock()
 	found, err := listed.get(ctx, "", func(ctx context.Context) (listing, error) {
 		servers, err := r.Servers.Servers(ctx)
-		if ctx.Err() != nil { // whoever asked has left, which says nothing about Nova
+		if ctx.Err() != nil { // the caller has gone, which proves nothing about Nova
 			return listing{}, ctx.Err()
 		}
 		if err != nil {
-			return listing{err: err}, nil //nolint:nilerr // the failure is what is kept
+			return listing{err: err}, nil //nolint:nilerr // the failure is kept
 		}
 		byID := make(map[string]*nova.Server, len(servers))
 		for n := range servers {
@@ -160,9 +161,9 @@ func (r *fleet) list(ctx context.Context, current *round) (map[string]*nova.Serv
 	return found.servers, errors.Join(err, found.err)
 }
 
-// regionsOf returns the regions that a node may be in, given the one that its provider ID
-// names, which may be "". Its label counts where the cluster may be in several regions, and
-// none without either is left out. The error is for a node of a region that is none of ours.
+// regionsOf returns the regions that a node may be in. named is the region in its provider ID, or
+// "". If the cluster may span several regions, the region label counts too; without either, the
+// node may be in any of them. The error is for a node of a region that this process does not serve.
 func (i *Instances) regionsOf(node *v1.Node, named string) ([]*fleet, error) {
 	labeled := node.Labels[v1.LabelTopologyRegion]
 	if !i.regional {
@@ -177,14 +178,14 @@ func (i *Instances) regionsOf(node *v1.Node, named string) ([]*fleet, error) {
 	if len(found) > 0 {
 		return found, nil
 	}
-	says := fmt.Sprintf("its label %s is %q", v1.LabelTopologyRegion, labeled)
+	why := fmt.Sprintf("its label %s is %q", v1.LabelTopologyRegion, labeled)
 	if named != "" && (labeled == "" || labeled == labelValue(named)) {
-		says = fmt.Sprintf("provider ID %q is of region %q", node.Spec.ProviderID, named)
+		why = fmt.Sprintf("provider ID %q is of region %q", node.Spec.ProviderID, named)
 	}
-	return nil, fmt.Errorf("node %s: %s, and this cloud-controller-manager serves region %s", node.Name, says, i.served())
+	return nil, fmt.Errorf("node %s: %s, and this cloud-controller-manager serves region %s", node.Name, why, i.served())
 }
 
-// served names the regions for an error.
+// served returns the names of the regions, for errors.
 func (i *Instances) served() string {
 	var names []string
 	for _, r := range i.regions {

@@ -27,7 +27,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
-// Servers is what this package needs of Nova; *nova.Client implements it.
+// Servers is the part of Nova that this package uses. *nova.Client implements it.
 type Servers interface {
 	// GetServer returns nova.ErrServerNotFound only for a 404 of Nova itself.
 	GetServer(ctx context.Context, id string) (*nova.Server, error)
@@ -39,37 +39,40 @@ type Servers interface {
 	FlavorID(ctx context.Context, serverID string) (string, error)
 }
 
-// Subports is what this package needs of Neutron; *neutron.Client implements it.
+// Subports is the part of Neutron that this package uses. *neutron.Client implements it.
 type Subports interface {
 	// SubportAddresses returns the addresses of all trunk subports, by server ID.
 	SubportAddresses(ctx context.Context) (map[string][]neutron.SubportAddress, error)
 }
 
-// subportAge is how long all nodes are described with one list of the trunks.
+// subportAge is how long one list of the trunks serves all nodes.
 const subportAge = 30 * time.Second
 
-// DefaultCacheAge is how long an answer of Nova serves further questions about
-// the same node. It is shorter than the period in which k8s.io/cloud-provider checks
-// a node that is not ready (--node-monitor-period, 5s), so each check is a fresh one.
+// DefaultCacheAge is how long an answer of Nova serves further calls for the same node. It is
+// shorter than the period in which k8s.io/cloud-provider checks a node that is not ready
+// (--node-monitor-period, 5s), so that each check reads it again.
 const DefaultCacheAge = 3 * time.Second
 
-// flavorAge is how long the ID of a flavor is known by the flavor's name.
+// flavorAge is how long the mapping of a flavor's name to its ID is cached.
 const flavorAge = time.Hour
 
-// Options are what Instances need.
+// Options configure Instances.
 type Options struct {
 	Servers Servers
-	// Subports of trunks, whose addresses a node has as well; nil: not looked for.
+	// Subports reads the trunk subports, which are addresses of nodes too; nil if they are not
+	// used.
 	Subports Subports
-	// Region of the session: the region label.
+	// Region of the session, for the region label.
 	Region string
-	// Regions in which nodes are, too. Provider IDs of new nodes name the region then.
+	// Regions with more servers of nodes. If there are any, provider IDs of new nodes contain the
+	// region.
 	Regions []Region
-	// RegionalIDs puts the region into provider IDs (OS_CCM_REGIONAL): the cluster may
-	// have nodes in several regions, each with a cloud-controller-manager of its own.
+	// RegionalIDs adds the region to provider IDs (OS_CCM_REGIONAL): the cluster may have nodes in
+	// several regions, each with its own cloud-controller-manager.
 	RegionalIDs bool
 	Networking  config.Networking
-	// ShutdownStatuses of servers that are switched off; nil: those of ShutdownByDefault.
+	// ShutdownStatuses are the statuses of servers that count as switched off; nil means
+	// ShutdownByDefault.
 	ShutdownStatuses []string
 	// CacheAge; zero means DefaultCacheAge.
 	CacheAge time.Duration
@@ -77,10 +80,9 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// Instances implements cloudprovider.InstancesV2. All methods may be called at
-// the same time.
+// Instances implements cloudprovider.InstancesV2. All methods are safe for concurrent use.
 type Instances struct {
-	// regions are those of nodes; the first is that of the session.
+	// regions are those with nodes; the first is the region of the session.
 	regions   []*fleet
 	regional  bool
 	addresses addressRules
@@ -93,8 +95,7 @@ type Instances struct {
 
 var _ cloudprovider.InstancesV2 = (*Instances)(nil)
 
-// New returns Instances. The error is for an address-sort-order that is no list of
-// CIDRs.
+// New returns Instances, or an error if address-sort-order is not a list of CIDRs.
 func New(options Options) (*Instances, error) {
 	rules, err := newAddressRules(options.Networking)
 	if err != nil {
@@ -124,27 +125,27 @@ func New(options Options) (*Instances, error) {
 	return i, nil
 }
 
-// ShutdownByDefault are the statuses of a server that Nova has switched off: SHUTOFF, and
-// shelved, for which it switches it off first. A suspended or paused server keeps its memory
-// and goes on where it was, pods and all.
+// ShutdownByDefault returns the statuses of a server that Nova has switched off: SHUTOFF and the
+// shelved ones. A suspended or paused server keeps its memory, and its pods continue when it is
+// resumed.
 func ShutdownByDefault() []string {
 	return []string{nova.ServerShutoff, nova.ServerShelved, nova.ServerShelvedOffloaded}
 }
 
-// UseNodes has the nodes counted that a lister knows: before, all answers are about one node.
+// UseNodes sets the lister of nodes. Before the call, all requests concern one node.
 func (i *Instances) UseNodes(nodes corelisters.NodeLister) { i.nodes.Store(&nodes) }
 
-// known returns all nodes, as far as they are known.
+// known returns all nodes of the lister.
 func (i *Instances) known() []*v1.Node {
 	lister := i.nodes.Load()
 	if lister == nil {
 		return nil
 	}
-	nodes, _ := (*lister).List(labels.Everything()) // an informer's has no error
+	nodes, _ := (*lister).List(labels.Everything()) // the lister of an informer returns no error
 	return nodes
 }
 
-// notReady returns the number of nodes that the node lifecycle controller asks about.
+// notReady returns the number of nodes that the node lifecycle controller checks.
 func (i *Instances) notReady() int {
 	return i.count(func(node *v1.Node) bool {
 		_, ready := nodeutil.GetNodeCondition(&node.Status, v1.NodeReady)
@@ -152,7 +153,7 @@ func (i *Instances) notReady() int {
 	})
 }
 
-// initialized returns the number of nodes that the node controller asks about, again and again.
+// initialized returns the number of nodes that the node controller updates periodically.
 func (i *Instances) initialized() int {
 	return i.count(func(node *v1.Node) bool { return !uninitialized(node) })
 }
@@ -168,9 +169,9 @@ func (i *Instances) count(matches func(*v1.Node) bool) int {
 	return count
 }
 
-// InstanceExists reports whether the node's server exists. k8s.io/cloud-provider
-// deletes the Node on false, so it returns false only on proof (see find); whatever
-// leaves a doubt is an error, on which nothing happens.
+// InstanceExists reports whether the node's server exists. k8s.io/cloud-provider deletes the Node
+// on false, so it returns false only on proof (see find). Without proof it returns an error, upon
+// which the Node is kept.
 func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	_, err := i.find(ctx, node)
 	if errors.Is(err, cloudprovider.InstanceNotFound) {
@@ -179,8 +180,8 @@ func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 	return err == nil, err
 }
 
-// InstanceShutdown reports whether the node's server is switched off, so that its
-// volumes may be attached elsewhere.
+// InstanceShutdown reports whether the node's server is switched off, so that its volumes may be
+// attached elsewhere.
 func (i *Instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	server, err := i.find(ctx, node)
 	if err != nil {
@@ -189,15 +190,15 @@ func (i *Instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, 
 	return slices.Contains(i.shutdown, server.Status), nil
 }
 
-// InstanceMetadata describes the node's server. It never returns nil without
-// an error, which crashes k8s.io/cloud-provider, nor a description without addresses.
+// InstanceMetadata returns the metadata of the node's server. It never returns nil without an
+// error, which would crash k8s.io/cloud-provider, and never metadata without addresses.
 func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	server, err := i.serverOf(ctx, node)
 	if err != nil {
 		return nil, err
 	}
 	if server.Status == nova.ServerUnknown {
-		return nil, fmt.Errorf("node %s: nothing is known of server %s while its Nova cell is down", node.Name, server.ID)
+		return nil, fmt.Errorf("node %s: server %s is unknown while its Nova cell is down", node.Name, server.ID)
 	}
 	complete, err := i.withSubports(ctx, server)
 	if err != nil {
@@ -220,8 +221,8 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 	}, nil
 }
 
-// serverOf returns the server to describe the node with. That of a node that joins has become what
-// it is a moment ago, and is always asked for on its own.
+// serverOf returns the server of a node for its metadata. For a node that joins, it is always read
+// individually, because a list may be outdated.
 func (i *Instances) serverOf(ctx context.Context, node *v1.Node) (located, error) {
 	if at, id, err := i.placeOf(node); err == nil && !uninitialized(node) {
 		if server := at.describe(ctx, id, i.initialized); server != nil {
@@ -231,8 +232,8 @@ func (i *Instances) serverOf(ctx context.Context, node *v1.Node) (located, error
 	return i.find(ctx, node)
 }
 
-// described returns the addresses that a node was described with. None of a node that
-// was not: what the kubelet took for its addresses does not count.
+// described returns the addresses with which a node was initialized. The addresses that a kubelet
+// reports before do not count.
 func described(node *v1.Node) []v1.NodeAddress {
 	if uninitialized(node) {
 		return nil
@@ -248,8 +249,8 @@ func (i *Instances) providerID(server located) string {
 	return providerid.Of(server.ID)
 }
 
-// instanceType returns the flavor's name, or its ID where the name is no label value, as
-// cloud-provider-openstack has it.
+// instanceType returns the flavor's name, or its ID if the name is not a valid label value, as in
+// cloud-provider-openstack.
 func (i *Instances) instanceType(ctx context.Context, server located) (string, error) {
 	if len(validation.IsValidLabelValue(server.FlavorName)) == 0 {
 		return server.FlavorName, nil
@@ -281,11 +282,11 @@ func (i *Instances) withSubports(ctx context.Context, server located) (*nova.Ser
 	return &complete, nil
 }
 
-// checkAddresses refuses addresses that a node cannot be initialised with: none,
-// or not the one that the kubelet was given (--node-ip).
+// checkAddresses returns an error for addresses with which a node cannot be initialized: none, or
+// without the kubelet's --node-ip.
 func checkAddresses(node *v1.Node, server *nova.Server, addresses []v1.NodeAddress) error {
 	if !hasIP(addresses) {
-		return fmt.Errorf("node %s: server %s (status %s) has no address that [Networking] of cloud.conf lets through; Nova names %s",
+		return fmt.Errorf("node %s: server %s (status %s) has no address that [Networking] of cloud.conf admits; Nova reports %s",
 			node.Name, server.ID, server.Status, printed(server.Addresses))
 	}
 	nodeIP, ok := node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]

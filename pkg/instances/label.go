@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// maxLabelValue is the length of the longest label value of Kubernetes.
+// maxLabelValue is the maximum length of a label value in Kubernetes.
 const maxLabelValue = 63
 
-// badRun is what a label value cannot have in it.
+// badRun matches characters that a label value must not contain.
 var badRun = regexp.MustCompile(`[^-a-zA-Z0-9_.]+`)
 
-// labelValue turns a name of OpenStack (of a zone, a region), which may be any text,
-// into a label value: a run of other characters than letters, digits, "-", "_" and "." becomes
-// one "-", and it starts and ends with a letter or digit. Wherever
-// cloud-provider-openstack comes to a valid label value, it is the same one: labels are
-// written once, and a zone must not be called two things in one cluster.
+// labelValue converts a name of OpenStack (of a zone or region), which may be any text, to a label
+// value: it replaces each run of characters other than letters, digits, "-", "_" and "." by one
+// "-", and trims the ends to letters or digits. If cloud-provider-openstack produces a valid label
+// value, it is the same: labels are written once, and a zone must have one name in a cluster.
 func labelValue(name string) string {
 	value := strings.Trim(badRun.ReplaceAllString(name, "-"), "-_.")
 	if len(value) > maxLabelValue {

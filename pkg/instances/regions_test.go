@@ -31,11 +31,11 @@ func TestInstances_LookEachNodeUpInItsRegion(t *testing.T) {
 		asked          int // of which regions
 		region, server string
 	}{
-		"its ID says there":                 {nodeOn("openstack://Region Two/" + serverA), &servers{}, &servers{all: []nova.Server{active(serverA, "a")}}, true, false, there, "Region Two", serverA},
+		"its ID is there":                   {nodeOn("openstack://Region Two/" + serverA), &servers{}, &servers{all: []nova.Server{active(serverA, "a")}}, true, false, there, "Region Two", serverA},
 		"there, and gone":                   {nodeOn("openstack://Region Two/" + serverA), &servers{all: []nova.Server{active(serverA, "a")}}, &servers{}, false, false, there, "", ""},
-		"its ID says here":                  {nodeOn("openstack://RegionOne/" + serverA), &servers{all: []nova.Server{active(serverA, "a")}}, &servers{}, true, false, here, region, serverA},
+		"its ID is here":                    {nodeOn("openstack://RegionOne/" + serverA), &servers{all: []nova.Server{active(serverA, "a")}}, &servers{}, true, false, here, region, serverA},
 		"here, and gone":                    {nodeOn("openstack://RegionOne/" + serverA), &servers{}, &servers{all: []nova.Server{active(serverA, "a")}}, false, false, here, "", ""},
-		"its label says there":              {labeled(nodeOn("openstack:///"+serverA), "Region-Two"), &servers{}, &servers{all: []nova.Server{active(serverA, "a")}}, true, false, there, "Region Two", serverA},
+		"its label is there":                {labeled(nodeOn("openstack:///"+serverA), "Region-Two"), &servers{}, &servers{all: []nova.Server{active(serverA, "a")}}, true, false, there, "Region Two", serverA},
 		"there by its label, and gone":      {labeled(nodeOn("openstack:///"+serverA), "Region-Two"), &servers{all: []nova.Server{active(serverA, "a")}}, &servers{}, false, false, there, "", ""},
 		"label and ID differ":               {labeled(nodeOn("openstack://RegionOne/"+serverA), "Region-Two"), &servers{}, &servers{}, false, true, neither, "", ""},
 		"a region that is not served":       {nodeOn("openstack://RegionThree/" + serverA), &servers{}, &servers{}, false, true, neither, "", ""},

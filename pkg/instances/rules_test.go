@@ -82,8 +82,8 @@ func TestAddresses_FollowNetworkingSettings(t *testing.T) {
 	}
 }
 
-// What is first is what the API server dials and network plugins route to: it must not
-// move because another controller wrote the addresses, or Nova names them in another order.
+// The API server and network plugins use the first address. It must not change because another
+// controller wrote the addresses, or because Nova returns them in another order.
 func TestAddresses_KeepOrderOfNode(t *testing.T) {
 	t.Parallel()
 	parse := func(texts ...string) (addresses []v1.NodeAddress) {
@@ -158,9 +158,9 @@ func TestAddresses_HaveNoDuplicatesOrInvalidEntries(t *testing.T) {
 	}
 }
 
-// What is here without a remark is what cloud-provider-openstack makes of the name of a
-// zone: it takes each run of other characters for one "-", trims "-", "_" and "." from
-// both ends and then cuts after 63 bytes.
+// Values without a remark are those of cloud-provider-openstack for the name of a zone: it replaces
+// each run of other characters by one "-", trims "-", "_" and "." from both ends, and then cuts
+// after 63 bytes.
 func TestLabelValue_MakesLabelOfAnyName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

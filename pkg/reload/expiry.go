@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// noticePeriod is how long before the end of credentials it is told; reminderPeriod
-	// is how often.
+	// noticePeriod is how long before credentials expire the first warning is emitted;
+	// reminderPeriod is the interval of the warnings.
 	noticePeriod, reminderPeriod = 14 * 24 * time.Hour, 24 * time.Hour
 )
 
-// notice is what was told last of the end of credentials.
+// notice is the last expiry warning.
 type notice struct {
 	of auth.Expiry
 	at time.Time
 }
 
-// tellExpiry tells that the credentials in force end soon, or have ended, once a day.
-func (w *Watcher) tellExpiry(ctx context.Context) {
+// warnOfExpiry reports once a day that the credentials in force expire soon, or have expired.
+func (w *Watcher) warnOfExpiry(ctx context.Context) {
 	expiry, now := w.options.Session.Expiry(ctx), w.options.Clock.Now()
 	w.options.Metrics.expire(expiry)
 	rest := expiry.At.Sub(now)

@@ -10,41 +10,41 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 )
 
-// The end of credentials is told from two weeks before, once a day, until there are others.
+// Expiring credentials are reported from two weeks before, once a day, until they are replaced.
 //
 //proves:94,137
 func TestWatcher_TellsThatCredentialsExpire(t *testing.T) {
 	t.Parallel()
 	f := follow(t, map[string]string{"cloud.conf": sound})
 	f.looks(1)
-	f.told()
+	f.wantEvents()
 	end := f.clock.Now().Add(15*24*time.Hour + time.Minute)
 	f.session.expiry = auth.Expiry{Kind: auth.ExpiringApplicationCredential, ID: "ac1", At: end}
 	f.looks(1)
-	f.told() // it is early enough
+	f.wantEvents() // it is early enough
 	if got, err := testutil.GetGaugeMetricValue(f.options.Metrics.expiry.WithLabelValues(auth.ExpiringApplicationCredential)); err != nil || got != float64(end.Unix()) {
 		t.Errorf("the metric is %v, want %d (%v)", got, end.Unix(), err)
 	}
 	f.clock.Step(24 * time.Hour)
 	f.looks(100)
-	f.told("Warning CredentialsExpire Application credential ac1 expires at " + end.UTC().Format(time.RFC3339) + ", in 14 days: no request to OpenStack works from then on")
+	f.wantEvents("Warning CredentialsExpire Application credential ac1 expires at " + end.UTC().Format(time.RFC3339) + ", in 14 days: no request to OpenStack works from then on")
 	f.clock.Step(24 * time.Hour)
 	f.looks(10)
-	f.told("in 12 days")
+	f.wantEvents("in 12 days")
 	f.clock.Step(12 * 24 * time.Hour)
 	f.looks(1)
-	f.told("in 23h5")
+	f.wantEvents("in 23h5")
 	f.clock.Step(24 * time.Hour)
 	f.looks(1)
-	f.told("ac1 has expired at")
+	f.wantEvents("ac1 has expired at")
 
 	f.session.expiry = auth.Expiry{Kind: auth.ExpiringPassword, ID: "u1", At: f.clock.Now().Add(30 * time.Hour)}
 	f.looks(1)
-	f.told("The password of user u1 expires at")
+	f.wantEvents("The password of user u1 expires at")
 	f.session.expiry.At = time.Time{}
 	f.clock.Step(48 * time.Hour)
 	f.looks(1)
-	f.told()
+	f.wantEvents()
 }
 
 func TestExpiring_SaysWhatAndWhen(t *testing.T) {

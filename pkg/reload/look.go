@@ -7,12 +7,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
-// look is what the configuration and the files that it names are at a moment.
+// look is the configuration and the files that it names at one time.
 type look struct {
 	conf     *config.Config
 	warnings []config.Warning
 	files    transport.TLS
-	// err is why the others cannot be read.
+	// err is the error of reading the others.
 	err error
 }
 
@@ -25,7 +25,7 @@ func (w *Watcher) look() look {
 	return look{conf: conf, warnings: warnings, files: files, err: err}
 }
 
-// same reports whether nothing has changed between two looks.
+// same reports whether two looks are equal.
 func (l look) same(o look) bool {
 	if l.err != nil || o.err != nil {
 		return l.err != nil && o.err != nil && l.err.Error() == o.err.Error()
@@ -33,8 +33,7 @@ func (l look) same(o look) bool {
 	return l.files == o.files && reflect.DeepEqual(l.conf, o.conf)
 }
 
-// settings returns the differences to a configuration that are about something else than
-// how to sign in.
+// settings returns the differences to a configuration, without those of [Global].
 func (l look) settings(inForce *config.Config) (changes []config.Change, differ bool) {
 	for _, change := range config.Changes(inForce, l.conf) {
 		if !change.Global {
@@ -44,7 +43,7 @@ func (l look) settings(inForce *config.Config) (changes []config.Change, differ 
 	return changes, len(changes) > 0 || !reflect.DeepEqual(inForce.Refused, l.conf.Refused)
 }
 
-// credentials returns the differences in how to sign in.
+// credentials returns the differences of the credentials.
 func (l look) credentials(inForce config.Global, files transport.TLS) (changes []config.Change) {
 	for _, change := range config.Changes(&config.Config{Global: inForce}, l.conf) {
 		if change.Global {

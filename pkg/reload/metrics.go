@@ -6,14 +6,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 )
 
-// Metrics count what comes of changes of the configuration. Nil Metrics count nothing.
+// Metrics count the results of configuration changes. Nil Metrics are valid and do nothing.
 type Metrics struct {
 	reloads *metrics.CounterVec
 	refused *metrics.Gauge
 	expiry  *metrics.GaugeVec
 }
 
-// The values of the label "result".
+// Values of the label "result".
 const (
 	resultApplied = "applied"
 	resultRefused = "refused"
@@ -30,12 +30,12 @@ func NewMetrics() *Metrics {
 		}, []string{"result"}),
 		refused: metrics.NewGauge(&metrics.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "refused",
-			Help:           "1 while cloud.conf or a file that it names has something that is refused, so that what it had before stays in force; else 0.",
+			Help:           "1 while a change of cloud.conf or of a file that it names is refused, so that the previous settings stay in force; else 0.",
 			StabilityLevel: metrics.ALPHA,
 		}),
 		expiry: metrics.NewGaugeVec(&metrics.GaugeOpts{
 			Namespace: namespace, Name: "credentials_expiry_timestamp_seconds",
-			Help:           "When the credentials in force end, in seconds since 1970, by their kind. There is none where they do not end, or Keystone does not tell.",
+			Help:           "When the credentials in force expire, in seconds since 1970, by their kind. Absent if they do not expire, or Keystone does not report it.",
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"kind"}),
 	}
@@ -57,7 +57,7 @@ func (m *Metrics) count(result string) {
 	}
 }
 
-// pending sets whether something is refused.
+// pending sets whether a change is refused.
 func (m *Metrics) pending(refused bool) {
 	switch {
 	case m == nil:
@@ -68,7 +68,7 @@ func (m *Metrics) pending(refused bool) {
 	}
 }
 
-// expire sets when credentials end.
+// expire sets when the credentials expire.
 func (m *Metrics) expire(expiry auth.Expiry) {
 	if m == nil {
 		return

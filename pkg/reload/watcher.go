@@ -1,10 +1,10 @@
-// Package reload follows cloud.conf and the files that it names while the process runs.
-// What changes there, in clouds.yaml, certificates and keys too, is taken over without a
-// restart, or refused with an event while what was in force stays in force.
+// Package reload applies changes of cloud.conf and of the files that it names while the process
+// runs. A change is applied without a restart, or refused with an event; then the previous settings
+// stay in force.
 //
-// It reads the files every few seconds and compares what they mean. A notification of the
-// kernel would tell nothing of the symlinks that a mounted Secret is replaced by, and a
-// look costs less than a millisecond.
+// It reads the files every few seconds and compares their meaning. Kernel notifications would not
+// help: a mounted Secret is updated by replacing symlinks, and reading the files takes less than a
+// millisecond.
 package reload
 
 import (
@@ -28,66 +28,66 @@ import (
 )
 
 const (
-	// lookPeriod is the time between two looks. A change counts when two of them agree:
-	// files that are written one after the other may not fit together in between.
+	// lookPeriod is the interval of reads. A change counts when two consecutive reads agree,
+	// because files that are written one after the other may not match in between.
 	lookPeriod = 5 * time.Second
-	// retryPeriod is after how long a sign-in that had no answer is tried again;
-	// rejectedPeriod is for one that Keystone has rejected, which it counts: it locks out
-	// users who do that often, also where they have another password.
+	// retryPeriod is the delay after which a sign-in without an answer is retried. rejectedPeriod
+	// is the delay after a rejection by Keystone: it counts failures and locks out users with many
+	// of them, even with the right password.
 	retryPeriod, rejectedPeriod = time.Minute, 15 * time.Minute
 )
 
-// Session is signed in to the cloud.
+// Session is a session with the cloud.
 type Session interface {
-	// Replace goes on with other credentials and connections. After an error nothing has
-	// changed.
+	// Replace switches to other credentials and connections. After an error the old ones are in
+	// use.
 	Replace(ctx context.Context, cfg config.Global, files transport.TLS) error
-	// Expiry returns when the credentials in force end.
+	// Expiry returns when the credentials in force expire.
 	Expiry(ctx context.Context) auth.Expiry
 }
 
-// Options are what a Watcher needs.
+// Options configure a Watcher.
 type Options struct {
-	// Read returns the configuration as the files have it now.
+	// Read returns the current configuration of the files.
 	Read func() (*config.Config, []config.Warning, error)
 	// Config and Files are in force at the start.
 	Config *config.Config
 	Files  transport.TLS
-	// Session takes what [Global] has.
+	// Session uses the settings of [Global].
 	Session Session
-	// Apply takes the other sections. After an error nothing has changed.
+	// Apply applies the other sections. After an error the old ones are in force.
 	Apply func(*config.Config) error
 	// About is the object of the events.
 	About    runtime.Object
 	Recorder record.EventRecorder
-	// Metrics; nil: none are kept.
+	// Metrics may be nil.
 	Metrics *Metrics
 	Clock   clock.WithTicker
 }
 
-// Watcher follows the configuration.
+// Watcher applies changes of the configuration.
 type Watcher struct {
 	options Options
 	// global, files and settings are in force: settings for all sections but [Global].
 	global   config.Global
 	files    transport.TLS
 	settings *config.Config
-	// last is the look before, judged the one that was applied or refused last.
+	// last is the previous look, judged the last one that was applied or refused.
 	last, judged look
-	// again is when a refused sign-in is tried again; zero: none is.
+	// again is the time of the next attempt of a refused sign-in; zero if there is none.
 	again time.Time
-	// refusing is set while something of the judged look is refused.
+	// refusing is set while a part of the judged look is refused.
 	refusing bool
 	notice   notice
 }
 
-// New returns a Watcher that looks at nothing before Run.
+// New returns a Watcher. It reads nothing before Run.
 func New(options Options) *Watcher {
 	start := look{conf: options.Config, files: options.Files}
 	return &Watcher{options: options, global: options.Config.Global, files: options.Files, settings: options.Config, judged: start}
 }
 
-// Run follows the configuration until the context ends.
+// Run applies changes until the context ends.
 func (w *Watcher) Run(ctx context.Context) {
 	ticker := w.options.Clock.NewTicker(lookPeriod)
 	defer ticker.Stop()
@@ -95,19 +95,19 @@ func (w *Watcher) Run(ctx context.Context) {
 		select {
 		case <-ticker.C():
 			w.step(ctx)
-			w.tellExpiry(ctx)
+			w.warnOfExpiry(ctx)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// step looks, and judges what has changed and stays.
+// step reads the files, and judges a change that is stable.
 //
 //	the look is like    the one before    the judged one
-//	                    no                any               it may be changing: wait
+//	                    no                any               it may still change: wait
 //	                    yes               no                judge
-//	                    yes               yes               judge where a sign-in is to be tried again
+//	                    yes               yes               judge if a sign-in is due for a retry
 func (w *Watcher) step(ctx context.Context) {
 	now := w.look()
 	settled := now.same(w.last)
@@ -131,9 +131,9 @@ func (w *Watcher) step(ctx context.Context) {
 	w.refused(ctx, err, news)
 }
 
-// judge takes over what has changed, [Global] and the other sections each for itself: new
-// credentials do not wait for a setting to be corrected. It returns what it has taken, and
-// why not the rest.
+// judge applies the changes of [Global] and those of the other sections independently: new
+// credentials do not wait for the correction of a setting. It returns the applied changes, and the
+// errors of the others.
 func (w *Watcher) judge(ctx context.Context, now look) (taken []config.Change, err error) {
 	if now.err != nil {
 		return nil, now.err
@@ -143,8 +143,8 @@ func (w *Watcher) judge(ctx context.Context, now look) (taken []config.Change, e
 	return append(credentials, settings...), errors.Join(refusal, err)
 }
 
-// signIn has the session use what [Global] has. A key that needs a restart keeps its value, and
-// the others do not wait for it: the old password may not be worth anything any more.
+// signIn applies [Global] to the session. A key that needs a restart keeps its value, without
+// delaying the others: the old password may no longer be valid.
 func (w *Watcher) signIn(ctx context.Context, now look) ([]config.Change, error) {
 	changes := now.credentials(w.global, w.files)
 	fixed := needRestart(changes)
@@ -165,7 +165,7 @@ func (w *Watcher) signIn(ctx context.Context, now look) ([]config.Change, error)
 	return changes, fixed
 }
 
-// apply has load balancers follow the other sections.
+// apply applies the other sections.
 func (w *Watcher) apply(now look) ([]config.Change, error) {
 	changes, differ := now.settings(w.settings)
 	if !differ {
@@ -178,13 +178,13 @@ func (w *Watcher) apply(now look) ([]config.Change, error) {
 		return nil, err
 	}
 	w.settings = now.conf
-	if len(changes) == 0 { // what was refused at the start is now what stood for it
+	if len(changes) == 0 { // refused at the start, and now equal to the settings used instead
 		changes = []config.Change{{Setting: "[LoadBalancer] or a class, which was refused"}}
 	}
 	return changes, nil
 }
 
-// needRestart returns an error that names the settings which cannot be changed.
+// needRestart returns an error that names the settings that need a restart.
 func needRestart(changes []config.Change) error {
 	var fixed []config.Change
 	for _, change := range changes {
@@ -206,7 +206,7 @@ func list(changes []config.Change) string {
 	return strings.Join(names, ", ")
 }
 
-// applied reports what was taken over.
+// applied reports the changes that were applied.
 func (w *Watcher) applied(ctx context.Context, now look, taken []config.Change) {
 	logger := klog.FromContext(ctx)
 	for _, warning := range now.warnings {
@@ -217,26 +217,26 @@ func (w *Watcher) applied(ctx context.Context, now look, taken []config.Change) 
 	reason.ConfigurationChanged.Emit(w.options.Recorder, w.options.About, "The configuration has changed and is in force: "+list(taken))
 }
 
-// restored reports that the files have again what is in force, after a change of them was refused.
+// restored reports that a refused change of the files was reverted.
 func (w *Watcher) restored(ctx context.Context) {
-	const text = "The configuration is again as it is in force: nothing of it is refused any more"
+	const text = "The configuration is equal to the one in force again: the refused change was reverted"
 	klog.FromContext(ctx).Info(text)
 	reason.ConfigurationChanged.Emit(w.options.Recorder, w.options.About, text)
 }
 
-// refused reports why something was not taken over, with an event where that is news; nil:
-// nothing is refused any more.
+// refused reports the errors of a change, with an event if news is set. A nil error means that no
+// change is refused any more.
 func (w *Watcher) refused(ctx context.Context, err error, news bool) {
 	w.refusing = err != nil
 	w.options.Metrics.pending(w.refusing)
 	if err == nil {
 		return
 	}
-	klog.FromContext(ctx).Error(err, "A change of the configuration is refused: what was in force stays in force")
+	klog.FromContext(ctx).Error(err, "A change of the configuration is refused: the previous settings stay in force")
 	if !news {
 		return
 	}
 	w.options.Metrics.count(resultRefused)
 	reason.ConfigurationRefused.Emit(w.options.Recorder, w.options.About,
-		"A change of the configuration is refused, and what was in force stays in force: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		"A change of the configuration is refused, and the previous settings stay in force: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 }

@@ -56,7 +56,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// fakeSession has the passwords that it was given, and refuses what it is told to.
+// fakeSession records the passwords that it gets, and returns refuse.
 type fakeSession struct {
 	passwords []string
 	refuse    error
@@ -110,7 +110,7 @@ func follow(t *testing.T, files map[string]string) *followed {
 		About: &v1.ConfigMap{}, Recorder: f.recorder, Clock: f.clock, Metrics: m,
 	})
 	f.looks(2)
-	f.told()
+	f.wantEvents()
 	return f
 }
 
@@ -119,12 +119,12 @@ func (f *followed) looks(n int) {
 	for range n {
 		f.clock.Step(lookPeriod)
 		f.step(f.t.Context())
-		f.tellExpiry(f.t.Context())
+		f.warnOfExpiry(f.t.Context())
 	}
 }
 
-// told returns the events since the last call; there are none when it is quiet.
-func (f *followed) told(want ...string) {
+// wantEvents fails the test unless these are the events since the last call.
+func (f *followed) wantEvents(want ...string) {
 	f.t.Helper()
 	for _, text := range want {
 		select {
@@ -180,10 +180,10 @@ func TestWatcher_TakesCredentialsOfReplacedSecretOnce(t *testing.T) {
 	f.signIns() // it may be changing still
 	f.looks(5)
 	f.signIns("s3cret")
-	f.told("Normal ConfigurationChanged The configuration has changed and is in force: [Global] password")
+	f.wantEvents("Normal ConfigurationChanged The configuration has changed and is in force: [Global] password")
 	f.counts(1, 0, 0)
 	if len(f.applied) > 0 {
-		t.Error("load balancers were told of new credentials")
+		t.Error("load balancers were notified of new credentials")
 	}
 }
 
@@ -193,7 +193,7 @@ func TestWatcher_SeesNoChangeInOtherWordsForTheSame(t *testing.T) {
 	f.set(map[string]string{"cloud.conf": "# the same\n" + sound + "[LoadBalancer]\nlb-method=ROUND_ROBIN\n"})
 	f.looks(5)
 	f.signIns()
-	f.told()
+	f.wantEvents()
 	f.counts(0, 0, 0)
 }
 
@@ -214,19 +214,19 @@ func TestWatcher_FollowsCloudsYAMLAndCertificates(t *testing.T) {
 	f.set(conf(clouds, ca))
 	f.looks(5)
 	f.signIns("one")
-	f.told("[Global] ca-file")
+	f.wantEvents("[Global] ca-file")
 	f.set(conf(strings.ReplaceAll(clouds, "password: one", "password: two"), ca))
 	f.looks(5)
 	f.signIns("one", "two")
-	f.told("[Global] password")
+	f.wantEvents("[Global] password")
 	f.set(conf(strings.ReplaceAll(clouds, "password: one", "password: two"), authority(t)))
 	f.looks(5)
 	f.signIns("one", "two", "two")
-	f.told("a file that ca-file, cert-file or key-file names")
+	f.wantEvents("a file that ca-file, cert-file or key-file names")
 	f.set(conf(strings.ReplaceAll(clouds, "password: one", "password: two"), "no certificate"))
 	f.looks(5)
 	f.signIns("one", "two", "two")
-	f.told("Warning ConfigurationRefused A change of the configuration is refused, and what was in force stays in force: read ca-file: no certificate in")
+	f.wantEvents("Warning ConfigurationRefused A change of the configuration is refused, and the previous settings stay in force: read ca-file: no certificate in")
 	f.counts(3, 1, 1)
 }
 
@@ -243,16 +243,16 @@ func TestWatcher_RefusesWhatCannotBeReadUntilItIsCorrected(t *testing.T) {
 			f := follow(t, map[string]string{"cloud.conf": sound})
 			f.set(map[string]string{"cloud.conf": wrong})
 			f.looks(20)
-			f.told("Warning ConfigurationRefused")
+			f.wantEvents("Warning ConfigurationRefused")
 			f.counts(0, 1, 1)
 			f.signIns()
 			f.set(map[string]string{"cloud.conf": sound})
 			f.looks(5)
-			f.told("Normal ConfigurationChanged The configuration is again as it is in force")
+			f.wantEvents("Normal ConfigurationChanged The configuration is equal to the one in force again")
 			f.signIns()
 			f.counts(0, 1, 0)
 			f.looks(5)
-			f.told()
+			f.wantEvents()
 		})
 	}
 }
@@ -277,15 +277,15 @@ func TestWatcher_KeepsCredentialsInForceWhenOthersDoNotSignIn(t *testing.T) {
 			f.set(map[string]string{"cloud.conf": with("two")})
 			f.looks(int(test.pause / lookPeriod))
 			f.signIns("two")
-			f.told("[Global] password")
+			f.wantEvents("[Global] password")
 			f.looks(2)
 			f.signIns("two", "two")
-			f.told() // that was told already
+			f.wantEvents() // reported already
 			f.counts(0, 1, 1)
 			f.session.refuse = nil
 			f.looks(int(test.pause/lookPeriod) + 1)
 			f.signIns("two", "two", "two")
-			f.told("Normal ConfigurationChanged")
+			f.wantEvents("Normal ConfigurationChanged")
 			f.counts(1, 1, 0)
 			f.looks(int(2 * test.pause / lookPeriod))
 			f.signIns("two", "two", "two")
@@ -300,7 +300,7 @@ func TestWatcher_AppliesSettingsOfLoadBalancers(t *testing.T) {
 	f.set(map[string]string{"cloud.conf": sound + "[LoadBalancer]\nfloating-network-id=ext\n[LoadBalancerClass \"dmz\"]\nsubnet-id=s\n"})
 	f.looks(5)
 	f.signIns()
-	f.told(`in force: [LoadBalancer] floating-network-id, [LoadBalancerClass "dmz"]`)
+	f.wantEvents(`in force: [LoadBalancer] floating-network-id, [LoadBalancerClass "dmz"]`)
 	if len(f.applied) != 1 || f.applied[0].LoadBalancer.FloatingNetworkID != "ext" || f.applied[0].LoadBalancerClass["dmz"] == nil {
 		t.Errorf("applied: %v", f.applied)
 	}
@@ -314,7 +314,7 @@ func TestWatcher_RefusesSettingsAndTakesCredentials(t *testing.T) {
 	for name, test := range map[string]struct {
 		text   string
 		refuse error
-		told   string
+		event  string
 	}{
 		"a setting that needs a restart": {"[Route]\nrouter-id=r\n[LoadBalancer]\nfloating-network-id=ext\n", nil, "[Route] router-id: a change needs a restart"},
 		"a wrong setting":                {"[LoadBalancer]\nlb-method=WRONG\n", errors.New("lb-method is wrong"), "lb-method is wrong"},
@@ -326,7 +326,7 @@ func TestWatcher_RefusesSettingsAndTakesCredentials(t *testing.T) {
 			f.set(map[string]string{"cloud.conf": with("two") + test.text})
 			f.looks(5)
 			f.signIns("two")
-			f.told("[Global] password", test.told)
+			f.wantEvents("[Global] password", test.event)
 			f.counts(1, 1, 1)
 			if len(f.applied) > 0 {
 				t.Errorf("applied: %v", f.applied)
@@ -339,7 +339,7 @@ func TestWatcher_RefusesSettingsAndTakesCredentials(t *testing.T) {
 // be worth nothing by then.
 func TestWatcher_TakesCredentialsBesideAKeyThatNeedsARestart(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ lines, told string }{
+	for name, test := range map[string]struct{ lines, event string }{
 		"another region":        {"region=another\n", "[Global] region: a change needs a restart of the cloud-controller-manager"},
 		"another endpoint type": {"os-endpoint-type=internal\n", "[Global] os-endpoint-type: a change needs a restart"},
 		"both":                  {"region=another\nos-endpoint-type=internal\n", "[Global] region, [Global] os-endpoint-type: a change needs a restart"},
@@ -350,30 +350,30 @@ func TestWatcher_TakesCredentialsBesideAKeyThatNeedsARestart(t *testing.T) {
 			f.set(map[string]string{"cloud.conf": sound + test.lines})
 			f.looks(5)
 			f.signIns()
-			f.told(test.told)
+			f.wantEvents(test.event)
 			f.set(map[string]string{"cloud.conf": with("two") + test.lines})
 			f.looks(5)
 			f.signIns("two")
-			f.told("in force: [Global] password", test.told)
+			f.wantEvents("in force: [Global] password", test.event)
 			if f.global.Region != "" || f.global.EndpointType != "" || f.global.Password != "two" {
 				t.Errorf("in force: %+v", f.global)
 			}
 			f.set(map[string]string{"cloud.conf": with("two")})
 			f.looks(5)
 			f.signIns("two")
-			f.told("The configuration is again as it is in force")
+			f.wantEvents("The configuration is equal to the one in force again")
 		})
 	}
 }
 
-// Nobody knows which part of a wrong URL is the password: told sees that no event has it.
+// The password may be in any part of an invalid URL, so no event contains the URL.
 func TestWatcher_RepeatsNoURLThatIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"http://ccm:s3cret%40keystone/v3", "ccm:s3cret@keystone/v3", "https:/ccm:s3cret@keystone", "https://ccm:s3cret@keystone/v3"} {
 		f := follow(t, map[string]string{"cloud.conf": sound})
 		f.set(map[string]string{"cloud.conf": strings.Replace(sound, "https://keystone", url, 1)})
 		f.looks(5)
-		f.told("Warning ConfigurationRefused")
+		f.wantEvents("Warning ConfigurationRefused")
 		f.signIns()
 	}
 }

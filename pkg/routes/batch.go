@@ -19,38 +19,37 @@ type operation struct {
 	ctx  context.Context
 	done chan error
 
-	// node is the one that the route leads to; "" where it is not known, of one to remove.
+	// node is the node of the route, "" if it is unknown, as of a route to remove.
 	node string
-	// remove is the route to remove; if it is the zero one, a route is to be added:
+	// remove is the route to remove. If it is the zero value, a route is added:
 	remove hop
 	to     netip.Prefix
-	// through are the node's addresses, the best first.
+	// through are the node's addresses, in order of preference.
 	through []netip.Addr
 }
 
-// batcher gathers operations that come shortly after one another, as those of the route
-// controller do, and runs them in batches, one batch after the other: all of them are
-// about the same router.
+// batcher gathers the operations that arrive shortly after one another, and runs them in batches,
+// one batch at a time, because all of them change the same router.
 type batcher struct {
 	clock  clock.Clock
 	gather time.Duration
-	// run carries out operations and returns the error of each.
+	// run executes operations and returns the error of each.
 	run func(context.Context, []*operation) []error
 
-	// running is held by the batch that is carried out.
+	// running is held by the batch in execution.
 	running *semaphore.Weighted
 	mu      sync.Mutex
-	next    *batch // nil when none waits
+	next    *batch // nil if no batch waits
 }
 
-// batch is canceled when all callers that wait for it have gone.
+// batch is canceled when all its callers have gone.
 type batch struct {
 	cancel     context.CancelFunc
 	operations []*operation
 	waiting    int
 }
 
-// do returns when the operation is carried out, or with the error of its context.
+// do returns after the operation was executed, or with the error of its context.
 func (b *batcher) do(ctx context.Context, c *operation) error {
 	c.ctx, c.done = ctx, make(chan error, 1)
 	joined := b.join(ctx, c)
@@ -96,7 +95,7 @@ func (b *batcher) execute(ctx context.Context, group *batch) {
 		return
 	}
 	if err := b.running.Acquire(ctx, 1); err != nil {
-		return // nobody waits for it any more
+		return // all callers have gone
 	}
 	defer b.running.Release(1)
 	operations := b.close(group)
@@ -112,7 +111,7 @@ func (b *batcher) execute(ctx context.Context, group *batch) {
 	}
 }
 
-// close ends the joining of a batch and returns its operations.
+// close closes the batch for further operations and returns those that it has.
 func (b *batcher) close(group *batch) []*operation {
 	b.mu.Lock()
 	defer b.mu.Unlock()

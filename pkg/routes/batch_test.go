@@ -35,7 +35,7 @@ func TestBatch_ServesOthersAfterCallThatEndsEarly(t *testing.T) {
 	k.wantRoutes("10.244.1.0/24 via " + k.address(stays))
 }
 
-// Requests that nobody waits for any more are not waited for either.
+// A batch without callers does not wait for its requests.
 func TestBatch_EndsWithItsLastCall(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")

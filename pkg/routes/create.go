@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// addAll additions routes and fills in their errors.
+// addAll adds routes and sets their errors.
 func (t *Table) addAll(ctx context.Context, r *reconciliation, additions map[*operation]error) {
 	if len(additions) == 0 {
 		return
@@ -57,7 +57,7 @@ func addressesOf(additions map[*operation]error) []netip.Addr {
 	return all
 }
 
-// addMissing additions the routes that are not there, and the pairs of all.
+// addMissing adds the missing routes, and the address pairs of all.
 func (t *Table) addMissing(ctx context.Context, r *reconciliation, known map[hop]string, ports map[netip.Addr][]*neutron.RoutedPort) {
 	var missing []hop
 	for h := range known {
@@ -82,7 +82,7 @@ func (t *Table) addMissing(ctx context.Context, r *reconciliation, known map[hop
 	t.setComplete(ctx, r, complete)
 }
 
-// takeBack removes the routes again that were added, and have not become complete.
+// takeBack removes the added routes that have not become complete.
 func (t *Table) takeBack(ctx context.Context, r *reconciliation, complete map[hop]bool) {
 	var hops []hop
 	var routes []neutron.ExtraRoute
@@ -97,14 +97,14 @@ func (t *Table) takeBack(ctx context.Context, r *reconciliation, complete map[ho
 	if err := r.noting(ctx, hops, func(ctx context.Context) error { return t.change(ctx, r.router, nil, routes) }); err != nil {
 		for h, done := range complete {
 			if !done {
-				r.errs[h] = fmt.Errorf("%w; the route stays: %w", r.errs[h], err)
+				r.errs[h] = fmt.Errorf("%w; the route is not removed: %w", r.errs[h], err)
 			}
 		}
 	}
 }
 
-// choose returns the route that a call asks for, and the ID of the port that it leads
-// to. A route that is there through any of the node's addresses is the one.
+// choose returns the route for an operation, and the ID of the port of its next hop. An existing
+// route through any of the node's addresses is preferred.
 func (t *Table) choose(r *reconciliation, c *operation, ports map[netip.Addr][]*neutron.RoutedPort) (hop, string, error) {
 	for _, via := range c.through {
 		h := hop{c.to, via}
@@ -114,8 +114,8 @@ func (t *Table) choose(r *reconciliation, c *operation, ports map[netip.Addr][]*
 	}
 	for h := range r.has {
 		if _, ours := r.owned[h]; h.to == c.to && !ours {
-			return hop{}, "", fmt.Errorf("router %s leads %s to %s, which is no address of node %s, and nothing proves that this route is ours: "+
-				"if no other cluster has it, remove it from the router", t.routerID, c.to, h.via, c.node)
+			return hop{}, "", fmt.Errorf("router %s has a route for %s via %s, which is not an address of node %s, and nothing proves that this route is ours: "+
+				"remove it from the router if no other cluster uses it", t.routerID, c.to, h.via, c.node)
 		}
 	}
 	if err := r.occupied(c.to); err != nil {
@@ -129,9 +129,9 @@ func (t *Table) choose(r *reconciliation, c *operation, ports map[netip.Addr][]*
 	return hop{}, "", fmt.Errorf("no port with an address of node %s (%v) is in a subnet of router %s", c.node, c.through, t.routerID)
 }
 
-// portAt returns the ID of the port with an address, in a subnet of the router; "" when there is
-// none. When the project does not see the router's own ports, the only port is taken
-// for the right one.
+// portAt returns the ID of the port with an address, in a subnet of the router; "" if there is
+// none. If the project does not see the router's ports, a single port with the address is assumed
+// to be the right one.
 func (t *Table) portAt(via netip.Addr, ports map[netip.Addr][]*neutron.RoutedPort) string {
 	for _, port := range ports[via] {
 		for _, fixed := range port.FixedIPs {
@@ -146,8 +146,8 @@ func (t *Table) portAt(via netip.Addr, ports map[netip.Addr][]*neutron.RoutedPor
 	return ""
 }
 
-// readSubnets reads which subnets the router is in. It reads them again when a node is in
-// none of those that are known.
+// readSubnets reads the subnets of the router. It reads them again if a node is in none of the
+// known ones.
 func (t *Table) readSubnets(ctx context.Context, additions map[*operation]error, ports map[netip.Addr][]*neutron.RoutedPort) error {
 	unknown := func(c *operation) bool {
 		return !slices.ContainsFunc(c.through, func(via netip.Addr) bool { return t.portAt(via, ports) != "" })

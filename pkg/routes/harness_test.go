@@ -191,8 +191,8 @@ func (k *cluster) leave(node *v1.Node) {
 	}
 }
 
-// inherit returns a node that is gone, whose route to a pod CIDR is there, and the node that
-// has the pod CIDR now.
+// inherit returns a deleted node with a route to its pod CIDR, and the node that has the pod CIDR
+// now.
 func (k *cluster) inherit(podCIDR string) (first, heir *v1.Node) {
 	k.Helper()
 	first = k.join("node-1", podCIDR)

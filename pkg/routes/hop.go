@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// hop is a route of a router: its destination and its next hop. Neutron has nothing
-// else of it, so two hops that are equal are one route.
+// hop is a route of a router: its destination and its next hop. Neutron stores nothing else, so
+// equal hops are the same route.
 type hop struct {
 	to  netip.Prefix
 	via netip.Addr
@@ -21,13 +21,13 @@ const viaWord = " via "
 
 func (h hop) String() string { return h.to.String() + viaWord + h.via.String() }
 
-// parseHop reads what String writes.
+// parseHop parses the format of String.
 func parseHop(text string) (hop, error) {
 	to, via, _ := strings.Cut(text, viaWord)
 	return hopOf(neutron.ExtraRoute{Destination: to, NextHop: via})
 }
 
-// hopOf reads a route however it is spelled: IPv6 has many ways to be.
+// hopOf parses a route in any spelling; IPv6 addresses have several.
 func hopOf(route neutron.ExtraRoute) (hop, error) {
 	to, err := netip.ParsePrefix(route.Destination)
 	if err != nil {
@@ -37,14 +37,14 @@ func hopOf(route neutron.ExtraRoute) (hop, error) {
 	if err != nil {
 		return hop{}, fmt.Errorf("next hop of the route to %s: %w", to, err)
 	}
-	if via.Zone() != "" { // which may be any text
+	if via.Zone() != "" { // a zone may contain any text
 		return hop{}, fmt.Errorf("next hop of the route to %s: an address has no zone", to)
 	}
 	return hop{to.Masked(), via}, nil
 }
 
-// hopsOf returns the routes of a router with their own spelling, by which alone they can
-// be removed.
+// hopsOf returns the routes of a router with their spelling in Neutron, which a request to remove
+// them needs.
 func hopsOf(router *neutron.Router) map[hop]neutron.ExtraRoute {
 	hops := make(map[hop]neutron.ExtraRoute, len(router.Routes))
 	for _, route := range router.Routes {
@@ -55,14 +55,14 @@ func hopsOf(router *neutron.Router) map[hop]neutron.ExtraRoute {
 	return hops
 }
 
-// target is what a hop leads to: a node's pod CIDR, as the Node spells it.
+// target is the destination of a hop: a node's pod CIDR, as the Node spells it.
 type target struct {
 	node *v1.Node
 	cidr string
 }
 
-// targets returns all hops that lead to a pod CIDR of a node through an address of that
-// same node. One for each pod CIDR is enough.
+// targets returns all hops that lead to a pod CIDR of a node through an address of the same node.
+// One of them per pod CIDR is sufficient.
 func targets(nodes []*v1.Node) map[hop]target {
 	all := map[hop]target{}
 	for _, node := range nodes {
@@ -79,8 +79,8 @@ func targets(nodes []*v1.Node) map[hop]target {
 	return all
 }
 
-// nextHops returns the addresses of a node that a route to the CIDR can lead through, the
-// best ones first.
+// nextHops returns the addresses of a node that can be the next hop of a route to the CIDR, in
+// order of preference.
 func nextHops(addresses []v1.NodeAddress, to netip.Prefix) []netip.Addr {
 	var found []netip.Addr
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {

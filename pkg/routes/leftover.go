@@ -6,8 +6,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Remove removes routes from a router, in one request where Neutron has extraroute-atomic.
-// It asks for no proof that they are ours: that is the caller's.
+// Remove removes routes from a router, in one request if Neutron has extraroute-atomic. The caller
+// must have proof that they belong to the cluster.
 func Remove(ctx context.Context, network Network, routerID string, routes []neutron.ExtraRoute) error {
 	t := New(Options{Network: network, RouterID: routerID})
 	router, err := t.readRouter(ctx)

@@ -53,8 +53,8 @@ func TestRoutes_OfOthersOnSameRouterStay(t *testing.T) {
 		"10.244.9.0/24 via "+k.address(node), "10.244.128.0/17 via "+k.address(node))
 }
 
-// Two clusters whose pods have the same networks cannot both be led to, but neither
-// takes the other's routes away.
+// Two clusters with the same pod CIDRs cannot both be routed, but neither removes the other's
+// routes.
 //
 //proves:111
 func TestRoutes_OfTwoClustersOnOneRouterStayApart(t *testing.T) {

@@ -11,16 +11,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// A port with port security sends and is sent nothing but its own addresses and its
-// allowed address pairs, so the node's port needs a pair for each of its pod CIDRs.
+// A port with port security accepts only packets from its own addresses and its allowed address
+// pairs. Therefore the node's port needs a pair for each of its pod CIDRs.
 
-// needsPairs reports whether a port needs pairs at all.
+// needsPairs reports whether a port needs address pairs.
 func needsPairs(port *neutron.RoutedPort) bool {
 	return port.AddressPairs != nil && (port.PortSecurity == nil || *port.PortSecurity)
 }
 
-// admits reports whether pods of the CIDR are reached through the port. A wider pair,
-// which another client made, does as well.
+// admits reports whether the port admits the pods of the CIDR. A wider pair of another client
+// suffices.
 func admits(port *neutron.RoutedPort, to netip.Prefix) bool {
 	return !needsPairs(port) || slices.ContainsFunc(*port.AddressPairs, func(pair neutron.AddressPair) bool {
 		has, ok := prefixOf(pair, port)
@@ -28,7 +28,7 @@ func admits(port *neutron.RoutedPort, to netip.Prefix) bool {
 	})
 }
 
-// prefixOf reads a pair of the port's own MAC.
+// prefixOf parses a pair of the port's own MAC.
 func prefixOf(pair neutron.AddressPair, port *neutron.RoutedPort) (netip.Prefix, bool) {
 	if pair.MACAddress != "" && !strings.EqualFold(pair.MACAddress, port.MACAddress) {
 		return netip.Prefix{}, false
@@ -43,7 +43,7 @@ func prefixOf(pair neutron.AddressPair, port *neutron.RoutedPort) (netip.Prefix,
 	return netip.PrefixFrom(address, address.BitLen()), true
 }
 
-// addPairs lets pods of the CIDRs be reached through a port.
+// addPairs adds the pairs for the CIDRs to a port.
 func (t *Table) addPairs(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
 	return t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
 		pairs := slices.Clone(*port.AddressPairs)
@@ -56,8 +56,8 @@ func (t *Table) addPairs(ctx context.Context, port *neutron.RoutedPort, cidrs []
 	})
 }
 
-// removePairs removes what addPairs has added. A port that is gone has none, and
-// one that we may not write has none of ours.
+// removePairs removes the pairs that addPairs has added. It is no error if the port is gone, or may
+// not be written, because such a port has no pairs of ours.
 func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
 	err := t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
 		return slices.DeleteFunc(slices.Clone(*port.AddressPairs), func(pair neutron.AddressPair) bool {
@@ -65,7 +65,7 @@ func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs
 			return ok && slices.Contains(cidrs, has)
 		})
 	})
-	if apierror.IsNotFound(err) { // one of several API servers may say so of a port that is there
+	if apierror.IsNotFound(err) { // one of several API servers may answer 404 for an existing port
 		if _, err = t.network.RoutedPort(ctx, port.ID); err == nil {
 			return fmt.Errorf("the change of port %s was answered as if it were gone, but it is still there", port.ID)
 		}
@@ -76,7 +76,7 @@ func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs
 	return err
 }
 
-// changePairs reads the port again when another client has changed it.
+// changePairs retries with a new read if another client has changed the port.
 func (t *Table) changePairs(ctx context.Context, port *neutron.RoutedPort, wanted func(*neutron.RoutedPort) []neutron.AddressPair) error {
 	for attempt := 1; needsPairs(port); attempt++ {
 		pairs := wanted(port)
@@ -88,7 +88,7 @@ func (t *Table) changePairs(ctx context.Context, port *neutron.RoutedPort, wante
 			return err
 		}
 		if attempt == attempts {
-			return fmt.Errorf("port %s was changed by somebody else during each of %d attempts: %w", port.ID, attempts, err)
+			return fmt.Errorf("another client changed port %s during each of %d attempts: %w", port.ID, attempts, err)
 		}
 		if port, err = t.network.RoutedPort(ctx, port.ID); err != nil {
 			return err
@@ -97,7 +97,7 @@ func (t *Table) changePairs(ctx context.Context, port *neutron.RoutedPort, wante
 	return nil
 }
 
-// portsOf finds ports by their addresses.
+// portsOf returns the ports with the given addresses.
 func (t *Table) portsOf(ctx context.Context, addresses []netip.Addr) (map[netip.Addr][]*neutron.RoutedPort, error) {
 	slices.SortFunc(addresses, netip.Addr.Compare)
 	var texts []string
@@ -110,7 +110,7 @@ func (t *Table) portsOf(ctx context.Context, addresses []netip.Addr) (map[netip.
 	}
 	ports, seen := map[netip.Addr][]*neutron.RoutedPort{}, map[string]bool{}
 	for i := range found {
-		if seen[found[i].ID] { // once for each of its addresses
+		if seen[found[i].ID] { // a port is listed once for each of its addresses
 			continue
 		}
 		seen[found[i].ID] = true

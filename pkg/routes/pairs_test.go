@@ -90,7 +90,7 @@ func TestPairs_AreRestoredWhenRemoved(t *testing.T) {
 	k.settle()
 	k.update("node-1", neutron.PortUpdate{AddressPairs: &[]neutron.AddressPair{}})
 	k.settle()
-	k.wantPairs("node-1") // nobody looks all the time
+	k.wantPairs("node-1") // within PairsAge the ports are not read again
 	k.clock.Step(routes.DefaultPairsAge)
 	k.settle()
 	k.wantPairs("node-1", "10.244.1.0/24")

@@ -13,31 +13,31 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
-// reconciliation is one batch being carried out. Routes are removed before others are
-// added, which makes room for them. A route is added before its address pair and
-// removed after it, so that a route that ListRoutes does not name has nothing left, and
-// one that Neutron refuses costs the port no write.
+// reconciliation is the execution of one batch. Routes are removed before others are added, which
+// frees space for them. A route is added before its address pair and removed after it. So a route
+// that ListRoutes does not return has no pair left, and a route that Neutron refuses costs no write
+// of a port.
 type reconciliation struct {
 	router *neutron.Router
 	has    map[hop]neutron.ExtraRoute
-	// owned is the record as it was at the start.
+	// owned is the record at the start.
 	owned map[hop]string
-	// mu is held for errs and writes while ports are written.
+	// mu guards errs and writes while ports are written.
 	mu sync.Mutex
-	// errs are why routes are not what they should be.
+	// errs holds the errors by route.
 	errs map[hop]error
-	// added are those of has that were not there before.
+	// added are the routes of has that this batch has added.
 	added map[hop]bool
-	// stuck is why a route to a pod CIDR that had to go is still there.
+	// stuck is the reason why a route to a pod CIDR could not be removed.
 	stuck map[netip.Prefix]error
 
-	// For the log: when it has begun, the nodes of routes, and the requests that have changed them.
+	// For the log: the start, the nodes of routes, and the requests that changed them.
 	began  time.Time
 	nodes  map[hop]string
 	writes map[hop]*tracing.Writes
 }
 
-// noting calls what changes routes, and notes for the log which requests it has taken.
+// noting calls a function that changes routes, and records its requests for the log.
 func (r *reconciliation) noting(ctx context.Context, hops []hop, change func(context.Context) error) error {
 	ctx, writes := tracing.Collect(ctx)
 	err := change(ctx)
@@ -52,7 +52,7 @@ func (r *reconciliation) noting(ctx context.Context, hops []hop, change func(con
 	return err
 }
 
-// reconcile carries out operations and returns the error of each.
+// reconcile executes operations and returns the error of each.
 func (t *Table) reconcile(ctx context.Context, operations []*operation) []error {
 	errs := make([]error, len(operations))
 	removals, additions := map[hop]error{}, map[*operation]error{}
@@ -91,7 +91,7 @@ func (t *Table) start(ctx context.Context, operations []*operation) (*reconcilia
 	owned, err := t.record.read(ctx)
 	nodes := map[hop]string{}
 	for _, c := range operations {
-		nodes[c.remove] = c.node // those of routes to add come when these are chosen
+		nodes[c.remove] = c.node // nodes of routes to add are set when these are chosen
 	}
 	return &reconciliation{
 		router: router, has: hopsOf(router), owned: owned, errs: map[hop]error{}, added: map[hop]bool{},
@@ -99,9 +99,8 @@ func (t *Table) start(ctx context.Context, operations []*operation) (*reconcilia
 	}, err
 }
 
-// eachPort changes the pairs of the ports that routes lead to, those of a port at once,
-// and records the errors. Where the record knows the port, another one
-// that has got its address is not touched.
+// eachPort changes the pairs of the ports of routes, one write for each port, and records the
+// errors. If the record has the port of a route, another port with its address is not changed.
 func (t *Table) eachPort(ctx context.Context, r *reconciliation, routes map[hop]bool, ports map[netip.Addr][]*neutron.RoutedPort,
 	do func(context.Context, *neutron.RoutedPort, []netip.Prefix) error,
 ) {
@@ -131,5 +130,5 @@ func (t *Table) eachPort(ctx context.Context, r *reconciliation, routes map[hop]
 			return nil
 		})
 	}
-	_ = group.Wait() // the errors are those of the routes
+	_ = group.Wait() // the errors are recorded by route
 }

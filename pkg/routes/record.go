@@ -17,33 +17,33 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// RecordName is the ConfigMap in kube-system with the routes that are ours.
+// RecordName is the ConfigMap in kube-system that records our routes.
 const RecordName = "openstack-routes"
 
-// clusterKey holds the owner of the record: one that was restored in another cluster
-// proves nothing there. It is empty where the cluster's identity could not be read;
-// such a record is believed, and gets the identity when there is one.
+// clusterKey holds the owner of the record: a record that was restored in another cluster proves
+// nothing there. It is empty if the cluster's identity could not be read; such a record is trusted,
+// and gets the identity as soon as it is known.
 const clusterKey = "cluster"
 
-// record is the proof that a route is ours when the Node that it led to is gone. It
-// is written before the router is, and has too many routes rather than too few. Without
-// the right to write it, it lasts as long as the process.
+// record is the proof that a route is ours when its Node is gone. It is written before the router,
+// and may have too many routes but never too few. Without the right to write it, it is kept in
+// memory only.
 type record struct {
 	maps            corev1.ConfigMapInterface
 	cluster, router string
 
 	mu     sync.Mutex
 	loaded bool
-	// stored is nil before the ConfigMap is there.
+	// stored is nil until the ConfigMap exists.
 	stored *v1.ConfigMap
-	// denied is set when we may not keep one; foreign when the stored one is of a cluster
-	// that may be ours: our own identity cannot be read.
+	// denied is set if the ConfigMap may not be written; foreign if it belongs to another cluster
+	// ID while our own cannot be read.
 	denied, foreign bool
-	// ports are those of our routes, by route; "" where none is known.
+	// ports holds the ports of our routes; "" for an unknown port.
 	ports map[hop]string
 }
 
-// read returns all routes of ours, each with the ID of the port that it leads to.
+// read returns all recorded routes with the IDs of their ports.
 func (r *record) read(ctx context.Context) (map[hop]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +55,7 @@ func (r *record) read(ctx context.Context) (map[hop]string, error) {
 	return maps.Clone(r.ports), nil
 }
 
-// load replaces what is known by what is stored.
+// load replaces the state by the stored record.
 func (r *record) load(ctx context.Context) error {
 	stored, err := r.maps.Get(ctx, RecordName, metav1.GetOptions{})
 	switch {
@@ -73,8 +73,8 @@ func (r *record) load(ctx context.Context) error {
 	}
 	if owner := stored.Data[clusterKey]; owner != "" && owner != r.cluster {
 		if r.foreign = r.cluster == ""; r.foreign {
-			klog.FromContext(ctx).Info("The record of routes is left as it is: it is of a cluster with an identity, and ours cannot be read. "+
-				"Routes of nodes that went meanwhile stay until it can", "configMap", RecordName, "cluster", owner)
+			klog.FromContext(ctx).Info("The record of routes is not changed: it has the ID of a cluster, and the ID of this cluster cannot be read. "+
+				"Routes of deleted nodes are kept until then", "configMap", RecordName, "cluster", owner)
 		}
 		return nil
 	}
@@ -89,7 +89,7 @@ func (r *record) load(ctx context.Context) error {
 
 const portWord = " port "
 
-// write adds and removes routes, and stores the record if that changes it.
+// write adds and removes routes, and stores the record if it has changed.
 func (r *record) write(ctx context.Context, add map[hop]string, remove []hop) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +109,7 @@ func (r *record) write(ctx context.Context, add map[hop]string, remove []hop) er
 		}
 		err := r.store(ctx)
 		if err != nil {
-			r.loaded = r.denied // what is stored must be read again
+			r.loaded = r.denied // read the stored record again
 		}
 		return err
 	})
@@ -140,15 +140,15 @@ func (r *record) store(ctx context.Context) (err error) {
 	case apierrors.IsForbidden(err):
 		r.deny(ctx, err)
 		return nil
-	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another client was quicker
-		return apierrors.NewConflict(v1.Resource("configmaps"), RecordName, errors.New("it came or went meanwhile"))
+	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another client was faster
+		return apierrors.NewConflict(v1.Resource("configmaps"), RecordName, errors.New("it was created or deleted meanwhile"))
 	case apierrors.IsConflict(err):
 		return err
 	}
-	return fmt.Errorf("write down which routes are ours: %w", err)
+	return fmt.Errorf("record which routes are ours: %w", err)
 }
 
-// text has a line for each route.
+// text returns a line for each route.
 func (r *record) text() string {
 	lines := make([]string, 0, len(r.ports))
 	for h, port := range r.ports {
@@ -159,7 +159,7 @@ func (r *record) text() string {
 }
 
 func (r *record) deny(ctx context.Context, err error) {
-	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+RecordName+": routes of nodes that go while no cloud-controller-manager runs will stay. "+
+	klog.FromContext(ctx).Error(err, "Cannot write the ConfigMap "+RecordName+": routes of nodes that are deleted while no cloud-controller-manager runs will be kept. "+
 		"Apply manifests/additional-rights/rbac.yaml, which replaces no role")
 	r.denied, r.loaded = true, true
 	if r.ports == nil {

@@ -33,8 +33,8 @@ func (t *Table) removeAll(ctx context.Context, r *reconciliation, removals map[h
 		_, leads := wanted[h]
 		switch {
 		case !ours:
-			removals[h] = fmt.Errorf("route %s of router %s is left alone: nothing proves that it is ours", h, t.routerID)
-		case !leads: // else its Node has come back
+			removals[h] = fmt.Errorf("route %s of router %s is not removed: nothing proves that it is ours", h, t.routerID)
+		case !leads: // otherwise its Node has reappeared
 			obsolete[h] = true
 			vias = append(vias, h.via)
 		}
@@ -49,15 +49,15 @@ func (t *Table) removeAll(ctx context.Context, r *reconciliation, removals map[h
 	}
 	for h := range obsolete {
 		if inherited(h, r.owned[h], ports[h.via]) {
-			delete(r.has, h) // so that it is struck from the record only
+			delete(r.has, h) // removes it from the record only
 		}
 	}
 	t.eachPort(ctx, r, obsolete, ports, t.removePairs)
 	t.removeRoutes(ctx, r, removals, obsolete)
 }
 
-// stuckBy returns the pod CIDRs that still lead to where they must not: a second next
-// hop beside that one would lose half of the packets.
+// stuckBy returns the pod CIDRs that still have a route to a wrong next hop: with a second next hop
+// beside it, half of the packets would be lost.
 func (r *reconciliation) stuckBy(removals map[hop]error) map[netip.Prefix]error {
 	stuck := map[netip.Prefix]error{}
 	for h, err := range removals {
@@ -68,29 +68,29 @@ func (r *reconciliation) stuckBy(removals map[hop]error) map[netip.Prefix]error 
 	return stuck
 }
 
-// occupied returns an error while a route of ours leads to the pod CIDR: one that could not be
-// removed, or whose removal comes with a later batch.
+// occupied returns an error while the pod CIDR has another route of ours, which could not be
+// removed, or will be removed by a later batch.
 func (r *reconciliation) occupied(to netip.Prefix) error {
 	if err := r.stuck[to]; err != nil {
 		return err
 	}
 	for h := range r.has {
 		if _, ours := r.owned[h]; ours && h.to == to {
-			return fmt.Errorf("it still leads to %s, which is to be removed first", h.via)
+			return fmt.Errorf("it still leads to %s: that route must be removed first", h.via)
 		}
 	}
 	return nil
 }
 
-// inherited reports whether the address of a route now is that of another port, which lets
-// the same pods through: another cluster's node, whose route is spelled like ours.
+// inherited reports whether the address of a route now belongs to another port that admits the same
+// pods: a node of another cluster, with a route that looks like ours.
 func inherited(h hop, portID string, ports []*neutron.RoutedPort) bool {
 	return portID != "" && slices.ContainsFunc(ports, func(port *neutron.RoutedPort) bool {
 		return port.ID != portID && needsPairs(port) && admits(port, h.to)
 	})
 }
 
-// removeRoutes removes those of the routes whose pairs are gone.
+// removeRoutes removes the routes without remaining pairs.
 func (t *Table) removeRoutes(ctx context.Context, r *reconciliation, removals map[hop]error, obsolete map[hop]bool) {
 	var routes []neutron.ExtraRoute
 	var gone, there []hop

@@ -12,18 +12,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// attempts bounds how often a change is tried that another client's change prevents.
+// attempts is the maximum number of attempts of a change that conflicts with another client's.
 const attempts = 10
 
-// limitAge is how long it is believed that a router that was full takes no more than
-// it had then.
+// limitAge is how long a router that was full is assumed to accept no more routes than it had then.
 const limitAge = time.Minute
 
-// nonAtomicAge is how long it is believed that Neutron does not know extraroute-atomic.
-// It may get it, or the answer was of an API server that is unlike the others.
+// nonAtomicAge is how long Neutron is assumed to lack extraroute-atomic. It may be upgraded, or the
+// answer came from an API server that differs from the others.
 const nonAtomicAge = 10 * time.Minute
 
-// routeLimit is how many routes Neutron was seen to let the router have.
+// routeLimit is the observed maximum number of routes of the router.
 type routeLimit struct {
 	most  int
 	until time.Time
@@ -32,13 +31,13 @@ type routeLimit struct {
 func (t *Table) readRouter(ctx context.Context) (*neutron.Router, error) {
 	router, err := t.network.Router(ctx, t.routerID)
 	if apierror.IsNoRouter(err) {
-		return nil, fmt.Errorf("cloud.conf [Route] router-id names no router that this project has or may see: %w", err)
+		return nil, fmt.Errorf("cloud.conf [Route] router-id is not a router that this project owns or can see: %w", err)
 	}
 	return router, err
 }
 
-// change additions routes to the router, or removes them. The router is what was read of
-// it last; it is updated where that matters.
+// change adds routes to the router, or removes them. router is its last known state and is updated
+// if necessary.
 func (t *Table) change(ctx context.Context, router *neutron.Router, add, remove []neutron.ExtraRoute) error {
 	if now := t.clock.Now(); now.UnixNano() >= t.nonAtomicUntil.Load() {
 		var err error
@@ -56,8 +55,8 @@ func (t *Table) change(ctx context.Context, router *neutron.Router, add, remove 
 	return t.replace(ctx, router, add, remove)
 }
 
-// replace is for Neutron without extraroute-atomic. It writes the routes as a whole,
-// unless another client has changed the router since it was read.
+// replace is for Neutron without extraroute-atomic. It writes the complete list of routes, unless
+// another client has changed the router since it was read.
 func (t *Table) replace(ctx context.Context, router *neutron.Router, add, remove []neutron.ExtraRoute) error {
 	for attempt := 1; ; attempt++ {
 		routes := slices.DeleteFunc(slices.Clone(router.Routes), func(r neutron.ExtraRoute) bool { return slices.Contains(remove, r) })
@@ -82,9 +81,9 @@ func (t *Table) replace(ctx context.Context, router *neutron.Router, add, remove
 	}
 }
 
-// add additions routes in as few requests as it can. Neutron takes all of a request or
-// nothing: what it refuses is tried in halves, until it is known which routes it
-// does not take. The errors are those of the routes that were not added.
+// add adds routes in as few requests as possible. Neutron applies all routes of a request or none:
+// a refused request is split in halves until the refused routes are known. It records the errors of
+// the routes that were not added.
 func (t *Table) add(ctx context.Context, r *reconciliation, hops []hop) {
 	var full error
 	room := len(hops)
@@ -102,7 +101,7 @@ func (t *Table) add(ctx context.Context, r *reconciliation, hops []hop) {
 	}
 }
 
-// addSome returns an error when the router is full.
+// addSome returns an error if the router is full.
 func (t *Table) addSome(ctx context.Context, r *reconciliation, hops []hop) error {
 	routes := make([]neutron.ExtraRoute, 0, len(hops))
 	for _, h := range hops {
@@ -138,6 +137,6 @@ func (t *Table) addSome(ctx context.Context, r *reconciliation, hops []hop) erro
 }
 
 func (t *Table) fullError(most int) error {
-	return fmt.Errorf("router %s has %d routes and Neutron lets it have no more: every node needs one for each of its pod CIDRs, "+
-		"so the cloud's operator must raise max_routes in neutron.conf, or from 2026.2 on the project's quota of router_route, whose default is 30", t.routerID, most)
+	return fmt.Errorf("router %s has %d routes and Neutron allows no more: every node needs one for each of its pod CIDRs, "+
+		"so the cloud's operator must raise max_routes in neutron.conf, or from 2026.2 on the project's quota of router_route (default: 30)", t.routerID, most)
 }

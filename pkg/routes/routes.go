@@ -1,17 +1,15 @@
-// Package routes connects the pod networks through a Neutron router: each pod CIDR
-// of a node is a route of the router whose next hop is the node. It implements
-// cloudprovider.Routes, which the route controller of k8s.io/cloud-provider calls.
+// Package routes connects the pod networks through a Neutron router: each pod CIDR of a node
+// becomes a route with the node as next hop. It implements cloudprovider.Routes for the route
+// controller of k8s.io/cloud-provider.
 //
-// Routes have no tags, and several clusters may share a router, so a route is ours
-// only when it is proven to be:
+// Routes have no tags, and several clusters may share a router. A route is ours only with proof:
 //
 //	it leads to a pod CIDR of a Node, through an address of that same Node   ours
 //	it is in our record (a ConfigMap): we made it, or it once was the above  ours
 //	anything else                                                            never touched
 //
-// What is ours and leads to no Node any more is a blackhole to the route
-// controller, which has it deleted. A pod CIDR that another client's route leads
-// elsewhere is an error.
+// A route of ours that leads to no Node is reported as a blackhole, and the route controller
+// deletes it. A pod CIDR with a route of another client to another next hop is an error.
 package routes
 
 import (
@@ -38,10 +36,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Network is what this package asks of Neutron; *neutron.Client implements it.
+// Network is the part of Neutron that this package uses. *neutron.Client implements it.
 type Network interface {
 	Router(ctx context.Context, id string) (*neutron.Router, error)
-	// AddRoutes and RemoveRoutes return apierror.IsUnknownAction where SetRoutes must do.
+	// AddRoutes and RemoveRoutes return apierror.IsUnknownAction if Neutron requires SetRoutes.
 	AddRoutes(ctx context.Context, routerID string, routes []neutron.ExtraRoute) error
 	RemoveRoutes(ctx context.Context, routerID string, routes []neutron.ExtraRoute) error
 	SetRoutes(ctx context.Context, router *neutron.Router, routes []neutron.ExtraRoute) (*neutron.Router, error)
@@ -52,26 +50,26 @@ type Network interface {
 }
 
 const (
-	// DefaultGather is how long operations are gathered into a batch: the route
-	// controller makes up to 200 at the same moment.
+	// DefaultGather is how long operations are gathered into a batch. The route controller issues
+	// up to 200 at the same time.
 	DefaultGather = 100 * time.Millisecond
-	// DefaultPairsAge is how long the allowed address pairs of nodes' ports are
-	// believed to be what they were.
+	// DefaultPairsAge is how long the allowed address pairs of nodes' ports are assumed to be
+	// unchanged.
 	DefaultPairsAge = 5 * time.Minute
-	// portWrites is how many ports are written at a time.
+	// portWrites is the maximum number of concurrent writes of ports.
 	portWrites = 16
 )
 
-// Options are what a Table needs.
+// Options configure a Table.
 type Options struct {
 	Network  Network
 	RouterID string
-	// Nodes are those of the cluster, once Synced.
+	// Nodes lists the nodes of the cluster, once Synced.
 	Nodes  corelisters.NodeLister
 	Synced func() bool
-	// ConfigMaps of kube-system hold the record.
+	// ConfigMaps of kube-system, for the record.
 	ConfigMaps corev1.ConfigMapInterface
-	// ClusterID is the cluster's identity, to which the record belongs.
+	// ClusterID identifies the cluster that owns the record.
 	ClusterID string
 	// Gather and PairsAge; zero means the defaults.
 	Gather, PairsAge time.Duration
@@ -79,8 +77,8 @@ type Options struct {
 	Clock clock.Clock
 }
 
-// Table implements cloudprovider.Routes with the routes of one router. All methods
-// may be called at the same time.
+// Table implements cloudprovider.Routes with the routes of one router. All methods are safe for
+// concurrent use.
 type Table struct {
 	network  Network
 	routerID string
@@ -90,23 +88,23 @@ type Table struct {
 	pairsAge time.Duration
 	record   *record
 	batcher  *batcher
-	// nonAtomicUntil is until when Neutron is taken to have no extraroute-atomic, in
-	// nanoseconds of Unix.
+	// nonAtomicUntil is the time until which Neutron is assumed to lack extraroute-atomic, in Unix
+	// nanoseconds.
 	nonAtomicUntil atomic.Int64
 
-	// Only one batch is carried out at a time, and these are its own.
+	// The batch in execution owns these fields; there is only one at a time.
 	limit   routeLimit
 	subnets map[string]bool
 
 	mu sync.Mutex
-	// complete are the routes that are there with all that they need.
+	// complete are the existing routes with all their address pairs.
 	complete map[hop]bool
 	checked  time.Time
 }
 
 var _ cloudprovider.Routes = (*Table)(nil)
 
-// New returns a Table. It sends no request.
+// New returns a Table. It sends no requests.
 func New(options Options) *Table {
 	if options.Gather == 0 {
 		options.Gather = DefaultGather
@@ -126,10 +124,9 @@ func New(options Options) *Table {
 	return t
 }
 
-// ListRoutes returns the routes that are ours: those of Nodes that are complete, and as
-// blackholes those that lead to no Node. A route whose port lacks its
-// allowed address pair is left out, upon which CreateRoute is called. It costs one
-// request, and a list of the nodes' ports every few minutes.
+// ListRoutes returns the routes that are ours: those of Nodes that are complete, and as blackholes
+// those that lead to no Node. It omits a route if its port lacks the allowed address pair, so that
+// CreateRoute is called. It costs one request, and a list of the nodes' ports every few minutes.
 func (t *Table) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Route, error) {
 	wanted, err := t.targets()
 	if err != nil {
@@ -168,7 +165,7 @@ func (t *Table) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rout
 	return routes, nil
 }
 
-// targets returns where routes of this cluster should lead.
+// targets returns the targets of the routes of this cluster.
 func (t *Table) targets() (map[hop]target, error) {
 	if !t.synced() {
 		return nil, errors.New("the cluster's nodes are not known yet")
@@ -178,8 +175,8 @@ func (t *Table) targets() (map[hop]target, error) {
 }
 
 // adopt records the routes to our Nodes that are not in the record, such as those of
-// cloud-provider-openstack, and removes from it what neither is there nor wanted. It
-// returns all that is ours.
+// cloud-provider-openstack, and removes the entries that are neither wanted nor in the router. It
+// returns all routes that are ours.
 func (t *Table) adopt(ctx context.Context, has map[hop]neutron.ExtraRoute, wanted map[hop]target, owned, ports map[hop]string) (map[hop]string, error) {
 	adopted, obsolete := map[hop]string{}, []hop(nil)
 	for h := range has {
@@ -200,8 +197,8 @@ func (t *Table) adopt(ctx context.Context, has map[hop]neutron.ExtraRoute, wante
 	return t.record.read(ctx)
 }
 
-// completeRoutes returns which routes to Nodes have all that they need, and which ports
-// they lead to. Between two lists of the ports that is what CreateRoute has achieved.
+// completeRoutes returns the routes to Nodes that have all their address pairs, and the ports of
+// these routes. Between two lists of the ports it returns the results of CreateRoute.
 func (t *Table) completeRoutes(ctx context.Context, has map[hop]neutron.ExtraRoute, wanted map[hop]target, owned map[hop]string) (complete map[hop]bool, ports map[hop]string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -236,9 +233,8 @@ func (t *Table) completeRoutes(ctx context.Context, has map[hop]neutron.ExtraRou
 	return maps.Clone(complete), ports, nil
 }
 
-// CreateRoute adds the route to a pod CIDR of a node, and lets its pods be reached
-// through the node's port. What is there already is left as it is. Operations at the
-// same time are carried out together.
+// CreateRoute adds the route to a pod CIDR of a node, and the address pair to the node's port.
+// Existing ones are kept. Concurrent calls are executed as one batch.
 func (t *Table) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
 	to, err := netip.ParsePrefix(route.DestinationCIDR)
 	if err != nil {
@@ -246,23 +242,23 @@ func (t *Table) CreateRoute(ctx context.Context, _, _ string, route *cloudprovid
 	}
 	through := nextHops(route.TargetNodeAddresses, to)
 	if len(through) == 0 {
-		return fmt.Errorf("node %s has the pod CIDR %s, but no address of its IP family that a router could lead to: it has %s",
+		return fmt.Errorf("node %s has the pod CIDR %s, but no address of its IP family that can be a next hop: it has %s",
 			route.TargetNode, to, printed(route.TargetNodeAddresses))
 	}
 	return t.batcher.do(ctx, &operation{node: string(route.TargetNode), to: to.Masked(), through: through})
 }
 
-// DeleteRoute removes a route that ListRoutes returned, and what CreateRoute let through
-// the node's port. What is gone already is no error.
+// DeleteRoute removes a route that ListRoutes returned, and the address pair that CreateRoute
+// added. It is no error if they are gone already.
 func (t *Table) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
 	h, err := parseHop(route.Name)
 	if err != nil {
-		return fmt.Errorf("the name of route %q is not one that the controller gave it: %w", route.Name, err)
+		return fmt.Errorf("the name of route %q was not assigned by this controller: %w", route.Name, err)
 	}
 	return t.batcher.do(ctx, &operation{node: string(route.TargetNode), remove: h})
 }
 
-// setComplete records what a batch has done to routes, and logs those that it has changed.
+// setComplete records the result of a batch, and logs the routes that it changed.
 func (t *Table) setComplete(ctx context.Context, r *reconciliation, routes map[hop]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -182,8 +182,8 @@ func TestListRoutes_NamesKeyOfMissingRouter(t *testing.T) {
 	}
 }
 
-// What Neutron lets one router have is found out once, told with the way out, and not
-// run against again and again.
+// The maximum number of routes of a router is found once and reported with the remedy; later
+// additions send no requests.
 func TestRoutes_ReportFullRouterWithoutRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}).cluster("a")
@@ -273,7 +273,7 @@ func TestRoutes_FailOnUnknownNodesAndMalformedRoutes(t *testing.T) {
 		}
 	}
 	if err := k.table.CreateRoute(t.Context(), "", "", &cloudprovider.Route{DestinationCIDR: "10.244.1.0"}); err == nil {
-		t.Error("no error for a destination that is no CIDR")
+		t.Error("no error for a destination that is not a CIDR")
 	}
 }
 
@@ -303,7 +303,7 @@ func TestCreateRoute_WaitsForRemovalOfEarlierRoute(t *testing.T) {
 	err := k.table.CreateRoute(t.Context(), "", "", &cloudprovider.Route{
 		TargetNode: "node-2", TargetNodeAddresses: heir.Status.Addresses, DestinationCIDR: "10.244.1.0/24",
 	})
-	if err == nil || !strings.Contains(err.Error(), "it still leads to "+k.address(first)+", which is to be removed first") {
+	if err == nil || !strings.Contains(err.Error(), "it still leads to "+k.address(first)+", which is must be removed first") {
 		t.Errorf("error is %v", err)
 	}
 	k.wantRoutes("10.244.1.0/24 via " + k.address(first))
