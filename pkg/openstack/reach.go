@@ -17,13 +17,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// reading is one cheap read that shows whether a service can be used.
+// reading is a cheap read that shows whether a service is usable.
 type reading struct {
 	name string
 	do   func(context.Context, *auth.Session) error
 }
 
-// readings returns one for each service that the session is used for, in each of its regions.
+// readings returns one reading for each service that the session uses, in each of its regions.
 func (s *Session) readings() []reading {
 	all := []reading{
 		{request.Nova, func(ctx context.Context, s *auth.Session) error { return nova.New(s).First(ctx) }},
@@ -45,9 +45,9 @@ func (s *Session) readings() []reading {
 	return all
 }
 
-// errNoPorts is the error where no port is seen: what the policy forbids to read, Neutron leaves
-// out of lists.
-var errNoPorts = errors.New("list ports: there is none that this user may read")
+// errNoPorts is the error if no port is visible. Neutron omits from lists the objects that the
+// policy hides.
+var errNoPorts = errors.New("list ports: none is visible to this user")
 
 // seesPorts reads one port.
 func seesPorts(ctx context.Context, client *neutron.Client) error {
@@ -58,8 +58,8 @@ func seesPorts(ctx context.Context, client *neutron.Client) error {
 	return err
 }
 
-// answers asks the key manager for its versions. Any answer of it will do: each secret has
-// permissions of its own, so that a list says nothing of them.
+// answers reads the versions of the key manager. Any answer is sufficient: each secret has its own
+// permissions, so that a list proves nothing.
 func answers(ctx context.Context, s *auth.Session) error {
 	client, err := s.KeyManager(ctx)
 	if err != nil {
@@ -72,16 +72,16 @@ func answers(ctx context.Context, s *auth.Session) error {
 	return apierror.Wrap(err, "read the versions of "+request.Barbican)
 }
 
-// losesNothing returns an error when a service that can be used over the session cannot be used
-// over a trial of other credentials or connections. It costs one read for each service, and one
-// more for each that the trial cannot use.
+// losesNothing returns an error if a service that is usable with the session is not usable with a
+// trial of other credentials or connections. It costs one read for each service, and one more for
+// each that the trial cannot use.
 func (s *Session) losesNothing(ctx context.Context, trial *auth.Session) error {
 	for _, r := range s.readings() {
 		lost := r.do(ctx, trial)
 		if lost == nil || r.do(ctx, s.Settled()) != nil {
 			continue
 		}
-		return fmt.Errorf("%s could not be used any more: %w", r.name, lost)
+		return fmt.Errorf("%s would not be usable: %w", r.name, lost)
 	}
 	return nil
 }

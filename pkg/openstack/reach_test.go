@@ -46,8 +46,8 @@ func authority(t *testing.T, name string) (tls.Certificate, []byte) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// estate is a cloud whose catalog, and what each service answers, depend on the password of the
-// sign-in, which is the token as well.
+// estate is a cloud with a catalog and answers that depend on the password of the sign-in, which is
+// also the token.
 type estate struct {
 	t *testing.T
 	// refuse returns the status that a service answers with; 0: 200.
@@ -182,7 +182,7 @@ func TestReplace_RefusesAuthoritiesThatOnlySuitKeystone(t *testing.T) {
 		return s.Replace(t.Context(), conf, files)
 	}
 	write(keystonePEM)
-	if err := replace(); err == nil || !strings.Contains(err.Error(), "could not be used any more") || !strings.Contains(err.Error(), "certificate") {
+	if err := replace(); err == nil || !strings.Contains(err.Error(), "would not be usable") || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("authorities without that of the services: %v", err)
 	}
 	if err := ask(); err != nil {
@@ -226,11 +226,11 @@ func TestReplace_TakesOnlyWhatReachesAllServicesInUse(t *testing.T) {
 		asked  int
 	}{
 		"all is reached":                           {func(*estate) {}, nil, "", 4},
-		"a role for Octavia is missing":            {refusing(request.Octavia, 403, "new"), nil, "Octavia could not be used any more", 4},
-		"Nova does not take the token":             {refusing(request.Nova, 401, "new"), nil, "Nova could not be used any more", 0},
-		"a catalog without Neutron":                {moving(request.Neutron, ""), nil, "Neutron could not be used any more", 2},
-		"a catalog with a dead endpoint":           {moving(request.Octavia, "http://127.0.0.1:1"), nil, "Octavia could not be used any more", 3},
-		"a catalog with a key manager that is not": {moving(request.Barbican, "http://127.0.0.1:1"), nil, "Barbican could not be used any more", 4},
+		"a role for Octavia is missing":            {refusing(request.Octavia, 403, "new"), nil, "Octavia would not be usable", 4},
+		"Nova does not take the token":             {refusing(request.Nova, 401, "new"), nil, "Nova would not be usable", 0},
+		"a catalog without Neutron":                {moving(request.Neutron, ""), nil, "Neutron would not be usable", 2},
+		"a catalog with a dead endpoint":           {moving(request.Octavia, "http://127.0.0.1:1"), nil, "Octavia would not be usable", 3},
+		"a catalog with a key manager that is not": {moving(request.Barbican, "http://127.0.0.1:1"), nil, "Barbican would not be usable", 4},
 		"Octavia is down for all":                  {refusing(request.Octavia, 503, "old", "new"), nil, "", 5},
 		"nobody may use Octavia":                   {refusing(request.Octavia, 403, "old", "new"), nil, "", 5},
 		"only the new ones may use Octavia":        {refusing(request.Octavia, 403, "old"), nil, "", 4},

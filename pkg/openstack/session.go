@@ -1,6 +1,5 @@
-// Package openstack ties together what a process needs of a cloud: a transport, a
-// session that is signed in through it, and a client for each service. It knows no
-// Kubernetes.
+// Package openstack combines a transport, an authenticated session and a client for each service.
+// It does not depend on Kubernetes.
 package openstack
 
 import (
@@ -22,38 +21,37 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
-// SessionOptions tune a session. The zero value is good.
+// SessionOptions configure a session. The zero value is valid.
 type SessionOptions struct {
-	// UserAgent goes before gophercloud's own:
-	// "openstack-cloud-controller-manager/VERSION".
+	// UserAgent precedes gophercloud's own: "openstack-cloud-controller-manager/VERSION".
 	UserAgent string
-	// Timeout is for one attempt at a request, with its answer: 60 s.
+	// Timeout limits one attempt of a request with its answer; zero means 60 s.
 	Timeout time.Duration
-	// Reread returns the configuration as it is now: see auth.Options.
+	// Reread returns the current configuration: see auth.Options.
 	Reread func() (config.Global, error)
-	// Clock is the real one when nil.
+	// Clock; nil means the real one.
 	Clock clock.Clock
-	// Metrics count the requests when not nil.
+	// Metrics count the requests; may be nil.
 	Metrics *transport.Metrics
-	// Limits bound the requests in flight.
+	// Limits are the maximum numbers of concurrent requests.
 	Limits limiter.Limits
-	// Retry is how requests are repeated.
+	// Retry defines how requests are repeated.
 	Retry transport.RetryPolicy
-	// Dial opens connections; nil: over the machine's network.
+	// Dial opens connections; nil means the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// ReadOnly refuses every write with transport.ErrReadOnly. A sign-in is none.
+	// ReadOnly refuses every write except a sign-in with transport.ErrReadOnly.
 	ReadOnly bool
-	// MaxBodyBytes bounds an answer: 64 MiB.
+	// MaxBodyBytes limits an answer; zero means 64 MiB.
 	MaxBodyBytes int64
-	// LoadBalancerVersion is taken for the version of the load balancer API; zero: it
-	// is asked for.
+	// LoadBalancerVersion replaces the version that the load balancer API reports; zero means that
+	// it is queried.
 	LoadBalancerVersion octavia.Version
-	// Regions are those beside the session's own whose servers are asked for.
+	// Regions are additional regions with servers.
 	Regions []string
-	// Unused are the services, by their names in package request, that the session is not used
-	// for: Replace may lose them.
+	// Unused are the services that the session does not use, by their names in package request.
+	// Replace accepts credentials without them.
 	Unused []string
-	// VersionAge is how long the load balancer API's version is believed: 10 min.
+	// VersionAge is how long the version of the load balancer API is cached; zero means 10 min.
 	VersionAge time.Duration
 }
 
@@ -70,14 +68,13 @@ func (o SessionOptions) withDefaults() SessionOptions {
 	return o
 }
 
-// Session is a signed-in connection to one project in one region of a cloud. All
-// services share its token, its connections and its limits. It is safe for
-// concurrent use.
+// Session is an authenticated connection to one project in one region. All services share its
+// token, connections and limits. It is safe for concurrent use.
 type Session struct {
 	*auth.Session
 
 	transport *transport.Transport
-	// files are those that the session began with.
+	// files are the TLS files at the start.
 	files transport.TLS
 	// regions and unused are those of SessionOptions.
 	regions, unused []string
@@ -86,9 +83,9 @@ type Session struct {
 	end      context.CancelFunc
 }
 
-// NewSession signs in. ctx bounds that and has the logger for later; the session
-// lives until Close. Errors are those of apierror.Wrap: an AuthenticationError inside
-// is of a Keystone that could not be asked or refused.
+// NewSession signs in. ctx limits the sign-in, and provides the logger of the session, which lives
+// until Close. Errors are those of apierror.Wrap; they contain an AuthenticationError if Keystone
+// could not be reached or refused the credentials.
 func NewSession(ctx context.Context, cfg config.Global, options SessionOptions) (*Session, error) {
 	options = options.withDefaults()
 	files, err := transport.ReadTLS(cfg)
@@ -121,14 +118,14 @@ func NewSession(ctx context.Context, cfg config.Global, options SessionOptions) 
 	}, nil
 }
 
-// Secured returns how the connections were secured when the session began.
+// Secured returns the TLS files that were in use at the start.
 func (s *Session) Secured() transport.TLS { return s.files }
 
-// Replace signs in with what a configuration has now, over connections that are secured as
-// the files say, and goes on with both. Requests under way have their answer over the old
-// ones. It is an error when a service that can be used now could not be used any more: other
-// certificate authorities, endpoints or roles may suit Keystone alone. After an error, those of
-// auth.Session.Try among them, nothing has changed.
+// Replace signs in with the credentials of a configuration over connections with the given TLS
+// files, and then uses both. Pending requests complete over the old connections. It returns an
+// error if a service that is usable now would not be: certificate authorities, endpoints or roles
+// may be right for Keystone only. After an error, which may be one of auth.Session.Try, the session
+// is unchanged.
 func (s *Session) Replace(ctx context.Context, cfg config.Global, files transport.TLS) error {
 	trial, err := s.transport.Try(files)
 	if err != nil {
@@ -165,19 +162,18 @@ func (s *Session) NovaIn(region string) *nova.Client { return nova.New(s.InRegio
 // Barbican returns a client of the key manager.
 func (s *Session) Barbican() *barbican.Client { return barbican.New(s) }
 
-// LoadBalancerVersion returns the newest version of the load balancer API that the
-// service speaks, as octavia.VersionReader does.
+// LoadBalancerVersion returns the newest supported version of the load balancer API, as
+// octavia.VersionReader does.
 func (s *Session) LoadBalancerVersion(ctx context.Context) (octavia.Version, error) {
 	return s.versions.Version(ctx)
 }
 
-// Drain refuses requests that create something from now on, with
-// transport.ErrDraining, and waits until those under way have their answer. The error
-// is the context's.
+// Drain refuses new requests that create objects with transport.ErrDraining, and waits until the
+// pending ones are answered. It returns the error of the context.
 func (s *Session) Drain(ctx context.Context) error { return s.transport.Drain(ctx) }
 
-// Close ends what runs in the background, and waits for it. Requests in flight go
-// on; new ones work until the token expires.
+// Close stops the background work and waits for its end. Pending requests complete; new ones work
+// until the token expires.
 func (s *Session) Close() {
 	s.end()
 	s.Session.Close()

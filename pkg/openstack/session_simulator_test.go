@@ -27,7 +27,7 @@ import (
 
 const lbRoute = "/load-balancer/v2.0/lbaas/loadbalancers"
 
-// simulated starts a cloud and signs in as its config file says.
+// simulated starts a cloud and signs in with its config file.
 func simulated(t *testing.T, options simulator.Options) (*simulator.Cloud, *Session) {
 	t.Helper()
 	cloud, err := simulator.Start(options)

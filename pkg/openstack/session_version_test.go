@@ -173,7 +173,7 @@ func TestLoadBalancerVersion_IsReadAgainWhereItIsHiddenOnce(t *testing.T) {
 	}
 }
 
-// One that has told its version and refuses to now is out of order, and no older.
+// An Octavia that has reported its version and refuses to later is broken, not older.
 func TestLoadBalancerVersion_FailsWhereOctaviaHidesKnownVersion(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)

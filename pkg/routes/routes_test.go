@@ -303,7 +303,7 @@ func TestCreateRoute_WaitsForRemovalOfEarlierRoute(t *testing.T) {
 	err := k.table.CreateRoute(t.Context(), "", "", &cloudprovider.Route{
 		TargetNode: "node-2", TargetNodeAddresses: heir.Status.Addresses, DestinationCIDR: "10.244.1.0/24",
 	})
-	if err == nil || !strings.Contains(err.Error(), "it still leads to "+k.address(first)+", which is must be removed first") {
+	if err == nil || !strings.Contains(err.Error(), "it still leads to "+k.address(first)+": that route must be removed first") {
 		t.Errorf("error is %v", err)
 	}
 	k.wantRoutes("10.244.1.0/24 via " + k.address(first))

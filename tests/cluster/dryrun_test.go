@@ -172,7 +172,7 @@ func (r *rehearsal) assertNothingWritten() {
 		r.t.Errorf("written to Kubernetes: %v", writes)
 	}
 	log := r.dry.Log(1 << 20)
-	for _, wrong := range []string{"A write was asked for and not sent", "forbidden", "retrying with exponential backoff", "requeuing"} {
+	for _, wrong := range []string{"Refused a write to OpenStack", "forbidden", "retrying with exponential backoff", "requeuing"} {
 		if n := strings.Count(log, wrong); n > 0 {
 			r.t.Errorf("%d times in the log: %s", n, wrong)
 		}

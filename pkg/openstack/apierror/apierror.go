@@ -1,5 +1,5 @@
-// Package apierror distinguishes the errors of the OpenStack API by what to do about
-// them, and words them for events.
+// Package apierror classifies the errors of the OpenStack API by the reaction that they need, and
+// formats them for events.
 package apierror
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// response finds the service's refusal in an error, nil when there is none.
-// gophercloud returns it as a value and as a pointer.
+// response returns the service's refusal in an error, nil if there is none. gophercloud returns it
+// as a value and as a pointer.
 func response(err error) *gophercloud.ErrUnexpectedResponseCode {
 	var value gophercloud.ErrUnexpectedResponseCode
 	if errors.As(err, &value) {
@@ -30,8 +30,8 @@ func response(err error) *gophercloud.ErrUnexpectedResponseCode {
 	return nil
 }
 
-// refusal is what a service answered to a request that it got from us signed in.
-// The zero refusal is the one of no answer.
+// refusal is the answer of a service to an authenticated request of ours. The zero value means that
+// there was no answer.
 type refusal struct {
 	method string
 	status int
@@ -55,17 +55,17 @@ func refusalOf(err error) refusal {
 	}
 }
 
-// isService reports whether an OpenStack service answered, and not a proxy before it:
-// the answer has a request ID, or an error body in one of their forms.
+// isService reports whether the answer came from an OpenStack service and not from a proxy: it has
+// a request ID, or an error body in one of OpenStack's formats.
 func (r refusal) isService() bool { return r.body.known || RequestIDOf(r.header) != "" }
 
-// StatusCode returns the HTTP status that a request was answered with, 0 when it had
-// no answer. It is 401 when we could not sign in.
+// StatusCode returns the HTTP status of the answer, 0 without an answer. It is 401 if the sign-in
+// failed.
 func StatusCode(err error) int { return refusalOf(err).status }
 
-// IsNotFound reports whether the object of a request is not there. A 404 that is not an
-// OpenStack service's (no request ID, no error body of theirs: a proxy's), one for
-// an unknown path, and Neutron's for a missing router are not that.
+// IsNotFound reports whether the object of a request does not exist. It is false for a 404 of a
+// proxy (no request ID and no OpenStack error body), for an unknown path, and for Neutron's error
+// about a missing router.
 func IsNotFound(err error) bool {
 	r := refusalOf(err)
 	switch {
@@ -75,24 +75,23 @@ func IsNotFound(err error) bool {
 	return r.isService()
 }
 
-// IsConflict reports whether the state of an object does not allow the request (409).
-// An exhausted quota or address pool is not that: see IsQuota.
+// IsConflict reports whether the state of an object does not permit the request (409). It is false
+// for an exhausted quota or address pool: see IsQuota.
 func IsConflict(err error) bool {
 	r := refusalOf(err)
 	return r.status == http.StatusConflict && !r.isQuota()
 }
 
-// IsLocked reports whether a load balancer, or a pool in ERROR, takes no change in its
-// present state. Only the words of the message show it, which are the same since
-// the Rocky release.
+// IsLocked reports whether a load balancer, or a pool in ERROR, accepts no changes in its present
+// state. Only the text of the message shows it, which has been the same since the Rocky release.
 func IsLocked(err error) bool {
 	r := refusalOf(err)
 	return r.status == http.StatusConflict &&
 		(strings.Contains(r.body.message, "is immutable") || strings.Contains(r.body.message, "Invalid state "))
 }
 
-// IsQuota reports whether a quota, or the pool that addresses come from, is used up.
-// Octavia's 403 for it differs from one of policy in its text only.
+// IsQuota reports whether a quota or an address pool is exhausted. Octavia's 403 for a quota
+// differs from a policy error only in its text.
 func IsQuota(err error) bool { return refusalOf(err).isQuota() }
 
 func (r refusal) isQuota() bool {
@@ -109,43 +108,42 @@ func (r refusal) isQuota() bool {
 	return false
 }
 
-// isVIPQuota reports whether Neutron had no room for the port of a VIP. Octavia, which asks for it
-// before anything else, answers 500 with Neutron's words then, and has made nothing.
+// isVIPQuota reports whether Neutron's quota prevented the port of a VIP. Octavia, which creates
+// the port first, then answers 500 with Neutron's message and has created nothing.
 func (r refusal) isVIPQuota() bool {
 	const from = "Provider '"
 	return r.body.known && strings.HasPrefix(r.body.message, from) &&
 		(strings.Contains(r.body.message, quotaExceeded) || strings.Contains(r.body.message, noMoreAddresses))
 }
 
-// IsPartsQuota reports whether a quota of Octavia's for what is in load balancers (listeners,
-// pools, members, health monitors) is used up, not that of load balancers themselves.
+// IsPartsQuota reports whether one of Octavia's quotas for parts of load balancers (listeners,
+// pools, members, health monitors) is exhausted, and not the one for load balancers.
 func IsPartsQuota(err error) bool {
 	r := refusalOf(err)
 	return r.isQuota() && strings.HasPrefix(r.body.message, quotaMet) && !strings.HasPrefix(r.body.message, quotaMet+"Load Balancer")
 }
 
-// IsCrash reports whether the service itself failed over a request, and has ended it: a 500
-// with an error body of its own, not a proxy's. It may have carried the request out.
+// IsCrash reports whether the service itself failed: a 500 with its own error body, not a proxy's.
+// It may have executed the request.
 func IsCrash(err error) bool {
 	r := refusalOf(err)
 	return r.status == http.StatusInternalServerError && r.body.known && !r.isVIPQuota()
 }
 
-// IsSourceRangeCrash reports the 500 of Octavia 12.0.0, 13.0.0 and 14.0.0 to every load
-// balancer that is created together with a listener with allowed_cidrs.
+// IsSourceRangeCrash reports the 500 with which Octavia 12.0.0, 13.0.0 and 14.0.0 answer the
+// creation of a load balancer that includes a listener with allowed_cidrs.
 func IsSourceRangeCrash(err error) bool {
 	return IsCrash(err) && strings.Contains(refusalOf(err).body.message, "None does not appear to be an IPv4 or IPv6 address")
 }
 
-// IsForbidden reports whether the user may not do this: a role or a policy is missing.
+// IsForbidden reports whether a role or a policy forbids the request.
 func IsForbidden(err error) bool {
 	r := refusalOf(err)
 	return r.status == http.StatusForbidden && !r.isQuota()
 }
 
-// IsInvalid reports whether the same request will be refused until the request or the
-// cloud changes: a bad value (400), what the provider cannot do (501), a floating
-// IP for a subnet without a router.
+// IsInvalid reports whether the request will fail until it or the cloud changes: an invalid value
+// (400), an unsupported feature of the provider (501), a floating IP for a subnet without a router.
 func IsInvalid(err error) bool {
 	r := refusalOf(err)
 	switch r.status {
@@ -157,18 +155,18 @@ func IsInvalid(err error) bool {
 	return r.status == http.StatusNotImplemented
 }
 
-// IsUnsupported reports whether the provider of a load balancer does not have what was
-// asked for: Octavia answers 501 to every option and action that a driver refuses
-// or does not implement.
+// IsUnsupported reports whether the provider of a load balancer does not support the request:
+// Octavia answers 501 to every option and action that a driver refuses or does not implement.
 func IsUnsupported(err error) bool { return refusalOf(err).status == http.StatusNotImplemented }
 
-// IsNoRoute reports whether a refusal by Octavia, or by what is in front of it, can mean that requests
-// of this kind are not taken here, whatever they ask for: that is, not one of a quota or, in Octavia's own
-// words, of a value, of an object that is not there, or of a policy.
+// IsNoRoute reports whether a refusal by Octavia, or by a proxy in front of it, can mean that
+// requests of this kind are not supported, regardless of their content. It is false for refusals
+// because of a quota and, if the message is Octavia's, because of a value, a missing object or a
+// policy.
 //
 //	405, 406, 413, 414, 415, 422, 431   yes
-//	404                                 where nobody knows the URL: Octavia says so, or did not answer
-//	400, 403                            where they are not in Octavia's words
+//	404                                 unknown URL: by Octavia's message, or without one
+//	400, 403                            without Octavia's error body
 //	any other                           no
 func IsNoRoute(err error) bool {
 	r := refusalOf(err)
@@ -184,10 +182,10 @@ func IsNoRoute(err error) bool {
 	return false
 }
 
-// IsUnsure reports whether a write may have been carried out although it failed: there
-// was no (whole) answer after it was sent, or one that leaves it open, as 500, 502,
-// 503 and 504. Look for its result before asking again. It is false for reads, for
-// refusals (4xx, 501) and for what surely did not arrive.
+// IsUnsure reports whether a failed write may have been executed: there was no complete answer
+// after it was sent, or an ambiguous one such as 500, 502, 503 or 504. Look for the result before
+// you repeat it. It is false for reads, for refusals (4xx, 501), and for requests that certainly
+// did not arrive.
 func IsUnsure(err error) bool {
 	if err == nil || IsNotSignedIn(err) {
 		return false
@@ -203,8 +201,7 @@ func IsUnsure(err error) bool {
 	return IsUnreadable(err)
 }
 
-// IsUnreadable reports whether an error is one of decoding: the service accepted the request, and
-// then we did not understand what it said.
+// IsUnreadable reports whether the answer to an accepted request could not be decoded.
 func IsUnreadable(err error) bool {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
@@ -214,8 +211,8 @@ func IsUnreadable(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// RequestID returns the request ID of the service's answer (req-…), "" when it has
-// none. Operators find the request in the service's log by it.
+// RequestID returns the request ID of the service's answer (req-…), "" if it has none. Operators
+// find the request in the service's log with it.
 func RequestID(err error) string {
 	if resp := response(err); resp != nil {
 		return RequestIDOf(resp.ResponseHeader)
@@ -223,14 +220,14 @@ func RequestID(err error) string {
 	return ""
 }
 
-// RequestIDOf returns the request ID in the header of an answer, "" when it has none.
-// Nova had another name for the header. The ID is bounded: it ends up in events.
+// RequestIDOf returns the request ID in the header of an answer, "" if it has none. Old releases of
+// Nova use another header. The length of the ID is limited, because events contain it.
 func RequestIDOf(header http.Header) string {
 	id := header.Get("X-Openstack-Request-Id")
 	if id == "" {
 		id = header.Get("X-Compute-Request-Id")
 	}
-	if isPlainID(id) { // as nearly all are
+	if isPlainID(id) { // the usual form
 		return id
 	}
 	return oneLine(id, mostOfID)
@@ -238,7 +235,7 @@ func RequestIDOf(header http.Header) string {
 
 const mostOfID = 64
 
-// isPlainID reports whether an ID has no more than "req-" and a UUID may have.
+// isPlainID reports whether an ID has only the characters of "req-" and a UUID.
 func isPlainID(id string) bool {
 	for _, char := range []byte(strings.TrimPrefix(id, "req-")) {
 		if (char < '0' || char > '9') && (char < 'a' || char > 'f') && char != '-' {
@@ -248,8 +245,8 @@ func isPlainID(id string) bool {
 	return len(id) <= mostOfID
 }
 
-// IgnoreNotFound returns nil for an error of IsNotFound, and any other as it is: what
-// is not there any more is deleted.
+// IgnoreNotFound returns nil if IsNotFound(err), else err. A deletion has succeeded if the object
+// does not exist.
 func IgnoreNotFound(err error) error {
 	if IsNotFound(err) {
 		return nil

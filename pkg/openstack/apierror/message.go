@@ -16,23 +16,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// maxMessage bounds what is shown of a service's message, in characters. An event
-// of Kubernetes holds 1024 of them for everything.
+// maxMessage limits the part of a service's message that is shown, in characters. A Kubernetes
+// event has 1024 for the whole text.
 const maxMessage = 300
 
 // errorBody is the content of an error body.
 type errorBody struct {
-	// known is set for the shapes that OpenStack services answer in.
+	// known is set for the formats of OpenStack services.
 	known bool
-	// octavia is set for Octavia's own shapes.
+	// octavia is set for Octavia's formats.
 	octavia bool
-	// unknownPath is set when the service does not know the URL.
+	// unknownPath is set if the service does not know the URL.
 	unknownPath bool
 	message     string
 	neutronType string
 }
 
-// parseErrorBody reads the shapes of error bodies:
+// parseErrorBody parses the formats of error bodies:
 //
 //	{"faultcode": …, "faultstring": TEXT, "debuginfo": …}        Octavia
 //	{"code": …, "title": …, "description": TEXT}                 Octavia, before its controllers
@@ -108,14 +108,14 @@ func stringField(fields map[string]json.RawMessage, key string) string {
 var (
 	htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 	htmlTag   = regexp.MustCompile(`(?s)<[^>]*>`)
-	// fernetToken is what Keystone's tokens look like: its errors may name one.
+	// fernetToken matches Keystone's tokens, which its errors may contain.
 	fernetToken = regexp.MustCompile(`gAAAA[A-Za-z0-9_=-]{16,}`)
-	// jwsToken is the other kind: three parts in base64url, of which the first is a
-	// JSON object.
+	// jwsToken matches the other kind: three parts in base64url, of which the first is a JSON
+	// object.
 	jwsToken = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`)
 )
 
-// plainText takes the title of an HTML page, or else the text without tags.
+// plainText returns the title of an HTML page, or else the text without tags.
 func plainText(text string) string {
 	if title := htmlTitle.FindStringSubmatch(text); title != nil {
 		return title[1]
@@ -123,8 +123,8 @@ func plainText(text string) string {
 	return htmlTag.ReplaceAllString(text, " ")
 }
 
-// oneLine makes a text fit for an event: one line, no control characters, no
-// token, at most limit characters.
+// oneLine converts a text for an event: one line without control characters and tokens, of at most
+// limit characters.
 func oneLine(text string, limit int) string {
 	text = fernetToken.ReplaceAllString(text, "(token)")
 	text = jwsToken.ReplaceAllString(text, "(token)")
@@ -138,8 +138,8 @@ func oneLine(text string, limit int) string {
 	return string(runes)
 }
 
-// Message returns the service's own words for an error, in one bounded line; for an
-// error that is not an answer, what happened.
+// Message returns the service's message in one line of limited length; without an answer, the
+// cause.
 func Message(err error) string {
 	if err == nil {
 		return ""
@@ -153,24 +153,24 @@ func Message(err error) string {
 	return describe(err)
 }
 
-// CallError is a failed call with what it was to do.
+// CallError is a failed call with its purpose.
 type CallError struct {
-	// Doing is the verb and the object: "create load balancer NAME". The name or ID may be
-	// what a service has answered.
+	// Doing is the verb and the object: "create load balancer NAME". The name or ID may come from
+	// an answer of a service.
 	Doing string
-	// Err is what gophercloud or net/http gave.
+	// Err is the error of gophercloud or net/http.
 	Err error
 }
 
-// Error is fit for an event: "create load balancer a: Octavia answered 403 Quota
-// has been met for resources: Load Balancer (request req-…)".
+// Error returns a text for an event: "create load balancer a: Octavia answered 403 Quota has been
+// met for resources: Load Balancer (request req-…)".
 func (e *CallError) Error() string { return oneLine(e.Doing, maxMessage) + ": " + describe(e.Err) }
 
 // Unwrap returns the underlying error, for the Is… functions.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Wrap adds to an error what the failed call was to do. It returns nil for nil. All
-// functions of this package that classify errors look through it.
+// Wrap adds the purpose of the failed call to an error. It returns nil for nil. All functions of
+// this package that classify errors look through it.
 func Wrap(err error, doing string) error {
 	if err == nil {
 		return nil
@@ -178,8 +178,8 @@ func Wrap(err error, doing string) error {
 	return &CallError{Doing: doing, Err: err}
 }
 
-// describe puts an error into one readable line. What net/http and gophercloud
-// say around the cause (method, URL, expected codes) is left out.
+// describe returns an error in one readable line, without the context that net/http and gophercloud
+// add (method, URL, expected codes).
 func describe(err error) string {
 	var call *CallError
 	var auth *AuthenticationError
@@ -195,7 +195,7 @@ func describe(err error) string {
 	if resp := response(err); resp != nil {
 		text := fmt.Sprintf("%s answered %d %s", serviceOf(resp.Method, resp.URL), resp.Actual, Message(err))
 		if to := redirect(resp); to != "" {
-			text += ", a redirect to " + to + ", which is not followed: give that in auth-url, or in the service catalog"
+			text += ", a redirect to " + to + ", which is not followed: set that in auth-url, or in the service catalog"
 		}
 		if id := RequestID(err); id != "" {
 			text += " (request " + id + ")"
@@ -208,8 +208,8 @@ func describe(err error) string {
 	return oneLine(err.Error(), maxMessage)
 }
 
-// redirect returns scheme and host that an answer redirects to, "" for any other
-// answer. The path may hold a secret.
+// redirect returns scheme and host of a redirect, "" for any other answer. The path may contain a
+// secret.
 func redirect(resp *gophercloud.ErrUnexpectedResponseCode) string {
 	if resp.Actual < http.StatusMultipleChoices || resp.Actual >= http.StatusBadRequest {
 		return ""
@@ -221,7 +221,7 @@ func redirect(resp *gophercloud.ErrUnexpectedResponseCode) string {
 	return oneLine(to.Scheme+"://"+to.Host, 100)
 }
 
-// serviceOf returns the name of the service that a URL belongs to.
+// serviceOf returns the name of the service of a URL.
 func serviceOf(method, address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {

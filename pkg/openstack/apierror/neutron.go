@@ -6,27 +6,25 @@ import (
 	"strings"
 )
 
-// noRouter is Neutron's type of the 404 for a floating IP on a subnet that no
-// router connects to the external network.
+// noRouter is Neutron's error type of the 404 for a floating IP on a subnet without a router to the
+// external network.
 const noRouter = "ExternalGatewayForFloatingIPNotFound"
 
-// NeutronType returns Neutron's name for an error, for example
-// "IpAddressAlreadyAllocated"; "" for errors that are not Neutron's.
+// NeutronType returns Neutron's error type, such as "IpAddressAlreadyAllocated"; "" for other
+// errors.
 func NeutronType(err error) string { return refusalOf(err).body.neutronType }
 
-// IsExhausted reports whether there was no free address where a floating IP was to
-// come from.
+// IsExhausted reports whether there was no free address for a floating IP.
 func IsExhausted(err error) bool {
 	kind := NeutronType(err)
 	return strings.HasPrefix(kind, "IpAddressGenerationFailure") || kind == "ExternalIpAddressExhausted"
 }
 
-// IsUnreachable reports whether a floating IP cannot be put on a port because no router leads from
-// there to its network.
+// IsUnreachable reports whether a floating IP cannot be associated with a port because no router
+// connects them.
 func IsUnreachable(err error) bool { return NeutronType(err) == noRouter }
 
-// IsNoAddress reports whether an address that was asked for cannot be had where it was asked for:
-// it is taken, or in no subnet there.
+// IsNoAddress reports whether the requested address is in use, or in none of the subnets.
 func IsNoAddress(err error) bool {
 	switch NeutronType(err) {
 	case "IpAddressAlreadyAllocated", "InvalidIpForNetwork", "InvalidIpForSubnet":
@@ -41,14 +39,14 @@ func IsStale(err error) bool { return StatusCode(err) == http.StatusPrecondition
 // IsInUse reports whether a security group cannot be deleted because ports use it.
 func IsInUse(err error) bool { return NeutronType(err) == "SecurityGroupInUse" }
 
-// IsRuleThere reports whether a security group has one of the rules already.
+// IsRuleThere reports whether a security group already has one of the rules.
 func IsRuleThere(err error) bool { return NeutronType(err) == "SecurityGroupRuleExists" }
 
-// IsNoRouter reports whether there is no such router, or the project may not see it.
+// IsNoRouter reports whether the router does not exist or is not visible to the project.
 func IsNoRouter(err error) bool { return NeutronType(err) == "RouterNotFound" }
 
-// IsRouteLimit reports whether a router has as many routes as Neutron's max_routes
-// allows, or from 2026.2 on the project's quota of routes.
+// IsRouteLimit reports whether a router has the maximum number of routes: Neutron's max_routes, or
+// from 2026.2 on the project's quota of routes.
 func IsRouteLimit(err error) bool {
 	switch NeutronType(err) {
 	case "RoutesExhausted":
@@ -59,8 +57,8 @@ func IsRouteLimit(err error) bool {
 	return false
 }
 
-// IsUnknownAction reports whether Neutron does not know what was to be done to an
-// object, for want of an extension. It is not about the object, and no proxy's 404.
+// IsUnknownAction reports whether Neutron does not support an action because an extension is
+// missing. It is false for errors about the object and for a proxy's 404.
 func IsUnknownAction(err error) bool {
 	r := refusalOf(err)
 	return r.status == http.StatusNotFound && r.isService() && !IsNoRouter(err)

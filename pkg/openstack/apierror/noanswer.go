@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// NoAnswerError is a request that got no answer. errors.As finds it below the
-// errors of net/http and gophercloud.
+// NoAnswerError reports a request without an answer. errors.As finds it in the errors of net/http
+// and gophercloud.
 type NoAnswerError struct {
-	// Service is the name of the service that was asked.
+	// Service is the name of the service.
 	Service string
-	// Method is the request's.
+	// Method is the method of the request.
 	Method string
 	// Sent reports whether an attempt may have reached the service.
 	Sent bool
-	// Attempts is how often it was tried; 0 when its context ended before it was
-	// its turn.
+	// Attempts is the number of attempts; 0 if the context ended before the first one.
 	Attempts int
-	// Err is what happened to the last attempt.
+	// Err is the error of the last attempt.
 	Err error
 }
 
@@ -38,12 +37,12 @@ func (e *NoAnswerError) Error() string {
 	return text
 }
 
-// Unwrap returns what happened to the last attempt.
+// Unwrap returns the error of the last attempt.
 func (e *NoAnswerError) Unwrap() error { return e.Err }
 
-// TimeoutError is one attempt at a request that had no complete answer in time.
+// TimeoutError reports an attempt without a complete answer in time.
 type TimeoutError struct {
-	// After is the time that the attempt was given.
+	// After is the time limit of the attempt.
 	After time.Duration
 }
 
@@ -52,7 +51,7 @@ func (e *TimeoutError) Error() string { return fmt.Sprintf("no answer within %s"
 // Timeout marks the error as a timeout, as package net does.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// TooLargeError is an answer that is longer than we are willing to read.
+// TooLargeError reports an answer that exceeds the size limit.
 type TooLargeError struct {
 	// Limit is in bytes.
 	Limit int64
@@ -60,9 +59,8 @@ type TooLargeError struct {
 
 func (e *TooLargeError) Error() string { return fmt.Sprintf("answer longer than %d bytes", e.Limit) }
 
-// IsPermanent reports whether an attempt without an answer failed for a reason of our
-// own, so that the next one would fail as well: an answer that is too long, a
-// certificate that is not trusted.
+// IsPermanent reports whether an attempt without an answer failed for a local reason, so that the
+// next one would fail too: an oversized answer, or an untrusted certificate.
 func IsPermanent(err error) bool {
 	var tooLarge *TooLargeError
 	var certificate *tls.CertificateVerificationError

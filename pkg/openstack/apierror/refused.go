@@ -6,11 +6,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// IsRefused reports whether a service has answered a write with a refusal that stands until
-// the request, a quota or something else in the cloud changes: a value that it does not
-// take, an exhausted quota, a name or address that is taken, a role that is missing. It
-// is false for what ends by itself (a load balancer that is being changed, a service that
-// is busy or down), for reads, and for what is not there any more.
+// IsRefused reports whether a service refused a write, and will do so until the request, a quota or
+// another object changes: an invalid value, an exhausted quota, a name or address in use, a missing
+// role. It is false for temporary errors (a load balancer in a PENDING status, a busy service), for
+// reads, and for missing objects.
 func IsRefused(err error) bool {
 	r := refusalOf(err)
 	switch {

@@ -6,15 +6,13 @@ import (
 	"time"
 )
 
-// RetryAfter returns the time that the service asked to wait before the next try, 0
-// when it did not ask.
+// RetryAfter returns the delay that the service requested, 0 if there is none.
 func RetryAfter(err error) time.Duration {
 	resp := response(err)
 	if resp == nil {
 		return 0
 	}
-	// Against the service's own clock; with no Date, a Retry-After that is a date
-	// does not name a duration.
+	// A date is compared with the service's own clock. Without a Date header it defines no delay.
 	now, dateErr := http.ParseTime(resp.ResponseHeader.Get("Date"))
 	after, ok := RetryAfterHeader(resp.ResponseHeader, now)
 	if !ok || dateErr != nil && after > 24*time.Hour {
@@ -23,9 +21,8 @@ func RetryAfter(err error) time.Duration {
 	return after
 }
 
-// RetryAfterHeader reads the header of that name, in its forms of seconds and of a
-// date (RFC 9110, 10.2.3), a year at the longest. It returns false when there is none that can
-// be read.
+// RetryAfterHeader parses the header, as seconds or as a date (RFC 9110, 10.2.3), and limits it to
+// one year. It returns false if the header is missing or malformed.
 func RetryAfterHeader(header http.Header, now time.Time) (time.Duration, bool) {
 	const year = 365 * 24 * time.Hour
 	text := header.Get("Retry-After")

@@ -8,8 +8,8 @@ import (
 	"unicode/utf16"
 )
 
-// WithoutSecrets returns Keystone's answer without our own secrets: it may quote the
-// request that it does not like, in any spelling.
+// WithoutSecrets redacts the secrets in an answer of Keystone, which may quote the refused request
+// in any encoding.
 func WithoutSecrets(err error, secrets []string) error {
 	resp := response(err)
 	if resp == nil {
@@ -22,9 +22,8 @@ func WithoutSecrets(err error, secrets []string) error {
 	return clean
 }
 
-// spellings matches a secret as JSON, HTML, URLs and programs may spell it, within
-// one another as well: a quoted request in a JSON message has more than one
-// backslash before a quote.
+// spellings matches a secret in the encodings of JSON, HTML, URLs and programs, also nested: a
+// request quoted in a JSON message has more than one backslash before a quote.
 func spellings(secret string) *regexp.Regexp {
 	var pattern strings.Builder
 	for _, r := range secret {
@@ -65,7 +64,7 @@ func spellingsOf(r rune) []string {
 	return forms
 }
 
-// percentEncoded spells every byte as a URL may.
+// percentEncoded returns the bytes in URL encoding.
 func percentEncoded(r rune) string {
 	if escaped := url.QueryEscape(string(r)); len(escaped) > 1 {
 		return escaped

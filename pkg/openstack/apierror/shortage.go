@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// The words of Octavia, and of Neutron, for what is used up.
+// The messages of Octavia and Neutron about exhausted resources.
 const (
 	quotaMet        = "Quota has been met for resources: "
 	quotaExceeded   = "Quota exceeded for resources: "
 	noMoreAddresses = "No more IP addresses available on network"
 )
 
-// Shortage is what a project, or the cloud, has no more of. The zero value is an address pool
-// that nobody names.
+// Shortage is an exhausted resource of a project or of the cloud. The zero value is an unknown
+// address pool.
 type Shortage struct {
-	// Octavia is the name that Octavia has for what its quota limits: "Load Balancer"; "" where
-	// it is no quota of Octavia's.
+	// Octavia is Octavia's name of the limited resource, such as "Load Balancer"; "" if the quota
+	// is not Octavia's.
 	Octavia string
-	// Neutron are the names that Neutron has for what its quotas limit: "floatingip".
+	// Neutron are Neutron's names of the limited resources, such as "floatingip".
 	Neutron []string
-	// Network is the ID of the network that has no free address, "" for none.
+	// Network is the ID of the network without free addresses, "" for none.
 	Network string
 }
 
@@ -29,7 +29,7 @@ var (
 	uuid   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 )
 
-// ShortageOf returns what is used up, where IsQuota.
+// ShortageOf returns the exhausted resource of an error for which IsQuota is true.
 func ShortageOf(err error) Shortage {
 	r := refusalOf(err)
 	text := r.body.message

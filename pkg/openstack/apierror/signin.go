@@ -9,14 +9,13 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// AuthenticationError is a request that was not carried out because we could not
-// sign in, or are signed in no longer and cannot renew it.
+// AuthenticationError reports that a request was not executed because the sign-in failed, or the
+// token is no longer valid and cannot be renewed.
 //
-// Its own status is 401, whatever Keystone answered: a 404 from Keystone must not
-// be taken for a load balancer that is gone.
+// Its status is 401, regardless of Keystone's answer: a 404 of Keystone must not be mistaken for a
+// deleted load balancer.
 type AuthenticationError struct {
-	// Err is the reason: Keystone's answer, a TokenExpiredError or an
-	// OtherProjectError.
+	// Err is the reason: Keystone's answer, a TokenExpiredError or an OtherProjectError.
 	Err error
 }
 
@@ -25,10 +24,9 @@ func (e *AuthenticationError) Error() string { return "not signed in: " + descri
 // Unwrap returns the reason.
 func (e *AuthenticationError) Unwrap() error { return e.Err }
 
-// TokenExpiredError is the end of a token that the configuration gave. Only a new
-// one helps.
+// TokenExpiredError reports that the configured token has expired. Only a new one helps.
 type TokenExpiredError struct {
-	// At is when it expired, zero when it was refused before that.
+	// At is the expiry time, zero if the token was refused earlier.
 	At time.Time
 }
 
@@ -40,12 +38,10 @@ func (e *TokenExpiredError) Error() string {
 	return what + " and cannot be renewed: give a new one, or a password or application credential"
 }
 
-// OtherProjectError is the refusal of new credentials in the configuration that are
-// for another project than the one that the process works in. What we own is in the
-// old one, and from the new one all of it would look deleted.
+// OtherProjectError reports that new credentials in the configuration are for another project. Our
+// objects are in the old one, and would look deleted from the new one.
 type OtherProjectError struct {
-	// Signed is the ID of the project that we work in, Given that of the new
-	// credentials.
+	// Signed is the ID of the session's project, Given the ID of the new credentials' project.
 	Signed, Given string
 }
 
@@ -54,8 +50,7 @@ func (e *OtherProjectError) Error() string {
 		"give credentials for that one", e.Given, e.Signed)
 }
 
-// IsNotSignedIn reports whether a request was not carried out because we are not
-// signed in.
+// IsNotSignedIn reports whether a request was not executed because the session has no valid token.
 func IsNotSignedIn(err error) bool {
 	var ours *AuthenticationError
 	var value gophercloud.ErrUnableToReauthenticate
@@ -63,9 +58,8 @@ func IsNotSignedIn(err error) bool {
 	return errors.As(err, &ours) || errors.As(err, &value) || errors.As(err, &pointer)
 }
 
-// IsCredentialsRefused reports whether Keystone, being in order, does not take our
-// credentials. Its 404, unlike a proxy's, is for an application credential or a
-// project that is gone.
+// IsCredentialsRefused reports whether a working Keystone refuses our credentials. Its 404, unlike
+// a proxy's, is for a deleted application credential or project.
 func IsCredentialsRefused(err error) bool {
 	var expired *TokenExpiredError
 	var other *OtherProjectError
@@ -85,9 +79,8 @@ func IsCredentialsRefused(err error) bool {
 	return false
 }
 
-// IsKeystoneAway reports whether a sign-in failed without Keystone having refused it:
-// it cannot be reached, is overloaded, or something else answers in its place. That
-// ends by itself, unlike a configuration that it refuses.
+// IsKeystoneAway reports whether a sign-in failed without a refusal by Keystone: it is unreachable
+// or overloaded, or another server answers. This is temporary, unlike a refused configuration.
 func IsKeystoneAway(err error) bool {
 	if !IsNotSignedIn(err) || IsCredentialsRefused(err) {
 		return false

@@ -14,10 +14,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// LoadBalancer returns the client of the load balancer API, version 2. It costs no
-// request where the catalog has that service; where it has not, the catalog is read
-// again, at most once a minute. The client is of the moment: endpoints may change with
-// the next token.
+// LoadBalancer returns the client of the load balancer API, version 2. It sends no request if the
+// catalog has the service; otherwise it reads the catalog again, at most once a minute. Do not keep
+// the client: endpoints may change with the next token.
 func (s *Session) LoadBalancer(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	return s.service(ctx, s.endpoints, "v2.0", loadBalancerTypes())
 }
@@ -38,18 +37,18 @@ func (s *Session) KeyManager(ctx context.Context) (*gophercloud.ServiceClient, e
 	return s.service(ctx, s.endpoints, "v1", keyManagerTypes())
 }
 
-// Regional is a view of a session in which compute and network are those of another region.
+// Regional is a view of a session that uses compute and network of another region.
 type Regional struct {
 	session   *Session
 	endpoints endpointSelector
 }
 
-// InRegion returns the view of the session in a region, which the catalog need not have yet.
+// InRegion returns the view of the session in a region. The catalog need not have the region yet.
 func (s *Session) InRegion(region string) *Regional {
 	return &Regional{s, endpointSelector{region: region, iface: s.endpoints.iface}}
 }
 
-// ProjectID returns the project that the session works in.
+// ProjectID returns the project of the session.
 func (r *Regional) ProjectID() string { return r.session.ProjectID() }
 
 // Compute returns the client of the compute API of the region, as that of the session does.
@@ -62,13 +61,13 @@ func (r *Regional) Network(ctx context.Context) (*gophercloud.ServiceClient, err
 	return r.session.service(ctx, r.endpoints, "v2.0", networkTypes())
 }
 
-// Keystone returns the client of the identity API, version 3, that the session signed in at.
+// Keystone returns the client of the identity API, version 3, of the session.
 func (s *Session) Keystone() *gophercloud.ServiceClient {
 	return &gophercloud.ServiceClient{ProviderClient: s.provider, Endpoint: s.keystone.current().client.Endpoint, Type: "identity"}
 }
 
-// service makes a client by hand: gophercloud's constructors ask the service for
-// its versions first, one request each.
+// service builds a client. gophercloud's constructors would read the versions of the service first,
+// one request each.
 func (s *Session) service(ctx context.Context, endpoints endpointSelector, version string, types []string) (*gophercloud.ServiceClient, error) {
 	address, err := endpoints.find(s.tokens.current.Load().catalog, types)
 	if err != nil && s.refreshCatalog(ctx) {
@@ -79,7 +78,7 @@ func (s *Session) service(ctx context.Context, endpoints endpointSelector, versi
 	}
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {
-		return nil, fmt.Errorf("the service catalog has no URL for %s, but something else", types[0]) // not quoted: it may hold a password
+		return nil, fmt.Errorf("the service catalog has no URL for %s, but something else", types[0]) // not quoted, because it may contain a password
 	}
 	root, base := splitVersion(parsed, version)
 	return &gophercloud.ServiceClient{
@@ -90,13 +89,12 @@ func (s *Session) service(ctx context.Context, endpoints endpointSelector, versi
 	}, nil
 }
 
-// refreshAge is how long a catalog that lacks a service is believed: services appear,
-// and the endpoint of one may be recreated while we sign in.
+// refreshAge is how long a catalog without a service is trusted: services are added, and endpoints
+// may be recreated during the sign-in.
 const refreshAge = time.Minute
 
-// refreshCatalog reads the service catalog again, with a new token where
-// the credentials can get one. It returns false when that was done less than a minute
-// ago, or fails.
+// refreshCatalog reads the service catalog again, with a new token if possible. It returns false if
+// it did so less than a minute ago, or fails.
 func (s *Session) refreshCatalog(ctx context.Context) bool {
 	s.refreshing.Lock()
 	now := s.tokens.clock.Now()
@@ -116,14 +114,13 @@ func (s *Session) refreshCatalog(ctx context.Context) bool {
 		err = s.tokens.readAgain(ctx, current)
 	}
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot read the service catalog anew")
+		klog.FromContext(ctx).Error(err, "Cannot read the service catalog again")
 	}
 	return err == nil
 }
 
-// splitVersion returns the root of a service, where its version document is, and the
-// base of its API. Catalogs have URLs with and without a version, and with a
-// project after it:
+// splitVersion returns the root of a service, which has its version document, and the base of its
+// API. Catalogs have URLs with and without a version, and with a project after it:
 //
 //	http://host/load-balancer           root, base is root + version
 //	http://host/load-balancer/v2.0/     base, root is what goes before

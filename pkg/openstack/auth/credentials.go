@@ -11,19 +11,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// credentials are what we sign in with.
+// credentials are the credentials of the session.
 type credentials struct {
 	options tokens.AuthOptions
-	// secrets must not show up in any error.
+	// secrets must not appear in any error.
 	secrets []string
 }
 
-// bareToken returns the token that was given instead of something that yields tokens,
-// "" when there is none.
+// bareToken returns a configured token, "" if the credentials can issue tokens.
 func (c credentials) bareToken() string { return c.options.TokenID }
 
-// newCredentials returns what the configured way to sign in needs. Config refuses what
-// is missing, and so does gophercloud.
+// newCredentials returns the credentials of the configured method. Package config and gophercloud
+// refuse incomplete ones.
 func newCredentials(cfg config.Global) (credentials, error) {
 	var options tokens.AuthOptions
 	switch cfg.AuthMethod() {
@@ -51,8 +50,8 @@ func newCredentials(cfg config.Global) (credentials, error) {
 	return creds, nil
 }
 
-// applicationCredential has its project in itself: Keystone refuses a scope. Only
-// a name needs the user.
+// applicationCredential returns credentials without a scope, which Keystone would refuse, because
+// they define the project. Only a name needs the user.
 func applicationCredential(cfg config.Global) tokens.AuthOptions {
 	options := tokens.AuthOptions{ApplicationCredentialSecret: cfg.ApplicationCredentialSecret}
 	if cfg.ApplicationCredentialID != "" {
@@ -64,7 +63,7 @@ func applicationCredential(cfg config.Global) tokens.AuthOptions {
 	return options
 }
 
-// setUser fills in the user by ID, or by name and domain.
+// setUser sets the user by ID, or by name and domain.
 func setUser(options *tokens.AuthOptions, cfg config.Global) {
 	options.UserID, options.Username, _ = cfg.User()
 	if options.Username != "" {
@@ -84,9 +83,9 @@ func projectScope(cfg config.Global) tokens.Scope {
 	return scope
 }
 
-// identityEndpoint returns the URL of Keystone's API version 3, which Keystone has
-// at the same place below its root since version 3 exists: nothing to discover. A version in
-// capital letters, which Keystone does not know, is meant all the same.
+// identityEndpoint returns the URL of Keystone's API version 3, which has the same path below the
+// root in all releases, so that discovery is not needed. It accepts a version in upper case,
+// although Keystone does not.
 func identityEndpoint(authURL string) (string, error) {
 	parsed, err := url.Parse(authURL)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {

@@ -12,17 +12,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// ErrNoEndpoint is the error of a service catalog without an endpoint for a service in
-// the region and on the interface that are configured.
+// ErrNoEndpoint reports that the catalog has no endpoint of a service in the configured region and
+// on the configured interface.
 type ErrNoEndpoint struct {
 	// Service is the type: "load-balancer".
 	Service string
-	// Region is "" when any would do.
+	// Region is "" for any region.
 	Region string
 	// Interface is public, internal or admin.
 	Interface string
-	// Offered are the endpoints of the service that there are, as "REGION
-	// INTERFACE".
+	// Offered are the existing endpoints of the service, as "REGION INTERFACE".
 	Offered []string
 }
 
@@ -39,13 +38,13 @@ func (e ErrNoEndpoint) Error() string {
 		e.Interface, e.Service, region, printable(offered))
 }
 
-// An error names so many endpoints, of so many characters in all.
+// Limits of the endpoints in an error, and of their length.
 const (
 	mostOffered = 10
 	longestList = 500
 )
 
-// printable returns what a catalog says as an error may repeat it: short, and in one line.
+// printable returns a text of the catalog in a form for errors: short, and in one line.
 func printable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -61,10 +60,10 @@ func printable(text string) string {
 
 // endpointSelector selects endpoints of a catalog.
 type endpointSelector struct {
-	// region is the configured one, "" when there is none.
+	// region is the configured one, "" if there is none.
 	region, iface string
-	// pinned and exceptions are the regions that pin has fixed: for all services, and
-	// for those that are in other regions only.
+	// pinned and exceptions are the regions that pin has selected: for all services, and for those
+	// that exist only in other regions.
 	pinned     string
 	exceptions map[string]string
 }
@@ -81,7 +80,7 @@ func newEndpointSelector(cfg config.Global) (endpointSelector, error) {
 	return endpointSelector{region: cfg.Region, iface: iface}, nil
 }
 
-// find returns the first endpoint that fits, as OpenStack's own clients do.
+// find returns the first matching endpoint, as OpenStack's own clients do.
 func (c endpointSelector) find(catalog []tokens.CatalogEntry, types []string) (string, error) {
 	region := c.regionOf(types[0])
 	for endpoint := range endpointsOf(catalog, types) {

@@ -11,31 +11,31 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// The kinds of credentials that end.
+// The kinds of credentials that expire.
 const (
-	// ExpiringPassword is that of a user whose password Keystone has expire.
+	// ExpiringPassword is the password of a user for which Keystone has an expiry.
 	ExpiringPassword = "password"
 	// ExpiringApplicationCredential was created with an expiration.
 	ExpiringApplicationCredential = "application_credential"
-	// ExpiringToken was given instead of something that yields tokens.
+	// ExpiringToken is a configured token.
 	ExpiringToken = "token"
 )
 
-// Expiry says when credentials end.
+// Expiry is the expiry of credentials.
 type Expiry struct {
-	// Kind is one of those above.
+	// Kind is one of the constants above.
 	Kind string
-	// ID is that of the application credential, or of the user, "" for a token.
+	// ID is the ID of the application credential or of the user, "" for a token.
 	ID string
-	// At is zero where the credentials do not end, or Keystone does not tell.
+	// At is zero if the credentials do not expire, or Keystone does not report it.
 	At time.Time
 }
 
-// retryExpiry is after how long an application credential that could not be read is read
+// retryExpiry is the delay after which an application credential that could not be read is read
 // again.
 const retryExpiry = time.Hour
 
-// credentialExpiry knows when an application credential ends, which never changes.
+// credentialExpiry caches the expiry of an application credential, which never changes.
 type credentialExpiry struct {
 	mu    sync.Mutex
 	of    string // its ID
@@ -44,8 +44,8 @@ type credentialExpiry struct {
 	again time.Time
 }
 
-// Expiry returns when the credentials end that yielded the token in use. That of a password
-// is in the token; an application credential is read once, which costs a request.
+// Expiry returns the expiry of the credentials behind the current token. A password's is part of
+// the token; an application credential is read once, which costs one request.
 func (s *Session) Expiry(ctx context.Context) Expiry {
 	t := s.tokens.current.Load()
 	switch {
@@ -57,8 +57,7 @@ func (s *Session) Expiry(ctx context.Context) Expiry {
 	return Expiry{Kind: ExpiringPassword, ID: t.who.UserID, At: t.passwordExpires}
 }
 
-// credentialEnd returns when the application credential of a token ends, zero where that is
-// not known.
+// credentialEnd returns the expiry of the application credential of a token, zero if it is unknown.
 func (s *Session) credentialEnd(ctx context.Context, t *token) time.Time {
 	c := &s.credential
 	c.mu.Lock()
@@ -79,15 +78,15 @@ func (s *Session) credentialEnd(ctx context.Context, t *token) time.Time {
 	client := s.Keystone()
 	_, err := client.Get(ctx, client.ServiceURL("users", t.who.UserID, "application_credentials", t.who.ApplicationCredentialID), &answer, nil)
 	if err != nil {
-		klog.FromContext(ctx).Info("Keystone does not tell when the application credential expires", "err", apierror.Wrap(err, "read application credential"), "again", c.again)
+		klog.FromContext(ctx).Info("The expiry of the application credential is unknown", "err", apierror.Wrap(err, "read application credential"), "again", c.again)
 		return time.Time{}
 	}
 	c.at, c.known = keystoneTime(answer.Credential.ExpiresAt), true
 	return c.at
 }
 
-// keystoneTime reads a time, with or without a zone, as Keystone has both. Anything else, as
-// null, is zero: that these times cannot be read must keep nobody from signing in.
+// keystoneTime parses a time with or without a zone, since Keystone uses both. Anything else, such
+// as null, is zero: an unreadable time must not prevent the sign-in.
 func keystoneTime(value json.RawMessage) time.Time {
 	var text string
 	if json.Unmarshal(value, &text) != nil {

@@ -7,25 +7,24 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
-// The pause after a sign-in that failed doubles from the first to the longest with
-// every further failure. Whoever is refused begins with the longest: Keystone locks
-// the account of those who try a wrong password too often ([security_compliance]
-// lockout_failure_attempts), for all who use it.
+// The pause after a failed sign-in doubles with every further failure, up to the maximum. After a
+// refusal it starts with the maximum: Keystone locks an account after too many wrong passwords
+// ([security_compliance] lockout_failure_attempts), for all its users.
 const (
 	firstSignInPause   = time.Second
 	longestSignInPause = time.Minute
 )
 
-// failedSignIn is a sign-in that failed, with those in a row before it. Nil is a
-// sign-in that worked.
+// failedSignIn is a failed sign-in, with the number of consecutive failures. Nil means that the
+// sign-in succeeded.
 type failedSignIn struct {
 	err   error
 	times int
-	// again is when to try again.
+	// again is the time of the next attempt.
 	again time.Time
 }
 
-// next returns the failure after one more.
+// next returns the state after another failure.
 func (f *failedSignIn) next(err error, now time.Time) *failedSignIn {
 	times := 1
 	if f != nil {
@@ -34,14 +33,14 @@ func (f *failedSignIn) next(err error, now time.Time) *failedSignIn {
 	return &failedSignIn{err: err, times: times, again: now.Add(signInPause(err, times))}
 }
 
-// waits reports whether it is too early for another try.
+// waits reports whether it is too early for another attempt.
 func (f *failedSignIn) waits(now time.Time) bool { return f != nil && now.Before(f.again) }
 
 // refused reports whether new credentials are needed.
 func (f *failedSignIn) refused() bool { return f != nil && apierror.IsCredentialsRefused(f.err) }
 
-// signInPause returns the pause after so many failures in a row, the last of which was
-// err. A Retry-After of Keystone's counts, within reason.
+// signInPause returns the pause after a number of consecutive failures, the last of which was err.
+// It honors a Retry-After of Keystone up to a limit.
 func signInPause(err error, times int) time.Duration {
 	if apierror.IsCredentialsRefused(err) {
 		return longestSignInPause

@@ -133,7 +133,7 @@ func TestSignIn_IsNotRepeatedForServiceThatRefusesEveryToken(t *testing.T) {
 	}
 }
 
-// An outage says nothing about the credentials.
+// An outage proves nothing about the credentials.
 func TestRefused_IgnoresOutageOfKeystone(t *testing.T) {
 	t.Parallel()
 	for name, keystone := range map[string]http.HandlerFunc{

@@ -15,22 +15,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
-// identity is a Keystone and what it is asked with.
+// identity is a Keystone with the credentials for it.
 type identity struct {
 	client *gophercloud.ServiceClient
 	creds  credentials
 }
 
-// keystone asks for tokens.
+// keystone issues tokens.
 type keystone struct {
 	clock clock.Clock
 
 	mu sync.Mutex
-	// now is replaced as a whole, and never changed.
+	// now is replaced as a whole, and never modified.
 	now identity
 }
 
-// newIdentity returns the Keystone of a configuration, which is asked through a transport.
+// newIdentity returns the Keystone of a configuration, with requests over the given transport.
 func newIdentity(cfg config.Global, carrier http.RoundTripper, userAgent string) (identity, error) {
 	creds, err := newCredentials(cfg)
 	if err != nil {
@@ -61,8 +61,8 @@ func (k *keystone) issue(ctx context.Context) (*token, error) {
 	return k.current().issue(ctx, k.clock)
 }
 
-// issue returns a token: a new one, or, with nothing but a token to sign in with, that
-// one. Errors are AuthenticationErrors.
+// issue returns a new token, or the configured one if there are no other credentials. Errors are
+// AuthenticationErrors.
 func (k identity) issue(ctx context.Context, clk clock.Clock) (*token, error) {
 	asked := clk.Now()
 	var result interface {
@@ -85,9 +85,9 @@ func (k identity) issue(ctx context.Context, clk clock.Clock) (*token, error) {
 	return issued, nil
 }
 
-// reread takes over the credentials that load returns, and reports whether they are
-// others than before. What cannot be read changes nothing, nor do credentials for another
-// Keystone: that of the session has no business with them. Session.Try is the way there.
+// reread uses the credentials that load returns, and reports whether they have changed. It ignores
+// a configuration that cannot be read, and credentials for another Keystone, which Session.Try
+// handles.
 func (k *keystone) reread(ctx context.Context, load func() (config.Global, error)) bool {
 	if load == nil {
 		return false
@@ -102,7 +102,7 @@ func (k *keystone) reread(ctx context.Context, load func() (config.Global, error
 		endpoint, err = identityEndpoint(cfg.AuthURL)
 	}
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "The configuration cannot be read again: the credentials stay as they are")
+		klog.FromContext(ctx).Error(err, "The configuration cannot be read again: keeping the credentials")
 		return false
 	}
 	now := k.current()

@@ -87,13 +87,13 @@ func TestSignIn_EndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A refused redirect says where to and what to do.
+// The error of a redirect that is not followed has its target and the remedy.
 func TestErrors_NameRedirectThatIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Services = fakecloud.Answer(301, "Location", "https://cloud.example.org:8774/compute/secret?path=1")
 	err := getServer(signedIn(t, cloud.Config(), testOptions{}))
-	const want = "a redirect to https://cloud.example.org:8774, which is not followed: give that in auth-url, or in the service catalog"
+	const want = "a redirect to https://cloud.example.org:8774, which is not followed: set that in auth-url, or in the service catalog"
 	if err == nil || !strings.Contains(apierror.Wrap(err, "read server 1").Error(), want) {
 		t.Errorf("%v", apierror.Wrap(err, "read server 1"))
 	}

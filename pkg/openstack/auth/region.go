@@ -9,29 +9,28 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 )
 
-// The types that a service may have in the catalog, best first.
+// Types of the services in the catalog, in order of preference.
 func computeTypes() []string      { return []string{"compute"} }
 func networkTypes() []string      { return []string{"network", "networking"} }
 func loadBalancerTypes() []string { return []string{"load-balancer"} }
 func keyManagerTypes() []string   { return []string{"key-manager"} }
 
-// pin fixes the region of every service for the life of the session where the
-// configuration names none: Keystone promises no order of endpoints, and the next
-// token's catalog may begin with those of another region, where none of our servers
-// and load balancers is. The region is that of the first compute endpoint (or else
-// network, load balancer, key manager) of the catalog at sign-in.
+// pin selects the region of every service for the life of the session if none is configured.
+// Keystone guarantees no order of endpoints: the next token's catalog may begin with another
+// region, without our servers and load balancers. The region is that of the first compute endpoint
+// (or else network, load balancer, key manager) of the catalog at sign-in.
 //
 //	the service is in that region                      there
-//	not at sign-in in any                              there, should it come
+//	not at sign-in in any                              there, if it is added
 //	in others only (a key manager of the whole site)   the first of those, with a warning
 //
-// It refuses a catalog whose first endpoints are of several regions though one region
-// has them all: it is not clear which is meant.
+// It returns an error if the first endpoints are in several regions although one region has all
+// services, because the intended region is ambiguous.
 func (c endpointSelector) pin(catalog []tokens.CatalogEntry) (fixed endpointSelector, warnings []string, err error) {
 	if c.region != "" {
 		return c, nil, nil
 	}
-	var found [][]string // the types of the services that there are
+	var found [][]string // the types of the existing services
 	var firsts, regions, named []string
 	for _, types := range [][]string{computeTypes(), networkTypes(), loadBalancerTypes(), keyManagerTypes()} {
 		if offered := c.regionsOf(catalog, types); len(offered) > 0 {
@@ -46,8 +45,8 @@ func (c endpointSelector) pin(catalog []tokens.CatalogEntry) (fixed endpointSele
 	c.pinned, c.exceptions = firsts[0], map[string]string{}
 	slices.Sort(regions)
 	if regions = slices.Compact(regions); len(regions) > 1 {
-		warnings = append(warnings, fmt.Sprintf("[Global] region is not given and the service catalog has %s: %s is taken until the process ends, "+
-			"and another may be at the next start. Set region", strings.Join(regions, ", "), c.pinned))
+		warnings = append(warnings, fmt.Sprintf("[Global] region is not given and the service catalog has %s: %s is used until the process ends, "+
+			"the next start may choose another one. Set region", strings.Join(regions, ", "), c.pinned))
 	}
 	for n, types := range found {
 		if firsts[n] == c.pinned {
@@ -63,7 +62,7 @@ func (c endpointSelector) pin(catalog []tokens.CatalogEntry) (fixed endpointSele
 	return c, warnings, nil
 }
 
-// regionsOf returns the regions of a service's endpoints on our interface, in the order
+// regionsOf returns the regions of a service's endpoints on the configured interface, in the order
 // of the catalog.
 func (c endpointSelector) regionsOf(catalog []tokens.CatalogEntry, types []string) []string {
 	var regions []string
@@ -75,7 +74,7 @@ func (c endpointSelector) regionsOf(catalog []tokens.CatalogEntry, types []strin
 	return regions
 }
 
-// regionOf returns the region that a service is used in; "" is any.
+// regionOf returns the region in which a service is used; "" means any.
 func (c endpointSelector) regionOf(service string) string {
 	return cmp.Or(c.region, c.exceptions[service], c.pinned)
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// authTransport signs every request. One that a service refuses with 401 did no
-// work: it is sent once more with a new token.
+// authTransport adds the token to every request. A request that a service refuses with 401 was not
+// executed: it is sent once more with a new token.
 type authTransport struct {
 	tokens *tokenSource
 	next   http.RoundTripper
 }
 
-// RoundTrip sends the request with the current token, and where that is refused, with
-// its replacement. Where no token helps, the 401 is the answer.
+// RoundTrip sends the request with the current token and, if that is refused, with a new one. If no
+// token is accepted, the 401 is the answer.
 func (t *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close()

@@ -1,6 +1,5 @@
-// Package auth signs in to Keystone and stays signed in. A Session adds its token to
-// every request, renews it before it ends and when a service refuses it, and finds the
-// services in the catalog.
+// Package auth signs in to Keystone. A Session adds its token to every request, renews it before it
+// expires and when a service refuses it, and finds the services in the catalog.
 package auth
 
 import (
@@ -18,25 +17,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
-// doing is what the errors of a configuration are wrapped with.
+// doing is the context of configuration errors.
 const doing = "configure the cloud session"
 
-// Options are what a session needs beside its credentials. All but Reread have to
-// be there.
+// Options configure a session. All but Reread are required.
 type Options struct {
-	// Transport carries the requests, those to Keystone as well.
+	// Transport sends all requests, including those to Keystone.
 	Transport http.RoundTripper
-	// UserAgent goes before gophercloud's own.
+	// UserAgent precedes gophercloud's own.
 	UserAgent string
 	Clock     clock.Clock
-	// Reread returns the configuration as it is now. It is called when Keystone refuses
-	// the credentials, of which new ones are taken over; nothing else is. Nil: what
-	// SignIn was given is all there is.
+	// Reread returns the current configuration. It is called when Keystone refuses the credentials,
+	// and only its credentials are used. Nil means that the credentials do not change.
 	Reread func() (config.Global, error)
 }
 
-// Session is signed in to one project in one region of a cloud. It is safe for
-// concurrent use.
+// Session is an authenticated session in one project and one region. It is safe for concurrent use.
 type Session struct {
 	options   Options
 	keystone  *keystone
@@ -46,7 +42,7 @@ type Session struct {
 
 	credential credentialExpiry
 
-	// refreshed is when the catalog was last read again because it lacked a service.
+	// refreshed is the time when the catalog was last read again because of a missing service.
 	refreshing sync.Mutex
 	refreshed  time.Time
 
@@ -54,9 +50,9 @@ type Session struct {
 	background sync.WaitGroup
 }
 
-// SignIn returns a session that lives until Close. ctx bounds the sign-in and has the
-// logger for later. Errors are those of apierror.Wrap: an AuthenticationError inside is
-// of a Keystone that could not be asked or refused.
+// SignIn returns a session that lives until Close. ctx limits the sign-in and provides the logger
+// of the session. Errors are those of apierror.Wrap; they contain an AuthenticationError if
+// Keystone could not be reached or refused the credentials.
 func SignIn(ctx context.Context, cfg config.Global, options Options) (*Session, error) {
 	asked, err := newIdentity(cfg, options.Transport, options.UserAgent)
 	if err != nil {
@@ -90,7 +86,7 @@ func SignIn(ctx context.Context, cfg config.Global, options Options) (*Session, 
 	return s, nil
 }
 
-// pinned returns the endpoints with the region fixed by the catalog of the first token.
+// pinned returns the endpoints with the region that the catalog of the first token selects.
 func pinned(ctx context.Context, endpoints endpointSelector, first *token) (endpointSelector, error) {
 	fixed, warnings, err := endpoints.pin(first.catalog)
 	for _, warning := range warnings {
@@ -99,17 +95,16 @@ func pinned(ctx context.Context, endpoints endpointSelector, first *token) (endp
 	return fixed, err
 }
 
-// SignedIn is a sign-in with other credentials that nothing uses yet.
+// SignedIn is a sign-in with other credentials that is not in use yet.
 type SignedIn struct {
-	// tried was asked over the connections of the trial, asked is the same over those of the
-	// session.
+	// tried uses the connections of the trial, asked those of the session.
 	tried, asked identity
 	first        *token
 }
 
-// Try signs in with the credentials of a configuration, at its Keystone, through a transport
-// of its own, and changes nothing. Errors are those of SignIn; an apierror.OtherProjectError
-// is in that of credentials for another project than the session works in.
+// Try signs in with the credentials of a configuration, at its Keystone, through its own transport,
+// without changing the session. Errors are those of SignIn; they contain an
+// apierror.OtherProjectError for credentials of another project.
 func (s *Session) Try(ctx context.Context, cfg config.Global, carrier http.RoundTripper) (*SignedIn, error) {
 	tried, err := newIdentity(cfg, carrier, s.options.UserAgent)
 	if err != nil {
@@ -126,9 +121,8 @@ func (s *Session) Try(ctx context.Context, cfg config.Global, carrier http.Round
 	return &SignedIn{tried: tried, asked: asked, first: first}, err
 }
 
-// Trial returns a session as Use would make of this one, whose requests go over the
-// connections that the sign-in was tried through. Nothing of it runs in the background, and it
-// believes the catalog of the sign-in.
+// Trial returns the session that Use would produce, with the connections of the trial. It has no
+// background work, and trusts the catalog of the sign-in.
 func (s *Session) Trial(other *SignedIn, carrier http.RoundTripper) *Session {
 	tried := &keystone{clock: s.options.Clock, now: other.tried}
 	tokens := &tokenSource{
@@ -144,8 +138,7 @@ func (s *Session) Trial(other *SignedIn, carrier http.RoundTripper) *Session {
 	return (&Session{options: options, keystone: tried, endpoints: s.endpoints, tokens: tokens}).Settled()
 }
 
-// Settled returns a view of the session that does not read the catalog again for a service that
-// it lacks.
+// Settled returns a view of the session that does not read the catalog again for a missing service.
 func (s *Session) Settled() *Session {
 	return &Session{
 		options: s.options, keystone: s.keystone, endpoints: s.endpoints, tokens: s.tokens, refreshed: s.options.Clock.Now(),
@@ -153,31 +146,29 @@ func (s *Session) Settled() *Session {
 	}
 }
 
-// Use goes on with another sign-in. Requests under way have their answer; those that begin
-// have the new token.
+// Use switches to another sign-in. Pending requests complete; new ones use the new token.
 func (s *Session) Use(other *SignedIn) {
 	s.tokens.use(other.first, func() { s.keystone.use(other.asked) })
 }
 
-// ProjectID returns the project that the session works in.
+// ProjectID returns the project of the session.
 func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID }
 
-// Identity is who a session works as.
+// Identity is the authenticated user.
 type Identity struct {
 	UserID, UserName       string
 	ProjectID, ProjectName string
-	// Roles are those in the project, in order.
+	// Roles in the project, sorted.
 	Roles []string
-	// ApplicationCredentialID is "" where it was no such credential that signed in.
+	// ApplicationCredentialID is "" if another method is used.
 	ApplicationCredentialID string
 }
 
-// Identity returns who the session works as.
+// Identity returns the authenticated user.
 func (s *Session) Identity() Identity { return s.tokens.current.Load().who }
 
-// Refused returns why Keystone does not take our credentials, nil while it does or
-// cannot be asked. It is asked again once a minute, with what the configuration has
-// then.
+// Refused returns the reason why Keystone refuses our credentials, nil if it accepts them or is
+// unreachable. The sign-in is retried once a minute with the current configuration.
 func (s *Session) Refused() error {
 	if last := s.tokens.failed.Load(); last.refused() {
 		return apierror.Wrap(last.err, "sign in at "+s.keystone.current().client.Endpoint)
@@ -185,15 +176,14 @@ func (s *Session) Refused() error {
 	return nil
 }
 
-// Region returns the configured region, "" when there is none.
+// Region returns the configured region, "" if there is none.
 func (s *Session) Region() string { return s.endpoints.region }
 
-// PinnedRegion returns the region that the session works in for its whole life: the
-// configured one, or the one that was chosen from the catalog at sign-in. It is ""
-// when that catalog had no service of ours.
+// PinnedRegion returns the region of the session: the configured one, or the one selected from the
+// catalog at sign-in. It is "" if that catalog had none of the services.
 func (s *Session) PinnedRegion() string { return s.endpoints.regionOf("") }
 
-// Close ends the renewals, and waits for it. Requests go on until the token expires.
+// Close stops the renewals and waits for their end. Requests work until the token expires.
 func (s *Session) Close() {
 	s.end()
 	s.background.Wait()

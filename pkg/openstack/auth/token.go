@@ -11,33 +11,33 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// token is a token of Keystone with its project and its catalog.
+// token is a token of Keystone with its project and catalog.
 type token struct {
 	id        string
 	projectID string
 	catalog   []tokens.CatalogEntry
 	renewable bool
 	asked     time.Time // on our own clock
-	// expires is on our own clock, whatever the service's says; zero when unknown.
+	// expires is on our own clock, regardless of the service's; zero if unknown.
 	expires time.Time
-	// renewAt is when most of its life is over.
+	// renewAt is the time of the renewal, after most of the token's life.
 	renewAt time.Time
 	who     Identity
-	// passwordExpires is zero where the password does not, or nobody knows.
+	// passwordExpires is zero if the password does not expire, or the expiry is unknown.
 	passwordExpires time.Time
-	// replaced counts the tokens in a row before it that were replaced young.
+	// replaced is the number of consecutive tokens before this one that were replaced while young.
 	replaced int
 }
 
-// expired reports whether the token is certainly refused by now.
+// expired reports whether the token has certainly expired.
 func (t *token) expired(now time.Time) bool {
 	return !t.expires.IsZero() && !now.Before(t.expires)
 }
 
-// young reports whether the token was issued a short time ago.
+// young reports whether the token was issued recently.
 func (t *token) young(now time.Time) bool { return now.Sub(t.asked) < youngToken }
 
-// due returns when to ask for the next token.
+// due returns the time to request the next token.
 func (t *token) due() time.Time {
 	switch {
 	case t.renewable:
@@ -48,7 +48,7 @@ func (t *token) due() time.Time {
 	return t.expires
 }
 
-// cannotBeRenewed returns the error of a token that the configuration gave.
+// cannotBeRenewed returns the error of a configured token.
 func (t *token) cannotBeRenewed(now time.Time) error {
 	reason := &apierror.TokenExpiredError{}
 	if t.expired(now) {
@@ -57,18 +57,18 @@ func (t *token) cannotBeRenewed(now time.Time) error {
 	return &apierror.AuthenticationError{Err: reason}
 }
 
-// renewAfter is the part of a token's life after which we ask for the next one. The
-// rest is for Keystone to be out of order in.
+// renewAfter is the part of a token's life after which it is renewed. The rest bridges outages of
+// Keystone.
 const renewAfter = 0.85
 
 const (
-	// unknownLife is what a token counts as living when Keystone does not say.
+	// unknownLife is the assumed life of a token if Keystone does not report it.
 	unknownLife = time.Hour
-	// forever is longer than any process.
+	// forever exceeds the life of any process.
 	forever = 100 * 365 * 24 * time.Hour
 )
 
-// named is an object of Keystone's in a token.
+// named is an object of Keystone in a token.
 type named struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -113,7 +113,7 @@ func readToken(result interface {
 		t.who.Roles = append(t.who.Roles, role.Name)
 	}
 	slices.Sort(t.who.Roles)
-	if body.Trust == nil { // else it may be the trustor's, who does not sign in
+	if body.Trust == nil { // otherwise it may be the trustor's, who does not sign in
 		t.passwordExpires = keystoneTime(body.User.PasswordExpires)
 	}
 	if body.ExpiresAt.IsZero() {
@@ -124,8 +124,8 @@ func readToken(result interface {
 	return t, nil
 }
 
-// setLife sets the times on our clock from the length of the life, so that a
-// clock that differs from Keystone's does no harm.
+// setLife computes the times on our clock from the length of the token's life, so that a difference
+// from Keystone's clock does no harm.
 func (t *token) setLife(asked, issued, expires time.Time) {
 	life := expires.Sub(issued)
 	if issued.IsZero() {
@@ -135,5 +135,5 @@ func (t *token) setLife(asked, issued, expires time.Time) {
 	t.renewAt = asked.Add(max(minRenewal, part(life)))
 }
 
-// part returns how much of a life goes by before a renewal.
+// part returns the part of a life before the renewal.
 func part(life time.Duration) time.Duration { return time.Duration(float64(life) * renewAfter) }

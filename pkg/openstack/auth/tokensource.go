@@ -15,48 +15,45 @@ import (
 )
 
 const (
-	// minRenewal is the least age at which a token is renewed in the background,
-	// however short its life: that of an application credential that is about to
-	// expire shrinks with it.
+	// minRenewal is the minimum age at which a token is renewed in the background: the life of
+	// tokens shrinks when an application credential is about to expire.
 	minRenewal = 30 * time.Second
-	// youngToken is an age below which a refusal speaks against the service that
-	// refuses rather than against the token.
+	// youngToken is the age below which a refusal indicates a broken service rather than an invalid
+	// token.
 	youngToken = 30 * time.Second
-	// maxReplacements is how many tokens in a row may replace one that was refused,
-	// each while it is young. The second one is for issueResolution.
+	// maxReplacements is the maximum number of consecutive replacements of young tokens. The second
+	// one is for issueResolution.
 	maxReplacements = 2
-	// issueResolution is that of the time of issue of Keystone's tokens. When all
-	// tokens that there are get revoked, those of the rest of that second are worth
-	// nothing either.
+	// issueResolution is the resolution of the issue time of Keystone's tokens. A revocation of all
+	// tokens also covers those issued in the rest of that second.
 	issueResolution = time.Second
 )
 
-// tokenSource has the token that all requests carry. It renews it before it
-// expires, and when a service refuses it; many who need a new one share one
-// request for it. A sign-in that failed is remembered: until it is time for the
-// next one, whoever needs a token gets its error.
+// tokenSource holds the token of all requests. It renews it before it expires, and when a service
+// refuses it; concurrent renewals share one request. It remembers a failed sign-in: until the next
+// attempt is due, all callers get its error.
 type tokenSource struct {
 	issue func(context.Context) (*token, error)
-	// reread takes over the credentials that the configuration has by now, and reports
-	// whether they are others than before.
+	// reread loads the credentials of the current configuration, and reports whether they have
+	// changed.
 	reread func(context.Context) bool
-	// others is set when they are, and yielded no token yet. It belongs to the flight.
+	// others is set if they have changed and issued no token yet. The flight owns it.
 	others  bool
 	clock   clock.Clock
 	current atomic.Pointer[token]
 	flight  singleflight.Group
-	// signing is held by whoever replaces the token.
+	// signing is held while the token is replaced.
 	signing sync.Mutex
-	// failed is nil unless the last sign-in failed; woken wakes keepFresh then, and when
-	// the token is replaced.
+	// failed is nil unless the last sign-in failed. woken wakes keepFresh after a failure and after
+	// a replacement.
 	failed atomic.Pointer[failedSignIn]
 	woken  chan struct{}
-	// life ends with the session. Renewals belong to it and not to the request that
-	// happens to need one first.
+	// life ends with the session. It is the context of renewals, instead of that of the request
+	// that needs one first.
 	life context.Context
 }
 
-// get returns a token that is worth trying.
+// get returns a token that may be valid.
 func (s *tokenSource) get(ctx context.Context) (*token, error) {
 	t := s.current.Load()
 	if t.expired(s.clock.Now()) {
@@ -65,17 +62,15 @@ func (s *tokenSource) get(ctx context.Context) (*token, error) {
 	return t, nil
 }
 
-// worthReplacing reports whether another token may help where a service refused this
-// one. When those that replaced it while it was young are refused as well, it is the
-// service that is out of order: it has to do with the token until that is no longer
-// young.
+// worthReplacing reports whether a new token may help if a service refuses this one. If the
+// replacements of young tokens are refused as well, the service is broken: it gets the same token
+// until that is no longer young.
 func (s *tokenSource) worthReplacing(refused *token) bool {
 	return s.current.Load() != refused || refused.replaced < maxReplacements ||
 		!refused.young(s.clock.Now())
 }
 
-// renew returns another token than stale. Errors are AuthenticationErrors, or the
-// context's.
+// renew returns a token other than stale. Errors are AuthenticationErrors, or the context's.
 func (s *tokenSource) renew(ctx context.Context, stale *token) (*token, error) {
 	done := s.flight.DoChan("", func() (any, error) {
 		s.signing.Lock()
@@ -96,8 +91,8 @@ func (s *tokenSource) renew(ctx context.Context, stale *token) (*token, error) {
 	}
 }
 
-// signIn replaces the token, unless that failed a short time ago. What replaces a
-// replacement is of another second, see issueResolution. Only one call at a time runs.
+// signIn replaces the token, unless it failed recently. The replacement of a replacement is issued
+// in another second, see issueResolution. Only one call runs at a time.
 func (s *tokenSource) signIn(stale *token) (*token, error) {
 	if stale.replaced > 0 {
 		if err := s.outlive(stale); err != nil {
@@ -122,8 +117,7 @@ func (s *tokenSource) signIn(stale *token) (*token, error) {
 	return t, nil
 }
 
-// readAgain reads a token that cannot be renewed again, for its catalog, unless another has
-// taken its place.
+// readAgain reads a token that cannot be renewed again, for its catalog, unless it was replaced.
 func (s *tokenSource) readAgain(ctx context.Context, stale *token) error {
 	s.signing.Lock()
 	defer s.signing.Unlock()
@@ -137,8 +131,8 @@ func (s *tokenSource) readAgain(ctx context.Context, stale *token) error {
 	return err
 }
 
-// use replaces the token by one that other credentials have yielded, which change puts in
-// the place of the old ones. A sign-in with those that is under way ends before.
+// use replaces the token by one of other credentials, and calls change to replace the credentials.
+// It waits for a sign-in in progress.
 func (s *tokenSource) use(t *token, change func()) {
 	s.signing.Lock()
 	defer s.signing.Unlock()
@@ -149,7 +143,7 @@ func (s *tokenSource) use(t *token, change func()) {
 	s.wake()
 }
 
-// wake has keepFresh look anew at when it is time for the next sign-in.
+// wake makes keepFresh compute the time of the next sign-in again.
 func (s *tokenSource) wake() {
 	select {
 	case s.woken <- struct{}{}:
@@ -157,7 +151,7 @@ func (s *tokenSource) wake() {
 	}
 }
 
-// tryCredentials asks for a token. Credentials that Keystone refuses are read again.
+// tryCredentials requests a token. If Keystone refuses the credentials, it reads them again.
 func (s *tokenSource) tryCredentials(stale *token, last *failedSignIn) (*token, error) {
 	if (last.refused() || !stale.renewable) && s.reread(s.life) {
 		s.others = true
@@ -193,8 +187,8 @@ func (s *tokenSource) outlive(t *token) error {
 	}
 }
 
-// keepFresh renews the token in the background until the session ends. A sign-in
-// that failed, whoever needed it, is tried again when its time has come.
+// keepFresh renews the token in the background until the session ends, and retries failed sign-ins
+// when they are due.
 func (s *tokenSource) keepFresh() {
 	logger := klog.FromContext(s.life)
 	for s.sleep(s.untilRenewal()) {
@@ -211,7 +205,7 @@ func (s *tokenSource) keepFresh() {
 	}
 }
 
-// untilRenewal returns the time until it is time to ask for a token.
+// untilRenewal returns the time until the next token is due.
 func (s *tokenSource) untilRenewal() time.Duration {
 	due := s.current.Load().due()
 	if last := s.failed.Load(); last != nil {
@@ -220,8 +214,7 @@ func (s *tokenSource) untilRenewal() time.Duration {
 	return due.Sub(s.clock.Now())
 }
 
-// sleep returns after the time, or when it is woken. It returns false when the
-// session ended first.
+// sleep waits for a time, or until it is woken. It returns false if the session ended.
 func (s *tokenSource) sleep(wait time.Duration) bool {
 	timer := s.clock.NewTimer(wait)
 	defer timer.Stop()

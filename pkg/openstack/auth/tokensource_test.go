@@ -154,8 +154,8 @@ func TestToken_IsReplacedOnceForManyAfterRevocation(t *testing.T) {
 	}
 }
 
-// A token that Keystone issues in the second of a revocation is worth nothing either,
-// whoever finds that out, and however many at once.
+// A token that Keystone issues in the second of a revocation is invalid too, regardless of the
+// number of requests that notice it.
 func TestToken_IsReplacedOnceForManyInSecondOfRevocation(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)

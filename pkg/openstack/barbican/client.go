@@ -15,24 +15,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
-// Session is the connection that a Client asks through.
+// Session provides the connection of a Client.
 type Session interface {
 	// KeyManager returns a client of the key manager API, version 1.
 	KeyManager(ctx context.Context) (*gophercloud.ServiceClient, error)
 }
 
-// Client asks for certificates. It reads no secret: only whether there is one.
+// Client checks certificates. It reads no secrets, only whether they exist.
 type Client struct {
 	session Session
 }
 
-// New returns a client that asks through a session.
+// New returns a client for a session.
 func New(session Session) *Client { return &Client{session: session} }
 
-// Exists returns nil when the container or secret of a reference, such as
-// https://barbican.example.com/v1/secrets/ID, is there and ours to read. It asks the
-// key manager of the catalog, whatever host the reference names: the request carries
-// our token.
+// Exists returns nil if the container or secret of a reference, such as
+// https://barbican.example.com/v1/secrets/ID, exists and is readable. It asks the key manager of
+// the catalog, regardless of the host in the reference, because the request carries our token.
 func (c *Client) Exists(ctx context.Context, ref string) error {
 	kind, id, err := ParseSecretRef(ref)
 	if err != nil {
@@ -53,9 +52,9 @@ func (c *Client) Exists(ctx context.Context, ref string) error {
 	return apierror.Wrap(err, "look for the certificate "+kind+"/"+id)
 }
 
-// ParseSecretRef reads the reference of a container or secret of Barbican: a URL that
-// ends in containers/ID or secrets/ID. Nothing else of it gets into a request. The
-// error does not repeat the reference.
+// ParseSecretRef parses the reference of a container or secret of Barbican: a URL that ends in
+// containers/ID or secrets/ID. Requests contain no other part of it. The error does not repeat the
+// reference.
 func ParseSecretRef(ref string) (kind, id string, err error) {
 	at, err := url.Parse(ref)
 	if err != nil || at.Host == "" {

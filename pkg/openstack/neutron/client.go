@@ -15,25 +15,25 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
-// Session is the connection that a Client asks through.
+// Session provides the connection of a Client.
 type Session interface {
 	// Network returns a client of the network API, version 2.
 	Network(ctx context.Context) (*gophercloud.ServiceClient, error)
-	// ProjectID returns the project that lists are limited to, "" for no limit.
+	// ProjectID returns the project to which lists are limited, "" for no limit.
 	ProjectID() string
 }
 
-// Client reads and writes floating IPs, security groups and the routes of routers, and
-// reads networks, subnets and ports. A method is one request unless its comment names
-// more. Errors are those of apierror.Wrap.
+// Client reads and writes floating IPs, security groups and the routes of routers, and reads
+// networks, subnets and ports. A method sends one request unless its comment has another number.
+// Errors are those of apierror.Wrap.
 type Client struct {
 	session Session
 }
 
-// New returns a client that asks through a session.
+// New returns a client for a session.
 func New(session Session) *Client { return &Client{session: session} }
 
-// Network holds the attributes that are read of a network.
+// Network holds the attributes of a network that the client reads.
 type Network struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
@@ -42,7 +42,7 @@ type Network struct {
 	Subnets   []string `json:"subnets"`
 }
 
-// Subnet holds the attributes that are read of a subnet.
+// Subnet holds the attributes of a subnet that the client reads.
 type Subnet struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
@@ -52,7 +52,7 @@ type Subnet struct {
 	Tags      []string `json:"tags"`
 }
 
-// Port holds the attributes that are read of a port.
+// Port holds the attributes of a port that the client reads.
 type Port struct {
 	ID          string    `json:"id"`
 	Name        string    `json:"name"`
@@ -60,19 +60,19 @@ type Port struct {
 	DeviceID    string    `json:"device_id"`
 	DeviceOwner string    `json:"device_owner"`
 	FixedIPs    []FixedIP `json:"fixed_ips"`
-	// SecurityGroups is nil when Neutron does not name them.
+	// SecurityGroups is nil if Neutron does not return them.
 	SecurityGroups []string `json:"security_groups"`
-	// Revision moves with every change of the port; nil in a Neutron without it.
+	// Revision increases with every change of the port; nil if Neutron does not support it.
 	Revision *int `json:"revision_number"`
-	// PortSecurity false lets everything through, whatever the security groups; nil
-	// in a Neutron that cannot switch it off.
+	// PortSecurity false disables the security groups of the port; nil if Neutron does not support
+	// the extension.
 	PortSecurity *bool `json:"port_security_enabled"`
 }
 
 // UsesGroup reports whether a port is in a security group.
 func (p Port) UsesGroup(groupID string) bool { return slices.Contains(p.SecurityGroups, groupID) }
 
-// Filtered reports whether security groups decide what reaches the port.
+// Filtered reports whether security groups apply to the port.
 func (p Port) Filtered() bool { return p.PortSecurity == nil || *p.PortSecurity }
 
 // FixedIP is an address of a port.
@@ -81,7 +81,7 @@ type FixedIP struct {
 	IPAddress string `json:"ip_address"`
 }
 
-// portFields are the attributes of Port: a whole port is several times as big.
+// portFields are the attributes of Port: a complete port is several times as large.
 func portFields() []string {
 	return []string{
 		"id", "name", "network_id", "device_id", "device_owner", "fixed_ips",
@@ -89,13 +89,12 @@ func portFields() []string {
 	}
 }
 
-// ExternalNetworks lists the networks that can give floating IPs. An ordinary
-// tenant does not see their subnets.
+// ExternalNetworks lists the networks with floating IPs. Ordinary tenants do not see their subnets.
 func (c *Client) ExternalNetworks(ctx context.Context) ([]Network, error) {
 	return c.networks(ctx, url.Values{"router:external": {"true"}})
 }
 
-// NetworksNamed lists the networks with a name that the tenant can see.
+// NetworksNamed lists the networks with a name that are visible to the tenant.
 func (c *Client) NetworksNamed(ctx context.Context, name string) ([]Network, error) {
 	return c.networks(ctx, url.Values{"name": {name}})
 }
@@ -116,7 +115,7 @@ func (c *Client) networks(ctx context.Context, q url.Values) ([]Network, error) 
 	return networks, apierror.Wrap(err, "list networks")
 }
 
-// Subnets lists the subnets of a network that the tenant can see.
+// Subnets lists the subnets of a network that are visible to the tenant.
 func (c *Client) Subnets(ctx context.Context, networkID string) ([]Subnet, error) {
 	q := url.Values{"network_id": {networkID}}
 	subnets, err := list(ctx, c, "subnets", q, func(found Subnet) string { return found.ID })
@@ -145,21 +144,21 @@ func (c *Client) Port(ctx context.Context, id string) (*Port, error) {
 	return &answer.Port, nil
 }
 
-// PortsOfDevices lists the ports of servers: a request for every 150 of them, as
-// a URL holds no more than 8 KiB.
+// PortsOfDevices lists the ports of servers. It sends a request for every 150 of them, because a
+// URL is limited to 8 KiB.
 func (c *Client) PortsOfDevices(ctx context.Context, deviceIDs []string) ([]Port, error) {
 	return inChunks(deviceIDs, func(chunk []string) ([]Port, error) {
 		return c.ports(ctx, url.Values{"device_id": chunk})
 	})
 }
 
-// PortsAt lists the ports of the project that have an address.
+// PortsAt lists the ports of the project with an address.
 func (c *Client) PortsAt(ctx context.Context, address string) ([]Port, error) {
 	return c.ports(ctx, url.Values{"fixed_ips": {"ip_address=" + address}})
 }
 
-// PortsAtAddresses lists the ports that have one of the addresses, on whatever network: a request for
-// every 90 addresses, as those of IPv6 are long in a URL.
+// PortsAtAddresses lists the ports with any of the addresses, on any network. It sends a request
+// for every 90 addresses, because IPv6 addresses are long in a URL.
 func (c *Client) PortsAtAddresses(ctx context.Context, addresses []string) ([]Port, error) {
 	return atAddresses(addresses, func(q url.Values) ([]Port, error) { return c.ports(ctx, q) })
 }
@@ -183,15 +182,15 @@ func (c *Client) portsWith(ctx context.Context, q url.Values, fields []string) (
 	return listPorts(ctx, c, q, fields, func(p Port) string { return p.ID })
 }
 
-// listPorts lists ports with these fields, in a type that has them.
+// listPorts lists ports with the given fields, in a type that has them.
 func listPorts[P any](ctx context.Context, c *Client, q url.Values, fields []string, id func(P) string) ([]P, error) {
 	q["fields"] = fields
 	found, err := list(ctx, c, "ports", q, id)
 	return found, apierror.Wrap(err, "list ports")
 }
 
-// list lists a collection. Neutron answers it at once, unless the operator
-// has set a limit, which no page may exceed.
+// list lists a collection. Neutron returns it at once, unless the operator has limited the page
+// size.
 func list[T any](ctx context.Context, c *Client, path string, q url.Values, id func(T) string) ([]T, error) {
 	pages := paging.Collection[T]{Name: strings.ReplaceAll(path, "-", "_"), ID: id, Get: func(ctx context.Context, q url.Values, into any) error {
 		return c.get(ctx, path, q, into)
@@ -199,9 +198,9 @@ func list[T any](ctx context.Context, c *Client, path string, q url.Values, id f
 	return pages.All(ctx, q)
 }
 
-// gone returns nil where the deletion of what is at a path was answered 404, and so is its
-// reading. One of several API servers can lag behind, or be asked through a proxy that has no
-// way to it just then; and for what belonged to a Service that is gone nobody looks again.
+// gone returns nil if the deletion of an object was answered 404, and a read of it is too. One of
+// several API servers may lag behind, or a proxy may answer 404, and no later attempt would find
+// the object of a deleted Service.
 func (c *Client) gone(ctx context.Context, err error, path string) error {
 	if !apierror.IsNotFound(err) {
 		return err
@@ -213,8 +212,8 @@ func (c *Client) gone(ctx context.Context, err error, path string) error {
 	return apierror.IgnoreNotFound(again)
 }
 
-// object decodes the answer to a GET of one object of a collection, with these fields, nil for all.
-// The error reports an answer about another object: about returns the ID in the answer.
+// object decodes the answer to a GET of one object of a collection, with the given fields, nil for
+// all. about returns the ID in the answer; an answer about another object is an error.
 func (c *Client) object(ctx context.Context, collection, id string, fields []string, into any, about func() string) error {
 	path, err := response.PathOf(collection, id)
 	if err != nil {

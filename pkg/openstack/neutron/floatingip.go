@@ -10,19 +10,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// FloatingIPFilter selects the floating IPs that FloatingIPs lists. Empty fields do not
-// filter; one in which nothing is set is an error, unless All is.
+// FloatingIPFilter selects floating IPs. Empty fields do not filter; a filter without any field is
+// an error, unless All is set.
 type FloatingIPFilter struct {
 	PortID, Address, Description string
-	// Tag is one that they all carry.
+	// Tag is a tag that all of them have.
 	Tag string
-	// IDs and PortIDs are lists of which each has one: no more than 150 of them, as
-	// a URL holds no more than 8 KiB.
+	// IDs and PortIDs list alternatives: at most 150, because a URL is limited to 8 KiB.
 	IDs, PortIDs []string
 	All          bool
 }
 
-// empty reports whether nothing limits the list.
+// empty reports whether the filter has no field.
 func (f FloatingIPFilter) empty() bool { return len(f.query("")) == 0 }
 
 func (f FloatingIPFilter) query(projectID string) url.Values {
@@ -63,11 +62,12 @@ func (c *Client) FloatingIPs(ctx context.Context, filter FloatingIPFilter) ([]fl
 	return all, nil
 }
 
-// listed is a floating IP without the method that decodes it twice more, for times that nobody needs.
+// listed is a floating IP without its UnmarshalJSON, which decodes it twice more for timestamps
+// that are not used.
 type listed floatingips.FloatingIP
 
-// CreateFloatingIP creates a floating IP and, with a PortID, associates it in the
-// same request. When apierror.IsUnsure(err) it may exist all the same.
+// CreateFloatingIP creates a floating IP and, with a PortID, associates it in the same request. It
+// may exist if apierror.IsUnsure(err).
 func (c *Client) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpts) (*floatingips.FloatingIP, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -80,10 +80,9 @@ func (c *Client) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOp
 	return fip, nil
 }
 
-// UpdateFloatingIP puts a floating IP on a port, or takes it off, and changes its
-// description, in one request. Neutron moves a floating IP that is on another port
-// without a word: with RevisionNumber it answers 412 instead when the floating IP was
-// changed since it was read.
+// UpdateFloatingIP associates a floating IP with a port or dissociates it, and changes its
+// description, in one request. Neutron silently moves a floating IP from another port. With
+// RevisionNumber it answers 412 if the floating IP has changed since it was read.
 func (c *Client) UpdateFloatingIP(ctx context.Context, id string, opts floatingips.UpdateOpts) (*floatingips.FloatingIP, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -96,7 +95,8 @@ func (c *Client) UpdateFloatingIP(ctx context.Context, id string, opts floatingi
 	return fip, nil
 }
 
-// DeleteFloatingIP returns a floating IP to its pool. After a 404 it is read: a second request.
+// DeleteFloatingIP returns a floating IP to its pool. After a 404 it sends a second request to read
+// it.
 func (c *Client) DeleteFloatingIP(ctx context.Context, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {

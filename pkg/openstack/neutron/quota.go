@@ -11,15 +11,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// Quota is how much a project may have of something, and has. A Limit of -1 is none.
+// Quota is the limit and the use of a resource in a project. A Limit of -1 means no limit.
 type Quota struct {
 	Limit    int `json:"limit"`
 	Used     int `json:"used"`
 	Reserved int `json:"reserved"`
 }
 
-// Quotas reads the quotas of the session's project with their use, by Neutron's name of what
-// they limit.
+// Quotas returns the quotas of the session's project with their use, by Neutron's name of the
+// resource.
 func (c *Client) Quotas(ctx context.Context) (map[string]Quota, error) {
 	project := c.session.ProjectID()
 	if project == "" {
@@ -34,10 +34,10 @@ func (c *Client) Quotas(ctx context.Context) (map[string]Quota, error) {
 	return answer.Quotas, nil
 }
 
-// TryFloatingIP asks for a floating IP of a network that cannot exist, and returns how that is
-// refused: by policy (apierror.IsForbidden) where the user may create none. Policy is asked
-// before the network is looked for, and after the quota (neutron/pecan_wsgi/app.py, the
-// priorities of the hooks). Nothing is created; nil would be the answer of no Neutron.
+// TryFloatingIP requests a floating IP of a network that cannot exist, and returns the refusal:
+// apierror.IsForbidden if the policy does not permit the user to create any. Neutron checks the
+// quota, then the policy, then the network (neutron/pecan_wsgi/app.py, the priorities of the
+// hooks). Nothing is created; nil is the answer of no known Neutron.
 func (c *Client) TryFloatingIP(ctx context.Context) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *Client) TryFloatingIP(ctx context.Context) error {
 	return apierror.Wrap(err, "try to create a floating IP")
 }
 
-// Sees reports whether the user sees an object of a collection, such as "ports". Where not,
-// there is none, or Neutron hides it: what the policy forbids to read is left out of lists.
+// Sees reports whether any object of a collection, such as "ports", is visible to the user. If not,
+// there is none, or the policy hides them from lists.
 func (c *Client) Sees(ctx context.Context, collection string) (bool, error) {
 	var answer map[string][]struct{}
 	q := url.Values{"limit": {"1"}, "fields": {"id"}}

@@ -11,43 +11,42 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// Router holds the attributes that are read of a router.
+// Router holds the attributes of a router that the client reads.
 type Router struct {
 	ID string `json:"id"`
-	// Routes are those that were added to what follows from its interfaces.
+	// Routes are the extra routes, without those of its interfaces.
 	Routes []ExtraRoute `json:"routes"`
-	// Revision moves with every change of the router; nil in a Neutron without it.
+	// Revision increases with every change of the router; nil if Neutron does not support it.
 	Revision *int `json:"revision_number"`
-	// Gateway leads to an external network; nil where there is none, or it was not asked for.
+	// Gateway is the connection to an external network; nil if there is none, or it was not read.
 	Gateway *RouterGateway `json:"external_gateway_info"`
 }
 
-// RouterGateway is the way from a router to an external network.
+// RouterGateway is the connection of a router to an external network.
 type RouterGateway struct {
 	NetworkID string `json:"network_id"`
 }
 
-// ExtraRoute is a route of a router, as Neutron spells it. It has no ID, no tags
-// and no description: the two are all there is.
+// ExtraRoute is a route of a router, in Neutron's spelling. It has no ID, tags or description.
 type ExtraRoute struct {
 	Destination string `json:"destination"` // a CIDR
 	NextHop     string `json:"nexthop"`     // an address in a subnet of the router
 }
 
-// RoutedPort holds the attributes that are read of a port that routes lead to.
+// RoutedPort holds the attributes of a port that is the next hop of routes.
 type RoutedPort struct {
 	ID         string    `json:"id"`
 	MACAddress string    `json:"mac_address"`
 	FixedIPs   []FixedIP `json:"fixed_ips"`
-	// AddressPairs is what the port may send from, and be sent, beside its fixed
-	// IPs; nil in a Neutron without the extension allowed-address-pairs.
+	// AddressPairs are the addresses that the port may use in addition to its fixed IPs; nil if
+	// Neutron lacks the extension allowed-address-pairs.
 	AddressPairs *[]AddressPair `json:"allowed_address_pairs"`
 	// Revision and PortSecurity are those of Port.
 	Revision     *int  `json:"revision_number"`
 	PortSecurity *bool `json:"port_security_enabled"`
 }
 
-// AddressPair is an address or a CIDR behind a port, by the MAC that sends it.
+// AddressPair is an address or a CIDR behind a port, with the MAC that sends it.
 type AddressPair struct {
 	IPAddress  string `json:"ip_address"`
 	MACAddress string `json:"mac_address"`
@@ -57,7 +56,7 @@ func routedPortFields() []string {
 	return []string{"id", "mac_address", "fixed_ips", "allowed_address_pairs", "revision_number", "port_security_enabled"}
 }
 
-// Router reads a router: apierror.IsNoRouter(err) when there is none for us.
+// Router reads a router. apierror.IsNoRouter(err) if it does not exist or is not visible.
 func (c *Client) Router(ctx context.Context, id string) (*Router, error) {
 	var answer struct {
 		Router Router `json:"router"`
@@ -69,7 +68,7 @@ func (c *Client) Router(ctx context.Context, id string) (*Router, error) {
 	return &answer.Router, nil
 }
 
-// Routers reads the gateways of routers, of those of them that the project sees: a request for
+// Routers reads the gateways of those routers that are visible to the project, with a request for
 // every 150 of them.
 func (c *Client) Routers(ctx context.Context, ids []string) ([]Router, error) {
 	return inChunks(ids, func(chunk []string) ([]Router, error) {
@@ -79,8 +78,8 @@ func (c *Client) Routers(ctx context.Context, ids []string) ([]Router, error) {
 	})
 }
 
-// RouterInterfaces lists the ports by which routers are in a subnet, or in any subnet of a network
-// where no subnet is given, as far as the project sees them.
+// RouterInterfaces lists the visible ports of routers in a subnet, or in all subnets of the network
+// if subnetID is empty.
 func (c *Client) RouterInterfaces(ctx context.Context, networkID, subnetID string) ([]Port, error) {
 	q := url.Values{"device_owner": {"network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface"}}
 	if subnetID != "" {
@@ -91,10 +90,9 @@ func (c *Client) RouterInterfaces(ctx context.Context, networkID, subnetID strin
 	return c.ports(ctx, q)
 }
 
-// AddRoutes adds routes to a router, all of them or none, whatever others do to it
-// at the same time. Those that it has are no error. apierror.IsUnknownAction(err) in a
-// Neutron without the extension extraroute-atomic, which not every one that has it
-// names in its list.
+// AddRoutes adds routes to a router atomically. Existing routes are no error.
+// apierror.IsUnknownAction(err) without the extension extraroute-atomic, which the list of
+// extensions may omit.
 func (c *Client) AddRoutes(ctx context.Context, routerID string, routes []ExtraRoute) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -104,8 +102,8 @@ func (c *Client) AddRoutes(ctx context.Context, routerID string, routes []ExtraR
 	return apierror.Wrap(extraroutes.Add(ctx, client, routerID, extraroutes.Opts{Routes: &given}).Err, "add routes to router "+routerID)
 }
 
-// RemoveRoutes removes routes from a router as AddRoutes adds them. Those that it
-// does not have are no error.
+// RemoveRoutes removes routes from a router atomically. Missing routes are no error. Other errors
+// are those of AddRoutes.
 func (c *Client) RemoveRoutes(ctx context.Context, routerID string, routes []ExtraRoute) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -115,8 +113,8 @@ func (c *Client) RemoveRoutes(ctx context.Context, routerID string, routes []Ext
 	return apierror.Wrap(extraroutes.Remove(ctx, client, routerID, extraroutes.Opts{Routes: &given}).Err, "remove routes from router "+routerID)
 }
 
-// SetRoutes replaces the routes of a router, unless the router was changed since it
-// was read: then apierror.IsStale(err). It returns the router as it then is.
+// SetRoutes replaces the routes of a router and returns the new router. apierror.IsStale(err) if
+// the router has changed since it was read.
 func (c *Client) SetRoutes(ctx context.Context, router *Router, routes []ExtraRoute) (*Router, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -141,13 +139,13 @@ func routesOf(routes []ExtraRoute) []routers.Route {
 	return given
 }
 
-// RouterPorts lists the ports of a router itself, by which it is in its subnets.
+// RouterPorts lists the ports of a router in its subnets.
 func (c *Client) RouterPorts(ctx context.Context, routerID string) ([]RoutedPort, error) {
 	return c.routedPorts(ctx, url.Values{"device_id": {routerID}})
 }
 
-// PortsWithAddresses lists the ports that have one of the addresses, on whatever
-// network: a request for every 90 addresses, as those of IPv6 are long in a URL.
+// PortsWithAddresses lists the ports with any of the addresses, on any network. It sends a request
+// for every 90 addresses, because IPv6 addresses are long in a URL.
 func (c *Client) PortsWithAddresses(ctx context.Context, addresses []string) ([]RoutedPort, error) {
 	return atAddresses(addresses, func(q url.Values) ([]RoutedPort, error) { return c.routedPorts(ctx, q) })
 }
@@ -167,8 +165,8 @@ func (c *Client) RoutedPort(ctx context.Context, id string) (*RoutedPort, error)
 	return &answer.Port, nil
 }
 
-// SetAddressPairs replaces the allowed address pairs of a port, unless the port
-// was changed since it was read: then apierror.IsStale(err).
+// SetAddressPairs replaces the allowed address pairs of a port. apierror.IsStale(err) if the port
+// has changed since it was read.
 func (c *Client) SetAddressPairs(ctx context.Context, port *RoutedPort, pairs []AddressPair) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {

@@ -66,7 +66,7 @@ func TestSetRoutes_ChangesOnlyRevisionThatWasRead(t *testing.T) {
 	}
 }
 
-// The 404 of a proxy says nothing about the extensions of Neutron.
+// The 404 of a proxy proves nothing about the extensions of Neutron.
 func TestAddRoutes_ReportsUnknownActionOnlyFromNeutron(t *testing.T) {
 	t.Parallel()
 	for body, test := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// SecurityGroup holds the attributes that are read of a security group.
+// SecurityGroup holds the attributes of a security group that the client reads.
 type SecurityGroup struct {
 	ID          string              `json:"id"`
 	Name        string              `json:"name"`
@@ -53,8 +53,8 @@ func (c *Client) SecurityGroupNames(ctx context.Context) ([]SecurityGroup, error
 	return c.securityGroups(ctx, url.Values{"fields": {"id", "name", "description", "tags"}})
 }
 
-// SecurityGroups lists security groups by ID, of whatever project, with their rules:
-// a request for every 150 of them.
+// SecurityGroups lists security groups of any project by ID, with their rules. It sends a request
+// for every 150 of them.
 func (c *Client) SecurityGroups(ctx context.Context, ids []string) ([]SecurityGroup, error) {
 	return inChunks(ids, func(chunk []string) ([]SecurityGroup, error) {
 		return c.securityGroups(ctx, url.Values{"id": chunk})
@@ -69,8 +69,8 @@ func (c *Client) securityGroups(ctx context.Context, q url.Values) ([]SecurityGr
 	return found, apierror.Wrap(err, "list security groups")
 }
 
-// CreateSecurityGroup creates a security group. Neutron puts two rules into it that
-// let everything out. When apierror.IsUnsure(err) it may exist all the same.
+// CreateSecurityGroup creates a security group. Neutron adds two rules that allow all egress. It
+// may exist if apierror.IsUnsure(err).
 func (c *Client) CreateSecurityGroup(ctx context.Context, name, description string) (*SecurityGroup, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *Client) CreateSecurityGroup(ctx context.Context, name, description stri
 	return &answer.Group, nil
 }
 
-// TagSecurityGroup replaces the tags of a security group; its creation takes none.
+// TagSecurityGroup replaces the tags of a security group, which cannot be set at its creation.
 func (c *Client) TagSecurityGroup(ctx context.Context, id string, tags []string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -99,8 +99,8 @@ func (c *Client) TagSecurityGroup(ctx context.Context, id string, tags []string)
 	return nil
 }
 
-// DeleteSecurityGroup deletes a security group and its rules. Ports that use it
-// refuse: apierror.IsInUse(err). After a 404 it is read: a second request.
+// DeleteSecurityGroup deletes a security group with its rules. apierror.IsInUse(err) if ports use
+// it. After a 404 it sends a second request to read it.
 func (c *Client) DeleteSecurityGroup(ctx context.Context, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -109,8 +109,8 @@ func (c *Client) DeleteSecurityGroup(ctx context.Context, id string) error {
 	return c.gone(ctx, apierror.Wrap(groups.Delete(ctx, client, id).ExtractErr(), "delete security group "+id), "security-groups/"+id)
 }
 
-// SecurityGroupRules lists the rules of a group, only those that have one of the
-// descriptions if any are given.
+// SecurityGroupRules lists the rules of a group. If descriptions are given, it lists only rules
+// with one of them.
 func (c *Client) SecurityGroupRules(ctx context.Context, groupID string, descriptions ...string) ([]SecurityGroupRule, error) {
 	q := url.Values{"security_group_id": {groupID}}
 	if len(descriptions) > 0 {
@@ -120,7 +120,7 @@ func (c *Client) SecurityGroupRules(ctx context.Context, groupID string, descrip
 	return found, apierror.Wrap(err, "list rules of security group "+groupID)
 }
 
-// SomeSecurityGroupRules lists the first rules of a group that let something in.
+// SomeSecurityGroupRules lists the first ingress rules of a group.
 func (c *Client) SomeSecurityGroupRules(ctx context.Context, groupID string, most int) ([]SecurityGroupRule, error) {
 	q := url.Values{
 		"security_group_id": {groupID}, "direction": {"ingress"}, "limit": {strconv.Itoa(most)}, "fields": {"id", "description"},
@@ -155,8 +155,8 @@ func (c *Client) SecurityGroupRuleIDs(ctx context.Context) (map[string][]string,
 	return byGroup, nil
 }
 
-// CreateSecurityGroupRules adds rules to one group, all of them or none. A rule that
-// is there already refuses them all: apierror.IsRuleThere(err).
+// CreateSecurityGroupRules adds rules to a group atomically. apierror.IsRuleThere(err) if one of
+// them exists already.
 func (c *Client) CreateSecurityGroupRules(ctx context.Context, groupID string, wanted []rules.CreateOpts) ([]SecurityGroupRule, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *Client) CreateSecurityGroupRules(ctx context.Context, groupID string, w
 	return answer.Rules, nil
 }
 
-// DeleteSecurityGroupRule deletes one rule; there is no call for several.
+// DeleteSecurityGroupRule deletes one rule. Neutron has no request for several.
 func (c *Client) DeleteSecurityGroupRule(ctx context.Context, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -183,8 +183,8 @@ func (c *Client) DeleteSecurityGroupRule(ctx context.Context, id string) error {
 	return apierror.IgnoreNotFound(apierror.Wrap(rules.Delete(ctx, client, id).ExtractErr(), "delete security group rule "+id))
 }
 
-// PortsInGroup lists the ports that use a security group. Not every Neutron can
-// filter by it, so what it answers is looked through again.
+// PortsInGroup lists the ports in a security group. It filters the answer again, because some
+// Neutrons ignore the filter.
 func (c *Client) PortsInGroup(ctx context.Context, groupID string) ([]Port, error) {
 	all, err := c.ports(ctx, url.Values{"security_groups": {groupID}})
 	if apierror.IsInvalid(err) {
@@ -202,8 +202,7 @@ func (c *Client) PortsInGroup(ctx context.Context, groupID string) ([]Port, erro
 	return using, nil
 }
 
-// GroupsOfPorts lists all ports of the project with nothing but their security
-// groups.
+// GroupsOfPorts lists all ports of the project, only with their security groups.
 func (c *Client) GroupsOfPorts(ctx context.Context) ([]Port, error) {
 	q := url.Values{}
 	if project := c.session.ProjectID(); project != "" {
@@ -212,8 +211,8 @@ func (c *Client) GroupsOfPorts(ctx context.Context) ([]Port, error) {
 	return c.portsWith(ctx, q, []string{"id", "security_groups"})
 }
 
-// SetPortGroups replaces the security groups of a port, unless the port was changed
-// since it was read: then apierror.IsStale(err).
+// SetPortGroups replaces the security groups of a port. apierror.IsStale(err) if the port has
+// changed since it was read.
 func (c *Client) SetPortGroups(ctx context.Context, port Port, groupIDs []string) (*Port, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -227,7 +226,7 @@ func (c *Client) SetPortGroups(ctx context.Context, port Port, groupIDs []string
 	return &changed, nil
 }
 
-// inChunks asks for many IDs in several requests: a URL holds no more than 8 KiB.
+// inChunks splits IDs into several requests, because a URL is limited to 8 KiB.
 func inChunks[T any](ids []string, ask func([]string) ([]T, error)) ([]T, error) {
 	return inChunksOf(150, ids, ask)
 }

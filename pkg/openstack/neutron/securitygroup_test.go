@@ -114,7 +114,7 @@ func TestPortsInGroup_WorksWithoutFilterOfNeutron(t *testing.T) {
 	}
 }
 
-// An API server that lags behind does not find what another one has, and says so.
+// An API server that lags behind answers 404 for an object of another one.
 func TestDelete_BelievesNotFoundOnlyWhereReadingAgrees(t *testing.T) {
 	t.Parallel()
 	cloud, client := cloudAndNetwork(t)

@@ -15,10 +15,10 @@ type SubportAddress struct {
 	Address string
 }
 
-// SubportAddresses returns the fixed addresses of all trunk subports of the project, by
-// the ID of the server that the trunk's parent port is of. Nova does not name them. It
-// is one request where there are no trunks, and else two more, and more for every 150
-// ports. There are none where Neutron has no trunks or does not let us see them.
+// SubportAddresses returns the fixed addresses of all trunk subports of the project, by the ID of
+// the server with the trunk's parent port. Nova does not return them. It sends one request if there
+// are no trunks, otherwise two more, and more for every 150 ports. The result is empty if Neutron
+// has no trunks or hides them.
 func (c *Client) SubportAddresses(ctx context.Context) (map[string][]SubportAddress, error) {
 	trunks, err := c.trunks(ctx)
 	if err != nil || len(trunks) == 0 {
@@ -43,7 +43,7 @@ func (c *Client) SubportAddresses(ctx context.Context) (map[string][]SubportAddr
 	for _, t := range trunks {
 		server := ports[t.PortID].DeviceID
 		if server == "" {
-			continue // a trunk that no server uses, or another project's
+			continue // the trunk has no server, or belongs to another project
 		}
 		for _, sub := range t.SubPorts {
 			port := ports[sub.PortID]
@@ -55,7 +55,7 @@ func (c *Client) SubportAddresses(ctx context.Context) (map[string][]SubportAddr
 	return addresses, nil
 }
 
-// trunk ties the ports of VLANs to the port of a server.
+// trunk connects VLAN ports with the port of a server.
 type trunk struct {
 	ID       string `json:"id"`
 	PortID   string `json:"port_id"`
@@ -84,7 +84,7 @@ func (c *Client) portsByID(ctx context.Context, ids []string) (map[string]Port, 
 	return ports, err
 }
 
-// networkNames returns the names of the networks that the ports are in, by ID.
+// networkNames returns the names of the ports' networks, by ID.
 func (c *Client) networkNames(ctx context.Context, ports map[string]Port) (map[string]string, error) {
 	names := map[string]string{}
 	var ids []string

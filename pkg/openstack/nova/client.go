@@ -20,41 +20,39 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
-// ErrServerNotFound is the error where Nova itself answered 404 for a server: the token
-// was accepted, the request reached Nova, and it has no such server in the
-// project. A 404 of a proxy or of a wrong endpoint is another error.
+// ErrServerNotFound reports that Nova itself answered 404 for a server: the token was accepted, and
+// the project has no such server. A 404 of a proxy or of a wrong endpoint is a different error.
 var ErrServerNotFound = errors.New("no such server")
 
-// Session is the connection that a Client asks through.
+// Session provides the connection of a Client.
 type Session interface {
 	// Compute returns a client of the compute API, version 2.1.
 	Compute(ctx context.Context) (*gophercloud.ServiceClient, error)
 }
 
-// Client reads servers. It remembers the microversion that the cloud accepts and the
-// names of flavors, so keep one for the life of the session. All methods may be called
-// at the same time. Errors are those of apierror.Wrap.
+// Client reads servers. It caches the microversion that the cloud accepts and the names of flavors,
+// so use one for the life of the session. All methods are safe for concurrent use. Errors are those
+// of apierror.Wrap.
 type Client struct {
 	session Session
-	// version indexes microversions: the newest that the cloud may accept.
+	// version indexes microversions: the newest one that the cloud may accept.
 	version atomic.Int32
 	// flavorNames by ID, for clouds older than 2.47. A flavor cannot be renamed.
 	flavorNames sync.Map
 }
 
-// New returns a client that asks through a session.
+// New returns a client for a session.
 func New(session Session) *Client { return &Client{session: session} }
 
-// pageSize is the number of servers that one list request asks for: the default of
-// Nova's max_limit.
+// pageSize is the number of servers in a page of a list: the default of Nova's max_limit.
 const pageSize = 1000
 
-// microversions are the ones asked for, best first: 2.69 (Stein) lists servers of
-// cells that are down, 2.47 (Pike) embeds the flavor's name; the last is Nova's default.
+// microversions are the requested ones, in order of preference: 2.69 (Stein) lists servers of cells
+// that are down, 2.47 (Pike) embeds the flavor's name; the last is Nova's default.
 func microversions() []string { return []string{"2.69", "2.47", ""} }
 
-// GetServer reads one server of the project. The error is ErrServerNotFound only
-// when Nova itself answers that there is none.
+// GetServer reads one server of the project. It returns ErrServerNotFound only if Nova itself
+// answers that the server does not exist.
 func (c *Client) GetServer(ctx context.Context, id string) (*Server, error) {
 	var answer struct {
 		Server Server `json:"server"`
@@ -79,8 +77,7 @@ func (c *Client) GetServer(ctx context.Context, id string) (*Server, error) {
 	return &answer.Server, nil
 }
 
-// FlavorID returns the ID of a server's flavor, which Nova names in answers of microversions
-// before 2.47 only.
+// FlavorID returns the ID of a server's flavor, which only microversions before 2.47 return.
 func (c *Client) FlavorID(ctx context.Context, serverID string) (string, error) {
 	var answer struct {
 		Server Server `json:"server"`
@@ -101,8 +98,8 @@ func (c *Client) FlavorID(ctx context.Context, serverID string) (string, error) 
 	return answer.Server.FlavorID, nil
 }
 
-// ServersByName lists the servers of the project with exactly this name. Servers
-// of a cell that is down are not among them.
+// ServersByName lists the servers of the project with exactly this name, without those of a cell
+// that is down.
 func (c *Client) ServersByName(ctx context.Context, name string) ([]Server, error) {
 	// Nova's name filter is a regular expression of its database.
 	found, err := c.list(ctx, url.Values{"name": {"^" + regexp.QuoteMeta(name) + "$"}})
@@ -111,22 +108,22 @@ func (c *Client) ServersByName(ctx context.Context, name string) ([]Server, erro
 	}
 	var exact []Server
 	for _, server := range found {
-		if server.Name == name { // databases may compare without case
+		if server.Name == name { // databases may ignore case
 			exact = append(exact, server)
 		}
 	}
 	return exact, nil
 }
 
-// Servers lists the servers of the project. Servers of a cell that is down are not among
-// them in clouds older than Stein.
+// Servers lists the servers of the project. Clouds older than Stein omit the servers of a cell that
+// is down.
 func (c *Client) Servers(ctx context.Context) ([]Server, error) {
 	found, err := c.list(ctx, url.Values{})
 	return found, apierror.Wrap(err, "list servers")
 }
 
-// list asks page after page, by the marker. Nova's own limit may be lower than ours, so
-// only its link announces another page.
+// list reads all pages. Nova's page size may be lower than ours, so that only its link shows
+// whether another page follows.
 func (c *Client) list(ctx context.Context, query url.Values) (all []Server, err error) {
 	query.Set("limit", strconv.Itoa(pageSize))
 	var markers paging.Markers
@@ -160,7 +157,7 @@ func (c *Client) list(ctx context.Context, query url.Values) (all []Server, err 
 	}
 }
 
-// get asks with the best microversion that the cloud accepts.
+// get uses the newest microversion that the cloud accepts.
 func (c *Client) get(ctx context.Context, path string, into any) error {
 	for {
 		at := c.version.Load()
@@ -173,20 +170,20 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	}
 }
 
-// ask asks with a microversion; "" is Nova's default.
+// ask uses a microversion; "" is Nova's default.
 func (c *Client) ask(ctx context.Context, microversion, path string, into any) error {
 	shared, err := c.session.Compute(ctx)
 	if err != nil {
 		return err
 	}
 	client := *shared
-	client.Type = "compute" // the catalog may know it by an alias
+	client.Type = "compute" // the catalog may have an alias
 	client.Microversion = microversion
 	return response.Get(ctx, &client, client.ServiceURL(path), into)
 }
 
-// nameFlavor fills in the flavor's name where the cloud embedded only its ID. A
-// flavor that is gone leaves the name empty: the server outlives its flavor.
+// nameFlavor sets the flavor's name if the cloud embeds only its ID. The name stays empty if the
+// flavor was deleted.
 func (c *Client) nameFlavor(ctx context.Context, server *Server) error {
 	if server.FlavorName != "" || server.FlavorID == "" {
 		return nil
@@ -216,8 +213,8 @@ func (c *Client) nameFlavor(ctx context.Context, server *Server) error {
 	return nil
 }
 
-// isNovaNotFound reports whether an error is Nova's own 404: it has the fault
-// "itemNotFound" in its body (nova/api/openstack/wsgi.py).
+// isNovaNotFound reports whether an error is Nova's own 404: its body has the fault "itemNotFound"
+// (nova/api/openstack/wsgi.py).
 func isNovaNotFound(err error) bool {
 	var unexpected gophercloud.ErrUnexpectedResponseCode
 	if !errors.As(err, &unexpected) {
@@ -230,7 +227,7 @@ func isNovaNotFound(err error) bool {
 		json.Unmarshal(unexpected.Body, &fault) == nil && fault.ItemNotFound != nil
 }
 
-// First asks for one server, to see whether the user may read them.
+// First reads one server, to check whether the user may read servers.
 func (c *Client) First(ctx context.Context) error {
 	return apierror.Wrap(c.get(ctx, "servers/detail?limit=1", nil), "list servers")
 }

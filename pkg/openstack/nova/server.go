@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Statuses of a server that mean something to a Kubernetes node (Nova's API
-// reference, "Server status").
+// Statuses of a server that are relevant for a Kubernetes node (Nova's API reference, "Server
+// status").
 const (
 	ServerActive           = "ACTIVE"
 	ServerDeleted          = "DELETED"
@@ -19,20 +19,20 @@ const (
 	ServerUnknown = "UNKNOWN"
 )
 
-// Server holds the attributes that are read of a server.
+// Server holds the attributes of a server that the client reads.
 type Server struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Status    string `json:"status"`
 	ProjectID string `json:"tenant_id"`
-	// Zone is the availability zone; empty while the server is on no host.
+	// Zone is the availability zone; empty while the server has no host.
 	Zone       string            `json:"OS-EXT-AZ:availability_zone"`
 	AccessIPv4 string            `json:"accessIPv4"`
 	AccessIPv6 string            `json:"accessIPv6"`
 	Metadata   map[string]string `json:"metadata"`
-	// Addresses in the order of the server's ports, as Nova last saw them.
+	// Addresses in the order of the server's ports, as cached by Nova.
 	Addresses ServerAddresses `json:"addresses"`
-	// FlavorName is empty when the flavor was deleted on a cloud before 2.47.
+	// FlavorName is empty if the flavor was deleted on a cloud before 2.47.
 	FlavorName string `json:"-"`
 	// FlavorID is empty from microversion 2.47 on.
 	FlavorID string `json:"-"`
@@ -43,14 +43,14 @@ type ServerAddress struct {
 	// Network is the name of the network.
 	Network string
 	Address string
-	// Floating is set for a floating IP, unlike an address of the port itself.
+	// Floating is set for a floating IP, and not for an address of the port.
 	Floating bool
 }
 
-// ServerAddresses keep the order in which Nova names them.
+// ServerAddresses keep the order of Nova's answer.
 type ServerAddresses []ServerAddress
 
-// UnmarshalJSON reads a server; its flavor is an object of two shapes.
+// UnmarshalJSON decodes a server; its flavor has two formats.
 func (s *Server) UnmarshalJSON(text []byte) error {
 	type plain Server
 	var flavored struct {
@@ -68,15 +68,15 @@ func (s *Server) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads {"network": [{"addr": …, "OS-EXT-IPS:type": …}]} without
-// losing the order of the networks, which a map would.
+// UnmarshalJSON decodes {"network": [{"addr": …, "OS-EXT-IPS:type": …}]} and keeps the order of the
+// networks, unlike a map.
 func (a *ServerAddresses) UnmarshalJSON(text []byte) error {
 	if bytes.Equal(text, []byte("null")) {
 		return nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if opening, _ := decoder.Token(); opening != json.Delim('{') {
-		return fmt.Errorf("the addresses of a server are no object: they start with %v", opening)
+		return fmt.Errorf("the addresses of a server are not an object: they start with %v", opening)
 	}
 	*a = nil
 	for decoder.More() {

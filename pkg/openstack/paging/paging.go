@@ -1,4 +1,4 @@
-// Package paging reads lists that a service may answer in pages.
+// Package paging reads lists from services that may split them into pages.
 package paging
 
 import (
@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	// maxRestarts is how often a list begins anew because the object that a page was to
-	// begin behind is gone.
+	// maxRestarts is how often a list is read again from the beginning because the object of a
+	// marker was deleted.
 	maxRestarts = 3
-	// maxObjects is how many objects a list has at most: more than any project has.
+	// maxObjects is the maximum number of objects in a list, more than any project has.
 	maxObjects = 1 << 20
 )
 
-// Markers are where the pages of a list began: a service that answers one of them again, or
-// pages without an end, would be read until no memory is left. The zero value is good.
+// Markers detect a service that returns a page repeatedly, or pages without an end, which would
+// exhaust the memory. The zero value is ready to use.
 type Markers struct{ seen map[string]bool }
 
-// Next returns an error unless the next page may begin behind the marker, after so many objects.
+// Next records the marker of the next page, and returns an error if it is a repetition or the list
+// has too many objects.
 func (m *Markers) Next(marker string, objects int) error {
 	switch {
 	case marker == "" || m.seen[marker]:
@@ -38,23 +39,22 @@ func (m *Markers) Next(marker string, objects int) error {
 	return nil
 }
 
-// Collection is a list of a service that may answer in pages, whatever length the
-// operator gave them ([api_settings] or [DEFAULT] pagination_max_limit).
+// Collection is a list that a service may split into pages of any size ([api_settings] or [DEFAULT]
+// pagination_max_limit).
 type Collection[T any] struct {
-	// Name is the key of the objects in an answer; that of the links has "_links"
-	// behind it.
+	// Name is the key of the objects in an answer; that of the links has the suffix "_links".
 	Name string
-	// Size is the length of page that is asked for, 0 for none.
+	// Size is the requested page size, 0 for none.
 	Size int
-	// ID returns the ID of an object: the marker of the page behind it.
+	// ID returns the ID of an object, which is the marker of the next page.
 	ID func(T) string
 	// Get decodes the answer to a query, as response.Get does.
 	Get func(ctx context.Context, q url.Values, into any) error
 }
 
-// All reads page after page. Every page repeats the query with the last ID as
-// marker: the links of Octavia lose all filters, so that only their being there
-// counts. A filter without a value is an error: services ignore it, or take it for any value.
+// All reads all pages. Every page repeats the query with the last ID as marker: the links of
+// Octavia lose all filters, so that only their presence counts. A filter without a value is an
+// error, because services ignore it or match any value.
 func (c Collection[T]) All(ctx context.Context, q url.Values) ([]T, error) {
 	for key, values := range q {
 		if slices.Contains(values, "") {
@@ -69,7 +69,7 @@ func (c Collection[T]) All(ctx context.Context, q url.Values) ([]T, error) {
 	}
 }
 
-// once reads all pages. marker is where it failed, "" on the first page.
+// once reads all pages. marker is the marker of the page that failed, "" for the first one.
 func (c Collection[T]) once(ctx context.Context, q url.Values) (all []T, marker string, err error) {
 	q.Del("marker")
 	var markers Markers
@@ -95,8 +95,8 @@ func (c Collection[T]) once(ctx context.Context, q url.Values) (all []T, marker 
 	}
 }
 
-// page reads one page, and whether there may be another. A service that knows no
-// pages answers everything at once, without links.
+// page reads one page, and reports whether another may follow. A service without pages returns
+// everything at once, without links.
 func (c Collection[T]) page(ctx context.Context, q url.Values) (objects []T, more bool, err error) {
 	answer := page[T]{name: c.Name, linksName: c.Name + "_links"}
 	if err := c.Get(ctx, q, &answer); err != nil {
@@ -109,15 +109,15 @@ func (c Collection[T]) page(ctx context.Context, q url.Values) (objects []T, mor
 	return answer.objects, len(answer.objects) > 0 && (full || slices.ContainsFunc(answer.links, pageLink.leadsOn)), nil
 }
 
-// page is an answer with a page of a list, which can have thousands of objects.
+// page is the answer with a page of a list, which can have thousands of objects.
 type page[T any] struct {
 	name, linksName string
 	objects         []T
 	links           []pageLink
 }
 
-// object is one of a list that decodes itself, to which it has the one before beside it, in place of
-// reflection.
+// object is an object of a list that decodes itself without reflection, with the previous object as
+// a hint.
 type object[T any] interface {
 	DecodeFrom(r *response.Reader, before *T) error
 }
@@ -140,7 +140,7 @@ func (p *page[T]) DecodeFrom(r *response.Reader) error {
 	})
 }
 
-// readObjects returns nil of null, and only then.
+// readObjects returns nil only for null.
 func readObjects[T any](r *response.Reader) (objects []T, err error) {
 	if _, ok := any(new(T)).(object[T]); !ok {
 		err = r.Decode(&objects)
@@ -157,8 +157,8 @@ type pageLink struct {
 	HRef string `json:"href"`
 }
 
-// leadsOn reports whether there may be a page behind this one. An Octavia without a limit
-// (-1) answers everything and still names a next page, of limit -1 or None.
+// leadsOn reports whether another page may follow. An Octavia without a limit (-1) returns
+// everything and still has a link to a next page, with limit -1 or None.
 func (l pageLink) leadsOn() bool {
 	if l.Rel != "next" {
 		return false

@@ -35,7 +35,7 @@ type listed struct {
 	lists map[string]func(context.Context) (int, error)
 }
 
-// fiveOfEverything fills a cloud whose pages are this long.
+// fiveOfEverything fills a cloud with pages of the given sizes.
 func fiveOfEverything(t *testing.T, octaviaPage, neutronPage int) listed {
 	t.Helper()
 	cloud, conf := simulated.Cloud(t, simulator.Options{
@@ -244,7 +244,7 @@ func TestAll_StartsAgainWhenMarkerIsGone(t *testing.T) {
 	}
 }
 
-// An answer that is no list says nothing about what there is.
+// An answer that is not a list proves nothing about the objects.
 func TestAll_FailsOnAnswerWithoutList(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)

@@ -1,5 +1,5 @@
-// Package request classifies requests to OpenStack by method and path: the service
-// that answers, the name in metrics, the class that is limited together.
+// Package request classifies requests to OpenStack by method and path: the service, the name in
+// metrics, and the class that is limited together.
 package request
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The services that we talk to, by the names that users know them by.
+// The services, by the names that users know.
 const (
 	Octavia   = "Octavia"
 	Neutron   = "Neutron"
@@ -19,8 +19,7 @@ const (
 	OpenStack = "OpenStack"
 )
 
-// Class is what a request is limited with: the value of the metrics' label
-// "class".
+// Class is the group of requests with a common limit: the value of the metrics' label "class".
 type Class string
 
 // The classes of requests.
@@ -35,25 +34,25 @@ const (
 	ServerRead         Class = "server_read"
 	// KeyManager is for all requests to Barbican.
 	KeyManager Class = "key_manager"
-	// Other is for version documents and what we do not know.
+	// Other is for version documents and unknown requests.
 	Other Class = "other"
 	Token Class = "token"
 )
 
-// Kind is what follows from method and path of a request.
+// Kind is the classification of a request by method and path.
 type Kind struct {
-	// Service answers it.
+	// Service is the name of the service.
 	Service string
-	// Name is the metric label: resource and verb, without IDs, out of a fixed set. Where
-	// cloud-provider-openstack has a name for the same request, it is that one.
+	// Name is the metric label: resource and verb, without IDs, from a fixed set. It is
+	// cloud-provider-openstack's name of the same request if there is one.
 	Name  string
 	Class Class
 }
 
-// resource is what a path, its IDs taken out, stands for.
+// resource is the meaning of a path without its IDs.
 type resource struct {
 	service, name string
-	// verb overrules the one that follows from the method.
+	// verb replaces the verb of the method.
 	verb string
 }
 
@@ -68,8 +67,8 @@ func isNumber(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// KindOf returns the kind of a request. What it does not know is "other_" and the verb, so
-// that the set of names stays small whatever the path.
+// KindOf returns the kind of a request. Unknown requests are "other_" and the verb, so that the set
+// of names is bounded.
 func KindOf(method, path string) Kind {
 	segments := belowVersion(path)
 	if len(segments) == 0 {
@@ -81,14 +80,13 @@ func KindOf(method, path string) Kind {
 		verb = verbOf(method, single)
 	}
 	if res.name == "loadbalancer_member" && verb == "update" && !single {
-		res.name = "loadbalancer_members" // PUT of the collection sets all at once
+		res.name = "loadbalancer_members" // PUT of the collection sets all members at once
 	}
 	name := res.name + "_" + verb
 	return Kind{Service: res.service, Name: name, Class: classOf(res.service, name, IsWrite(method))}
 }
 
-// belowVersion returns what follows the API version in a path, nothing for the
-// root documents.
+// belowVersion returns the path after the API version, nil for root documents.
 func belowVersion(path string) []string {
 	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	for i, segment := range segments {
@@ -99,8 +97,8 @@ func belowVersion(path string) []string {
 	return nil
 }
 
-// resourceOf finds the resource of a path, and whether the path names a single
-// object of it. Names and IDs take turns: pools/{id}/members/{id}.
+// resourceOf returns the resource of a path, and whether the path is that of a single object. Names
+// and IDs alternate: pools/{id}/members/{id}.
 func resourceOf(segments []string) (res resource, single bool) {
 	var found func(pattern string) (resource, bool)
 	switch segments[0] {
@@ -126,7 +124,7 @@ func resourceOf(segments []string) (res resource, single bool) {
 		res = known
 	}
 	switch {
-	case res.name == "token": // there is only the one that a header names
+	case res.name == "token": // the only token is that in a header
 		single = true
 	case len(segments) == 2 && segments[1] == "detail": // servers/detail is a list
 		single = false
@@ -134,8 +132,7 @@ func resourceOf(segments []string) (res resource, single bool) {
 	return res, single
 }
 
-// withoutProject drops the project ID that some Nova endpoints have after the
-// version.
+// withoutProject drops the project ID that some Nova endpoints have after the version.
 func withoutProject(segments []string) []string {
 	if _, ok := networkOrComputeResource(segments[0]); !ok && len(segments) > 1 {
 		return segments[1:]
@@ -183,7 +180,7 @@ func classOf(service, name string, write bool) Class {
 	}
 }
 
-// IsWrite reports whether a method changes anything.
+// IsWrite reports whether a method changes state.
 func IsWrite(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, "":
@@ -192,15 +189,15 @@ func IsWrite(method string) bool {
 	return true
 }
 
-// Creates reports whether a request of this kind creates something that outlives it; a
-// token does not count.
+// Creates reports whether a request of this kind creates a persistent object. A token does not
+// count.
 func (k Kind) Creates(method string) bool { return method == http.MethodPost && k.Class != Token }
 
 // HasBody reports whether a request carries a body.
 func HasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
-// With returns a request with a context and a header beside its own. It shares all else with the
-// given one, which stays as it is, as an http.RoundTripper has to leave it.
+// With returns a copy of a request with another context and an additional header. It does not
+// modify the original, as required of an http.RoundTripper.
 func With(ctx context.Context, req *http.Request, header, value string) *http.Request {
 	req = req.WithContext(ctx)
 	if req.Header = maps.Clone(req.Header); req.Header == nil {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// PathOf returns the path of an object in a collection. The error reports an ID that would lead
-// to another path: an empty one to the collection, "." and ".." likewise where a server or a
-// proxy normalizes paths.
+// PathOf returns the path of an object in a collection. It returns an error for an ID that would
+// change the path: the empty one, "." and "..".
 func PathOf(collection, id string) (string, error) {
 	if id == "" || id == "." || id == ".." {
 		return "", fmt.Errorf("%q is not an ID", id)
@@ -16,8 +15,8 @@ func PathOf(collection, id string) (string, error) {
 	return collection + "/" + url.PathEscape(id), nil
 }
 
-// CheckAbout returns an error where the answer to a request for one object is about another
-// one, or about none. OpenStack compares IDs without case.
+// CheckAbout returns an error unless the answer is about the requested object. OpenStack compares
+// IDs without case.
 func CheckAbout(asked, answered string) error {
 	if asked == "" || !strings.EqualFold(asked, answered) {
 		return fmt.Errorf("the answer is about %q", answered)

@@ -13,38 +13,38 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reader takes an answer that can have thousands of objects apart, one value after the other:
-// each value is to be read exactly once, by one of its methods. By reflection it would take three
-// times as long, an allocation for each text, and more memory: here texts are parts of few.
-// The error of each method is that of what is no JSON, or of a value that is not of the kind that
-// is asked for; what was read until then is of no meaning. Null is of every kind, and leaves things
-// as they are. Bytes that are no UTF-8 become replacement characters, and of several fields of
-// one name the last one counts, as wherever an answer is decoded.
+// Reader decodes an answer that can have thousands of objects, one value after the other. Each
+// value must be read exactly once, by one of its methods. Reflection would take three times as
+// long, with one allocation for each text and more memory; here texts share a few allocations.
+// Every method returns an error for invalid JSON and for a value of another kind; the values read
+// so far are then undefined. Null is valid for every kind, and leaves the target unchanged. Bytes
+// that are not UTF-8 become replacement characters, and the last of several fields with one name
+// applies, as in all decoding of answers.
 type Reader struct {
-	// rest is what is not read yet. Plain says that each string in it says what stands between its
-	// quotes; else all of it is valid JSON.
+	// rest is the unread part. If plain is set, no string contains escapes; otherwise the text was
+	// validated as JSON.
 	rest  []byte
 	plain bool
 	word  []byte
-	// texts has what is kept, and room for some more.
+	// texts holds the kept texts, with room for more.
 	texts *strings.Builder
 }
 
-// decoder is what decodes itself with a Reader, in place of reflection.
+// decoder is a type that decodes itself with a Reader, without reflection.
 type decoder interface {
 	DecodeFrom(r *Reader) error
 }
 
-// Part has the value that a JSON decoder comes to next read with a Reader.
+// Part decodes the next value of a JSON decoder with a Reader.
 func Part(dec *jsontext.Decoder, value func(*Reader) error) error {
-	text, err := dec.ReadValue() // which is valid
+	text, err := dec.ReadValue() // the text is valid JSON
 	if err != nil {
 		return err
 	}
 	return value(&Reader{rest: text, plain: isPlain(text)})
 }
 
-// readAll reads what must be a single value.
+// readAll decodes a text that must be a single value.
 func readAll(text []byte, value func(*Reader) error) error {
 	r := Reader{rest: text, plain: isPlain(text)}
 	if !r.plain && !jsontext.Value(text).IsValid(lenient()) {
@@ -59,10 +59,10 @@ func readAll(text []byte, value func(*Reader) error) error {
 	return nil
 }
 
-var errNoJSON = errors.New("what was answered is not valid JSON")
+var errNoJSON = errors.New("the answer is not valid JSON")
 
-// isPlain reports whether a text has nothing but printable ASCII, and no backslash: it looks at
-// eight bytes at a time.
+// isPlain reports whether a text has only printable ASCII without backslashes. It checks eight
+// bytes at a time.
 func isPlain(text []byte) bool {
 	const each, highest = 0x0101010101010101, 0x8080808080808080
 	odd := uint64(0)
@@ -80,8 +80,8 @@ func isPlain(text []byte) bool {
 	return odd&highest == 0
 }
 
-// Object reads an object, and has field read the value of each of its fields. The name is valid
-// until then.
+// Object decodes an object, and calls field for the value of each field. The name is valid until
+// field reads.
 func (r *Reader) Object(field func(name []byte) error) error {
 	return r.each('{', '}', func() error {
 		name, err := r.text()
@@ -96,8 +96,8 @@ func (r *Reader) Object(field func(name []byte) error) error {
 	})
 }
 
-// ReadList reads an array, and has object read each of its elements, to which it has the one before
-// beside it. It returns nil of null.
+// ReadList decodes an array, and calls object for each element, with the previous one as a hint. It
+// returns nil for null.
 func ReadList[T any](r *Reader, object func(one *T, r *Reader, before *T) error) ([]T, error) {
 	if r.next() == 'n' {
 		return nil, r.Skip()
@@ -114,12 +114,11 @@ func ReadList[T any](r *Reader, object func(one *T, r *Reader, before *T) error)
 	return all, err
 }
 
-// List reads an array, and has one read each of its elements.
+// List decodes an array, and calls one for each element.
 func (r *Reader) List(one func() error) error { return r.each('[', ']', one) }
 
-// mostObjects returns for how many objects the array that is next is to have room: those that
-// begin before it ends, unless they have arrays themselves. No object that names something by its
-// ID is shorter than smallest.
+// mostObjects returns the capacity to allocate for the next array: the number of objects that begin
+// before its end, unless they contain arrays. No object with an ID is shorter than smallest.
 func (r *Reader) mostObjects() int {
 	const smallest = 32
 	text := r.rest[:bytes.IndexByte(r.rest, ']')+1]
@@ -129,7 +128,7 @@ func (r *Reader) mostObjects() int {
 	return min(bytes.Count(text, []byte{'{'}), len(text)/smallest+1)
 }
 
-// each has one read what is between two brackets and the commas there.
+// each calls one for each element between two brackets, and reads the commas.
 func (r *Reader) each(opens, closes byte, one func() error) error {
 	switch r.next() {
 	case opens:
@@ -170,7 +169,7 @@ func (r *Reader) space() {
 	r.rest = nil
 }
 
-// next returns what comes next after white space; 0 at the end.
+// next returns the next byte after white space; 0 at the end.
 func (r *Reader) next() byte {
 	if len(r.rest) > 0 && r.rest[0] > ' ' {
 		return r.rest[0]
@@ -188,7 +187,7 @@ func (r *Reader) unexpected(want string) error {
 	return fmt.Errorf("got %.20q, want %s", r.rest, want)
 }
 
-// text returns what the string that is next says, until the next one is read.
+// text returns the content of the next string, which is valid until the next call.
 func (r *Reader) text() ([]byte, error) {
 	if r.next() != '"' {
 		return nil, r.unexpected("a string")
@@ -202,11 +201,12 @@ func (r *Reader) text() ([]byte, error) {
 	if r.plain {
 		return quoted[1 : length-1], nil
 	}
-	r.word, _ = jsontext.AppendUnquote(r.word[:0], quoted) // valid, but for bytes that are no UTF-8
+	r.word, _ = jsontext.AppendUnquote(r.word[:0], quoted) // valid, except for bytes that are not UTF-8
 	return r.word, nil
 }
 
-// lengthOfString returns the length of the string that a text begins with, 0 where it does not end.
+// lengthOfString returns the length of the string at the beginning of a text, 0 if it is not
+// terminated.
 func (r *Reader) lengthOfString(text []byte) int {
 	if r.plain {
 		end := bytes.IndexByte(text[1:], '"')
@@ -254,8 +254,8 @@ func (r *Reader) Skip() error {
 	}
 }
 
-// lengthOfNested returns the length of the array or object that is next, and that of all that is
-// left where it does not end.
+// lengthOfNested returns the length of the next array or object; if it is not terminated, that of
+// the rest.
 func (r *Reader) lengthOfNested() int {
 	depth := 0
 	for at := 0; at < len(r.rest); at++ {
@@ -277,7 +277,7 @@ func (r *Reader) lengthOfNested() int {
 	return len(r.rest)
 }
 
-// number returns the number, boolean or null that is next.
+// number returns the next number, boolean or null.
 func (r *Reader) number() ([]byte, error) {
 	r.next()
 	length := 0
@@ -301,7 +301,7 @@ func ends(char byte) bool {
 	return false
 }
 
-// isWholeNumber reports whether a word surely is a number of JSON.
+// isWholeNumber reports whether a word is a whole number of JSON.
 func isWholeNumber(word []byte) bool {
 	for _, char := range word {
 		if char < '0' || char > '9' {
@@ -311,7 +311,7 @@ func isWholeNumber(word []byte) bool {
 	return len(word) > 0 && (word[0] != '0' || len(word) == 1)
 }
 
-// Text reads a string, and stores it. Like is what it most likely says: then that is stored.
+// Text decodes a string. If it is equal to like, it stores like instead of a copy.
 func (r *Reader) Text(into *string, like string) error {
 	if r.next() == 'n' {
 		return r.Skip()
@@ -328,8 +328,8 @@ func (r *Reader) Text(into *string, like string) error {
 	return nil
 }
 
-// Bytes reads a string, and stores it in the memory of what was stored there before, or that of the
-// answer: it is valid until the next one is stored there, and nothing is kept for it.
+// Bytes decodes a string into the memory of the previous value, or of the answer. It is valid until
+// the next call with the same target, and allocates nothing.
 func (r *Reader) Bytes(into *[]byte) error {
 	if r.next() == 'n' {
 		return r.Skip()
@@ -343,7 +343,7 @@ func (r *Reader) Bytes(into *[]byte) error {
 	return err
 }
 
-// Int reads a whole number, and stores it.
+// Int decodes a whole number.
 func (r *Reader) Int(into *int) error {
 	if r.next() == 'n' {
 		return r.Skip()
@@ -360,11 +360,11 @@ func (r *Reader) Int(into *int) error {
 	return nil
 }
 
-// How many bytes of texts are kept together: who keeps one of them, keeps all. Each piece is twice as
-// long as the one before, as of many answers little is kept.
+// Size of the allocations for texts: a reference to one text keeps the whole allocation. Each is
+// twice as large as the previous one, because most answers keep few texts.
 const firstPiece, mostOfPiece = 512, 4 << 10
 
-// keep returns a text as a part of a longer one.
+// keep copies a text into the shared allocation.
 func (r *Reader) keep(text []byte) string {
 	if r.texts == nil || r.texts.Cap()-r.texts.Len() < len(text) {
 		size := firstPiece

@@ -1,4 +1,4 @@
-// Package response holds the answers of OpenStack, which can have megabytes, in memory once.
+// Package response keeps the answers of OpenStack, which can have megabytes, in memory only once.
 package response
 
 import (
@@ -14,23 +14,23 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// buffers are those of answers that nobody reads any more. A change of nodes of a thousand Services
-// reads a thousand answers of fifty kilobytes.
+// buffers are those of answers that have been read. A change of nodes of a thousand Services reads
+// a thousand answers of fifty kilobytes.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }} //nolint:gochecknoglobals // memory that is used again, of no meaning
 
-// mostKept is the size of the largest buffer that is used again.
+// mostKept is the size of the largest buffer that is reused.
 const mostKept = 1 << 20
 
-// Buffer returns an empty buffer to read an answer into, for SetBody.
+// Buffer returns an empty buffer for an answer, for SetBody.
 func Buffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
 
-// whole is the body of an answer that was read.
+// whole is the body of an answer that was read completely.
 type whole struct {
 	bytes.Reader
 	buffer *bytes.Buffer
 }
 
-// Close lets the buffer be used again: nothing is left to be read.
+// Close releases the buffer for reuse. Nothing can be read afterwards.
 func (w *whole) Close() error {
 	w.Reset(nil)
 	if w.buffer != nil && w.buffer.Cap() <= mostKept {
@@ -41,21 +41,21 @@ func (w *whole) Close() error {
 	return nil
 }
 
-// SetBody makes what a buffer has the body of an answer. The buffer is the body's from then on.
+// SetBody makes the contents of a buffer the body of an answer. The body owns the buffer.
 func SetBody(resp *http.Response, buffer *bytes.Buffer) {
 	body := &whole{buffer: buffer}
 	body.Reset(buffer.Bytes())
 	resp.Body, resp.ContentLength = body, int64(buffer.Len())
 }
 
-// lenient is how encoding/json before v2 decodes: a name that another client has not written as UTF-8,
-// or an attribute that is there twice, does not make the rest of an answer unreadable.
+// lenient are the options of encoding/json before v2: an invalid UTF-8 name of another client, or a
+// duplicate attribute, does not make the rest of an answer unreadable.
 func lenient() json.Options {
 	return json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
-// Get decodes the answer to a GET, once: the client's library would copy it into a buffer that
-// grows by doubling. Into is nil where nobody needs what it says.
+// Get decodes the answer to a GET without the copy of the client's library, which grows a buffer by
+// doubling. into may be nil.
 func Get(ctx context.Context, client *gophercloud.ServiceClient, url string, into any) error {
 	resp, err := client.Get(ctx, url, nil, undecoded())
 	return decode(resp, err, into)
@@ -85,7 +85,7 @@ func decode(resp *http.Response, err error, into any) error {
 	return Decode(text, into)
 }
 
-// Decode decodes the text of an answer: with a Reader into what has a method DecodeFrom, else by
+// Decode decodes the text of an answer: with a Reader if into has a method DecodeFrom, else by
 // reflection.
 func Decode(text []byte, into any) error {
 	if into, ok := into.(decoder); ok {
@@ -94,7 +94,7 @@ func Decode(text []byte, into any) error {
 	return json.Unmarshal(text, into, lenient())
 }
 
-// read returns what a body has, without a copy where SetBody made it.
+// read returns the contents of a body, without a copy if SetBody made it.
 func read(body io.Reader) ([]byte, error) {
 	if body, ok := body.(*whole); ok && body.buffer != nil {
 		return body.buffer.Bytes(), nil

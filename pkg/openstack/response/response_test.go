@@ -89,8 +89,7 @@ func TestSetBody_IsReadWithoutACopy(t *testing.T) {
 	}
 }
 
-// Whoever still reads a body that is closed must not see another answer, nor may two answers
-// have one buffer.
+// A reader of a closed body must not see another answer, and two answers must not share a buffer.
 func TestSetBody_GivesUpItsBufferOnce(t *testing.T) {
 	t.Parallel()
 	resp := &http.Response{}

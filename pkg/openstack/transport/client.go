@@ -8,12 +8,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// maxRedirects is for reads; a write is never redirected.
+// maxRedirects applies to reads; writes are never redirected.
 const maxRedirects = 3
 
-// NewClient returns gophercloud's client on a transport. It neither has a token nor
-// renews one: that is the transport's task, as gophercloud holds up every request while
-// it renews, and fails them all when the one that began it is canceled.
+// NewClient returns gophercloud's client for a transport. It has no token: the transport adds and
+// renews it. gophercloud's own renewal blocks every request, and fails them all if the first one is
+// canceled.
 func NewClient(transport http.RoundTripper, userAgent string) *gophercloud.ProviderClient {
 	client := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: transport, CheckRedirect: sameHostReads}}
 	client.UseTokenLock()
@@ -21,9 +21,8 @@ func NewClient(transport http.RoundTripper, userAgent string) *gophercloud.Provi
 	return client
 }
 
-// sameHostReads lets net/http follow a redirect only for a read and only on the
-// same host: every request carries a token, and a redirected write would turn
-// into a read.
+// sameHostReads permits net/http to follow redirects only for reads on the same host: every request
+// carries a token, and a redirected write would become a read.
 func sameHostReads(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if request.IsWrite(first.Method) || len(via) > maxRedirects ||

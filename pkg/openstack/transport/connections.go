@@ -11,16 +11,16 @@ const (
 	dialTimeout      = 10 * time.Second
 	handshakeTimeout = 10 * time.Second
 	keepAlive        = 30 * time.Second
-	// idleTimeout is how long an unused connection is kept.
+	// idleTimeout is how long an idle connection is kept.
 	idleTimeout = 60 * time.Second
-	// A connection of HTTP/2 that went dead in silence would fail every request on
-	// it: ping it after pingAfter without a frame, drop it after pingTimeout.
+	// A broken HTTP/2 connection would fail every request on it: it is pinged after pingAfter
+	// without a frame, and closed after pingTimeout.
 	pingAfter   = 15 * time.Second
 	pingTimeout = 15 * time.Second
 )
 
-// newConnections returns a pool of connections to the cloud: TLS as the files have it,
-// proxies from the environment, idle ones kept per host.
+// newConnections returns a pool of connections to the cloud: with the given TLS files, proxies from
+// the environment, and idle connections per host.
 func newConnections(files TLS, idle int) (*http.Transport, error) {
 	tlsConfig, err := files.config()
 	if err != nil {
@@ -34,14 +34,14 @@ func newConnections(files TLS, idle int) (*http.Transport, error) {
 		TLSHandshakeTimeout:   handshakeTimeout,
 		ForceAttemptHTTP2:     true,
 		HTTP2:                 &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
-		MaxIdleConns:          4 * idle, // four services, on as many hosts
+		MaxIdleConns:          4 * idle, // four services, on up to four hosts
 		MaxIdleConnsPerHost:   idle,
 		IdleConnTimeout:       idleTimeout,
 		ExpectContinueTimeout: time.Second,
 	}, nil
 }
 
-// replaceable is a pool of connections that another one can take the place of.
+// replaceable is a pool of connections that can be replaced.
 type replaceable struct {
 	pool atomic.Pointer[http.Transport]
 }
@@ -51,11 +51,11 @@ func (r *replaceable) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.pool.Load().RoundTrip(req)
 }
 
-// CloseIdleConnections closes the connections that carry no request just now.
+// CloseIdleConnections closes the connections without a pending request.
 func (r *replaceable) CloseIdleConnections() { r.pool.Load().CloseIdleConnections() }
 
-// replace has new requests use another pool. Those that are under way end on the old one,
-// whose connections close when they have been idle for idleTimeout.
+// replace makes new requests use another pool. Pending requests complete on the old one, which
+// closes its connections after idleTimeout.
 func (r *replaceable) replace(pool *http.Transport) {
 	if old := r.pool.Swap(pool); old != nil {
 		old.CloseIdleConnections()

@@ -260,7 +260,7 @@ func TestTransport_EndsRequestsOnConnectionsThatAreReplaced(t *testing.T) {
 	slow := make(chan error, 1)
 	go func() { slow <- get("/slow") }()
 	<-entered
-	other := newTestPKI(t) // whose certificates the server has none of
+	other := newTestPKI(t) // the server does not trust its certificates
 	trial, err := transport.Try(readTLS(t, config.Global{CAFile: other.file("ca.pem")}))
 	if err != nil {
 		t.Fatal(err)

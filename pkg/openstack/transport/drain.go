@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// ErrDraining is the error of a request that would create something and was not sent,
-// because the process ends.
-var ErrDraining = errors.New("nothing is created any more: the controller is shutting down")
+// ErrDraining is the error of a request that would create an object and was not sent, because the
+// process ends.
+var ErrDraining = errors.New("no more objects are created: the controller is shutting down")
 
-// drain gives requests that create something the time for their answer before the
-// process ends: the next one finds what was created, and does not create it again. Its
-// zero value is ready; a nil one admits everything.
+// drain waits for the answers of requests that create objects before the process ends, so that the
+// next process finds the objects and does not create them again. The zero value is ready to use;
+// nil admits everything.
 type drain struct {
 	mu      sync.Mutex
 	running int
-	// closed is not nil once nothing is admitted any more, and closed when nothing runs.
+	// closed is non-nil once requests are refused, and closed when none is pending.
 	closed chan struct{}
 }
 
-// begin admits a request, which must end then. It returns false when the process ends.
+// begin admits a request; the caller must then call end. It returns false if the process ends.
 func (d *drain) begin() bool {
 	if d == nil {
 		return true
@@ -46,8 +46,8 @@ func (d *drain) end() {
 	}
 }
 
-// wait admits nothing any more, and returns when all that runs has ended, or with the
-// error of the context.
+// wait refuses new requests, and returns when the pending ones have ended, or with the error of the
+// context.
 func (d *drain) wait(ctx context.Context) error {
 	d.mu.Lock()
 	if d.closed == nil {

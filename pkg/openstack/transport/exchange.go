@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	// defaultMaxBody bounds an answer. The largest we ask for are pages of servers
-	// and trees of load balancers: a few MiB.
+	// defaultMaxBody limits an answer. The largest are pages of servers and trees of load
+	// balancers, with a few MiB.
 	defaultMaxBody = 64 << 20
-	// maxErrorBody bounds what is kept of an error's body.
+	// maxErrorBody limits the kept part of an error's body.
 	maxErrorBody = 64 << 10
 )
 
-// pool sends requests over connections that it keeps.
+// pool sends requests over pooled connections.
 type pool interface {
 	http.RoundTripper
-	// CloseIdleConnections closes those that carry no request just now.
+	// CloseIdleConnections closes the connections without a pending request.
 	CloseIdleConnections()
 }
 
-// exchange sends a request once and reads the whole answer. An answer that breaks
-// off is an error here already, where it is known whether a repetition is safe.
+// exchange sends a request once and reads the whole answer. A truncated answer is an error here,
+// where it is known whether a repetition is safe.
 type exchange struct {
 	base pool
-	// timeout is for one attempt, from dialling to the last byte of the answer.
+	// timeout limits one attempt, from dialing to the last byte of the answer.
 	timeout time.Duration
 	maxBody int64
 }
 
-// do sends the request. sent reports whether any of it may have reached the
-// service: it is false only when no connection was there to write it to (name not
-// resolved, connection refused, TLS handshake failed).
+// do sends the request. sent reports whether any part of it may have reached the service: it is
+// false only if there was no connection (name not resolved, connection refused, TLS handshake
+// failed).
 func (e *exchange) do(req *http.Request) (resp *http.Response, sent bool, err error) {
 	parent := req.Context()
 	if parent.Err() != nil {
@@ -48,9 +48,8 @@ func (e *exchange) do(req *http.Request) (resp *http.Response, sent bool, err er
 	ctx, cancel := context.WithTimeout(parent, e.timeout)
 	defer cancel()
 
-	// net/http may look for a connection more than once for one request, and for a
-	// POST only when nothing was written to the one before. A base that does not
-	// trace counts as having sent.
+	// net/http may use several connections for one request, for a POST only if nothing was written
+	// to the previous one. A base without tracing counts as having sent.
 	var connected atomic.Bool
 	connected.Store(true)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -68,15 +67,15 @@ func (e *exchange) do(req *http.Request) (resp *http.Response, sent bool, err er
 		err = parent.Err()
 	case ctx.Err() != nil:
 		err = &apierror.TimeoutError{After: e.timeout}
-		// When the address of a service moves to another machine, the idle connections are as
-		// dead as the one that gave no answer, and each would cost a timeout of its own.
+		// If the address of a service has moved to another machine, the idle connections are dead
+		// too, and each would cost another timeout.
 		e.base.CloseIdleConnections()
 	}
 	return nil, connected.Load(), err
 }
 
-// readAll replaces the body of an answer by its bytes. Of an error's body, what
-// came is good enough: its status counts.
+// readAll replaces the body of an answer by its bytes. A truncated body of an error is accepted,
+// because its status counts.
 func (e *exchange) readAll(resp *http.Response) error {
 	failed := resp.StatusCode >= http.StatusBadRequest
 	limit := e.maxBody
@@ -85,7 +84,7 @@ func (e *exchange) readAll(resp *http.Response) error {
 	}
 	read := response.Buffer()
 	if n := resp.ContentLength; n > 0 && n <= limit {
-		read.Grow(int(n) + bytes.MinRead) // else it grows by doubling, and what it was before is garbage
+		read.Grow(int(n) + bytes.MinRead) // otherwise it grows by doubling
 	}
 	_, err := read.ReadFrom(io.LimitReader(resp.Body, limit+1))
 	resp.Body.Close()

@@ -11,13 +11,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
-// codeNone is the code of a request that had no answer, as client-go's metrics
-// have it.
+// codeNone is the code of a request without an answer, as in client-go's metrics.
 const codeNone = "<error>"
 
-// Metrics counts and times the requests to the cloud. The names and the label
-// "request" are those that dashboards for cloud-provider-openstack ask for. A nil
-// Metrics counts nothing.
+// Metrics count and time the requests to the cloud. The names and the label "request" are those of
+// cloud-provider-openstack, for existing dashboards. Nil Metrics are valid and do nothing.
 type Metrics struct {
 	duration *metrics.HistogramVec
 	total    *metrics.CounterVec
@@ -54,8 +52,8 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// Register adds the metrics to a registry, for example with legacyregistry.Register. It
-// returns the first error.
+// Register adds the metrics to a registry, for example with legacyregistry.Register. It returns the
+// first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.retries} {
 		if err := register(metric); err != nil {
@@ -65,7 +63,7 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	return m.limiter.Register(register)
 }
 
-// forLimiter returns the part of the metrics that a limiter counts with.
+// forLimiter returns the metrics of the limiter.
 func (m *Metrics) forLimiter() *limiter.Metrics {
 	if m == nil {
 		return nil

@@ -44,11 +44,11 @@ func (t *observeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return resp, err
 }
 
-// globalID is the header with the ID that a client gives to all requests that belong together,
-// which OpenStack's services log beside their own, and pass on to each other.
+// globalID is the header for the common ID of all requests of a client that belong together.
+// OpenStack's services log it beside their own, and forward it to each other.
 const globalID = "X-Openstack-Request-Id"
 
-// identified returns a request with a context, and with its global request ID, if it has one.
+// identified returns a request with a context and with its global request ID, if it has one.
 func identified(ctx context.Context, req *http.Request) *http.Request {
 	id := tracing.RequestID(ctx)
 	if id == "" {

@@ -2,19 +2,18 @@ package transport
 
 import "time"
 
-// RetryPolicy is how often and how soon a request is repeated within one call. Zero
-// fields take the default.
+// RetryPolicy defines how often and when a request is repeated within one call. Zero fields take
+// the default.
 type RetryPolicy struct {
-	// Attempts is the greatest number of times a request is sent: 5.
+	// Attempts is the maximum number of attempts: 5.
 	Attempts int
-	// BaseDelay doubles with every attempt up to MaxDelay; the wait is a random part
-	// of it: 500 ms, 8 s.
+	// BaseDelay doubles with every attempt up to MaxDelay; the delay is a random part of it: 500
+	// ms, 8 s.
 	BaseDelay, MaxDelay time.Duration
-	// MaxRetryAfter is the longest Retry-After that is waited for here: 30 s. When
-	// the service asks for more, its answer is the result: see apierror.RetryAfter.
+	// MaxRetryAfter is the longest Retry-After that the transport waits for: 30 s. If the service
+	// requests more, its answer is the result: see apierror.RetryAfter.
 	MaxRetryAfter time.Duration
-	// Budget is the time from the first attempt on after which no other is planned:
-	// 2 minutes.
+	// Budget is the time after the first attempt within which others are started: 2 minutes.
 	Budget time.Duration
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// ErrReadOnly is the error of a write that was not sent, because the transport only reads.
+// ErrReadOnly is the error of a write that was not sent, because the transport is read-only.
 var ErrReadOnly = errors.New("nothing is written to OpenStack: this session is read-only")
 
-// readOnly refuses every request that could change something in the cloud, whoever asks for
-// it: GET, HEAD and OPTIONS pass, and the POST by which Keystone signs in.
+// readOnly refuses every request that could change the cloud. It admits GET, HEAD and OPTIONS, and
+// the POST of a sign-in at Keystone.
 type readOnly struct {
 	next http.RoundTripper
 }
@@ -29,6 +29,6 @@ func (t *readOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close()
 	}
-	klog.FromContext(req.Context()).Error(ErrReadOnly, "A write was asked for and not sent", "service", kind.Service, "request", kind.Name)
+	klog.FromContext(req.Context()).Error(ErrReadOnly, "Refused a write to OpenStack", "service", kind.Service, "request", kind.Name)
 	return nil, &apierror.NoAnswerError{Service: kind.Service, Method: req.Method, Err: ErrReadOnly}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// outcome is what an attempt led to: an answer or an error.
+// outcome is the result of an attempt: an answer or an error.
 type outcome struct {
 	resp *http.Response
 	sent bool
@@ -34,11 +34,10 @@ type outcome struct {
 //	502, 504                yes          yes      no               no
 //	any other status        no           no       no               no
 //
-// Octavia and Neutron limit their rate before they do any work. A proxy answers
-// 502 and 504 when the service may have got the request.
+// Octavia and Neutron limit their rate before they do any work. A proxy answers 502 and 504 after
+// the service may have received the request.
 //
-// Each attempt needs a slot of its own. While a request waits to be repeated, others
-// have the slot.
+// Each attempt needs its own slot. While a request waits to be repeated, others use the slot.
 type retryTransport struct {
 	exchange *exchange
 	limiter  *limiter.Limiter
@@ -47,7 +46,7 @@ type retryTransport struct {
 	metrics  *Metrics
 	// jitter returns a random part of a duration.
 	jitter func(time.Duration) time.Duration
-	// drain holds up the end of the process for what is being created.
+	// drain delays the end of the process for pending creations.
 	drain *drain
 }
 
@@ -59,8 +58,8 @@ func fullJitter(limit time.Duration) time.Duration {
 	return time.Duration(rand.Int64N(int64(limit)))
 }
 
-// RoundTrip sends the request as often as the table above allows, and returns
-// the last answer, or a NoAnswerError.
+// RoundTrip sends the request as often as the table above permits, and returns the last answer, or
+// a NoAnswerError.
 func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close()
@@ -83,7 +82,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			t.metrics.retried(kind)
 		case attempts == 0:
 			return nil, &apierror.NoAnswerError{Service: kind.Service, Method: req.Method, Err: err}
-		default: // what came of the last attempt is more than that there is no other
+		default: // the result of the last attempt is more useful than the missing next one
 			return result(req, kind, out, sent, attempts)
 		}
 		attempts++
@@ -94,8 +93,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return result(req, kind, out, sent, attempts)
 }
 
-// result returns the outcome of the last attempt to the caller. sent is about all of
-// them.
+// result returns the outcome of the last attempt. sent covers all attempts.
 func result(req *http.Request, kind request.Kind, out outcome, sent bool, attempts int) (*http.Response, error) {
 	if out.err != nil {
 		return nil, &apierror.NoAnswerError{Service: kind.Service, Method: req.Method, Sent: sent, Attempts: attempts, Err: out.err}
@@ -103,7 +101,7 @@ func result(req *http.Request, kind request.Kind, out outcome, sent bool, attemp
 	return out.resp, nil
 }
 
-// again decides whether to try again, and waits for the time to do so.
+// again reports whether to repeat the request, after waiting for the delay.
 func (t *retryTransport) again(req *http.Request, kind request.Kind, out outcome, attempts int, started time.Time) bool {
 	delay, again := t.next(req, kind, out, attempts, started)
 	if !again {
@@ -114,7 +112,7 @@ func (t *retryTransport) again(req *http.Request, kind request.Kind, out outcome
 	return t.wait(req.Context(), delay)
 }
 
-// admit sends the request once, unless it would create something while the process ends.
+// admit sends the request once, unless it would create an object while the process ends.
 func (t *retryTransport) admit(req *http.Request, kind request.Kind, attempt int) outcome {
 	if !kind.Creates(req.Method) {
 		return t.try(req, kind, attempt)
@@ -126,7 +124,7 @@ func (t *retryTransport) admit(req *http.Request, kind request.Kind, attempt int
 	return t.try(req, kind, attempt)
 }
 
-// try sends the request once, with a body of its own.
+// try sends the request once, with its own body.
 func (t *retryTransport) try(req *http.Request, kind request.Kind, attempt int) outcome {
 	defer stopwatch.In(req.Context(), partOf(kind))()
 	if attempt > 1 && request.HasBody(req) {
@@ -137,7 +135,7 @@ func (t *retryTransport) try(req *http.Request, kind request.Kind, attempt int) 
 		req = req.WithContext(req.Context())
 		req.Body = body
 	} else if request.HasBody(req) {
-		// The base closes what it is given; we close the original in the end.
+		// The base closes its body; the original is closed at the end.
 		req = req.WithContext(req.Context())
 		req.Body = io.NopCloser(req.Body)
 	}
@@ -145,7 +143,7 @@ func (t *retryTransport) try(req *http.Request, kind request.Kind, attempt int) 
 	return outcome{resp: resp, sent: sent, err: err}
 }
 
-// partOf returns whose time an attempt at a request takes.
+// partOf returns the part of the time to which an attempt counts.
 func partOf(kind request.Kind) stopwatch.Part {
 	if kind.Service == request.Octavia {
 		return stopwatch.Octavia
@@ -160,7 +158,7 @@ func (o outcome) status() int {
 	return o.resp.StatusCode
 }
 
-// next decides whether to try again, and after which time.
+// next returns whether to repeat the request, and the delay.
 func (t *retryTransport) next(req *http.Request, kind request.Kind, out outcome, attempt int, started time.Time) (time.Duration, bool) {
 	ctx := req.Context()
 	now := t.clock.Now()
@@ -186,7 +184,7 @@ func (t *retryTransport) next(req *http.Request, kind request.Kind, out outcome,
 	return delay, true
 }
 
-// mayRepeat reports whether the table of retryTransport allows another attempt.
+// mayRepeat reports whether the table of retryTransport permits another attempt.
 func mayRepeat(method string, kind request.Kind, out outcome) bool {
 	safe := !request.IsWrite(method) || method == http.MethodDelete || kind.Class == request.Token
 	if out.err != nil {

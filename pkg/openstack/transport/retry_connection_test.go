@@ -194,7 +194,7 @@ func TestRetry_KnowsOutcomeOfPOSTOnClosedConnection(t *testing.T) {
 		<-closed
 	}
 	transport.CloseIdleConnections()
-	server.Close() // waits for what is still being served
+	server.Close() // waits for pending requests
 	for round, err := range errs {
 		did := done[round].Load()
 		if did > 1 || err == nil && did != 1 || err != nil && !apierror.IsUnsure(err) && did != 0 {

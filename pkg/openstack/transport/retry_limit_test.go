@@ -87,7 +87,7 @@ func newLimited(t *testing.T, clk clock.Clock, base pool) (*retryTransport, func
 	}, depth
 }
 
-// gate is a transport whose requests stay in flight until they are let go.
+// gate is a transport that blocks its requests until they are released.
 type gate struct{ arrived, leave chan struct{} }
 
 func (g *gate) RoundTrip(*http.Request) (*http.Response, error) {
@@ -171,7 +171,7 @@ func TestRetryAfter_HoldsBackItsClassOnly(t *testing.T) {
 	}
 	o.clock.Step(20 * time.Second)
 	o.expect(held, 200)
-	o.clock.Step(time.Second) // what is added to Retry-After, so that not all come at once
+	o.clock.Step(time.Second) // the jitter added to Retry-After, so that not all come at once
 	o.expect(refused, 200)
 }
 

@@ -26,7 +26,7 @@ type repetition struct {
 	unsure bool
 }
 
-// repetitions is the table of retryTransport, and what IsUnsure says of the rest.
+// repetitions is the table of retryTransport, with the result of IsUnsure for the others.
 func repetitions() map[string]repetition {
 	const lbs, tokens = "/v2.0/lbaas/loadbalancers", "/identity/v3/auth/tokens"
 	const get, del, put, post = http.MethodGet, http.MethodDelete, http.MethodPut, http.MethodPost

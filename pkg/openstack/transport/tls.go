@@ -10,19 +10,19 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// TLS is how connections are secured: tls-insecure, and ca-file, cert-file and key-file with
-// what these files held when they were read. Values can be compared. It has a private key,
-// and prints nothing of itself.
+// TLS holds the TLS settings of connections: tls-insecure, and the contents of ca-file, cert-file
+// and key-file. Values are comparable. It contains a private key, and its printed form has no
+// contents.
 type TLS struct {
 	caFile               string
 	ca, certificate, key string
 	insecure             bool
-	// shown is set where there is a certificate to show.
+	// shown is set if there is a client certificate.
 	shown bool
 }
 
-// ReadTLS reads the files that the configuration names. It is an error if one cannot be
-// read, or cannot be used.
+// ReadTLS reads the files of the configuration. It returns an error if one cannot be read, or is
+// not valid.
 func ReadTLS(cfg config.Global) (TLS, error) {
 	files := TLS{caFile: cfg.CAFile, insecure: cfg.TLSInsecure, shown: cfg.CertFile != ""}
 	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
@@ -49,13 +49,13 @@ func ReadTLS(cfg config.Global) (TLS, error) {
 	return files, err
 }
 
-// Format implements fmt.Formatter, and prints no secret.
+// Format implements fmt.Formatter without printing secrets.
 func (TLS) Format(state fmt.State, _ rune) { fmt.Fprint(state, "TLS") }
 
 // MarshalLog is for klog's structured loggers.
 func (TLS) MarshalLog() any { return "TLS" }
 
-// config returns the settings of connections.
+// config returns the configuration of connections.
 func (t TLS) config() (*tls.Config, error) {
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -74,7 +74,8 @@ func (t TLS) config() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read cert-file and key-file: %w", err)
 	}
-	// Shown whatever authorities the server names, as it may name none of the chain.
+	// Send the certificate regardless of the authorities that the server lists, which may not
+	// include its chain.
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		return &pair, nil
 	}

@@ -1,5 +1,4 @@
-// Package transport sends requests to OpenStack: measured, limited, and repeated where
-// that cannot carry out a write twice.
+// Package transport sends requests to OpenStack: it measures, limits and, if safe, repeats them.
 package transport
 
 import (
@@ -13,23 +12,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
-// Options tune a transport. The zero value is good.
+// Options configure a transport. The zero value is valid.
 type Options struct {
-	// Timeout is for one attempt at a request, with its answer: 60 s.
+	// Timeout limits one attempt of a request with its answer; zero means 60 s.
 	Timeout time.Duration
-	// MaxBodyBytes bounds an answer: 64 MiB.
+	// MaxBodyBytes limits an answer; zero means 64 MiB.
 	MaxBodyBytes int64
-	// Clock is the real one when nil.
+	// Clock; nil means the real one.
 	Clock clock.Clock
-	// Metrics count the requests when not nil.
+	// Metrics count the requests; may be nil.
 	Metrics *Metrics
-	// Limits bound the requests in flight.
+	// Limits are the maximum numbers of concurrent requests.
 	Limits limiter.Limits
-	// Retry is how requests are repeated.
+	// Retry defines how requests are repeated.
 	Retry RetryPolicy
-	// Dial opens connections; nil: over the machine's network.
+	// Dial opens connections; nil means the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// ReadOnly refuses every write with ErrReadOnly. A sign-in is none.
+	// ReadOnly refuses every write except a sign-in with ErrReadOnly.
 	ReadOnly bool
 }
 
@@ -48,7 +47,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// connections returns a pool of connections that are secured as the files say.
+// connections returns a pool of connections with the given TLS files.
 func (o Options) connections(files TLS) (*http.Transport, error) {
 	pool, err := newConnections(files, o.Limits.PerHost())
 	if err == nil && o.Dial != nil {
@@ -57,8 +56,8 @@ func (o Options) connections(files TLS) (*http.Transport, error) {
 	return pool, err
 }
 
-// Transport is an http.RoundTripper for all services of a cloud, which share its
-// connections and its limits. It is safe for concurrent use.
+// Transport is an http.RoundTripper for all services of a cloud, which share its connections and
+// limits. It is safe for concurrent use.
 type Transport struct {
 	options     Options
 	chain       http.RoundTripper
@@ -66,7 +65,7 @@ type Transport struct {
 	drain       drain
 }
 
-// New returns a transport whose connections are secured as the files say.
+// New returns a transport with the given TLS files.
 func New(files TLS, options Options) (*Transport, error) {
 	options = options.withDefaults()
 	connections, err := options.connections(files)
@@ -79,7 +78,7 @@ func New(files TLS, options Options) (*Transport, error) {
 	return t, nil
 }
 
-// newChain returns the way of every request: permitted, measured, repeated, limited, sent.
+// newChain returns the chain of every request: permitted, measured, repeated, limited, sent.
 func newChain(base pool, options Options, limits *limiter.Limiter, drain *drain) http.RoundTripper {
 	retry := &retryTransport{
 		exchange: &exchange{base: base, timeout: options.Timeout, maxBody: options.MaxBodyBytes},
@@ -103,16 +102,16 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.chain.RoundTrip(req)
 }
 
-// Trial is an http.RoundTripper over connections that are not used for anything else yet.
-// It has limits of its own: what fails there says nothing about the connections in use. It
-// is either used or closed.
+// Trial is an http.RoundTripper over new connections that have no other use yet. It has its own
+// limits, because its failures prove nothing about the connections in use. It must be used or
+// closed.
 type Trial struct {
 	http.RoundTripper
 
 	connections *http.Transport
 }
 
-// Try returns connections that are secured as the files say.
+// Try returns a trial with the given TLS files.
 func (t *Transport) Try(files TLS) (*Trial, error) {
 	connections, err := t.options.connections(files)
 	if err != nil {
@@ -122,16 +121,16 @@ func (t *Transport) Try(files TLS) (*Trial, error) {
 	return &Trial{RoundTripper: newChain(connections, t.options, limits, nil), connections: connections}, nil
 }
 
-// Close gives up the connections of a trial.
+// Close closes the connections of a trial.
 func (t *Trial) Close() { t.connections.CloseIdleConnections() }
 
-// Use sends requests over the connections of a trial from now on. Those under way have
-// their answer over the old ones.
+// Use sends new requests over the connections of a trial. Pending requests complete over the old
+// ones.
 func (t *Transport) Use(trial *Trial) { t.connections.replace(trial.connections) }
 
-// Drain refuses requests that create something from now on, with ErrDraining, and
-// waits until those under way have their answer. The error is the context's.
+// Drain refuses new requests that create objects with ErrDraining, and waits until the pending ones
+// are answered. It returns the error of the context.
 func (t *Transport) Drain(ctx context.Context) error { return t.drain.wait(ctx) }
 
-// CloseIdleConnections closes the connections that carry no request just now.
+// CloseIdleConnections closes the connections without a pending request.
 func (t *Transport) CloseIdleConnections() { t.connections.CloseIdleConnections() }

@@ -6,28 +6,26 @@ import (
 )
 
 const (
-	// latencyWindow is the number of answers that a percentile is taken of.
+	// latencyWindow is the number of answers per percentile.
 	latencyWindow = 20
-	// latencyRank is the 95th percentile's index among them: one outlier in a window
-	// says nothing.
+	// latencyRank is the 95th percentile's index among them: one outlier per window is ignored.
 	latencyRank = latencyWindow*95/100 - 1
-	// slowFactor is how many times its usual latency a request may take.
+	// slowFactor is the latency that counts as slow, as a multiple of the usual one.
 	slowFactor = 3
-	// latencyFloor is a latency that is no sign of trouble, however low the usual one.
+	// latencyFloor is the latency below which a request is never slow.
 	latencyFloor = 250 * time.Millisecond
 )
 
-// aimd is a limit that finds out what the cloud can bear. It is not safe for
-// concurrent use.
+// aimd is a limit that adapts to the capacity of the cloud. It is not safe for concurrent use.
 type aimd struct {
 	limit, max int
-	// backoffEpoch counts the times that the limit was halved. What was sent in an
-	// earlier epoch is evidence of a load that is past.
+	// backoffEpoch counts the times that the limit was halved. The outcome of a request that was
+	// sent in an earlier epoch is outdated.
 	backoffEpoch int
 	// good counts the good answers of this window, which is as long as the limit.
 	good int
-	// reached is set when the limit was reached in this window: a limit that held
-	// nobody up has not been tried.
+	// reached is set if the limit was reached in this window. A limit that delayed no request has
+	// not been tested.
 	reached   bool
 	latencies map[string]*latency
 }
@@ -66,8 +64,8 @@ func (a *aimd) backOff(epoch int) bool {
 	return true
 }
 
-// slow adds how long a request of a kind took. It reports whether such requests now
-// take much longer than they used to.
+// slow records the duration of a request of a kind. It reports whether such requests now take much
+// longer than usual.
 func (a *aimd) slow(kind string, took time.Duration, epoch int) bool {
 	if epoch != a.backoffEpoch {
 		return false
@@ -80,18 +78,17 @@ func (a *aimd) slow(kind string, took time.Duration, epoch int) bool {
 	return l.add(took)
 }
 
-// latency compares how long requests of one kind take with what is usual. Kinds
-// differ by orders of magnitude, so each has its own.
+// latency compares the duration of requests of one kind with the usual one. Each kind has its own,
+// because they differ by orders of magnitude.
 type latency struct {
 	window []time.Duration
-	// usual is the 95th percentile that is to be expected, 0 before the first window.
-	// It follows a fall fast and a rise slowly, so that a growing load is seen for
-	// what it is, and a cloud that has become slower for good is not held against it
-	// for ever.
+	// usual is the expected 95th percentile, 0 before the first window. It follows a decrease fast
+	// and an increase slowly, so that a growing load is detected, and a permanently slower cloud is
+	// accepted after a while.
 	usual time.Duration
 }
 
-// add adds a request. It reports whether a window ends here that was slow.
+// add records a request. It reports whether a slow window ends with it.
 func (l *latency) add(took time.Duration) bool {
 	l.window = append(l.window, took)
 	if len(l.window) < latencyWindow {

@@ -152,7 +152,7 @@ func TestLatency_AdaptsToNewUsual(t *testing.T) {
 	}
 }
 
-// A listing of everything takes its time; that says nothing of a small read.
+// A list of everything takes long; that proves nothing about a small read.
 func TestLatency_IsKeptPerKind(t *testing.T) {
 	t.Parallel()
 	a := limited(8, 16)

@@ -16,19 +16,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// LongestPause bounds the time that one answer can stop a class for.
+// LongestPause is the maximum time for which one answer can pause a class.
 const LongestPause = 5 * time.Minute
 
-// The reasons for fewer requests, beside the status codes: values of the label
-// "reason".
+// The reasons for a lower limit, in addition to status codes: values of the label "reason".
 const (
 	reasonNoAnswer   = "no_answer"
 	reasonLatency    = "latency"
 	reasonRetryAfter = "retry_after"
 )
 
-// classLimiter limits one class of requests. It has no goroutine of its own: those who
-// wait in it keep the time.
+// classLimiter limits one class of requests. It has no goroutine: its waiters watch the time.
 type classLimiter struct {
 	class   request.Class
 	clock   clock.Clock
@@ -39,12 +37,11 @@ type classLimiter struct {
 	failures failures
 	inFlight int
 	waiting  waitQueue
-	// resumes is when a pause ends, zero without one.
+	// resumes is the end of a pause, zero without one.
 	resumes time.Time
 }
 
-// Slot is the right to have one request in flight. Nil is the right of a class
-// without a limit.
+// Slot is the permission for one request. Nil is that of a class without a limit.
 type Slot struct {
 	class   *classLimiter
 	kind    string
@@ -99,8 +96,7 @@ func (l *classLimiter) wait(ctx context.Context, w *waiter) error {
 	}
 }
 
-// abandon takes a waiter out of the queue, or returns the slot that it has got in the
-// same moment.
+// abandon removes a waiter from the queue, or returns the slot that it has just received.
 func (l *classLimiter) abandon(w *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,8 +109,8 @@ func (l *classLimiter) abandon(w *waiter) {
 	l.dispatch()
 }
 
-// dispatch grants the free slots to those who wait. In a pause it makes sure that one
-// of them keeps the time. The lock is held.
+// dispatch grants the free slots to the waiters. In a pause, it makes sure that one of them watches
+// the time. The lock is held.
 func (l *classLimiter) dispatch() {
 	defer l.report()
 	if l.paused() {
@@ -142,8 +138,7 @@ func (l *classLimiter) report() {
 	l.metrics.limited(l.class, l.waiting.length, l.aimd.limit)
 }
 
-// Release returns the slot. The outcome of the attempt decides how many may be in
-// flight from now on.
+// Release returns the slot. The outcome of the attempt adapts the limit.
 func (s *Slot) Release(ctx context.Context, out Outcome) {
 	if s == nil {
 		return
@@ -154,8 +149,7 @@ func (s *Slot) Release(ctx context.Context, out Outcome) {
 	}
 }
 
-// settle returns the slot. It returns the limit from now on, and the reason if it was
-// halved.
+// settle returns the slot. It returns the new limit, and the reason if it was halved.
 func (s *Slot) settle(out Outcome) (reason string, limit int) {
 	l := s.class
 	l.mu.Lock()
@@ -172,8 +166,8 @@ func (s *Slot) settle(out Outcome) (reason string, limit int) {
 	return reason, l.aimd.limit
 }
 
-// adapt changes the limit by the outcome of a request. It returns the reason if the
-// limit was halved. The caller's own end of the request says nothing.
+// adapt changes the limit by the outcome of a request, and returns the reason if it was halved. A
+// request that its caller canceled proves nothing.
 func (s *Slot) adapt(out Outcome, took time.Duration) string {
 	a := &s.class.aimd
 	bad, known := overloadSign(out)
@@ -193,9 +187,8 @@ func (s *Slot) adapt(out Outcome, took time.Duration) string {
 	return bad
 }
 
-// overloadSign returns why an outcome is one of an overloaded service, "" when it is
-// not. Not known is an attempt that is no evidence: the caller ended it, or it failed
-// for a reason of our own.
+// overloadSign returns the reason if an outcome is a sign of an overloaded service, else "". known
+// is false if the attempt proves nothing: the caller canceled it, or it failed for a local reason.
 func overloadSign(out Outcome) (reason string, known bool) {
 	if out.Err != nil {
 		ended := errors.Is(out.Err, context.Canceled) || errors.Is(out.Err, context.DeadlineExceeded)
@@ -209,7 +202,7 @@ func overloadSign(out Outcome) (reason string, known bool) {
 	return "", true
 }
 
-// pauseAsked reads how long the service asks for no requests.
+// pauseAsked returns the pause that the service requests.
 func pauseAsked(out Outcome, now time.Time) (time.Duration, bool) {
 	switch out.status() {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

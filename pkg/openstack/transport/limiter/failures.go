@@ -9,16 +9,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// maxFailures is how many failing requests a class remembers.
+// maxFailures is the number of failing requests that a class remembers.
 const maxFailures = 256
 
-// fingerprint stands for what a request asks for: method, address and body.
+// fingerprint identifies a request by method, address and body.
 type fingerprint uint64
 
 var fingerprintSeed = maphash.MakeSeed()
 
-// fingerprintOf returns the fingerprint of a request; a body that cannot be read twice
-// is left out.
+// fingerprintOf returns the fingerprint of a request, without a body that cannot be read twice.
 func fingerprintOf(req *http.Request) fingerprint {
 	var hash maphash.Hash
 	hash.SetSeed(fingerprintSeed)
@@ -32,14 +31,15 @@ func fingerprintOf(req *http.Request) fingerprint {
 	return fingerprint(hash.Sum64())
 }
 
-// failures remembers the last requests that ended in 500: one that does so again and
-// again is about its own object and says nothing about the load of the service. It is
-// not safe for concurrent use.
+// failures remembers the last requests that were answered 500. A request that fails repeatedly has
+// a problem with its own object, and proves nothing about the load of the service. It is not safe
+// for concurrent use.
 type failures struct {
 	last []fingerprint
 }
 
-// repeated adds the outcome of a request, and reports whether it is one more 500 for it.
+// repeated adds the outcome of a request, and reports whether it is another 500 for the same
+// request.
 func (f *failures) repeated(content fingerprint, out Outcome) bool {
 	at := slices.Index(f.last, content)
 	switch failed := out.status() == http.StatusInternalServerError; {

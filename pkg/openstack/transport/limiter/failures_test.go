@@ -12,8 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// A Service whose load balancer Octavia cannot make is no reason to make those of
-// others one after the other.
+// A load balancer that Octavia cannot create does not slow down those of other Services.
 func TestLimiter_CountsRequestThatAlwaysFailsOnce(t *testing.T) {
 	t.Parallel()
 	limiter := New(Limits{LoadBalancerCreates: 8}.WithDefaults(), clock.RealClock{}, nil)

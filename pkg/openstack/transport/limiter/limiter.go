@@ -1,8 +1,7 @@
-// Package limiter bounds the requests to OpenStack that are in flight at a time. Each
-// class of requests has an AIMD concurrency limit of its own: it grows by one after a
-// window of good answers (additive increase) and is halved on a sign of overload
-// (multiplicative decrease). Requests beyond the limit wait in a queue, by priority,
-// and a Retry-After pauses the whole class.
+// Package limiter limits the concurrent requests to OpenStack. Each class of requests has its own
+// AIMD concurrency limit: it grows by one after a window of good answers (additive increase) and is
+// halved on a sign of overload (multiplicative decrease). Further requests wait in a priority
+// queue, and a Retry-After pauses the whole class.
 package limiter
 
 import (
@@ -13,14 +12,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// Limiter lets a limited number of requests of each class through at a time. A nil
-// Limiter lets all through. It is safe for concurrent use.
+// Limiter admits a limited number of concurrent requests of each class. A nil Limiter admits all.
+// It is safe for concurrent use.
 type Limiter struct {
 	classes map[request.Class]*classLimiter
 }
 
-// New returns a limiter that starts with these limits, which have their defaults. The
-// metrics may be nil.
+// New returns a limiter with these limits; zero fields take their defaults. The metrics may be nil.
 func New(limits Limits, clk clock.Clock, metrics *Metrics) *Limiter {
 	l := &Limiter{classes: map[request.Class]*classLimiter{}}
 	for class, b := range limits.byClass() {
@@ -29,9 +27,9 @@ func New(limits Limits, clk clock.Clock, metrics *Metrics) *Limiter {
 	return l
 }
 
-// Acquire waits for a slot for one attempt at the request. The slot, nil for a class
-// without a limit, has to be released whatever becomes of the attempt. The error is that
-// of the request's context; the request was not sent then.
+// Acquire waits for a slot for one attempt of the request. The caller must release the slot, which
+// is nil for a class without a limit, after the attempt. After an error, which is that of the
+// request's context, the request must not be sent.
 func (l *Limiter) Acquire(req *http.Request, kind request.Kind) (*Slot, error) {
 	if l == nil {
 		return nil, nil
@@ -47,9 +45,9 @@ func (l *Limiter) Acquire(req *http.Request, kind request.Kind) (*Slot, error) {
 	return slot, err
 }
 
-// Outcome is what became of an attempt: an answer or an error.
+// Outcome is the result of an attempt: an answer or an error.
 type Outcome struct {
-	// Response is nil when there was no answer.
+	// Response is nil without an answer.
 	Response *http.Response
 	Err      error
 }

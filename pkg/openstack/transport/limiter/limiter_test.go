@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
-// gate is a transport whose requests stay in flight until they are let go.
+// gate is a transport that blocks its requests until they are released.
 type gate struct {
 	mu       sync.Mutex
 	inFlight int
@@ -138,7 +138,7 @@ func TestLimiter_HasBoundsOfEveryClass(t *testing.T) {
 	}
 }
 
-// What is slow in one service must not hold up another, nor writes hold up reads.
+// A slow service must not delay others, nor writes delay reads.
 func TestLimiter_KeepsClassesApart(t *testing.T) {
 	t.Parallel()
 	g := newGate()

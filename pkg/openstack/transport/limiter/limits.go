@@ -2,15 +2,13 @@ package limiter
 
 import "github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 
-// Limits are the greatest numbers of requests in flight at a time, by class of
-// request. A class starts lower, grows while the cloud answers well, and shrinks
-// when it does not. A request that waits to be repeated is not in flight. Fields
-// that are not positive take the default.
+// Limits are the maximum numbers of concurrent requests, by class. A class starts with a lower
+// limit, which grows while the cloud answers well and shrinks otherwise. A request that waits to be
+// repeated does not count. Fields that are not positive take the default.
 //
-// The defaults follow from what Octavia does: load balancers of one project are
-// created one after the other (each holds the row of the project's quota while it
-// asks Neutron for the VIP port, and gives up with 503 after 50 s), and its API
-// processes are bound by CPU.
+// The defaults follow from Octavia's behavior: it creates the load balancers of one project one
+// after the other (each locks the row of the project's quota while it requests the VIP port from
+// Neutron, and fails with 503 after 50 s), and its API processes are bound by CPU.
 type Limits struct {
 	// LoadBalancerCreates: 8, starting at 4.
 	LoadBalancerCreates int
@@ -24,7 +22,7 @@ type Limits struct {
 	NetworkWrites int
 }
 
-// WithDefaults returns the limits with the defaults for what is not positive.
+// WithDefaults returns the limits with the defaults for fields that are not positive.
 func (l Limits) WithDefaults() Limits {
 	orDefault := func(value *int, byDefault int) {
 		if *value <= 0 {
@@ -39,11 +37,11 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// bounds are where the limit of a class starts, and how far it may grow.
+// bounds are the initial and the maximum limit of a class.
 type bounds struct{ start, max int }
 
-// byClass returns the bounds of every class that is limited. Tokens are not: without
-// one, nothing else goes on.
+// byClass returns the bounds of every limited class. Tokens have no limit, because all other
+// requests need one.
 func (l Limits) byClass() map[request.Class]bounds {
 	all := map[request.Class]bounds{
 		request.LoadBalancerCreate: {4, l.LoadBalancerCreates},
@@ -62,8 +60,7 @@ func (l Limits) byClass() map[request.Class]bounds {
 	return all
 }
 
-// PerHost returns the number of connections that one host can have in use, with some
-// to spare for tokens.
+// PerHost returns the maximum number of connections to one host, with some in reserve for tokens.
 func (l Limits) PerHost() int {
 	connections := 2
 	for _, b := range l.byClass() {

@@ -8,8 +8,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// Metrics show the queue and the limit of each class; cloud-provider-openstack has none
-// of them. A nil Metrics counts nothing.
+// Metrics show the queue and the limit of each class. cloud-provider-openstack has none of them.
+// Nil Metrics are valid and do nothing.
 type Metrics struct {
 	queueDepth *metrics.GaugeVec
 	limit      *metrics.GaugeVec
@@ -56,7 +56,7 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	return nil
 }
 
-// limited sets how many requests of a class wait, and how many may be in flight.
+// limited sets the number of waiting requests of a class, and its limit.
 func (m *Metrics) limited(class request.Class, depth, limit int) {
 	if m != nil {
 		m.queueDepth.WithLabelValues(string(class)).Set(float64(depth))

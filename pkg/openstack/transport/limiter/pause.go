@@ -6,8 +6,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// pause grants no slot until a time, because the service asked for it. A shorter pause
-// does not end a longer one. The lock is held.
+// pause grants no slots until a time, because the service requested it. A shorter pause does not
+// end a longer one. The lock is held.
 func (l *classLimiter) pause(until time.Time) {
 	if !until.After(l.resumes) {
 		return
@@ -18,7 +18,7 @@ func (l *classLimiter) pause(until time.Time) {
 	l.resumes = until
 }
 
-// paused reports whether a pause goes on. The lock is held.
+// paused reports whether a pause is in effect. The lock is held.
 func (l *classLimiter) paused() bool {
 	if !l.resumes.IsZero() && !l.clock.Now().Before(l.resumes) {
 		l.resumes = time.Time{}
@@ -26,14 +26,14 @@ func (l *classLimiter) paused() bool {
 	return !l.resumes.IsZero()
 }
 
-// pauseTimer is a waiter's view of a pause. Without a pause it is never over.
+// pauseTimer is a waiter's view of a pause. Without a pause it never fires.
 type pauseTimer struct {
 	until time.Time
 	timer clock.Timer
 }
 
-// startPause returns a timer for the pause that goes on. Where one has just passed its
-// end, it dispatches itself: nobody else would.
+// startPause returns a timer for the current pause. If the pause has just ended, it dispatches
+// itself, because no other waiter would.
 func (l *classLimiter) startPause() pauseTimer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,8 +57,7 @@ func (p pauseTimer) stop() {
 	}
 }
 
-// endPause ends the pause whose timer has run out, unless it was made longer, and
-// grants slots to those who waited for that.
+// endPause ends the pause of a timer, unless it was extended, and grants slots to the waiters.
 func (l *classLimiter) endPause(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -91,8 +91,7 @@ func TestPause_EndsWithoutWaiter(t *testing.T) {
 	fill(t, l, 1)
 }
 
-// A pause may run out between the moment that a waiter is told of it and the moment
-// that it looks.
+// A pause may end between the notification of a waiter and its next check.
 func TestPause_MayEndBeforeItsWaiterLooks(t *testing.T) {
 	t.Parallel()
 	l, clk := testClass(1, 1)

@@ -11,12 +11,11 @@ import (
 type Priority int
 
 const (
-	// PriorityHigh is for deletes, which free quota, and for creates, which users
-	// wait for.
+	// PriorityHigh is for deletes, which free quota, and for creates, which users wait for.
 	PriorityHigh Priority = iota
 	// PriorityNormal is for changes and reads.
 	PriorityNormal
-	// PriorityLow is for what makes good things better: members for new nodes.
+	// PriorityLow is for improvements: members for new nodes.
 	PriorityLow
 
 	priorities = iota
@@ -24,8 +23,7 @@ const (
 
 type priorityKey struct{}
 
-// WithPriority overrules the priority that follows from method and path, for all
-// requests with the context.
+// WithPriority overrides the priority by method and path, for all requests with the context.
 func WithPriority(ctx context.Context, priority Priority) context.Context {
 	return context.WithValue(ctx, priorityKey{}, min(max(priority, PriorityHigh), PriorityLow))
 }
@@ -45,8 +43,8 @@ func priorityOf(req *http.Request, kind request.Kind) Priority {
 	}
 }
 
-// isAdditive reports whether a request is a batch that only adds and changes members.
-// Octavia's parameter for it is a boolean.
+// isAdditive reports whether a request is a batch that only adds and changes members. Octavia's
+// parameter for it is a boolean.
 func isAdditive(req *http.Request, kind request.Kind) bool {
 	if kind.Name != "loadbalancer_members_update" {
 		return false

@@ -9,12 +9,12 @@ type waiter struct {
 	element  *linked.Element
 	// granted is closed when the waiter has a slot.
 	granted chan struct{}
-	// look asks the waiter to look again: a pause has begun.
+	// look makes the waiter check again, because a pause has begun.
 	look chan struct{}
 }
 
-// fairTurn is how many times the request that has waited longest is passed over for a
-// higher priority until it is its turn: none waits for ever behind a stream of others.
+// fairTurn is how many times the oldest waiter is passed over for a higher priority before it gets
+// a slot, so that none waits forever.
 const fairTurn = 4
 
 // waitQueue orders waiters by priority, then by arrival, except for the fair turns.
@@ -41,7 +41,7 @@ func (q *waitQueue) remove(w *waiter) {
 	q.length--
 }
 
-// pop takes out the next one; nil when nobody waits.
+// pop removes and returns the next waiter, nil if there is none.
 func (q *waitQueue) pop() *waiter {
 	if q.length == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (q *waitQueue) pop() *waiter {
 	return w
 }
 
-// first returns the one with the highest priority, nil when nobody waits.
+// first returns the waiter with the highest priority, nil if there is none.
 func (q *waitQueue) first() *waiter {
 	for i := range q.lines {
 		if front := q.lines[i].Front(); front != nil {
