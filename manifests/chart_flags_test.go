@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
@@ -68,11 +68,11 @@ func TestChart_RightsFollowControllersThatRun(t *testing.T) {
 		"controllerExtraArgs: ['--controllers', service]":                   {servicesOnly, balancers},
 		"controllerExtraArgs: ['--controllers=service', '--controllers=*']": {all, route + " " + balancers},
 	} {
-		cluster, namespaced := rightsOf(t, values)
-		if diff := cmp.Diff(want.cluster, cluster); diff != "" {
+		roles, namespaced := rightsOf(t, values)
+		if diff := cmp.Diff(want.cluster, roles); diff != "" {
 			t.Errorf("%s: ClusterRole (-want +got):\n%s", values, diff)
 		}
-		recorded := []string{fmt.Sprintf("configmaps [%s]: get update", strings.TrimSpace(cloudscope.RecordName+" "+want.records))}
+		recorded := []string{fmt.Sprintf("configmaps [%s]: get update", strings.TrimSpace(cluster.ScopeRecord+" "+want.records))}
 		if !strings.Contains(want.records, balancers) {
 			recorded = append(recorded, fmt.Sprintf("configmaps [%s]: get", balancers)) // read at the start
 		}

@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
@@ -123,7 +123,7 @@ func TestRBAC_GrantsOnlyListedRightsInCluster(t *testing.T) {
 func TestRBAC_GrantsOnlyListedRightsInKubeSystem(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"configmaps [" + strings.Join(append([]string{cloudscope.RecordName, routes.RecordName}, records.Names()...), " ") + "]: get update",
+		"configmaps [" + strings.Join(append([]string{cluster.ScopeRecord, routes.RecordName}, records.Names()...), " ") + "]: get update",
 		"configmaps: create",
 		"coordination.k8s.io/leases [cloud-controller-manager]: get update",
 		"coordination.k8s.io/leases: create",

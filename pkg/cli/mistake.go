@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
 // VerbIn returns the first argument where it can only be a verb: the controller takes no arguments.
@@ -26,7 +26,7 @@ func VerbIn(arguments []string) (word string, is bool) {
 // UnknownVerb returns the error for a word that is not a verb of a program.
 func (all Verbs) UnknownVerb(word, program string) error {
 	guess := ""
-	if near, found := suggest.Nearest(word, all.names()); found {
+	if near, found := config.Nearest(word, all.names()); found {
 		guess = fmt.Sprintf("did you mean %q? ", near)
 	}
 	return fmt.Errorf("%q is no verb of %s: %sthe verb comes first, one of %s", word, program, guess, strings.Join(all.names(), ", "))
@@ -51,7 +51,7 @@ func SuggestFlag(command *cobra.Command, err error) error {
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		var all []string
 		command.Flags().VisitAll(func(flag *pflag.Flag) { all = append(all, flag.Name) })
-		if near, found := suggest.Nearest(unknown.GetSpecifiedName(), all); found {
+		if near, found := config.Nearest(unknown.GetSpecifiedName(), all); found {
 			guess = ": did you mean --" + near + "?"
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
@@ -187,8 +187,8 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Clock:    c.Clock,
 
 		Controller: c.Controller,
-		Scope: func() cloudscope.Scope {
-			return cloudscope.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
+		Scope: func() cluster.Scope {
+			return cluster.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
 		},
 	}
 	if c.Config.Route.RouterID != "" {

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
@@ -17,7 +17,7 @@ import (
 type instancesAdapter struct {
 	inner     cloudprovider.InstancesV2
 	calls     *calls
-	scope     *cloudscope.Guard
+	scope     *cluster.Guard
 	deletions *instances.Deletions
 }
 

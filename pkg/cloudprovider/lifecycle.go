@@ -11,8 +11,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
-	"github.com/openstack-ccm/openstack-ccm/pkg/clusterid"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
@@ -43,7 +42,7 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 		p.reportMissingRights(false)
 		return
 	}
-	id, err := clusterid.Read(ctx, p.options.Client, p.options.Clock)
+	id, err := cluster.ReadID(ctx, p.options.Client, p.options.Clock)
 	if err == nil && p.options.NewLoadBalancers != nil {
 		err = p.startLoadBalancers(ctx, id)
 	}
@@ -67,7 +66,7 @@ func (p *Provider) reportMissingRights(unidentified bool) {
 			"a cluster of the same name in the project is not told apart, and nothing looks for garbage")
 	}
 	if p.scope.Unrecorded() {
-		lacks = append(lacks, "it may not keep ConfigMap "+cloudscope.RecordName+", so a start with credentials of another project or region is not noticed")
+		lacks = append(lacks, "it may not keep ConfigMap "+cluster.ScopeRecord+", so a start with credentials of another project or region is not noticed")
 	}
 	if len(lacks) == 0 || p.options.Recorder == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
@@ -67,7 +67,7 @@ type LoadBalancers interface {
 type loadBalancers struct {
 	engine  LoadBalancers
 	calls   *calls
-	scope   *cloudscope.Guard
+	scope   *cluster.Guard
 	metrics *Metrics
 	// resync handles changes of nodes; nil until it runs.
 	resync atomic.Pointer[resync.Controller]
@@ -152,8 +152,8 @@ func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.
 		return err
 	}
 	defer end()
-	if err := l.scope.Check(ctx); errors.Is(err, cloudscope.ErrChanged) { // a Service's users need not know which
-		return fmt.Errorf("%w: ask the cluster's operator, who finds an event on ConfigMap %s/%s", cloudscope.ErrChanged, metav1.NamespaceSystem, cloudscope.RecordName)
+	if err := l.scope.Check(ctx); errors.Is(err, cluster.ErrMoved) { // a Service's users need not know which
+		return fmt.Errorf("%w: ask the cluster's operator, who finds an event on ConfigMap %s/%s", cluster.ErrMoved, metav1.NamespaceSystem, cluster.ScopeRecord)
 	} else if err != nil {
 		return err
 	}

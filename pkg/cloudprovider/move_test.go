@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -51,7 +51,7 @@ func (m *migration) start() *Provider {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	p.scope = cloudscope.NewGuard(m.client.CoreV1().ConfigMaps(metav1.NamespaceSystem), "", p.options.Scope, m.c.Recorder, m.clock)
+	p.scope = cluster.NewGuard(m.client.CoreV1().ConfigMaps(metav1.NamespaceSystem), "", p.options.Scope, m.c.Recorder, m.clock)
 	p.Initialize(nil, m.t.Context().Done())
 	return p
 }
@@ -176,10 +176,10 @@ func TestProvider_MovesToAnotherProject(t *testing.T) {
 
 			project, network := m.move()
 			p = m.start()
-			if _, err := balancer(t, p).EnsureLoadBalancer(t.Context(), "", svc, nil); !errors.Is(err, cloudscope.ErrChanged) {
+			if _, err := balancer(t, p).EnsureLoadBalancer(t.Context(), "", svc, nil); !errors.Is(err, cluster.ErrMoved) {
 				t.Errorf("before the move is confirmed: %v", err)
 			}
-			if err := m.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), cloudscope.RecordName, metav1.DeleteOptions{}); err != nil {
+			if err := m.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), cluster.ScopeRecord, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			m.clock.Step(time.Minute)
@@ -232,7 +232,7 @@ func TestProvider_DeletesServiceOfAnotherProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.move()
-	if err := m.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), cloudscope.RecordName, metav1.DeleteOptions{}); err != nil {
+	if err := m.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), cluster.ScopeRecord, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	p = m.start()

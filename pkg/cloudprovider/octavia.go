@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
@@ -108,5 +108,5 @@ func (p *Provider) notifyWaiting(ctx context.Context, last map[types.UID]time.Ti
 
 // waitsForOctavia reports whether a Service has to get a load balancer, or to lose one.
 func waitsForOctavia(service *v1.Service) bool {
-	return kubeservice.IsOurs(service) && (service.DeletionTimestamp != nil || len(service.Status.LoadBalancer.Ingress) == 0)
+	return cluster.IsOurs(service) && (service.DeletionTimestamp != nil || len(service.Status.LoadBalancer.Ingress) == 0)
 }

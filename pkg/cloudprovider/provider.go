@@ -20,7 +20,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
@@ -60,8 +60,8 @@ type Options struct {
 	FindOctavia func(context.Context) error
 	// Scope returns the project and region that the session works in; nil: they are not
 	// compared with those of earlier starts.
-	Scope func() cloudscope.Scope
-	// Controller names this controller among several of the cluster: see cloudscope.NewGuard.
+	Scope func() cluster.Scope
+	// Controller names this controller among several of the cluster: see cluster.NewGuard.
 	Controller string
 	// NewRoutes makes the routes to pods, once the identity and the nodes can be
 	// known. Nil: no routes.
@@ -104,7 +104,7 @@ type Options struct {
 type Provider struct {
 	options Options
 	calls   *calls
-	scope   *cloudscope.Guard
+	scope   *cluster.Guard
 
 	// initialized and informed are done by the first start: with leader migration the
 	// controller manager starts its provider twice, for either half of its controllers.
@@ -135,7 +135,7 @@ func New(ctx context.Context, options Options) *Provider {
 	p := &Provider{options: options, calls: newCalls(ctx, options.Drain)}
 	p.calls.tracer, p.calls.metrics = options.Tracer, options.Metrics
 	if options.Scope != nil {
-		p.scope = cloudscope.NewGuard(options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), options.Controller, options.Scope, options.Recorder, options.Clock)
+		p.scope = cluster.NewGuard(options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), options.Controller, options.Scope, options.Recorder, options.Clock)
 	}
 	if options.Follow != nil {
 		p.background.Go(func() { options.Follow(p.calls.process, p.reconfigure) })

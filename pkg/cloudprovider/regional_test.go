@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
@@ -56,7 +56,7 @@ func TestConnect_ServesRegionsWithAControllerForEach(t *testing.T) {
 	if exists, err := nodes.InstanceExists(t.Context(), gone); exists || err != nil {
 		t.Errorf("the Node of RegionTwo is never deleted: %v, %v", exists, err)
 	}
-	if err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), cloudscope.RecordName, metav1.DeleteOptions{}); err != nil {
+	if err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), cluster.ScopeRecord, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	now.Step(time.Minute)

@@ -7,8 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
-	"github.com/openstack-ccm/openstack-ccm/pkg/clusterid"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -20,7 +19,7 @@ import (
 // It is for previews alone: the session sends OpenStack no request that writes, and nothing is
 // written to Kubernetes. The caller ends it with close.
 //
-// It is an error that wraps cloudscope.ErrChanged where a controller would refuse to work, as
+// It is an error that wraps cluster.ErrMoved where a controller would refuse to work, as
 // cloud.conf leads to another project or region than the cluster is in.
 func Rehearse(ctx context.Context, c Connection) (engine *loadbalancer.Reconciler, end func(), err error) {
 	c.Config = WithKnownAnnotations(c.Config)
@@ -39,10 +38,10 @@ func Rehearse(ctx context.Context, c Connection) (engine *loadbalancer.Reconcile
 		}
 	}()
 	maps := c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem)
-	if err := cloudscope.Compare(ctx, maps, cloudscope.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}); err != nil {
+	if err := cluster.CompareScope(ctx, maps, cluster.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}); err != nil {
 		return nil, nil, err
 	}
-	clusterID, err := clusterid.Read(ctx, c.Client, c.Clock)
+	clusterID, err := cluster.ReadID(ctx, c.Client, c.Clock)
 	if err != nil {
 		return nil, nil, err
 	}

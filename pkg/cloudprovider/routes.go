@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	cloudprovider "k8s.io/cloud-provider"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
@@ -15,7 +15,7 @@ import (
 type routesAdapter struct {
 	inner cloudprovider.Routes
 	calls *calls
-	scope *cloudscope.Guard
+	scope *cluster.Guard
 }
 
 // begin begins a call about a route.

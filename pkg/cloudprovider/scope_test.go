@@ -19,7 +19,7 @@ import (
 	"k8s.io/component-base/metrics"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/tests/metricstest"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -75,21 +75,21 @@ func TestProvider_ChangesNothingWithCredentialsOfAnotherProject(t *testing.T) {
 		"delete route": routes.DeleteRoute(t.Context(), "", &cloudprovider.Route{}),
 	}
 	for what, err := range refused {
-		if !errors.Is(err, cloudscope.ErrChanged) {
+		if !errors.Is(err, cluster.ErrMoved) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if exists || there {
 		t.Errorf("the node exists: %v, the load balancer: %v", exists, there)
 	}
-	if text := errEnsure.Error(); strings.Contains(text, cloud.Account.ProjectID) || !strings.Contains(text, cloudscope.RecordName) {
+	if text := errEnsure.Error(); strings.Contains(text, cloud.Account.ProjectID) || !strings.Contains(text, cluster.ScopeRecord) {
 		t.Errorf("a Service's users read %q", text)
 	}
 	if text := errExists.Error(); !strings.Contains(text, cloud.Account.ProjectID) {
 		t.Errorf("the log does not say where the cluster was: %q", text)
 	}
 
-	if err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), cloudscope.RecordName, metav1.DeleteOptions{}); err != nil {
+	if err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), cluster.ScopeRecord, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	now.Step(10 * time.Second)
@@ -126,7 +126,7 @@ func TestProvider_KeepsNodesThatAreInAnotherProject(t *testing.T) {
 	}
 	client, events, registry := fake.NewClientset(objects...), record.NewFakeRecorder(100), metrics.NewKubeRegistry()
 	client.PrependReactor("get", "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(v1.Resource("configmaps"), cloudscope.RecordName, nil)
+		return true, nil, apierrors.NewForbidden(v1.Resource("configmaps"), cluster.ScopeRecord, nil)
 	})
 	c.Client, c.Recorder, c.Metrics = client, events, NewMetrics(c.Clock)
 	if err := c.Metrics.Register(registry.Register); err != nil {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
 )
 
 // unknownData is a section or key of cloud.conf for which gcfg found no field.
@@ -96,7 +94,7 @@ func (u unknownData) keyMessage(s section, known []section) string {
 
 // didYouMean suggests the nearest known word, if it is near enough.
 func didYouMean(word string, known []string, format string) string {
-	nearest, ok := suggest.Nearest(word, known)
+	nearest, ok := Nearest(word, known)
 	if !ok {
 		return ": it has no effect"
 	}

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
@@ -178,7 +178,7 @@ func (d *Deletions) reportHeld() {
 // reminderPeriod; k8s.io/cloud-provider logs the error in each round. The caller holds the lock.
 func (d *Deletions) refuse(node *v1.Node, entry *departure, why string) error {
 	err := fmt.Errorf("node %s: Nova has no server %s, but %s: all are kept until credentials, region or Nova are fixed. "+
-		"If its server is really gone: kubectl annotate node %s %s=true", node.Name, providerid.Server(node.Spec.ProviderID), why, node.Name, AllowDeletion)
+		"If its server is really gone: kubectl annotate node %s %s=true", node.Name, cluster.ServerID(node.Spec.ProviderID), why, node.Name, AllowDeletion)
 	if now := entry.held; entry.event.IsZero() || !now.Before(entry.event.Add(reminderPeriod)) {
 		entry.event = now
 		reason.NodeDeletionHeld.Emit(d.options.Recorder, node, err.Error())
@@ -214,7 +214,7 @@ func (i *Instances) missing(ctx context.Context, node *v1.Node) (name string, mi
 
 // placeOf returns the region that a node is certainly in, and the ID of its server.
 func (i *Instances) placeOf(node *v1.Node) (*fleet, string, error) {
-	named, id, err := providerid.Parse(node.Spec.ProviderID)
+	named, id, err := cluster.ParseProviderID(node.Spec.ProviderID)
 	if err != nil {
 		return nil, "", err
 	}

@@ -33,7 +33,7 @@ type guarded struct {
 func guard(t *testing.T, nodes int, settings config.Node) *guarded {
 	t.Helper()
 	g := &guarded{t: t, events: record.NewFakeRecorder(1000)}
-	cloud, listed, lister, indexer := cluster(t, nodes, 0)
+	cloud, listed, lister, indexer := manyNodes(t, nodes, 0)
 	g.cloud, g.nodes, g.known = cloud, listed, indexer
 	g.instances, g.clock = newInstances(t, cloud)
 	g.instances.UseNodes(lister)

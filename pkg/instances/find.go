@@ -12,8 +12,8 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
-	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // located is a server with its region.
@@ -48,7 +48,7 @@ func (i *Instances) find(ctx context.Context, node *v1.Node) (located, error) {
 			return i.findByName(ctx, node, regions)
 		})
 	}
-	named, id, err := providerid.Parse(node.Spec.ProviderID)
+	named, id, err := cluster.ParseProviderID(node.Spec.ProviderID)
 	if err != nil {
 		return located{}, fmt.Errorf("node %s: %w", node.Name, err)
 	}
@@ -116,7 +116,7 @@ func (i *Instances) findByName(ctx context.Context, node *v1.Node, regions []*fl
 	}
 	if len(candidates) > 1 {
 		return located{}, fmt.Errorf("node %s has no provider ID and %d servers have its name (%s): give the kubelet --provider-id=%s",
-			node.Name, len(candidates), ids(candidates), providerid.Of("ID"))
+			node.Name, len(candidates), ids(candidates), cluster.ProviderID("ID"))
 	}
 	return i.findBySystemUUID(ctx, node, regions)
 }
@@ -124,7 +124,7 @@ func (i *Instances) findByName(ctx context.Context, node *v1.Node, regions []*fl
 // findBySystemUUID is the last attempt: Nova uses the ID of a server as the UUID of the machine's
 // firmware, which the kubelet reports.
 func (i *Instances) findBySystemUUID(ctx context.Context, node *v1.Node, regions []*fleet) (located, error) {
-	if id := providerid.Server(node.Status.NodeInfo.SystemUUID); id != "" {
+	if id := cluster.ServerID(node.Status.NodeInfo.SystemUUID); id != "" {
 		for _, r := range regions {
 			found, err := i.findByID(ctx, node, r, id)
 			if err == nil {

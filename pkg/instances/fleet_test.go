@@ -38,8 +38,8 @@ func numbered(n int) (*v1.Node, nova.Server) {
 
 func fail(node *v1.Node) { node.Status.Conditions[0].Status = v1.ConditionUnknown }
 
-// cluster is one of so many nodes and servers, of which the first are not ready.
-func cluster(t *testing.T, nodes, notReady int) (*servers, []*v1.Node, corelisters.NodeLister, clientcache.Indexer) {
+// manyNodes is a cluster of so many nodes and servers, of which the first are not ready.
+func manyNodes(t *testing.T, nodes, notReady int) (*servers, []*v1.Node, corelisters.NodeLister, clientcache.Indexer) {
 	t.Helper()
 	cloud := &servers{}
 	var all []*v1.Node
@@ -81,7 +81,7 @@ func monitor(t *testing.T, instances *Instances, nodes []*v1.Node) (gone, off, f
 // A list is no proof, so that each of those that seem gone is asked for.
 func TestMonitor_CostsOneListAndRequestForEachNodeThatSeemsGone(t *testing.T) {
 	t.Parallel()
-	cloud, nodes, listed, _ := cluster(t, 1000, 500)
+	cloud, nodes, listed, _ := manyNodes(t, 1000, 500)
 	instances, clock := newInstances(t, cloud)
 	instances.UseNodes(listed)
 	cloud.all[1].Status = nova.ServerShutoff
@@ -104,7 +104,7 @@ func TestMonitor_CostsOneListAndRequestForEachNodeThatSeemsGone(t *testing.T) {
 func TestMonitor_ListsOnlyWhereManyNodesAreNotReady(t *testing.T) {
 	t.Parallel()
 	for notReady, lists := range map[int]int{1: 0, fewNodes: 0, fewNodes + 1: 1, 500: 3} {
-		cloud, nodes, listed, _ := cluster(t, 1000, notReady)
+		cloud, nodes, listed, _ := manyNodes(t, 1000, notReady)
 		instances, clock := newInstances(t, cloud)
 		instances.UseNodes(listed)
 		for range 3 {
@@ -122,7 +122,7 @@ func TestMonitor_ListsOnlyWhereManyNodesAreNotReady(t *testing.T) {
 // A round may take long, because each node that is deleted or tainted costs requests.
 func TestMonitor_BelievesListForHalfAMinuteAtMost(t *testing.T) {
 	t.Parallel()
-	cloud, nodes, listed, _ := cluster(t, 100, 100)
+	cloud, nodes, listed, _ := manyNodes(t, 100, 100)
 	instances, clock := newInstances(t, cloud)
 	instances.UseNodes(listed)
 	for n, node := range nodes {
@@ -144,7 +144,7 @@ func TestMonitor_BelievesListForHalfAMinuteAtMost(t *testing.T) {
 
 func TestMonitor_LeavesNodesOpenWhileServersCannotBeListed(t *testing.T) {
 	t.Parallel()
-	cloud, nodes, listed, _ := cluster(t, 100, 100)
+	cloud, nodes, listed, _ := manyNodes(t, 100, 100)
 	instances, clock := newInstances(t, cloud)
 	instances.UseNodes(listed)
 	cloud.listErr = errors.New("503")
@@ -172,7 +172,7 @@ func describe(t *testing.T, instances *Instances, nodes []*v1.Node) {
 func TestInstanceMetadata_CostsOneListForAllInitializedNodes(t *testing.T) {
 	t.Parallel()
 	for nodes, requests := range map[int]int{1: 3, fewNodes: 3 * fewNodes, fewNodes + 1: 3, 1000: 3} {
-		cloud, all, listed, _ := cluster(t, nodes, 0)
+		cloud, all, listed, _ := manyNodes(t, nodes, 0)
 		instances, clock := newInstances(t, cloud)
 		instances.UseNodes(listed)
 		for range 3 {
@@ -188,7 +188,7 @@ func TestInstanceMetadata_CostsOneListForAllInitializedNodes(t *testing.T) {
 // Policy may allow to read each server and to list none.
 func TestInstanceMetadata_AsksForServersThatListDoesNotShow(t *testing.T) {
 	t.Parallel()
-	cloud, nodes, listed, _ := cluster(t, 100, 0)
+	cloud, nodes, listed, _ := manyNodes(t, 100, 0)
 	instances, clock := newInstances(t, cloud)
 	instances.UseNodes(listed)
 	cloud.hidden = map[string]bool{cloud.all[2].ID: true}
@@ -206,7 +206,7 @@ func TestInstanceMetadata_AsksForServersThatListDoesNotShow(t *testing.T) {
 
 func TestInstanceMetadata_OfNodeThatJoinsIsNeverFromList(t *testing.T) {
 	t.Parallel()
-	cloud, nodes, listed, _ := cluster(t, 100, 0)
+	cloud, nodes, listed, _ := manyNodes(t, 100, 0)
 	instances, _ := newInstances(t, cloud)
 	instances.UseNodes(listed)
 	joins := nodes[99].DeepCopy()

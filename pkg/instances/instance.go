@@ -21,10 +21,10 @@ import (
 	nodeutil "k8s.io/component-helpers/node/util"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
-	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // Servers is the part of Nova that this package uses. *nova.Client implements it.
@@ -244,9 +244,9 @@ func described(node *v1.Node) []v1.NodeAddress {
 // providerID returns the provider ID of a node on the server.
 func (i *Instances) providerID(server located) string {
 	if i.regional {
-		return providerid.OfRegion(server.region.Name, server.ID)
+		return cluster.RegionalProviderID(server.region.Name, server.ID)
 	}
-	return providerid.Of(server.ID)
+	return cluster.ProviderID(server.ID)
 }
 
 // instanceType returns the flavor's name, or its ID if the name is not a valid label value, as in

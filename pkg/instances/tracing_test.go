@@ -57,7 +57,7 @@ func TestTracing_LinksThoseWhoShareAnAnswer(t *testing.T) {
 func TestTracing_LinksNodesToTheirSharedList(t *testing.T) {
 	t.Parallel()
 	provider, end := otlp.Collect(t)
-	cloud, nodes, listed, _ := cluster(t, 20, 20)
+	cloud, nodes, listed, _ := manyNodes(t, 20, 20)
 	instances, _ := newInstances(t, cloud)
 	instances.UseNodes(listed)
 	for _, node := range nodes[:2] {

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
@@ -50,7 +50,7 @@ func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
 		round.Ignored = events.Listed(ignored)
 	}
 	if said := round.Said(svc); len(said) > 0 {
-		r.options.Conditions.Say(kubeservice.Key(svc), svc.UID, said, record)
+		r.options.Conditions.Say(cluster.Key(svc), svc.UID, said, record)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -17,7 +17,7 @@ func (env *environment) moveTo(node *v1.Node, subnet, address string) *v1.Node {
 	env.T.Helper()
 	if _, err := env.Cloud.Neutron.CreatePort(neutron.PortSpec{
 		ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.Network.ID, SubnetID: subnet, Address: address,
-		DeviceID: providerid.Server(node.Spec.ProviderID), DeviceOwner: "compute:nova",
+		DeviceID: cluster.ServerID(node.Spec.ProviderID), DeviceOwner: "compute:nova",
 	}); err != nil {
 		env.T.Fatal(err)
 	}

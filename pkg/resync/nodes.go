@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
 // nodeEvents returns the handler of events of nodes. Nodes that are there when the
@@ -65,7 +65,7 @@ func (c *Controller) nodeChanged(before, after *v1.Node) {
 	case !was && canBeLast(before) != canBeLast(after):
 		c.enqueueWhere(c.engine.SelectsNodes, promptBatchPeriod)
 	case !was:
-	case before.Spec.ProviderID != after.Spec.ProviderID, !slices.Equal(kubeservice.MemberAddresses(before), kubeservice.MemberAddresses(after)):
+	case before.Spec.ProviderID != after.Spec.ProviderID, !slices.Equal(cluster.MemberAddresses(before), cluster.MemberAddresses(after)):
 		c.enqueueWhere(all, c.period())
 	case !maps.Equal(before.Labels, after.Labels):
 		c.enqueueWhere(c.engine.SelectsNodes, c.period())
@@ -85,12 +85,12 @@ func (c *Controller) period() time.Duration {
 
 // canBeMember reports whether there is a node that is not excluded and has an address.
 func canBeMember(node *v1.Node) bool {
-	return node != nil && !Excluded(node) && kubeservice.HasMemberAddress(node)
+	return node != nil && !Excluded(node) && cluster.HasMemberAddress(node)
 }
 
 // canBeLast reports whether a node is about to go that would be a member otherwise.
 func canBeLast(node *v1.Node) bool {
-	return node != nil && kubeservice.LosesNode(node) && !kubeservice.ExcludesNode(node) && kubeservice.HasMemberAddress(node)
+	return node != nil && cluster.LosesNode(node) && !cluster.ExcludesNode(node) && cluster.HasMemberAddress(node)
 }
 
 // enqueueWhere enqueues the managed Services that match.
@@ -101,7 +101,7 @@ func (c *Controller) enqueueWhere(matches func(*v1.Service) bool, after time.Dur
 	}
 	for _, service := range services {
 		if managed(service) && matches(service) {
-			c.queue.AddAfter(kubeservice.Key(service), after)
+			c.queue.AddAfter(cluster.Key(service), after)
 		}
 	}
 }
@@ -109,5 +109,5 @@ func (c *Controller) enqueueWhere(matches func(*v1.Service) bool, after time.Dur
 // Excluded reports whether the service controller leaves a node out of load balancers
 // (KEP-3458).
 func Excluded(node *v1.Node) bool {
-	return kubeservice.ExcludesNode(node) || kubeservice.LosesNode(node)
+	return cluster.ExcludesNode(node) || cluster.LosesNode(node)
 }

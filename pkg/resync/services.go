@@ -11,14 +11,14 @@ import (
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
 // managed reports whether a Service is one of the service controller's, which puts its
 // finalizer on a Service before it asks for a load balancer. Load balancers of Services
 // without it belong to another implementation, such as MetalLB.
 func managed(service *v1.Service) bool {
-	return service.DeletionTimestamp == nil && kubeservice.IsOurs(service) && servicehelpers.HasLBFinalizer(service)
+	return service.DeletionTimestamp == nil && cluster.IsOurs(service) && servicehelpers.HasLBFinalizer(service)
 }
 
 // published reports whether a managed Service has an address.
@@ -31,7 +31,7 @@ func published(service *v1.Service) bool {
 func (c *Controller) Enqueue(service *v1.Service) {
 	known, err := c.services.Services(service.Namespace).Get(service.Name)
 	if err == nil && known.UID == service.UID && managed(known) {
-		c.queue.AddAfter(kubeservice.Key(service), batchPeriod)
+		c.queue.AddAfter(cluster.Key(service), batchPeriod)
 	}
 }
 
@@ -45,7 +45,7 @@ func (c *Controller) EnqueueAll() {
 	}
 	for _, service := range services {
 		if service.Spec.Type == v1.ServiceTypeLoadBalancer {
-			c.queue.AddAfter(kubeservice.Key(service), batchPeriod)
+			c.queue.AddAfter(cluster.Key(service), batchPeriod)
 		}
 	}
 }

@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	k8stesting "k8s.io/client-go/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
 // recording is an engine that has a record for the Service.
 func recording(s *v1.Service) *fakeEngine {
-	return &fakeEngine{records: map[types.NamespacedName]types.UID{kubeservice.Key(s): s.UID}}
+	return &fakeEngine{records: map[types.NamespacedName]types.UID{cluster.Key(s): s.UID}}
 }
 
 func (f *fixture) assertWritten() {
@@ -69,7 +69,7 @@ func TestWriteRecord_IsNoErrorWithoutTheRightToPatchServices(t *testing.T) {
 		f.client.PrependReactor("patch", "services", func(k8stesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(v1.Resource("services"), "web", errors.New("no"))
 		})
-		if err := f.controller.writeRecord(f.t.Context(), kubeservice.Key(web), web.UID, annotation.Record{Address: "203.0.113.9"}); err != nil {
+		if err := f.controller.writeRecord(f.t.Context(), cluster.Key(web), web.UID, annotation.Record{Address: "203.0.113.9"}); err != nil {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -78,7 +78,7 @@ func TestWriteRecord_IsNoErrorWithoutTheRightToPatchServices(t *testing.T) {
 func TestWriteRecord_IsNoErrorOnceTheServiceIsGone(t *testing.T) {
 	t.Parallel()
 	run(t, &fakeEngine{}, objects(), func(f *fixture) {
-		if err := f.controller.writeRecord(f.t.Context(), kubeservice.Key(newService("gone")), "uid-gone", annotation.Record{Address: "203.0.113.9"}); err != nil {
+		if err := f.controller.writeRecord(f.t.Context(), cluster.Key(newService("gone")), "uid-gone", annotation.Record{Address: "203.0.113.9"}); err != nil {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -98,7 +98,7 @@ func TestWriteRecord_HoldsOnlyForTheServiceAsItIsKnown(t *testing.T) {
 			}
 			return true, nil, apierrors.NewConflict(v1.Resource("services"), "web", errors.New("changed"))
 		})
-		err := f.controller.writeRecord(f.t.Context(), kubeservice.Key(web), web.UID, annotation.Record{Address: "203.0.113.9"})
+		err := f.controller.writeRecord(f.t.Context(), cluster.Key(web), web.UID, annotation.Record{Address: "203.0.113.9"})
 		if !apierrors.IsConflict(err) {
 			t.Errorf("error %v, want a conflict: it is to be tried again", err)
 		}

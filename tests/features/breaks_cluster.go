@@ -120,8 +120,8 @@ func clusterBreaks() []Break {
 		{
 			Row: 104, What: "a server of another name is not looked for",
 			File:  "pkg/instances/find.go",
-			Old:   `id := providerid.Server(node.Status.NodeInfo.SystemUUID); id != ""`,
-			New:   `id := providerid.Server(node.Status.NodeInfo.SystemUUID); id == ""`,
+			Old:   `id := cluster.ServerID(node.Status.NodeInfo.SystemUUID); id != ""`,
+			New:   `id := cluster.ServerID(node.Status.NodeInfo.SystemUUID); id == ""`,
 			Tests: []string{"TestInstanceExists_ReportsNodeGoneOnlyOnProof"},
 		},
 		{
@@ -245,14 +245,14 @@ func clusterBreaks() []Break {
 		},
 		{
 			Row: 53, What: "excluded nodes are members",
-			File:  "pkg/kubeservice/node.go",
+			File:  "pkg/cluster/node.go",
 			Old:   `return err != nil || exclude`,
 			New:   `return err != nil && exclude`,
 			Tests: []string{"TestExcluded_FollowsTheServiceController", "TestMembers_AreNoneWhereAllNodesAreExcluded"},
 		},
 		{
 			Row: 53, What: "a node that is about to go serves like the others",
-			File:  "pkg/kubeservice/node.go",
+			File:  "pkg/cluster/node.go",
 			Old:   `return node.DeletionTimestamp != nil ||`,
 			New:   `return node.DeletionTimestamp != nil &&`,
 			Tests: []string{"TestExcluded_FollowsTheServiceController"},

@@ -26,7 +26,7 @@ func conditionBreaks() []Break {
 		},
 		{
 			Row: 100, What: "conditions stay on a Service of another class",
-			File:  "pkg/kubeservice/kubeservice.go",
+			File:  "pkg/cluster/service.go",
 			Old:   `svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil`,
 			New:   `svc.Spec.Type == v1.ServiceTypeLoadBalancer`,
 			Tests: []string{"TestWriter_TakesConditionsOffServicesThatAreNotOursAnyMore"},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
 // Denied returns the annotations that a list of names, such as deny-annotations of
@@ -23,7 +23,7 @@ func Denied(list string) ([]string, error) {
 		at := slices.IndexFunc(table, func(a Annotation) bool { return a.Name == name || shortName(a.Name) == name })
 		switch {
 		case at < 0:
-			nearest, ok := suggest.Nearest(shortName(name), shortNames(table))
+			nearest, ok := config.Nearest(shortName(name), shortNames(table))
 			if ok {
 				nearest = fmt.Sprintf(": did you mean %q?", nearest)
 			}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
@@ -42,7 +42,7 @@ func unknown(name string, table []Annotation, similar bool) (text string, ours b
 			}
 		}
 		if nearest, ok = otherEnding(rest, known); !ok {
-			nearest, ok = suggest.Nearest(message.TruncateValue(rest), known)
+			nearest, ok = config.Nearest(message.TruncateValue(rest), known)
 		}
 		return prefix + nearest, ok
 	}
@@ -61,7 +61,7 @@ func unknown(name string, table []Annotation, similar bool) (text string, ours b
 	case strings.HasSuffix(domain, othersDomains):
 		return "", false
 	}
-	if _, near := suggest.Nearest(message.TruncateValue(domain), []string{domainOfOurs}); !near {
+	if _, near := config.Nearest(message.TruncateValue(domain), []string{domainOfOurs}); !near {
 		return "", false
 	}
 	if nearest, ok := within(Prefix); ok {
@@ -98,6 +98,6 @@ func meant(name string) string { return fmt.Sprintf("%s: did you mean %q?", none
 func sameStart(a, b string) bool {
 	wordA, _, _ := strings.Cut(a, "-")
 	wordB, _, _ := strings.Cut(b, "-")
-	_, near := suggest.Nearest(wordA, []string{wordB})
+	_, near := config.Nearest(wordA, []string{wordB})
 	return near
 }

@@ -21,7 +21,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
@@ -77,11 +77,11 @@ func (w *Writer) Use(informer coreinformers.ServiceInformer) error {
 	w.services = informer.Lister()
 	w.mu.Unlock()
 	stray := func(object any) {
-		if svc, ok := object.(*v1.Service); ok && !kubeservice.IsOurs(svc) && len(Removal(svc.Status.Conditions)) > 0 {
+		if svc, ok := object.(*v1.Service); ok && !cluster.IsOurs(svc) && len(Removal(svc.Status.Conditions)) > 0 {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.pending[kubeservice.Key(svc)] = statement{}
-			w.enqueue(kubeservice.Key(svc))
+			w.pending[cluster.Key(svc)] = statement{}
+			w.enqueue(cluster.Key(svc))
 		}
 	}
 	_, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -148,7 +148,7 @@ func (w *Writer) changes(svc *v1.Service, pending statement) []any {
 	switch {
 	case svc.DeletionTimestamp != nil:
 		return nil
-	case !kubeservice.IsOurs(svc):
+	case !cluster.IsOurs(svc):
 		return Removal(svc.Status.Conditions)
 	case pending.uid != svc.UID:
 		return nil
@@ -245,7 +245,7 @@ func (w *Writer) patch(svc *v1.Service, pending statement) ([]byte, error) {
 		return nil, nil
 	}
 	metadata := map[string]any{"uid": svc.UID}
-	if annotations := pending.record.Changes(svc.Annotations); kubeservice.IsOurs(svc) && len(annotations) > 0 {
+	if annotations := pending.record.Changes(svc.Annotations); cluster.IsOurs(svc) && len(annotations) > 0 {
 		metadata["annotations"], metadata["resourceVersion"] = annotations, svc.ResourceVersion
 	}
 	return json.Marshal(map[string]any{"metadata": metadata, "status": map[string]any{"conditions": changes}})

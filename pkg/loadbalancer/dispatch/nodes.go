@@ -7,7 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
 // nodeLists numbers the lists of nodes that rounds begin with. The zero value is ready.
@@ -22,7 +22,7 @@ type nodeLists struct {
 // has the lock, and had it when it got the nodes, so that later nodes come later. Only what brings every
 // Service another round makes other nodes.
 func (l *nodeLists) begin(nodes []*v1.Node) (current func() bool) {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node *v1.Node) bool { return !kubeservice.HasMemberAddress(node) })
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node *v1.Node) bool { return !cluster.HasMemberAddress(node) })
 	if !slices.EqualFunc(l.last, nodes, sameNode) {
 		l.number.Add(1)
 	}
@@ -34,5 +34,5 @@ func (l *nodeLists) begin(nodes []*v1.Node) (current func() bool) {
 // sameNode reports whether two states of a node are alike in what decides on its ports.
 func sameNode(a, b *v1.Node) bool {
 	return a == b || a.Name == b.Name && a.Spec.ProviderID == b.Spec.ProviderID &&
-		(slices.Equal(a.Status.Addresses, b.Status.Addresses) || slices.Equal(kubeservice.MemberAddresses(a), kubeservice.MemberAddresses(b)))
+		(slices.Equal(a.Status.Addresses, b.Status.Addresses) || slices.Equal(cluster.MemberAddresses(a), cluster.MemberAddresses(b)))
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
 // Operation is what a request wants done.
@@ -111,5 +111,5 @@ func Older(a, b *v1.Service) bool {
 
 // Wanted reports whether a Service is to have a load balancer of ours.
 func Wanted(svc *v1.Service) bool {
-	return svc.DeletionTimestamp == nil && kubeservice.IsOurs(svc)
+	return svc.DeletionTimestamp == nil && cluster.IsOurs(svc)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -98,7 +98,7 @@ func describe(service *v1.Service) Service {
 	named := service.Annotations[annotation.LoadBalancerID]
 	s := Service{
 		UID: string(service.UID), Name: service.Namespace + "/" + service.Name,
-		Wanting:        service.DeletionTimestamp != nil || kubeservice.IsOurs(service),
+		Wanting:        service.DeletionTimestamp != nil || cluster.IsOurs(service),
 		LoadBalancerID: named, Copied: annotation.IsCopied(service.Annotations, named, service.UID),
 	}
 	for _, ingress := range service.Status.LoadBalancer.Ingress {

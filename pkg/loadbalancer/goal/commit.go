@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
@@ -32,7 +32,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 		read = r.Have.Listed
 	}
 	applied := &state.Applied{
-		Service:  kubeservice.Key(svc),
+		Service:  cluster.Key(svc),
 		Identity: r.Have.As,
 		Digests:  state.Digests{Full: e.digest(in, r.Want), Nodeless: nodeless(r.Want, r.Have.LoadBalancer, in.Settings)},
 		Address:  strings.Clone(address), // of what was there before

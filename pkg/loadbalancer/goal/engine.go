@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
@@ -27,7 +28,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // Cluster is who we are.
@@ -217,7 +217,7 @@ func (e *Engine) place(ctx context.Context) (ownership.Place, error) {
 	}
 	var servers []string
 	for _, node := range nodes {
-		if server := providerid.Server(node.Spec.ProviderID); server != "" {
+		if server := cluster.ServerID(node.Spec.ProviderID); server != "" {
 			servers = append(servers, server)
 		}
 	}

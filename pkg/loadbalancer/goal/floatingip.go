@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -65,7 +65,7 @@ func (e *Engine) knownFloatingIPs(ctx context.Context, svc *v1.Service, as owner
 	if err != nil {
 		return nil, false, err
 	}
-	found := e.Store.RetainedFloatingIPs(kubeservice.Key(svc))
+	found := e.Store.RetainedFloatingIPs(cluster.Key(svc))
 	head, _ := ownership.CutProof(as.FloatingIPDescription())
 	for _, fip := range first.Saying(as.ServiceUID, head, as.LegacyFloatingIPDescription()) {
 		legacy := fip.Description == as.LegacyFloatingIPDescription() && slices.Contains(published, fip.Address)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -161,7 +161,7 @@ func (g *Gone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 	if !g.in.Settings.Floating.Keep {
 		return nil
 	}
-	name := kubeservice.Key(g.in.Service)
+	name := cluster.Key(g.in.Service)
 	all := slices.Clone(r.Have.UnattachedFloatingIPs)
 	for _, lb := range append([]model.LoadBalancer{ptr.Deref(r.Have.LoadBalancer, model.LoadBalancer{}), ptr.Deref(r.Have.Outgoing, model.LoadBalancer{})}, r.Have.Duplicates...) {
 		if lb.FloatingIP != nil {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
@@ -166,7 +166,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 		return nil, nil // something was begun, by this process or the last one, and perhaps not ended
 	}
 	applied := &state.Applied{
-		Service:  kubeservice.Key(svc),
+		Service:  cluster.Key(svc),
 		Identity: a.in.ID,
 		Digests:  written.Digests,
 		Address:  lb.VIPAddress,

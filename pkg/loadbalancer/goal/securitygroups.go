@@ -7,12 +7,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
-	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // The security groups of the nodes go beside the load balancer: they are planned when the
@@ -42,13 +42,13 @@ func (e *Engine) specOf(in Inputs, lb *model.LoadBalancer, direct bool) *securit
 	}
 	for _, b := range in.Members.Backends {
 		options.Members = append(options.Members, securitygroup.Node{
-			Name: b.Node.Name, Server: providerid.Server(b.Node.Spec.ProviderID), Addresses: []string{b.Address},
+			Name: b.Node.Name, Server: cluster.ServerID(b.Node.Spec.ProviderID), Addresses: []string{b.Address},
 		})
 	}
 	if options.Mode == securitygroup.Shared {
 		for _, node := range members.InLoadBalancers(in.Nodes) {
 			options.Others = append(options.Others, securitygroup.Node{
-				Name: node.Name, Server: providerid.Server(node.Spec.ProviderID), Addresses: addressesOf(node),
+				Name: node.Name, Server: cluster.ServerID(node.Spec.ProviderID), Addresses: addressesOf(node),
 			})
 		}
 	}

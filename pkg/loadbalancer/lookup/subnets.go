@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
-	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // nodeSubnets are the subnets of nodes, for many Services with the same nodes that come one
@@ -50,7 +50,7 @@ func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) 
 	}
 	servers := map[string]string{} // server by address
 	for _, b := range backends {
-		if server := providerid.Server(b.Node.Spec.ProviderID); server != "" {
+		if server := cluster.ServerID(b.Node.Spec.ProviderID); server != "" {
 			servers[b.Address] = server
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
-	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
@@ -32,7 +32,7 @@ func TestMemberSubnets_ArePutTogetherOnceForTheSameNodes(t *testing.T) {
 	}
 	at(nodes)
 	first = at(nodes)
-	env.reader.ForgetPorts(providerid.Server(nodes[0].Node.Spec.ProviderID))
+	env.reader.ForgetPorts(cluster.ServerID(nodes[0].Node.Spec.ProviderID))
 	if again := at(nodes); again == first {
 		t.Error("ports were forgotten, and are not read again")
 	}

@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
@@ -27,7 +27,7 @@ import (
 // left, the Node objects of all workers are gone, which may be an accident.
 //
 // A node can serve that has no label that excludes it, that the node selector matches, that has an
-// address of the family, and that is not about to go: see kubeservice. Whether it is ready is not asked:
+// address of the family, and that is not about to go: see package cluster. Whether it is ready is not asked:
 // health monitors find out.
 type Standing int
 
@@ -48,10 +48,10 @@ func candidates(s *settings.Settings, nodes []*v1.Node) ([]*v1.Node, Standing) {
 			workers++
 		}
 		switch {
-		case kubeservice.ExcludesNode(node):
+		case cluster.ExcludesNode(node):
 		case !s.Members.NodeSelector.Matches(labels.Set(node.Labels)):
 			standing = Unselected
-		case kubeservice.LosesNode(node):
+		case cluster.LosesNode(node):
 			going = append(going, node)
 		default:
 			serving = append(serving, node)
@@ -75,8 +75,8 @@ func InLoadBalancers(nodes []*v1.Node) []*v1.Node {
 	var all, going []*v1.Node
 	for _, node := range nodes {
 		switch {
-		case kubeservice.ExcludesNode(node):
-		case kubeservice.LosesNode(node):
+		case cluster.ExcludesNode(node):
+		case cluster.LosesNode(node):
 			going = append(going, node)
 		default:
 			all = append(all, node)

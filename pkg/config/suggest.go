@@ -1,5 +1,4 @@
-// Package suggest finds the known word that is closest to a misspelled one.
-package suggest
+package config
 
 import "strings"
 

@@ -1,4 +1,4 @@
-package cloudscope
+package cluster
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ import (
 
 // newRecord is the ConfigMap with these keys and values.
 func newRecord(data map[string]string) *v1.ConfigMap {
-	return &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: RecordName}, Data: data}
+	return &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: ScopeRecord}, Data: data}
 }
 
 // newFixture returns the guard of a process that works in project b of RegionOne.
@@ -32,7 +32,7 @@ func newFixture(objects ...runtime.Object) (*Guard, *fake.Clientset, *record.Fak
 
 func recorded(t *testing.T, client *fake.Clientset) map[string]string {
 	t.Helper()
-	stored, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(t.Context(), RecordName, metav1.GetOptions{})
+	stored, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(t.Context(), ScopeRecord, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func TestGuard_RecordsAndComparesProjectAndRegion(t *testing.T) {
 			}
 			guard, client, events, _ := newFixture(objects...)
 			err := guard.Check(t.Context())
-			if test.allowed != (err == nil) || !test.allowed && !errors.Is(err, ErrChanged) {
+			if test.allowed != (err == nil) || !test.allowed && !errors.Is(err, ErrMoved) {
 				t.Fatalf("allowed: %v", err)
 			}
 			after := recorded(t, client)
@@ -107,14 +107,14 @@ func TestGuard_PermitsAnotherScopeOnceTheRecordIsDeleted(t *testing.T) {
 	t.Parallel()
 	guard, client, events, now := newFixture(newRecord(map[string]string{"project": "a", "region": "RegionOne"}))
 	for range 3 {
-		if err := guard.Check(t.Context()); !errors.Is(err, ErrChanged) {
+		if err := guard.Check(t.Context()); !errors.Is(err, ErrMoved) {
 			t.Fatalf("got %v", err)
 		}
 	}
 	if gets := len(client.Actions()); gets != 1 || len(events.Events) != 1 {
 		t.Errorf("%d requests and %d events within a moment, want one of each", gets, len(events.Events))
 	}
-	if err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), RecordName, metav1.DeleteOptions{}); err != nil {
+	if err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), ScopeRecord, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	now.Step(confirmationPeriod)
@@ -138,7 +138,7 @@ func TestGuard_HoldsUpNothingWithoutTheRightToKeepTheRecord(t *testing.T) {
 			}
 			guard, client, events, now := newFixture(objects...)
 			client.PrependReactor(verb, "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) {
-				return true, nil, apierrors.NewForbidden(v1.Resource("configmaps"), RecordName, nil)
+				return true, nil, apierrors.NewForbidden(v1.Resource("configmaps"), ScopeRecord, nil)
 			})
 			if err := guard.Check(t.Context()); err != nil {
 				t.Error(err)
@@ -148,7 +148,7 @@ func TestGuard_HoldsUpNothingWithoutTheRightToKeepTheRecord(t *testing.T) {
 			}
 			guard.current = func() Scope { return Scope{"c", "RegionOne"} } // new credentials were read
 			now.Step(time.Hour)
-			if err := guard.Check(t.Context()); !errors.Is(err, ErrChanged) {
+			if err := guard.Check(t.Context()); !errors.Is(err, ErrMoved) {
 				t.Errorf("another project in the same process: %v", err)
 			}
 		})
@@ -162,11 +162,11 @@ func TestGuard_PermitsNothingWhileTheRecordCannotBeRead(t *testing.T) {
 	client.PrependReactor("get", "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return failing, nil, apierrors.NewInternalError(errors.New("etcd is away"))
 	})
-	if err := guard.Check(t.Context()); err == nil || errors.Is(err, ErrChanged) {
+	if err := guard.Check(t.Context()); err == nil || errors.Is(err, ErrMoved) {
 		t.Errorf("got %v", err)
 	}
 	failing = false
-	if err := guard.Check(t.Context()); !errors.Is(err, ErrChanged) {
+	if err := guard.Check(t.Context()); !errors.Is(err, ErrMoved) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -195,7 +195,7 @@ func TestGuard_KeepsControllersApart(t *testing.T) {
 			client, events := fake.NewClientset(newRecord(both)), record.NewFakeRecorder(100)
 			guard := NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), test.controller, func() Scope { return test.scope }, events, clocktesting.NewFakeClock(time.Now()))
 			err := guard.Check(t.Context())
-			if test.refused == "" && err != nil || test.refused != "" && (!errors.Is(err, ErrChanged) || !strings.HasSuffix(err.Error(), test.refused)) {
+			if test.refused == "" && err != nil || test.refused != "" && (!errors.Is(err, ErrMoved) || !strings.HasSuffix(err.Error(), test.refused)) {
 				t.Errorf("got %v", err)
 			}
 			after := recorded(t, client)
@@ -235,8 +235,8 @@ func TestCompare_PermitsTheScopeOfAnyController(t *testing.T) {
 			if test.stored != nil {
 				client = fake.NewClientset(newRecord(test.stored))
 			}
-			err := Compare(t.Context(), client.CoreV1().ConfigMaps(metav1.NamespaceSystem), test.scope)
-			if test.allowed != (err == nil) || !test.allowed && !errors.Is(err, ErrChanged) {
+			err := CompareScope(t.Context(), client.CoreV1().ConfigMaps(metav1.NamespaceSystem), test.scope)
+			if test.allowed != (err == nil) || !test.allowed && !errors.Is(err, ErrMoved) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -1,6 +1,4 @@
-// Package kubeservice tells which Services are this controller's, and how they are called.
-// It also knows what keeps a Node out of load balancers.
-package kubeservice
+package cluster
 
 import (
 	v1 "k8s.io/api/core/v1"

@@ -1,9 +1,4 @@
-// Package cloudscope keeps a cluster from working in another part of the cloud than
-// before. Project and region of the first start are recorded in a ConfigMap, for each
-// controller of the cluster, and credentials of another project or region are refused until
-// somebody confirms that the cluster has moved: what is missing there was perhaps never there, and nothing may be taken for gone,
-// deleted or recreated for it.
-package cloudscope
+package cluster
 
 import (
 	"context"
@@ -27,9 +22,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// RecordName is the ConfigMap in kube-system that records the Scope of the cluster. Whoever
+// ScopeRecord is the ConfigMap in kube-system that records the Scope of the cluster. An operator who
 // deletes it, or one of its keys, confirms that the cluster has moved.
-const RecordName = "openstack-cloud"
+const ScopeRecord = "openstack-cloud"
 
 const (
 	// projectKey and regionKey are those of the only controller of a cluster. Those of one
@@ -76,13 +71,13 @@ func (k keys) scope(record *v1.ConfigMap) Scope {
 func (k keys) confirmation(record *v1.ConfigMap) string {
 	command := "kubectl --namespace " + metav1.NamespaceSystem
 	if len(controllersIn(record)) < 2 {
-		return command + " delete configmap " + RecordName
+		return command + " delete configmap " + ScopeRecord
 	}
 	var removals []string
 	for _, key := range []string{k.project, k.region} {
 		removals = append(removals, fmt.Sprintf(`{"op":"remove","path":"/data/%s"}`, key))
 	}
-	return fmt.Sprintf("%s patch configmap %s --type=json --patch='[%s]'", command, RecordName, strings.Join(removals, ","))
+	return fmt.Sprintf("%s patch configmap %s --type=json --patch='[%s]'", command, ScopeRecord, strings.Join(removals, ","))
 }
 
 // controllersIn returns the keys of the controllers that a record has something of.
@@ -98,8 +93,8 @@ func controllersIn(record *v1.ConfigMap) []keys {
 	return all
 }
 
-// ErrChanged is returned while the credentials are of another Scope than the cluster's.
-var ErrChanged = errors.New("cloud.conf leads to another project or region than before")
+// ErrMoved is returned while the credentials are of another Scope than the cluster's.
+var ErrMoved = errors.New("cloud.conf leads to another project or region than before")
 
 // Guard compares the Scope of the session with the recorded one. Without the right to keep
 // the record it only knows that of this process. A nil Guard permits everything.
@@ -129,7 +124,7 @@ func NewGuard(maps corev1.ConfigMapInterface, controller string, current func() 
 	return &Guard{maps: maps, keys: keysOf(controller), current: current, recorder: recorder, clock: clock}
 }
 
-// Check returns an error that wraps ErrChanged while the session is in another Scope than
+// Check returns an error that wraps ErrMoved while the session is in another Scope than
 // the cluster was and nobody has confirmed it, and other errors while that cannot be read.
 // It costs no request as long as all is well.
 func (g *Guard) Check(ctx context.Context) error {
@@ -146,7 +141,7 @@ func (g *Guard) Check(ctx context.Context) error {
 		return g.refusal
 	}
 	err := g.compare(ctx, current)
-	if errors.Is(err, ErrChanged) {
+	if errors.Is(err, ErrMoved) {
 		g.refusal, g.until = err, g.clock.Now().Add(confirmationPeriod)
 		return err
 	}
@@ -167,11 +162,11 @@ func (g *Guard) Unrecorded() bool {
 	return g.forbidden
 }
 
-// Compare returns an error that wraps ErrChanged where the record has other Scopes, and no
+// CompareScope returns an error that wraps ErrMoved where the record has other Scopes, and no
 // controller in the given one. It writes nothing: without a record, or the right to read it, there is nothing to
 // compare with.
-func Compare(ctx context.Context, maps corev1.ConfigMapInterface, current Scope) error {
-	stored, err := maps.Get(ctx, RecordName, metav1.GetOptions{})
+func CompareScope(ctx context.Context, maps corev1.ConfigMapInterface, current Scope) error {
+	stored, err := maps.Get(ctx, ScopeRecord, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 		return nil
@@ -191,21 +186,21 @@ func Compare(ctx context.Context, maps corev1.ConfigMapInterface, current Scope)
 	return refusal
 }
 
-// changed returns ErrChanged with the way out.
+// changed returns ErrMoved with the way out.
 func (k keys) changed(record *v1.ConfigMap, before, current Scope) error {
 	return fmt.Errorf("%w: project %s in region %q, and the cluster is in project %s in region %q. "+
 		"Nothing is made, deleted or taken for gone until that is mended, or confirmed with: %s",
-		ErrChanged, current.ProjectID, current.Region, before.ProjectID, before.Region, k.confirmation(record))
+		ErrMoved, current.ProjectID, current.Region, before.ProjectID, before.Region, k.confirmation(record))
 }
 
 // compare reads the record, and adds what it lacks.
 func (g *Guard) compare(ctx context.Context, current Scope) error {
 	if g.forbidden {
 		return fmt.Errorf("%w: project %s in region %q, before project %s in region %q. If that is meant, restart the cloud-controller-manager",
-			ErrChanged, current.ProjectID, current.Region, g.confirmed.ProjectID, g.confirmed.Region)
+			ErrMoved, current.ProjectID, current.Region, g.confirmed.ProjectID, g.confirmed.Region)
 	}
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		stored, err := g.maps.Get(ctx, RecordName, metav1.GetOptions{})
+		stored, err := g.maps.Get(ctx, ScopeRecord, metav1.GetOptions{})
 		switch {
 		case apierrors.IsForbidden(err):
 			return g.withoutRecord(ctx, err)
@@ -227,7 +222,7 @@ func (g *Guard) compare(ctx context.Context, current Scope) error {
 
 // withScope returns the record with the keys of the controller that it lacked.
 func (k keys) withScope(stored *v1.ConfigMap, current Scope) *v1.ConfigMap {
-	changed := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: RecordName}}
+	changed := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ScopeRecord}}
 	if stored != nil {
 		changed = stored.DeepCopy()
 	}
@@ -251,20 +246,20 @@ func (g *Guard) store(ctx context.Context, create bool, changed *v1.ConfigMap) (
 	}
 	switch {
 	case err == nil:
-		klog.FromContext(ctx).Info("Wrote down where in OpenStack the cluster is", "configMap", RecordName,
+		klog.FromContext(ctx).Info("Wrote down where in OpenStack the cluster is", "configMap", ScopeRecord,
 			"project", changed.Data[g.keys.project], "region", changed.Data[g.keys.region])
 		return nil
 	case apierrors.IsForbidden(err):
 		return g.withoutRecord(ctx, err)
 	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another client was quicker
-		return apierrors.NewConflict(v1.Resource("configmaps"), RecordName, errors.New("it came or went meanwhile"))
+		return apierrors.NewConflict(v1.Resource("configmaps"), ScopeRecord, errors.New("it came or went meanwhile"))
 	case apierrors.IsConflict(err):
 		return err
 	}
 	return fmt.Errorf("write down in which project and region of OpenStack the cluster is: %w", err)
 }
 
-// refuse returns ErrChanged with the way out, and reports it once in a while.
+// refuse returns ErrMoved with the way out, and reports it once in a while.
 func (g *Guard) refuse(ctx context.Context, stored *v1.ConfigMap, before, current Scope) error {
 	err := g.keys.changed(stored, before, current)
 	if now := g.clock.Now(); g.reported.IsZero() || !now.Before(g.reported.Add(reminderPeriod)) {
@@ -278,7 +273,7 @@ func (g *Guard) refuse(ctx context.Context, stored *v1.ConfigMap, before, curren
 // withoutRecord goes on without a record, which this process may not keep.
 func (g *Guard) withoutRecord(ctx context.Context, err error) error {
 	g.forbidden = true
-	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+RecordName+": a restart with credentials of another project will not be noticed. "+
+	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+ScopeRecord+": a restart with credentials of another project will not be noticed. "+
 		"Apply manifests/additional-rights/rbac.yaml, which replaces no role")
 	return nil
 }

@@ -1,10 +1,10 @@
-package suggest_test
+package config_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
 func TestNearest_FindsWordWithFewDifferences(t *testing.T) {
@@ -23,7 +23,7 @@ func TestNearest_FindsWordWithFewDifferences(t *testing.T) {
 		{"listener", ""}, // nothing like it
 		{"", ""},
 	} {
-		got, ok := suggest.Nearest(test.word, known)
+		got, ok := config.Nearest(test.word, known)
 		if got != test.want || ok != (test.want != "") {
 			t.Errorf("Nearest(%q) = %q, %v, want %q", test.word, got, ok, test.want)
 		}
@@ -32,14 +32,14 @@ func TestNearest_FindsWordWithFewDifferences(t *testing.T) {
 
 func TestNearest_FindsNothingAmongNone(t *testing.T) {
 	t.Parallel()
-	if got, ok := suggest.Nearest("subnet-id", nil); ok {
+	if got, ok := config.Nearest("subnet-id", nil); ok {
 		t.Errorf("found %q among no words", got)
 	}
 }
 
 func TestNearest_TakesFirstOfEquals(t *testing.T) {
 	t.Parallel()
-	if got, _ := suggest.Nearest("subnet-ix", []string{"subnet-ia", "subnet-ib"}); got != "subnet-ia" {
+	if got, _ := config.Nearest("subnet-ix", []string{"subnet-ia", "subnet-ib"}); got != "subnet-ia" {
 		t.Errorf("found %q", got)
 	}
 }
@@ -49,7 +49,7 @@ func TestNearest_AllowsAThirdToDiffer(t *testing.T) {
 	const known = "abcdefghi" // nine letters: three may differ
 	for n := range 9 {
 		word := strings.Repeat("x", n) + known[n:]
-		_, ok := suggest.Nearest(word, []string{known})
+		_, ok := config.Nearest(word, []string{known})
 		if want := n <= 3; ok != want {
 			t.Errorf("%q is near enough to %q: %v, want %v", word, known, ok, want)
 		}
@@ -60,11 +60,11 @@ func FuzzNearest(f *testing.F) {
 	f.Add("subnet-idd", "subnet-id", "network-id")
 	f.Add("é", "\xff", "")
 	f.Fuzz(func(t *testing.T, word, a, b string) {
-		got, ok := suggest.Nearest(word, []string{a, b})
+		got, ok := config.Nearest(word, []string{a, b})
 		if ok && got != a && got != b {
 			t.Errorf("Nearest(%q) = %q: not one of %q and %q", word, got, a, b)
 		}
-		if exact, ok := suggest.Nearest(word, []string{a, word, b}); word != "" && (!ok || exact != word) {
+		if exact, ok := config.Nearest(word, []string{a, word, b}); word != "" && (!ok || exact != word) {
 			t.Errorf("Nearest(%q) = %q although the word itself is known", word, exact)
 		}
 	})

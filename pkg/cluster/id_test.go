@@ -1,4 +1,4 @@
-package clusterid
+package cluster
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func forbidden() error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, "kube-system", errors.New("RBAC"))
 }
 
-func TestRead_ReturnsUIDOfKubeSystem(t *testing.T) {
+func TestReadID_ReturnsUIDOfKubeSystem(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		failures int
@@ -67,7 +67,7 @@ func TestRead_ReturnsUIDOfKubeSystem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := &instantClock{}
-			id, err := Read(t.Context(), refusing(test.failures, test.failure), clock)
+			id, err := ReadID(t.Context(), refusing(test.failures, test.failure), clock)
 			if err != nil || id != test.id {
 				t.Errorf("got %q, %v; want %q", id, err, test.id)
 			}
@@ -80,14 +80,14 @@ func TestRead_ReturnsUIDOfKubeSystem(t *testing.T) {
 
 // A role that lacks this right alone, such as that of cloud-provider-openstack, is not
 // waited for at each change of the leader.
-func TestRead_DoesNotWaitForRoleThatLacksTheRight(t *testing.T) {
+func TestReadID_DoesNotWaitForRoleThatLacksTheRight(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(kubeSystem())
 	client.PrependReactor("get", "namespaces", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, nil, forbidden()
 	})
 	clock := &instantClock{}
-	if id, err := Read(t.Context(), client, clock); id != "" || err != nil {
+	if id, err := ReadID(t.Context(), client, clock); id != "" || err != nil {
 		t.Errorf("got %q, %v", id, err)
 	}
 	if len(clock.waits) != 0 {
@@ -95,10 +95,10 @@ func TestRead_DoesNotWaitForRoleThatLacksTheRight(t *testing.T) {
 	}
 }
 
-func TestRead_DelaysGrowAndAreBounded(t *testing.T) {
+func TestReadID_DelaysGrowAndAreBounded(t *testing.T) {
 	t.Parallel()
 	clock := &instantClock{}
-	if _, err := Read(t.Context(), refusing(30, apierrors.NewServiceUnavailable("starting")), clock); err != nil {
+	if _, err := ReadID(t.Context(), refusing(30, apierrors.NewServiceUnavailable("starting")), clock); err != nil {
 		t.Fatal(err)
 	}
 	for n, wait := range clock.waits {
@@ -111,12 +111,12 @@ func TestRead_DelaysGrowAndAreBounded(t *testing.T) {
 	}
 }
 
-func TestRead_EndsWithItsContext(t *testing.T) {
+func TestReadID_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	client := refusing(1000, apierrors.NewServiceUnavailable("starting"))
-	if _, err := Read(ctx, client, clock.RealClock{}); !errors.Is(err, context.Canceled) {
+	if _, err := ReadID(ctx, client, clock.RealClock{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,6 +1,6 @@
-// Package clusterid reads the identity of a cluster: the UID of the namespace
-// kube-system, which no other cluster has and which lives as long as the cluster.
-package clusterid
+// Package cluster knows the Kubernetes cluster: its identity, its place in the cloud, and the rules
+// for its Services and Nodes.
+package cluster
 
 import (
 	"context"
@@ -24,11 +24,12 @@ func retryDelays() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 5}
 }
 
-// Read returns the identity of the cluster. It tries until the API server answers; the
+// ReadID returns the identity of the cluster: the UID of the namespace kube-system, which is unique
+// and lives as long as the cluster. It tries until the API server answers; the
 // only error is that of the context. Without the right to read the identity it returns "",
 // and logs how to grant it: after a few attempts, or at once where the other rights of the
 // role are in force, as with that of cloud-provider-openstack.
-func Read(ctx context.Context, client kubernetes.Interface, clock clock.Clock) (string, error) {
+func ReadID(ctx context.Context, client kubernetes.Interface, clock clock.Clock) (string, error) {
 	logger := klog.FromContext(ctx)
 	delays := retryDelays()
 	forbidden := 0

@@ -1,4 +1,4 @@
-package kubeservice
+package cluster
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 const toBeDeletedTaint = "ToBeDeletedByClusterAutoscaler"
 
 // ExcludesNode reports whether the label of a node keeps it out of load balancers, by the rules of the
-// service controller (KEP-3458): somebody has asked for that.
+// service controller (KEP-3458). The label is a wish of a user.
 func ExcludesNode(node *v1.Node) bool {
 	label, ok := node.Labels[v1.LabelNodeExcludeBalancers]
 	if !ok {

@@ -1,4 +1,4 @@
-package kubeservice_test
+package cluster_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
 func TestIsOurs_LeavesOtherTypesAndClassesToOthers(t *testing.T) {
@@ -22,7 +22,7 @@ func TestIsOurs_LeavesOtherTypesAndClassesToOthers(t *testing.T) {
 		"of a class":    {v1.Service{Spec: v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer, LoadBalancerClass: ptr.To("example.com/other")}}, false},
 		"cluster IP":    {v1.Service{Spec: v1.ServiceSpec{Type: v1.ServiceTypeClusterIP}}, false},
 	} {
-		if got := kubeservice.IsOurs(&test.svc); got != test.want {
+		if got := cluster.IsOurs(&test.svc); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

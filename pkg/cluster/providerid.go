@@ -1,0 +1,43 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+const scheme = "openstack://"
+
+// ProviderID returns the provider ID of the node on a server, as cloud-provider-openstack writes it.
+func ProviderID(serverID string) string { return RegionalProviderID("", serverID) }
+
+// RegionalProviderID returns it with the region, as cloud-provider-openstack writes it with
+// OS_CCM_REGIONAL=true, and as the Cluster API provider for OpenStack expects it then.
+// Without a region it is ProviderID.
+func RegionalProviderID(region, serverID string) string { return scheme + region + "/" + serverID }
+
+// ParseProviderID reads the region and the server's ID from a provider ID in one of the forms
+// that are in use: openstack:///ID, openstack://REGION/ID and ID alone. The ID must be
+// a UUID, which also keeps it from changing the URL that it becomes part of.
+func ParseProviderID(providerID string) (region, serverID string, err error) {
+	id := providerID
+	if rest, named := strings.CutPrefix(providerID, scheme); named {
+		region, id, _ = strings.Cut(rest, "/") // no ID without a slash
+	}
+	parsed, err := uuid.Parse(id)
+	if err != nil || len(id) != len(parsed.String()) {
+		return "", "", fmt.Errorf("provider ID %q is not of the form openstack:///SERVER-ID", providerID)
+	}
+	return region, parsed.String(), nil
+}
+
+// ServerID returns the server's ID in a provider ID of any region; "" where that is no server
+// of OpenStack.
+func ServerID(providerID string) string {
+	_, id, err := ParseProviderID(providerID)
+	if err != nil {
+		return ""
+	}
+	return id
+}
