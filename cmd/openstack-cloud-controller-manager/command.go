@@ -103,7 +103,6 @@ func (p *process) start(flags *pflag.FlagSet, unknownGates []string) error {
 	klog.InfoS("Starting", "program", programName, "version", p.build.version, "commit", p.build.commit,
 		"go", p.build.toolchain, "kubernetesLibraries", p.build.libraries)
 	limitMemory(p.env)
-	limitProcessors(p.env)
 	go memory.ReturnAtRest(p.ctx, clock.RealClock{}, memory.Allocated, debug.FreeOSMemory)
 	if len(unknownGates) > 0 {
 		klog.InfoS("Ignored feature gates in --feature-gates that this program does not have", "ignored", unknownGates)

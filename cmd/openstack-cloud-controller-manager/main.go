@@ -20,7 +20,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
 // shutdownTimeout is how long calls may take to return after the shutdown has begun,
@@ -35,7 +34,6 @@ func main() {
 	if arguments, is := cli.PluginArguments(os.Args[0], os.Args[1:]); is {
 		os.Exit(verbs().RunPlugin(program(os.LookupEnv, os.Stdout, os.Stderr), arguments, thisBuild()))
 	}
-	memory.DelayFirst()
 	os.Exit(run(os.Args[1:], os.LookupEnv, os.Stdout))
 }
 

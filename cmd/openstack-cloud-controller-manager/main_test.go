@@ -104,16 +104,6 @@ func TestProgram_PrintsItsVersion(t *testing.T) {
 	}
 }
 
-func TestProgram_UsesOneProcessorUnlessToldOtherwise(t *testing.T) {
-	t.Parallel()
-	for want, env := range map[string][]string{"atATime=1": nil, "atATime=3": {"GOMAXPROCS=3"}} {
-		got := runProgram(t, env, append(clusterFlags(t), "--cloud-provider=aws")...)
-		if !strings.Contains(got.errors, `"Using processors" `+want+"\n") {
-			t.Errorf("with %v the log has no %s:\n%s", env, want, got.errors)
-		}
-	}
-}
-
 func TestProgram_LogsItsVersionFirst(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"runtime/metrics"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -56,4 +57,8 @@ func ReturnAtRest(ctx context.Context, clk clock.WithTicker, allocated func() ui
 }
 
 // Allocated returns what the process has allocated on its heap since its start, in bytes.
-func Allocated() uint64 { return sample("/gc/heap/allocs:bytes") }
+func Allocated() uint64 {
+	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64()
+}

@@ -79,7 +79,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.settings.replace, "replace", 0, "how many nodes "+phaseReplace+" replaces; 0 is a tenth")
 	flags.StringArrayVar(&o.settings.conf, "conf", nil, "a line for [LoadBalancer] of cloud.conf, such as drift-interval=30s; may be repeated")
 	flags.StringArrayVar(&o.settings.args, "flag", nil, "a flag for the controller, such as --v=4; may be repeated")
-	flags.StringVar(&processors, "gomaxprocs", "", "GOMAXPROCS of the controller")
+	flags.StringVar(&processors, "gomaxprocs", "1", "GOMAXPROCS of the controller; 1 is that of the manifests")
 	flags.StringVar(&memoryLimit, "gomemlimit", "", "GOMEMLIMIT of the controller, such as 256MiB")
 	flags.DurationVar(&o.settings.idle, "idle", 330*time.Second, "length of the phase "+phaseIdle)
 	flags.DurationVar(&o.settle, "settle", 12*time.Second, "how long nothing may happen before a phase is over: longer than it takes the controller to return memory")
