@@ -22,7 +22,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
-	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
 const (
@@ -103,7 +102,7 @@ func (p *process) start(flags *pflag.FlagSet, unknownGates []string) error {
 	klog.InfoS("Starting", "program", programName, "version", p.build.version, "commit", p.build.commit,
 		"go", p.build.toolchain, "kubernetesLibraries", p.build.libraries)
 	limitMemory(p.env)
-	go memory.ReturnAtRest(p.ctx, clock.RealClock{}, memory.Allocated, debug.FreeOSMemory)
+	go returnAtRest(p.ctx, clock.RealClock{}, allocatedBytes, debug.FreeOSMemory)
 	if len(unknownGates) > 0 {
 		klog.InfoS("Ignored feature gates in --feature-gates that this program does not have", "ignored", unknownGates)
 	}

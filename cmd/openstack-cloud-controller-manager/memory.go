@@ -7,17 +7,16 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
-// limitMemory has the garbage collector work harder before the process needs more memory than its
-// container has. Whoever sets GOMEMLIMIT decides that alone.
+// limitMemory sets the memory limit of the Go runtime from the limit of the container, unless
+// GOMEMLIMIT is set.
 func limitMemory(env config.Environment) {
 	if given, ok := env("GOMEMLIMIT"); ok {
 		klog.InfoS("Keeping within GOMEMLIMIT", "limit", given)
 		return
 	}
-	limit, file, err := memory.Limit(os.DirFS("/"))
+	limit, file, err := memoryLimit(os.DirFS("/"))
 	switch {
 	case err != nil:
 		klog.InfoS("Not keeping within the memory of the container: it is not known", "err", err)

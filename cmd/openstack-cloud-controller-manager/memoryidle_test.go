@@ -1,4 +1,4 @@
-package memory_test
+package main
 
 import (
 	"context"
@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
 const mib = 1 << 20
@@ -31,7 +29,7 @@ func atRestWith(t *testing.T, release func(), test func(allocate func(bytes uint
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		var allocated, returned atomic.Uint64
-		go memory.ReturnAtRest(ctx, clock.RealClock{}, allocated.Load, func() { release(); returned.Add(1) })
+		go returnAtRest(ctx, clock.RealClock{}, allocated.Load, func() { release(); returned.Add(1) })
 		synctest.Wait()
 		test(func(bytes uint64) uint64 {
 			allocated.Add(bytes)
@@ -101,9 +99,9 @@ func TestReturnAtRest_ReturnsBesideOtherWork(t *testing.T) {
 
 func TestAllocated_CountsWhatIsAllocated(t *testing.T) {
 	t.Parallel()
-	before := memory.Allocated()
+	before := allocatedBytes()
 	kept := make([]byte, 64*mib)
-	if after := memory.Allocated(); after < before+64*mib {
+	if after := allocatedBytes(); after < before+64*mib {
 		t.Errorf("%d bytes allocated after 64 MiB, %d before", after, before)
 	}
 	runtime.KeepAlive(kept)

@@ -1,10 +1,8 @@
-package memory_test
+package main
 
 import (
 	"testing"
 	"testing/fstest"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
 func TestLimit_IsNineTenthsOfWhatTheContainerMayHave(t *testing.T) {
@@ -41,12 +39,12 @@ func TestLimit_IsNineTenthsOfWhatTheContainerMayHave(t *testing.T) {
 		for file, text := range test.files {
 			root[file] = &fstest.MapFile{Data: []byte(text)}
 		}
-		limit, file, err := memory.Limit(root)
+		limit, file, err := memoryLimit(root)
 		if err != nil || limit != test.limit || file != test.file {
 			t.Errorf("%s: %d of %s, %v, want %d of %s", name, limit, file, err, test.limit, test.file)
 		}
 	}
-	if _, _, err := memory.Limit(fstest.MapFS{}); err == nil {
+	if _, _, err := memoryLimit(fstest.MapFS{}); err == nil {
 		t.Error("a system without /proc is no error")
 	}
 }

@@ -1,6 +1,4 @@
-// Package memory keeps the process small: within the memory of its container, and at rest
-// within what it needs then.
-package memory
+package main
 
 import (
 	"fmt"
@@ -10,17 +8,11 @@ import (
 	"strings"
 )
 
-// Of the memory of the container, the Go runtime may have this part: the rest is for what
-// it does not count, such as the pages of the program itself.
-const (
-	numerator   = 9
-	denominator = 10
-)
-
-// Limit returns the limit for the Go runtime (GOMEMLIMIT), in bytes, and the file that says how
-// much memory the process may have: the least of all control groups, version 1 or 2, that it
-// is in. Root is the root of the file system. Where nothing limits the memory, the limit is 0.
-func Limit(root fs.FS) (limit int64, file string, err error) {
+// memoryLimit returns the limit for the Go runtime (GOMEMLIMIT), in bytes, and the file that it is
+// read from: nine tenths of the least limit of all control groups of the process, version 1 or 2.
+// The rest is for memory outside of the runtime, such as the pages of the program. Root is the root
+// of the file system. Without any limit it is 0.
+func memoryLimit(root fs.FS) (limit int64, file string, err error) {
 	text, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
 		return 0, "", fmt.Errorf("read the control groups of this process: %w", err)
@@ -43,7 +35,7 @@ func Limit(root fs.FS) (limit int64, file string, err error) {
 		// A container sees its own group at the top, whatever the path says.
 		for group := path.Join("/", parts[2]); ; group = path.Dir(group) {
 			at := path.Join(top, group, name)
-			if bytes := read(root, at); bytes > 0 && (limit == 0 || bytes < limit) {
+			if bytes := readLimit(root, at); bytes > 0 && (limit == 0 || bytes < limit) {
 				limit, file = bytes, "/"+at
 			}
 			if group == "/" {
@@ -51,15 +43,15 @@ func Limit(root fs.FS) (limit int64, file string, err error) {
 			}
 		}
 	}
-	return limit / denominator * numerator, file, nil
+	return limit / 10 * 9, file, nil
 }
 
 // unlimited is what version 1 says where there is no limit, or a little less: it rounds to
 // pages.
 const unlimited = 1 << 62
 
-// read returns the limit in a file, 0 for none.
-func read(root fs.FS, file string) int64 {
+// readLimit returns the limit in a file, 0 for none.
+func readLimit(root fs.FS, file string) int64 {
 	text, err := fs.ReadFile(root, file)
 	if err != nil {
 		return 0 // a group that has no limit, or is not to be seen from here

@@ -1,10 +1,9 @@
-package memory_test
+package main
 
 import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
 )
 
@@ -24,7 +23,7 @@ func FuzzLimit(f *testing.F) {
 			"sys/fs/cgroup/memory/memory.limit_in_bytes": {Data: []byte(v1)},
 		}
 		hostile.Bounded(t, len(groups)*1000+len(v1)+len(v2), func() {
-			limit, file, err := memory.Limit(root)
+			limit, file, err := memoryLimit(root)
 			if limit < 0 || limit > 1<<62 || (limit > 0) && file == "" || err != nil {
 				t.Errorf("limit %d of %q, %v", limit, file, err)
 			}
