@@ -11,7 +11,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
@@ -192,7 +191,7 @@ func listPorts[P any](ctx context.Context, c *Client, q url.Values, fields []str
 // list lists a collection. Neutron returns it at once, unless the operator has limited the page
 // size.
 func list[T any](ctx context.Context, c *Client, path string, q url.Values, id func(T) string) ([]T, error) {
-	pages := paging.Collection[T]{Name: strings.ReplaceAll(path, "-", "_"), ID: id, Get: func(ctx context.Context, q url.Values, into any) error {
+	pages := response.Collection[T]{Name: strings.ReplaceAll(path, "-", "_"), ID: id, Get: func(ctx context.Context, q url.Values, into any) error {
 		return c.get(ctx, path, q, into)
 	}}
 	return pages.All(ctx, q)

@@ -16,7 +16,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
@@ -126,7 +125,7 @@ func (c *Client) Servers(ctx context.Context) ([]Server, error) {
 // whether another page follows.
 func (c *Client) list(ctx context.Context, query url.Values) (all []Server, err error) {
 	query.Set("limit", strconv.Itoa(pageSize))
-	var markers paging.Markers
+	var markers response.Markers
 	for {
 		var page struct {
 			Servers []Server `json:"servers"`

@@ -13,7 +13,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
@@ -104,7 +103,7 @@ func TestTimestamp_ReadsBothFormsOfATime(t *testing.T) {
 func TestPoolOutlines_AreDecodedInOnePass(t *testing.T) {
 	const members = 3000
 	text := `{"pools": [{"id": "p", "provisioning_status": "ACTIVE", "members": [` + strings.TrimSuffix(strings.Repeat(`{"id": "9f4c7f0e-6ad5-4a5d-8a5b-0e9b4a3c2d10"}, `, members), ", ") + `]}], "pools_links": []}`
-	pages := paging.Collection[PoolOutline]{Name: "pools", ID: func(p PoolOutline) string { return p.ID }, Get: func(_ context.Context, _ url.Values, into any) error {
+	pages := response.Collection[PoolOutline]{Name: "pools", ID: func(p PoolOutline) string { return p.ID }, Get: func(_ context.Context, _ url.Values, into any) error {
 		return response.Decode([]byte(text), into)
 	}}
 	allocs := leastAllocs(func() {

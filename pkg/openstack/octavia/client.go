@@ -15,7 +15,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
@@ -276,7 +275,7 @@ func listAll[T any](ctx context.Context, c *Client, path string, q url.Values, i
 // the last word of the path.
 func listAnyProject[T any](ctx context.Context, c *Client, path string, q url.Values, id func(T) string) ([]T, error) {
 	q.Set("limit", strconv.Itoa(pageSize))
-	pages := paging.Collection[T]{Name: lastWord(path), Size: pageSize, ID: id, Get: func(ctx context.Context, q url.Values, into any) error {
+	pages := response.Collection[T]{Name: lastWord(path), Size: pageSize, ID: id, Get: func(ctx context.Context, q url.Values, into any) error {
 		return c.get(ctx, path+"?"+q.Encode(), into)
 	}}
 	all, err := pages.All(ctx, q)

@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
@@ -90,7 +89,7 @@ type (
 
 // allOf reads a list, as the only page of its kind.
 func allOf[T any](text string) ([]T, error) {
-	pages := paging.Collection[T]{Name: "list", Get: func(_ context.Context, _ url.Values, into any) error {
+	pages := response.Collection[T]{Name: "list", Get: func(_ context.Context, _ url.Values, into any) error {
 		return response.Decode([]byte(`{"list_links": [], "list": `+text+`}`), into)
 	}}
 	return pages.All(context.Background(), url.Values{})

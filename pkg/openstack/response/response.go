@@ -1,4 +1,5 @@
-// Package response keeps the answers of OpenStack, which can have megabytes, in memory only once.
+// Package response decodes the answers of OpenStack, which can have megabytes, from memory that they
+// occupy only once. It also reads lists from services that may split them into pages.
 package response
 
 import (

@@ -1,4 +1,4 @@
-package paging_test
+package response_test
 
 import (
 	"context"
@@ -20,7 +20,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
@@ -149,13 +148,13 @@ func TestAll_EndsHoweverServiceGoesOn(t *testing.T) {
 		"the same page":      {func(int) string { return "a" }, 2},
 		"two pages in turn":  {func(page int) string { return fmt.Sprint(page % 2) }, 3},
 		"pages without IDs":  {func(int) string { return "" }, 1},
-		"pages without end":  {func(page int) string { return fmt.Sprint(page) }, paging.MaxObjects/1000 + 2},
+		"pages without end":  {func(page int) string { return fmt.Sprint(page) }, response.MaxObjects/1000 + 2},
 		"back to the second": {func(page int) string { return fmt.Sprint(min(page, 9-page)) }, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked := 0
-			list := paging.Collection[object]{Name: "objects", Size: 1000, ID: func(o object) string { return o.ID }, Get: func(_ context.Context, _ url.Values, into any) error {
+			list := response.Collection[object]{Name: "objects", Size: 1000, ID: func(o object) string { return o.ID }, Get: func(_ context.Context, _ url.Values, into any) error {
 				asked++
 				return response.Decode(fmt.Appendf(nil, `{"objects": [%s{"id": %q}]}`, others, test.next(asked)), into)
 			}}
@@ -238,7 +237,7 @@ func TestAll_StartsAgainWhenMarkerIsGone(t *testing.T) {
 			t.Errorf("%s: %d of 3 with %d requests: %v", service, n, asked, err)
 		}
 		gone, asked = 100, 0
-		if n, err := list(); err == nil || n != 0 || asked != 2*(paging.MaxRestarts+1) {
+		if n, err := list(); err == nil || n != 0 || asked != 2*(response.MaxRestarts+1) {
 			t.Errorf("%s: gone each time: %d with %d requests, %v", service, n, asked, err)
 		}
 	}

@@ -1,5 +1,4 @@
-// Package paging reads lists from services that may split them into pages.
-package paging
+package response
 
 import (
 	"context"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 const (
@@ -48,7 +46,7 @@ type Collection[T any] struct {
 	Size int
 	// ID returns the ID of an object, which is the marker of the next page.
 	ID func(T) string
-	// Get decodes the answer to a query, as response.Get does.
+	// Get decodes the answer to a query, as Get does.
 	Get func(ctx context.Context, q url.Values, into any) error
 }
 
@@ -119,11 +117,11 @@ type page[T any] struct {
 // object is an object of a list that decodes itself without reflection, with the previous object as
 // a hint.
 type object[T any] interface {
-	DecodeFrom(r *response.Reader, before *T) error
+	DecodeFrom(r *Reader, before *T) error
 }
 
 // DecodeFrom decodes the answer in one pass.
-func (p *page[T]) DecodeFrom(r *response.Reader) error {
+func (p *page[T]) DecodeFrom(r *Reader) error {
 	return r.Object(func(name []byte) (err error) {
 		switch string(name) {
 		case p.name:
@@ -141,12 +139,12 @@ func (p *page[T]) DecodeFrom(r *response.Reader) error {
 }
 
 // readObjects returns nil only for null.
-func readObjects[T any](r *response.Reader) (objects []T, err error) {
+func readObjects[T any](r *Reader) (objects []T, err error) {
 	if _, ok := any(new(T)).(object[T]); !ok {
 		err = r.Decode(&objects)
 		return objects, err
 	}
-	return response.ReadList(r, func(one *T, r *response.Reader, before *T) error {
+	return ReadList(r, func(one *T, r *Reader, before *T) error {
 		return any(one).(object[T]).DecodeFrom(r, before) //nolint:forcetypeassert // asked above
 	})
 }

@@ -1,4 +1,4 @@
-package paging
+package response
 
 // MaxRestarts is how often a list begins anew.
 const MaxRestarts = maxRestarts
