@@ -118,10 +118,6 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 			return plan.Plan{}, err
 		}
 		todo, err := g.Plan(ctx, *round)
-		if err == nil && !round.Suffices(todo) {
-			round.Complete()
-			continue
-		}
 		if err != nil || round.Have.Current || todo.Empty() {
 			if err == nil && round.Interfered {
 				round.Interfered = false

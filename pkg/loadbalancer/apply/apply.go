@@ -45,8 +45,6 @@ type Octavia interface {
 	AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (id string, err error)
 	UpdateMember(ctx context.Context, poolID, memberID string, opts pools.UpdateMemberOptsBuilder) error
 	RemoveMember(ctx context.Context, poolID, memberID string) error
-	PoolOutlines(ctx context.Context, loadBalancerID string) ([]octavia.PoolOutline, error)
-	MemberStateAt(ctx context.Context, poolID, address string, port int) ([]octavia.MemberState, error)
 }
 
 // Neutron is what apply asks of the network service.

@@ -26,7 +26,6 @@ type Rehearsal struct {
 // empty. Of a load balancer that an earlier plan has deleted it does nothing: the cloud, where
 // it was read again, still has it.
 func (r *Rehearsal) Run(_ context.Context, req Request) (model.Observed, error) {
-	req.Observed = req.Observed.Whole()
 	observed := req.Observed.Clone()
 	if lb := observed.LoadBalancer; lb != nil && r.deleted[lb.ID] {
 		return observed, nil

@@ -69,9 +69,6 @@ func (s *state) known() *model.LoadBalancer {
 	return observed.LoadBalancer
 }
 
-// complete has the load balancer show all its members.
-func (s *state) complete() { s.replacePacked(s.observed.Rest.Joined(s.known())); s.observed.Rest = nil }
-
 // edit has change do to the state what a step does. Where that is to members of a packed load
 // balancer, it is done when those are needed, each time anew; where it is to none of them, they
 // stay packed.

@@ -15,7 +15,6 @@ import (
 func (r *run) once(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case packedCreation:
-		r.written.more = true
 		return r.createLoadBalancer(ctx, s)
 	case plan.DeleteLoadBalancer:
 		if err := r.Octavia.DeleteLoadBalancer(ctx, s.ID, s.Cascade); err != nil {

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -76,8 +75,7 @@ func (r *run) deleted(ctx context.Context, d deletion) error {
 
 // verify waits for the end of the last change and reads how everything in the
 // load balancer came out of it: an ACTIVE load balancer can hold children that
-// failed, or, at ovn, that are still being made. Of a large one in which only few members
-// were written, less is read where that is enough.
+// failed, or, at ovn, that are still being made.
 func (r *run) verify(ctx context.Context) error {
 	if r.working == "" || r.state.outline() == nil {
 		return nil
@@ -85,33 +83,21 @@ func (r *run) verify(ctx context.Context) error {
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	if r.confirmMembers(ctx) {
-		return nil
-	}
 	return r.settleChildren(ctx, false)
 }
 
-// settleChildren is Settle for the load balancer of the run, or for its members only. Where the cloud does
-// not show that all members which that does not have are as they were, it is looked at with them.
+// settleChildren is Settle for the load balancer of the run, or for its members only.
 func (r *run) settleChildren(ctx context.Context, members bool) error {
 	outline := r.state.outline()
 	r.state.pack()
-	s := settling{outline.ID, outline.Provider, r.state.known, r.state.observed.Rest, r.written, members}
+	s := settling{outline.ID, outline.Provider, r.state.known, r.written, members}
 	lb, err := r.Applier.settleChildren(ctx, s)
-	if errors.Is(err, errOtherRest) {
-		r.state.complete()
-		s.known, s.rest = r.state.known, nil
-		lb, err = r.Applier.settleChildren(ctx, s)
-	}
 	r.state.replace(lb)
 	if err == nil {
 		r.written.settled()
 	}
 	return err
 }
-
-// errOtherRest reports that the cloud does not show all members of a Rest, or not as they were.
-var errOtherRest = errors.New("members that a round is not about are not as they were")
 
 // Settle reads the status of everything in an ACTIVE load balancer until nothing in it
 // is PENDING, and no member is still being removed, and returns the load balancer with these
@@ -124,12 +110,10 @@ func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) (*model.Lo
 	return a.settleChildren(ctx, settling{id: lb.ID, provider: lb.Provider, known: model.Pack(lb, nil).Unpack})
 }
 
-// settling is a load balancer whose parts come to their end. It is known only while it is compared, and
-// may have other members beside.
+// settling is a load balancer whose parts come to their end. It is known only while it is compared.
 type settling struct {
 	id, provider string
 	known        func() *model.LoadBalancer
-	rest         *model.Rest
 	// wrote is what the run has written. Members that are to be gone are waited for whatever their
 	// status is: not before that is it known what the cloud has made of the change.
 	wrote written
@@ -138,18 +122,14 @@ type settling struct {
 	members bool
 }
 
-// settleChildren is Settle. The error is errOtherRest, too.
+// settleChildren is Settle.
 func (a *Applier) settleChildren(ctx context.Context, s settling) (*model.LoadBalancer, error) {
 	timing := a.Drivers.Timing(s.provider)
 	fewest, deadline := math.MaxInt, time.Time{}
 	for after := time.Duration(0); ; after = timing.ChildInterval {
-		sighting := s.rest.Sight()
-		tree, err := a.Watcher.StatusTree(ctx, s.id, after, sighting.Known())
-		switch {
-		case err != nil:
+		tree, err := a.Watcher.StatusTree(ctx, s.id, after)
+		if err != nil {
 			return s.known(), err
-		case !sighting.All():
-			return nil, errOtherRest
 		}
 		lb := s.known()
 		going := observe.TakeRemoved(tree, s.wrote.removed)

@@ -78,8 +78,6 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	have, packed, err := a.e.recall(ctx, a.in, applied, true, lock)
 	switch {
 	case err != nil:
-	case packed != nil && !have.Brief && a.followsMembers():
-		have.Observed, want = excerpt(packed, want)
 	case packed != nil:
 		have.Observed = &model.Observed{LoadBalancer: packed.Unpack()}
 	case applied.Contents == nil:

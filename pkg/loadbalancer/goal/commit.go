@@ -24,7 +24,7 @@ import (
 // remember keeps what the cloud has now, so that nothing has to be read as long as nothing
 // changes. Reported are the steps that were only reported.
 func (e *Engine) remember(in Inputs, r Round, address, named string, reported map[string]bool) {
-	svc, contents := in.Service, r.Have.Pack(r.Kept())
+	svc, contents := in.Service, model.Pack(r.Have.LoadBalancer, r.Kept())
 	lb := contents.Outline() // what is kept of it is part of the contents
 	now := e.Clock.Now()
 	read := now

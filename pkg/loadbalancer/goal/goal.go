@@ -234,13 +234,8 @@ func (r *Round) Forget() { r.Have, r.Before = Observation{}, nil }
 // at the same time, each with thousands of members.
 func (r *Round) Release() { r.Have.Observed, r.Want = nil, r.Want.emptied() }
 
-// Fill has the round go by all members that are desired, unless it has them, or goes by few.
-func (r *Round) Fill() {
-	if filled := r.Want.Filled(); filled != r.Want {
-		r.Complete()
-		r.Want = filled
-	}
-}
+// Fill has the round go by all members that are desired.
+func (r *Round) Fill() { r.Want = r.Want.Filled() }
 
 // HasMembers reports whether the Service has what is desired once a plan was carried out that changes
 // nothing but members: the cloud was asked what has become of them. That need not be compared with

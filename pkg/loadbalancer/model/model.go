@@ -317,22 +317,6 @@ func (lb *LoadBalancer) Listener(key ListenerKey) *Listener {
 	return nil
 }
 
-// Whole returns the same with all members in the load balancer.
-func (o Observed) Whole() Observed {
-	if o.Rest != nil {
-		o.LoadBalancer, o.Rest = o.Rest.Joined(o.LoadBalancer).Unpack(), nil
-	}
-	return o
-}
-
-// Pack returns the small form of the load balancer with all its members, as Pack does.
-func (o Observed) Pack(like *Packed) *Packed {
-	if o.Rest != nil {
-		return o.Rest.Joined(o.LoadBalancer)
-	}
-	return Pack(o.LoadBalancer, like)
-}
-
 // Has reports whether a load balancer is one of those that were observed.
 func (o *Observed) Has(id string) bool {
 	return o.LoadBalancer != nil && o.LoadBalancer.ID == id || o.Outgoing != nil && o.Outgoing.ID == id ||
@@ -380,8 +364,6 @@ func (p *Pool) sort() {
 type Observed struct {
 	// LoadBalancer is nil when there is none. Its FloatingIP is the one on its VIP.
 	LoadBalancer *LoadBalancer
-	// Rest are members that LoadBalancer has beside those that it shows; nil: none.
-	Rest *Rest
 	// Outgoing is the load balancer that LoadBalancer is to replace: it serves until the
 	// floating IP is moved.
 	Outgoing *LoadBalancer

@@ -113,8 +113,8 @@ func (o *fakeOctavia) LoadBalancerStates(_ context.Context, pending string) (all
 	return all, nil
 }
 
-// StatusTreeWithout implements watcher.Octavia.
-func (o *fakeOctavia) StatusTreeWithout(_ context.Context, id string, _ octavia.KnownMembers) (*octavia.StatusTree, error) {
+// StatusTree implements watcher.Octavia.
+func (o *fakeOctavia) StatusTree(_ context.Context, id string) (*octavia.StatusTree, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked = append(o.asked, request{at: o.clock.Now(), id: id})

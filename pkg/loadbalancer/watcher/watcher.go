@@ -27,7 +27,7 @@ import (
 type Octavia interface {
 	LoadBalancerState(ctx context.Context, id string) (octavia.LoadBalancerState, error)
 	LoadBalancerStates(ctx context.Context, provisioningStatus string) ([]octavia.LoadBalancerState, error)
-	StatusTreeWithout(ctx context.Context, loadBalancerID string, known octavia.KnownMembers) (*octavia.StatusTree, error)
+	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 
 // ErrClosed reports that the process ends.
@@ -147,15 +147,14 @@ func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (token Toke
 	}
 }
 
-// StatusTree returns the status tree of a load balancer as it is after a time, 0 for now, without
-// members that are known and ACTIVE; nil: with all.
+// StatusTree returns the status tree of a load balancer as it is after a time, 0 for now.
 // This is the one wait that shares no requests: Octavia has no list of status trees. The
 // error is that of the request or of the context, or ErrClosed.
-func (w *Watcher) StatusTree(ctx context.Context, id string, after time.Duration, known octavia.KnownMembers) (*octavia.StatusTree, error) {
+func (w *Watcher) StatusTree(ctx context.Context, id string, after time.Duration) (*octavia.StatusTree, error) {
 	if err := w.sleep(ctx, after); err != nil {
 		return nil, err
 	}
-	return w.octavia.StatusTreeWithout(ctx, id, known)
+	return w.octavia.StatusTree(ctx, id)
 }
 
 // sleep waits as Settled does.

@@ -621,12 +621,12 @@ func TestRead_ReturnsToken(t *testing.T) {
 func TestStatusTree_IsReadAtOnceOrAfterATime(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, pending("a"))
-	if tree, err := e.watcher.StatusTree(t.Context(), "a", 0, nil); err != nil || tree.ProvisioningStatus != "PENDING_UPDATE" {
+	if tree, err := e.watcher.StatusTree(t.Context(), "a", 0); err != nil || tree.ProvisioningStatus != "PENDING_UPDATE" {
 		t.Errorf("got %+v, error %v", tree, err)
 	}
 	read := make(chan error, 1)
 	go func() {
-		_, err := e.watcher.StatusTree(t.Context(), "a", time.Second, nil)
+		_, err := e.watcher.StatusTree(t.Context(), "a", time.Second)
 		read <- err
 	}()
 	e.until("it waits", e.clock.HasWaiters)
@@ -649,7 +649,7 @@ func TestStatusTree_EndsWithTheWatcherOrTheContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		read := make(chan error, 1)
 		go func() {
-			_, err := e.watcher.StatusTree(ctx, "a", time.Hour, nil)
+			_, err := e.watcher.StatusTree(ctx, "a", time.Hour)
 			read <- err
 		}()
 		e.until("it waits", e.clock.HasWaiters)

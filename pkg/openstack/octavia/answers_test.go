@@ -1,9 +1,7 @@
 package octavia
 
 import (
-	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +10,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // answered is the answer to the creation of a load balancer with so many members.
@@ -95,24 +91,5 @@ func TestTimestamp_ReadsBothFormsOfATime(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"updated_at": `+text+`}`), &lb); err == nil {
 			t.Errorf("%s, which is no time, is read as one", text)
 		}
-	}
-}
-
-// Lists can have thousands of objects: they are decoded in one pass, into what they are. Not parallel:
-// the allocations of others would be counted.
-func TestPoolOutlines_AreDecodedInOnePass(t *testing.T) {
-	const members = 3000
-	text := `{"pools": [{"id": "p", "provisioning_status": "ACTIVE", "members": [` + strings.TrimSuffix(strings.Repeat(`{"id": "9f4c7f0e-6ad5-4a5d-8a5b-0e9b4a3c2d10"}, `, members), ", ") + `]}], "pools_links": []}`
-	pages := response.Collection[PoolOutline]{Name: "pools", ID: func(p PoolOutline) string { return p.ID }, Get: func(_ context.Context, _ url.Values, into any) error {
-		return response.Decode([]byte(text), into)
-	}}
-	allocs := leastAllocs(func() {
-		all, err := pages.All(t.Context(), url.Values{})
-		if err != nil || len(all) != 1 || len(all[0].Members) != members {
-			t.Fatalf("%d pools, %v", len(all), err)
-		}
-	})
-	if allocs > 100 {
-		t.Errorf("%v allocations for the IDs of %d members, want 100 at most", allocs, members)
 	}
 }

@@ -33,9 +33,7 @@ func calls(c *octavia.Client) []func(context.Context) error {
 		func(ctx context.Context) error { _, err := c.Providers(ctx); return err },
 		func(ctx context.Context) error { _, err := c.Flavors(ctx); return err },
 		func(ctx context.Context) error { _, err := c.AvailabilityZones(ctx); return err },
-		func(ctx context.Context) error { _, err := c.PoolOutlines(ctx, "lb"); return err },
 		func(ctx context.Context) error { _, err := c.PoolOwners(ctx, "lb"); return err },
-		func(ctx context.Context) error { _, err := c.MemberStateAt(ctx, "pool", "192.0.2.1", 80); return err },
 		func(ctx context.Context) error { _, err := c.StatusTree(ctx, "lb"); return err },
 		func(ctx context.Context) error {
 			_, err := c.CreateLoadBalancer(ctx, octavia.LoadBalancerCreate{CreateOpts: loadbalancers.CreateOpts{VipSubnetID: "subnet"}})

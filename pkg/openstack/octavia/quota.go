@@ -72,7 +72,7 @@ func quotaClasses() []quotaClass {
 }
 
 func (c *Client) countMembers(ctx context.Context) (int, error) {
-	found, err := listAll(ctx, c, "pools", url.Values{"fields": {"id", "members"}}, func(p PoolOutline) string { return p.ID })
+	found, err := listAll(ctx, c, "pools", url.Values{"fields": {"id", "members"}}, func(p Pool) string { return p.ID })
 	count := 0
 	for _, pool := range found {
 		count += len(pool.Members)

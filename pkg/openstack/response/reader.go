@@ -114,9 +114,6 @@ func ReadList[T any](r *Reader, object func(one *T, r *Reader, before *T) error)
 	return all, err
 }
 
-// List decodes an array, and calls one for each element.
-func (r *Reader) List(one func() error) error { return r.each('[', ']', one) }
-
 // mostObjects returns the capacity to allocate for the next array: the number of objects that begin
 // before its end, unless they contain arrays. No object with an ID is shorter than smallest.
 func (r *Reader) mostObjects() int {

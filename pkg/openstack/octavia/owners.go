@@ -3,46 +3,12 @@ package octavia
 import (
 	"context"
 	"net/url"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
-
-// PoolOutline is which parts a pool has, and its status.
-type PoolOutline struct {
-	ID                 string
-	ProvisioningStatus string
-	OperatingStatus    string
-	MonitorID          string
-	Listeners          []ObjectID
-	Members            []ObjectID
-}
-
-// DecodeFrom reads a pool of a list.
-func (p *PoolOutline) DecodeFrom(r *response.Reader, before *PoolOutline) error {
-	return r.Object(func(name []byte) (err error) {
-		switch string(name) {
-		case "id":
-			return r.Text(&p.ID, "")
-		case "provisioning_status":
-			return r.Text(&p.ProvisioningStatus, before.ProvisioningStatus)
-		case "operating_status":
-			return r.Text(&p.OperatingStatus, before.OperatingStatus)
-		case "healthmonitor_id":
-			return r.Text(&p.MonitorID, "")
-		case "listeners":
-			p.Listeners, err = response.ReadList(r, (*ObjectID).DecodeFrom)
-			return err
-		case "members":
-			p.Members, err = response.ReadList(r, (*ObjectID).DecodeFrom)
-			return err
-		}
-		return r.Skip()
-	})
-}
 
 // ObjectID names an object that belongs to another one.
 type ObjectID struct {
@@ -63,26 +29,6 @@ func (o *ObjectIDs) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // DecodeFrom reads one of a list.
 func (o *ObjectID) DecodeFrom(r *response.Reader, _ *ObjectID) error {
 	return onlyField(r, "id", func() error { return r.Text(&o.ID, "") })
-}
-
-// PoolOutlines lists the pools of a load balancer without their settings. That is a quarter
-// of the status tree, which has more of each member.
-func (c *Client) PoolOutlines(ctx context.Context, loadBalancerID string) ([]PoolOutline, error) {
-	q := url.Values{"loadbalancer_id": {loadBalancerID}, "fields": {"id", "provisioning_status", "operating_status", "healthmonitor_id", "listeners", "members"}}
-	return listAll(ctx, c, "pools", q, func(p PoolOutline) string { return p.ID })
-}
-
-// MemberState is what became of a member.
-type MemberState struct {
-	ID                 string `json:"id"`
-	ProvisioningStatus string `json:"provisioning_status"`
-}
-
-// MemberStateAt finds the member of a pool at one address and port, and what became of it:
-// at most one.
-func (c *Client) MemberStateAt(ctx context.Context, poolID, address string, port int) ([]MemberState, error) {
-	q := url.Values{"address": {address}, "protocol_port": {strconv.Itoa(port)}, "fields": {"id", "provisioning_status"}}
-	return listAll(ctx, c, "pools/"+url.PathEscape(poolID)+"/members", q, func(m MemberState) string { return m.ID })
 }
 
 // PoolOwner is what says whose a pool is.
