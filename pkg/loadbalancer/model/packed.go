@@ -175,7 +175,7 @@ func PackMembers(members []Member, others PackedMembers) PackedMembers {
 	nodes, handle := make([]unique.Handle[memberNode], 0, len(members)), handles(others.nodes.all())
 	kindOf := make([]uint8, 0, len(members))
 	for i, member := range members {
-		id, ok := packID(member.ID)
+		id, ok := packUUID(member.ID)
 		alike := member.alike()
 		kind := slices.Index(kinds, alike)
 		if kind < 0 {
@@ -226,7 +226,7 @@ func (p PackedMembers) are(members []Member) bool {
 	}
 	kinds := p.values()
 	for i, m := range members {
-		id, ok := packID(m.ID)
+		id, ok := packUUID(m.ID)
 		if !ok || id != p.id(i) || nodes[i].Value() != (memberNode{m.Name, m.Address}) || kinds[p.kindOf(i)] != m.alike() {
 			return false
 		}
@@ -277,9 +277,9 @@ func (p PackedMembers) Unpack() []Member {
 // idLength is that of a UUID in its usual form.
 const idLength = 36
 
-// packID returns the nil UUID for an ID that is not known. It reports false for what would
+// packUUID returns the nil UUID for an ID that is not known. It reports false for what would
 // not come back as it was: anything but a UUID in its usual form, in lower case.
-func packID(id string) (packed uuid.UUID, ok bool) {
+func packUUID(id string) (packed uuid.UUID, ok bool) {
 	if id == "" {
 		return uuid.Nil, true
 	}

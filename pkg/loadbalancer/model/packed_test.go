@@ -109,14 +109,14 @@ func TestPacked_NeedsLittleMemoryForMembers(t *testing.T) {
 func TestPackID_TakesUUIDsInLowerCaseOnly(t *testing.T) {
 	t.Parallel()
 	const id = "0123abcd-4567-89ef-0123-456789abcdef"
-	if packed, ok := packID(id); !ok || packed.String() != id {
+	if packed, ok := packUUID(id); !ok || packed.String() != id {
 		t.Errorf("%s became %s, %v", id, packed, ok)
 	}
 	for _, other := range []string{
 		"0123ABCD-4567-89ef-0123-456789abcdef", "0123abcd45-67-89ef-0123-456789abcdef", "0123abcd-4567-89ef-0123-456789abcdeg",
 		"0123abcd-4567-89ef-0123-456789abcdef0", "0123abcd456789ef0123456789abcdef", "-123abcd-4567-89ef-0123-456789abcdef", uuid.Nil.String(),
 	} {
-		if packed, ok := packID(other); ok {
+		if packed, ok := packUUID(other); ok {
 			t.Errorf("%s became %s", other, packed)
 		}
 	}
