@@ -70,7 +70,7 @@ func (r *Reconciler) sayHealth(uid types.UID, applied *state.Applied) {
 	}
 	var pools []string
 	if applied.Contents != nil {
-		for _, listener := range applied.Contents.Outline().Listeners {
+		for _, listener := range applied.Contents.Listeners {
 			if listener.Pool.Status.Operating == "ERROR" {
 				pools = append(pools, listener.Key().String())
 			}

@@ -150,7 +150,7 @@ func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.N
 		return Preview{}, closed(err)
 	}
 	applied := dry.store.Get(svc.UID).Applied
-	adopted := noted.adopted || applied != nil && applied.Contents != nil && applied.Contents.Outline().Adopted
+	adopted := noted.adopted || applied != nil && applied.Contents != nil && applied.Contents.Adopted
 	p.TakenOver = adopted && !p.Deletes && !recorded
 	p.setAddress(svc)
 	if len(p.Steps) == 0 && err == nil && !p.Deletes {

@@ -156,7 +156,6 @@ func (r *Reconciler) compareWith(ctx context.Context, g goal.Goal, round *goal.R
 			return err
 		}
 	}
-	round.Fill()
 	return nil
 }
 
@@ -183,11 +182,10 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 		return false, err
 	}
 	request := apply.Request{
-		ID: g.Owner(*round), Observed: *round.Have.Observed, Plan: todo, Later: round.Wrote, Kept: round.Kept(), Progress: req.Progress,
+		ID: g.Owner(*round), Observed: *round.Have.Observed, Plan: todo, Later: round.Wrote, Progress: req.Progress,
 	}
 	r.engine().BeginChange(g.Inputs(), round, todo)
 	deletes := round.Want.LoadBalancer == nil
-	round.Release()
 	observed, err := r.engine().Cloud.Applier.Run(ctx, request)
 	round.Have.Observed = &observed
 	r.engine().EndChange(g.Inputs(), observed, err)

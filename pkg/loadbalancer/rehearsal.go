@@ -79,9 +79,9 @@ func actionOf(step plan.Step) Action {
 		return Removes
 	case plan.SetMembers:
 		switch {
-		case len(s.Added) > 0 && len(s.Removed)+len(s.Changed) == 0:
+		case s.Added.Len() > 0 && s.Removed.Len()+s.Changed.Len() == 0:
 			return Adds
-		case len(s.Removed) > 0 && len(s.Added)+len(s.Changed) == 0:
+		case s.Removed.Len() > 0 && s.Added.Len()+s.Changed.Len() == 0:
 			return Removes
 		}
 	}

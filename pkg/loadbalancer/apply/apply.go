@@ -1,9 +1,6 @@
 // Package apply carries out plans: it sends the requests of each step, waits for the
 // cloud, and returns what the cloud has then. Every step can be repeated: after a failure
 // anywhere, the plan made from what is then there goes on.
-//
-// What waits is packed. A thousand Services that wait for their load balancers at the same
-// time keep neither plans nor request bodies, and next to nothing of each member.
 package apply
 
 import (
@@ -76,9 +73,6 @@ type Request struct {
 	Plan     plan.Plan
 	// Later is set where the cloud has carried out another plan since it was read.
 	Later bool
-	// Kept is what the caller keeps of the load balancer meanwhile, which Run need not keep
-	// twice; nil: nothing.
-	Kept *model.Packed
 	// Progress is called each time that Run begins to wait for the cloud, with how long all
 	// that is left of the plan usually takes; nil: nobody asks.
 	Progress func(left time.Duration)
@@ -96,7 +90,7 @@ type Request struct {
 // *FullCreateError and *UnsureCreationError; the rest are those of requests and of the
 // context.
 func (a *Applier) Run(ctx context.Context, req Request) (model.Observed, error) {
-	r := newRun(a, req) // req is not used any more: what it holds need not outlive the steps
+	r := newRun(a, req)
 	err := r.all(ctx)
-	return *r.state.unpacked(), err
+	return r.observed, err
 }

@@ -3,12 +3,12 @@ package apply
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -16,28 +16,26 @@ import (
 
 // createLoadBalancer makes a load balancer with all that is in it. The caller has
 // just looked that there is none.
-func (r *run) createLoadBalancer(ctx context.Context, s packedCreation) error {
+func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer) error {
 	made, err := r.sendCreation(ctx, s)
 	if err != nil {
 		return err
 	}
 	if s.Replaces != "" {
-		r.state.retire()
+		r.observed.Outgoing = r.observed.LoadBalancer
 	}
-	r.state.replacePacked(made)
+	r.observed.LoadBalancer = made
 	r.working = watcher.Creating
 	return nil
 }
 
-// sendCreation returns what a creation has made. Of a creation that has to wait for its
-// turn, and for a floating IP after that, it is packed.
-func (r *run) sendCreation(ctx context.Context, s packedCreation) (made *model.Packed, err error) {
+// sendCreation returns what a creation has made.
+func (r *run) sendCreation(ctx context.Context, s plan.CreateLoadBalancer) (made *model.LoadBalancer, err error) {
 	late := r.senders.creation(ctx, func() {
-		wanted := s.loadBalancer.Unpack()
-		wanted = shrinkLoadBalancer(wanted, driver.QuirksOf(wanted.Provider))
+		wanted := shrinkLoadBalancer(s.LoadBalancer, driver.QuirksOf(s.LoadBalancer.Provider))
 		var created *octavia.LoadBalancer
 		if created, err = r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted)); err == nil {
-			made = model.Pack(withSent(observe.Created(*created).Model(r.id), wanted), s.loadBalancer)
+			made = withSent(observe.Created(*created).Model(r.id), wanted)
 		}
 	})
 	switch {
@@ -46,10 +44,9 @@ func (r *run) sendCreation(ctx context.Context, s packedCreation) (made *model.P
 	case err == nil:
 		return made, nil
 	case apierror.IsUnsure(err):
-		found, err := r.findLostCreation(ctx, s, err)
-		return model.Pack(found, nil), err
-	case losesPort(err) && len(s.loadBalancer.Outline().Listeners) > 0:
-		return nil, &FullCreateError{s.unpack(), err}
+		return r.findLostCreation(ctx, s, err)
+	case losesPort(err) && len(s.LoadBalancer.Listeners) > 0:
+		return nil, &FullCreateError{s, err}
 	}
 	return nil, err
 }
@@ -66,10 +63,10 @@ func withSent(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 			continue
 		}
 		pool.PersistenceTimeout = l.Pool.PersistenceTimeout // the client's library does not read it
-		pool.Members = slices.Clone(l.Pool.Members)
-		for j := range pool.Members {
-			pool.Members[j].Status = model.Status{Provisioning: pool.Status.Provisioning}
-		}
+		pool.Members = l.Pool.Members.Map(func(_ int, m model.Member) model.Member {
+			m.Status = model.Status{Provisioning: pool.Status.Provisioning}
+			return m
+		})
 		if l.Pool.Monitor != nil && pool.Monitor == nil {
 			monitor := *l.Pool.Monitor
 			monitor.Status = pool.Status
@@ -92,7 +89,7 @@ func losesPort(err error) bool {
 // creation has failed as far as anyone can tell; it is not sent again before
 // another look at the next attempt. Where the service itself reports that it failed, one
 // look is enough.
-func (r *run) findLostCreation(ctx context.Context, s packedCreation, cause error) (*model.LoadBalancer, error) {
+func (r *run) findLostCreation(ctx context.Context, s plan.CreateLoadBalancer, cause error) (*model.LoadBalancer, error) {
 	looks := 3
 	if apierror.IsCrash(cause) {
 		looks = 1
@@ -106,7 +103,7 @@ func (r *run) findLostCreation(ctx context.Context, s packedCreation, cause erro
 			return nil, &UnsureCreationError{fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)}
 		}
 		for _, lb := range found {
-			if known := r.state.outline(); known == nil || known.ID != lb.ID {
+			if known := r.observed.LoadBalancer; known == nil || known.ID != lb.ID {
 				return r.Observer.Contents(ctx, r.id, lb)
 			}
 		}
@@ -114,8 +111,8 @@ func (r *run) findLostCreation(ctx context.Context, s packedCreation, cause erro
 	switch {
 	case !apierror.IsCrash(cause):
 		return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, errNotFoundYet)}
-	case len(s.loadBalancer.Outline().Listeners) > 0:
-		return nil, &FullCreateError{s.unpack(), cause}
+	case len(s.LoadBalancer.Listeners) > 0:
+		return nil, &FullCreateError{s, cause}
 	}
 	return nil, cause
 }

@@ -26,28 +26,22 @@ func (r *run) stillOurs(ctx context.Context, step plan.Step, again bool) error {
 	if err != nil {
 		return err
 	}
-	now, err := r.Observer.Outline(ctx, r.id, *listed, r.state.outlineOf(s.ID))
+	now, err := r.Observer.Outline(ctx, r.id, *listed, r.known(s.ID))
 	if err != nil || len(now.Foreign) == 0 {
 		return err
 	}
 	return &ChangedError{ID: s.ID, How: "it also holds " + now.Foreign[0].String()}
 }
 
-// outlineOf returns what is known of a load balancer, perhaps without members; nil where that is
-// nothing. It must not be changed.
-func (s *state) outlineOf(id string) *model.LoadBalancer {
-	if lb := s.outline(); lb != nil && lb.ID == id {
-		return lb
+// known returns what is known of a load balancer, nil for nothing.
+func (r *run) known(id string) *model.LoadBalancer {
+	for _, lb := range []*model.LoadBalancer{r.observed.LoadBalancer, r.observed.Outgoing} {
+		if lb != nil && lb.ID == id {
+			return lb
+		}
 	}
-	old := s.observed.Outgoing
-	if s.retiring != nil {
-		old = s.retiring.Outline()
-	}
-	if old != nil && old.ID == id {
-		return old
-	}
-	for i := range s.observed.Duplicates {
-		if lb := &s.observed.Duplicates[i]; lb.ID == id {
+	for i := range r.observed.Duplicates {
+		if lb := &r.observed.Duplicates[i]; lb.ID == id {
 			return lb
 		}
 	}

@@ -174,11 +174,12 @@ func (e *environment) web(ports ...int) *model.LoadBalancer {
 	return lb
 }
 
-func members(n, port int) (all []model.Member) {
+func members(n, port int) model.Members {
+	var all []model.Member
 	for i := range n {
 		all = append(all, model.Member{
 			Name: fmt.Sprintf("node-%d", i), Address: fmt.Sprintf("127.100.%d.%d", i/250, i%250+1), Port: 30000 + port,
 		})
 	}
-	return all
+	return model.MembersOf(all...)
 }

@@ -18,7 +18,7 @@ import (
 // balancer, so none waits for it.
 func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 	var port string
-	if lb := r.state.outline(); lb != nil {
+	if lb := r.observed.LoadBalancer; lb != nil {
 		port = lb.VIP.PortID
 	}
 	var err error
@@ -26,7 +26,7 @@ func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 	case plan.CreateFloatingIP:
 		return r.createFloatingIP(ctx, s, port)
 	case plan.AssociateFloatingIP:
-		unattached := r.state.observed.UnattachedFloatingIPs
+		unattached := r.observed.UnattachedFloatingIPs
 		i := s.Find(unattached)
 		if i < 0 {
 			return fmt.Errorf("associate floating IP %s: it is not there any more", s.Address)
@@ -44,10 +44,10 @@ func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 	if err != nil {
 		return err
 	}
-	plan.Advance(r.state.unpacked(), step)
+	plan.Advance(&r.observed, step)
 	switch step.(type) {
 	case plan.AssociateFloatingIP, plan.MoveFloatingIP:
-		r.state.unpacked().LoadBalancer.FloatingIP.PortID = port
+		r.observed.LoadBalancer.FloatingIP.PortID = port
 	}
 	return nil
 }
@@ -76,16 +76,14 @@ func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, por
 	default:
 		return err
 	}
-	r.state.edit(s, func(observed *model.Observed) {
-		plan.Advance(observed, s)
-		var made *model.FloatingIP
-		if s.Beside {
-			made = &observed.UnattachedFloatingIPs[len(observed.UnattachedFloatingIPs)-1]
-		} else {
-			made = observed.LoadBalancer.FloatingIP
-		}
-		made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, port
-	})
+	plan.Advance(&r.observed, s)
+	var made *model.FloatingIP
+	if s.Beside {
+		made = &r.observed.UnattachedFloatingIPs[len(r.observed.UnattachedFloatingIPs)-1]
+	} else {
+		made = r.observed.LoadBalancer.FloatingIP
+	}
+	made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, port
 	return nil
 }
 
@@ -125,7 +123,7 @@ func (r *run) adoptFloatingIP(ctx context.Context, cause error) error {
 			return err
 		}
 	}
-	looked := model.Observed{LoadBalancer: r.state.unpacked().LoadBalancer}
+	looked := model.Observed{LoadBalancer: r.observed.LoadBalancer}
 	if err := r.Observer.FloatingIPs(ctx, r.id, &looked, observe.FloatingIPHints{}); err != nil {
 		return fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
 	}

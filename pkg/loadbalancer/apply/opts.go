@@ -100,9 +100,9 @@ func poolUpdate(from, to model.Pool) octavia.PoolUpdate {
 	return opts
 }
 
-func membersOpts(members []model.Member) []pools.CreateMemberOpts {
-	opts := make([]pools.CreateMemberOpts, 0, len(members))
-	for _, m := range members {
+func membersOpts(members model.Members) []pools.CreateMemberOpts {
+	opts := make([]pools.CreateMemberOpts, 0, members.Len())
+	for _, m := range members.All() {
 		opts = append(opts, memberOpts(m))
 	}
 	return opts

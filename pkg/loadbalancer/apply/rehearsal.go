@@ -80,9 +80,10 @@ func (r *Rehearsal) identifyPool(pool *model.Pool) {
 	if pool.Monitor != nil {
 		r.fill(&pool.Monitor.ID)
 	}
-	for i := range pool.Members {
-		r.fill(&pool.Members[i].ID)
-	}
+	pool.Members = pool.Members.Map(func(_ int, m model.Member) model.Member {
+		r.fill(&m.ID)
+		return m
+	})
 }
 
 func (r *Rehearsal) fill(id *string) {

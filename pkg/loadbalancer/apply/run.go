@@ -8,6 +8,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
@@ -20,8 +22,9 @@ type run struct {
 	*Applier
 	id       ownership.Identity
 	progress func(left time.Duration)
-	state    state
-	// steps are those that are not done yet, packed.
+	// observed is what the cloud has, as far as the run knows.
+	observed model.Observed
+	// steps are those that are not done yet.
 	steps []plan.Step
 	// working is what the last change has begun in the load balancer; empty when
 	// nothing works on it.
@@ -42,7 +45,7 @@ type run struct {
 type deletion struct{ id, provider string }
 
 func newRun(a *Applier, req Request) *run {
-	return &run{Applier: a, id: req.ID, progress: req.Progress, state: packedState(req.Observed, req.Kept), steps: packSteps(req.Plan.Steps), waited: req.Later}
+	return &run{Applier: a, id: req.ID, progress: req.Progress, observed: req.Observed.Clone(), steps: req.Plan.Steps, waited: req.Later}
 }
 
 // all carries out all steps, and waits until the cloud is done with them.
@@ -75,16 +78,16 @@ func (r *run) next(ctx context.Context) error {
 		s, failsOver := r.steps[0].(plan.FailOver)
 		switch {
 		case err == nil:
-			r.steps[0], r.steps = nil, r.steps[1:]
+			r.steps = r.steps[1:]
 			return nil
 		case failsOver && apierror.IsLocked(err): // it is not in ERROR any more
 			return &ChangedError{ID: s.ID, How: "something else is being done to bring it out of ERROR"}
 		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err), refusedAsSuch(r.steps[0], err):
-			return &RefusedError{unpackStep(r.steps[0]), err}
+			return &RefusedError{r.steps[0], err}
 		case !apierror.IsLocked(err) || !r.holdable(r.steps[0]) || try == tries:
 			return err
 		}
-		r.state.observed.Contended = true
+		r.observed.Contended = true
 		if err := r.unlocked(ctx, r.steps[0]); err != nil {
 			return err
 		}
@@ -96,30 +99,28 @@ func (r *run) next(ctx context.Context) error {
 // what it is about; of a load balancer they would leave a part.
 func refusedAsSuch(step plan.Step, err error) bool {
 	switch s := step.(type) {
-	case packedBatch:
+	case plan.SetMembers:
 		return apierror.IsNoRoute(err) || apierror.IsForbidden(err) || apierror.IsInvalid(err)
-	case packedCreation:
-		return len(s.loadBalancer.Outline().Listeners) > 0 && apierror.IsNoRoute(err)
+	case plan.CreateLoadBalancer:
+		return len(s.LoadBalancer.Listeners) > 0 && apierror.IsNoRoute(err)
 	}
 	return false
 }
 
-// send sends one step, and logs it. The cloud may take its time: the run is packed, and the places
-// of its round are others' meanwhile. What is unpacked to be sent, senders bound.
+// send sends one step, and logs it. Other rounds have the places of its round meanwhile. The senders bound how many
+// large requests are built at a time.
 func (r *run) send(ctx context.Context, step plan.Step) (err error) {
-	ctx, end := tracing.Step(ctx, r.Clock, textOf(step))
+	ctx, end := tracing.Step(ctx, r.Clock, message.Truncate(step.String(), message.MaxEvent))
 	defer func() { end(err, r.ids(step)...) }()
 	r.made = ""
-	r.state.pack()
 	defer async.Yield(ctx)()
-	defer r.state.pack()
 	return r.once(ctx, step)
 }
 
 // ids returns the IDs of what a step has changed or made, for the log.
 func (r *run) ids(step plan.Step) []any {
 	var all []any
-	lb := r.state.outline()
+	lb := r.observed.LoadBalancer
 	switch s := step.(type) {
 	case plan.DeleteLoadBalancer:
 		return []any{"loadBalancer", s.ID}
@@ -157,14 +158,14 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 			return nil
 		}
 		return r.settle(ctx) // the last of its children must be gone
-	case packedCreation:
+	case plan.CreateLoadBalancer:
 		return r.gone(ctx)
 	}
 	created := r.working == watcher.Creating
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	quirks := driver.QuirksOf(r.state.outline().Provider)
+	quirks := driver.QuirksOf(r.observed.LoadBalancer.Provider)
 	switch {
 	case created && quirks.ActiveBeforeChildren:
 		return r.settleChildren(ctx, false)
@@ -178,13 +179,12 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 // answer as if there were one to what makes the first.
 func (r *run) holdable(step plan.Step) bool {
 	_, deletes := step.(plan.DeleteLoadBalancer)
-	return deletes || r.state.outline() != nil
+	return deletes || r.observed.LoadBalancer != nil
 }
 
 // unlocked waits for the end of a change that another client makes.
 func (r *run) unlocked(ctx context.Context, step plan.Step) error {
 	if s, ok := step.(plan.DeleteLoadBalancer); ok {
-		r.state.pack()
 		_, err := r.Watcher.Settled(ctx, s.ID, watcher.Every(r.Drivers.Timing("").Update))
 		return err
 	}

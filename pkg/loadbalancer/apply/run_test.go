@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -42,9 +43,7 @@ func TestRun_ReachesEachStateOfALife(t *testing.T) {
 	change("a slower monitor", first(func(p *model.Pool) { p.Monitor.Delay = 30 }))
 	change("a monitor of another type", first(func(p *model.Pool) {
 		p.Monitor.Type, p.Monitor.HTTPMethod, p.Monitor.URLPath, p.Monitor.ExpectedCodes = "HTTP", "GET", "/healthz", "200"
-		for i := range p.Members {
-			p.Members[i].MonitorPort = 31000
-		}
+		fixture.EditMembers(p, func(_ int, m *model.Member) { m.MonitorPort = 31000 })
 	}))
 	change("sticky sessions", first(func(p *model.Pool) { p.Algorithm, p.Persistence = "LEAST_CONNECTIONS", model.SourceIP }))
 	change("no sticky sessions", func(*model.LoadBalancer) {})
@@ -215,7 +214,7 @@ func TestSettle_FailsForChildrenThatAreBrokenOrStayPending(t *testing.T) {
 	if _, err := e.applier.Settle(e.ctx, lb); err != nil {
 		t.Errorf("when all is well: %v", err)
 	}
-	member := lb.Listeners[0].Pool.Members[1]
+	member := lb.Listeners[0].Pool.Members.At(1)
 	for _, status := range []string{"ERROR", "PENDING_CREATE"} {
 		if err := e.Cloud.Octavia.SetChildStatus(member.ID, status); err != nil {
 			t.Fatal(err)

@@ -33,7 +33,7 @@ func shrinkLoadBalancer(lb *model.LoadBalancer, quirks driver.Quirks) *model.Loa
 		}
 	}
 	for i := len(lb.Listeners) - 1; i >= 0 && size(loadBalancerOpts(lb)) > plan.BodyLimit; i-- {
-		lb.Listeners[i].Pool.Members = nil
+		lb.Listeners[i].Pool.Members = model.Members{}
 	}
 	return lb
 }
@@ -43,11 +43,10 @@ func withMembers(lb *model.LoadBalancer, change func(*model.Member)) *model.Load
 	changed := *lb
 	changed.Listeners = slices.Clone(lb.Listeners)
 	for i := range changed.Listeners {
-		members := slices.Clone(lb.Listeners[i].Pool.Members)
-		for j := range members {
-			change(&members[j])
-		}
-		changed.Listeners[i].Pool.Members = members
+		changed.Listeners[i].Pool.Members = lb.Listeners[i].Pool.Members.Map(func(_ int, m model.Member) model.Member {
+			change(&m)
+			return m
+		})
 	}
 	return &changed
 }
@@ -62,15 +61,11 @@ func (r *run) shrinkMembers(s plan.SetMembers) []pools.CreateMemberOpts {
 		return all
 	}
 	all = withoutNames(all)
-	if size(all) <= plan.BodyLimit || driver.QuirksOf(r.state.outline().Provider).AlwaysSendSubnet {
+	if size(all) <= plan.BodyLimit || driver.QuirksOf(r.observed.LoadBalancer.Provider).AlwaysSendSubnet {
 		return all
 	}
-	added := map[model.MemberKey]bool{}
-	for _, m := range s.Added {
-		added[m.Key()] = true
-	}
-	for i, m := range s.Members {
-		if !added[m.Key()] || m.SubnetID == r.state.outline().VIP.SubnetID {
+	for i, m := range s.Members.All() {
+		if _, added := s.Added.Find(m.Key()); !added || m.SubnetID == r.observed.LoadBalancer.VIP.SubnetID {
 			all[i].SubnetID = ""
 		}
 	}
@@ -97,16 +92,15 @@ func fitsAnyway(lb *model.LoadBalancer) bool {
 	outline := *lb
 	outline.Listeners = slices.Clone(lb.Listeners)
 	for i := range outline.Listeners {
-		outline.Listeners[i].Pool.Members = nil
+		outline.Listeners[i].Pool.Members = model.Members{}
 	}
 	return size(loadBalancerOpts(&outline)) <= room
 }
 
 // atMost returns how many bytes members take of a request at most. They are not marshaled for it.
-func atMost(members []model.Member) int {
+func atMost(members model.Members) int {
 	n := len(`"members":[],`)
-	for i := range members {
-		m := &members[i]
+	for _, m := range members.All() {
 		n += len(`{"name":"","address":"","protocol_port":65535},`) + quotedAtMost(m.Name) + quotedAtMost(m.Address)
 		if m.SubnetID != "" {
 			n += len(`"subnet_id":"",`) + quotedAtMost(m.SubnetID)

@@ -3,7 +3,6 @@ package apply_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -79,13 +78,13 @@ func TestShrink_LeavesOutMembersOnly(t *testing.T) {
 		shrunk := apply.Shrink(lb, driver.Quirks{})
 		var left []int
 		for i, l := range shrunk.Listeners {
-			left = append(left, len(l.Pool.Members))
-			if len(lb.Listeners[i].Pool.Members) != test.members {
+			left = append(left, l.Pool.Members.Len())
+			if lb.Listeners[i].Pool.Members.Len() != test.members {
 				t.Fatal("the plan's load balancer lost its members")
 			}
-			for j, m := range l.Pool.Members {
-				if m.Key() != lb.Listeners[i].Pool.Members[j].Key() {
-					t.Fatalf("member %v became %v", lb.Listeners[i].Pool.Members[j], m)
+			for j, m := range l.Pool.Members.All() {
+				if m.Key() != lb.Listeners[i].Pool.Members.Key(j) {
+					t.Fatalf("member %v became %v", lb.Listeners[i].Pool.Members.At(j), m)
 				}
 			}
 			l.Pool.Members = lb.Listeners[i].Pool.Members
@@ -109,8 +108,8 @@ func TestAtMost_IsNoLessThanWhatIsSentAndLittleMore(t *testing.T) {
 		Name: "a<b>&\"\\\x00\u2028\xffé", Address: "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", Port: 65535, SubnetID: "\n\t\x7f",
 		MonitorPort: 65535, Drained: true, AdminDown: true,
 	}
-	for name, members := range map[string][]model.Member{
-		"none": nil, "one": members(1, 80), "many": members(1000, 30080), "odd": {odd, odd}, "empty": {{}},
+	for name, members := range map[string]model.Members{
+		"none": {}, "one": members(1, 80), "many": members(1000, 30080), "odd": model.MembersOf(odd, odd), "empty": model.MembersOf(model.Member{}),
 	} {
 		bytes, most := apply.Size(struct {
 			Members any `json:"members"`
@@ -134,7 +133,7 @@ func TestRun_SendsMembersBeyondTheLimitInBatches(t *testing.T) {
 	e.reach(few)
 	e.Cloud.RequestLog.Reset()
 	many := e.web(80)
-	many.Listeners[0].Pool.Members = members(4000, 80)[2:]
+	many.Listeners[0].Pool.Members = members(4000, 80).Slice(2, 4000)
 	todo, observed, err := e.attempt(many)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, todo)
@@ -158,7 +157,7 @@ func TestRun_SendsMembersWithinTheLimitInOneBatch(t *testing.T) {
 	e.reach(e.web(80))
 	e.Cloud.RequestLog.Reset()
 	desired := e.web(80)
-	desired.Listeners[0].Pool.Members = slices.DeleteFunc(members(300, 80), func(m model.Member) bool { return m.Name == "node-1" })
+	desired.Listeners[0].Pool.Members = members(300, 80).Without(members(2, 80).Slice(1, 2))
 	if _, _, err := e.attempt(desired); err != nil {
 		t.Fatal(err)
 	}

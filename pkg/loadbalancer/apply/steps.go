@@ -14,22 +14,22 @@ import (
 // once sends what one step needs and advances the model when it is accepted.
 func (r *run) once(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
-	case packedCreation:
+	case plan.CreateLoadBalancer:
 		return r.createLoadBalancer(ctx, s)
 	case plan.DeleteLoadBalancer:
 		if err := r.Octavia.DeleteLoadBalancer(ctx, s.ID, s.Cascade); err != nil {
 			return err
 		}
 		gone := deletion{id: s.ID}
-		if lb := r.state.outlineOf(s.ID); lb != nil {
+		if lb := r.known(s.ID); lb != nil {
 			gone.provider = lb.Provider
 		}
 		r.deleting = append(r.deleting, gone)
-		plan.Advance(r.state.unpacked(), step)
+		plan.Advance(&r.observed, step)
 		return nil
 	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP:
 		return r.floatingIP(ctx, step)
-	case packedBatch:
+	case plan.SetMembers:
 		return r.setMembers(ctx, s)
 	}
 	change := r.child
@@ -54,18 +54,17 @@ func (r *run) note(step plan.Step) {
 	r.written.note(step, pool)
 }
 
-// setMembers sends a batch of members, which is unpacked meanwhile.
-func (r *run) setMembers(ctx context.Context, packed packedBatch) (err error) {
-	pool, err := r.pool(packed)
+// setMembers sends a batch of members.
+func (r *run) setMembers(ctx context.Context, s plan.SetMembers) (err error) {
+	pool, err := r.pool(s)
 	if err != nil {
 		return err
 	}
 	poolID := pool.ID
 	late := r.senders.batch(ctx, func() {
-		s := packed.unpack()
 		if err = r.Octavia.SetMembers(ctx, poolID, r.shrinkMembers(s), s.Additive); err == nil {
 			r.written.note(s, poolID)
-			r.advance(packed, "")
+			r.advance(s, "")
 		}
 	})
 	return cmp.Or(late, err)
@@ -73,10 +72,8 @@ func (r *run) setMembers(ctx context.Context, packed packedBatch) (err error) {
 
 // advance notes a step that was accepted, with the ID of what it has made.
 func (r *run) advance(step plan.Step, created string) {
-	r.state.edit(step, func(observed *model.Observed) {
-		plan.Advance(observed, unpackStep(step))
-		r.record(observed.LoadBalancer, step, created)
-	})
+	plan.Advance(&r.observed, step)
+	r.record(r.observed.LoadBalancer, step, created)
 	r.working, r.made = watcher.Updating, created
 	if _, rebuilds := step.(plan.FailOver); rebuilds {
 		r.working = watcher.FailingOver
@@ -85,7 +82,7 @@ func (r *run) advance(step plan.Step, created string) {
 
 // child changes something in the load balancer. It returns the ID of what it made.
 func (r *run) child(ctx context.Context, step plan.Step) (created string, err error) {
-	lb := r.state.outline()
+	lb := r.observed.LoadBalancer
 	switch s := step.(type) {
 	case plan.UpdateLoadBalancer:
 		return "", r.Octavia.UpdateLoadBalancer(ctx, s.ID, vipUpdate(s))
@@ -113,7 +110,7 @@ func (r *run) child(ctx context.Context, step plan.Step) (created string, err er
 }
 
 func (r *run) createListener(ctx context.Context, s plan.CreateListener) (string, error) {
-	lb := r.state.outline()
+	lb := r.observed.LoadBalancer
 	pool := s.Pool().Find(lb)
 	if pool == nil {
 		return "", errNoPool(s.Listener.Pool.Name)
@@ -131,7 +128,7 @@ func (r *run) createListener(ctx context.Context, s plan.CreateListener) (string
 func (r *run) updateListener(ctx context.Context, s plan.UpdateListener) (err error) {
 	opts := listenerUpdate(s)
 	if s.SwitchesPool() {
-		pool := s.NewPool().Find(r.state.outline())
+		pool := s.NewPool().Find(r.observed.LoadBalancer)
 		if pool == nil {
 			return errNoPool(s.To.Pool.Name)
 		}
@@ -168,7 +165,7 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 	switch s := step.(type) {
 	case plan.UpdatePool:
 		opts := poolUpdate(s.From, s.To)
-		if driver.QuirksOf(r.state.outline().Provider).NeedsAdminStateUp {
+		if driver.QuirksOf(r.observed.LoadBalancer.Provider).NeedsAdminStateUp {
 			opts.AdminStateUp = &[]bool{true}[0]
 		}
 		return "", r.Octavia.UpdatePool(ctx, pool.ID, opts)
@@ -192,7 +189,7 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 // there is none.
 func (r *run) pool(step plan.Step) (*model.Pool, error) {
 	ref := poolOf(step)
-	if pool := ref.Find(r.state.outline()); pool != nil {
+	if pool := ref.Find(r.observed.LoadBalancer); pool != nil {
 		return pool, nil
 	}
 	return nil, errNoPool(ref.String())
@@ -203,7 +200,7 @@ func poolOf(step plan.Step) plan.PoolRef {
 	switch s := step.(type) {
 	case plan.UpdatePool:
 		return s.Pool
-	case packedBatch:
+	case plan.SetMembers:
 		return s.Pool
 	case plan.AddMember:
 		return s.Pool
@@ -236,11 +233,11 @@ func (r *run) record(lb *model.LoadBalancer, step plan.Step, created string) {
 	case plan.CreateMonitor:
 		s.Pool.Find(lb).Monitor.ID = created
 	case plan.AddMember:
-		members := s.Pool.Find(lb).Members
-		for i := range members {
-			if members[i].Key() == s.Member.Key() {
-				members[i].ID = created
-			}
+		pool := s.Pool.Find(lb)
+		if i, ok := pool.Members.Find(s.Member.Key()); ok {
+			made := pool.Members.At(i)
+			made.ID = created
+			pool.Members = pool.Members.With(model.MembersOf(made))
 		}
 	}
 }

@@ -119,7 +119,7 @@ func TestSettle_ReadsOnceWhatIsInError(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{})
 	lb := e.reach(e.web(80)).LoadBalancer
-	if err := e.Cloud.Octavia.SetChildStatus(lb.Listeners[0].Pool.Members[0].ID, "ERROR"); err != nil {
+	if err := e.Cloud.Octavia.SetChildStatus(lb.Listeners[0].Pool.Members.At(0).ID, "ERROR"); err != nil {
 		t.Fatal(err)
 	}
 	e.Cloud.RequestLog.Reset()
@@ -137,7 +137,7 @@ func TestRun_FailsWithItsStep(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{})
 	observed := e.reach(e.web(80))
-	member := plan.AddMember{Pool: plan.PoolRef{ID: "missing", Name: "missing"}, Member: members(1, 80)[0]}
+	member := plan.AddMember{Pool: plan.PoolRef{ID: "missing", Name: "missing"}, Member: members(1, 80).At(0)}
 	if _, err := e.run(observed, plan.Plan{Steps: []plan.Step{member}}); err == nil || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("error %v, want one that names the pool", err)
 	}

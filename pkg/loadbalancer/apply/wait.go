@@ -21,14 +21,14 @@ func (r *run) settle(ctx context.Context) error {
 	if r.working == "" {
 		return nil
 	}
-	lb := r.state.outline()
+	lb := r.observed.LoadBalancer
 	id, name, of := lb.ID, lb.Name, watcher.Kind{Provider: lb.Provider, Operation: r.working}
 	token, err := r.wait(ctx, id, of)
 	if err != nil {
 		return fmt.Errorf("wait for load balancer %s (%s): %w", name, id, err)
 	}
 	r.working = ""
-	r.state.settled(token)
+	lb.Status, lb.UpdatedAt = token.Status, token.UpdatedAt
 	switch {
 	case token.Gone:
 		return &LoadBalancerError{id, name, "gone"}
@@ -77,7 +77,7 @@ func (r *run) deleted(ctx context.Context, d deletion) error {
 // load balancer came out of it: an ACTIVE load balancer can hold children that
 // failed, or, at ovn, that are still being made.
 func (r *run) verify(ctx context.Context) error {
-	if r.working == "" || r.state.outline() == nil {
+	if r.working == "" || r.observed.LoadBalancer == nil {
 		return nil
 	}
 	if err := r.settle(ctx); err != nil {
@@ -88,12 +88,8 @@ func (r *run) verify(ctx context.Context) error {
 
 // settleChildren is Settle for the load balancer of the run, or for its members only.
 func (r *run) settleChildren(ctx context.Context, members bool) error {
-	outline := r.state.outline()
-	r.state.pack()
-	s := settling{outline.ID, outline.Provider, r.state.known, r.written, members}
-	lb, err := r.Applier.settleChildren(ctx, s)
-	r.state.replace(lb)
-	if err == nil {
+	lb, err := r.Applier.settleChildren(ctx, settling{r.observed.LoadBalancer, r.written, members})
+	if r.observed.LoadBalancer = lb; err == nil {
 		r.written.settled()
 	}
 	return err
@@ -107,13 +103,12 @@ func (r *run) settleChildren(ctx context.Context, members bool) error {
 // last then. Otherwise the error is that of a request or of the context, and the load
 // balancer is the one that was given.
 func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error) {
-	return a.settleChildren(ctx, settling{id: lb.ID, provider: lb.Provider, known: model.Pack(lb, nil).Unpack})
+	return a.settleChildren(ctx, settling{lb: lb})
 }
 
-// settling is a load balancer whose parts come to their end. It is known only while it is compared.
+// settling is a load balancer whose parts come to their end.
 type settling struct {
-	id, provider string
-	known        func() *model.LoadBalancer
+	lb *model.LoadBalancer
 	// wrote is what the run has written. Members that are to be gone are waited for whatever their
 	// status is: not before that is it known what the cloud has made of the change.
 	wrote written
@@ -124,14 +119,14 @@ type settling struct {
 
 // settleChildren is Settle.
 func (a *Applier) settleChildren(ctx context.Context, s settling) (*model.LoadBalancer, error) {
-	timing := a.Drivers.Timing(s.provider)
+	timing := a.Drivers.Timing(s.lb.Provider)
 	fewest, deadline := math.MaxInt, time.Time{}
 	for after := time.Duration(0); ; after = timing.ChildInterval {
-		tree, err := a.Watcher.StatusTree(ctx, s.id, after)
+		tree, err := a.Watcher.StatusTree(ctx, s.lb.ID, after)
 		if err != nil {
-			return s.known(), err
+			return s.lb, err
 		}
-		lb := s.known()
+		lb := s.lb.Clone()
 		going := observe.TakeRemoved(tree, s.wrote.removed)
 		how := observe.Compare(lb, tree)
 		observe.Statuses(lb, tree)
@@ -145,24 +140,23 @@ func (a *Applier) settleChildren(ctx context.Context, s settling) (*model.LoadBa
 		late := a.Clock.Now().After(deadline)
 		switch {
 		case len(going) > 0 && late:
-			return lb, &ChangedError{s.id, fmt.Sprintf("member %s is still there after its removal", going[0].Name), true}
+			return lb, &ChangedError{s.lb.ID, fmt.Sprintf("member %s is still there after its removal", going[0].Name), true}
 		case len(going) > 0:
 		case how != "":
-			return lb, &ChangedError{s.id, how, s.wrote.batch && driver.QuirksOf(s.provider).MemberByMember}
+			return lb, &ChangedError{s.lb.ID, how, s.wrote.batch && driver.QuirksOf(s.lb.Provider).MemberByMember}
 		case len(unsound) == 0 && !lb.Status.Pending(), s.members && late:
 			return lb, nil
 		case !lb.Status.Pending() && !model.AnyPending(unsound), late:
-			return lb, &ChildrenError{s.id, unsound}
+			return lb, &ChildrenError{s.lb.ID, unsound}
 		}
 	}
 }
 
-// wait waits until a load balancer is settled. The run is packed meanwhile.
+// wait waits until a load balancer is settled.
 func (r *run) wait(ctx context.Context, id string, of watcher.Kind) (watcher.Token, error) {
 	if r.progress != nil {
 		r.progress(r.estimate(of))
 	}
-	r.state.park()
 	r.waited = true
 	timing := r.Drivers.Timing(of.Provider)
 	pace := watcher.Every(map[watcher.Operation]driver.PollInterval{
@@ -180,7 +174,7 @@ func (r *run) estimate(of watcher.Kind) time.Duration {
 	left := r.Watcher.Usual(of)
 	for _, step := range r.steps {
 		switch step.(type) {
-		case packedCreation:
+		case plan.CreateLoadBalancer:
 			left += r.EstimateCreation(of.Provider)
 		case plan.FailOver:
 			left += r.Watcher.Usual(watcher.Kind{Provider: of.Provider, Operation: watcher.FailingOver})

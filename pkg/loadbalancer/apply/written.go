@@ -20,29 +20,28 @@ type written struct {
 func (w *written) note(step plan.Step, poolID string) {
 	switch s := step.(type) {
 	case plan.AddMember:
-		w.comeBack(poolID, s.Member)
+		w.comeBack(poolID, model.MembersOf(s.Member))
 	case plan.UpdateMember:
-		w.comeBack(poolID, s.To)
+		w.comeBack(poolID, model.MembersOf(s.To))
 	case plan.RemoveMember:
-		w.remove(poolID, s.Member)
+		w.remove(poolID, model.MembersOf(s.Member))
 	case plan.SetMembers:
 		w.batch = true
-		w.remove(poolID, s.Removed...)
-		w.comeBack(poolID, s.Added...)
+		w.remove(poolID, s.Removed)
+		w.comeBack(poolID, s.Added)
 	}
 }
 
 // comeBack drops the removal of members that exist again.
-func (w *written) comeBack(poolID string, members ...model.Member) {
-	if len(w.removed) == 0 {
-		return
-	}
-	back := model.MembersByKey(members)
-	w.removed = slices.DeleteFunc(w.removed, func(r observe.RemovedMember) bool { return r.ID == "" && r.Pool == poolID && back.Get(r.Key) != nil })
+func (w *written) comeBack(poolID string, members model.Members) {
+	w.removed = slices.DeleteFunc(w.removed, func(r observe.RemovedMember) bool {
+		_, back := members.Find(r.Key)
+		return back && r.ID == "" && r.Pool == poolID
+	})
 }
 
-func (w *written) remove(poolID string, members ...model.Member) {
-	for _, m := range members {
+func (w *written) remove(poolID string, members model.Members) {
+	for _, m := range members.All() {
 		w.removed = append(w.removed, observe.RemovedMember{Pool: poolID, ID: m.ID, Key: m.Key()})
 	}
 }

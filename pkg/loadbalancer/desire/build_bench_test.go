@@ -25,11 +25,11 @@ func BenchmarkLoadBalancer(b *testing.B) {
 		b.Run(fmt.Sprintf("%d-nodes", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				backends, _, err := members.Select(s, nodes)
+				selected, err := new(members.Selector).Select(s, nodes)
 				if err != nil {
 					b.Fatal(err)
 				}
-				desire.LoadBalancer(id, s, backends, desire.Facts{Driver: fixture.Amphora(), VIPSubnetID: "subnet"})
+				desire.LoadBalancer(id, s, selected.Hosts, desire.Facts{Driver: fixture.Amphora(), VIPSubnetID: "subnet"})
 			}
 		})
 	}

@@ -1,5 +1,5 @@
 // Package desire builds the desired load balancer of a Service from its settings, its
-// backends and a few facts of the cloud. It is pure: it does no I/O, and it changes
+// hosts and a few facts of the cloud. It is pure: it does no I/O, and it changes
 // nothing that it is given.
 package desire
 
@@ -11,7 +11,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
@@ -43,20 +42,22 @@ type Facts struct {
 	MemberSubnets  map[string]string
 }
 
-// SubnetOf returns the subnet of the member at an address; "" where none is named.
-func (f Facts) SubnetOf(address string) string {
-	return cmp.Or(f.MemberSubnetID, f.MemberSubnets[address])
+// members returns a member on each host. All are like one member, but in the subnet of their host.
+func (f Facts) members(hosts *model.Hosts, like model.Member) model.Members {
+	like.SubnetID = f.MemberSubnetID
+	all := hosts.Members(like)
+	if f.MemberSubnetID != "" || len(f.MemberSubnets) == 0 {
+		return all
+	}
+	return all.Map(func(_ int, m model.Member) model.Member {
+		m.SubnetID = f.MemberSubnets[m.Address]
+		return m
+	})
 }
 
-// LoadBalancer returns the load balancer that a Service asks for. Its settings must have
-// passed Validate.
-func LoadBalancer(id ownership.Identity, s *settings.Settings, backends []members.Backend, facts Facts) *model.LoadBalancer {
-	return Fill(Template(id, s, facts), backends, facts)
-}
-
-// Template returns the load balancer that a Service asks for with one member in each pool,
-// which stands for all: it has what they have in common.
-func Template(id ownership.Identity, s *settings.Settings, facts Facts) *model.LoadBalancer {
+// LoadBalancer returns the load balancer that a Service asks for, with a member on each host in each pool. The
+// settings must have passed Validate.
+func LoadBalancer(id ownership.Identity, s *settings.Settings, hosts *model.Hosts, facts Facts) *model.LoadBalancer {
 	tags := tags(id, s)
 	lb := &model.LoadBalancer{
 		Name:             id.Name(),
@@ -73,29 +74,11 @@ func Template(id ownership.Identity, s *settings.Settings, facts Facts) *model.L
 	}
 	for i, port := range s.Traffic.Ports {
 		l := listener(port, i, id, tags, s, facts.Driver)
-		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, tags, s, facts)
+		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, tags, s, hosts, facts)
 		lb.Listeners = append(lb.Listeners, l)
 	}
 	lb.Sort()
 	return lb
-}
-
-// Fill returns the load balancer of a template with a member for each backend in each pool.
-func Fill(template *model.LoadBalancer, backends []members.Backend, facts Facts) *model.LoadBalancer {
-	lb := *template
-	lb.Listeners = slices.Clone(template.Listeners)
-	for i := range lb.Listeners {
-		pool := &lb.Listeners[i].Pool
-		like := pool.Members[0]
-		pool.Members = slices.Grow([]model.Member(nil), len(backends))
-		for _, b := range backends {
-			member := like
-			member.Name, member.Address, member.SubnetID = b.Node.Name, b.Address, facts.SubnetOf(b.Address)
-			pool.Members = append(pool.Members, member)
-		}
-	}
-	lb.Sort()
-	return &lb
 }
 
 // tags returns the tags of everything that is made for the Service: the user's beside
@@ -165,8 +148,8 @@ func supportedLimits(l model.Limits, drv driver.Driver) model.Limits {
 	return l
 }
 
-// pool returns the pool of a port, with its monitor, and a member that stands for all.
-func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, tags []string, s *settings.Settings, facts Facts) model.Pool {
+// pool returns the pool of a port, with its monitor and members.
+func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, tags []string, s *settings.Settings, hosts *model.Hosts, facts Facts) model.Pool {
 	p := model.Pool{
 		Name:      id.PoolName(i),
 		Protocol:  protocol,
@@ -182,7 +165,7 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 	if p.Monitor != nil {
 		p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags
 	}
-	p.Members = []model.Member{{Port: int(port.NodePort), MonitorPort: monitorPort}}
+	p.Members = facts.members(hosts, model.Member{Port: int(port.NodePort), MonitorPort: monitorPort})
 	return p
 }
 

@@ -79,12 +79,29 @@ func printed(t *testing.T, lb *model.LoadBalancer) string {
 		t.Fatal(err)
 	}
 	delete(tree, "UpdatedAt")
+	for i, listener := range tree["Listeners"].([]any) { //nolint:forcetypeassert // of a load balancer
+		pool := listener.(map[string]any)["Pool"].(map[string]any) //nolint:forcetypeassert // of a listener
+		pool["Members"] = asTree(t, fixture.MembersOf(lb.Listeners[i].Pool))
+	}
 	prune(tree)
 	text, err = json.MarshalIndent(tree, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text) + "\n"
+}
+
+// asTree returns what a value is as JSON.
+func asTree(t *testing.T, value any) (tree any) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &tree)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
 }
 
 func prune(tree map[string]any) {

@@ -59,8 +59,8 @@ func Follow(s *settings.Settings, kept *model.LoadBalancer, nodes Followers) *mo
 // none. It returns the port at which that asks members if it is not their own.
 func (f Followers) monitor(pool *model.Pool, s *settings.Settings, name string) int {
 	before := settings.NoMember
-	if len(pool.Members) > 0 {
-		before = pool.Members[0].MonitorPort
+	if pool.Members.Len() > 0 {
+		before = pool.Members.Kind(0).MonitorPort
 	}
 	monitor, now := s.KeptMonitor(pool.Monitor, before, pool.Protocol, f.Driver)
 	switch {
@@ -72,43 +72,43 @@ func (f Followers) monitor(pool *model.Pool, s *settings.Settings, name string) 
 		monitor.Name, monitor.Tags = pool.Monitor.Name, pool.Monitor.Tags
 	}
 	pool.Monitor = monitor
-	for i := range pool.Members {
-		if m := &pool.Members[i]; m.MonitorPort == before {
+	pool.Members = pool.Members.Map(func(_ int, m model.Member) model.Member {
+		if m.MonitorPort == before {
 			m.MonitorPort = now
 		}
-	}
+		return m
+	})
 	return now
 }
 
 // members returns the members of a pool: those that are there first. New ones are asked at a port
 // by their monitor.
-func (f Followers) members(there []model.Member, port, monitorPort int) []model.Member {
+func (f Followers) members(there model.Members, port, monitorPort int) model.Members {
 	var stay, come []model.Member
 	for _, b := range f.Backends {
-		at := slices.IndexFunc(there, func(m model.Member) bool { return m.Address == b.Address })
-		if at >= 0 {
-			member := there[at]
+		if at, is := there.FindAddress(b.Address); is {
+			member := there.At(at)
 			member.Port, member.SubnetID = port, cmp.Or(f.Subnets[b.Address], member.SubnetID)
 			stay = append(stay, member)
 			continue
 		}
 		member := model.Member{Name: b.Node.Name, Address: b.Address, Port: port, MonitorPort: monitorPort, SubnetID: cmp.Or(f.Subnets[b.Address], f.Subnet)}
-		if len(there) > 0 {
-			member.SubnetID = cmp.Or(f.Subnets[b.Address], there[0].SubnetID)
+		if there.Len() > 0 {
+			member.SubnetID = cmp.Or(f.Subnets[b.Address], there.Kind(0).SubnetID)
 		}
 		come = append(come, member)
 	}
 	switch {
 	case f.Excluded:
-		return nil
+		return model.Members{}
 	case len(stay)+len(come) == 0:
 		return there // never drained by mistake
 	case f.Unchosen && len(stay) > 0:
-		return stay
-	case f.Capped && len(there) > 0 && len(stay)+len(come) > len(there):
-		come = come[:len(there)-len(stay)]
+		return model.MembersOf(stay...)
+	case f.Capped && there.Len() > 0 && len(stay)+len(come) > there.Len():
+		come = come[:there.Len()-len(stay)]
 	}
-	return append(stay, come...)
+	return model.MembersOf(append(stay, come...)...)
 }
 
 // asDesired returns a load balancer that is there as one that is desired: without what the
@@ -126,12 +126,11 @@ func asDesired(there *model.LoadBalancer) *model.LoadBalancer {
 			monitor.ID, monitor.Status = "", model.Status{}
 			l.Pool.Monitor = &monitor
 		}
-		l.Pool.Members = slices.Clone(l.Pool.Members)
-		for n := range l.Pool.Members {
-			m := &l.Pool.Members[n]
+		l.Pool.Members = l.Pool.Members.Map(func(_ int, m model.Member) model.Member {
 			m.ID, m.Status, m.SubnetUnknown = "", model.Status{}, false
 			m.Backup, m.Unasked = false, "" // which no Service asks for
-		}
+			return m
+		})
 	}
 	return &lb
 }

@@ -22,7 +22,7 @@ func keptLoadBalancer(addresses ...string) *model.LoadBalancer {
 	pool := model.Pool{ID: "pool", Name: "pool", Protocol: model.TCP, Status: sound,
 		Monitor: &model.Monitor{ID: "monitor", Type: "TCP", Delay: 5, Status: sound}}
 	for _, address := range addresses {
-		pool.Members = append(pool.Members, model.Member{ID: "of " + address, Name: "node-" + address, Address: address, Port: 30080, SubnetID: "a", MonitorPort: 32000, Drained: address == "10.0.0.2", Status: sound})
+		pool.Members = pool.Members.With(model.MembersOf(model.Member{ID: "of " + address, Name: "node-" + address, Address: address, Port: 30080, SubnetID: "a", MonitorPort: 32000, Drained: address == "10.0.0.2", Status: sound}))
 	}
 	gone := pool
 	gone.ID, gone.Name = "gone", "gone"
@@ -48,7 +48,7 @@ func serving(nodePort int32) *settings.Settings {
 // followed gives the members of port 80 of a kept load balancer, as they print.
 func followed(nodePort int32, nodes desire.Followers) []string {
 	var members []string
-	for _, m := range desire.Follow(serving(nodePort), keptLoadBalancer("10.0.0.1", "10.0.0.2"), nodes).Listeners[0].Pool.Members {
+	for _, m := range desire.Follow(serving(nodePort), keptLoadBalancer("10.0.0.1", "10.0.0.2"), nodes).Listeners[0].Pool.Members.All() {
 		members = append(members, fmt.Sprintf("%s:%d %s %s monitor %d drained %t", m.Address, m.Port, m.Name, m.SubnetID, m.MonitorPort, m.Drained))
 	}
 	return members
@@ -93,10 +93,10 @@ func TestFollow_ChangesNothingWhileNodesStay(t *testing.T) {
 	if todo := plan.Diff(wanted, model.Observed{LoadBalancer: kept}, plan.Options{Published: true}); !todo.Empty() {
 		t.Errorf("to be done:\n%s", todo)
 	}
-	if wanted.ID != "" || wanted.FloatingIP != nil || len(wanted.Foreign) > 0 || wanted.Listeners[0].Pool.Monitor.ID != "" || wanted.Listeners[1].Pool.Members[0].ID != "" {
+	if wanted.ID != "" || wanted.FloatingIP != nil || len(wanted.Foreign) > 0 || wanted.Listeners[0].Pool.Monitor.ID != "" || wanted.Listeners[1].Pool.Members.At(0).ID != "" {
 		t.Errorf("it asks for %+v", wanted)
 	}
-	if kept.Listeners[0].Pool.Monitor.ID == "" || kept.Listeners[0].Pool.Members[0].ID == "" {
+	if kept.Listeners[0].Pool.Monitor.ID == "" || kept.Listeners[0].Pool.Members.At(0).ID == "" {
 		t.Error("what is there was changed")
 	}
 }

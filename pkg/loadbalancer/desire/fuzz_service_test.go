@@ -64,11 +64,11 @@ func FuzzService(f *testing.F) {
 			}
 			return
 		}
-		backends, _, err := members.Select(s, []*v1.Node{fixture.Node("a", "10.0.0.1", "fd00::1")})
+		selected, err := new(members.Selector).Select(s, []*v1.Node{fixture.Node("a", "10.0.0.1", "fd00::1")})
 		if err != nil {
 			return // no node is selected
 		}
-		lb := desire.LoadBalancer(ownership.Identity{ClusterName: "c", ServiceUID: "uid", Namespace: "default", Service: "web"}, s, backends, desire.Facts{Driver: drv})
+		lb := desire.LoadBalancer(ownership.Identity{ClusterName: "c", ServiceUID: "uid", Namespace: "default", Service: "web"}, s, selected.Hosts, desire.Facts{Driver: drv})
 		if len(lb.Listeners) != len(svc.Spec.Ports) {
 			t.Errorf("%d listeners for %d ports", len(lb.Listeners), len(svc.Spec.Ports))
 		}
@@ -77,7 +77,7 @@ func FuzzService(f *testing.F) {
 			own[int(p.NodePort)] = true
 		}
 		for _, l := range lb.Listeners {
-			for _, m := range l.Pool.Members {
+			for _, m := range l.Pool.Members.All() {
 				if !own[m.MonitorPort] {
 					t.Errorf("a monitor asks port %d of the nodes", m.MonitorPort)
 				}

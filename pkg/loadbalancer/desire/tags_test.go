@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
@@ -15,18 +15,18 @@ func TestLoadBalancer_AddsTagsToOursOnEveryPart(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Annotated(annotation.Tags, "b,a"), fixture.Annotated(annotation.Monitor, "true"))
 	id := ownership.Identity{ClusterName: "kubernetes", ClusterID: "cluster", ServiceUID: "uid", Namespace: "default", Service: "web"}
-	backends := []members.Backend{{Node: fixture.Node("n", "10.0.0.1"), Address: "10.0.0.1"}}
+	hosts := model.HostsOf(model.Host{Name: "n", Address: "10.0.0.1"})
 	for _, untagged := range []bool{false, true} {
 		id.Untagged = untagged
 		want := append(id.Tags(), "b", "a")
 		if untagged {
 			want = nil
 		}
-		plain := desire.LoadBalancer(id, fixture.Settings(t, fixture.Service(), fixture.Config()), backends, desire.Facts{Driver: fixture.Amphora()})
+		plain := desire.LoadBalancer(id, fixture.Settings(t, fixture.Service(), fixture.Config()), hosts, desire.Facts{Driver: fixture.Amphora()})
 		if !slices.Equal(plain.Tags, id.Tags()) {
 			t.Errorf("nobody asks for tags: %q", plain.Tags)
 		}
-		lb := desire.LoadBalancer(id, fixture.Settings(t, svc, fixture.Config()), backends, desire.Facts{Driver: fixture.Amphora()})
+		lb := desire.LoadBalancer(id, fixture.Settings(t, svc, fixture.Config()), hosts, desire.Facts{Driver: fixture.Amphora()})
 		pool := lb.Listeners[0].Pool
 		for part, got := range map[string][]string{
 			"load balancer": lb.Tags, "listener": lb.Listeners[0].Tags, "pool": pool.Tags, "monitor": pool.Monitor.Tags,

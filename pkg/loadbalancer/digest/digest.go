@@ -6,107 +6,110 @@ package digest
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"slices"
-	"strconv"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// Of condenses what a Service asks for, once VIP and floating IP are there: the load
+// Of returns a digest of what a Service asks for, once VIP and floating IP are there: the load
 // balancer, the settings that it does not show, and what it needs of the nodes' security
-// groups, nil where that is not ours to manage. Where the load balancer is a template, nodes
-// condenses the members that its pools have (members.Set.Digest).
-func Of(desired *model.LoadBalancer, nodes string, settings *settings.Settings, spec *securitygroup.Spec) string {
-	text := desired.AppendCanonical(nil)
-	text = appendWords(text, settings.Floating.Pattern, settings.Floating.Tags, settings.LoadBalancer.FlavorID,
-		settings.LoadBalancer.AvailabilityZone, settings.Members.SubnetID, nodes)
-	internalGuest := desired.Shared != nil && settings.Internal // publishes the VIP, whatever is on it
-	text = strconv.AppendBool(strconv.AppendBool(text, settings.LoadBalancer.AllowReplace), internalGuest)
-	if spec != nil {
-		groups, err := json.Marshal(spec)
-		if err != nil {
-			return "" // a struct of strings and numbers can be marshaled
+// groups, nil where that is not ours to manage.
+func Of(desired *model.LoadBalancer, settings *settings.Settings, spec *securitygroup.Spec) string {
+	return sum(desired, settings, spec, model.Members.Digest)
+}
+
+// Nodeless returns a digest of what a Service asks for without its nodes. It is "" where members differ in more than
+// their node, and where a pool has none.
+func Nodeless(desired *model.LoadBalancer, settings *settings.Settings) string {
+	for _, l := range desired.Listeners {
+		if _, alike := Like(l.Pool.Members); !alike {
+			return ""
 		}
-		text = append(text, groups...)
+	}
+	return sum(desired, settings, nil, func(members model.Members) string {
+		like, _ := Like(members)
+		return model.MembersOf(like).Digest()
+	})
+}
+
+// Like returns what members have in common, without ID, name, address and subnet. It is false where they differ in
+// more than these, and where there are no members.
+func Like(members model.Members) (like model.Member, alike bool) {
+	for kind := range members.Kinds() {
+		kind.SubnetID, kind.Status.Operating = "", ""
+		if alike && kind != like {
+			return model.Member{}, false
+		}
+		like, alike = kind, true
+	}
+	return like, alike
+}
+
+// sum returns the digest. Members have a digest of their own.
+func sum(desired *model.LoadBalancer, settings *settings.Settings, spec *securitygroup.Spec, of func(model.Members) string) string {
+	lb := *desired
+	lb.UpdatedAt = time.Time{}
+	var members []string
+	for _, l := range lb.Listeners {
+		members = append(members, of(l.Pool.Members))
+	}
+	for _, pool := range lb.Orphans {
+		members = append(members, of(pool.Members))
+	}
+	text, err := json.Marshal(struct {
+		LoadBalancer         *model.LoadBalancer // in which members have no fields
+		Members              []string
+		Pattern              string
+		Tags                 string
+		Flavor, Zone, Subnet string
+		AllowReplace         bool
+		InternalGuest        bool // publishes the VIP, whatever is on it
+		SecurityGroups       *securitygroup.Spec
+	}{
+		&lb, members, settings.Floating.Pattern, settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone,
+		settings.Members.SubnetID, settings.LoadBalancer.AllowReplace, desired.Shared != nil && settings.Internal, spec,
+	})
+	if err != nil {
+		return "" // structs of strings and numbers can be marshaled
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }
 
-// appendWords appends words of any length.
-func appendWords(text []byte, words ...string) []byte {
-	for _, word := range words {
-		text = append(binary.AppendUvarint(text, uint64(len(word))), word...)
-	}
-	return text
-}
-
-// Nodeless condenses what a Service asks for but for which nodes are members. Desired may be a
-// template: subnetOf returns the subnet that a member of its listener i is wanted in at an
-// address, false where none is wanted there. Together with the status tree the digest tells what
-// is in the load balancer. It is "" where it does not: members differ in more than their node,
-// what is there has other names than it would get today, or the nodes' security groups are ours
-// too.
-func Nodeless(desired, observed *model.LoadBalancer, settings *settings.Settings, subnetOf func(i int, address string) (string, bool)) string {
+// Covers reports whether the digest without nodes, with the status tree, tells all of a load balancer. It does not
+// where a member differs from how it would be made today and stays so, where parts have other names than they
+// would get today, and where the nodes' security groups are ours too.
+func Covers(desired, observed *model.LoadBalancer, settings *settings.Settings) bool {
 	if settings.Access.SecurityGroupMode != "" || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
-		return ""
+		return false
 	}
-	for i, want := range desired.Listeners {
+	for _, want := range desired.Listeners {
 		have := observed.Listener(want.Key())
 		if have == nil || have.Name != want.Name || have.Pool.Name != want.Pool.Name {
-			return ""
+			return false
 		}
-		stray := func(m model.Member) bool { return isStray(m, i, observed.VIP.SubnetID, subnetOf) }
-		if slices.ContainsFunc(have.Pool.Members, stray) {
-			return ""
+		for _, m := range have.Pool.Members.All() {
+			if isStray(m, want.Pool.Members, observed.VIP.SubnetID) {
+				return false
+			}
 		}
 	}
-	template, ok := Template(desired)
-	if !ok {
-		return ""
-	}
-	return Of(template, "", settings, nil)
+	return true
 }
 
-// isStray reports whether a member of listener i is not as it would be made today, and stays so:
+// isStray reports whether a member is not as it would be made today, and stays so:
 // out of service, or in another subnet. One that names none is in the VIP's.
-func isStray(m model.Member, i int, vipSubnet string, subnetOf func(i int, address string) (string, bool)) bool {
+func isStray(m model.Member, wanted model.Members, vipSubnet string) bool {
 	if m.Drained || m.AdminDown {
 		return true
 	}
 	if m.SubnetUnknown {
 		return false
 	}
-	subnet, wanted := subnetOf(i, m.Address)
-	return !wanted || cmp.Or(m.SubnetID, vipSubnet) != cmp.Or(subnet, vipSubnet)
-}
-
-// Template returns a load balancer with one member in each pool, which stands for all. It
-// is false where members differ in more than their node, or a pool has none.
-func Template(lb *model.LoadBalancer) (*model.LoadBalancer, bool) {
-	template := *lb
-	template.Listeners = slices.Clone(lb.Listeners)
-	for i := range template.Listeners {
-		pool := &template.Listeners[i].Pool
-		if len(pool.Members) == 0 {
-			return nil, false
-		}
-		like := ofAnyNode(pool.Members[0])
-		if slices.ContainsFunc(pool.Members, func(m model.Member) bool { return ofAnyNode(m) != like }) {
-			return nil, false
-		}
-		pool.Members = []model.Member{like}
-	}
-	return &template, true
-}
-
-// ofAnyNode returns a member without what its node decides.
-func ofAnyNode(m model.Member) model.Member {
-	m.ID, m.Name, m.Address, m.SubnetID, m.Status.Operating = "", "", "", "", ""
-	return m
+	at, is := wanted.FindAddress(m.Address)
+	return !is || cmp.Or(m.SubnetID, vipSubnet) != cmp.Or(wanted.Kind(at).SubnetID, vipSubnet)
 }

@@ -22,28 +22,45 @@ func TestOf_ChangesWithEveryDesiredField(t *testing.T) {
 		Tags: []string{"t"}, VIP: model.VIP{VIPSettings: model.VIPSettings{SecurityGroupIDs: []string{"sg"}}},
 		Listeners: []model.Listener{{
 			Tags: []string{"t"}, AllowedCIDRs: []string{"c"}, InsertHeaders: []string{"h"},
-			Pool: model.Pool{Tags: []string{"t"}, Members: []model.Member{{}}, Monitor: monitor},
+			Pool: model.Pool{Tags: []string{"t"}, Members: model.MembersOf(model.Member{}), Monitor: monitor},
 		}},
 		FloatingIP: &model.FloatingIP{SubnetIDs: []string{"s"}, Tags: []string{"t"}},
 	}
 	asked, spec := &settings.Settings{}, &securitygroup.Spec{}
-	before := Of(lb, "nodes", asked, spec)
-	seen := map[string]bool{before: true, Of(lb, "others", asked, spec): true}
-	if len(seen) < 2 {
-		t.Error("which nodes are members is not in the digest")
-	}
-	changed := 0
-	for name, undo := range changes(reflect.ValueOf(lb).Elem(), "LoadBalancer") {
-		changed++
-		if now := Of(lb, "nodes", asked, spec); seen[now] {
+	before := Of(lb, asked, spec)
+	seen := map[string]bool{before: true}
+	member := model.Member{}
+	for name, undo := range changes(reflect.ValueOf(&member).Elem(), "Member") {
+		changed := lb.Clone()
+		changed.Listeners[0].Pool.Members = model.MembersOf(member)
+		if now := Of(changed, asked, spec); seen[now] {
 			t.Errorf("%s is not in the digest, or not told from another field", name)
 		} else {
 			seen[now] = true
 		}
 		undo()
 	}
-	if changed < 50 || Of(lb, "nodes", asked, spec) != before {
-		t.Errorf("%d fields were changed, and the digest is as before: %v", changed, Of(lb, "nodes", asked, spec) == before)
+	if more := lb.Clone(); true {
+		more.Listeners[0].Pool.Members = model.MembersOf(model.Member{}, model.Member{Address: "10.0.0.2"})
+		more.Orphans = []model.Pool{{Members: more.Listeners[0].Pool.Members}}
+		fewer := more.Clone()
+		fewer.Orphans[0].Members = model.Members{}
+		if Of(more, asked, spec) == Of(fewer, asked, spec) {
+			t.Error("members of a pool without a listener are not in the digest")
+		}
+	}
+	changed := 0
+	for name, undo := range changes(reflect.ValueOf(lb).Elem(), "LoadBalancer") {
+		changed++
+		if now := Of(lb, asked, spec); seen[now] {
+			t.Errorf("%s is not in the digest, or not told from another field", name)
+		} else {
+			seen[now] = true
+		}
+		undo()
+	}
+	if changed < 50 || Of(lb, asked, spec) != before {
+		t.Errorf("%d fields were changed, and the digest is as before: %v", changed, Of(lb, asked, spec) == before)
 	}
 }
 
@@ -52,11 +69,11 @@ func TestOf_IsTheSameInEveryProgramThatWritesTheSameVersionOfRecords(t *testing.
 	t.Parallel()
 	lb := &model.LoadBalancer{
 		Name: "lb", Tags: []string{"t"}, Listeners: []model.Listener{{
-			Port: 80, Pool: model.Pool{Members: []model.Member{{Port: 30080}}, Monitor: &model.Monitor{Delay: 5}},
+			Port: 80, Pool: model.Pool{Members: model.MembersOf(model.Member{Port: 30080}), Monitor: &model.Monitor{Delay: 5}},
 		}}, FloatingIP: &model.FloatingIP{NetworkID: "n"},
 	}
-	const recorded = "a19ecaa72c321554a559b9875970140a"
-	if got := Of(lb, "nodes", &settings.Settings{}, &securitygroup.Spec{}); got != recorded {
+	const recorded = "533386ec8c8278c3bf23d2b4cf876295"
+	if got := Of(lb, &settings.Settings{}, &securitygroup.Spec{}); got != recorded {
 		t.Errorf("%s, want %s: where that is meant, raise fingerprintVersion of package state", got, recorded)
 	}
 }
@@ -127,7 +144,7 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 	for name, change := range itself {
 		changed := &settings.Settings{}
 		change(changed)
-		if Of(&model.LoadBalancer{}, "", changed, nil) == Of(&model.LoadBalancer{}, "", &settings.Settings{}, nil) {
+		if Of(&model.LoadBalancer{}, changed, nil) == Of(&model.LoadBalancer{}, &settings.Settings{}, nil) {
 			t.Errorf("%s is not in the digest", name)
 		}
 	}
@@ -138,7 +155,7 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 func TestOf_TellsInternalGuestFromOther(t *testing.T) {
 	t.Parallel()
 	guest := &model.LoadBalancer{Shared: &model.Shared{}}
-	if Of(guest, "", &settings.Settings{Internal: true}, nil) == Of(guest, "", &settings.Settings{}, nil) {
+	if Of(guest, &settings.Settings{Internal: true}, nil) == Of(guest, &settings.Settings{}, nil) {
 		t.Error("it publishes what it did before")
 	}
 }

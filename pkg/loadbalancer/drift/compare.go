@@ -47,7 +47,7 @@ func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, i in
 // sameAsRecorded is sameSettings for a state that the process before this one has recorded: all
 // parts are there that it knew, by their IDs, and they are as the Service asks for.
 func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, seen snapshot.LoadBalancer) (bool, error) {
-	lb := applied.Restored.Outline.Outline()
+	lb := applied.Restored.Outline.Clone()
 	lb.ID, lb.Name, lb.Description, lb.Tags, lb.Provider = seen.ID, seen.Name, seen.Description, seen.Tags, seen.Provider
 	lb.Status = model.Status{Provisioning: seen.Status, Operating: seen.Operating}
 	read, members, err := d.settings(ctx, applied.Identity, lb, seen, nil)
@@ -56,15 +56,13 @@ func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, s
 	}
 	for i := range read.Listeners {
 		pool := &read.Listeners[i].Pool
-		for _, id := range members(pool.ID) {
-			pool.Members = append(pool.Members, model.Member{ID: id})
-		}
+		pool.Members = withIDs(model.Members{}, members(pool.ID))
 	}
 	if partsOf(read) != applied.Restored.Parts {
 		return false, nil
 	}
 	for i := range read.Listeners {
-		read.Listeners[i].Pool.Members = nil // they are those that were compared
+		read.Listeners[i].Pool.Members = model.Members{} // they are those that were compared
 	}
 	return nothingToDo(lb, read), nil
 }
@@ -101,9 +99,9 @@ func nothingToDo(applied, read *model.LoadBalancer) bool {
 
 // withIDs returns those of the members that have one of the IDs, and a placeholder for every
 // other ID.
-func withIDs(members []model.Member, ids []string) []model.Member {
-	byID := make(map[string]model.Member, len(members))
-	for _, m := range members {
+func withIDs(members model.Members, ids []string) model.Members {
+	byID := make(map[string]model.Member, members.Len())
+	for _, m := range members.All() {
 		byID[m.ID] = m
 	}
 	there := make([]model.Member, 0, len(ids))
@@ -114,7 +112,7 @@ func withIDs(members []model.Member, ids []string) []model.Member {
 		}
 		there = append(there, m)
 	}
-	return there
+	return model.MembersOf(there...)
 }
 
 // partIDs returns the IDs of listeners and pools, the Service's and others', sorted.

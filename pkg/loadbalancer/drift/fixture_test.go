@@ -115,9 +115,9 @@ func newCloud() *fakeCloud {
 func (c *fakeCloud) contents() *model.LoadBalancer {
 	lb := c.parts.Model(identity())
 	for i, id := range []string{"a", "b"} {
-		lb.Listeners[0].Pool.Members = append(lb.Listeners[0].Pool.Members, model.Member{
+		lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.With(model.MembersOf(model.Member{
 			ID: id, Address: []string{"10.0.0.1", "10.0.0.2"}[i], Port: 30080, Status: model.Status{Provisioning: octavia.StatusActive},
-		})
+		}))
 	}
 	return lb
 }
@@ -171,10 +171,10 @@ func (c *fakeCloud) SettingsOf(_ context.Context, services []ownership.Identity)
 
 func (c *fakeCloud) MembersChanged(_ context.Context, lb *model.LoadBalancer, _ bool) (bool, error) {
 	c.after()
-	members := lb.Listeners[0].Pool.Members
-	for i := range members {
-		members[i].Drained = slices.Contains(c.drained, members[i].ID)
-	}
+	lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.Map(func(_ int, m model.Member) model.Member {
+		m.Drained = slices.Contains(c.drained, m.ID)
+		return m
+	})
 	return c.membersChanged, c.record("members")
 }
 
@@ -219,7 +219,7 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 			Service: web(), Identity: identity(), Address: "192.0.2.1",
 			Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
 			LoadBalancer: state.LoadBalancer{ID: "lb", Provider: "amphora"},
-			Contents:     model.Pack(f.cloud.contents(), nil),
+			Contents:     f.cloud.contents(),
 			Seen:         state.Seen{UpdatedAt: f.cloud.seen.UpdatedAt, OperatingStatus: "ONLINE", Since: time.Now(), Confirmed: true},
 			Persisted:    state.Persisted{Fingerprint: true, Address: true},
 		})

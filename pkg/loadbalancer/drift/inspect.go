@@ -51,7 +51,7 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 		return d.inspectRestored(ctx, uid, applied, seen)
 	}
 	i := inspection{
-		began: snap.Began, seen: seen, contents: applied.Contents.Unpack(),
+		began: snap.Began, seen: seen, contents: applied.Contents.Clone(),
 		moved: moved, health: moved && seen.Operating != applied.Seen.OperatingStatus,
 		others: moved || applied.Seen.ChangedByOthers, brief: applied.Brief, settings: read,
 	}
@@ -127,7 +127,7 @@ func (i inspection) confirm(applied *state.Applied, now time.Time) *state.Applie
 	known.Seen.UpdatedAt, known.Seen.OperatingStatus = i.seen.UpdatedAt, i.seen.Operating
 	if i.others {
 		i.contents.UpdatedAt = i.seen.UpdatedAt
-		known.Contents = model.Pack(i.contents, applied.Contents)
+		known.Contents = i.contents
 		if outOfService(i.contents) {
 			known.Digests.Nodeless = "" // which does not cover it
 		}
@@ -162,7 +162,14 @@ func outOfService(lb *model.LoadBalancer) bool {
 }
 
 func anyMember(lb *model.LoadBalancer, is func(model.Member) bool) bool {
-	return slices.ContainsFunc(lb.Listeners, func(l model.Listener) bool { return slices.ContainsFunc(l.Pool.Members, is) })
+	return slices.ContainsFunc(lb.Listeners, func(l model.Listener) bool {
+		for kind := range l.Pool.Members.Kinds() {
+			if is(kind) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // duplicate returns that a snapshot shows a second load balancer of a Service; "" where

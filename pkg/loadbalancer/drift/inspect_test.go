@@ -122,10 +122,10 @@ func restored(f *fixture) {
 	asked := f.cloud.contents()
 	for i := range asked.Listeners {
 		l := &asked.Listeners[i]
-		l.ID, l.Pool.ID, l.Pool.Members = "", "", nil
+		l.ID, l.Pool.ID, l.Pool.Members = "", "", model.Members{}
 	}
 	f.change(func(a *state.Applied) {
-		a.Contents, a.Restored = nil, &state.Restored{Outline: model.Pack(asked, nil), Parts: recorded.Parts}
+		a.Contents, a.Restored = nil, &state.Restored{Outline: asked, Parts: recorded.Parts}
 	})
 }
 
@@ -185,7 +185,7 @@ func pending(f *fixture) {
 func (f *fixture) withContents(change func(*model.LoadBalancer)) {
 	lb := f.cloud.contents()
 	change(lb)
-	f.change(func(a *state.Applied) { a.Contents = model.Pack(lb, nil) })
+	f.change(func(a *state.Applied) { a.Contents = lb })
 }
 
 func withPolicy(f *fixture) {
@@ -193,7 +193,11 @@ func withPolicy(f *fixture) {
 }
 
 func withDrained(f *fixture) {
-	f.withContents(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.Members[0].Drained = true })
+	f.withContents(func(lb *model.LoadBalancer) {
+		drained := lb.Listeners[0].Pool.Members.At(0)
+		drained.Drained = true
+		lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.With(model.MembersOf(drained))
+	})
 }
 
 func withFloatingIP(f *fixture) {
@@ -237,8 +241,8 @@ func TestWatch_KnowsMembersThatAreOutOfService(t *testing.T) {
 		if !known.Seen.UpdatedAt.Equal(at) || !known.Seen.Since.Equal(at) || !known.Seen.ChangedByOthers || known.Persisted.Fingerprint || known.Digests.Nodeless != "" {
 			t.Errorf("known is %+v", known)
 		}
-		lb := known.Contents.Unpack()
-		if members := lb.Listeners[0].Pool.Members; members[0].Drained || !members[1].Drained || !lb.UpdatedAt.Equal(at) {
+		lb := known.Contents
+		if members := lb.Listeners[0].Pool.Members; members.At(0).Drained || !members.At(1).Drained || !lb.UpdatedAt.Equal(at) {
 			t.Errorf("contents are %+v", lb)
 		}
 	})

@@ -19,8 +19,8 @@ func partsOf(lb *model.LoadBalancer) string {
 		if pool.Monitor != nil {
 			ids = append(ids, pool.Monitor.ID)
 		}
-		for j := range pool.Members {
-			ids = append(ids, pool.Members[j].ID)
+		for _, m := range pool.Members.All() {
+			ids = append(ids, m.ID)
 		}
 	}
 	slices.Sort(ids)
@@ -36,7 +36,7 @@ func partsOf(lb *model.LoadBalancer) string {
 func knownParts(applied *state.Applied) string {
 	switch {
 	case applied.Contents != nil:
-		return partsOf(applied.Contents.Unpack())
+		return partsOf(applied.Contents)
 	case applied.Restored != nil:
 		return applied.Restored.Parts
 	default:

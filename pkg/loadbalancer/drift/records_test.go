@@ -266,7 +266,14 @@ func TestPersistRecords_RecordsAtItsEndWhatNothingHasConfirmed(t *testing.T) {
 		"refused":       {given(unconfirmed, func(f *fixture) { f.store.Refuse(uid, "quota", false) }), false},
 		"being changed": {given(unconfirmed, func(f *fixture) { f.busy[string(uid)] = true }), false},
 		"the ID of a part is not known": {given(unconfirmed, func(f *fixture) {
-			f.withContents(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.Members[1].ID = "" })
+			f.withContents(func(lb *model.LoadBalancer) {
+				lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.Map(func(i int, m model.Member) model.Member {
+					if i == 1 {
+						m.ID = ""
+					}
+					return m
+				})
+			})
 		}), false},
 	} {
 		t.Run(name, func(t *testing.T) {

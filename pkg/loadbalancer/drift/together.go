@@ -52,7 +52,7 @@ func (d *Detector) together(ctx context.Context, all map[types.UID]*state.Applie
 				}
 				continue
 			}
-			of := applied.Contents.Members()
+			of := applied.Contents.CountMembers()
 			if (len(group) == groupSize || members+of > groupMembers) && !end() {
 				return
 			}

@@ -29,12 +29,12 @@ func (f *fixture) crowd(n, members int) []types.UID {
 		lb := parts.Model(id)
 		for j := range members {
 			member := model.Member{ID: fmt.Sprintf("member-%d", j), Address: fmt.Sprintf("10.1.%d.%d", j/250, j%250), Port: 30080, Status: model.Status{Provisioning: octavia.StatusActive}}
-			lb.Listeners[0].Pool.Members = append(lb.Listeners[0].Pool.Members, member)
+			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.With(model.MembersOf(member))
 			parts.Pools[0].Members = append(parts.Pools[0].Members, octavia.ObjectID{ID: member.ID})
 		}
 		applied := *f.applied()
 		applied.Service.Name, applied.Identity, applied.LoadBalancer.ID = id.Service, id, lb.ID
-		applied.Contents, applied.Seen.Confirmed, applied.Persisted.Fingerprint = model.Pack(lb, nil), false, false
+		applied.Contents, applied.Seen.Confirmed, applied.Persisted.Fingerprint = lb, false, false
 		uid := types.UID(id.ServiceUID)
 		f.store.SetApplied(uid, &applied)
 		seen := f.cloud.seen

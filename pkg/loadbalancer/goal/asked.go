@@ -75,12 +75,8 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 		a.e.noteAddress(a.in.Service, applied)
 		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Service, 0) // it has one: no limit
 	}
-	have, packed, err := a.e.recall(ctx, a.in, applied, true, lock)
-	switch {
-	case err != nil:
-	case packed != nil:
-		have.Observed = &model.Observed{LoadBalancer: packed.Unpack()}
-	case applied.Contents == nil:
+	have, err := a.e.recall(ctx, a.in, applied, true, lock)
+	if err == nil && have.Observed == nil && applied.Contents == nil {
 		have.Observed, err = a.rebuild(ctx, applied, want)
 		have.Unchanged = have.Observed != nil
 	}

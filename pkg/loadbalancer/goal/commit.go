@@ -1,11 +1,9 @@
 package goal
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -24,8 +22,7 @@ import (
 // remember keeps what the cloud has now, so that nothing has to be read as long as nothing
 // changes. Reported are the steps that were only reported.
 func (e *Engine) remember(in Inputs, r Round, address, named string, reported map[string]bool) {
-	svc, contents := in.Service, model.Pack(r.Have.LoadBalancer, r.Kept())
-	lb := contents.Outline() // what is kept of it is part of the contents
+	svc, lb := in.Service, r.Have.LoadBalancer
 	now := e.Clock.Now()
 	read := now
 	if !r.Have.Listed.IsZero() {
@@ -34,13 +31,13 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 	applied := &state.Applied{
 		Service:  cluster.Key(svc),
 		Identity: r.Have.As,
-		Digests:  state.Digests{Full: e.digest(in, r.Want), Nodeless: nodeless(r.Want, r.Have.LoadBalancer, in.Settings)},
-		Address:  strings.Clone(address), // of what was there before
+		Digests:  state.Digests{Full: e.digest(in, r.Want), Nodeless: nodeless(r.Want, lb, in.Settings)},
+		Address:  address,
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named,
 			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(r.Have.Duplicates),
 		},
-		Contents: contents,
+		Contents: lb,
 		Brief:    r.Have.Brief,
 		Seen: state.Seen{
 			UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now,
@@ -72,21 +69,16 @@ func (e *Engine) digest(in Inputs, want *Desired) string {
 	if want.digest != "" {
 		return want.digest
 	}
-	spec := e.spec(in, want, want.Facts.Driver.Quirks.PreservesClientIP)
-	if want.template == nil {
-		want.digest = digest.Of(want.LoadBalancer, "", in.Settings, spec)
-	} else {
-		want.digest = digest.Of(want.template, want.members.Digest(want.Facts.MemberSubnetID, want.Facts.MemberSubnets), in.Settings, spec)
-	}
+	want.digest = digest.Of(want.LoadBalancer, in.Settings, e.spec(in, want, want.Facts.Driver.Quirks.PreservesClientIP))
 	return want.digest
 }
 
-// nodeless condenses what is desired but for the nodes, as digest.Nodeless.
+// nodeless returns the digest of what is desired without the nodes; "" where it does not cover what is there.
 func nodeless(want *Desired, have *model.LoadBalancer, settings *settings.Settings) string {
-	if want.template != nil && len(want.members.ByAddress) == 0 {
-		return "" // the member of the template stands for none
+	if !digest.Covers(want.LoadBalancer, have, settings) {
+		return ""
 	}
-	return digest.Nodeless(cmp.Or(want.template, want.LoadBalancer), have, settings, want.subnetOf())
+	return digest.Nodeless(want.LoadBalancer, settings)
 }
 
 func idsOf(all []model.LoadBalancer) []string {

@@ -14,7 +14,7 @@ import (
 // desire returns what settings ask for, given the load balancer that is there, nil for
 // none. VIP is an address that is not asked for in Neutron, as a load balancer of the
 // Service has it. Everything that a Service can be refused for without a look at its load
-// balancer is found here. It is a template, unless that is not enough to compare it.
+// balancer is found here.
 func (e *Engine) desire(ctx context.Context, in Inputs, settings *settings.Settings, existing *model.LoadBalancer, vip string) (*Desired, error) {
 	can := e.driver(in, existing)
 	want := &Desired{Basis: BasisOf(in, existing)}
@@ -31,15 +31,12 @@ func (e *Engine) desire(ctx context.Context, in Inputs, settings *settings.Setti
 	if err := e.Lookup.Families(ctx, settings, want.Facts, existing); err != nil {
 		return want, err
 	}
-	want.LoadBalancer, want.members = desire.Template(in.ID, settings, want.Facts), in.Members
+	want.LoadBalancer = desire.LoadBalancer(in.ID, settings, in.Members.Hosts, want.Facts)
 	switch {
 	case existing == nil:
 		err = e.checkNew(ctx, in, want.LoadBalancer, vip)
 	case existing.Shared != nil:
 		want.LoadBalancer = onShared(want.LoadBalancer)
-	}
-	if want.template = want.LoadBalancer; err == nil && managesGroups(in) {
-		return want.Filled(), nil
 	}
 	return want, err
 }

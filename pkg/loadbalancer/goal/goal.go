@@ -10,7 +10,6 @@ package goal
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -132,59 +131,14 @@ type Known struct {
 
 // Desired is what a Service is to have.
 type Desired struct {
-	// LoadBalancer is nil where nothing is to be left. It may be a template: one member in each
-	// pool stands for all, which is enough to know whether anything has changed. See Filled.
+	// LoadBalancer is nil where nothing is to be left.
 	LoadBalancer *model.LoadBalancer
-	template     *model.LoadBalancer
-	members      *members.Set
-	// digest condenses it; "" where nobody has asked for that yet.
+	// digest condenses it; "" until it is first needed.
 	digest string
 	// Facts are what the cloud has decided; of one that is kept or goes, its driver.
 	Facts desire.Facts
 	// Basis is what of the load balancer that is there has entered.
 	Basis Basis
-}
-
-// Filled returns the same with all members in the pools of its load balancer; what is no
-// template has them.
-func (d *Desired) Filled() *Desired {
-	if d.template == nil || d.LoadBalancer != d.template {
-		return d
-	}
-	filled := *d
-	filled.LoadBalancer = desire.Fill(d.template, d.members.ByAddress, d.Facts)
-	return &filled
-}
-
-// subnetOf returns a function that returns the subnet in which a member of listener i is desired
-// at an address, and false where none is.
-func (d *Desired) subnetOf() func(i int, address string) (string, bool) {
-	if d.template != nil {
-		backends := model.NewIndex(d.members.ByAddress, func(b *members.Backend) string { return b.Address }, strings.Compare)
-		return func(_ int, address string) (string, bool) {
-			return d.Facts.SubnetOf(address), backends.Get(address) != nil
-		}
-	}
-	listeners := make([]*model.Index[model.Member, string], 0, len(d.LoadBalancer.Listeners))
-	for _, l := range d.LoadBalancer.Listeners {
-		listeners = append(listeners, model.MembersByAddress(l.Pool.Members))
-	}
-	return func(i int, address string) (string, bool) {
-		if m := listeners[i].Get(address); m != nil {
-			return m.SubnetID, true
-		}
-		return "", false
-	}
-}
-
-// emptied returns the same as a template; nil where there is none.
-func (d *Desired) emptied() *Desired {
-	if d == nil || d.template == nil {
-		return nil
-	}
-	emptied := *d
-	emptied.LoadBalancer = d.template
-	return &emptied
 }
 
 // Basis is what of the load balancer that is there decides on what a Service is to have: on
@@ -230,28 +184,10 @@ func Begin(known Known) Round {
 // Forget has the load balancer read again.
 func (r *Round) Forget() { r.Have, r.Before = Observation{}, nil }
 
-// Release lets go of what a round that waits for the cloud need not keep: thousands may wait
-// at the same time, each with thousands of members.
-func (r *Round) Release() { r.Have.Observed, r.Want = nil, r.Want.emptied() }
-
-// Fill has the round go by all members that are desired.
-func (r *Round) Fill() { r.Want = r.Want.Filled() }
-
 // HasMembers reports whether the Service has what is desired once a plan was carried out that changes
-// nothing but members: the cloud was asked what has become of them. That need not be compared with
-// what is desired once more, for which all members would have to be made again; but for the security
-// groups of nodes, which are closed by what all of them are.
+// nothing but members: the cloud was asked for the result. Security groups of nodes are closed by another plan.
 func (r *Round) HasMembers(in Inputs) bool {
 	return r.Want != nil && r.Have.Observed != nil && r.Broken == nil && !managesGroups(in)
-}
-
-// Kept returns what is kept of the load balancer while the round is under way; nil where that is
-// nothing.
-func (r *Round) Kept() *model.Packed {
-	if r.Applied == nil {
-		return nil
-	}
-	return r.Applied.Contents
 }
 
 // lastApplied returns what was applied last before another client changed it, else what was

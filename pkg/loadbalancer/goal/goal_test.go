@@ -64,20 +64,3 @@ func TestLimits_LearnFromAnErrorOnce(t *testing.T) {
 		t.Error("an error that says nothing has another attempt")
 	}
 }
-
-// A round that waits keeps no members: of thousands at the same time that is most of the memory.
-func TestRound_ReleaseKeepsNoMembers(t *testing.T) {
-	t.Parallel()
-	lb := &model.LoadBalancer{ID: "lb", Listeners: []model.Listener{{ID: "l", Pool: model.Pool{ID: "p", Members: []model.Member{{ID: "m"}}}}}}
-	round := Begin(Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}, Want: &Desired{LoadBalancer: lb}})
-	round.Release()
-	if round.Have.Observed != nil || round.Want != nil {
-		t.Errorf("it keeps %+v", round)
-	}
-	template := &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: []model.Member{{Port: 30080}}}}}}
-	round.Want = &Desired{Basis: Basis{Provider: "amphora"}, LoadBalancer: lb, template: template}
-	round.Release()
-	if round.Want.LoadBalancer != template || round.Want.Basis.Provider != "amphora" {
-		t.Errorf("of what is desired it keeps %+v, want the template", round.Want)
-	}
-}

@@ -49,7 +49,7 @@ func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied
 	g.in.Settings.LoadBalancer.ID, g.in.Settings.Floating.Keep = says.LoadBalancerID, says.KeepFloatingIP
 	g.asksFloatingIP, g.in.ID.Releases = says.AsksFloatingIP, says.ReleaseFloatingIP
 	if applied != nil && applied.Contents != nil {
-		g.known = applied.Contents.Outline()
+		g.known = applied.Contents
 	}
 	return g, nil
 }

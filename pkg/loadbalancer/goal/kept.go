@@ -32,9 +32,8 @@ type Kept struct {
 	in     Inputs
 	unread settings.Unread
 	limits Limits
-	// like is what the load balancer stays like: what a round has seen first. It is packed,
-	// as it is kept while the round waits for the cloud.
-	like *model.Packed
+	// like is what the load balancer stays like: what a round has seen first.
+	like *model.LoadBalancer
 }
 
 // Limits are what earlier attempts to keep a load balancer have found.
@@ -98,10 +97,7 @@ func (k *Kept) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	if applied != nil && applied.Brief {
 		return Known{Applied: applied}, nil // what is kept is all that it has
 	}
-	have, packed, err := k.e.recall(ctx, k.in, applied, false, lock)
-	if packed != nil {
-		have.Observed = &model.Observed{LoadBalancer: packed.Unpack()}
-	}
+	have, err := k.e.recall(ctx, k.in, applied, false, lock)
 	return Known{Applied: applied, Have: have}, err
 }
 
@@ -190,17 +186,17 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 			return want, err
 		}
 	}
-	want.LoadBalancer = desire.Follow(k.in.Settings.On(lb), k.like.Unpack(), nodes)
+	want.LoadBalancer = desire.Follow(k.in.Settings.On(lb), k.like, nodes)
 	return want, nil
 }
 
 // before returns the load balancer as it was before another client changed it.
-func (k *Kept) before(lb *model.LoadBalancer) *model.Packed {
+func (k *Kept) before(lb *model.LoadBalancer) *model.LoadBalancer {
 	before := k.in.Drift.Before
 	if before != nil && before.Contents != nil && !before.Brief && before.LoadBalancer.ID == lb.ID {
 		return before.Contents
 	}
-	return model.Pack(lb, nil)
+	return lb.Clone()
 }
 
 // Plan compares what is kept with what is there. Pools that a refused plan has left without
@@ -210,7 +206,7 @@ func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	there := model.Observed{LoadBalancer: new(model.LoadBalancer)}
 	*there.LoadBalancer = *lb
 	there.LoadBalancer.Orphans = slices.DeleteFunc(slices.Clone(lb.Orphans), func(pool model.Pool) bool {
-		return slices.ContainsFunc(k.like.Outline().Orphans, func(was model.Pool) bool { return was.ID == pool.ID })
+		return slices.ContainsFunc(k.like.Orphans, func(was model.Pool) bool { return was.ID == pool.ID })
 	})
 	want := *r.Want.LoadBalancer
 	if want.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && r.Have.Restored != nil {

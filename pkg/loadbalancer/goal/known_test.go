@@ -87,13 +87,13 @@ func TestFill_TakesATreeOfTheSamePartsOnly(t *testing.T) {
 		"a member of no name": {func(tree *octavia.StatusTree) { tree.Listeners[0].Pools[0].Members[0].Name = "" }, true},
 	} {
 		monitor := &model.Monitor{Type: "TCP"}
-		lb := &model.LoadBalancer{Listeners: []model.Listener{{Name: "l", Pool: model.Pool{Name: "p", Monitor: monitor, Members: []model.Member{{Port: 30080}}}}}}
+		lb := &model.LoadBalancer{Listeners: []model.Listener{{Name: "l", Pool: model.Pool{Name: "p", Monitor: monitor, Members: model.MembersOf(model.Member{Port: 30080})}}}}
 		tree := &octavia.StatusTree{Listeners: []octavia.ListenerStatus{{NodeStatus: node("l"), Pools: []octavia.PoolStatus{pool("p")}}}}
 		test.change(tree)
 		if fits := fill(lb, tree); fits != test.fits {
 			t.Errorf("%s: it fits: %v", name, fits)
 		}
-		if l := lb.Listeners[0]; test.fits && (l.ID != "id of l" || l.Pool.ID != "id of p" || l.Pool.Monitor.ID != "id of monitor" || l.Pool.Members[0].Address != "10.0.0.1") {
+		if l := lb.Listeners[0]; test.fits && (l.ID != "id of l" || l.Pool.ID != "id of p" || l.Pool.Monitor.ID != "id of monitor" || l.Pool.Members.At(0).Address != "10.0.0.1") {
 			t.Errorf("%s: filled %+v", name, l)
 		}
 		if monitor.ID != "" {

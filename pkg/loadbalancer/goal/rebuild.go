@@ -3,6 +3,7 @@ package goal
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -29,8 +30,7 @@ const anyAge = 1 << 62 * time.Nanosecond
 // rebuild returns the load balancer of a Service of which nothing but a fingerprint is
 // known, if that is enough and still so: else nil, and all of it has to be read.
 func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desired) (*model.Observed, error) {
-	template, ok := digest.Template(want.LoadBalancer) // which may be one already
-	if applied.Digests.Nodeless == "" || !ok || managesGroups(a.in) || applied.Digests.Nodeless != digest.Of(template, "", a.in.Settings, nil) {
+	if applied.Digests.Nodeless == "" || managesGroups(a.in) || applied.Digests.Nodeless != digest.Nodeless(want.LoadBalancer, a.in.Settings) {
 		return nil, nil
 	}
 	snap, err := a.e.Cloud.Snapshots.Snapshot(ctx, anyAge)
@@ -49,7 +49,7 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	if !ok {
 		return nil, nil
 	}
-	lb := *template
+	lb := want.LoadBalancer.Clone()
 	lb.ID, lb.Provider, lb.UpdatedAt = known.ID, known.Provider, applied.Seen.UpdatedAt
 	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.Unmonitored
 	if same, err := a.e.unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt); err != nil || !same {
@@ -62,13 +62,13 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	if err != nil {
 		return nil, err
 	}
-	if !fill(&lb, tree) {
+	if !fill(lb, tree) {
 		klog.FromContext(ctx).V(2).Info("The load balancer has other parts than were written down, reading it")
 		return nil, nil
 	}
-	observe.Statuses(&lb, tree)
+	observe.Statuses(lb, tree)
 	lb.FloatingIP = fip
-	return &model.Observed{LoadBalancer: &lb}, nil
+	return &model.Observed{LoadBalancer: lb}, nil
 }
 
 // provenOwn reports whether a load balancer of a snapshot is surely the Service's own: by its
@@ -114,12 +114,12 @@ func fill(lb *model.LoadBalancer, tree *octavia.StatusTree) bool {
 			return false
 		}
 		found := tree.Listeners[at].Pools[0]
-		listener.ID, listener.Pool.ID = tree.Listeners[at].ID, found.ID
+		listener.ID, listener.Pool.ID = strings.Clone(tree.Listeners[at].ID), strings.Clone(found.ID) // parts of the texts of an answer
 		if m := listener.Pool.Monitor; (m == nil) != (found.Monitor.ID == "") {
 			return false
 		} else if m != nil {
 			monitor := *m
-			monitor.ID = found.Monitor.ID
+			monitor.ID = strings.Clone(found.Monitor.ID)
 			listener.Pool.Monitor = &monitor
 		}
 		if !fillMembers(&listener.Pool, found.Members) {
@@ -132,15 +132,16 @@ func fill(lb *model.LoadBalancer, tree *octavia.StatusTree) bool {
 // fillMembers gives a pool the members that it has. It is false where one has another port
 // than those that were asked for.
 func fillMembers(pool *model.Pool, members []octavia.MemberStatus) bool {
-	like := pool.Members[0]
-	pool.Members = nil
+	like, _ := digest.Like(pool.Members)
+	there := make([]model.Member, 0, len(members))
 	for _, m := range members {
 		if m.Port != like.Port {
 			return false
 		}
 		member := like
 		member.Name, member.Address, member.SubnetUnknown = m.Name, m.Address, true
-		pool.Members = append(pool.Members, member)
+		there = append(there, member)
 	}
+	pool.Members = model.MembersOf(there...)
 	return true
 }

@@ -38,14 +38,10 @@ func TestRebuild_ReadsAllWhereALaterLookLacksTheFloatingIP(t *testing.T) {
 		e:  &Engine{Cloud: Cloud{Snapshots: snapshot.New(there, there, clock.RealClock{})}}, // without an Octavia to read a tree from
 		in: Inputs{Settings: &settings.Settings{}},
 	}
-	want := &Desired{LoadBalancer: &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: []model.Member{member}}}}}}
-	template, ok := digest.Template(want.LoadBalancer)
-	if !ok {
-		t.Fatal("there is no template")
-	}
+	want := &Desired{LoadBalancer: &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: model.MembersOf(member)}}}}}
 	observed, err := a.rebuild(t.Context(), &state.Applied{
 		LoadBalancer: state.LoadBalancer{ID: "lb", FloatingIPID: "fip"},
-		Digests:      state.Digests{Nodeless: digest.Of(template, "", a.in.Settings, nil)},
+		Digests:      state.Digests{Nodeless: digest.Nodeless(want.LoadBalancer, a.in.Settings)},
 	}, want)
 	if observed != nil || err != nil {
 		t.Errorf("rebuilt %v, %v", observed, err)

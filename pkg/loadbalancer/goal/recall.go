@@ -71,14 +71,13 @@ func (e *Engine) noteAddress(svc *v1.Service, applied *state.Applied) {
 	e.Store.ReplaceApplied(svc.UID, applied, &unwritten)
 }
 
-// outlineOf returns the small form of what a Service asks for, without members.
-func outlineOf(want *Desired) *model.Packed {
-	outline := *want.LoadBalancer
-	outline.Listeners = slices.Clone(outline.Listeners)
+// outlineOf returns what a Service asks for, without members.
+func outlineOf(want *Desired) *model.LoadBalancer {
+	outline := want.LoadBalancer.Clone()
 	for i := range outline.Listeners {
-		outline.Listeners[i].Pool.Members = nil
+		outline.Listeners[i].Pool.Members = model.Members{}
 	}
-	return model.Pack(&outline, nil)
+	return outline
 }
 
 // provenByAddress records what the published floating IP proves, which restore has found on
@@ -131,7 +130,7 @@ func (a *Asked) standIn(applied *state.Applied) *model.LoadBalancer {
 	known := applied.LoadBalancer
 	lb := model.LoadBalancer{Provider: known.Provider, Shared: known.Shared, Adopted: known.Unmonitored}
 	if applied.Contents != nil {
-		lb = *applied.Contents.Outline()
+		lb = *applied.Contents
 	}
 	if lb.FloatingIP = nil; known.FloatingIPID != "" {
 		lb.FloatingIP = fittingFloatingIP(a.in.Settings)
@@ -218,16 +217,15 @@ func (a *Asked) securityGroupsKept(ctx context.Context, want *Desired, vipSubnet
 }
 
 // recall returns what was applied last, once it has the lock of the load balancer: who had it
-// before may have changed what is known. It is nil where all of the load balancer has to be read,
-// and packed: Observed is to be made of it. Changes says that the round will very likely change
-// something: then the load balancer is asked for now.
-func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, changes bool, lock *async.Guard) (Observation, *model.Packed, error) {
+// before may have changed what is known. It has no Observed where all of the load balancer has to be read. Changes
+// is set where the round will very likely change something: then the load balancer is asked for now.
+func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, changes bool, lock *async.Guard) (Observation, error) {
 	have := Observation{As: in.ID}
 	if applied == nil {
-		return have, nil, nil
+		return have, nil
 	}
 	if _, err := lock.Acquire(ctx, e.Cloud.Locks, applied.LoadBalancer.ID); err != nil {
-		return have, nil, err
+		return have, err
 	}
 	if now := e.Store.Get(in.Service.UID).Applied; now != nil {
 		applied = now
@@ -235,12 +233,12 @@ func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, 
 	shared := applied.LoadBalancer.Shared != nil
 	have.As.Sharing.Is = shared
 	if asksForSubnet := in.Settings.Members.SubnetID != ""; applied.Contents == nil || applied.Brief && asksForSubnet {
-		return have, nil, nil
+		return have, nil
 	}
 	if changes {
 		var err error
-		if have.Unchanged, err = e.unchanged(ctx, applied.LoadBalancer.ID, applied.LoadBalancer.Provider, applied.Contents.UpdatedAt()); err != nil || !have.Unchanged {
-			return have, nil, err
+		if have.Unchanged, err = e.unchanged(ctx, applied.LoadBalancer.ID, applied.LoadBalancer.Provider, applied.Contents.UpdatedAt); err != nil || !have.Unchanged {
+			return have, err
 		}
 	}
 	have.As, have.Brief = applied.Identity, applied.Brief
@@ -248,5 +246,6 @@ func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, 
 	if shared && have.As.Sharing.Served {
 		e.Store.SetServedOn(in.Service.UID, applied.LoadBalancer.ID)
 	}
-	return have, applied.Contents, nil
+	have.Observed = &model.Observed{LoadBalancer: applied.Contents.Clone()}
+	return have, nil
 }

@@ -34,7 +34,7 @@ func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired
 	if err != nil {
 		return nil, err
 	}
-	next := made.Filled().LoadBalancer
+	next := made.LoadBalancer
 	switch {
 	case settings.VIP.PortID != a.in.Settings.VIP.PortID:
 		next.VIP = model.VIP{PortID: a.in.Settings.VIP.PortID}

@@ -21,7 +21,7 @@ func (e *Engine) report(in Inputs, r Round, first plan.Plan, groups SecurityGrou
 	if before != nil {
 		last.Reported = before.Reported
 		if in.Drift.Before != nil && before.Contents != nil && r.Have.LoadBalancer != nil {
-			last.Revert = plan.Diff(before.Contents.Unpack(), *r.Have.Observed, e.planOptions(in, r.Have.LoadBalancer))
+			last.Revert = plan.Diff(before.Contents, *r.Have.Observed, e.planOptions(in, r.Have.LoadBalancer))
 		}
 	}
 	if before == nil && (e.appliedButNodes(in, r) || e.takesOver(in, r)) {
@@ -47,8 +47,7 @@ func (e *Engine) appliedButNodes(in Inputs, r Round) bool {
 	if !ok || written.Digests.Nodeless == "" || managesGroups(in) || e.Store.Get(in.Service.UID).Made.Touched {
 		return false
 	}
-	template, ok := digest.Template(r.Want.LoadBalancer)
-	return ok && written.Digests.Nodeless == digest.Of(template, "", in.Settings, nil)
+	return written.Digests.Nodeless == digest.Nodeless(r.Want.LoadBalancer, in.Settings)
 }
 
 // takesOver reports whether the Service is served by what another controller has made, and by no

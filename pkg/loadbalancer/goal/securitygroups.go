@@ -19,7 +19,7 @@ import (
 // load balancer is, opened before it changes, and closed when it is done.
 
 // spec returns what a desired load balancer needs of the nodes' security groups; nil when
-// they are not ours to manage. The load balancer has all members: see managesGroups.
+// they are not ours to manage.
 func (e *Engine) spec(in Inputs, want *Desired, direct bool) *securitygroup.Spec {
 	if !managesGroups(in) {
 		return nil
@@ -27,8 +27,7 @@ func (e *Engine) spec(in Inputs, want *Desired, direct bool) *securitygroup.Spec
 	return e.specOf(in, want.LoadBalancer, direct)
 }
 
-// managesGroups reports whether the nodes' security groups are ours to manage. They depend on
-// each member, so that no template is enough to know whether anything has changed.
+// managesGroups reports whether the nodes' security groups are ours to manage.
 func managesGroups(in Inputs) bool { return in.Settings.Access.SecurityGroupMode != "" }
 
 func (e *Engine) specOf(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Spec {

@@ -2,7 +2,6 @@ package members_test
 
 import (
 	"errors"
-	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
 // A thousand Services come with the same nodes: to know that they are the same is no work
@@ -22,10 +22,9 @@ func TestSelector_SelectsOnceForAllServicesAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest := first.Digest("subnet", nil)
 	allocs := testing.AllocsPerRun(10, func() {
 		again, err := web.Select(s, nodes)
-		if err != nil || again != first || again.Digest("subnet", nil) != digest {
+		if err != nil || again != first {
 			t.Errorf("another set, or %v", err)
 		}
 	})
@@ -85,29 +84,9 @@ func TestSelector_NoticesEveryChangeOfNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		digests[set.Digest("subnet", nil)] = true
+		digests[set.Hosts.Members(model.Member{}).Digest()] = true
 	}
 	if len(digests) != 4 {
 		t.Errorf("%d digests of 4 sets of members", len(digests))
-	}
-}
-
-func TestDigest_HasTheSubnetOfEachMember(t *testing.T) {
-	t.Parallel()
-	set, err := new(members.Selector).Select(fixture.Settings(t, fixture.Service(), fixture.Config()), zoned(2, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	each := map[string]string{set.Backends[0].Address: "a", set.Backends[1].Address: "b"}
-	other := maps.Clone(each)
-	other[set.Backends[1].Address] = "c"
-	digests := map[string]bool{}
-	for range 2 {
-		for _, digest := range []string{set.Digest("a", nil), set.Digest("b", nil), set.Digest("", each), set.Digest("", other)} {
-			digests[digest] = true
-		}
-	}
-	if len(digests) != 4 {
-		t.Errorf("%d digests for 4 sets of subnets", len(digests))
 	}
 }

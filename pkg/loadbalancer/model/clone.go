@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// Clone returns a copy in which every load balancer, listener, pool, member, monitor and
-// floating IP can be changed without a change of the original.
+// Clone returns a copy in which every load balancer, listener, pool, monitor and floating IP
+// can be changed without a change of the original.
 func (o Observed) Clone() Observed {
 	o.LoadBalancer, o.Outgoing = o.LoadBalancer.Clone(), o.Outgoing.Clone()
 	o.Duplicates = slices.Clone(o.Duplicates)
@@ -14,20 +14,12 @@ func (o Observed) Clone() Observed {
 	return o
 }
 
-// Clone is Observed.Clone for one load balancer; nil is a copy of nil.
+// Clone is Observed.Clone for one load balancer; nil is a copy of nil. Members, tags and subnets are shared with the
+// original, as they never change.
 func (lb *LoadBalancer) Clone() *LoadBalancer {
 	if lb == nil {
 		return nil
 	}
-	clone := lb.cloneOutline()
-	for i := range clone.Listeners {
-		clone.Listeners[i].Pool.Members = slices.Clone(lb.Listeners[i].Pool.Members)
-	}
-	return clone
-}
-
-// cloneOutline is Clone without the members of listeners.
-func (lb *LoadBalancer) cloneOutline() *LoadBalancer {
 	clone := *lb
 	if lb.FloatingIP != nil {
 		fip := *lb.FloatingIP
@@ -37,7 +29,6 @@ func (lb *LoadBalancer) cloneOutline() *LoadBalancer {
 	for i := range clone.Listeners {
 		l := &clone.Listeners[i]
 		l.AllowedCIDRs, l.InsertHeaders = slices.Clone(l.AllowedCIDRs), slices.Clone(l.InsertHeaders) // Sort changes them
-		l.Pool.Members = nil
 		l.Pool = l.Pool.clone()
 	}
 	for i := range clone.Orphans {
@@ -47,7 +38,6 @@ func (lb *LoadBalancer) cloneOutline() *LoadBalancer {
 }
 
 func (p Pool) clone() Pool {
-	p.Members = slices.Clone(p.Members)
 	if p.Monitor != nil {
 		monitor := *p.Monitor
 		p.Monitor = &monitor

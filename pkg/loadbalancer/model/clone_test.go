@@ -10,7 +10,7 @@ import (
 
 func observedSample() model.Observed {
 	lb := func(id string) *model.LoadBalancer {
-		pool := model.Pool{ID: "pool", Members: []model.Member{{Address: "10.0.0.1"}}, Monitor: &model.Monitor{Delay: 5}}
+		pool := model.Pool{ID: "pool", Members: model.MembersOf(model.Member{Address: "10.0.0.1"}), Monitor: &model.Monitor{Delay: 5}}
 		return &model.LoadBalancer{
 			ID: id, FloatingIP: &model.FloatingIP{ID: "fip"}, Orphans: []model.Pool{pool},
 			Listeners: []model.Listener{{Port: 80, AllowedCIDRs: []string{"10.0.0.0/8"}, InsertHeaders: []string{"X-Forwarded-For"}, Pool: pool}},
@@ -39,7 +39,7 @@ func TestObserved_CloneSharesNothingThatCanBeChanged(t *testing.T) {
 		l := &lb.Listeners[0]
 		l.Port, l.AllowedCIDRs[0], l.InsertHeaders[0] = 81, "changed", "changed"
 		for _, pool := range []*model.Pool{&l.Pool, &lb.Orphans[0]} {
-			pool.ID, pool.Members[0].Address, pool.Monitor.Delay = "changed", "changed", 6
+			pool.ID, pool.Members, pool.Monitor.Delay = "changed", model.Members{}, 6
 		}
 	}
 	clone.UnattachedFloatingIPs[0].ID = "changed"

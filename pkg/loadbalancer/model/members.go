@@ -1,9 +1,14 @@
 package model
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"iter"
 	"slices"
 	"sort"
+
+	"github.com/google/uuid"
 )
 
 // Members are the members of a pool in the order of their keys. It is an immutable value: each change returns
@@ -99,6 +104,26 @@ func (m Members) IsID(i int, id string) bool { return m.ids.is(i, id) }
 // Equal reports whether the members are the same.
 func (m Members) Equal(other Members) bool {
 	return m.hosts.equal(other.hosts) && slices.Equal(m.kinds, other.kinds) && slices.Equal(m.kind, other.kind) && m.ids.equal(other.ids)
+}
+
+// Digest returns a hash of all of the members, "" for none. The part of the hosts is computed once for each list.
+func (m Members) Digest() string {
+	if m.Len() == 0 {
+		return ""
+	}
+	hosts := m.hosts.sum()
+	text, err := json.Marshal(struct {
+		Hosts []byte
+		Kinds []Member
+		Kind  []uint16
+		UUIDs []uuid.UUID
+		IDs   []string
+	}{hosts[:], m.kinds, m.kind, m.ids.compact, m.ids.texts})
+	if err != nil {
+		return "" // structs of strings and numbers can be marshaled
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // Find returns the index of the member with a key, and false if there is none.

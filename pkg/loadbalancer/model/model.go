@@ -58,6 +58,15 @@ func (lb *LoadBalancer) Ends() bool {
 // Holds reports whether a listener or a pool of ours is on the load balancer.
 func (lb *LoadBalancer) Holds() bool { return len(lb.Listeners)+len(lb.Orphans) > 0 }
 
+// CountMembers returns the number of members of its listeners.
+func (lb *LoadBalancer) CountMembers() int {
+	n := 0
+	for _, l := range lb.Listeners {
+		n += l.Pool.Members.Len()
+	}
+	return n
+}
+
 // Unmonitored reports whether another controller created the load balancer, and the Service
 // has no health monitor on it.
 func (lb *LoadBalancer) Unmonitored() bool {
@@ -115,7 +124,7 @@ type Pool struct {
 	PersistenceTimeout int
 	Tags               []string
 	AdminDown          bool
-	Members            []Member
+	Members            Members
 	Monitor            *Monitor
 	Status             Status
 }
@@ -129,7 +138,7 @@ func (p Pool) Monitored() Protocol {
 	return p.Protocol.Transport()
 }
 
-// Member is a NodePort of a node. Address and Port are its key.
+// Member is a member of a pool, such as a NodePort of a node. Address and Port are its key.
 type Member struct {
 	ID       string
 	Name     string
@@ -323,8 +332,7 @@ func (o *Observed) Has(id string) bool {
 		slices.ContainsFunc(o.Duplicates, func(lb LoadBalancer) bool { return lb.ID == id })
 }
 
-// Sort brings listeners, members, tags and CIDRs into one order, so that equal
-// load balancers are equal values.
+// Sort sorts listeners, pools, CIDRs and headers, so that equal load balancers are equal values.
 func (lb *LoadBalancer) Sort() {
 	slices.SortFunc(lb.Listeners, func(a, b Listener) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol))
@@ -332,12 +340,8 @@ func (lb *LoadBalancer) Sort() {
 	for i := range lb.Listeners {
 		slices.Sort(lb.Listeners[i].AllowedCIDRs)
 		slices.Sort(lb.Listeners[i].InsertHeaders)
-		lb.Listeners[i].Pool.sort()
 	}
 	slices.SortFunc(lb.Orphans, func(a, b Pool) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
-	for i := range lb.Orphans {
-		lb.Orphans[i].sort()
-	}
 }
 
 // CanonicalCIDRs returns CIDRs sorted, each once. A list that lets everybody in becomes the
@@ -349,15 +353,6 @@ func CanonicalCIDRs(cidrs []string) []string {
 	sorted := slices.Clone(cidrs)
 	slices.Sort(sorted)
 	return slices.Compact(sorted)
-}
-
-func (p *Pool) sort() {
-	for i := 1; i < len(p.Members); i++ { // they are in order as a rule, and large to hand around
-		if p.Members[i-1].Key().Compare(p.Members[i].Key()) > 0 {
-			slices.SortFunc(p.Members, func(a, b Member) int { return a.Key().Compare(b.Key()) })
-			return
-		}
-	}
 }
 
 // Observed is what the cloud has for a Service.

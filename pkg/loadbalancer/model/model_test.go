@@ -40,17 +40,15 @@ func TestListener_IsFoundByItsKey(t *testing.T) {
 
 func TestSort_MakesEqualLoadBalancersEqual(t *testing.T) {
 	t.Parallel()
-	members := []model.Member{
-		{Address: "10.0.0.1", Port: 1}, {Address: "10.0.0.1", Port: 2}, {Address: "10.0.0.2", Port: 1},
-	}
 	ordered := func(reverse bool) *model.LoadBalancer {
 		flip := func(n int, swap func(i, j int)) {
 			for i := 0; reverse && i < n/2; i++ {
 				swap(i, n-1-i)
 			}
 		}
-		pool := model.Pool{Name: "p", Members: slices.Clone(members)}
-		flip(3, func(i, j int) { pool.Members[i], pool.Members[j] = pool.Members[j], pool.Members[i] })
+		members := []model.Member{{Address: "10.0.0.1", Port: 1}, {Address: "10.0.0.1", Port: 2}, {Address: "10.0.0.2", Port: 1}}
+		flip(3, func(i, j int) { members[i], members[j] = members[j], members[i] })
+		pool := model.Pool{Name: "p", Members: model.MembersOf(members...)}
 		lb := &model.LoadBalancer{
 			Listeners: []model.Listener{
 				{Protocol: model.TCP, Port: 53, Pool: pool, AllowedCIDRs: []string{"10.0.0.0/8", "192.168.0.0/16"}},
@@ -117,7 +115,7 @@ func TestUnsound_ListsEveryKindOfChild(t *testing.T) {
 			{Name: "sound", Status: model.Status{Provisioning: "ACTIVE"}},
 			{Name: "l", ID: "1", Status: failed, Pool: model.Pool{
 				Name: "p", ID: "2", Status: failed, Monitor: &model.Monitor{Name: "h", ID: "3", Status: pending},
-				Members: []model.Member{{Name: "m", ID: "4", Status: failed}, {Name: "sound"}},
+				Members: model.MembersOf(model.Member{Name: "m", ID: "4", Status: failed}, model.Member{Name: "sound"}),
 			}},
 		},
 		Orphans: []model.Pool{{Name: "unused", Status: failed}},

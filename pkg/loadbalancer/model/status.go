@@ -66,8 +66,14 @@ func (lb *LoadBalancer) Unsound() []Child {
 		if p.Monitor != nil {
 			add("health monitor", p.Monitor.Name, p.Monitor.ID, p.Monitor.Status)
 		}
-		for _, m := range p.Members {
-			add(KindMember, m.Name, m.ID, m.Status)
+		for kind := range p.Members.Kinds() {
+			if kind.Status.Sound() {
+				continue
+			}
+			for _, m := range p.Members.All() {
+				add(KindMember, m.Name, m.ID, m.Status)
+			}
+			return
 		}
 	}
 	for i := range lb.Listeners {

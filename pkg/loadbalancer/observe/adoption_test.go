@@ -155,7 +155,7 @@ func TestAdoption_TakesOnlyOurPartOfSharedLoadBalancer(t *testing.T) {
 		if l.Pool.Monitor != nil {
 			monitor = l.Pool.Monitor.Name + " " + l.Pool.Monitor.Type
 		}
-		ours = append(ours, fmt.Sprintf("%s %s, %s, monitor %s, %d members", l.Key(), l.Name, l.Pool.Name, monitor, len(l.Pool.Members)))
+		ours = append(ours, fmt.Sprintf("%s %s, %s, monitor %s, %d members", l.Key(), l.Name, l.Pool.Name, monitor, l.Pool.Members.Len()))
 	}
 	const name = "kube_service_rig_default_web-1"
 	want := []string{
@@ -193,7 +193,7 @@ func TestAdoption_ReadsAllOfLocalService(t *testing.T) {
 		t.Error(diff)
 	}
 	var members []string
-	for _, m := range l.Pool.Members {
+	for _, m := range l.Pool.Members.All() {
 		members = append(members, fmt.Sprintf("%s %s:%d monitor_port %d drained %v %s", m.Name, m.Address, m.Port, m.MonitorPort, m.Drained || m.AdminDown || m.Backup, m.Status.Provisioning))
 	}
 	if diff := cmp.Diff([]string{
@@ -219,8 +219,9 @@ func TestContents_AreSameFromListsAndStatusTree(t *testing.T) {
 			t.Errorf("%s: the status tree gives something else than the lists of members: %s", name, diff)
 		}
 		for _, l := range sampled.Listeners {
-			for _, m := range l.Pool.Members {
-				if want := listed.Listener(l.Key()).Pool.Members; !m.SubnetUnknown && !slices.ContainsFunc(want, func(w model.Member) bool { return w.Key() == m.Key() && w.SubnetID == m.SubnetID }) {
+			for _, m := range l.Pool.Members.All() {
+				want := listed.Listener(l.Key()).Pool.Members
+				if at, is := want.Find(m.Key()); !m.SubnetUnknown && (!is || want.Kind(at).SubnetID != m.SubnetID) {
 					t.Errorf("%s: member %+v has another's subnet", name, m)
 				}
 			}
@@ -248,12 +249,12 @@ func TestAdoption_RewritesNothing(t *testing.T) {
 		if errs := s.Validate(drv); len(errs) > 0 {
 			t.Fatalf("%s: %v", name, errs)
 		}
-		backends, _, err := members.Select(s, in.Nodes)
+		selected, err := new(members.Selector).Select(s, in.Nodes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		facts := desire.Facts{Driver: drv, VIPSubnetID: s.VIP.SubnetID, VIPNetworkID: s.VIP.NetworkID}
-		desired := desire.LoadBalancer(in.identity(svc), s, backends, facts)
+		desired := desire.LoadBalancer(in.identity(svc), s, selected.Hosts, facts)
 		todo := plan.Diff(desired, model.Observed{LoadBalancer: in.adopt(svc)}, plan.Options{Published: true})
 		if !todo.Empty() || len(todo.Notices)+len(todo.Retained) > 0 {
 			t.Errorf("%s:\n%s%v", name, todo, todo.Notices)

@@ -60,7 +60,7 @@ func (o *Observer) ReadMembers(ctx context.Context, lb *model.LoadBalancer) erro
 	var all []octavia.Pool
 	for i := range lb.Listeners {
 		if pool := &lb.Listeners[i].Pool; pool.ID != "" {
-			all = append(all, octavia.Pool{Pool: pools.Pool{ID: pool.ID}, Members: make([]octavia.ObjectID, len(pool.Members))})
+			all = append(all, octavia.Pool{Pool: pools.Pool{ID: pool.ID}, Members: make([]octavia.ObjectID, pool.Members.Len())})
 		}
 	}
 	var parts Parts

@@ -114,16 +114,17 @@ func TakeRemoved(tree *octavia.StatusTree, removed []RemovedMember) (members []m
 // leavingMembers returns the IDs of the members that a model knows to be on their way out,
 // nil for none.
 func leavingMembers(pool model.Pool) (ids map[string]bool) {
-	for _, m := range pool.Members {
-		if !m.Status.Leaving() {
+	for kind := range pool.Members.Kinds() {
+		if !kind.Status.Leaving() {
 			continue
 		}
-		if ids == nil {
-			ids = map[string]bool{}
+		ids = map[string]bool{}
+		for _, m := range pool.Members.All() {
+			ids[m.ID] = ids[m.ID] || m.Status.Leaving()
 		}
-		ids[m.ID] = true
+		return ids
 	}
-	return ids
+	return nil
 }
 
 // comparePools is Compare for the pools below a listener of ours: its own, and those
@@ -149,37 +150,54 @@ func comparePools(l model.Listener, tree octavia.ListenerStatus, others map[stri
 }
 
 func comparePool(l model.Listener, tree octavia.PoolStatus) string {
-	m, there := l.Pool.Monitor, tree.Monitor.ID != "" && !leaving(tree.Monitor.NodeStatus)
-	if (m != nil) != there || m != nil && m.ID != "" && m.ID != tree.Monitor.ID {
+	m, monitored := l.Pool.Monitor, tree.Monitor.ID != "" && !leaving(tree.Monitor.NodeStatus)
+	if (m != nil) != monitored || m != nil && m.ID != "" && m.ID != tree.Monitor.ID {
 		return fmt.Sprintf("health monitor of listener %s is another", l.Key())
 	}
 	known := leavingMembers(l.Pool)
-	members := membersByKey(tree.Members, func(m *octavia.MemberStatus) bool { return !leaving(m.NodeStatus) || known[m.ID] })
-	for _, m := range l.Pool.Members {
-		found := members.Get(m.Key())
-		if found == nil || m.ID != "" && m.ID != (*found).ID {
+	inTree := membersInTree(tree, func(m *octavia.MemberStatus) bool { return !leaving(m.NodeStatus) || known[m.ID] })
+	for i := range l.Pool.Members.Len() {
+		found := inTree.find(l.Pool.Members.Key(i))
+		if found == nil || !l.Pool.Members.IsID(i, "") && !l.Pool.Members.IsID(i, found.ID) {
+			m := l.Pool.Members.At(i)
 			return fmt.Sprintf("member %s:%d of listener %s is gone, or another", m.Address, m.Port, l.Key())
 		}
 	}
-	if more := members.Len() - len(l.Pool.Members); more > 0 {
+	if more := len(inTree.members) - l.Pool.Members.Len(); more > 0 {
 		return fmt.Sprintf("%d members of listener %s are new", more, l.Key())
 	}
 	return ""
 }
 
-// membersByKey returns the index of those members of a status tree that are to be found, one of each
-// key. They are sorted for it: a map of them would take ten times the memory, for each pool of each
-// Service of which a node comes or goes.
-func membersByKey(members []octavia.MemberStatus, found func(*octavia.MemberStatus) bool) *model.Index[*octavia.MemberStatus, model.MemberKey] {
-	sorted := make([]*octavia.MemberStatus, 0, len(members))
-	for i := range members {
-		if found(&members[i]) {
-			sorted = append(sorted, &members[i])
+// treeMembers are members of a pool in a status tree, sorted by key, one of each key.
+type treeMembers struct {
+	members []*octavia.MemberStatus
+	next    int
+}
+
+// membersInTree returns the members of a pool for which is returns true.
+func membersInTree(pool octavia.PoolStatus, is func(*octavia.MemberStatus) bool) *treeMembers {
+	sorted := make([]*octavia.MemberStatus, 0, len(pool.Members))
+	for i := range pool.Members {
+		if m := &pool.Members[i]; is(m) {
+			sorted = append(sorted, m)
 		}
 	}
 	slices.SortFunc(sorted, func(a, b *octavia.MemberStatus) int { return keyOf(a).Compare(keyOf(b)) })
-	sorted = slices.CompactFunc(sorted, func(a, b *octavia.MemberStatus) bool { return keyOf(a) == keyOf(b) })
-	return model.NewIndex(sorted, func(m **octavia.MemberStatus) model.MemberKey { return keyOf(*m) }, model.MemberKey.Compare)
+	return &treeMembers{members: slices.CompactFunc(sorted, func(a, b *octavia.MemberStatus) bool { return keyOf(a) == keyOf(b) })}
+}
+
+// find returns the member with a key, nil for none. It must be called with keys in ascending order.
+func (t *treeMembers) find(key model.MemberKey) *octavia.MemberStatus {
+	for ; t.next < len(t.members); t.next++ {
+		switch order := keyOf(t.members[t.next]).Compare(key); {
+		case order == 0:
+			return t.members[t.next]
+		case order > 0:
+			return nil
+		}
+	}
+	return nil
 }
 
 func keyOf(m *octavia.MemberStatus) model.MemberKey {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -33,7 +34,7 @@ func lbOf() *model.LoadBalancer {
 		ID: "lb",
 		Listeners: []model.Listener{{ID: "listener", Protocol: model.TCP, Port: 80, Pool: model.Pool{
 			ID: "pool", Name: "pool_0", Monitor: &model.Monitor{ID: "monitor"},
-			Members: []model.Member{{ID: "a", Address: "10.0.0.1", Port: 30080}, {Address: "10.0.0.2", Port: 30080}},
+			Members: model.MembersOf(model.Member{ID: "a", Address: "10.0.0.1", Port: 30080}, model.Member{Address: "10.0.0.2", Port: 30080}),
 		}}},
 		Foreign: []model.Foreign{{Kind: "listener", ID: "somebody's", Name: "somebody's"}, {Kind: "pool", ID: "policy's"}, {Kind: "pool", ID: "unused"}},
 	}
@@ -77,21 +78,21 @@ func TestCompare_NamesPartThatDiffers(t *testing.T) {
 		}, "member 10.0.0.1:30080"},
 		"a member that we took out is on its way": {func(lb *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members[0].ProvisioningStatus = "PENDING_DELETE"
-			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members[1:]
+			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.Slice(1, 2)
 		}, ""},
 		"a member that we know to be on its way out is": {func(lb *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members[0].ProvisioningStatus = "PENDING_DELETE"
-			lb.Listeners[0].Pool.Members[0].Status.Provisioning = "PENDING_DELETE"
+			fixture.EditMember(&lb.Listeners[0].Pool, 0, func(m *model.Member) { m.Status.Provisioning = "PENDING_DELETE" })
 		}, ""},
 		"a member that was on its way out is gone": {func(lb *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members = tree.Listeners[0].Pools[1].Members[1:]
-			lb.Listeners[0].Pool.Members[0].Status.Provisioning = "PENDING_DELETE"
+			fixture.EditMember(&lb.Listeners[0].Pool, 0, func(m *model.Member) { m.Status.Provisioning = "PENDING_DELETE" })
 		}, "member 10.0.0.1:30080"},
 		"a member was recreated": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members[0].ID = "another"
 		}, "member 10.0.0.1:30080"},
 		"a member came": {func(lb *model.LoadBalancer, _ *octavia.StatusTree) {
-			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members[:1]
+			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.Slice(0, 1)
 		}, "1 members of listener TCP/80 are new"},
 	} {
 		t.Run(name, func(t *testing.T) {

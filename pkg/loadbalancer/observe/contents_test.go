@@ -11,6 +11,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -82,10 +83,10 @@ func TestContents_HaveListenersPoolsMonitorsAndMembers(t *testing.T) {
 				if diff := cmp.Diff([]string{"10.0.0.0/8", "192.168.0.0/16"}, l.AllowedCIDRs); diff != "" {
 					t.Error(diff)
 				}
-				if l.Pool.Algorithm != "ROUND_ROBIN" || l.Pool.Persistence != model.SourceIP || l.Pool.Monitor.MaxRetriesDown != 2 || len(l.Pool.Members) != 3 {
+				if l.Pool.Algorithm != "ROUND_ROBIN" || l.Pool.Persistence != model.SourceIP || l.Pool.Monitor.MaxRetriesDown != 2 || l.Pool.Members.Len() != 3 {
 					t.Errorf("pool %+v", l.Pool)
 				}
-				for n, m := range l.Pool.Members {
+				for n, m := range l.Pool.Members.All() {
 					m.Status.Operating = ""
 					want := model.Member{
 						ID: m.ID, Name: fmt.Sprintf("node-%d", n), Address: fmt.Sprintf("127.100.1.%d", n+1), Port: 30000 + l.Port, MonitorPort: 31000, Status: active,
@@ -164,7 +165,7 @@ func TestContents_CountPartsOfOthersAsForeign(t *testing.T) {
 		if diff := cmp.Diff(want, lb.Foreign); diff != "" {
 			t.Errorf("%s: %s", release, diff)
 		}
-		if len(lb.Orphans) != 1 || lb.Orphans[0].ID != orphans[us().PoolName(7)] || len(lb.Orphans[0].Members) != 1 {
+		if len(lb.Orphans) != 1 || lb.Orphans[0].ID != orphans[us().PoolName(7)] || lb.Orphans[0].Members.Len() != 1 {
 			t.Errorf("%s: orphans %+v", release, lb.Orphans)
 		}
 		if len(lb.Listeners) != 2 {
@@ -201,7 +202,7 @@ func membersOutOfService(t *testing.T, release string, monitors bool) {
 		func(m *pools.CreateMemberOpts) { m.AdminStateUp = &no },
 		func(m *pools.CreateMemberOpts) { m.Backup = &yes },
 	} {
-		member := pool.Members[i]
+		member := pool.Members.At(i)
 		opts := pools.CreateMemberOpts{Name: member.Name, Address: member.Address, ProtocolPort: member.Port}
 		change(&opts)
 		if err := env.session.Octavia().SetMembers(t.Context(), pool.ID, []pools.CreateMemberOpts{opts}, true); err != nil {
@@ -210,7 +211,7 @@ func membersOutOfService(t *testing.T, release string, monitors bool) {
 		env.Settle()
 	}
 	for i, l := range env.contents(made.ID).Listeners {
-		for n, m := range l.Pool.Members {
+		for n, m := range l.Pool.Members.All() {
 			if m.Drained != (i+n == 0) || m.AdminDown != (i == 0 && n == 1) || m.Backup != (i == 0 && n == 2) {
 				t.Errorf("member %d of pool %d: weight 0 %v, admin down %v, backup %v", n, i, m.Drained, m.AdminDown, m.Backup)
 			}
@@ -253,9 +254,9 @@ func TestCreated_EqualsWhatIsRead(t *testing.T) {
 	}
 	read := env.contents(made.ID)
 	for i, l := range read.Listeners {
-		for _, m := range l.Pool.Members {
+		for _, m := range l.Pool.Members.All() {
 			m.ID, m.Status = "", model.Status{}
-			created.Listeners[i].Pool.Members = append(created.Listeners[i].Pool.Members, m)
+			created.Listeners[i].Pool.Members = created.Listeners[i].Pool.Members.With(model.MembersOf(m))
 		}
 	}
 	observe.Statuses(created, tree)
@@ -272,13 +273,14 @@ func TestStatuses_FillInStatusesAndIDsOfChildren(t *testing.T) {
 	env.foreignListener(made.ID, 9090)
 	lb := env.contents(made.ID)
 	l := &lb.Listeners[0]
-	for _, id := range []string{l.ID, l.Pool.ID, l.Pool.Monitor.ID, l.Pool.Members[1].ID} {
+	for _, id := range []string{l.ID, l.Pool.ID, l.Pool.Monitor.ID, l.Pool.Members.At(1).ID} {
 		if err := env.Cloud.Octavia.SetChildStatus(id, "ERROR"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	memberID, monitorID := l.Pool.Members[1].ID, l.Pool.Monitor.ID
-	l.Pool.Members[1].ID, l.Pool.Monitor.ID = "", "" // as after a batch
+	memberID, monitorID := l.Pool.Members.At(1).ID, l.Pool.Monitor.ID
+	fixture.EditMember(&l.Pool, 1, func(m *model.Member) { m.ID = "" }) // as after a batch
+	l.Pool.Monitor.ID = ""
 	tree, err := env.session.Octavia().StatusTree(t.Context(), made.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +289,7 @@ func TestStatuses_FillInStatusesAndIDsOfChildren(t *testing.T) {
 	if got := len(lb.Unsound()); got != 4 {
 		t.Errorf("%d children are unsound, want 4: %v", got, lb.Unsound())
 	}
-	if l.Pool.Members[1].ID != memberID || l.Pool.Monitor.ID != monitorID {
+	if l.Pool.Members.At(1).ID != memberID || l.Pool.Monitor.ID != monitorID {
 		t.Error("the IDs of member and monitor were not filled in")
 	}
 }

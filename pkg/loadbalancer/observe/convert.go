@@ -177,7 +177,8 @@ func (p Parts) pool(pool octavia.Pool) model.Pool {
 }
 
 // members makes models of the members of a pool.
-func (p Parts) members(poolID string) (members []model.Member) {
+func (p Parts) members(poolID string) model.Members {
+	members := make([]model.Member, 0, len(p.Members[poolID]))
 	for i, m := range p.Members[poolID] {
 		member := Member(m)
 		if p.Brief || i > 0 && p.Sampled[poolID] {
@@ -185,7 +186,7 @@ func (p Parts) members(poolID string) (members []model.Member) {
 		}
 		members = append(members, member)
 	}
-	return members
+	return model.MembersOf(members...)
 }
 
 // Member makes a model of a member.
@@ -259,15 +260,15 @@ func Statuses(lb *model.LoadBalancer, tree *octavia.StatusTree) {
 func poolStatuses(pool *model.Pool, tree octavia.PoolStatus) {
 	pool.Status = status(tree.NodeStatus)
 	if m := pool.Monitor; m != nil && (m.ID == "" || m.ID == tree.Monitor.ID) {
-		m.ID, m.Status = tree.Monitor.ID, status(tree.Monitor.NodeStatus)
+		m.ID, m.Status = strings.Clone(tree.Monitor.ID), status(tree.Monitor.NodeStatus) // IDs are parts of the texts of an answer
 	}
-	members := membersByKey(tree.Members, func(*octavia.MemberStatus) bool { return true })
-	for i := range pool.Members {
-		m := &pool.Members[i]
-		if known := members.Get(m.Key()); known != nil {
-			m.ID, m.Status = (*known).ID, status((*known).NodeStatus)
+	there := membersInTree(tree, func(*octavia.MemberStatus) bool { return true })
+	pool.Members = pool.Members.Map(func(_ int, m model.Member) model.Member {
+		if found := there.find(m.Key()); found != nil {
+			m.ID, m.Status = found.ID, status(found.NodeStatus)
 		}
-	}
+		return m
+	})
 }
 
 func status(n octavia.NodeStatus) model.Status {

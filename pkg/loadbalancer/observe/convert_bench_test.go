@@ -23,7 +23,7 @@ func BenchmarkModel(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				lb := parts.Model(id)
-				if len(lb.Listeners) != 3 || len(lb.Listeners[0].Pool.Members) != n || len(lb.Foreign) > 0 {
+				if len(lb.Listeners) != 3 || lb.Listeners[0].Pool.Members.Len() != n || len(lb.Foreign) > 0 {
 					b.Fatalf("%d listeners, foreign %v", len(lb.Listeners), lb.Foreign)
 				}
 			}

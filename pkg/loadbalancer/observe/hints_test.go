@@ -89,7 +89,7 @@ func TestMembersChanged_NotesDrainedAndSwitchedOffMembersOnly(t *testing.T) {
 	members := lb.Listeners[0].Pool.Members
 	zero, no := 0, false
 	for i, change := range []pools.UpdateMemberOpts{{Weight: &zero}, {AdminStateUp: &no}} {
-		if err := env.session.Octavia().UpdateMember(t.Context(), lb.Listeners[0].Pool.ID, members[i].ID, change); err != nil {
+		if err := env.session.Octavia().UpdateMember(t.Context(), lb.Listeners[0].Pool.ID, members.At(i).ID, change); err != nil {
 			t.Fatal(err)
 		}
 		env.Settle()
@@ -98,7 +98,7 @@ func TestMembersChanged_NotesDrainedAndSwitchedOffMembersOnly(t *testing.T) {
 		t.Fatalf("changed %v, error %v", changed, err)
 	}
 	for i, l := range lb.Listeners {
-		for n, m := range l.Pool.Members {
+		for n, m := range l.Pool.Members.All() {
 			if m.Drained != (i == 0 && n == 0) || m.AdminDown != (i == 0 && n == 1) {
 				t.Errorf("member %d of pool %d: drained %v, switched off %v", n, i, m.Drained, m.AdminDown)
 			}
@@ -132,7 +132,7 @@ func TestContents_ShowWhichMemberWasChanged(t *testing.T) {
 				}
 				env.Settle()
 				lb := env.contents(made.ID)
-				victim := lb.Listeners[0].Pool.Members[c.members/2]
+				victim := lb.Listeners[0].Pool.Members.At(c.members / 2)
 				if err := env.session.Octavia().UpdateMember(t.Context(), pool, victim.ID, change); err != nil {
 					t.Fatal(err)
 				}
@@ -140,7 +140,7 @@ func TestContents_ShowWhichMemberWasChanged(t *testing.T) {
 				if changed, err := env.observer.MembersChanged(t.Context(), lb, false); err != nil || !changed {
 					t.Errorf("changed %v, error %v", changed, err)
 				}
-				for _, m := range env.contents(made.ID).Listeners[0].Pool.Members {
+				for _, m := range env.contents(made.ID).Listeners[0].Pool.Members.All() {
 					if odd := m.Backup || m.Unasked != "" || m.MonitorPort != 0; odd != (m.ID == victim.ID) {
 						t.Errorf("member %+v, changed is %s", m, victim.Address)
 					}

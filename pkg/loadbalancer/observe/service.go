@@ -21,7 +21,7 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, b
 		return false, err
 	}
 	lists := func(pool *model.Pool) bool {
-		return version.AtLeast(octavia.VersionLinearMembers) || len(pool.Members) <= smallPool
+		return version.AtLeast(octavia.VersionLinearMembers) || pool.Members.Len() <= smallPool
 	}
 	var statuses map[string][]octavia.MemberStatus
 	if slices.ContainsFunc(lb.Listeners, func(l model.Listener) bool { return !lists(&l.Pool) }) {
@@ -35,7 +35,7 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, b
 		pool := &lb.Listeners[i].Pool
 		var read map[model.MemberKey]pools.Member
 		switch {
-		case len(pool.Members) == 0:
+		case pool.Members.Len() == 0:
 			continue
 		case lists(pool):
 			read, err = byKey(o.Octavia.Members(ctx, pool.ID))
@@ -55,19 +55,19 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, b
 // noteMembers notes which members of a pool are out of service, of those that were read, and reports
 // whether other settings are not as they were.
 func noteMembers(pool *model.Pool, read map[model.MemberKey]pools.Member, anyMonitorPort bool) (changed bool) {
-	for i := range pool.Members {
-		m := &pool.Members[i]
+	pool.Members = pool.Members.Map(func(_ int, m model.Member) model.Member {
 		found, ok := read[m.Key()]
 		if !ok {
 			m.Drained, m.AdminDown = false, false
-			continue
+			return m
 		}
 		now := Member(found)
 		m.Drained, m.AdminDown = now.Drained, now.AdminDown
 		if now.Backup != m.Backup || now.Unasked != m.Unasked || now.MonitorPort != m.MonitorPort && !anyMonitorPort {
 			changed = true
 		}
-	}
+		return m
+	})
 	return changed
 }
 

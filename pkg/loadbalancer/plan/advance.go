@@ -37,7 +37,7 @@ func Advance(observed *model.Observed, step Step) {
 		deleteListener(lb, s.ID)
 	case CreatePool:
 		pool := s.Pool
-		pool.Members, pool.Monitor, pool.Status = nil, nil, active()
+		pool.Members, pool.Monitor, pool.Status = model.Members{}, nil, active()
 		lb.Orphans = append(lb.Orphans, pool)
 	case DeletePool:
 		lb.Orphans = slices.DeleteFunc(lb.Orphans, func(p model.Pool) bool { return p.ID == s.ID })
@@ -58,7 +58,7 @@ func created(desired *model.LoadBalancer) *model.LoadBalancer {
 		l := &lb.Listeners[i]
 		*l = sent(*l)
 		l.Pool.Status = active()
-		l.Pool.Members = soundMembers(l.Pool.Members)
+		l.Pool.Members = l.Pool.Members.Map(func(_ int, m model.Member) model.Member { return sound(m) })
 		if l.Pool.Monitor != nil {
 			monitor := *l.Pool.Monitor
 			monitor.Status = active()
@@ -68,12 +68,10 @@ func created(desired *model.LoadBalancer) *model.LoadBalancer {
 	return &lb
 }
 
-func soundMembers(members []model.Member) []model.Member {
-	sound := slices.Clone(members)
-	for i := range sound {
-		sound[i].Status, sound[i].Backup, sound[i].Unasked = active(), false, ""
-	}
-	return sound
+// sound returns a member as it is once it was sent.
+func sound(m model.Member) model.Member {
+	m.Status, m.Backup, m.Unasked = active(), false, ""
+	return m
 }
 
 func removeLoadBalancer(observed *model.Observed, id string) {
@@ -169,24 +167,20 @@ func advancePool(lb *model.LoadBalancer, step Step) {
 		pool.Status = active()
 	case SetMembers:
 		pool := s.Pool.Find(lb)
-		pool.Members = withIDs(soundMembers(s.after(pool.Members)), pool.Members)
-		lb.Sort()
+		pool.Members = s.after(pool.Members)
 	case AddMember:
 		pool := s.Pool.Find(lb)
-		pool.Members = append(pool.Members, soundMembers([]model.Member{s.Member})...)
-		lb.Sort()
+		pool.Members = pool.Members.With(model.MembersOf(sound(s.Member)))
 	case UpdateMember:
 		pool := s.Pool.Find(lb)
-		for i := range pool.Members {
-			if pool.Members[i].Key() == s.To.Key() {
-				id := pool.Members[i].ID
-				pool.Members[i] = soundMembers([]model.Member{s.To})[0]
-				pool.Members[i].ID = id
-			}
+		if i, ok := pool.Members.Find(s.To.Key()); ok {
+			changed := sound(s.To)
+			changed.ID = pool.Members.At(i).ID
+			pool.Members = pool.Members.With(model.MembersOf(changed))
 		}
 	case RemoveMember:
 		pool := s.Pool.Find(lb)
-		pool.Members = slices.DeleteFunc(pool.Members, func(m model.Member) bool { return m.Key() == s.Member.Key() })
+		pool.Members = pool.Members.Without(model.MembersOf(s.Member))
 	case CreateMonitor:
 		monitor := s.Monitor
 		monitor.Status = active()
@@ -200,23 +194,18 @@ func advancePool(lb *model.LoadBalancer, step Step) {
 	}
 }
 
-// after returns the members that a pool has after the batch.
-func (s SetMembers) after(before []model.Member) []model.Member {
-	if !s.Additive {
-		return s.Members
+// after returns the members that a pool has after the batch, with the IDs of those that existed before.
+func (s SetMembers) after(before model.Members) model.Members {
+	after := s.Members
+	if s.Additive {
+		after = before.With(s.Members)
 	}
-	return append(without(before, s.Members), s.Members...)
-}
-
-// withIDs returns members with the IDs of those that existed already.
-func withIDs(members, before []model.Member) []model.Member {
-	at := model.MembersByKey(before)
-	for i := range members {
-		id := ""
-		if old := at.Get(members[i].Key()); old != nil {
-			id = old.ID
+	at := placesIn(before, after)
+	return after.Map(func(i int, m model.Member) model.Member {
+		m = sound(m)
+		if m.ID = ""; at[i] >= 0 {
+			m.ID = before.At(at[i]).ID
 		}
-		members[i].ID = id
-	}
-	return members
+		return m
+	})
 }

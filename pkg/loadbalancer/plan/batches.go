@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
@@ -31,7 +29,7 @@ func (d *differ) cut(before int, s SetMembers) []Step {
 		return s.smallest()
 	}
 	steps := d.additions(s.Pool, s.Changed, s.Added)
-	for _, m := range s.Removed {
+	for _, m := range s.Removed.All() {
 		steps = append(steps, RemoveMember{s.Pool, m})
 	}
 	if replacing := d.replacing(before, s); replacing != nil && len(replacing) < len(steps) {
@@ -42,45 +40,42 @@ func (d *differ) cut(before int, s SetMembers) []Step {
 
 // fits reports whether a batch is one request.
 func (d *differ) fits(s SetMembers) bool {
-	if n, _ := d.fit(s.Members, true, BodyLimit); n == len(s.Members) {
+	if n, _ := d.fit(s.Members, true, BodyLimit); n == s.Members.Len() {
 		return true // none takes more than one that is added
 	}
 	a, room := d.fit(s.Added, true, BodyLimit)
-	if a < len(s.Added) {
+	if a < s.Added.Len() {
 		return false
 	}
 	n, _ := d.fit(s.staying(), false, room)
-	return a+n == len(s.Members)
+	return a+n == s.Members.Len()
 }
 
 // staying returns the members that are there before the batch and after it.
-func (s SetMembers) staying() []model.Member {
-	switch len(s.Added) {
-	case 0:
+func (s SetMembers) staying() model.Members {
+	if s.Added.Len() == 0 {
 		return s.Members
-	case len(s.Members):
-		return nil
 	}
-	return without(s.Members, s.Added)
+	return s.Members.Without(s.Added)
 }
 
 // fill returns the steps that bring members to a new pool.
-func (d *differ) fill(pool PoolRef, members []model.Member) []Step {
+func (d *differ) fill(pool PoolRef, members model.Members) []Step {
 	if all := (SetMembers{Pool: pool, Members: members, Added: members}); d.fits(all) {
 		return []Step{all}
 	}
-	return d.additions(pool, nil, members)
+	return d.additions(pool, model.Members{}, members)
 }
 
 // additions returns the batches that change and add members, and leave the others alone.
-func (d *differ) additions(pool PoolRef, changed, added []model.Member) (steps []Step) {
-	for len(changed)+len(added) > 0 {
+func (d *differ) additions(pool PoolRef, changed, added model.Members) (steps []Step) {
+	for changed.Len()+added.Len() > 0 {
 		c, room := d.fit(changed, false, BodyLimit)
 		a, _ := d.fit(added, true, room)
 		steps = append(steps, SetMembers{
-			Pool: pool, Members: slices.Concat(changed[:c], added[:a]), Changed: changed[:c:c], Added: added[:a:a], Additive: true,
+			Pool: pool, Members: changed.Slice(0, c).With(added.Slice(0, a)), Changed: changed.Slice(0, c), Added: added.Slice(0, a), Additive: true,
 		})
-		changed, added = changed[c:], added[a:]
+		changed, added = changed.Slice(c, changed.Len()), added.Slice(a, added.Len())
 	}
 	return steps
 }
@@ -92,11 +87,11 @@ func (d *differ) replacing(before int, s SetMembers) []Step {
 	staying := s.staying()
 	n, room := d.fit(staying, false, BodyLimit)
 	a, _ := d.fit(s.Added, true, room)
-	if n < len(staying) || n+a < min(before, len(s.Members)) {
+	if n < staying.Len() || n+a < min(before, s.Members.Len()) {
 		return nil
 	}
-	first := SetMembers{Pool: s.Pool, Members: slices.Concat(staying, s.Added[:a]), Added: s.Added[:a:a], Removed: s.Removed, Changed: s.Changed}
-	return append([]Step{first}, d.additions(s.Pool, nil, s.Added[a:])...)
+	first := SetMembers{Pool: s.Pool, Members: staying.With(s.Added.Slice(0, a)), Added: s.Added.Slice(0, a), Removed: s.Removed, Changed: s.Changed}
+	return append([]Step{first}, d.additions(s.Pool, model.Members{}, s.Added.Slice(a, s.Added.Len()))...)
 }
 
 // rebuilds reports whether another pool takes fewer steps than the change of the members of
@@ -109,7 +104,7 @@ func (d *differ) rebuilds(want, have *model.Listener) bool {
 		!d.opts.Driver.Supports(driver.MemberBatches) || d.fits(all) {
 		return false
 	}
-	anew := 3 + len(d.additions(PoolRef{}, nil, to.Members))
+	anew := 3 + len(d.additions(PoolRef{}, model.Members{}, to.Members))
 	if to.Monitor != nil {
 		anew++
 	}
@@ -130,9 +125,9 @@ func (d *differ) poolsToRebuild() map[string]bool {
 
 // fit returns how many of some members fit into the room that is left of a request, and
 // what is left of it then.
-func (d *differ) fit(members []model.Member, added bool, room int) (n, left int) {
-	for _, m := range members {
-		size := d.bytes(m, added)
+func (d *differ) fit(members model.Members, added bool, room int) (n, left int) {
+	for i := range members.Len() {
+		size := len(members.Key(i).Address) + d.bytes(members.Kind(i), added)
 		if size > room {
 			break
 		}
@@ -141,10 +136,10 @@ func (d *differ) fit(members []model.Member, added bool, room int) (n, left int)
 	return n, room
 }
 
-// bytes returns what a member takes of a request at least: nothing needs its name, and the
-// subnet of one that is there, or that is in the VIP's, only some drivers.
+// bytes returns what a member of a kind takes of a request at least, besides its address: nothing needs its name,
+// and the subnet of one that is there, or that is in the VIP's, only some drivers.
 func (d *differ) bytes(m model.Member, added bool) int {
-	n := len(`{"address":"","protocol_port":65535},`) + len(m.Address)
+	n := len(`{"address":"","protocol_port":65535},`)
 	if m.SubnetID != "" && (d.opts.Driver.Quirks.AlwaysSendSubnet || added && m.SubnetID != d.observed.VIP.SubnetID) {
 		n += len(`"subnet_id":"",`) + len(m.SubnetID)
 	}

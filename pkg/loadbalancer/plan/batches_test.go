@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -35,7 +36,7 @@ func onPool(members []model.Member, changes ...func(*model.Pool)) *model.LoadBal
 		lb.Listeners = lb.Listeners[:1]
 		lb.VIP.SubnetID = nodesSubnet
 		pool := &lb.Listeners[0].Pool
-		pool.Members = members
+		pool.Members = model.MembersOf(members...)
 		for _, change := range changes {
 			change(pool)
 		}
@@ -46,9 +47,7 @@ func onPool(members []model.Member, changes ...func(*model.Pool)) *model.LoadBal
 func monitoredAt(port int) func(*model.Pool) {
 	return func(pool *model.Pool) {
 		pool.Monitor = &model.Monitor{Type: model.MonitorHTTP, Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
-		for i := range pool.Members {
-			pool.Members[i].MonitorPort = port
-		}
+		fixture.EditMembers(pool, func(_ int, m *model.Member) { m.MonitorPort = port })
 	}
 }
 
@@ -142,7 +141,7 @@ func assertServed(t *testing.T, c *cloud, steps []plan.Step) {
 	t.Helper()
 	serving := func() map[model.MemberKey]bool {
 		all := map[model.MemberKey]bool{}
-		for _, m := range c.observed.LoadBalancer.Listeners[0].Pool.Members {
+		for _, m := range c.observed.LoadBalancer.Listeners[0].Pool.Members.All() {
 			all[m.Key()] = true
 		}
 		return all
@@ -186,11 +185,11 @@ func leastBytes(step plan.Step, quirks driver.Quirks) int {
 		return 0
 	}
 	added := map[model.MemberKey]bool{}
-	for _, m := range set.Added {
+	for _, m := range set.Added.All() {
 		added[m.Key()] = true
 	}
 	var sent []member
-	for _, m := range set.Members {
+	for _, m := range set.Members.All() {
 		s := member{Address: m.Address, Port: m.Port, MonitorPort: m.MonitorPort}
 		if quirks.AlwaysSendSubnet || added[m.Key()] && m.SubnetID != nodesSubnet {
 			s.Subnet = m.SubnetID
@@ -228,18 +227,17 @@ func TestDiff_BatchesLeaveOutNobodyWhoStays(t *testing.T) {
 			}
 		}
 		c := &cloud{observed: made(t, onPool(before, change...)), driver: opts.Driver}
-		pool := c.observed.LoadBalancer.Listeners[0].Pool
-		for i, b := range before {
-			pool.Members[i].Drained, pool.Members[i].AdminDown, pool.Members[i].SubnetID = b.Drained, b.AdminDown, b.SubnetID
-		}
+		fixture.EditMembers(&c.observed.LoadBalancer.Listeners[0].Pool, func(i int, m *model.Member) {
+			m.Drained, m.AdminDown, m.SubnetID = before[i].Drained, before[i].AdminDown, before[i].SubnetID
+		})
 		after := onPool(nodesFrom(first, n), change...)
 		steps := plan.Diff(after, c.observed, opts).Steps
 		most := 0
-		for left := plan.KeepMembers(after, c.observed.LoadBalancer, opts).Listeners[0].Pool.Members; len(left) > 0; most++ {
-			k := sort.Search(len(left), func(k int) bool {
-				return leastBytes(plan.SetMembers{Members: left[:k+1], Added: left[:k+1]}, opts.Driver.Quirks) > bodyLimit-100
+		for left := plan.KeepMembers(after, c.observed.LoadBalancer, opts).Listeners[0].Pool.Members; left.Len() > 0; most++ {
+			k := sort.Search(left.Len(), func(k int) bool {
+				return leastBytes(plan.SetMembers{Members: left.Slice(0, k+1), Added: left.Slice(0, k+1)}, opts.Driver.Quirks) > bodyLimit-100
 			})
-			left = left[k:]
+			left = left.Slice(k, left.Len())
 		}
 		if len(steps) > most+4 {
 			t.Errorf("seed %d: %d steps where %d requests hold all members: %s", seed, len(steps), most, kinds(steps))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -150,9 +151,12 @@ func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
 // guesses tells whether a batch names a subnet for a member of which nobody knows it.
 func guesses(pool *model.Pool, set plan.SetMembers) bool {
 	there := membersOf(pool)
-	return slices.ContainsFunc(set.Members, func(m model.Member) bool {
-		return there[m.Key()].SubnetUnknown && m.SubnetID != ""
-	})
+	for _, m := range set.Members.All() {
+		if there[m.Key()].SubnetUnknown && m.SubnetID != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func checkCreateListener(lb *model.LoadBalancer, s plan.CreateListener) error {
@@ -172,7 +176,7 @@ func checkCreateListener(lb *model.LoadBalancer, s plan.CreateListener) error {
 	if pool == nil || pool.Protocol != l.Pool.Protocol {
 		return fmt.Errorf("no such pool, or of another protocol")
 	}
-	return refuse(len(pool.Members) != len(l.Pool.Members), "clients would be sent to a pool without all its members")
+	return refuse(pool.Members.Len() != l.Pool.Members.Len(), "clients would be sent to a pool without all its members")
 }
 
 func checkUpdateListener(lb *model.LoadBalancer, s plan.UpdateListener) error {
@@ -187,7 +191,7 @@ func checkUpdateListener(lb *model.LoadBalancer, s plan.UpdateListener) error {
 		return nil
 	}
 	pool := s.NewPool().Find(lb)
-	return refuse(pool == nil || len(pool.Members) != len(s.To.Pool.Members), "clients would be sent to no pool, or one without all its members")
+	return refuse(pool == nil || pool.Members.Len() != s.To.Pool.Members.Len(), "clients would be sent to no pool, or one without all its members")
 }
 
 func checkInPool(lb *model.LoadBalancer, step plan.Step) error {
@@ -220,7 +224,7 @@ func checkInPool(lb *model.LoadBalancer, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.SetMembers:
 		there := membersOf(pool)
-		for _, m := range s.Members {
+		for _, m := range s.Members.All() {
 			if old := there[m.Key()]; old.SubnetID != "" && old.SubnetID != m.SubnetID {
 				return fmt.Errorf("the subnet of member %v changes in the database only", m.Key())
 			}
@@ -247,9 +251,9 @@ func checkInPool(lb *model.LoadBalancer, step plan.Step) error {
 
 // checkUnique finds the same member twice: Octavia up to 15.0 leaves the load
 // balancer in PENDING_UPDATE for ever.
-func checkUnique(members []model.Member) error {
+func checkUnique(members model.Members) error {
 	seen := map[model.MemberKey]bool{}
-	for _, m := range members {
+	for _, m := range members.All() {
 		if seen[m.Key()] {
 			return fmt.Errorf("the member %v is in the batch twice", m.Key())
 		}
@@ -276,20 +280,20 @@ func orphans(lb *model.LoadBalancer, like model.Pool) (n int) {
 }
 
 func membersOf(pool *model.Pool) map[model.MemberKey]model.Member {
-	all := make(map[model.MemberKey]model.Member, len(pool.Members))
-	for _, m := range pool.Members {
+	all := make(map[model.MemberKey]model.Member, pool.Members.Len())
+	for _, m := range pool.Members.All() {
 		all[m.Key()] = m
 	}
 	return all
 }
 
 func member(pool *model.Pool, key model.MemberKey) *model.Member {
-	for i := range pool.Members {
-		if pool.Members[i].Key() == key {
-			return &pool.Members[i]
-		}
+	i, ok := pool.Members.Find(key)
+	if !ok {
+		return nil
 	}
-	return nil
+	m := pool.Members.At(i)
+	return &m
 }
 
 // identify gives everything that has none an ID, and floating IP and VIP an
@@ -329,9 +333,7 @@ func (c *cloud) identifyPool(pool *model.Pool) {
 	if pool.Monitor != nil {
 		c.fill(&pool.Monitor.ID, "monitor")
 	}
-	for i := range pool.Members {
-		c.fill(&pool.Members[i].ID, "member")
-	}
+	fixture.EditMembers(pool, func(_ int, m *model.Member) { c.fill(&m.ID, "member") })
 }
 
 func (c *cloud) fill(at *string, kind string) {

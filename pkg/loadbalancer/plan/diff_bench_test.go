@@ -42,13 +42,15 @@ func spread(n int) *model.LoadBalancer {
 	for i := range lb.Listeners {
 		l := &lb.Listeners[i]
 		l.ID, l.Status = fmt.Sprintf("listener-%d", i), sound
-		l.Pool.ID, l.Pool.Status, l.Pool.Members = fmt.Sprintf("pool-%d", i), sound, nil
+		l.Pool.ID, l.Pool.Status = fmt.Sprintf("pool-%d", i), sound
+		var members []model.Member
 		for node := range n {
-			l.Pool.Members = append(l.Pool.Members, model.Member{
+			members = append(members, model.Member{
 				ID: fmt.Sprintf("member-%d-%d", i, node), Name: fmt.Sprintf("node-%d", node), SubnetID: "subnet", Status: sound,
 				Address: fmt.Sprintf("10.0.%d.%d", node/250, 1+node%250), Port: 30000 + l.Port,
 			})
 		}
+		l.Pool.Members = model.MembersOf(members...)
 	}
 	lb.Sort()
 	return lb

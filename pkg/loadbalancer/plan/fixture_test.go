@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -32,7 +33,7 @@ func listener(i int, protocol model.Protocol, port int) model.Listener {
 		},
 	}
 	for node := range 3 {
-		l.Pool.Members = append(l.Pool.Members, memberOn(node+1, port))
+		l.Pool.Members = l.Pool.Members.With(model.MembersOf(memberOn(node+1, port)))
 	}
 	return l
 }
@@ -53,9 +54,9 @@ func nodes(numbers ...int) func(*model.LoadBalancer) {
 	return func(lb *model.LoadBalancer) {
 		for i := range lb.Listeners {
 			l := &lb.Listeners[i]
-			l.Pool.Members = nil
+			l.Pool.Members = model.Members{}
 			for _, n := range numbers {
-				l.Pool.Members = append(l.Pool.Members, memberOn(n, l.Port))
+				l.Pool.Members = l.Pool.Members.With(model.MembersOf(memberOn(n, l.Port)))
 			}
 		}
 	}
@@ -81,9 +82,7 @@ func monitor(kind string) func(*model.LoadBalancer) {
 		pool.Monitor = &model.Monitor{Type: kind, Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
 		if kind == model.MonitorHTTP {
 			pool.Monitor.HTTPMethod, pool.Monitor.URLPath, pool.Monitor.ExpectedCodes = "GET", "/healthz", "200"
-			for i := range pool.Members {
-				pool.Members[i].MonitorPort = 31000
-			}
+			fixture.EditMembers(pool, func(_ int, m *model.Member) { m.MonitorPort = 31000 })
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
@@ -71,9 +72,7 @@ func situations(t *testing.T) []situation {
 		{name: "a port less", desired: web(ports(listener(0, model.TCP, 443))), observed: made(t, web())},
 		{name: "another protocol", desired: web(ports(listener(0, model.TCP, 80), listener(1, model.UDP, 443))), observed: made(t, web())},
 		{name: "other NodePorts", desired: web(onPools(func(p *model.Pool) {
-			for i := range p.Members {
-				p.Members[i].Port++
-			}
+			fixture.EditMembers(p, func(_ int, m *model.Member) { m.Port++ })
 		})), observed: made(t, web())},
 		{name: "clients shut out and let in", desired: web(clients("10.0.0.0/8"), nodes(1, 2)), observed: made(t, web(func(lb *model.LoadBalancer) {
 			lb.Listeners[1].AllowedCIDRs = []string{}
@@ -148,13 +147,15 @@ func troubles(t *testing.T) []situation {
 		{name: "in ERROR and deleted", observed: inError},
 		{name: "everything in it is broken", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
 			l := &lb.Listeners[0]
-			l.Status, l.Pool.Status, l.Pool.Monitor.Status, l.Pool.Members[1].Status = failed, failed, failed, failed
+			l.Status, l.Pool.Status, l.Pool.Monitor.Status = failed, failed, failed
+			fixture.EditMember(&l.Pool, 1, func(m *model.Member) { m.Status = failed })
 		})},
 		{name: "a member was drained by hand", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
-			lb.Listeners[1].Pool.Members[2].Drained, lb.Listeners[0].Pool.Members[1].AdminDown = true, true
+			fixture.EditMember(&lb.Listeners[1].Pool, 2, func(m *model.Member) { m.Drained = true })
+			fixture.EditMember(&lb.Listeners[0].Pool, 1, func(m *model.Member) { m.AdminDown = true })
 		})},
 		{name: "a member was made a backup by hand", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
-			lb.Listeners[1].Pool.Members[2].Backup = true
+			fixture.EditMember(&lb.Listeners[1].Pool, 2, func(m *model.Member) { m.Backup = true })
 		})},
 		{name: "a listener lost its pool", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
 			lb.Orphans = []model.Pool{lb.Listeners[0].Pool}
@@ -163,7 +164,7 @@ func troubles(t *testing.T) []situation {
 		{name: "a listener was refused after its pool was created", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
 			lb.Orphans = []model.Pool{lb.Listeners[0].Pool}
 			lb.Listeners = lb.Listeners[1:]
-			lb.Orphans[0].Members = lb.Orphans[0].Members[:1]
+			lb.Orphans[0].Members = lb.Orphans[0].Members.Slice(0, 1)
 		})},
 		{name: "made twice", desired: web(), observed: twice},
 		{name: "floating IPs left over", desired: web(), observed: leftover},

@@ -30,90 +30,105 @@ func KeepMembers(desired, lb *model.LoadBalancer, opts Options) *model.LoadBalan
 
 // membersLike returns the members that those of a listener are to be like: its own or, for
 // want of any, those of all others.
-func membersLike(lb *model.LoadBalancer, key model.ListenerKey) []model.Member {
-	if have := lb.Listener(key); have != nil && len(have.Pool.Members) > 0 {
+func membersLike(lb *model.LoadBalancer, key model.ListenerKey) model.Members {
+	if have := lb.Listener(key); have != nil && have.Pool.Members.Len() > 0 {
 		return have.Pool.Members
 	}
-	var all []model.Member
+	var all model.Members
 	for _, l := range lb.Listeners {
-		all = append(all, l.Pool.Members...)
+		all = all.With(l.Pool.Members)
 	}
 	return all
 }
 
 // takeOver returns the desired members with what they take over from those that exist. One
 // that names no subnet is in the VIP's.
-func takeOver(desired, there []model.Member, lb *model.LoadBalancer, opts Options) []model.Member {
-	at, vipSubnet := model.MembersByAddress(there), lb.VIP.SubnetID
-	kept := copyOnWrite{given: desired, members: desired}
+func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options) model.Members {
+	at, vipSubnet := byAddress(desired, there), lb.VIP.SubnetID
+	changed := map[int]model.Member{} // as a rule there is none
+	set := func(i int, m model.Member) {
+		if m != desired.Kind(i) {
+			changed[i] = m
+		}
+	}
 	var added []int
-	own, strays := opts.NodesSubnets, opts.strays(desired, at, lb)
-	for i := range desired {
-		want := desired[i]
-		old := at.Get(want.Address)
-		if old == nil {
-			old = &model.Member{SubnetUnknown: true}
+	own, strays := opts.NodesSubnets, opts.strays(desired, there, at, lb)
+	for i := range desired.Len() {
+		want, old := desired.Kind(i), model.Member{SubnetUnknown: true}
+		if at[i] >= 0 {
+			old = there.Kind(at[i])
 		}
 		want.Drained, want.AdminDown = old.Drained, old.AdminDown
-		if old.SubnetUnknown {
+		switch {
+		case old.SubnetUnknown:
 			added = append(added, i)
-			kept.set(i, want)
-			continue
+		case strays && old.SubnetID == "":
+		default:
+			own = own && cmp.Or(old.SubnetID, vipSubnet) == cmp.Or(want.SubnetID, vipSubnet)
+			if !opts.MoveMembers {
+				want.SubnetID = sentSubnet(old.SubnetID, want.SubnetID, vipSubnet, opts)
+			}
 		}
-		if strays && old.SubnetID == "" {
-			kept.set(i, want)
-			continue
-		}
-		own = own && cmp.Or(old.SubnetID, vipSubnet) == cmp.Or(want.SubnetID, vipSubnet)
-		if !opts.MoveMembers {
-			want.SubnetID = sentSubnet(old.SubnetID, want.SubnetID, vipSubnet, opts)
-		}
-		kept.set(i, want)
+		set(i, want)
 	}
-	if len(added) == 0 || own || opts.MoveMembers {
-		return kept.members
-	}
-	if subnet, known := usualSubnet(there); known {
+	if subnet, known := usualSubnet(there); known && !own && !opts.MoveMembers {
 		for _, i := range added {
-			want := kept.members[i]
-			want.SubnetID = sentSubnet(subnet, desired[i].SubnetID, vipSubnet, opts)
-			kept.set(i, want)
+			want, is := changed[i]
+			if !is {
+				want = desired.Kind(i)
+			}
+			want.SubnetID = sentSubnet(subnet, desired.Kind(i).SubnetID, vipSubnet, opts)
+			set(i, want)
 		}
 	}
-	return kept.members
+	if len(changed) == 0 {
+		return desired
+	}
+	return desired.Map(func(i int, m model.Member) model.Member {
+		if kind, is := changed[i]; is {
+			kind.ID, kind.Name, kind.Address = m.ID, m.Name, m.Address
+			return kind
+		}
+		return m
+	})
+}
+
+// byAddress returns the index of a member that exists at the address of each desired one, and -1 if there is none.
+func byAddress(desired, there model.Members) []int {
+	places, at := make([]int, desired.Len()), 0
+	for i := range places {
+		address := desired.Key(i).Address
+		for at < there.Len() && there.Key(at).Address < address {
+			at++
+		}
+		if places[i] = -1; at < there.Len() && there.Key(at).Address == address {
+			places[i] = at
+		}
+	}
+	return places
 }
 
 // strays reports whether the members that name no subnet belong into their nodes': some of those of
 // the same addresses name one, which is their node's in each case. Members that another controller
 // has made stay where they are.
-func (o Options) strays(desired []model.Member, at *model.Index[model.Member, string], lb *model.LoadBalancer) bool {
+func (o Options) strays(desired, there model.Members, at []int, lb *model.LoadBalancer) bool {
 	if !o.NodesSubnets || o.MoveMembers || lb.Adopted {
 		return false
 	}
 	named := false
-	for i := range desired {
-		old := at.Get(desired[i].Address)
-		if old == nil || old.SubnetUnknown || old.SubnetID == "" {
+	for i := range desired.Len() {
+		if at[i] < 0 {
 			continue
 		}
-		if named = true; old.SubnetID != desired[i].SubnetID {
+		old := there.Kind(at[i])
+		if old.SubnetUnknown || old.SubnetID == "" {
+			continue
+		}
+		if named = true; old.SubnetID != desired.Kind(i).SubnetID {
 			return false
 		}
 	}
 	return named
-}
-
-// copyOnWrite are members that are copied before the first change: as a rule there is none.
-type copyOnWrite struct{ given, members []model.Member }
-
-func (c *copyOnWrite) set(i int, m model.Member) {
-	if c.members[i] == m {
-		return
-	}
-	if &c.members[0] == &c.given[0] {
-		c.members = slices.Clone(c.given)
-	}
-	c.members[i] = m
 }
 
 // sentSubnet returns the subnet that is sent for a member in one: to a driver that needs
@@ -127,11 +142,11 @@ func sentSubnet(subnet, wanted, vipSubnet string, opts Options) string {
 
 // usualSubnet returns the subnet that most members are in, of several the first by ID. It
 // reports whether the subnet of any has been read.
-func usualSubnet(members []model.Member) (subnet string, known bool) {
+func usualSubnet(members model.Members) (subnet string, known bool) {
 	counts := map[string]int{}
-	for _, m := range members {
-		if !m.SubnetUnknown {
-			counts[m.SubnetID]++
+	for kind, n := range members.Kinds() {
+		if !kind.SubnetUnknown {
+			counts[kind.SubnetID] += n
 		}
 	}
 	for of, n := range counts {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -76,7 +77,7 @@ func TestDiff_PutsNewMembersWhereTheirPoolIs(t *testing.T) {
 					t.Fatalf("%v\n%s", err, todo)
 				}
 				var got []string
-				members := slices.Clone(there.observed.LoadBalancer.Listeners[0].Pool.Members)
+				members := fixture.MembersOf(there.observed.LoadBalancer.Listeners[0].Pool)
 				slices.SortFunc(members, func(a, b model.Member) int { return strings.Compare(a.Name, b.Name) }) // one that has moved comes last
 				for _, m := range members {
 					got = append(got, m.SubnetID)
@@ -91,7 +92,7 @@ func TestDiff_PutsNewMembersWhereTheirPoolIs(t *testing.T) {
 
 func onePool(members []model.Member) *model.LoadBalancer {
 	lb := web(ports(listener(0, model.TCP, 80)))
-	lb.Listeners[0].Pool.Members = members
+	lb.Listeners[0].Pool.Members = model.MembersOf(members...)
 	return lb
 }
 
@@ -99,11 +100,10 @@ func onePool(members []model.Member) *model.LoadBalancer {
 func TestDiff_PutsMembersOfNewPoolWhereOthersAre(t *testing.T) {
 	t.Parallel()
 	one, two := listener(0, model.TCP, 80), listener(1, model.TCP, 443)
-	one.Pool.Members = onNodes(1, 80, "a", "a")
+	one.Pool.Members = model.MembersOf(onNodes(1, 80, "a", "a")...)
 	observed := made(t, web(ports(one)))
-	drained := &observed.LoadBalancer.Listeners[0].Pool.Members[0]
-	drained.Drained, drained.AdminDown = true, true
-	one.Pool.Members, two.Pool.Members = onNodes(1, 80, "b", "b", "b"), onNodes(1, 443, "b", "b", "b")
+	fixture.EditMember(&observed.LoadBalancer.Listeners[0].Pool, 0, func(m *model.Member) { m.Drained, m.AdminDown = true, true })
+	one.Pool.Members, two.Pool.Members = model.MembersOf(onNodes(1, 80, "b", "b", "b")...), model.MembersOf(onNodes(1, 443, "b", "b", "b")...)
 	one.Pool.Protocol = model.Proxy
 	todo := plan.Diff(web(ports(one, two)), observed, plan.Options{})
 	pools := 0
@@ -113,7 +113,7 @@ func TestDiff_PutsMembersOfNewPoolWhereOthersAre(t *testing.T) {
 			continue
 		}
 		pools++
-		for i, m := range set.Members {
+		for i, m := range set.Members.All() {
 			if m.SubnetID != "a" || m.Drained != (i == 0) || m.AdminDown != (i == 0) {
 				t.Errorf("%s: member %+v", set, m)
 			}
@@ -135,10 +135,10 @@ func TestDiff_LeavesMembersOutOfService(t *testing.T) {
 		}
 		there := &cloud{observed: made(t, onePool(onNodes(1, 80, "a", "a", "a", "a"))), driver: opts.Driver}
 		there.identify()
-		members := there.observed.LoadBalancer.Listeners[0].Pool.Members
-		members[0].Drained, members[1].AdminDown, members[3].Drained = true, true, true
+		pool := func() *model.Pool { return &there.observed.LoadBalancer.Listeners[0].Pool }
+		fixture.EditMembers(pool(), func(i int, m *model.Member) { m.Drained, m.AdminDown = i == 0 || i == 3, i == 1 })
 		state := func() (out []string) {
-			for _, m := range there.observed.LoadBalancer.Listeners[0].Pool.Members {
+			for _, m := range there.observed.LoadBalancer.Listeners[0].Pool.Members.All() {
 				out = append(out, fmt.Sprintf("%s %v %v %d %s", m.Name, m.Drained, m.AdminDown, m.MonitorPort, m.Status.Provisioning))
 			}
 			return out
@@ -153,7 +153,7 @@ func TestDiff_LeavesMembersOutOfService(t *testing.T) {
 				t.Errorf("serial %v: %s\n%s", serial, diff, todo)
 			}
 		}
-		members[0].Status.Provisioning = "ERROR" // other drift on it is brought back
+		fixture.EditMember(pool(), 0, func(m *model.Member) { m.Status.Provisioning = "ERROR" }) // other drift on it is brought back
 		probed := onNodes(1, 80, "a", "a", "a")
 		probed[1].MonitorPort = 31000
 		change(probed, "node-1 true false 0 ACTIVE", "node-2 false true 31000 ACTIVE", "node-3 false false 0 ACTIVE")

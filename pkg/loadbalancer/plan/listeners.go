@@ -241,7 +241,7 @@ func (d *differ) createPool(want model.Listener) {
 	d.add(CreatePool{want.Key(), want.Pool})
 	pool := poolFor(want)
 	if !d.opts.Driver.Supports(driver.MemberBatches) {
-		d.add(d.oneByOne(pool, nil, want.Pool.Members)...)
+		d.add(d.oneByOne(pool, model.Members{}, want.Pool.Members)...)
 	} else {
 		d.add(d.fill(pool, want.Pool.Members)...)
 	}

@@ -10,14 +10,14 @@ import (
 
 func TestAdvance_KeepsTheIDOfAMemberThatChanges(t *testing.T) {
 	t.Parallel()
-	lb := &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{ID: "p", Members: []model.Member{
-		{ID: "a", Address: "10.0.0.1", Port: 80}, {ID: "b", Address: "10.0.0.2", Port: 80},
-	}}}}}
-	from := lb.Listeners[0].Pool.Members[1]
+	lb := &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{ID: "p", Members: model.MembersOf(
+		model.Member{ID: "a", Address: "10.0.0.1", Port: 80}, model.Member{ID: "b", Address: "10.0.0.2", Port: 80},
+	)}}}}
+	from := lb.Listeners[0].Pool.Members.At(1)
 	to := model.Member{Address: "10.0.0.2", Port: 80, MonitorPort: 10256}
 	plan.Advance(&model.Observed{LoadBalancer: lb}, plan.UpdateMember{Pool: plan.PoolRef{ID: "p"}, From: from, To: to})
 	members := lb.Listeners[0].Pool.Members
-	if members[0].ID != "a" || members[0].MonitorPort != 0 || members[1].ID != "b" || members[1].MonitorPort != 10256 {
+	if !members.IsID(0, "a") || members.Kind(0).MonitorPort != 0 || !members.IsID(1, "b") || members.Kind(1).MonitorPort != 10256 {
 		t.Errorf("%+v", members)
 	}
 }

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
@@ -18,7 +16,7 @@ import (
 //	anything else           one batch with all members, or what cut makes of it
 //
 // A driver without batches gets each change by itself.
-func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
+func (d *differ) members(pool PoolRef, from, to model.Members) []Step {
 	if !d.opts.Driver.Supports(driver.MemberBatches) {
 		return d.oneByOne(pool, from, to)
 	}
@@ -30,12 +28,12 @@ func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
 			steps = append(steps, set.smallest()...)
 			continue
 		}
-		if last && d.few(set, len(next)) {
+		if last && d.few(set, next.Len()) {
 			steps = append(steps, singly(set)...)
 			continue
 		}
 		set.Members = d.inTheirSubnets(from, next)
-		steps = append(steps, d.cut(len(from), set)...)
+		steps = append(steps, d.cut(from.Len(), set)...)
 		from = set.Members
 	}
 	return steps
@@ -53,18 +51,25 @@ const (
 // times as many: on all that the pool has then, and on those that go. A member that changes and stays
 // is for a batch, which can name its subnet.
 func (d *differ) few(s SetMembers, after int) bool {
-	n := len(s.Added) + len(s.Removed)
-	return d.opts.Driver.Quirks.MemberByMember && n <= fewMembers && fewOf*n <= after+len(s.Removed) && len(s.Changed) == 0 &&
-		!slices.ContainsFunc(s.Removed, func(m model.Member) bool { return m.ID == "" })
+	n := s.Added.Len() + s.Removed.Len()
+	if !d.opts.Driver.Quirks.MemberByMember || n > fewMembers || fewOf*n > after+s.Removed.Len() || s.Changed.Len() > 0 {
+		return false
+	}
+	for i := range s.Removed.Len() {
+		if s.Removed.IsID(i, "") {
+			return false
+		}
+	}
+	return true
 }
 
 // singly returns the same as a batch in requests for one member each: those that come are there before
 // others go.
 func singly(s SetMembers) (steps []Step) {
-	for _, m := range s.Added {
+	for _, m := range s.Added.All() {
 		steps = append(steps, AddMember{s.Pool, m})
 	}
-	for _, m := range s.Removed {
+	for _, m := range s.Removed.All() {
 		steps = append(steps, RemoveMember{s.Pool, m})
 	}
 	return steps
@@ -78,7 +83,7 @@ func singly(s SetMembers) (steps []Step) {
 // subnet nobody has read is moved with those that are known to be elsewhere: all of a pool
 // were sent with the same. One that names no subnet, which is the VIP's, and for which KeepMembers
 // names that of its node, moves there.
-func (d *differ) moves(from, to []model.Member) func(old, want model.Member) bool {
+func (d *differ) moves(from, to model.Members) func(old, want model.Member) bool {
 	if !d.opts.MoveMembers {
 		return func(old, want model.Member) bool {
 			vip := d.observed.VIP.SubnetID
@@ -88,14 +93,12 @@ func (d *differ) moves(from, to []model.Member) func(old, want model.Member) boo
 	elsewhere := func(old, want model.Member) bool {
 		return !old.SubnetUnknown && want.SubnetID != "" && old.SubnetID != want.SubnetID
 	}
-	wanted := model.MembersByKey(to)
-	known := slices.ContainsFunc(from, func(old model.Member) bool {
-		want := wanted.Get(old.Key())
-		if want == nil && len(to) > 0 {
-			want = &to[0]
+	known := false
+	for i, j := range model.Pairs(from, to) {
+		if i >= 0 && to.Len() > 0 {
+			known = known || elsewhere(from.Kind(i), to.Kind(max(j, 0)))
 		}
-		return want != nil && elsewhere(old, *want)
-	})
+	}
 	return func(old, want model.Member) bool {
 		return elsewhere(old, want) || known && old.SubnetUnknown && want.SubnetID != ""
 	}
@@ -107,85 +110,80 @@ func nowhere(m model.Member) bool { return !m.SubnetUnknown && m.SubnetID == "" 
 // stages returns the members that a pool has one after the other, the desired ones last.
 // Members that move do so in two halves, so that half of them serve at any time; with as
 // many others that stay, they move at once.
-func (d *differ) stages(from, to []model.Member) [][]model.Member {
-	if !d.opts.MoveMembers && (!d.opts.NodesSubnets || !slices.ContainsFunc(from, nowhere)) {
-		return [][]model.Member{to}
+func (d *differ) stages(from, to model.Members) []model.Members {
+	if !d.opts.MoveMembers && !(d.opts.NodesSubnets && anyKind(from, nowhere)) {
+		return []model.Members{to}
 	}
-	have, moves := model.MembersByKey(from), d.moves(from, to)
-	var staying, moving []model.Member
-	for _, m := range to {
-		if old := have.Get(m.Key()); old != nil && moves(*old, m) {
-			moving = append(moving, m)
-		} else {
-			staying = append(staying, m)
+	have, moves := placesIn(from, to), d.moves(from, to)
+	moving := to.Filter(func(i int) bool { return have[i] >= 0 && moves(from.Kind(have[i]), to.Kind(i)) })
+	staying := to.Without(moving)
+	switch {
+	case moving.Len() == 0:
+		return []model.Members{to}
+	case staying.Len() >= moving.Len():
+		return []model.Members{staying, to}
+	}
+	half := moving.Len() / 2
+	late := moving.Slice(half, moving.Len())
+	unmoved := from.Filter(func(i int) bool { _, is := late.Find(from.Key(i)); return is })
+	return []model.Members{staying.With(unmoved), staying.With(moving.Slice(0, half)), to}
+}
+
+// anyKind reports whether any member is of a kind.
+func anyKind(members model.Members, is func(kind model.Member) bool) bool {
+	for kind := range members.Kinds() {
+		if is(kind) {
+			return true
 		}
 	}
-	switch {
-	case len(moving) == 0:
-		return [][]model.Member{to}
-	case len(staying) >= len(moving):
-		return [][]model.Member{staying, to}
+	return false
+}
+
+// placesIn returns the index in from of each member of to, by its key, and -1 for those that from does not have.
+func placesIn(from, to model.Members) []int {
+	places := make([]int, to.Len())
+	for i, j := range model.Pairs(from, to) {
+		if j >= 0 {
+			places[j] = i
+		}
 	}
-	half := len(moving) / 2
-	first, second := staying, staying
-	for _, m := range moving[half:] {
-		first = append(first[:len(first):len(first)], *have.Get(m.Key()))
-	}
-	second = append(second[:len(second):len(second)], moving[:half]...)
-	return [][]model.Member{first, second, to}
+	return places
 }
 
 // changes returns the step that replaces the members of a pool, without the list of them all.
-func (d *differ) changes(pool PoolRef, from, to []model.Member) SetMembers {
-	have, set := model.MembersByKey(from), SetMembers{Pool: pool}
-	for i := range to {
-		old := have.Get(to[i].Key())
-		if old == nil {
-			set.Added = append(set.Added, to[i])
-		} else if m := d.keepSubnet(old, to[i]); differs(old, &m) {
-			set.Changed = append(set.Changed, m)
+func (d *differ) changes(pool PoolRef, from, to model.Members) SetMembers {
+	var added, removed, changed []model.Member
+	for i, j := range model.Pairs(from, to) {
+		switch {
+		case i < 0:
+			added = append(added, to.At(j))
+		case j < 0:
+			removed = append(removed, from.At(i))
+		default:
+			if old := from.Kind(i); differs(old, to.Kind(j)) {
+				changed = append(changed, d.keepSubnet(old, to.At(j)))
+			}
 		}
 	}
-	wanted := model.MembersByKey(to)
-	for i := range from {
-		if wanted.Get(from[i].Key()) == nil {
-			set.Removed = append(set.Removed, from[i])
-		}
-	}
-	return set
+	return SetMembers{Pool: pool, Added: model.MembersOf(added...), Removed: model.MembersOf(removed...), Changed: model.MembersOf(changed...)}
 }
 
 // inTheirSubnets returns members as a batch sends them. Those that stay keep their subnet: to some
-// drivers one in another subnet is another member. Where all are in their subnets, it is the same list.
-func (d *differ) inTheirSubnets(from, to []model.Member) []model.Member {
-	have, all := model.MembersByKey(from), to
-	for i, want := range to {
-		old := have.Get(want.Key())
-		if old == nil {
-			continue
+// drivers one in another subnet is another member.
+func (d *differ) inTheirSubnets(from, to model.Members) model.Members {
+	have := placesIn(from, to)
+	return to.Map(func(i int, want model.Member) model.Member {
+		if have[i] < 0 {
+			return want
 		}
-		kept := d.keepSubnet(old, want)
-		if kept == want {
-			continue
-		}
-		if &all[0] == &to[0] {
-			all = slices.Clone(to)
-		}
-		all[i] = kept
-	}
-	return all
-}
-
-// without returns those members that are not among others, as a list of its own.
-func without(members, others []model.Member) []model.Member {
-	are := model.MembersByKey(others)
-	return slices.DeleteFunc(slices.Clone(members), func(m model.Member) bool { return are.Get(m.Key()) != nil })
+		return d.keepSubnet(from.Kind(have[i]), want)
+	})
 }
 
 // keepSubnet leaves a member in its subnet. Where nobody has read that, none is sent, and
 // Octavia keeps it; a driver that needs one gets the wanted one, and recreates the member
 // there if that is another.
-func (d *differ) keepSubnet(old *model.Member, want model.Member) model.Member {
+func (d *differ) keepSubnet(old, want model.Member) model.Member {
 	switch {
 	case old.SubnetUnknown && (!d.opts.Driver.Quirks.AlwaysSendSubnet || want.SubnetID == ""):
 		want.SubnetID, want.SubnetUnknown = "", true
@@ -197,31 +195,28 @@ func (d *differ) keepSubnet(old *model.Member, want model.Member) model.Member {
 
 // oneByOne returns the same without batches: first members are added and updated, then
 // others removed.
-func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
-	have, wanted, moves := model.MembersByKey(from), model.MembersByKey(to), d.moves(from, to)
-	var steps []Step
-	for _, m := range to {
-		old := have.Get(m.Key())
+func (d *differ) oneByOne(pool PoolRef, from, to model.Members) []Step {
+	moves := d.moves(from, to)
+	var steps, removals []Step
+	for i, j := range model.Pairs(from, to) {
 		switch {
-		case old == nil:
-			steps = append(steps, AddMember{pool, m})
-		case moves(*old, m):
-			steps = append(steps, RemoveMember{pool, *old}, AddMember{pool, m})
-		case differs(old, &m):
+		case i < 0:
+			steps = append(steps, AddMember{pool, to.At(j)})
+		case j < 0:
+			removals = append(removals, RemoveMember{pool, from.At(i)})
+		case moves(from.Kind(i), to.Kind(j)):
+			steps = append(steps, RemoveMember{pool, from.At(i)}, AddMember{pool, to.At(j)})
+		case differs(from.Kind(i), to.Kind(j)):
+			old, m := from.At(i), to.At(j)
 			m.SubnetID, m.SubnetUnknown = old.SubnetID, old.SubnetUnknown // which the update of one does not send
-			steps = append(steps, UpdateMember{pool, *old, m})
+			steps = append(steps, UpdateMember{pool, old, m})
 		}
 	}
-	for _, m := range from {
-		if wanted.Get(m.Key()) == nil {
-			steps = append(steps, RemoveMember{pool, m})
-		}
-	}
-	return steps
+	return append(steps, removals...)
 }
 
 // differs reports whether a member that stays has to be updated, or repaired.
-func differs(old, want *model.Member) bool {
+func differs(old, want model.Member) bool {
 	return old.MonitorPort != want.MonitorPort || old.Backup != want.Backup || old.Unasked != want.Unasked || !old.Status.Sound() ||
 		old.Drained != want.Drained || old.AdminDown != want.AdminDown
 }
@@ -231,20 +226,20 @@ func (s SetMembers) smallest() []Step {
 	switch {
 	case !s.single():
 		return []Step{s}
-	case len(s.Added) == 1:
-		return []Step{AddMember{s.Pool, s.Added[0]}}
-	case len(s.Removed) == 1:
-		return []Step{RemoveMember{s.Pool, s.Removed[0]}}
+	case s.Added.Len() == 1:
+		return []Step{AddMember{s.Pool, s.Added.At(0)}}
+	case s.Removed.Len() == 1:
+		return []Step{RemoveMember{s.Pool, s.Removed.At(0)}}
 	default:
 		return nil
 	}
 }
 
 // nothing reports whether a batch changes nothing.
-func (s SetMembers) nothing() bool { return len(s.Added)+len(s.Removed)+len(s.Changed) == 0 }
+func (s SetMembers) nothing() bool { return s.Added.Len()+s.Removed.Len()+s.Changed.Len() == 0 }
 
 // single reports whether a batch does nothing, or no more than a request for one member.
 func (s SetMembers) single() bool {
-	added, removed, changed := len(s.Added), len(s.Removed), len(s.Changed)
-	return changed == 0 && added+removed <= 1 && (removed == 0 || s.Removed[0].ID != "")
+	added, removed, changed := s.Added.Len(), s.Removed.Len(), s.Changed.Len()
+	return changed == 0 && added+removed <= 1 && (removed == 0 || !s.Removed.IsID(0, ""))
 }

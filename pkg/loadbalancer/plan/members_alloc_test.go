@@ -12,7 +12,7 @@ func TestDiff_OfMembersInTheSameOrderMakesNoMaps(t *testing.T) {
 	lb := func(n int) *model.LoadBalancer {
 		pool := model.Pool{ID: "pool", Name: "pool"}
 		for i := range n {
-			pool.Members = append(pool.Members, model.Member{Address: fmt.Sprintf("10.0.%03d.%03d", i/250, i%250), Port: 80})
+			pool.Members = pool.Members.With(model.MembersOf(model.Member{Address: fmt.Sprintf("10.0.%03d.%03d", i/250, i%250), Port: 80}))
 		}
 		return &model.LoadBalancer{ID: "lb", Listeners: []model.Listener{{ID: "listener", Port: 80, Pool: pool}}}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -21,7 +22,7 @@ func numbers(from, to int) (all []int) {
 // those that go. Others get a batch, which is one request.
 func TestDiff_ChangesFewMembersOfManyByThemselvesWhereABatchWorksOnAll(t *testing.T) {
 	t.Parallel()
-	byMember, probed := driver.Driver{Quirks: driver.Quirks{MemberByMember: true}}, func(pool *model.Pool) { pool.Members[0].MonitorPort = 31000 }
+	byMember, probed := driver.Driver{Quirks: driver.Quirks{MemberByMember: true}}, func(pool *model.Pool) { fixture.EditMember(pool, 0, func(m *model.Member) { m.MonitorPort = 31000 }) }
 	for name, test := range map[string]struct {
 		driver   driver.Driver
 		from, to func(*model.LoadBalancer)

@@ -41,7 +41,7 @@ func TestDiff_KeepsHalfOfMembersServingDuringMove(t *testing.T) {
 			t.Parallel()
 			service := func(members []model.Member) *model.LoadBalancer {
 				lb := web(ports(listener(0, model.TCP, 80)))
-				lb.Listeners[0].Pool.Members = members
+				lb.Listeners[0].Pool.Members = model.MembersOf(members...)
 				return lb
 			}
 			there := &cloud{observed: made(t, service(c.before))}
@@ -55,7 +55,7 @@ func TestDiff_KeepsHalfOfMembersServingDuringMove(t *testing.T) {
 				if err := there.do(step); err != nil {
 					t.Fatal(err)
 				}
-				least = min(least, len(there.observed.LoadBalancer.Listeners[0].Pool.Members))
+				least = min(least, there.observed.LoadBalancer.Listeners[0].Pool.Members.Len())
 			}
 			if least < c.least {
 				t.Errorf("at times %d members serve, want at least %d:\n%s", least, c.least, todo)
@@ -70,7 +70,7 @@ func TestDiff_MovesNoMembersUnasked(t *testing.T) {
 	lb := web(ports(listener(0, model.TCP, 80)))
 	observed := made(t, lb)
 	wanted := web(ports(listener(0, model.TCP, 80)))
-	wanted.Listeners[0].Pool.Members = inSubnet("b", 1, 3)
+	wanted.Listeners[0].Pool.Members = model.MembersOf(inSubnet("b", 1, 3)...)
 	if todo := plan.Diff(wanted, observed, plan.Options{}); !todo.Empty() {
 		t.Errorf("plan:\n%s", todo)
 	}

@@ -12,13 +12,11 @@ import (
 func (s CreateLoadBalancer) String() string {
 	lb := s.LoadBalancer
 	ports := make([]string, 0, len(lb.Listeners))
-	members := 0
 	for _, l := range lb.Listeners {
 		ports = append(ports, l.Key().String())
-		members += len(l.Pool.Members)
 	}
 	text := fmt.Sprintf("load balancer %s: create (%s) with %s and %s",
-		lb.Name, lb.Provider, strings.Join(ports, ", "), count(members, "member"))
+		lb.Name, lb.Provider, strings.Join(ports, ", "), count(lb.CountMembers(), "member"))
 	if s.Replaces != "" {
 		text += fmt.Sprintf(", to take the place of %s: %s", s.Replaces, s.Why)
 	}
@@ -104,16 +102,16 @@ func (s SetMembers) String() string {
 	var parts []string
 	for _, part := range []struct {
 		sign    string
-		members []model.Member
+		members model.Members
 	}{{"+", s.Added}, {"-", s.Removed}, {"~", s.Changed}} {
-		if len(part.members) > 0 {
+		if part.members.Len() > 0 {
 			parts = append(parts, part.sign+list(part.members))
 		}
 	}
 	if s.Additive {
 		return fmt.Sprintf("pool %s: members %s beside those that are there", s.Pool, strings.Join(parts, " "))
 	}
-	return fmt.Sprintf("pool %s: members %s (%d in all)", s.Pool, cmp.Or(strings.Join(parts, " "), "as they are"), len(s.Members))
+	return fmt.Sprintf("pool %s: members %s (%d in all)", s.Pool, cmp.Or(strings.Join(parts, " "), "as they are"), s.Members.Len())
 }
 
 // String implements Step.
@@ -228,14 +226,14 @@ func printMember(m model.Member) string {
 }
 
 // list prints a few members and says how many there are.
-func list(members []model.Member) string {
+func list(members model.Members) string {
 	const most = 3
 	var names []string
-	for _, m := range members[:min(most, len(members))] {
-		names = append(names, printMember(m))
+	for i := range min(most, members.Len()) {
+		names = append(names, printMember(members.At(i)))
 	}
-	if len(members) > most {
-		names = append(names, fmt.Sprintf("… %d", len(members)))
+	if members.Len() > most {
+		names = append(names, fmt.Sprintf("… %d", members.Len()))
 	}
 	return strings.Join(names, ",")
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -105,10 +106,10 @@ func (m maker) pool(i int, protocol model.Protocol, port int) model.Pool {
 	}
 	monitorPort := pickOne(m, 0, 0, 31000)
 	for _, node := range some(m, 1, 2, 3, 4, 5) {
-		pool.Members = append(pool.Members, model.Member{
+		pool.Members = pool.Members.With(model.MembersOf(model.Member{
 			Name: fmt.Sprintf("node-%d", node), Address: fmt.Sprintf("10.0.0.%d", node), Port: port,
 			SubnetID: pickOne(m, "", "subnet-a", "subnet-b"), MonitorPort: monitorPort,
-		})
+		}))
 	}
 	return pool
 }
@@ -222,13 +223,12 @@ func (m maker) damagePool(pool *model.Pool) {
 	if pool.Monitor != nil {
 		pool.Monitor.Status, pool.Monitor.AdminDown = m.status(), m.chance(10)
 	}
-	for i := range pool.Members {
-		member := &pool.Members[i]
+	fixture.EditMembers(pool, func(_ int, member *model.Member) {
 		member.Status, member.Drained, member.AdminDown, member.Backup = m.status(), m.chance(10), m.chance(10), m.chance(10)
 		if m.chance(20) {
 			member.SubnetID, member.SubnetUnknown = "", true
 		}
-	}
+	})
 }
 
 func (m maker) status() model.Status {

@@ -60,9 +60,9 @@ func TestReport_SplitsMembersFromPoolsThatAreOnlyReported(t *testing.T) {
 	create := plan.CreatePool{Key: missing, Pool: model.Pool{Name: "pool"}}
 	todo := plan.Plan{Steps: []plan.Step{
 		create,
-		plan.SetMembers{Pool: plan.PoolRef{Key: missing}, Members: []model.Member{{Name: "a"}}},
+		plan.SetMembers{Pool: plan.PoolRef{Key: missing}, Members: model.MembersOf(model.Member{Name: "a"})},
 		plan.AddMember{Pool: plan.PoolRef{Key: missing}, Member: model.Member{Name: "b"}},
-		plan.SetMembers{Pool: plan.PoolRef{Key: made}, Members: []model.Member{{Name: "a"}}},
+		plan.SetMembers{Pool: plan.PoolRef{Key: made}, Members: model.MembersOf(model.Member{Name: "a"})},
 	}}
 	ours, reported := plan.NewReport(plan.Applied{Revert: plan.Plan{Steps: []plan.Step{create}}}, true).Split(todo)
 	if len(ours.Steps) != 1 || len(reported.Steps) != 3 {

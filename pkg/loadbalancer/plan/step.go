@@ -214,10 +214,9 @@ type (
 	// SetMembers replaces the members of a pool by these, in one request. With Additive it
 	// adds and changes these, and leaves the others as they are.
 	SetMembers struct {
-		Pool                    PoolRef
-		Members                 []model.Member
-		Added, Removed, Changed []model.Member
-		Additive                bool
+		Pool                             PoolRef
+		Members, Added, Removed, Changed model.Members
+		Additive                         bool
 	}
 
 	// AddMember adds a member to a pool.

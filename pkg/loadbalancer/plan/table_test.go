@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -235,7 +236,7 @@ func TestDiff_ChangesMembersInSmallestStep(t *testing.T) {
 			one := ports(listener(0, model.TCP, 80))
 			observed := made(t, web(one))
 			if test.change != nil {
-				test.change(&observed.LoadBalancer.Listeners[0].Pool.Members[2])
+				fixture.EditMember(&observed.LoadBalancer.Listeners[0].Pool, 2, test.change)
 			}
 			todo := plan.Diff(web(one, nodes(test.want...)), observed, plan.Options{})
 			if diff := cmp.Diff(test.steps, lines(todo)); diff != "" {
@@ -249,18 +250,15 @@ func TestDiff_LeavesPoolInItsSubnetInBatch(t *testing.T) {
 	t.Parallel()
 	one := ports(listener(0, model.TCP, 80))
 	observed := made(t, web(one))
-	for i := range observed.LoadBalancer.Listeners[0].Pool.Members {
-		m := &observed.LoadBalancer.Listeners[0].Pool.Members[i]
-		m.SubnetID, m.Backup = "old", true
-	}
+	fixture.EditMembers(&observed.LoadBalancer.Listeners[0].Pool, func(_ int, m *model.Member) { m.SubnetID, m.Backup = "old", true })
 	todo := plan.Diff(web(one, nodes(1, 2, 3, 4)), observed, plan.Options{})
 	batch, ok := todo.Steps[0].(plan.SetMembers)
 	if !ok || len(todo.Steps) != 1 {
 		t.Fatalf("not one batch:\n%s", todo)
 	}
 	want := map[string]string{"node-1": "old", "node-2": "old", "node-3": "old", "node-4": "old"}
-	for _, list := range [][]model.Member{batch.Members, batch.Added, batch.Changed} {
-		for _, m := range list {
+	for _, list := range []model.Members{batch.Members, batch.Added, batch.Changed} {
+		for _, m := range list.All() {
 			if m.SubnetID != want[m.Name] {
 				t.Errorf("%s in subnet %s, want %s", m.Name, m.SubnetID, want[m.Name])
 			}
@@ -273,13 +271,13 @@ func TestAdvance_KeepsIDsOfMembersThatStay(t *testing.T) {
 	one := ports(listener(0, model.TCP, 80))
 	observed := made(t, web(one))
 	before := map[model.MemberKey]string{}
-	for _, m := range observed.LoadBalancer.Listeners[0].Pool.Members {
+	for _, m := range observed.LoadBalancer.Listeners[0].Pool.Members.All() {
 		before[m.Key()] = m.ID
 	}
 	for _, step := range plan.Diff(web(one, nodes(2, 3, 4)), observed, plan.Options{}).Steps {
 		plan.Advance(&observed, step)
 	}
-	for _, m := range observed.LoadBalancer.Listeners[0].Pool.Members {
+	for _, m := range observed.LoadBalancer.Listeners[0].Pool.Members.All() {
 		if m.ID != before[m.Key()] {
 			t.Errorf("%s has the ID %q, had %q", m.Name, m.ID, before[m.Key()])
 		}

@@ -65,7 +65,7 @@ func SpecOf(lb *model.LoadBalancer, o Options) *Spec {
 	subnets := map[string]bool{}
 	var health []Opening
 	open := func(protocol model.Protocol, pool model.Pool) {
-		for _, m := range pool.Members {
+		for m := range pool.Members.Kinds() {
 			w.NodePorts = append(w.NodePorts, Opening{transport(protocol), m.Port})
 			if m.SubnetID != "" {
 				subnets[m.SubnetID] = true

@@ -10,10 +10,10 @@ import (
 )
 
 func listener(protocol model.Protocol, nodePort, monitorPort int, monitor string) model.Listener {
-	l := model.Listener{Protocol: protocol, Pool: model.Pool{Members: []model.Member{
-		{Address: "10.6.0.1", Port: nodePort, SubnetID: "members", MonitorPort: monitorPort},
-		{Address: "10.6.0.2", Port: nodePort, SubnetID: "members", MonitorPort: monitorPort},
-	}}}
+	l := model.Listener{Protocol: protocol, Pool: model.Pool{Members: model.MembersOf(
+		model.Member{Address: "10.6.0.1", Port: nodePort, SubnetID: "members", MonitorPort: monitorPort},
+		model.Member{Address: "10.6.0.2", Port: nodePort, SubnetID: "members", MonitorPort: monitorPort},
+	)}}
 	if monitor != "" {
 		l.Pool.Monitor = &model.Monitor{Type: monitor}
 	}

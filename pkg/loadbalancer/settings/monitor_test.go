@@ -62,8 +62,8 @@ func TestMonitor_HasTypeForPolicyProtocolAndProvider(t *testing.T) {
 			if pool.Monitor != nil {
 				kind = pool.Monitor.Type
 			}
-			if kind != test.want || pool.Members[0].MonitorPort != test.port {
-				t.Errorf("monitor %q on port %d, want %q on %d", kind, pool.Members[0].MonitorPort, test.want, test.port)
+			if kind != test.want || pool.Members.At(0).MonitorPort != test.port {
+				t.Errorf("monitor %q on port %d, want %q on %d", kind, pool.Members.At(0).MonitorPort, test.want, test.port)
 			}
 		})
 	}

@@ -26,8 +26,8 @@ type Applied struct {
 	Address      string
 	LoadBalancer LoadBalancer
 	// Contents is all that is in the load balancer. It is nil after a restart, until
-	// something has to change.
-	Contents *model.Packed
+	// something has to change. It is never changed: a change begins with Clone.
+	Contents *model.LoadBalancer
 	// Restored is what confirms a state without contents that nobody has confirmed; nil: nothing does.
 	Restored *Restored
 	// Brief is set where of the members in it no more was read than
@@ -44,7 +44,7 @@ type Applied struct {
 // recorded before it was confirmed: of its contents this process knows nothing else.
 type Restored struct {
 	// Outline is what the Service asks for, without members and IDs.
-	Outline *model.Packed
+	Outline *model.LoadBalancer
 	// Parts condenses which parts were there: see package drift.
 	Parts string
 }
@@ -202,9 +202,9 @@ func VersionOf(lb *model.LoadBalancer) *Version {
 	if lb == nil {
 		return &Version{}
 	}
-	v := &Version{id: strings.Clone(lb.ID), updatedAt: lb.UpdatedAt}
+	v := &Version{id: lb.ID, updatedAt: lb.UpdatedAt}
 	if lb.FloatingIP != nil {
-		v.floatingIPID = strings.Clone(lb.FloatingIP.ID)
+		v.floatingIPID = lb.FloatingIP.ID
 	}
 	var children []string
 	for _, l := range lb.Listeners {
@@ -250,12 +250,11 @@ func (a *Applied) rebased(from, to *Version, now *model.LoadBalancer, at time.Ti
 		}
 		return &moved
 	}
+	moved.Contents = a.Contents.Clone()
+	moved.Contents.UpdatedAt = to.updatedAt
 	if from.children != to.children {
-		outline := a.Contents.Outline()
-		outline.Foreign = othersIn(outline.Foreign, from.children, now)
-		moved.Contents = a.Contents.WithOutline(outline)
+		moved.Contents.Foreign = othersIn(a.Contents.Foreign, from.children, now)
 	}
-	moved.Contents = moved.Contents.WithUpdatedAt(to.updatedAt)
 	return &moved
 }
 

@@ -17,7 +17,7 @@ func applied(id string) *state.Applied {
 		Service:      types.NamespacedName{Namespace: "default", Name: "web"},
 		Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
 		LoadBalancer: state.LoadBalancer{ID: id},
-		Contents:     model.Pack(balancer(id), nil),
+		Contents:     balancer(id),
 		Seen:         state.Seen{UpdatedAt: began, Since: began, Confirmed: true},
 		Persisted:    state.Persisted{Fingerprint: true, Address: true},
 	}
@@ -113,9 +113,9 @@ func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 		a.Seen, a.Persisted = noted.Seen, noted.Persisted
 		a.Seen.OperatingStatus = "DEGRADED"
 	})
-	sameContents := cmp.Comparer(func(a, b *model.Packed) bool { return a == b })
+	sameContents := cmp.Comparer(func(a, b *model.LoadBalancer) bool { return a == b })
 	moved := derived(func(a *state.Applied) { a.Seen.UpdatedAt = began.Add(time.Second) })
-	repacked := derived(func(a *state.Applied) { a.Contents = model.Pack(balancer("lb"), nil) })
+	repacked := derived(func(a *state.Applied) { a.Contents = balancer("lb") })
 	for name, c := range map[string]struct{ have, now, want *state.Applied }{
 		"nothing else was recorded":            {before, now, now},
 		"it was confirmed and written down":    {noted, now, both},
@@ -156,7 +156,7 @@ func TestStore_RebasesWhatIsAnothersToTheOthers(t *testing.T) {
 	store, _ := newStore()
 	store.SetApplied("guest", applied("lb"))
 	other := applied("lb")
-	other.Contents = model.Pack(theirs, nil)
+	other.Contents = theirs
 	store.SetApplied("other", other)
 	store.RebaseOthers("guest", state.VersionOf(before), after, later)
 	want := []model.Foreign{
@@ -167,7 +167,7 @@ func TestStore_RebasesWhatIsAnothersToTheOthers(t *testing.T) {
 		},
 		{Kind: "pool", ID: "left", Name: "pool_0"},
 	}
-	got := store.Get("other").Applied.Contents.Unpack()
+	got := store.Get("other").Applied.Contents
 	if diff := cmp.Diff(want, got.Foreign); diff != "" {
 		t.Error(diff)
 	}
@@ -233,7 +233,7 @@ func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 			if want := (state.Seen{UpdatedAt: later, Since: later}); got.Seen != want || got.Persisted != (state.Persisted{Address: true}) {
 				t.Errorf("seen %+v, persisted %+v", got.Seen, got.Persisted)
 			}
-			if c.want == known && (got.Contents == nil || !got.Contents.Outline().UpdatedAt.Equal(later) || got.Digests.Nodeless == "") {
+			if c.want == known && (got.Contents == nil || !got.Contents.UpdatedAt.Equal(later) || got.Digests.Nodeless == "") {
 				t.Errorf("the contents are lost, or of another time: %+v", got)
 			}
 			if c.want == unknown && (got.Contents != nil || got.Digests != state.Digests{Full: "digest"}) {

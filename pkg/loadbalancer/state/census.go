@@ -101,9 +101,10 @@ func (s *Store) Census() Census {
 // last. Operating statuses of members are not kept.
 func (s *Store) Parts() map[Part]int {
 	parts := map[Part]int{}
-	var outline model.LoadBalancer
 	for _, applied := range s.AllApplied() {
-		countParts(parts, applied.Contents, &outline)
+		if applied.Contents != nil {
+			countParts(parts, applied.Contents)
+		}
 	}
 	return parts
 }
@@ -130,20 +131,16 @@ func (e *Entry) phase() Phase {
 	return ""
 }
 
-// countParts adds the parts of a load balancer, with an outline for its use.
-func countParts(parts map[Part]int, packed *model.Packed, outline *model.LoadBalancer) {
-	if packed == nil {
-		return
-	}
-	packed.OutlineInto(outline)
-	for _, l := range outline.Listeners {
+// countParts adds the parts of a load balancer.
+func countParts(parts map[Part]int, lb *model.LoadBalancer) {
+	for _, l := range lb.Listeners {
 		parts[Part{"listener", l.Status}]++
 		parts[Part{"pool", l.Pool.Status}]++
 		if l.Pool.Monitor != nil {
 			parts[Part{"health_monitor", l.Pool.Monitor.Status}]++
 		}
+		for kind, members := range l.Pool.Members.Kinds() {
+			parts[Part{"member", model.Status{Provisioning: kind.Status.Provisioning}}] += members
+		}
 	}
-	packed.CountMembers(func(provisioning string, members int) {
-		parts[Part{"member", model.Status{Provisioning: provisioning}}] += members
-	})
 }

@@ -64,7 +64,7 @@ func TestApplied_IsConfirmableByASnapshotOfTheSameStateAtRest(t *testing.T) {
 	since := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	unconfirmed := state.Applied{
 		LoadBalancer: state.LoadBalancer{ID: "lb"}, Seen: state.Seen{UpdatedAt: since, Since: since},
-		Contents: model.Pack(&model.LoadBalancer{ID: "lb"}, nil),
+		Contents: &model.LoadBalancer{ID: "lb"},
 	}
 	confirmed, restored := unconfirmed, unconfirmed
 	confirmed.Seen.Confirmed, restored.Contents = true, nil

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"strings"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -111,21 +109,12 @@ func (s *Store) MarkTouched(uid types.UID) {
 
 // SetLoadBalancerID records the load balancer that is the Service's own.
 func (s *Store) SetLoadBalancerID(uid types.UID, id string) {
-	s.update(uid, func(e *Entry) { e.Made.LoadBalancerID = ownText(e.Made.LoadBalancerID, id) })
-}
-
-// ownText returns a text in memory of its own, or what is there where that is the same: what
-// comes from a load balancer may be part of all texts of it (model.Pack).
-func ownText(there, text string) string {
-	if there == text {
-		return there
-	}
-	return strings.Clone(text)
+	s.update(uid, func(e *Entry) { e.Made.LoadBalancerID = id })
 }
 
 // SetServedOn records the load balancer of another owner on which the Service is served.
 func (s *Store) SetServedOn(uid types.UID, id string) {
-	s.update(uid, func(e *Entry) { e.Made.ServedOn = ownText(e.Made.ServedOn, id) })
+	s.update(uid, func(e *Entry) { e.Made.ServedOn = id })
 }
 
 // SetUnattachedFloatingIP records whether the project has a floating IP of the Service on no

@@ -21,7 +21,6 @@ package state
 
 import (
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
@@ -241,7 +240,6 @@ func (s *Store) move(uid types.UID, e *Entry, from string) {
 	}
 	if to != "" {
 		if s.on[to] == nil {
-			to = strings.Clone(to) // which is part of all texts of what was applied
 			s.on[to] = make(map[types.UID]*Entry, 1)
 		}
 		s.on[to][uid] = e

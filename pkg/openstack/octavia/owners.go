@@ -27,8 +27,8 @@ func (o *ObjectIDs) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 }
 
 // DecodeFrom reads one of a list.
-func (o *ObjectID) DecodeFrom(r *response.Reader, _ *ObjectID) error {
-	return onlyField(r, "id", func() error { return r.Text(&o.ID, "") })
+func (o *ObjectID) DecodeFrom(r *response.Reader) error {
+	return onlyField(r, "id", func() error { return r.Text(&o.ID) })
 }
 
 // PoolOwner is what says whose a pool is.

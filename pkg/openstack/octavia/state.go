@@ -19,15 +19,15 @@ type LoadBalancerState struct {
 }
 
 // DecodeFrom reads one of a list.
-func (s *LoadBalancerState) DecodeFrom(r *response.Reader, before *LoadBalancerState) error {
+func (s *LoadBalancerState) DecodeFrom(r *response.Reader) error {
 	return r.Object(func(name []byte) error {
 		switch string(name) {
 		case "id":
-			return r.Text(&s.ID, "")
+			return r.Text(&s.ID)
 		case "provisioning_status":
-			return r.Text(&s.ProvisioningStatus, before.ProvisioningStatus)
+			return r.Text(&s.ProvisioningStatus, provisioningStatuses()...)
 		case "operating_status":
-			return r.Text(&s.OperatingStatus, before.OperatingStatus)
+			return r.Text(&s.OperatingStatus, operatingStatuses()...)
 		case "updated_at":
 			var text []byte
 			if err := r.Bytes(&text); err != nil {
@@ -44,7 +44,7 @@ type stateAnswer struct{ state LoadBalancerState }
 
 // DecodeFrom reads the answer.
 func (a *stateAnswer) DecodeFrom(r *response.Reader) error {
-	return onlyField(r, "loadbalancer", func() error { return a.state.DecodeFrom(r, &a.state) })
+	return onlyField(r, "loadbalancer", func() error { return a.state.DecodeFrom(r) })
 }
 
 // stateFields are the attributes of a LoadBalancerState.

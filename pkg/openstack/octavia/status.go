@@ -82,21 +82,21 @@ func (t *StatusTree) decodeFrom(r *response.Reader) error {
 			t.Listeners, err = response.ReadList(r, (*ListenerStatus).decodeFrom)
 			return err
 		}
-		return t.field(r, name, &t.NodeStatus)
+		return t.field(r, name)
 	})
 }
 
-func (l *ListenerStatus) decodeFrom(r *response.Reader, before *ListenerStatus) error {
+func (l *ListenerStatus) decodeFrom(r *response.Reader) error {
 	return r.Object(func(name []byte) (err error) {
 		if string(name) == "pools" {
 			l.Pools, err = response.ReadList(r, (*PoolStatus).decodeFrom)
 			return err
 		}
-		return l.field(r, name, &before.NodeStatus)
+		return l.field(r, name)
 	})
 }
 
-func (p *PoolStatus) decodeFrom(r *response.Reader, before *PoolStatus) error {
+func (p *PoolStatus) decodeFrom(r *response.Reader) error {
 	return r.Object(func(name []byte) (err error) {
 		switch string(name) {
 		case "health_monitor":
@@ -105,44 +105,54 @@ func (p *PoolStatus) decodeFrom(r *response.Reader, before *PoolStatus) error {
 			p.Members, err = response.ReadList(r, (*MemberStatus).decodeFrom)
 			return err
 		}
-		return p.field(r, name, &before.NodeStatus)
+		return p.field(r, name)
 	})
 }
 
 func (m *MonitorStatus) decodeFrom(r *response.Reader) error {
 	return r.Object(func(name []byte) error {
 		if string(name) == "type" {
-			return r.Text(&m.Type, "")
+			return r.Text(&m.Type)
 		}
-		return m.field(r, name, &m.NodeStatus)
+		return m.field(r, name)
 	})
 }
 
-func (m *MemberStatus) decodeFrom(r *response.Reader, before *MemberStatus) error {
+func (m *MemberStatus) decodeFrom(r *response.Reader) error {
 	return r.Object(func(name []byte) error {
 		switch string(name) {
 		case "address":
-			return r.Text(&m.Address, "")
+			return r.Text(&m.Address)
 		case "protocol_port":
 			return r.Int(&m.Port)
 		}
-		return m.field(r, name, &before.NodeStatus)
+		return m.field(r, name)
 	})
 }
 
-// field reads a field of the object. The statuses are most likely those of the one before.
-func (n *NodeStatus) field(r *response.Reader, name []byte, before *NodeStatus) error {
+// field reads a field of the object.
+func (n *NodeStatus) field(r *response.Reader, name []byte) error {
 	switch string(name) {
 	case "id":
-		return r.Text(&n.ID, "")
+		return r.Text(&n.ID)
 	case "name":
-		return r.Text(&n.Name, "")
+		return r.Text(&n.Name)
 	case "provisioning_status":
-		return r.Text(&n.ProvisioningStatus, before.ProvisioningStatus)
+		return r.Text(&n.ProvisioningStatus, provisioningStatuses()...)
 	case "operating_status":
-		return r.Text(&n.OperatingStatus, before.OperatingStatus)
+		return r.Text(&n.OperatingStatus, operatingStatuses()...)
 	}
 	return r.Skip()
+}
+
+// provisioningStatuses returns the provisioning statuses of Octavia, the most frequent one first.
+func provisioningStatuses() []string {
+	return []string{StatusActive, StatusError, StatusPendingCreate, StatusPendingUpdate, StatusPendingDelete, StatusDeleted}
+}
+
+// operatingStatuses returns the operating statuses of Octavia, the most frequent ones first.
+func operatingStatuses() []string {
+	return []string{"ONLINE", "NO_MONITOR", "OFFLINE", "DRAINING", "DEGRADED", "ERROR"}
 }
 
 // StatusTree reads the whole state of a load balancer in one request, whose cost

@@ -114,10 +114,9 @@ type page[T any] struct {
 	links           []pageLink
 }
 
-// object is an object of a list that decodes itself without reflection, with the previous object as
-// a hint.
-type object[T any] interface {
-	DecodeFrom(r *Reader, before *T) error
+// object is an object of a list that decodes itself without reflection.
+type object interface {
+	DecodeFrom(r *Reader) error
 }
 
 // DecodeFrom decodes the answer in one pass.
@@ -140,12 +139,12 @@ func (p *page[T]) DecodeFrom(r *Reader) error {
 
 // readObjects returns nil only for null.
 func readObjects[T any](r *Reader) (objects []T, err error) {
-	if _, ok := any(new(T)).(object[T]); !ok {
+	if _, ok := any(new(T)).(object); !ok {
 		err = r.Decode(&objects)
 		return objects, err
 	}
-	return ReadList(r, func(one *T, r *Reader, before *T) error {
-		return any(one).(object[T]).DecodeFrom(r, before) //nolint:forcetypeassert // asked above
+	return ReadList(r, func(one *T, r *Reader) error {
+		return any(one).(object).DecodeFrom(r) //nolint:forcetypeassert // asked above
 	})
 }
 

@@ -96,20 +96,16 @@ func (r *Reader) Object(field func(name []byte) error) error {
 	})
 }
 
-// ReadList decodes an array, and calls object for each element, with the previous one as a hint. It
-// returns nil for null.
-func ReadList[T any](r *Reader, object func(one *T, r *Reader, before *T) error) ([]T, error) {
+// ReadList decodes an array, and calls object for each element. It returns nil for null.
+func ReadList[T any](r *Reader, object func(one *T, r *Reader) error) ([]T, error) {
 	if r.next() == 'n' {
 		return nil, r.Skip()
 	}
-	all, before := make([]T, 0, r.mostObjects()), new(T)
+	all := make([]T, 0, r.mostObjects())
 	err := r.each('[', ']', func() error {
 		var one T
 		all = append(all, one)
-		last := &all[len(all)-1]
-		err := object(last, r, before)
-		before = last
-		return err
+		return object(&all[len(all)-1], r)
 	})
 	return all, err
 }
@@ -308,8 +304,8 @@ func isWholeNumber(word []byte) bool {
 	return len(word) > 0 && (word[0] != '0' || len(word) == 1)
 }
 
-// Text decodes a string. If it is equal to like, it stores like instead of a copy.
-func (r *Reader) Text(into *string, like string) error {
+// Text decodes a string. If it is equal to one of the constants, it stores the constant instead of a copy.
+func (r *Reader) Text(into *string, constants ...string) error {
 	if r.next() == 'n' {
 		return r.Skip()
 	}
@@ -317,11 +313,13 @@ func (r *Reader) Text(into *string, like string) error {
 	if err != nil {
 		return err
 	}
-	if string(text) == like {
-		*into = like
-	} else {
-		*into = r.keep(text)
+	for _, constant := range constants {
+		if string(text) == constant {
+			*into = constant
+			return nil
+		}
 	}
+	*into = r.keep(text)
 	return nil
 }
 
