@@ -63,7 +63,7 @@ func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Re
 			return nil, notConverged(round, todo)
 		}
 		round.Broken = nil
-		complete := reported.Empty() && todo.ChangesOnlyMembers() // todo is not to be kept while the cloud works
+		complete := reported.Empty() && todo.ChangesOnlyMembers()
 		downgraded, err := r.apply(ctx, g, &round, todo, req)
 		if err != nil {
 			return nil, err

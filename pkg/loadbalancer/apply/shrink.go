@@ -89,12 +89,7 @@ func fitsAnyway(lb *model.LoadBalancer) bool {
 	if room < 0 {
 		return false
 	}
-	outline := *lb
-	outline.Listeners = slices.Clone(lb.Listeners)
-	for i := range outline.Listeners {
-		outline.Listeners[i].Pool.Members = model.Members{}
-	}
-	return size(loadBalancerOpts(&outline)) <= room
+	return size(loadBalancerOpts(lb.WithoutMembers())) <= room
 }
 
 // atMost returns how many bytes members take of a request at most. They are not marshaled for it.

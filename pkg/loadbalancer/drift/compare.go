@@ -61,10 +61,7 @@ func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, s
 	if partsOf(read) != applied.Restored.Parts {
 		return false, nil
 	}
-	for i := range read.Listeners {
-		read.Listeners[i].Pool.Members = model.Members{} // they are those that were compared
-	}
-	return nothingToDo(lb, read), nil
+	return nothingToDo(lb, read.WithoutMembers()), nil // its members are those that were compared
 }
 
 // settings reads listeners, pools and monitors of a load balancer, whose own settings a snapshot

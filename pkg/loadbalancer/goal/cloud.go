@@ -206,9 +206,7 @@ func (e *Engine) Unchanged(ctx context.Context, have Observation) (bool, error) 
 	return e.unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt)
 }
 
-// unchanged asks whether a load balancer is as it was when it was updated last, as far as is known. Who
-// asks at the same time shares a request: many may wait here, so what has members is better unpacked
-// afterwards.
+// unchanged reports whether a load balancer still has this value of updated_at. Calls at the same time share a request.
 func (e *Engine) unchanged(ctx context.Context, id, provider string, updatedAt time.Time) (bool, error) {
 	interval := e.Drivers.Timing(provider).Update
 	token, err := e.Cloud.Watcher.Settled(ctx, id, watcher.Pace{First: 0, Step: interval.First, Cap: interval.Cap})

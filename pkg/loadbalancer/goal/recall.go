@@ -52,7 +52,7 @@ func (a *Asked) lastApplied(ctx context.Context) (applied *state.Applied, want *
 		return nil, nil, false, err
 	}
 	if !applied.Seen.Confirmed {
-		applied.Restored.Outline = outlineOf(want)
+		applied.Restored.Outline = want.LoadBalancer.WithoutMembers()
 	}
 	a.e.Store.SetApplied(a.in.Service.UID, applied)
 	a.provenByAddress(applied)
@@ -69,15 +69,6 @@ func (e *Engine) noteAddress(svc *v1.Service, applied *state.Applied) {
 	unwritten := *applied
 	unwritten.Persisted.Address = false
 	e.Store.ReplaceApplied(svc.UID, applied, &unwritten)
-}
-
-// outlineOf returns what a Service asks for, without members.
-func outlineOf(want *Desired) *model.LoadBalancer {
-	outline := want.LoadBalancer.Clone()
-	for i := range outline.Listeners {
-		outline.Listeners[i].Pool.Members = model.Members{}
-	}
-	return outline
 }
 
 // provenByAddress records what the published floating IP proves, which restore has found on

@@ -37,6 +37,15 @@ func (lb *LoadBalancer) Clone() *LoadBalancer {
 	return &clone
 }
 
+// WithoutMembers returns a copy in which the pools of listeners have no members.
+func (lb *LoadBalancer) WithoutMembers() *LoadBalancer {
+	clone := lb.Clone()
+	for i := range clone.Listeners {
+		clone.Listeners[i].Pool.Members = Members{}
+	}
+	return clone
+}
+
 func (p Pool) clone() Pool {
 	if p.Monitor != nil {
 		monitor := *p.Monitor
