@@ -24,7 +24,7 @@ func combinations() []admissionv1.Validation {
 	return []admissionv1.Validation{
 		{
 			Expression: fmt.Sprintf("!%s || !%s || !%s", changed(annotation.VIPAddress, annotation.PortID), given(annotation.VIPAddress), given(annotation.PortID)),
-			Message:    path(annotation.VIPAddress) + ": the VIP is on the port that " + annotation.PortID + " names, and has the address of that",
+			Message:    path(annotation.VIPAddress) + ": the VIP has the address of the port in " + annotation.PortID,
 		},
 		{
 			Expression: fmt.Sprintf("!%s || !%s || isIP(%s)", changed(annotation.VIPAddress), given(annotation.VIPAddress), address),
@@ -32,17 +32,17 @@ func combinations() []admissionv1.Validation {
 		},
 		{
 			Expression: fmt.Sprintf("!%s || !%s || !(%s)", changed(append(slices.Clone(probe), annotation.MonitorKubeProxy)...), is(annotation.MonitorKubeProxy), strings.Join(described, " || ")),
-			Message:    path(annotation.MonitorKubeProxy) + ": the Service describes a monitor of its own by other annotations: only one can be",
+			Message:    path(annotation.MonitorKubeProxy) + ": the Service describes another monitor with other annotations: use only one of them",
 		},
 		{
 			Expression: fmt.Sprintf("!%s || !%s || %s in variables.now && %s.trim() != '1.0' || !(%s in variables.now)", changed(annotation.MonitorDomain, annotation.MonitorVersion), given(annotation.MonitorDomain),
 				quoted(annotation.MonitorVersion), value(annotation.MonitorVersion), quoted(annotation.MonitorVersion)),
-			Message: path(annotation.MonitorDomain) + ": HTTP 1.0 asks for no host: " + annotation.MonitorVersion + " must be 1.1",
+			Message: path(annotation.MonitorDomain) + ": HTTP 1.0 sends no host: " + annotation.MonitorVersion + " must be 1.1",
 		},
 		{
 			Expression: fmt.Sprintf("!%s || !%s || !(%s in variables.now && %s in ['true', 'v1', 'v2'])", changed(annotation.ForwardedFor, annotation.ProxyProtocol),
 				exactly(annotation.ForwardedFor, "true"), quoted(annotation.ProxyProtocol), value(annotation.ProxyProtocol)),
-			Message: path(annotation.ForwardedFor) + ": the members get to know the client by " + annotation.ProxyProtocol + " already: choose one of the two",
+			Message: path(annotation.ForwardedFor) + ": " + annotation.ProxyProtocol + " already sends the client's address to the members: choose one of the two",
 		},
 		{
 			// Where only ports change, a name that no port had before denies nothing: the Service is

@@ -134,7 +134,7 @@ func TestFloatingIP_IsRefusedBeforeFirstWriteWhenUnavailable(t *testing.T) {
 		"none free":          {func(svc *v1.Service) { svc.Annotations[annotation.FloatingIPTag] = "web" }, `none of 1 floating IPs with the tag "web" is free`},
 		"two ways at once": {func(svc *v1.Service) {
 			svc.Annotations[annotation.FloatingIPTag], svc.Spec.LoadBalancerIP = "web", "127.200.7.9"
-		}, "only one of the two can decide"},
+		}, "use only one of them"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			second := service("second", 1)

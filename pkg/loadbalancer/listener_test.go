@@ -318,7 +318,7 @@ func TestEnsure_ChangesSessionAffinityInPlace(t *testing.T) {
 		nodes, svc := env.nodes(1), service("web", 2)
 		affinity(600)(svc)
 		env.ensure(svc, nodes)
-		if told := env.told(); !strings.Contains(told, "timeoutSeconds: has no effect on ports of TCP") {
+		if told := env.told(); !strings.Contains(told, "timeoutSeconds: has no effect on TCP ports") {
 			t.Errorf("nobody says so in\n%s", told)
 		}
 	})

@@ -48,7 +48,7 @@ func TestRefusal_KeepsServiceInternalWhenAnnotationIsMalformed(t *testing.T) {
 			env.restart()
 		}
 		env.Cloud.RequestLog.Reset()
-		env.refused(svc, nodes[:2], `"True": allowed: "true" or "false"; false, which counts without the annotation, would change the load balancer`)
+		env.refused(svc, nodes[:2], `"True": allowed: "true" or "false"; the default, false, would change the load balancer`)
 		env.writes(0)
 	}
 	env.floatingIPs(0)
@@ -77,7 +77,7 @@ func TestProvider_WithoutFeatureStopsNoExistingLoadBalancer(t *testing.T) {
 	env.ensure(svc, nodes)
 	env.membersAre(nodes)
 	told := env.told()
-	for _, want := range []string{annotation.Method, annotation.PortID, "everybody may connect as before", "fd00::/8"} {
+	for _, want := range []string{annotation.Method, annotation.PortID, "all clients may connect as before", "fd00::/8"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("events:\n%s\nsay nothing of %q", told, want)
 		}

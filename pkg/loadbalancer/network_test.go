@@ -163,7 +163,7 @@ func TestFloatingIP_IsRefusedBeforeCreationWhereNoRouterLeadsOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	nodes, svc := env.nodes(1), service("web", 1)
-	env.refused(svc, nodes, "no router leads from the VIP")
+	env.refused(svc, nodes, "no router connects the VIP")
 	env.loadBalancers(0)
 	if err := env.Cloud.Neutron.SetGateway(router.ID, firstNetwork); err != nil {
 		t.Fatal(err)

@@ -52,10 +52,10 @@ func TestEnsure_RefusesUnavailableFlavorOrZoneBeforeFirstWrite(t *testing.T) {
 	env.catalogue()
 	nodes := env.nodes(1)
 	for name, c := range map[string]struct{ annotation, value, says string }{
-		"no-such-name":  {annotation.FlavorID, "huge", `metadata.annotations[` + annotation.FlavorID + `]: Octavia has no flavor "huge" that can be used: name one of big/x4, small`},
+		"no-such-name":  {annotation.FlavorID, "huge", `metadata.annotations[` + annotation.FlavorID + `]: Octavia has no usable flavor "huge": use one of big/x4, small`},
 		"no-such-id":    {annotation.FlavorID, "4a3e2c1b-0000-4000-8000-000000000000", "name one of big/x4, small"},
 		"disabled":      {annotation.FlavorID, "old", `no flavor "old"`},
-		"no-such-zone":  {annotation.AvailabilityZone, "az9", `metadata.annotations[` + annotation.AvailabilityZone + `]: Octavia has no availability zone "az9" that can be used: name one of az1`},
+		"no-such-zone":  {annotation.AvailabilityZone, "az9", `metadata.annotations[` + annotation.AvailabilityZone + `]: Octavia has no usable availability zone "az9": use one of az1`},
 		"disabled-zone": {annotation.AvailabilityZone, "az2", `no availability zone "az2"`},
 	} {
 		svc := service(name, 1)
@@ -145,10 +145,10 @@ func TestVIP_RefusesUnusablePortBeforeFirstWrite(t *testing.T) {
 		port, says string
 		change     func(*v1.Service)
 	}{
-		"in use":         {used.ID, "port-id: port " + used.ID + " is in use by a device: name another", nil},
+		"in use":         {used.ID, "port-id: port " + used.ID + " is in use by a device: use another port", nil},
 		"not there":      {env.Cloud.Network.ID, "port-id: there is no port", nil},
 		"another family": {free.ID, "has no address of family IPv6", six},
-		"two addresses": {free.ID, "spec.loadBalancerIP asks for an address of the VIP", func(svc *v1.Service) {
+		"two addresses": {free.ID, "spec.loadBalancerIP requests an address of the VIP", func(svc *v1.Service) {
 			svc.Annotations[annotation.Internal], svc.Spec.LoadBalancerIP = "true", "127.100.9.7"
 		}},
 	} {

@@ -237,7 +237,7 @@ func TestSharing_AcrossNamespacesNeedsConsent(t *testing.T) {
 		scope, allows string
 		refused       string
 	}{
-		"nobody allows it":                     {"", "", `only that Namespace's annotation loadbalancer.openstack.org/allow-sharing-from: "shop" does`},
+		"nobody allows it":                     {"", "", `that Namespace needs the annotation loadbalancer.openstack.org/allow-sharing-from: "shop"`},
 		"the namespace allows others":          {"", "a,b", "does not allow shop to share it"},
 		"the namespace allows it":              {"", "a, shop", ""},
 		"the namespace allows all":             {"", "*", ""},

@@ -37,7 +37,7 @@ func shared(s *scene) {
 	s.nothingLeft()
 }
 
-// broughtAlong uses a load balancer that somebody made by hand, and leaves it as it
+// broughtAlong uses a load balancer that was made by hand, and leaves it as it
 // was.
 func broughtAlong(s *scene) {
 	api := s.Cloud.API()

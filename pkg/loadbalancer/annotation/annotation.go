@@ -1,5 +1,5 @@
-// Package annotation declares the annotations of a Service once, each with its
-// name, its values and what it is for, and reads them into typed values.
+// Package annotation declares the annotations of a Service, each with its name, its values and its
+// purpose, and parses them into typed values.
 package annotation
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
-// Prefix begins the names of all annotations but two.
+// Prefix is the prefix of all annotations but two.
 const Prefix = "loadbalancer.openstack.org/"
 
-// Names that code outside of the table needs.
+// Names that code outside of the table uses.
 const (
 	Internal       = "service.beta.kubernetes.io/openstack-internal-load-balancer"
 	SourceRanges   = "service.beta.kubernetes.io/load-balancer-source-ranges"
@@ -57,7 +57,7 @@ const (
 	Hostname       = Prefix + "hostname"
 	NodeSelector   = Prefix + "node-selector"
 	MaxMembers     = Prefix + "max-members"
-	// MonitorKubeProxy asks kube-proxy (KEP-3836).
+	// MonitorKubeProxy enables probes of kube-proxy (KEP-3836).
 	MonitorKubeProxy = Prefix + "health-monitor-kube-proxy"
 
 	// WrittenFor is written with LoadBalancerID: see IsCopied.
@@ -66,73 +66,72 @@ const (
 	Fingerprint = Prefix + "last-applied"
 )
 
-// SharingFrom is an annotation of a Namespace: the namespaces whose Services may be
-// on load balancers that were made for its own, comma-separated; "*" means all.
+// SharingFrom is an annotation of a Namespace: a comma-separated list of the namespaces with
+// Services that may use load balancers of its own Services; "*" means all.
 const SharingFrom = Prefix + "allow-sharing-from"
 
 // Annotation declares one annotation.
 type Annotation struct {
 	Name string
-	// Value is its type, what values there are, and how they are read. An
-	// annotation without it is known but has no effect (yet): its use is announced.
+	// Value is the type of the value, with its parser. An annotation without it is known but has no
+	// effect yet: its use is reported.
 	Value
-	// New is set where cloud-provider-openstack (v1.36) has no such annotation.
+	// New is set if cloud-provider-openstack (v1.36) has no such annotation.
 	New bool
-	// Key is the key of [LoadBalancer] in cloud.conf, and of [LoadBalancerClass]
-	// where that has it, that the annotation overrides; its default is the
-	// annotation's.
+	// Key is the key of [LoadBalancer] in cloud.conf, and of [LoadBalancerClass] if that has it,
+	// that the annotation overrides. Its default is the annotation's.
 	Key string
-	// Default says what stands without annotation and key; empty means nothing.
+	// Default describes the value without annotation and key; empty means none.
 	Default string
-	// EmptyIsNone is set where an empty value takes away what cloud.conf sets. Others
-	// that are empty are not given.
+	// EmptyIsNone is set if an empty value disables the setting of cloud.conf. Other empty values
+	// count as not given.
 	EmptyIsNone bool
-	// Change says what becomes of a later change.
+	// Change is the effect of a later change.
 	Change Change
-	// Doc says what the annotation does.
+	// Doc describes the effect of the annotation.
 	Doc string
 }
 
-// Value is the kind of value that an annotation has.
+// Value is the type of an annotation's value.
 type Value struct {
-	// Type is the kind in a word, for documentation.
+	// Type is the type in one word, for documentation.
 	Type string
-	// Allowed says what values there are, for error messages and documentation.
+	// Allowed describes the valid values, for error messages and documentation.
 	Allowed string
-	// Rule is read as an expression of CEL about the text v, for the API server: see rule.go.
-	// It takes all that read takes. Handed is one for which of those that are not allowed
-	// cloud-provider-openstack hands on; "" for none.
+	// Rule is read as a CEL expression about the text v, for the API server: see rule.go. It
+	// accepts all values that read accepts. Handed is an expression for the invalid values that
+	// cloud-provider-openstack forwards to OpenStack; "" for none.
 	Rule, Handed string
-	// read stores the value; it reports whether it is one of the allowed.
+	// read stores the value, and reports whether it is valid.
 	read func(*Values, string) bool
-	// exact is set where spaces around the value are part of it.
+	// exact is set if spaces around the value are part of it.
 	exact bool
-	// onMalformed decides what becomes of a value that is not allowed; nil: it is refused.
+	// onMalformed returns the handling of an invalid value; nil means that it is refused.
 	onMalformed func(value string) handling
 }
 
-// handling is what becomes of a value that is not allowed, of an annotation that
-// cloud-provider-openstack has too.
+// handling is the handling of an invalid value, of an annotation that cloud-provider-openstack has
+// too.
 type handling int
 
 const (
 	// refuse: the Service is refused.
 	refuse handling = iota
-	// forward: cloud-provider-openstack hands it on, and OpenStack refuses it.
+	// forward: cloud-provider-openstack forwards it, and OpenStack refuses it.
 	forward
-	// ignore: it is as if it were not there.
+	// ignore: it counts as not given.
 	ignore
 )
 
-// Lenient reports whether a value that is not allowed counts as not given, at least for
-// a load balancer that exists.
+// Lenient reports whether an invalid value counts as not given, at least for an existing load
+// balancer.
 func (v Value) Lenient() bool { return v.onMalformed != nil }
 
 // Exact reports whether spaces around the value are part of it.
 func (v Value) Exact() bool { return v.exact }
 
-// Most is how many bytes the value of an annotation can have. That of source ranges
-// is more than Octavia takes in a request.
+// Most returns the maximum length of the value in bytes. That of source ranges is more than Octavia
+// accepts in a request.
 func (a Annotation) Most() int {
 	if a.Name == SourceRanges {
 		return 128 << 10
@@ -140,14 +139,13 @@ func (a Annotation) Most() int {
 	return 16 << 10
 }
 
-// Change is what becomes of an annotation that changes while the load balancer
-// exists.
+// Change is the effect of changing an annotation while the load balancer exists.
 type Change string
 
-// What becomes of changes. What is not applied is announced by an event.
+// The effects of changes. A change that is not applied is reported by an event.
 const (
 	InPlace         Change = "applied in place"
-	ReplacesChild   Change = "applied; the part of the load balancer is replaced, traffic pauses for a moment"
+	ReplacesChild   Change = "applied; the part of the load balancer is replaced, which interrupts its traffic briefly"
 	ReplacesMonitor Change = "applied; a monitor of another type is deleted and recreated; meanwhile all members are considered healthy"
 	NeedsReplace    Change = "reported by an event; applied by a new load balancer if `allow-replace` permits it"
 	OnlyAtCreation  Change = "reported by an event; applied when the Service is recreated"
@@ -156,13 +154,13 @@ const (
 	Written         Change = "for reading only"
 )
 
-// Notice is an annotation that has no effect, and why.
+// Notice is an annotation without effect, and the reason.
 type Notice struct {
 	Annotation, Message string
 }
 
-// Parse reads the annotations of a Service. Errors name the annotation, its value
-// and what is allowed; notices name those that do nothing.
+// Parse parses the annotations of a Service. Errors contain the annotation, its value and the
+// allowed values; notices report annotations without effect.
 func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 	var (
 		values  Values
@@ -191,7 +189,7 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 	return values, notices, errs
 }
 
-// take stores a value. It is false for one that is refused.
+// take stores a value. It returns false for a refused one.
 func (a Annotation) take(values *Values, value string) bool {
 	text := strings.TrimSpace(value)
 	if a.exact {

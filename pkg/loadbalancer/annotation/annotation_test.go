@@ -77,7 +77,7 @@ func TestParse_ReadsEveryKind(t *testing.T) {
 		{annotation.MemberData, "2", annotation.Values{Listeners: annotation.ListenerValues{Limits: annotation.LimitValues{TimeoutMemberData: ptr(2)}}}},
 		{annotation.TCPInspect, "0", annotation.Values{Listeners: annotation.ListenerValues{Limits: annotation.LimitValues{TimeoutTCPInspect: ptr(0)}}}},
 		{annotation.TLSContainer, "https://barbican/1", annotation.Values{Listeners: annotation.ListenerValues{TLSContainerRef: ptr("https://barbican/1")}}},
-		// What is empty is not given, unless it takes away what cloud.conf says.
+		// Empty values count as not given, unless they disable the value of cloud.conf.
 		{annotation.TLSContainer, "", annotation.Values{Listeners: annotation.ListenerValues{TLSContainerRef: ptr("")}}},
 		{annotation.FlavorID, " ", annotation.Values{LoadBalancer: annotation.LoadBalancerValues{FlavorID: ptr("")}}},
 		{annotation.AvailabilityZone, "", annotation.Values{LoadBalancer: annotation.LoadBalancerValues{AvailabilityZone: ptr("")}}},

@@ -8,10 +8,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// Denied returns the annotations that a list of names, such as deny-annotations of
-// cloud.conf, means: comma-separated, each whole or without what is before its "/". An
-// error names one that there is not, so that nothing stays allowed by a typing error,
-// or that the controller itself writes.
+// Denied returns the annotations of a comma-separated list of names, such as deny-annotations of
+// cloud.conf. A name may be without its prefix. It returns an error for an unknown name, because a
+// typing error must not leave an annotation allowed, and for one that the controller writes.
 func Denied(list string) ([]string, error) {
 	var denied []string
 	table := Table()
@@ -29,7 +28,7 @@ func Denied(list string) ([]string, error) {
 			}
 			return nil, fmt.Errorf("%q is not an annotation of Services%s", name, nearest)
 		case table[at].Change == Written || table[at].Name == LoadBalancerID:
-			return nil, fmt.Errorf("%q is written by the controller itself: whom load balancers are shared with is said by shared-lb-scope", name)
+			return nil, fmt.Errorf("%q is written by the controller itself: use shared-lb-scope to restrict the sharing of load balancers", name)
 		}
 		denied = append(denied, table[at].Name)
 	}
@@ -44,5 +43,5 @@ func shortNames(table []Annotation) []string {
 	return names
 }
 
-// shortName returns the name of an annotation without what is before its "/".
+// shortName returns the name of an annotation without its prefix.
 func shortName(name string) string { return name[strings.LastIndex(name, "/")+1:] }

@@ -16,8 +16,8 @@ const (
 	othersDomains = "kubernetes.io"
 )
 
-// unknown returns that there is no such annotation, and which one was perhaps meant.
-// It is false for names that are none of ours:
+// unknown returns a text that the annotation does not exist, with the nearest existing name. It
+// returns false for names of other components:
 //
 //	name                                          ours
 //	loadbalancer.openstack.org/…                  yes
@@ -27,8 +27,8 @@ const (
 //	service.beta.kubernetes.io/ other             no: other clouds' (aws-…, azure-…)
 //	other                                         no
 //
-// With similar it looks for what was perhaps meant, and for what is spelt like ours,
-// which takes time: many can be asked about in a Service.
+// With similar it searches for the nearest name, and for names that are spelled like ours. This is
+// expensive, because a Service can have many annotations.
 func unknown(name string, table []Annotation, similar bool) (text string, ours bool) {
 	if !similar {
 		return none, strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, ourInService)
@@ -70,8 +70,8 @@ func unknown(name string, table []Annotation, similar bool) (text string, ours b
 	return fmt.Sprintf("%s: annotations for load balancers begin with %q", none, Prefix), true
 }
 
-// otherEnding returns a known name that differs from a name in nothing but how it says by what it
-// names something.
+// otherEnding returns a known name that differs from a name only in the ending that tells an ID
+// from a name.
 func otherEnding(name string, known []string) (string, bool) {
 	for _, by := range []struct {
 		ending string
@@ -93,8 +93,8 @@ const none = "there is no such annotation"
 
 func meant(name string) string { return fmt.Sprintf("%s: did you mean %q?", none, name) }
 
-// sameStart reports whether two names begin with the same word, or with one spelt
-// like it: other clouds begin theirs with their own.
+// sameStart reports whether two names begin with the same word, or with one that is spelled
+// similarly: other clouds begin theirs with their own.
 func sameStart(a, b string) bool {
 	wordA, _, _ := strings.Cut(a, "-")
 	wordB, _, _ := strings.Cut(b, "-")

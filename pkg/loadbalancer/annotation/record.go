@@ -9,21 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Record is what the controller writes into the annotations of a Service whose load balancer
-// is in sync.
+// Record holds the annotations that the controller writes to a Service in sync.
 type Record struct {
 	// Service is the UID of the Service.
 	Service types.UID
-	// LoadBalancerID and Address are what cloud-provider-openstack writes, for other tools
-	// and for people.
+	// LoadBalancerID and Address are the annotations that cloud-provider-openstack writes too, for
+	// other tools and for people.
 	LoadBalancerID, Address string
-	// Named is the load-balancer-id that the Service had when the load balancer was in
-	// sync. If a user has changed it since, the user's value stays.
+	// Named is the load-balancer-id that the Service had at the sync. If a user has changed it
+	// since, the user's value is kept.
 	Named string
 }
 
-// Changes returns the annotations that a Service with the current ones lacks, by name: none for
-// the zero Record. Nothing is ever removed.
+// Changes returns the annotations to write, by name: none for the zero Record. It removes none.
 func (r Record) Changes(current map[string]string) map[string]string {
 	if r == (Record{}) {
 		return nil
@@ -36,9 +34,8 @@ func (r Record) Changes(current map[string]string) map[string]string {
 	return changes
 }
 
-// IsWritten reports whether annotations of a Service have changed only in that it is written into
-// them which load balancer, the given one, it has. Where the Service names that load balancer, it
-// asks for what it has asked for before.
+// IsWritten reports whether the annotations of a Service differ only by the controller's own record
+// of its load balancer. If the Service itself names that load balancer, its request is unchanged.
 func IsWritten(before, now map[string]string, service types.UID, loadBalancerID string) bool {
 	record := loadBalancerID + " " + string(service)
 	if now[WrittenFor] != record || before[WrittenFor] == record || now[LoadBalancerID] != loadBalancerID {
@@ -47,7 +44,7 @@ func IsWritten(before, now map[string]string, service types.UID, loadBalancerID 
 	return maps.Equal(withoutRecord(before), withoutRecord(now))
 }
 
-// withoutRecord returns annotations but for those of a Record.
+// withoutRecord returns annotations without those of a Record.
 func withoutRecord(all map[string]string) map[string]string {
 	rest := maps.Clone(all)
 	maps.DeleteFunc(rest, func(name, _ string) bool {
@@ -56,8 +53,8 @@ func withoutRecord(all map[string]string) map[string]string {
 	return rest
 }
 
-// IsCopied reports whether the load balancer that the annotations of a Service name was
-// written there for another Service, of which this one is a copy.
+// IsCopied reports whether the load balancer in the annotations of a Service was written for
+// another Service, of which this one is a copy.
 func IsCopied(annotations map[string]string, loadBalancerID string, service types.UID) bool {
 	if id, of, ok := strings.Cut(annotations[WrittenFor], " "); ok && id == loadBalancerID {
 		return of != string(service)
@@ -66,8 +63,8 @@ func IsCopied(annotations map[string]string, loadBalancerID string, service type
 	return len(words) >= 4 && words[0] == loadBalancerID && words[3] != string(service)
 }
 
-// PlaceOf returns the load balancer that the controller has written into the annotations of a
-// Service, "" where it has written none for it, and the address that it has published.
+// PlaceOf returns the load balancer and the published address that the controller has written to
+// the annotations of a Service; the ID is "" if it was not written for this Service.
 func PlaceOf(svc *v1.Service) (loadBalancerID, address string) {
 	if id, of, ok := strings.Cut(svc.Annotations[WrittenFor], " "); ok && of == string(svc.UID) {
 		loadBalancerID = id

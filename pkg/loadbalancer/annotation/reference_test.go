@@ -49,7 +49,7 @@ func reference() string {
 	return b.String()
 }
 
-// allowed says what values there are, and what becomes of others.
+// allowed describes the valid values, and the handling of others.
 func allowed(a annotation.Annotation) string {
 	text := a.Allowed
 	if a.EmptyIsNone {
@@ -61,7 +61,7 @@ func allowed(a annotation.Annotation) string {
 	return text
 }
 
-// otherwise says what stands where the annotation is not given.
+// otherwise describes the value without the annotation.
 func otherwise(a annotation.Annotation) string {
 	byDefault, _ := keyOf[config.LoadBalancer](a.Key)
 	if a.Default != "" || byDefault == "" {

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Group is the annotations of one concern, as the documentation shows them.
+// Group is the annotations of one subject, as in the documentation.
 type Group struct {
 	Title       string
 	Annotations []Annotation
 }
 
-// Groups returns all annotations, by concern. Each concern's file holds its own.
+// Groups returns all annotations, by subject. Each subject has its own file.
 func Groups() []Group {
 	groups := []Group{
 		{"The load balancer", balancerTable()},
@@ -28,10 +28,10 @@ func Groups() []Group {
 	return groups
 }
 
-// Table returns all annotations, by name. It is shared and must not be changed.
+// Table returns all annotations, sorted by name. It is shared and must not be modified.
 func Table() []Annotation { return table() }
 
-// table is made once, as each look at a Service reads it.
+// table is made once, because each read of a Service uses it.
 var table = sync.OnceValue(func() []Annotation {
 	var all []Annotation
 	for _, g := range Groups() {
@@ -43,7 +43,7 @@ var table = sync.OnceValue(func() []Annotation {
 
 func byName(a, b Annotation) int { return strings.Compare(a.Name, b.Name) }
 
-// writtenTable holds what the controller itself writes.
+// writtenTable holds the annotations that the controller itself writes.
 func writtenTable() []Annotation {
 	return []Annotation{
 		{
@@ -52,11 +52,11 @@ func writtenTable() []Annotation {
 		},
 		{
 			Name: LoadBalancerAddress, Value: written(), Change: Written,
-			Doc: "The address of the load balancer: of the floating IP, else of the VIP. Beside it the controller writes `load-balancer-id`, unless the Service names a load balancer itself.",
+			Doc: "The address of the load balancer: of the floating IP, else of the VIP. In addition the controller writes `load-balancer-id`, unless the Service names a load balancer itself.",
 		},
 		{
 			Name: WrittenFor, New: true, Value: written(), Change: Written,
-			Doc: "For which load balancer and which Service, by its UID, the controller has written `load-balancer-id`: on a copy of the Service that has no meaning.",
+			Doc: "The load balancer and the UID of the Service for which the controller has written `load-balancer-id`, so that it is ignored on a copy of the Service.",
 		},
 	}
 }

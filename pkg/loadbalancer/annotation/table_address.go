@@ -2,7 +2,7 @@ package annotation
 
 import "slices"
 
-// Names that code outside of the table needs.
+// Names that code outside of the table uses.
 const (
 	FloatingPattern   = Prefix + "floating-subnet"
 	FloatingTags      = Prefix + "floating-subnet-tags"
@@ -14,21 +14,21 @@ const (
 	VIPSecurityGroups = Prefix + "vip-sg-ids"
 )
 
-// addressTable holds what decides on VIP and floating IP.
+// addressTable holds the annotations of VIP and floating IP.
 func addressTable() []Annotation { return slices.Concat(vipTable(), floatingTable()) }
 
-// vipTable holds what decides on the VIP.
+// vipTable holds the annotations of the VIP.
 func vipTable() []Annotation {
 	return []Annotation{
 		{
 			Name: Internal, Key: "internal-lb", Change: InPlace,
 			Value: cpo(boolean(func(v *Values) **bool { return &v.Internal })),
-			Doc:   "No floating IP: the load balancer is reachable on its VIP only. The key of cloud.conf makes all Services internal, whatever their annotations say.",
+			Doc:   "No floating IP: the load balancer is reachable on its VIP only. The key of cloud.conf makes all Services internal, regardless of their annotations.",
 		},
 		{
 			Name: SubnetID, Key: "subnet-id", Default: "the subnet of most nodes", Change: NeedsReplace,
 			Value: text("the ID of a subnet", func(v *Values) **string { return &v.VIP.SubnetID }),
-			Doc:   "The subnet of the VIP; also of the members, unless `member-subnet-id` or cloud.conf's `subnet-id` says otherwise.",
+			Doc:   "The subnet of the VIP; also of the members, unless `member-subnet-id` or cloud.conf's `subnet-id` is set.",
 		},
 		{
 			Name: NetworkID, Key: "network-id", Change: NeedsReplace,
@@ -58,7 +58,7 @@ func vipTable() []Annotation {
 	}
 }
 
-// floatingTable holds what decides on the floating IP, and on what is published.
+// floatingTable holds the annotations of the floating IP and of the published status.
 func floatingTable() []Annotation {
 	return []Annotation{
 		{

@@ -1,6 +1,6 @@
 package annotation
 
-// Names that code outside of the table needs.
+// Names that code outside of the table uses.
 const (
 	FlavorID         = Prefix + "flavor-id"
 	AvailabilityZone = Prefix + "availability-zone"
@@ -10,7 +10,7 @@ const (
 	LoadBalancerAddress = Prefix + "load-balancer-address"
 )
 
-// balancerTable holds what makes the load balancer as a whole.
+// balancerTable holds the annotations of the load balancer as a whole.
 func balancerTable() []Annotation {
 	return []Annotation{
 		{

@@ -1,6 +1,6 @@
 package annotation
 
-// listenerTable holds what listeners do with traffic.
+// listenerTable holds the annotations of listeners.
 func listenerTable() []Annotation {
 	return append(append(limitTable(), protocolTable()...), []Annotation{
 		{
@@ -16,8 +16,8 @@ func listenerTable() []Annotation {
 	}...)
 }
 
-// limitTable holds what is the operator's choice where it is not given: nothing is
-// sent then.
+// limitTable holds settings with defaults of the cloud's operator: without the annotation nothing
+// is sent.
 func limitTable() []Annotation {
 	limit := func(name, key string, value Value, doc string) Annotation {
 		return Annotation{Name: name, Key: key, Default: "the default of the cloud's operator", Change: InPlace, Value: value, Doc: doc}
@@ -36,7 +36,7 @@ func limitTable() []Annotation {
 	}
 }
 
-// protocolTable holds what decides on the protocols of listeners and pools.
+// protocolTable holds the annotations of the protocols of listeners and pools.
 func protocolTable() []Annotation {
 	header := func(name, header string, isNew bool, value Value) Annotation {
 		return Annotation{
@@ -67,7 +67,7 @@ func protocolTable() []Annotation {
 		{
 			Name: AppProtocol, New: true, Key: "app-protocol", Default: "false", Change: ReplacesChild,
 			Value: boolean(func(v *Values) **bool { return &v.Listeners.AppProtocol }),
-			Doc: "Ports whose appProtocol is http or kubernetes.io/ws get HTTP listeners, those with https or kubernetes.io/wss HTTPS ones. " +
+			Doc: "Ports with appProtocol http or kubernetes.io/ws get HTTP listeners, those with https or kubernetes.io/wss HTTPS ones. " +
 				"An appProtocol of `loadbalancer.openstack.org/http`, `/https`, `/terminated-https` or `/tcp` always applies.",
 		},
 	}

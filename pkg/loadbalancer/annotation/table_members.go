@@ -1,6 +1,6 @@
 package annotation
 
-// memberTable holds what decides on the members.
+// memberTable holds the annotations of members.
 func memberTable() []Annotation {
 	return []Annotation{
 		{

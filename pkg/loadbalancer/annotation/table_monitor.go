@@ -2,7 +2,7 @@ package annotation
 
 import "slices"
 
-// monitorTable holds what decides on health monitors.
+// monitorTable holds the annotations of health monitors.
 func monitorTable() []Annotation { return slices.Concat(timingTable(), probeTable()) }
 
 // timingTable holds whether members are probed, how often, and how many answers count.
@@ -36,7 +36,7 @@ func timingTable() []Annotation {
 	}
 }
 
-// probeTable holds what a probe is, where it is not the usual one.
+// probeTable holds the description of a probe that differs from the default.
 func probeTable() []Annotation {
 	return []Annotation{
 		{

@@ -14,17 +14,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// written accepts what the controller itself has put there.
+// written accepts the values that the controller itself has written.
 func written() Value {
 	return value("text", "written by the controller", "", func(*Values, string) bool { return true })
 }
 
-// value makes a kind of value that is refused where it is not allowed.
+// value returns a type of value with refusal of invalid ones.
 func value(kind, allowed, rule string, read func(*Values, string) bool) Value {
 	return Value{Type: kind, Allowed: allowed, Rule: rule, read: read}
 }
 
-// text reads an ID or a name. What is part of the path of a URL cannot lead to another path.
+// text parses an ID or a name. It accepts no characters that would change the path of a URL.
 func text(allowed string, at func(*Values) **string) Value {
 	return value("text", allowed, shorter(255)+` && !v.matches('[\\r\\n\\t/?#]') && !(v in ['.', '..'])`, func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, "\r\n\t/?#") || value == "." || value == ".." {
@@ -35,7 +35,7 @@ func text(allowed string, at func(*Values) **string) Value {
 	})
 }
 
-// line reads any text of one line, which package settings then parses.
+// line accepts any text of one line, which package settings parses.
 func line(allowed string, at func(*Values) **string) Value {
 	return value("text", allowed, shorter(255)+` && !v.matches('[\\r\\n]')`, func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, "\r\n") {
@@ -46,10 +46,10 @@ func line(allowed string, at func(*Values) **string) Value {
 	})
 }
 
-// MaxSelector is how many bytes a selector of nodes can have.
+// MaxSelector is the maximum length of a node selector in bytes.
 const MaxSelector = 1024
 
-// selector accepts what package settings then parses. Keys of labels hold slashes.
+// selector accepts any text, which package settings parses. Keys of labels contain slashes.
 func selector(at func(*Values) **string) Value {
 	return value("list", config.SelectorAllowed, shorter(MaxSelector), func(v *Values, value string) bool {
 		if len(value) > MaxSelector {
@@ -71,17 +71,17 @@ func boolean(at func(*Values) **bool) Value {
 	})
 }
 
-// seconds reads what Octavia takes for the delay and timeout of a monitor.
+// seconds parses the delay and timeout of a monitor, in Octavia's range.
 func seconds(at func(*Values) **int) Value {
 	v := cpoNumber(from(1, 3600, at))
 	v.Allowed += " (seconds)"
 	return v
 }
 
-// retries reads what Octavia takes for the retries of a monitor.
+// retries parses the retries of a monitor, in Octavia's range.
 func retries(at func(*Values) **int) Value { return cpoNumber(from(1, 10, at)) }
 
-// from reads a number from the lowest to the highest.
+// from parses a number in a range.
 func from(lowest, highest int, at func(*Values) **int) Value {
 	return value("number", fmt.Sprintf("%d to %d", lowest, highest), between(lowest, highest), func(v *Values, value string) bool {
 		parsed, err := strconv.Atoi(value)
@@ -93,7 +93,7 @@ func from(lowest, highest int, at func(*Values) **int) Value {
 	})
 }
 
-// oneOf reads one of some words, whatever the case of its letters.
+// oneOf parses one of some words, in any case.
 func oneOf(at func(*Values) **string, allowed ...string) Value {
 	return value("choice", strings.Join(allowed, ", "), among(allowed...), func(v *Values, value string) bool {
 		for _, a := range allowed {
@@ -106,8 +106,8 @@ func oneOf(at func(*Values) **string, allowed ...string) Value {
 	})
 }
 
-// ParseRange reads a range of addresses as Kubernetes does, which takes zeros before a number and IPv4
-// that is written as IPv6. It returns it as Octavia takes it: without either, and without the bits of a host.
+// ParseRange parses a CIDR as Kubernetes does, which accepts leading zeros and IPv4-mapped IPv6. It
+// returns it in Octavia's form: without either, and without host bits.
 func ParseRange(text string) (netip.Prefix, error) {
 	_, parsed, err := netutils.ParseCIDRSloppy(strings.TrimSpace(text))
 	if err != nil {
@@ -121,7 +121,7 @@ func ParseRange(text string) (netip.Prefix, error) {
 	return netip.PrefixFrom(address, bits), nil
 }
 
-// cidrs reads ranges that commas or spaces separate.
+// cidrs parses ranges that are separated by commas or spaces.
 func cidrs(at func(*Values) *[]string) Value {
 	return value("list", "comma-separated CIDRs", ruleOfCIDRs, func(v *Values, value string) bool {
 		var ranges []string
@@ -137,8 +137,8 @@ func cidrs(at func(*Values) *[]string) Value {
 	})
 }
 
-// tags reads the tags of parts of load balancers. An empty text is no tags, whatever
-// cloud.conf says.
+// tags parses the tags of parts of load balancers. An empty text means no tags, regardless of
+// cloud.conf.
 func tags(at func(*Values) *[]string) Value {
 	return value("list", config.TagsAllowed, ruleOfTags, func(v *Values, value string) bool {
 		parsed, err := config.ParseTags(value)
@@ -150,7 +150,7 @@ func tags(at func(*Values) *[]string) Value {
 	})
 }
 
-// path reads the path of a URL.
+// path parses the path of a URL.
 func path(at func(*Values) **string) Value {
 	return value("text", "a path that begins with /, such as /healthz", ruleOfPath, func(v *Values, value string) bool {
 		parsed, err := url.Parse(value)
@@ -162,7 +162,7 @@ func path(at func(*Values) **string) Value {
 	})
 }
 
-// codes reads statuses of HTTP as Octavia takes them.
+// codes parses HTTP statuses in Octavia's format.
 func codes(at func(*Values) **string) Value {
 	const status, commas = `[1-5][0-9]{2}`, `[ ,]*`
 	expression := "^" + commas + "(" + status + "(" + " *," + commas + status + ")*|" + status + "-" + status + ")" + commas + "$"
@@ -171,7 +171,7 @@ func codes(at func(*Values) **string) Value {
 		if !form.MatchString(value) || len(value) > 64 {
 			return false
 		}
-		if parts := listed(value); strings.Count(value, ",") >= len(parts) { // Octavia takes none that is superfluous
+		if parts := listed(value); strings.Count(value, ",") >= len(parts) { // Octavia accepts no superfluous commas
 			value = strings.Join(parts, ",")
 		}
 		*at(v) = &value
@@ -179,7 +179,7 @@ func codes(at func(*Values) **string) Value {
 	})
 }
 
-// domain reads the name of a host.
+// domain parses the name of a host.
 func domain(at func(*Values) **string) Value {
 	const expression = `^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)+$`
 	form := regexp.MustCompile(expression)

@@ -6,27 +6,26 @@ import (
 	"strings"
 )
 
-// What cloud-provider-openstack makes of a value that is not allowed depends on the kind
-// of the annotation (getBoolFromServiceAnnotation and the like in its loadbalancer.go,
-// v1.36). Of its annotations the same is made here, so that nothing changes at the
-// switch:
+// cloud-provider-openstack handles invalid values depending on the type of the annotation
+// (getBoolFromServiceAnnotation and the like in its loadbalancer.go, v1.36). Its annotations are
+// handled in the same way here, so that a migration changes nothing:
 //
 //	kind       value                     there
 //	boolean    not "true", not "false"   its default
 //	number     not one of Go's           its default
-//	number     out of range              handed on, OpenStack refuses it
-//	choice     another word              proxy-protocol: off; lb-method: handed on, OpenStack refuses it
-//	text       any                       handed on
+//	number     out of range              forwarded, OpenStack refuses it
+//	choice     another word              proxy-protocol: off; lb-method: forwarded, OpenStack refuses it
+//	text       any                       forwarded
 
-// cpo makes a kind of value one of cloud-provider-openstack: read as it stands, with
-// spaces around it, and not given where it is not allowed.
+// cpo returns the variant of a type for annotations of cloud-provider-openstack: spaces are part of
+// the value, and an invalid value counts as not given.
 func cpo(v Value) Value {
 	v.exact = true
 	v.onMalformed = func(string) handling { return ignore }
 	return v
 }
 
-// cpoNumber does the same for numbers.
+// cpoNumber is cpo for numbers.
 func cpoNumber(v Value) Value {
 	v.exact = true
 	v.onMalformed = func(value string) handling {
@@ -39,14 +38,14 @@ func cpoNumber(v Value) Value {
 	return v
 }
 
-// cpoChoice makes a choice one that OpenStack decides about there.
+// cpoChoice returns a choice for which cloud-provider-openstack relies on OpenStack's validation.
 func cpoChoice(v Value) Value {
 	v.onMalformed = func(string) handling { return forward }
 	v.Handed = "true"
 	return v
 }
 
-// cpoSwitch reads one of some words to the letter; any other switches off.
+// cpoSwitch parses one of some words exactly; any other means off.
 func cpoSwitch(at func(*Values) **string, allowed ...string) Value {
 	return cpo(value("choice", strings.Join(allowed, ", "), exactly(allowed...), func(v *Values, value string) bool {
 		if !slices.Contains(allowed, value) {

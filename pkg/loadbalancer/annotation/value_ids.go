@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ids reads so many IDs of OpenStack at most, separated by commas, or "none".
+// ids parses up to a number of comma-separated IDs of OpenStack, or "none".
 func ids(allowed string, most int, at func(*Values) **string) Value {
 	return value("list", allowed, ruleOfIDs(most), func(v *Values, value string) bool {
 		parts := listed(value)
@@ -21,8 +21,8 @@ func ids(allowed string, most int, at func(*Values) **string) Value {
 	})
 }
 
-// listed returns the parts of a list that commas separate. Superfluous commas are ignored in all lists,
-// as cloud-provider-openstack does in those that it has.
+// listed returns the items of a comma-separated list. Superfluous commas are ignored in all lists,
+// as in cloud-provider-openstack.
 func listed(list string) []string {
 	var parts []string
 	for part := range strings.SplitSeq(list, ",") {
@@ -33,5 +33,5 @@ func listed(list string) []string {
 	return parts
 }
 
-// isID reports whether a text is an ID as OpenStack writes them.
+// isID reports whether a text is an ID in OpenStack's format.
 func isID(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }

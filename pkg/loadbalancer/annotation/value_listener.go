@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// PortProtocol is the protocol of the listener of one port.
+// PortProtocol is the listener protocol of one port.
 type PortProtocol struct {
-	// Port is the port's name, or its number.
+	// Port is the port's name or number.
 	Port string
 	// Protocol is in Octavia's spelling.
 	Protocol string
@@ -18,14 +18,13 @@ type PortProtocol struct {
 // ListenerProtocols returns the protocols that a listener of a TCP port can have.
 func ListenerProtocols() []string { return []string{"TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS"} }
 
-// ListenerProtocol reads a protocol, whatever its letters' case and whether its
-// words are joined by _ or -.
+// ListenerProtocol parses a protocol in any case, with words joined by _ or -.
 func ListenerProtocol(text string) (protocol string, ok bool) {
 	protocol = strings.ToUpper(strings.ReplaceAll(text, "-", "_"))
 	return protocol, slices.Contains(ListenerProtocols(), protocol)
 }
 
-// portProtocols reads pairs such as "web=HTTP,443=TERMINATED_HTTPS".
+// portProtocols parses pairs such as "web=HTTP,443=TERMINATED_HTTPS".
 func portProtocols(at func(*Values) *[]PortProtocol) Value {
 	allowed := "comma-separated port=protocol, of " + strings.Join(ListenerProtocols(), ", ") + "; each port once"
 	return value("list", allowed, ruleOfPortProtocols(), func(v *Values, value string) bool {
@@ -46,7 +45,7 @@ func portProtocols(at func(*Values) *[]PortProtocol) Value {
 	})
 }
 
-// reference reads where a secret is.
+// reference parses the reference of a secret.
 func reference(at func(*Values) **string) Value {
 	return value("text", "the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID", shorter(255)+` && !v.matches('[ \\r\\n\\t]')`, func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, " \r\n\t") {
@@ -59,7 +58,7 @@ func reference(at func(*Values) **string) Value {
 
 const maxInt32 = math.MaxInt32
 
-// milliseconds reads what Octavia takes for the timeouts of listeners: up to a year.
+// milliseconds parses the timeouts of listeners, in Octavia's range: up to a year.
 func milliseconds(at func(*Values) **int) Value {
 	const year = 365 * 24 * 3600 * 1000
 	return cpoNumber(value("number", "0 to 31536000000 (milliseconds)", between(0, year), func(v *Values, value string) bool {

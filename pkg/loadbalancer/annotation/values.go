@@ -2,8 +2,8 @@ package annotation
 
 import "slices"
 
-// Values are the annotations of one Service. A nil field is an annotation that the
-// Service does not have, or whose value is malformed.
+// Values are the annotations of one Service. A nil field means that the annotation is missing or
+// malformed.
 type Values struct {
 	Internal     *bool
 	Hostname     *string
@@ -13,28 +13,28 @@ type Values struct {
 	Listeners    ListenerValues
 	Members      MemberValues
 	Monitor      MonitorValues
-	// Malformed are values that are not allowed, and are not refused either.
+	// Malformed are invalid values that are not refused.
 	Malformed []Malformed
 }
 
-// LoadBalancerValues are about the load balancer itself.
+// LoadBalancerValues concern the load balancer itself.
 type LoadBalancerValues struct {
 	ID, Class, Provider        *string
 	FlavorID, AvailabilityZone *string
 	AllowReplace               *bool
-	// Tags are nil without the annotation, and empty where it asks for none.
+	// Tags are nil without the annotation, and empty if it requests none.
 	Tags []string
 }
 
-// VIPValues are about the VIP.
+// VIPValues concern the VIP.
 type VIPValues struct {
 	SubnetID, NetworkID         *string
 	PortID, Address             *string
 	QoSPolicyID, SecurityGroups *string // IDs, or "none"
 }
 
-// FloatingValues are about the floating IP: ID or Tag of the one that is asked for, and
-// where another one comes from.
+// FloatingValues concern the floating IP: ID or Tag of an existing one, and the network and subnets
+// of a new one.
 type FloatingValues struct {
 	ID, Tag             *string
 	NetworkID, SubnetID *string
@@ -42,7 +42,7 @@ type FloatingValues struct {
 	Keep                *bool
 }
 
-// ListenerValues are about the listeners.
+// ListenerValues concern the listeners.
 type ListenerValues struct {
 	SourceRanges                                []string
 	Limits                                      LimitValues
@@ -60,13 +60,13 @@ type LimitValues struct {
 	TimeoutMemberData, TimeoutTCPInspect    *int
 }
 
-// MemberValues are about the members, and how traffic spreads over them.
+// MemberValues concern the members and the distribution of traffic.
 type MemberValues struct {
 	SubnetID, Method, NodeSelector *string
 	Max                            *int
 }
 
-// MonitorValues are about the health monitors; Delay and Timeout are in seconds.
+// MonitorValues concern the health monitors; Delay and Timeout are in seconds.
 type MonitorValues struct {
 	Enabled                    *bool
 	Delay, Timeout             *int
@@ -78,19 +78,19 @@ type MonitorValues struct {
 	KubeProxy                  *bool
 }
 
-// Malformed is a value that is not allowed of an annotation that
-// cloud-provider-openstack has too. It counts as not given, as there.
+// Malformed is an invalid value of an annotation that cloud-provider-openstack has too. It counts
+// as not given, as it does there.
 type Malformed struct {
-	// Annotation is the name, Value what the Service says, and Allowed describes the
-	// values that it may have.
+	// Annotation is the name, Value the value of the Service, and Allowed describes the valid
+	// values.
 	Annotation, Value, Allowed string
-	// NewRefused reports that cloud-provider-openstack hands the value on, and OpenStack
-	// refuses it: no load balancer is made with it, and an existing one stays as it is.
+	// NewRefused reports that cloud-provider-openstack forwards the value to OpenStack, which
+	// refuses it: no load balancer is created with it, and an existing one is unchanged.
 	NewRefused bool
 }
 
-// KeepsFloatingIP reports whether the floating IP outlives the Service, or may be meant
-// to: what is released cannot be had again.
+// KeepsFloatingIP reports whether the floating IP outlives the Service, or may be meant to: a
+// released address is lost.
 func (v Values) KeepsFloatingIP() bool {
 	return v.Floating.Keep != nil && *v.Floating.Keep ||
 		slices.ContainsFunc(v.Malformed, func(m Malformed) bool { return m.Annotation == KeepFloatingIP })

@@ -9,13 +9,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// addressAge is how long the ports at an address are taken to stay as they were read, also where there
-// was none: long enough for Services that come one after the other.
+// addressAge is how long the ports at an address are cached, also if there are none: long enough
+// for Services that are reconciled one after the other.
 const addressAge = time.Minute
 
-// NodePortsAt returns the ports that have some addresses, on whatever network, by address: a request for
-// 90 addresses that were not asked for within a minute. Each port is as it was last seen. Ports of
-// Neutron itself and of load balancers are left out: they are not a node's.
+// NodePortsAt returns the ports with the given addresses on any network, by address. It sends a
+// request for every 90 addresses that it has not read within addressAge. Each port is in its last
+// known state. Ports of Neutron itself and of load balancers are omitted, because they are not
+// those of nodes.
 func (r *Reader) NodePortsAt(ctx context.Context, addresses []string) (map[string][]neutron.Port, error) {
 	found, err := r.addresses.getMany(ctx, addresses, r.portsAt)
 	for address, ports := range found {
@@ -47,7 +48,7 @@ func (r *Reader) portsAt(ctx context.Context, addresses []string) (map[string][]
 	return byAddress, nil
 }
 
-// lastSeen returns ports as they were last seen.
+// lastSeen returns the last known states of ports.
 func (r *Reader) lastSeen(ports []neutron.Port) []neutron.Port {
 	now := slices.Clone(ports)
 	for i, port := range now {

@@ -8,7 +8,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// Nobody asks again for the ports of servers that an autoscaler has deleted.
+// The ports of servers that an autoscaler has deleted are not read again.
 func TestCache_DropsExpiredEntriesNobodyAsksFor(t *testing.T) {
 	t.Parallel()
 	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))

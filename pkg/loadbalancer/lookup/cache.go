@@ -12,17 +12,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 )
 
-// cache keeps answers for a while. Errors are not kept.
+// cache stores answers for a limited time. It does not store errors.
 type cache[T any] struct {
 	clock clock.PassiveClock
 	age   time.Duration
 	reads async.Flight[T]
-	// changes counts what is kept anew and forgotten.
+	// changes counts the stored and dropped entries.
 	changes atomic.Uint64
 
 	mu      sync.Mutex
 	entries map[string]entry[T]
-	// full is how many entries there may be before those that are too old are dropped.
+	// full is the number of entries at which expired ones are dropped.
 	full int
 }
 
@@ -35,8 +35,8 @@ func newCache[T any](clk clock.PassiveClock, age time.Duration) *cache[T] {
 	return &cache[T]{clock: clk, age: age, entries: map[string]entry[T]{}}
 }
 
-// get returns what is kept under a key, or reads it. Callers at the same time share
-// one read; one that gives up does not end it for the others.
+// get returns the value of a key, or reads it. Concurrent callers share one read; a caller that
+// gives up does not cancel it for the others.
 func (c *cache[T]) get(ctx context.Context, key string, read func(context.Context, string) (T, error)) (T, error) {
 	if value, ok := c.kept(key); ok {
 		return value, nil
@@ -50,7 +50,7 @@ func (c *cache[T]) get(ctx context.Context, key string, read func(context.Contex
 	})
 }
 
-// getMany returns what is kept under many keys, and reads the rest at once.
+// getMany returns the values of many keys, and reads the missing ones at once.
 func (c *cache[T]) getMany(ctx context.Context, keys []string, read func(context.Context, []string) (map[string]T, error)) (map[string]T, error) {
 	found := map[string]T{}
 	var missing []string
@@ -95,8 +95,8 @@ func (c *cache[T]) forget(key string) {
 	delete(c.entries, key)
 }
 
-// keptUntil returns how long what is kept under keys counts. It is false where one of them
-// does not, or is not kept.
+// keptUntil returns the time until which the values of all keys are valid. It returns false if one
+// has expired or is missing.
 func (c *cache[T]) keptUntil(keys []string) (until time.Time, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +119,7 @@ func (c *cache[T]) keep(key string, value T) {
 	c.put(key, value, c.clock.Now())
 }
 
-// keepNewer keeps a value unless a newer one is kept.
+// keepNewer stores a value unless a newer one is stored.
 func (c *cache[T]) keepNewer(key string, value T, newer func(a, b T) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,9 +130,9 @@ func (c *cache[T]) keepNewer(key string, value T, newer func(a, b T) bool) {
 	c.put(key, value, now)
 }
 
-// put keeps a value, and now and then drops what is too old: nobody may ever ask for it
-// again, as for the ports of a server that is gone. There are never more entries than
-// twice those that are valid, or a few.
+// put stores a value, and drops expired entries from time to time, because some keys are never read
+// again, such as the ports of a deleted server. The number of entries is at most twice the number
+// of valid ones, or a small constant.
 func (c *cache[T]) put(key string, value T, now time.Time) {
 	c.changes.Add(1)
 	c.entries[key] = entry[T]{value, now.Add(c.age)}

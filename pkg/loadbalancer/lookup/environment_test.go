@@ -97,7 +97,7 @@ func (env *environment) must(s *settings.Settings, backends ...members.Backend) 
 	return known
 }
 
-// refused fails unless the error is one that tells the user what is missing.
+// refused fails the test unless the error contains the given words.
 func (env *environment) refused(err error, words ...string) {
 	env.T.Helper()
 	var lacking *lookup.Error

@@ -1,15 +1,15 @@
 package lookup
 
-// Error is what the cloud or the configuration lacks.
+// Error reports a missing object in the cloud, or a wrong setting.
 type Error struct {
-	// Message says so to the user.
+	// Message is the text for the user.
 	Message string
-	// Err is the error behind it, nil for none.
+	// Err is the cause, nil if there is none.
 	Err error
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns the error behind it.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -12,14 +12,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// quotaAge is how long quotas are taken to be as they were read: many Services meet the same
-// one at the same time.
+// quotaAge is how long quotas are cached: many Services exceed the same one at the same time.
 const quotaAge = 30 * time.Second
 
-// Exhausted returns what a refused write shows to be used up, how much of it there is as far
-// as the cloud says, and what helps. It reads quotas, of which nobody knows anything before: at
-// most one request to each service within half a minute. Where they cannot be read, it does
-// without.
+// Exhausted returns the exhausted resource of a refused write, with its use and limit if the cloud
+// reports them, and the remedy. It reads the quotas, with at most one request to each service
+// within quotaAge. If they cannot be read, it omits the numbers.
 func (r *Reader) Exhausted(ctx context.Context, refused error) string {
 	short := apierror.ShortageOf(refused)
 	var parts []string
@@ -31,19 +29,19 @@ func (r *Reader) Exhausted(ctx context.Context, refused error) string {
 	}
 	switch {
 	case len(parts) > 0:
-		return strings.Join(parts, ", and ") + ": ask the cloud's operator to raise it, or delete what is not needed"
+		return strings.Join(parts, ", and ") + ": ask the cloud's operator to raise it, or delete unused objects"
 	case short.Network != "":
 		return "network " + short.Network + " has no free address: ask the cloud's operator for more, or release some"
 	}
-	return "the network that the address is to come from has no free one: ask the cloud's operator for more, or release some"
+	return "the network of the address has no free one: ask the cloud's operator for more, or release some"
 }
 
 func usedUp(name, numbers string) string {
 	return fmt.Sprintf("the project's quota of %s is used up%s", plural(name), numbers)
 }
 
-// octaviaQuota returns the limit in parentheses, "" where Octavia does not say. How much of it
-// is used it never says.
+// octaviaQuota returns the limit in parentheses, "" if Octavia does not report it. Octavia never
+// reports the use.
 func (r *Reader) octaviaQuota(ctx context.Context, name string) string {
 	limits, err := r.limits.get(ctx, "", func(ctx context.Context, _ string) (map[string]int, error) { return r.octavia.QuotaLimits(ctx) })
 	if err != nil {
@@ -55,7 +53,7 @@ func (r *Reader) octaviaQuota(ctx context.Context, name string) string {
 	return ""
 }
 
-// neutronQuota returns use and limit in parentheses, "" where Neutron does not say.
+// neutronQuota returns use and limit in parentheses, "" if Neutron does not report them.
 func (r *Reader) neutronQuota(ctx context.Context, name string) string {
 	quotas, err := r.quotas.get(ctx, "", func(ctx context.Context, _ string) (map[string]neutron.Quota, error) { return r.neutron.Quotas(ctx) })
 	if err != nil {
@@ -67,13 +65,13 @@ func (r *Reader) neutronQuota(ctx context.Context, name string) string {
 	return ""
 }
 
-// octaviaKey returns the key under which Octavia shows the quota of what its errors name in
-// words: "Health Monitor".
+// octaviaKey returns the key of a quota in Octavia's API for its name in error messages, such as
+// "Health Monitor".
 func octaviaKey(name string) string {
 	return strings.ToLower(strings.ReplaceAll(name, " ", "_"))
 }
 
-// plural returns how users call what a quota limits.
+// plural returns the usual plural name of the limited objects.
 func plural(name string) string {
 	switch name {
 	case "floatingip":

@@ -13,8 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// floating fills in where the floating IP comes from. One that is there and will do
-// is not asked about, nor is one that the Service names: that is there or is not.
+// floating sets the facts about the origin of the floating IP. It reads nothing if a suitable one
+// exists, or if the Service names one.
 func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *model.LoadBalancer, facts *desire.Facts) error {
 	if !s.FloatingIP() {
 		return nil
@@ -41,9 +41,9 @@ func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *m
 	return err
 }
 
-// floatingNetwork returns the network that the floating IP comes from: the
-// configured one, if it can give any, that of the configured subnet, or else one of the
-// external networks. It is nil where there is none, which facts then say.
+// floatingNetwork returns the network of the floating IP: the configured one, if it is external,
+// that of the configured subnet, or else one of the external networks. It is nil if there is none;
+// facts then contains the reason.
 func (r *Reader) floatingNetwork(ctx context.Context, s *settings.Settings, vip model.VIP, facts *desire.Facts) (*neutron.Network, error) {
 	id, by := s.Floating.NetworkID, s.Origin(annotation.FloatingNetID).Name
 	if id == "" && s.Floating.SubnetID != "" {
@@ -51,7 +51,7 @@ func (r *Reader) floatingNetwork(ctx context.Context, s *settings.Settings, vip 
 		switch {
 		case err == nil:
 			id, by = subnet.NetworkID, s.Origin(annotation.FloatingSubnet).Name
-		case !apierror.IsNotFound(err): // not found is usual: the subnets of external networks are shown to few
+		case !apierror.IsNotFound(err): // a 404 is normal: most users cannot see the subnets of external networks
 			return nil, err
 		}
 	}
@@ -63,18 +63,18 @@ func (r *Reader) floatingNetwork(ctx context.Context, s *settings.Settings, vip 
 		return nil, err
 	}
 	if !network.External {
-		return nil, &Error{Message: fmt.Sprintf("%s: network %s is not external: floating IPs cannot come from it; name an external network, or leave the choice to the controller", by, network.ID)}
+		return nil, &Error{Message: fmt.Sprintf("%s: network %s is not external and has no floating IPs; set an external network, or leave the choice to the controller", by, network.ID)}
 	}
 	return network, nil
 }
 
-// anyExternal returns one of the external networks: where there are several, one that a router
-// leads to from the VIP, and that has the address that is asked for; of several such ones the
-// default, else the first. An ordinary tenant does not see the subnets of external networks.
+// anyExternal returns one of the external networks. Of several, it prefers those with a router to
+// the VIP and with the requested address, then the default one, then the first. An ordinary tenant
+// does not see the subnets of external networks.
 func (r *Reader) anyExternal(ctx context.Context, s *settings.Settings, vip model.VIP, facts *desire.Facts) (*neutron.Network, error) {
 	networks, err := r.external.get(ctx, "", func(ctx context.Context, _ string) ([]neutron.Network, error) {
 		all, err := r.neutron.ExternalNetworks(ctx)
-		return slices.DeleteFunc(all, func(n neutron.Network) bool { return len(n.Subnets) == 0 }), err // of no use to anybody
+		return slices.DeleteFunc(all, func(n neutron.Network) bool { return len(n.Subnets) == 0 }), err // unusable
 	})
 	switch {
 	case err != nil:
@@ -91,8 +91,8 @@ func (r *Reader) anyExternal(ctx context.Context, s *settings.Settings, vip mode
 	}
 	fit := reachable(networks, way)
 	if len(fit) == 0 {
-		return nil, &Error{Message: fmt.Sprintf("%s: no router leads from the VIP (%s) to one of the %d external networks that this project sees, so no floating IP can be put on it: "+
-			"connect the subnet to a router with a gateway, name another subnet with the annotation loadbalancer.openstack.org/subnet-id, or make the Service internal",
+		return nil, &Error{Message: fmt.Sprintf("%s: no router connects the VIP (%s) to one of the %d external networks that this project sees, so it cannot have a floating IP: "+
+			"connect the subnet to a router with a gateway, set another subnet with the annotation loadbalancer.openstack.org/subnet-id, or make the Service internal",
 			s.Origin(annotation.FloatingNetID).Name, placeOf(vip), len(networks))}
 	}
 	if asked, _ := s.AskedFloatingIP(); asked.Address != "" {
@@ -104,14 +104,14 @@ func (r *Reader) anyExternal(ctx context.Context, s *settings.Settings, vip mode
 		return &fit[i], nil
 	}
 	if len(fit) > 1 {
-		facts.Chosen = fmt.Sprintf("there are %d external networks that a floating IP can come from, and none is the default: it comes from the first, %s; "+
-			"name one with the annotation loadbalancer.openstack.org/floating-network-id, or with floating-network-id in cloud.conf",
+		facts.Chosen = fmt.Sprintf("there are %d external networks for the floating IP, and none is the default: using the first, %s; "+
+			"set one with the annotation loadbalancer.openstack.org/floating-network-id, or with floating-network-id in cloud.conf",
 			len(fit), fit[0].ID)
 	}
 	return &fit[0], nil
 }
 
-// placeOf returns where a VIP is, for users.
+// placeOf returns the location of a VIP for messages.
 func placeOf(vip model.VIP) string {
 	if vip.SubnetID != "" {
 		return "subnet " + vip.SubnetID
@@ -119,7 +119,7 @@ func placeOf(vip model.VIP) string {
 	return "network " + vip.NetworkID
 }
 
-// having returns the networks that have a subnet with an address; all of them where the project
+// having returns the networks with a subnet that contains an address; all of them if the project
 // sees no such subnet.
 func (r *Reader) having(ctx context.Context, networks []neutron.Network, address string) ([]neutron.Network, error) {
 	var found []neutron.Network
@@ -138,8 +138,8 @@ func (r *Reader) having(ctx context.Context, networks []neutron.Network, address
 	return found, nil
 }
 
-// FloatingAddress refuses an address that a floating IP is to be created with and that is in no
-// subnet of its network, as far as the project sees the subnets.
+// FloatingAddress returns an error if an address for a new floating IP is in no subnet of its
+// network that the project sees.
 func (r *Reader) FloatingAddress(ctx context.Context, networkID, address, askedBy string) error {
 	subnets, err := r.subnets.get(ctx, networkID, r.neutron.Subnets)
 	if err != nil {
@@ -150,11 +150,11 @@ func (r *Reader) FloatingAddress(ctx context.Context, networkID, address, askedB
 		return nil
 	}
 	return &Error{Message: fmt.Sprintf("%s: no floating IP of this project has the address %s, and none can be created with it: it is in no subnet of the external network %s (%s); "+
-		"choose another address, or leave the field out", askedBy, address, networkID, cidrsOf(subnets))}
+		"choose another address, or clear the field", askedBy, address, networkID, cidrsOf(subnets))}
 }
 
-// floatingSubnets returns the subnets to take a floating IP from, as Neutron lists
-// them; none means any of the network's.
+// floatingSubnets returns the subnets for a floating IP in Neutron's order; none means any subnet
+// of the network.
 func (r *Reader) floatingSubnets(ctx context.Context, f settings.FloatingSettings, network *neutron.Network) ([]string, error) {
 	if f.SubnetID != "" {
 		return []string{f.SubnetID}, nil
@@ -183,8 +183,8 @@ func (r *Reader) floatingSubnets(ctx context.Context, f settings.FloatingSetting
 	case len(ids) > 0:
 		return ids, nil
 	case len(subnets) == 0:
-		return nil, &Error{Message: fmt.Sprintf("%s: this project sees no subnet of the external network %s, as most clouds show them to administrators only: "+
-			"name the subnet with floating-subnet-id, or leave the choice to the network", asked, network.ID)}
+		return nil, &Error{Message: fmt.Sprintf("%s: this project sees no subnet of the external network %s, because most clouds show them only to administrators: "+
+			"set the subnet with floating-subnet-id, or remove the setting", asked, network.ID)}
 	default:
 		return nil, &Error{Message: fmt.Sprintf("%s: no IPv4 subnet of network %s fits, of %d", asked, network.ID, len(subnets))}
 	}

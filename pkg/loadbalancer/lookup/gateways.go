@@ -8,16 +8,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// gateways are the external networks that routers lead to from a subnet, as far as the project
-// sees the routers.
+// gateways are the external networks that routers connect with a subnet, as far as the project sees
+// the routers.
 type gateways struct {
 	networks []string
-	// complete is set where the project sees them all. It may see none in a subnet of another
-	// project, and where routers are none of Neutron's.
+	// complete is set if the project sees all routers. It may see none for a subnet of another
+	// project, and if routers are not Neutron's.
 	complete bool
 }
 
-// lead reports whether there may be a way to an external network, "" for any.
+// lead reports whether there may be a route to an external network, "" for any.
 func (g gateways) lead(network string) bool {
 	if !g.complete {
 		return true
@@ -25,9 +25,9 @@ func (g gateways) lead(network string) bool {
 	return slices.Contains(g.networks, network) || network == "" && len(g.networks) > 0
 }
 
-// gateways reads the gateways of a subnet, or of all subnets of a network where the subnet is
-// not known: two requests, the first time. What leads nowhere is not kept, as it is about to be
-// mended.
+// gateways returns the gateways of a subnet, or of all subnets of a network if the subnet is
+// unknown. The first call sends two requests. A result without gateways is not cached, because the
+// operator may be about to add one.
 func (r *Reader) gateways(ctx context.Context, network, subnet string) (gateways, error) {
 	if network == "" && subnet == "" {
 		return gateways{}, nil
@@ -70,7 +70,7 @@ func (r *Reader) readGateways(ctx context.Context, network, subnet string) (gate
 	return found, nil
 }
 
-// hidden leaves out of an error what only means that the project may not see routers.
+// hidden returns nil for an error that means that the project may not see routers.
 func hidden(err error) error {
 	if apierror.IsForbidden(err) || apierror.IsNotFound(err) || apierror.IsUnknownAction(err) {
 		return nil
@@ -78,8 +78,7 @@ func hidden(err error) error {
 	return err
 }
 
-// reachable returns the networks to which routers lead from the VIP; all of them where that is
-// not known. None is an error of the caller.
+// reachable returns the networks that routers connect with the VIP; all of them if that is unknown.
 func reachable(networks []neutron.Network, way gateways) []neutron.Network {
 	if len(way.networks) == 0 && !way.complete {
 		return networks

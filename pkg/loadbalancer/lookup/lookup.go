@@ -1,7 +1,7 @@
-// Package lookup reads what package desire has to know of the cloud: where the VIP goes,
-// where floating IPs come from, in which subnets the nodes are; and checks before the
-// first write that what a Service names exists. What seldom changes is cached for a while
-// and shared by all Services; a fact that cannot be had is an error, never a guess.
+// Package lookup reads the facts about the cloud that package desire needs: the subnet of the VIP,
+// the origin of floating IPs, the subnets of the nodes. It also checks before the first write that
+// the objects that a Service names exist. Facts that rarely change are cached and shared by all
+// Services. A fact that cannot be read is an error, never a guess.
 package lookup
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Neutron is where networks, subnets and ports are read.
+// Neutron is the part of the network service that this package uses.
 type Neutron interface {
 	Network(ctx context.Context, id string) (*neutron.Network, error)
 	ExternalNetworks(ctx context.Context) ([]neutron.Network, error)
@@ -37,7 +37,7 @@ type Neutron interface {
 	Quotas(ctx context.Context) (map[string]neutron.Quota, error)
 }
 
-// Reader reads facts. Its methods may be called at the same time.
+// Reader reads facts. Its methods are safe for concurrent use.
 type Reader struct {
 	neutron  Neutron
 	octavia  Octavia
@@ -50,19 +50,20 @@ type Reader struct {
 	subnet   *cache[*neutron.Subnet]
 	ports    *cache[[]neutron.Port] // by server
 	port     *cache[neutron.Port]   // by ID
-	// addresses are the ports at addresses, none for those that no port has.
+	// addresses are the ports by address; an empty list if the address has none.
 	addresses *cache[[]neutron.Port]
 	ways      *cache[gateways]                 // by subnet, or network
 	limits    *cache[map[string]int]           // of Octavia
 	quotas    *cache[map[string]neutron.Quota] // of Neutron
-	// missed are addresses that ports of their servers did not have when they were read again for it.
+	// missed are addresses for which the ports of their servers were read again without finding
+	// them.
 	missed *cache[bool] // by server and address
-	// nodes are the subnets of the nodes that were asked for last.
+	// nodes caches the subnets of the nodes of the last call.
 	nodes nodeSubnets
 }
 
-// New returns a Reader that keeps for age what it has read. Version returns the version of
-// the load balancer API.
+// New returns a Reader that caches facts for age. version returns the version of the load balancer
+// API.
 func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (octavia.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
 	return &Reader{
 		neutron:   neutronAPI,
@@ -87,8 +88,8 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 // Version returns the version of the load balancer API.
 func (r *Reader) Version(ctx context.Context) (octavia.Version, error) { return r.version(ctx) }
 
-// Gather reads the facts for a Service. What a load balancer that exists has
-// settled is not asked again: existing is nil when there is none.
+// Gather reads the facts for a Service. It does not read facts that an existing load balancer has
+// fixed; existing is nil if there is none.
 func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []members.Backend, drv driver.Driver, existing *model.LoadBalancer) (desire.Facts, error) {
 	facts := desire.Facts{Driver: drv}
 	var err error
@@ -117,9 +118,9 @@ func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []me
 	return facts, r.floating(ctx, s, existing, &facts)
 }
 
-// Preview returns the facts for the new load balancer of a Service of which no node is known.
-// What only the nodes tell is left open: where members are, and a VIP for which nobody names
-// a place.
+// Preview returns the facts for the new load balancer of a Service without known nodes. Facts that
+// depend on the nodes are left open: the subnets of members, and that of a VIP if no setting has
+// one.
 func (r *Reader) Preview(ctx context.Context, s *settings.Settings, drv driver.Driver) (desire.Facts, error) {
 	facts := desire.Facts{Driver: drv}
 	var err error
@@ -137,10 +138,10 @@ func (r *Reader) Preview(ctx context.Context, s *settings.Settings, drv driver.D
 	return facts, r.floating(ctx, s, nil, &facts)
 }
 
-// memberSubnet returns the subnet that all members are in, "" for that of each one's node:
-// the one that is asked for, else that of cloud.conf, else that of the VIP, which the
-// Service or its class names. One of cloud.conf that is of another family than the
-// Service gives way to that of the VIP: nobody could be reached from there.
+// memberSubnet returns the subnet of all members, "" for the subnet of each one's node. It is that
+// of the Service, else that of cloud.conf, else that of the VIP if the Service or its class has
+// one. If the one in cloud.conf has another IP family than the Service, it is ignored, because
+// members could not be reached from there.
 func (r *Reader) memberSubnet(ctx context.Context, s *settings.Settings) (string, error) {
 	switch {
 	case s.Members.SubnetID != "":
@@ -160,11 +161,11 @@ func (r *Reader) memberSubnet(ctx context.Context, s *settings.Settings) (string
 	return s.Members.DefaultSubnetID, nil
 }
 
-// network reads a network that a setting names.
+// network reads a network of a setting.
 func (r *Reader) network(ctx context.Context, id, by string) (*neutron.Network, error) {
 	network, err := r.networks.get(ctx, id, r.neutron.Network)
 	if apierror.IsNotFound(err) {
-		return nil, &Error{Message: fmt.Sprintf("%s: there is no network %s, or this project cannot see it: correct the ID, or have the network shared with the project", by, id)}
+		return nil, &Error{Message: fmt.Sprintf("%s: there is no network %s, or this project cannot see it: correct the ID, or share the network with the project", by, id)}
 	}
 	return network, err
 }

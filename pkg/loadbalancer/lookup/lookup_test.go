@@ -114,8 +114,8 @@ func TestGather_TakesSubnetThatAllNodesShare(t *testing.T) {
 	env.asked(1)
 }
 
-// Where nobody names a subnet the VIP is in that of most nodes, which is told; each member
-// is in its node's.
+// Without a configured subnet the VIP is in that of most nodes, with an event; each member is in
+// its node's.
 func TestGather_PutsVIPInSubnetOfMostNodesAndReportsIt(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, simulator.Topology{})

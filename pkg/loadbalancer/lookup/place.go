@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Octavia is where flavors, availability zones and providers are read.
+// Octavia is the part of the load balancer service that this package uses.
 type Octavia interface {
 	Providers(ctx context.Context) ([]string, error)
 	Flavors(ctx context.Context) ([]octavia.Flavor, error)
@@ -27,8 +27,8 @@ type Octavia interface {
 	QuotaLimits(ctx context.Context) (map[string]int, error)
 }
 
-// place fills in flavor and availability zone. For a new load balancer, what does not
-// exist is refused here. What the driver does not have is left out, with a notice.
+// place sets the facts about flavor and availability zone. For a new load balancer, it returns an
+// error if one does not exist. Those that the driver does not support are ignored with a notice.
 func (r *Reader) place(ctx context.Context, s *settings.Settings, drv driver.Driver, isNew bool, facts *desire.Facts) error {
 	facts.AvailabilityZone = s.LoadBalancer.AvailabilityZone
 	if why := drv.Lacks(driver.AvailabilityZones); why != "" && s.LoadBalancer.AvailabilityZone != "" {
@@ -46,7 +46,7 @@ func (r *Reader) place(ctx context.Context, s *settings.Settings, drv driver.Dri
 	return r.zone(ctx, facts.AvailabilityZone, s.Origin(annotation.AvailabilityZone).Name)
 }
 
-// flavor fills in the ID of a flavor that is named by its ID or its name.
+// flavor sets the ID of a flavor that is given by ID or name.
 func (r *Reader) flavor(ctx context.Context, s *settings.Settings, isNew bool, facts *desire.Facts) error {
 	asked := s.LoadBalancer.FlavorID
 	isID := uuid.Validate(asked) == nil
@@ -56,7 +56,7 @@ func (r *Reader) flavor(ctx context.Context, s *settings.Settings, isNew bool, f
 	}
 	all, err := r.flavors.get(ctx, "", func(ctx context.Context, _ string) ([]octavia.Flavor, error) { return r.octavia.Flavors(ctx) })
 	if isID && (apierror.IsForbidden(err) || apierror.IsNotFound(err)) {
-		return nil // who may not list them may still use them
+		return nil // users who may not list them may still use them
 	}
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r *Reader) flavor(ctx context.Context, s *settings.Settings, isNew bool, f
 			names = append(names, f.Name)
 		}
 	}
-	return &Error{Message: fmt.Sprintf("%s: Octavia has no flavor %q that can be used: %s", s.Origin(annotation.FlavorID).Name, asked, oneOf(names))}
+	return &Error{Message: fmt.Sprintf("%s: Octavia has no usable flavor %q: %s", s.Origin(annotation.FlavorID).Name, asked, oneOf(names))}
 }
 
 func (r *Reader) zone(ctx context.Context, asked, by string) error {
@@ -83,7 +83,7 @@ func (r *Reader) zone(ctx context.Context, asked, by string) error {
 		return r.octavia.AvailabilityZones(ctx)
 	})
 	if apierror.IsForbidden(err) || apierror.IsNotFound(err) {
-		return nil // who may not list them may still use them
+		return nil // users who may not list them may still use them
 	}
 	if err != nil {
 		return err
@@ -97,19 +97,18 @@ func (r *Reader) zone(ctx context.Context, asked, by string) error {
 	if slices.Contains(names, asked) {
 		return nil
 	}
-	return &Error{Message: fmt.Sprintf("%s: Octavia has no availability zone %q that can be used: %s", by, asked, oneOf(names))}
+	return &Error{Message: fmt.Sprintf("%s: Octavia has no usable availability zone %q: %s", by, asked, oneOf(names))}
 }
 
-// oneOf returns what to do where none of these was named.
+// oneOf returns the remedy if none of these names was used.
 func oneOf(names []string) string {
 	if len(names) == 0 {
-		return "it has none at all, so leave the setting out, or ask the cloud's operator for one"
+		return "it has none: remove the setting, or ask the cloud's operator for one"
 	}
-	return "name one of " + strings.Join(slices.Sorted(slices.Values(names)), ", ") + ", or leave the setting out"
+	return "use one of " + strings.Join(slices.Sorted(slices.Values(names)), ", ") + ", or remove the setting"
 }
 
-// ownPort refuses a port that cannot be the VIP, and returns the subnet that the VIP is
-// in.
+// ownPort returns the subnet of a requested VIP port, or an error if the port cannot be the VIP.
 func (r *Reader) ownPort(ctx context.Context, s *settings.Settings) (subnet string, err error) {
 	port, err := r.neutron.Port(ctx, s.VIP.PortID)
 	switch {
@@ -119,7 +118,7 @@ func (r *Reader) ownPort(ctx context.Context, s *settings.Settings) (subnet stri
 		return "", err
 	case port.DeviceID != "":
 		klog.FromContext(ctx).Info("The port that a Service asks for is in use", "port", port.ID, "name", port.Name, "device", port.DeviceID)
-		return "", &Error{Message: fmt.Sprintf("port-id: port %s is in use by a device: name another, or free it", port.ID)}
+		return "", &Error{Message: fmt.Sprintf("port-id: port %s is in use by a device: use another port, or free it", port.ID)}
 	}
 	for _, fixed := range port.FixedIPs {
 		address, err := netip.ParseAddr(fixed.IPAddress)

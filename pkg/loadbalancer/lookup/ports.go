@@ -13,8 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// NodePorts returns the ports of servers, by server: a request for 150 servers that
-// were not asked for lately. Each port is as it was last seen.
+// NodePorts returns the ports of servers, by server. It sends a request for every 150 servers that
+// are not cached. Each port is in its last known state.
 func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]neutron.Port, error) {
 	found, err := r.ports.getMany(ctx, servers, r.portsOf)
 	for server, ports := range found {
@@ -23,7 +23,7 @@ func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]
 	return found, err
 }
 
-// NodeSubnets returns the subnets that the ports of servers are in.
+// NodeSubnets returns the subnets of the ports of servers.
 func (r *Reader) NodeSubnets(ctx context.Context, servers []string) ([]string, error) {
 	found, err := r.NodePorts(ctx, servers)
 	var subnets []string
@@ -38,10 +38,10 @@ func (r *Reader) NodeSubnets(ctx context.Context, servers []string) ([]string, e
 	return slices.Compact(subnets), err
 }
 
-// KnownPort returns a port as it was last seen, if that is not too long ago.
+// KnownPort returns the cached state of a port, if it is valid.
 func (r *Reader) KnownPort(id string) (neutron.Port, bool) { return r.port.kept(id) }
 
-// KeepPort caches a port as it is now.
+// KeepPort caches the state of a port.
 func (r *Reader) KeepPort(port neutron.Port) { r.port.keep(port.ID, port) }
 
 // ForgetPorts drops the ports of servers from the cache.
@@ -64,14 +64,13 @@ func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]ne
 	return byServer, nil
 }
 
-// newerPort reports whether a is a later state of a port than b. A list may come in
-// after the answer to a change that it has not seen: Services come at the same time.
+// newerPort reports whether a is a later state of a port than b. With concurrent Services, a list
+// may arrive after the answer to a change that it does not contain.
 func newerPort(a, b neutron.Port) bool {
 	return a.Revision != nil && b.Revision != nil && *a.Revision > *b.Revision
 }
 
-// SubnetCIDR returns the CIDR of a subnet; "" when there is none that the project can
-// see.
+// SubnetCIDR returns the CIDR of a subnet; "" if the project cannot see it.
 func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
 	subnet, err := r.subnet.get(ctx, id, r.neutron.Subnet)
 	switch {
@@ -83,8 +82,8 @@ func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
 	return subnet.CIDR, nil
 }
 
-// Family returns the IP family of a VIP, by its address or else by its subnet; it is empty
-// where neither shows it. A subnet that the project cannot see is Octavia's to refuse.
+// Family returns the IP family of a VIP, by its address or else by its subnet; empty if both are
+// unknown. Octavia validates a subnet that the project cannot see.
 func (r *Reader) Family(ctx context.Context, vip model.VIP) (v1.IPFamily, error) {
 	text := vip.Address
 	if text == "" && vip.SubnetID != "" {
@@ -96,7 +95,7 @@ func (r *Reader) Family(ctx context.Context, vip model.VIP) (v1.IPFamily, error)
 	}
 	switch address, err := netip.ParseAddr(text); {
 	case err != nil:
-		return "", nil //nolint:nilerr // it is not known
+		return "", nil //nolint:nilerr // the family is unknown
 	case address.Unmap().Is4():
 		return v1.IPv4Protocol, nil
 	}

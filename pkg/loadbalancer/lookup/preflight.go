@@ -19,11 +19,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 )
 
-// What is checked before the first write, as Octavia would refuse it in the middle of a
-// plan, or crash.
+// These checks run before the first write, because Octavia would return the error in the middle of
+// a plan, or crash.
 
-// Provider refuses a provider that the Service names for a new load balancer and Octavia
-// does not have.
+// Provider returns an error if Octavia does not have the provider that the Service names for a new
+// load balancer.
 func (r *Reader) Provider(ctx context.Context, s *settings.Settings) error {
 	if !s.LoadBalancer.ProviderAsked {
 		return nil
@@ -38,8 +38,8 @@ func (r *Reader) Provider(ctx context.Context, s *settings.Settings) error {
 	return field.NotSupported(annotation.Path(annotation.Provider), s.LoadBalancer.Provider, enabled)
 }
 
-// Families refuses members that the driver cannot serve at the VIP, which exists or goes
-// where the Service or cloud.conf says: elsewhere it is of the members' family.
+// Families returns an error if the driver cannot serve the members at the VIP. The VIP exists, or
+// is in the subnet of the Service or of cloud.conf; otherwise it has the members' family.
 func (r *Reader) Families(ctx context.Context, s *settings.Settings, facts desire.Facts, existing *model.LoadBalancer) error {
 	if !s.NeedsOneFamily(facts.Driver) {
 		return nil
@@ -58,19 +58,18 @@ func (r *Reader) Families(ctx context.Context, s *settings.Settings, facts desir
 	return message.Invalid(s.ValidateFamilies(facts.Driver, family))
 }
 
-// FreeVIP refuses an address for the VIP that is not in its subnet, or that a port there already
-// has: Octavia before 17.0 answers 500 to it, and what it tries leaves ports behind. The same
-// address in another subnet of the project is another one. The owner of the port, who may be
-// anybody, is in the log for the operator.
+// FreeVIP returns an error if an address for the VIP is not in its subnet, or in use by a port
+// there: Octavia before 17.0 would answer 500, and leave ports behind. The same address in another
+// subnet of the project does not matter. The log names the owner of the port for the operator.
 func (r *Reader) FreeVIP(ctx context.Context, vip model.VIP, askedBy string) error {
 	if vip.SubnetID != "" {
 		subnet, err := r.subnet.get(ctx, vip.SubnetID, r.neutron.Subnet)
 		switch {
-		case apierror.IsNotFound(err): // Octavia's to refuse
+		case apierror.IsNotFound(err): // Octavia will refuse it
 		case err != nil:
 			return err
 		case !contains(*subnet, vip.Address):
-			return &Error{Message: fmt.Sprintf("%s: %s is not in subnet %s (%s), where the VIP is to be: choose another address, or leave the choice to OpenStack",
+			return &Error{Message: fmt.Sprintf("%s: %s is not in subnet %s (%s) of the VIP: choose another address, or leave the choice to OpenStack",
 				askedBy, vip.Address, subnet.ID, subnet.CIDR)}
 		}
 	}
@@ -85,23 +84,24 @@ func (r *Reader) FreeVIP(ctx context.Context, vip model.VIP, askedBy string) err
 				continue
 			}
 			klog.FromContext(ctx).Info("The address that a Service asks for is in use", "address", vip.Address, "port", port.ID, "name", port.Name)
-			return &Error{Message: fmt.Sprintf("%s: %s is in use in the subnet of the VIP: choose another, or free it", askedBy, vip.Address)}
+			return &Error{Message: fmt.Sprintf("%s: %s is in use in the subnet of the VIP: choose another address, or free it", askedBy, vip.Address)}
 		}
 	}
 	return nil
 }
 
-// noCertificate is what to do about a certificate that is not there.
+// noCertificate is the remedy for a missing certificate.
 const noCertificate = "Barbican has no such container or secret that the controller may read: create it, let the controller's user read it " +
 	"(openstack acl user add), or correct the reference"
 
-// Secrets is where certificates are.
+// Secrets is the part of the key manager that this package uses.
 type Secrets interface {
 	Exists(ctx context.Context, ref string) error
 }
 
-// Certificates refuses references of certificates, which the setting askedBy has, that do not exist. It is an *Error if
-// that cannot be found out: the Service waits for it, with what it has.
+// Certificates returns an error for references of certificates, from the setting askedBy, that do
+// not exist. The error is an *Error if that is unknown: the Service then keeps its present state
+// and waits.
 func Certificates(ctx context.Context, secrets Secrets, refs []string, askedBy string) error {
 	for _, ref := range refs {
 		err := secrets.Exists(ctx, ref)
@@ -110,7 +110,7 @@ func Certificates(ctx context.Context, secrets Secrets, refs []string, askedBy s
 		case err == nil:
 		case errors.As(err, &none):
 			return &Error{Err: err, Message: fmt.Sprintf(
-				"cannot look for the certificate %s: %v; where certificates are not in Barbican, cloud.conf needs container-store=external, for which ask the cluster's operator", config.PrintableURL(ref), err)}
+				"cannot look for the certificate %s: %v; if certificates are not in Barbican, cloud.conf needs container-store=external: ask the cluster's operator", config.PrintableURL(ref), err)}
 		case apierror.IsNotFound(err):
 			return &field.Error{Type: field.ErrorTypeNotFound, Field: askedBy, BadValue: config.PrintableURL(ref), Detail: noCertificate}
 		default:

@@ -43,8 +43,8 @@ func TestProvider_IsAskedForOnlyWhereTheServiceNamesIt(t *testing.T) {
 	}
 }
 
-// The VIP decides: of a load balancer that exists by its address, of a new one by its
-// subnet where somebody names one.
+// The VIP decides: that of an existing load balancer by its address, that of a new one by its
+// subnet if it is configured.
 func TestFamilies_RefusesMembersOfAnotherFamilyThanTheVIP(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, simulator.Topology{})

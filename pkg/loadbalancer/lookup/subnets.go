@@ -11,19 +11,19 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 )
 
-// nodeSubnets are the subnets of nodes, for many Services with the same nodes that come one
-// after the other: to put them together is more work than all else where nothing has
-// changed. They count as long as what they were made of does.
+// nodeSubnets caches the subnets of nodes for consecutive Services with the same nodes, because
+// computing them is the largest part of a round without changes. The cache is valid as long as its
+// inputs are.
 type nodeSubnets struct {
 	mu sync.Mutex
-	// backends are whose they are. Nobody changes a list of backends.
+	// backends are the nodes. Lists of backends are immutable.
 	backends []members.Backend
 	until    time.Time
 	changes  uint64
 	found    map[string]string
 }
 
-// of returns what is known of backends, nil where that is nothing.
+// of returns the cached subnets of backends, nil if there are none.
 func (n *nodeSubnets) of(backends []members.Backend, now time.Time, changes uint64) map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -39,12 +39,12 @@ func (n *nodeSubnets) keep(backends []members.Backend, found map[string]string, 
 	n.backends, n.found, n.until, n.changes = backends, found, until, changes
 }
 
-// MemberSubnets returns the subnets of the nodes' addresses, as far as they are on ports
-// of this project: from the ports of their servers, a request for 150 nodes that were
-// not asked for lately. Ports that lack the address of their node are read again, once, as the
-// node may have got another one since. Neither is changed any more, by anybody.
+// MemberSubnets returns the subnets of the nodes' addresses, as far as they are on ports of this
+// project: from the ports of their servers, with a request for every 150 nodes that are not cached.
+// Ports without the address of their node are read again once, because the node may have a new
+// address. Neither the arguments nor the result may be modified.
 func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) (map[string]string, error) {
-	changes := r.portChanges() // before anything is read: what changes meanwhile is not in what is kept
+	changes := r.portChanges() // before any read, so that the result does not miss later changes
 	if known := r.nodes.of(backends, r.ports.clock.Now(), changes); known != nil {
 		return known, nil
 	}
@@ -55,7 +55,7 @@ func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) 
 		}
 	}
 	asked := slices.Sorted(maps.Values(servers))
-	before := map[string]bool{} // servers whose ports were read earlier
+	before := map[string]bool{} // servers with ports that were read earlier
 	for _, server := range asked {
 		_, before[server] = r.ports.kept(server)
 	}
@@ -102,5 +102,5 @@ func (r *Reader) subnetsOf(ctx context.Context, servers map[string]string, asked
 	return found, nil
 }
 
-// portChanges moves whenever a port of the cache changes.
+// portChanges increases with every change of a cached port.
 func (r *Reader) portChanges() uint64 { return r.ports.changes.Load() + r.port.changes.Load() }

@@ -19,8 +19,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// vip fills in the subnet of the VIP: the configured one, one of the configured network, or
-// the one that most nodes are in. It is empty where Octavia chooses it.
+// vip sets the subnet of the VIP: the configured one, one of the configured network, or the one of
+// most nodes. It is empty if Octavia chooses it.
 func (r *Reader) vip(ctx context.Context, s *settings.Settings, facts *desire.Facts) (err error) {
 	switch {
 	case s.VIP.PortID != "":
@@ -37,8 +37,8 @@ func (r *Reader) vip(ctx context.Context, s *settings.Settings, facts *desire.Fa
 	return err
 }
 
-// named refuses a subnet that the Service itself names and the project does not see. One of
-// cloud.conf is Octavia's to refuse: some clouds let projects use what they do not see, and the
+// named returns an error for a subnet in the Service itself that the project does not see. Octavia
+// validates one in cloud.conf: some clouds let projects use subnets that they do not see, and the
 // operator has the command check.
 func (r *Reader) named(ctx context.Context, s *settings.Settings, name, id string) error {
 	by := s.Origin(name)
@@ -47,18 +47,18 @@ func (r *Reader) named(ctx context.Context, s *settings.Settings, name, id strin
 	}
 	_, err := r.subnet.get(ctx, id, r.neutron.Subnet)
 	if apierror.IsNotFound(err) {
-		return &Error{Message: fmt.Sprintf("%s: there is no subnet %s, or this project cannot see it: correct the ID, or have the network shared with the project", by.Name, id)}
+		return &Error{Message: fmt.Sprintf("%s: there is no subnet %s, or this project cannot see it: correct the ID, or share the network with the project", by.Name, id)}
 	}
 	return err
 }
 
-// inNetwork fills in the subnet of a VIP for which only the network is known:
+// inNetwork sets the subnet of a VIP if only the network is known:
 //
-//	the Service asks for an address        the subnet that the address is in
+//	the Service requests an address        the subnet that contains the address
 //	one subnet of the family               that
 //	several, of IPv4                       Octavia's choice: the first that has free addresses
 //	several, of IPv6                       likewise in a network of IPv6 alone, else the first: Octavia prefers IPv4
-//	none that the project sees             Octavia's choice
+//	none visible                           Octavia's choice
 func (r *Reader) inNetwork(ctx context.Context, s *settings.Settings, facts *desire.Facts) error {
 	by := s.Origin(annotation.NetworkID).Name
 	network, err := r.network(ctx, s.VIP.NetworkID, by)
@@ -72,7 +72,7 @@ func (r *Reader) inNetwork(ctx context.Context, s *settings.Settings, facts *des
 	ofFamily := slices.DeleteFunc(slices.Clone(subnets), func(subnet neutron.Subnet) bool {
 		return (subnet.IPVersion == 4) != (s.Family == v1.IPv4Protocol)
 	})
-	slices.SortFunc(ofFamily, func(a, b neutron.Subnet) int { // as Octavia goes through them
+	slices.SortFunc(ofFamily, func(a, b neutron.Subnet) int { // in the order in which Octavia tries them
 		return cmp.Compare(slices.Index(network.Subnets, a.ID), slices.Index(network.Subnets, b.ID))
 	})
 	address, askedBy := s.VIPAddress()
@@ -84,7 +84,7 @@ func (r *Reader) inNetwork(ctx context.Context, s *settings.Settings, facts *des
 	case address != "":
 		i := slices.IndexFunc(ofFamily, func(subnet neutron.Subnet) bool { return contains(subnet, address) })
 		if i < 0 {
-			return &Error{Message: fmt.Sprintf("%s: %s is in no subnet of network %s, where the VIP is to be (%s): choose another address, or leave the choice to OpenStack",
+			return &Error{Message: fmt.Sprintf("%s: %s is in no subnet of network %s of the VIP (%s): choose another address, or leave the choice to OpenStack",
 				askedBy, address, network.ID, cidrsOf(ofFamily))}
 		}
 		facts.VIPSubnetID = ofFamily[i].ID
@@ -97,7 +97,7 @@ func (r *Reader) inNetwork(ctx context.Context, s *settings.Settings, facts *des
 	return nil
 }
 
-// nameSubnet is how users choose the subnet of the VIP.
+// nameSubnet is the instruction how to choose the subnet of the VIP.
 const nameSubnet = "name one with the annotation loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf"
 
 // contains reports whether an address is in a subnet.
@@ -110,7 +110,7 @@ func contains(subnet neutron.Subnet, address string) bool {
 	return err == nil && prefix.Contains(parsed)
 }
 
-// cidrsOf returns the CIDRs of subnets, the first few of many.
+// cidrsOf returns the CIDRs of subnets, limited to the first few.
 func cidrsOf(subnets []neutron.Subnet) string {
 	cidrs := make([]string, len(subnets))
 	for i, subnet := range subnets {
@@ -119,16 +119,16 @@ func cidrsOf(subnets []neutron.Subnet) string {
 	return message.JoinLimited(cidrs)
 }
 
-// ofNodes fills in the subnet that most nodes are in, of several the first by ID, and a
-// message about the choice where there are others. One from which no router leads outside is
-// passed over for a Service that gets a floating IP.
+// ofNodes sets the subnet of most nodes, the first by ID if there are several, and a message about
+// the choice if there are others. For a Service with a floating IP, it skips subnets without a
+// router to an external network.
 func (r *Reader) ofNodes(ctx context.Context, s *settings.Settings, facts *desire.Facts) error {
 	nodes := map[string]int{}
 	for _, in := range facts.MemberSubnets {
 		nodes[in]++
 	}
 	if len(nodes) == 0 {
-		return &Error{Message: "no subnet for the VIP: it would be the one that most nodes are in, but no server that the provider ID of a node names " +
+		return &Error{Message: "no subnet for the VIP: the default is the subnet of most nodes, but no server in the provider ID of a node " +
 			"has the node's address on a port of this project; " + nameSubnet}
 	}
 	subnets := slices.SortedFunc(maps.Keys(nodes), func(a, b string) int {

@@ -6,52 +6,51 @@ import (
 	"time"
 )
 
-// Candidate is a load balancer that was made for the Service.
+// Candidate is a load balancer that was created for the Service.
 type Candidate struct {
 	ID string
-	// Replaces is the ID of the load balancer whose place it was made to take, "" where
-	// there is none.
+	// Replaces is the ID of the load balancer that it replaces, "" if there is none.
 	Replaces string
-	// VIP is its address, FloatingIPs are those on it.
+	// VIP is its address, FloatingIPs are the floating IPs on it.
 	VIP         string
 	FloatingIPs []string
-	// OwnFloatingIP tells that one of them was made for the Service.
+	// OwnFloatingIP is set if one of them was created for the Service.
 	OwnFloatingIP bool
-	// Failed tells that it is in ERROR.
+	// Failed is set if it is in ERROR.
 	Failed    bool
 	CreatedAt time.Time
 }
 
-// Known is what is known of the Service's load balancer before the cloud is asked.
+// Known is the knowledge about the Service's load balancer without reading the cloud.
 type Known struct {
-	// IDs are those that the Service names, that this process remembers and that the
-	// last one has written down, in this order; empty ones say nothing.
+	// IDs are those in the Service's annotation, in memory and in the record, in this order; empty
+	// ones are ignored.
 	IDs []string
 	// Addresses are the published ones.
 	Addresses []string
 }
 
-// Choice returns the indices of the candidates by what becomes of them.
+// Choice holds the indices of the candidates by their role.
 type Choice struct {
 	// Chosen is the Service's load balancer.
 	Chosen int
-	// Replaced is the one whose place Chosen takes, -1 where there is none.
+	// Replaced is the one that Chosen replaces, -1 if there is none.
 	Replaced int
 	// Duplicates are all others, in the order of the candidates.
 	Duplicates []int
 }
 
-// Choose picks the load balancer of a Service. Of several, the first of these
+// Choose selects the load balancer of a Service. Of several candidates, the first of these
 // differences decides:
 //
-//	its ID is the annotation's, is remembered, or was written down, in this order
+//	its ID is the annotation's, in memory, or in the record, in this order
 //	its VIP or a floating IP on it is published
 //	a floating IP of the Service's own is on it
 //	it is not in ERROR
 //	it is older
 //
-// One that was made to take the place of the one so found is chosen in its stead. There
-// must be a candidate.
+// If the result was replaced by another candidate, that one is chosen instead. candidates must not
+// be empty.
 func Choose(candidates []Candidate, known Known) Choice {
 	indices := make([]int, len(candidates))
 	for i := range indices {
@@ -70,7 +69,7 @@ func Choose(candidates []Candidate, known Known) Choice {
 	return choice
 }
 
-// compare is negative where a has the better claim.
+// compare returns a negative number if a has the better claim.
 func compare(a, b Candidate, known Known) int {
 	return cmp.Or(
 		cmp.Compare(known.rank(a), known.rank(b)),
@@ -82,7 +81,7 @@ func compare(a, b Candidate, known Known) int {
 	)
 }
 
-// first orders what is true before what is not.
+// first sorts true before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:
@@ -94,7 +93,7 @@ func first(a, b bool) int {
 	}
 }
 
-// rank is the index of the candidate's ID, or their number.
+// rank returns the index of the candidate's ID, or the number of IDs.
 func (k Known) rank(c Candidate) int {
 	if i := slices.Index(k.IDs, c.ID); i >= 0 {
 		return i

@@ -60,7 +60,7 @@ func TestChoose_FollowsTruthTable(t *testing.T) {
 	}
 }
 
-// What decides first decides whatever the rest says.
+// The first sign decides, regardless of the others.
 func TestChoose_FollowsWeightiestSign(t *testing.T) {
 	t.Parallel()
 	known := ownership.Known{IDs: []string{"named"}, Addresses: []string{published}}

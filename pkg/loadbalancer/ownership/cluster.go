@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// Signs are what an object in the cloud says of the cluster that it was made for, whichever
-// Service of it.
+// Signs identify the cluster that an object in the cloud was created for, for any of its Services.
 type Signs struct {
-	// ClusterIDs are the UIDs of clusters that it carries, each once.
+	// ClusterIDs are the UIDs of clusters on the object, without duplicates.
 	ClusterIDs []string
-	// ClusterName is the --cluster-name; empty where it cannot be read for sure, as of a name
-	// that was cut.
+	// ClusterName is the --cluster-name; empty if it cannot be read reliably, because the object's
+	// name was truncated.
 	ClusterName string
-	// Kubernetes tells that some cluster had it made.
+	// Kubernetes is set if a cluster created the object.
 	Kubernetes bool
-	// ServiceUIDs are the UIDs of Services that it carries, each once.
+	// ServiceUIDs are the UIDs of Services on the object, without duplicates.
 	ServiceUIDs []string
-	// Services are the Services that it names, each "namespace/name" once: none where names
-	// were cut.
+	// Services are the Services in the object's names, as "namespace/name" without duplicates: none
+	// if names were truncated.
 	Services []string
 }
 
@@ -36,8 +35,8 @@ var (
 	clusterOfAllGroups = regexp.MustCompile(`^Security Group for the nodes behind LoadBalancer Services in cluster (.*)$`)
 )
 
-// LoadBalancerSigns reads the cluster of a load balancer. One whose name and description tell
-// of two clusters has no ClusterName.
+// LoadBalancerSigns returns the signs of a load balancer. If name and description contradict each
+// other, ClusterName is empty.
 func LoadBalancerSigns(name, description string, tags []string) Signs {
 	owner := OwnerOf(name, description, tags)
 	s := Signs{ClusterIDs: distinct(tagged(tags, clusterTagPrefix)), ClusterName: owner.ClusterName, Kubernetes: owner.Kubernetes}
@@ -58,7 +57,7 @@ func LoadBalancerSigns(name, description string, tags []string) Signs {
 	return s
 }
 
-// PartSigns reads the cluster of a listener or pool.
+// PartSigns returns the signs of a listener or pool.
 func PartSigns(name string, tags []string) Signs {
 	s := Signs{ClusterIDs: distinct(tagged(tags, clusterTagPrefix)), ServiceUIDs: distinct(tagged(tags, serviceTagPrefix))}
 	s.Kubernetes = len(s.ClusterIDs) > 0
@@ -78,8 +77,8 @@ func PartSigns(name string, tags []string) Signs {
 	return s
 }
 
-// IsPartOf reports whether a listener or pool without the UID of a cluster was made together
-// with the load balancer of a name, for the same Service.
+// IsPartOf reports whether a listener or pool without the UID of a cluster was created with the
+// load balancer of the given name, for the same Service.
 func IsPartOf(name string, tags []string, loadBalancer string) bool {
 	if !strings.HasPrefix(loadBalancer, namePrefix) && !legacyName.MatchString(loadBalancer) || len(tagged(tags, clusterTagPrefix)) > 0 {
 		return false
@@ -87,7 +86,7 @@ func IsPartOf(name string, tags []string, loadBalancer string) bool {
 	return slices.Contains(tags, loadBalancer) || len(tags) == 0 && isChildOf(name, loadBalancer)
 }
 
-// FloatingIPSigns reads the cluster of a floating IP.
+// FloatingIPSigns returns the signs of a floating IP.
 func FloatingIPSigns(description string) Signs {
 	s := Signs{Kubernetes: strings.HasPrefix(description, floatingIPHead)}
 	if match := floatingIPProof.FindStringSubmatch(description); match != nil {
@@ -104,7 +103,7 @@ func FloatingIPSigns(description string) Signs {
 	return s
 }
 
-// SecurityGroupSigns reads the cluster of a security group.
+// SecurityGroupSigns returns the signs of a security group.
 func SecurityGroupSigns(name, description string, tags []string) Signs {
 	shared, isShared := strings.CutPrefix(name, sharedGroupPrefix)
 	isShared = isShared && clusterOfAllGroups.MatchString(description)
@@ -127,8 +126,8 @@ func SecurityGroupSigns(name, description string, tags []string) Signs {
 	return s
 }
 
-// clusterInName returns the name of the cluster in that of a load balancer, "" where it
-// cannot be read for sure.
+// clusterInName returns the name of the cluster in a load balancer's name, "" if it cannot be read
+// reliably.
 func clusterInName(name string) string {
 	if match := ownerInName.FindStringSubmatch(name); match != nil && len(name) < maxLength {
 		return match[1]
@@ -136,7 +135,7 @@ func clusterInName(name string) string {
 	return ""
 }
 
-// servicesIn returns the Services in names of load balancers, but for names that were cut.
+// servicesIn returns the Services in names of load balancers, without truncated names.
 func servicesIn(names []string) []string {
 	var found []string
 	for _, name := range names {
@@ -147,7 +146,7 @@ func servicesIn(names []string) []string {
 	return distinct(found)
 }
 
-// distinct returns what is not empty, in order, each once.
+// distinct returns the texts without duplicates and empty ones, in order.
 func distinct(all []string) []string {
 	sorted := slices.Compact(slices.Sorted(slices.Values(all)))
 	return slices.DeleteFunc(sorted, func(text string) bool { return text == "" })

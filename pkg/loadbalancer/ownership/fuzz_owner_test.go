@@ -7,8 +7,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-// FuzzOwner reads whom a load balancer was made for, and whose a floating IP is, out of
-// names, descriptions and tags that others of the project write.
+// FuzzOwner reads the owners of a load balancer and of a floating IP from names, descriptions and
+// tags that others of the project write.
 func FuzzOwner(f *testing.F) {
 	ours := ownership.Identity{ClusterName: "kubernetes", ClusterID: "our-cluster", ServiceUID: "our-service", Namespace: "default", Service: "web"}
 	gone := ours

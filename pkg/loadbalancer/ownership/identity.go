@@ -1,11 +1,11 @@
-// Package ownership names the load balancer of a Service, reports the owner of a load
-// balancer, listener, pool or floating IP, and decides which of several load balancers
-// belongs to a Service. It is pure: observe reads what it needs.
+// Package ownership names the load balancer of a Service, returns the owner of a load balancer,
+// listener, pool or floating IP, and chooses between several load balancers of a Service. It is
+// pure: observe reads its inputs.
 //
 // The names, descriptions and the first tag are those of kubernetes/cloud-provider-openstack,
-// because others find load balancers by them (Magnum deletes a cluster's load
-// balancers and floating IPs by their description). What proves that something is
-// ours comes beside them: the UID of the cluster and the UID of the Service.
+// because other programs find load balancers by them (Magnum deletes a cluster's load balancers and
+// floating IPs by their description). The proof of ownership is added to them: the UIDs of the
+// cluster and of the Service.
 package ownership
 
 import (
@@ -16,35 +16,34 @@ import (
 )
 
 const (
-	// maxLength is how long Octavia and Neutron let a name, tag or description be.
+	// maxLength is the maximum length of a name, tag or description in Octavia and Neutron.
 	maxLength = 255
 
-	// The prefixes must not begin with "kube_service_": cloud-provider-openstack
-	// counts tags of that form as Services that share the load balancer.
+	// The prefixes must not begin with "kube_service_": cloud-provider-openstack counts tags with
+	// that prefix as Services that share the load balancer.
 	clusterTagPrefix = "kube_cluster_id_"
 	serviceTagPrefix = "kube_svc_uid_"
 )
 
-// Identity is who a load balancer belongs to.
+// Identity identifies the owner of a load balancer.
 type Identity struct {
-	// ClusterName is --cluster-name. It is not unique: many clusters keep the
-	// default.
+	// ClusterName is --cluster-name. It is not unique: many clusters keep the default.
 	ClusterName string
-	// ClusterID is the UID of the namespace kube-system; empty when it could not
-	// be read for lack of rights.
+	// ClusterID is the UID of the namespace kube-system; empty if the rights to read it are
+	// missing.
 	ClusterID string
-	// ServiceUID, Namespace and Service are the Service's.
+	// ServiceUID, Namespace and Service identify the Service.
 	ServiceUID, Namespace, Service string
-	// Untagged tells that load balancers carry no tags in this cloud (Octavia
-	// before 4.0): their descriptions carry the identity.
+	// Untagged is set if load balancers have no tags in this cloud (Octavia before 4.0): then their
+	// descriptions contain the identity.
 	Untagged bool
-	// Former is the name that our own load balancer got from an earlier
-	// --cluster-name, or from the provider inside of Kubernetes. Empty: none.
+	// Former is the name that our own load balancer has from a previous --cluster-name, or from the
+	// provider inside of Kubernetes; empty if there is none.
 	Former string
-	// Releases is set for a Service that goes, and gives back the floating IP that it has asked
-	// for: see OwnsFloatingIPOnVIP.
+	// Releases is set for a deleted Service that releases the floating IP that it requested: see
+	// OwnsFloatingIPOnVIP.
 	Releases bool
-	// Sharing is set while we look at a load balancer that is another's.
+	// Sharing is set for a load balancer of another owner.
 	Sharing Sharing
 }
 
@@ -57,7 +56,7 @@ func (i Identity) Description() string {
 	return i.describe(head, "")
 }
 
-// Tags returns the tags of everything that can carry tags when it is created.
+// Tags returns the tags of all objects that can have tags at their creation.
 func (i Identity) Tags() []string {
 	if i.Untagged {
 		return nil
@@ -69,12 +68,12 @@ func (i Identity) Tags() []string {
 	return append(tags, i.ServiceTag())
 }
 
-// ServiceTag returns the tag by which everything made for the Service is found.
+// ServiceTag returns the tag of all objects of the Service.
 func (i Identity) ServiceTag() string { return serviceTagPrefix + i.ServiceUID }
 
-// FloatingIPDescription returns the description of a floating IP made for the
-// Service. Neutron takes no tags at the creation of a floating IP, so the identity
-// stands here, within "Floating IP for Kubernetes … from cluster NAME".
+// FloatingIPDescription returns the description of a floating IP of the Service. Neutron accepts no
+// tags at the creation of a floating IP, so that the description contains the identity, within
+// "Floating IP for Kubernetes … from cluster NAME".
 func (i Identity) FloatingIPDescription() string {
 	const head = "Floating IP for Kubernetes "
 	return i.describe(head, i.proof(head))
@@ -82,9 +81,8 @@ func (i Identity) FloatingIPDescription() string {
 
 const fromCluster = " from cluster "
 
-// describe writes a description in the shape that others look for. Where it gets
-// too long the name of the Service gives way: they match the name of the cluster
-// to its end.
+// describe returns a description in the format that other programs match. If it is too long, the
+// name of the Service is truncated, because they match the name of the cluster up to its end.
 func (i Identity) describe(head, proof string) string {
 	tail := proof + fromCluster + i.ClusterName
 	service := "external service " + i.Namespace + "/" + i.Service
@@ -92,12 +90,11 @@ func (i Identity) describe(head, proof string) string {
 	return cut(head + service[:min(room, len(service))] + tail)
 }
 
-// proofHead is what a proof begins with.
+// proofHead is the beginning of a proof.
 const proofHead = " (uid "
 
-// proof is the part of a description that nobody else's has. The UID of the
-// Service never gives way; that of the cluster does to a very long name of the
-// cluster.
+// proof returns the unique part of a description. It is never truncated within the UID of the
+// Service; the UID of the cluster is dropped for a very long name of the cluster.
 func (i Identity) proof(head string) string {
 	full := proofHead + i.ServiceUID + " in " + i.ClusterID + ")"
 	if i.ClusterID == "" || len(head+full+fromCluster+i.ClusterName) > maxLength {
@@ -106,8 +103,8 @@ func (i Identity) proof(head string) string {
 	return full
 }
 
-// CutProof returns what stands in a description before the proof of an owner, and the UID of
-// the Service in each proof that there is. Of a description without any it returns all.
+// CutProof returns the part of a description before the proof of an owner, and the UID of the
+// Service in each proof. Without a proof it returns the whole description.
 func CutProof(description string) (head string, serviceUIDs []string) {
 	head, rest, proven := strings.Cut(description, proofHead)
 	for proven {
@@ -119,24 +116,23 @@ func CutProof(description string) (head string, serviceUIDs []string) {
 	return head, serviceUIDs
 }
 
-// OwnsFloatingIP reports whether a floating IP with this description was made for
-// the Service: exactly its UID, and no other cluster's.
+// OwnsFloatingIP reports whether a floating IP with this description was created for the Service:
+// it has its UID, and not another cluster's.
 func (i Identity) OwnsFloatingIP(description string) bool {
 	return i.owns(floatingIPProof, description)
 }
 
 func (i Identity) owns(proof *regexp.Regexp, description string) bool {
 	if !strings.Contains(description, i.ServiceUID) {
-		return false // there can be thousands of others, and patterns are slow
+		return false // there can be thousands of others, and regular expressions are slow
 	}
 	match := proof.FindStringSubmatch(description)
 	return match != nil && match[1] == i.ServiceUID && (match[2] == "" || i.ClusterID == "" || match[2] == i.ClusterID)
 }
 
-// KeptFloatingIP reports whether a floating IP with this description was made for an
-// earlier Service of the same name in this cluster, one that is gone: two Services
-// of one name cannot be there at a time. Exactly that name: one that was cut is no
-// proof.
+// KeptFloatingIP reports whether a floating IP with this description was created for an earlier
+// Service of the same name in this cluster, which no longer exists, because names are unique. A
+// truncated name is no proof.
 func (i Identity) KeptFloatingIP(description string) bool {
 	if !strings.Contains(description, i.ClusterID) || !strings.Contains(description, " "+i.Namespace+"/"+i.Service+proofHead) {
 		return false
@@ -149,19 +145,18 @@ func (i Identity) KeptFloatingIP(description string) bool {
 	return i.FloatingIPDescription() == description
 }
 
-// These match what Description and FloatingIPDescription write.
+// These match the results of Description and FloatingIPDescription.
 var (
 	loadBalancerProof = regexp.MustCompile(`^Kubernetes .*\(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster `)
 	floatingIPProof   = regexp.MustCompile(`^Floating IP for Kubernetes .*\(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster `)
 )
 
-// OwnsFloatingIPOnVIP reports whether a floating IP on the VIP of our load balancer
-// was made for the Service. Where cloud-provider-openstack made the load balancer, its
-// description, which is the same in every cluster, proves enough; on one that we made
-// it proves nothing: the Service has asked for one that was kept. On a load balancer
-// that we share and may delete, it is whether the floating IP was made for the owner, or has become
-// the Service's since. A Service that gives back the one that it has asked for owns it where it was
-// made for any Service of its namespace in this cluster.
+// OwnsFloatingIPOnVIP reports whether a floating IP on the VIP of our load balancer was created for
+// the Service. On a load balancer of cloud-provider-openstack, its description, which is equal in
+// all clusters, is sufficient proof. On our own it is none, because the Service may have requested
+// a kept floating IP. On a shared load balancer that we may delete, it reports whether the floating
+// IP was created for the owner, or has become the Service's since. A Service that releases its
+// requested floating IP owns it if it was created for any Service of its namespace in this cluster.
 func (i Identity) OwnsFloatingIPOnVIP(description string, adopted bool) bool {
 	switch {
 	case i.Sharing.Is:
@@ -175,34 +170,33 @@ func (i Identity) OwnsFloatingIPOnVIP(description string, adopted bool) bool {
 	}
 }
 
-// madeForNeighbor reports whether a floating IP was made for a Service of the same namespace in this
-// cluster, by the cluster's UID.
+// madeForNeighbor reports whether a floating IP was created for a Service of the same namespace in
+// this cluster, by the cluster's UID.
 func (i Identity) madeForNeighbor(description string) bool {
 	owner, ok := FloatingIPOwner(description)
 	return ok && i.ClusterID != "" && owner.ClusterID == i.ClusterID && owner.Namespace == i.Namespace
 }
 
-// LegacyFloatingIPDescription is what cloud-provider-openstack writes. It proves
-// nothing without a load balancer that is proven ours.
+// LegacyFloatingIPDescription returns cloud-provider-openstack's description. It is a proof only on
+// a load balancer that is proven ours.
 func (i Identity) LegacyFloatingIPDescription() string {
 	return fmt.Sprintf("Floating IP for Kubernetes external service %s/%s from cluster %s", i.Namespace, i.Service, i.ClusterName)
 }
 
-// Claim is what tags say about the owner of an object.
+// Claim is the ownership of an object by its tags.
 type Claim int
 
 const (
-	// Unclaimed objects carry no UID: another client made them, or
-	// cloud-provider-openstack did.
+	// Unclaimed objects have no UID: cloud-provider-openstack or another client created them.
 	Unclaimed Claim = iota
-	// Ours was made for this Service of this cluster.
+	// Ours was created for this Service of this cluster.
 	Ours
-	// Theirs was made for another Service or another cluster.
+	// Theirs was created for another Service or another cluster.
 	Theirs
 )
 
-// Claim reads the owner of a load balancer from its tags, or its description where
-// there are no tags.
+// Claim returns the ownership of a load balancer by its tags, or by its description if the cloud
+// has no tags.
 func (i Identity) Claim(tags []string, description string) Claim {
 	if i.Untagged {
 		ours := i.owns(loadBalancerProof, description)
@@ -211,7 +205,7 @@ func (i Identity) Claim(tags []string, description string) Claim {
 	return i.claim(tags)
 }
 
-// claim reads the owner of an object from its tags.
+// claim returns the ownership of an object by its tags.
 //
 //	Service tag   cluster tag       claim
 //	ours          ours or none      Ours

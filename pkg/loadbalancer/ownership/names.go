@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Name returns the name of the load balancer. One that is too long ends with a hash
-// of the whole, so that no two Services share it; all the same a name never proves
-// anything alone, as another cluster may have the same.
+// Name returns the name of the load balancer. A name that is too long ends with a hash of the
+// whole, so that it is unique among the Services of a cluster. A name alone is never a proof,
+// because another cluster may have the same.
 func (i Identity) Name() string { return short(i.fullName()) }
 
 // ListenerName returns the name of the listener for the Service's n-th port.
@@ -32,10 +32,10 @@ func (i Identity) child(kind string, n int) string {
 	return short(kind + "_" + strconv.Itoa(n) + "_" + i.fullName())
 }
 
-// hashLength is how many hexadecimal digits of SHA-256 end a name that was too long.
+// hashLength is the number of hexadecimal digits of SHA-256 at the end of a shortened name.
 const hashLength = 16
 
-// short keeps a name within what Octavia takes.
+// short limits a name to Octavia's maximum length.
 func short(name string) string {
 	if len(name) <= maxLength {
 		return name
@@ -43,7 +43,7 @@ func short(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	tail := "-" + hex.EncodeToString(sum[:])[:hashLength]
 	head := name[:maxLength-len(tail)]
-	for !utf8.ValidString(head) && utf8.ValidString(name) { // not within a letter
+	for !utf8.ValidString(head) && utf8.ValidString(name) { // not within a character
 		head = head[:len(head)-1]
 	}
 	return head + tail
@@ -56,17 +56,16 @@ func cut(s string) string {
 	return s
 }
 
-// LegacyName is what the provider inside of Kubernetes, before
-// cloud-provider-openstack, called the load balancer.
+// LegacyName returns the name of the load balancer in the provider inside of Kubernetes, before
+// cloud-provider-openstack.
 func (i Identity) LegacyName() string {
 	const most = 32
 	name := "a" + strings.ReplaceAll(i.ServiceUID, "-", "")
 	return name[:min(most, len(name))]
 }
 
-// Names are all the names that our own load balancer, and the tag of its listeners,
-// can have: ours, cloud-provider-openstack's, which cuts it, the one from before,
-// and a former one.
+// Names returns all names that our own load balancer, and the tag of its listeners, can have: ours,
+// that of cloud-provider-openstack, which is truncated, the legacy one and the former one.
 func (i Identity) Names() []string {
 	names := []string{i.Name(), cut(i.fullName()), i.LegacyName()}
 	if i.Former != "" {
@@ -76,18 +75,17 @@ func (i Identity) Names() []string {
 }
 
 // FormerlyOurs reports whether a load balancer's name is the Service's under another
-// --cluster-name. Another cluster's Service of that name has it too: it takes more
-// to prove it ours.
+// --cluster-name. It is not sufficient as proof, because a Service of another cluster may have that
+// name.
 func (i Identity) FormerlyOurs(name string) bool {
 	return i.ClusterName != "" && strings.HasPrefix(name, namePrefix) && strings.HasSuffix(name, "_"+i.Namespace+"_"+i.Service)
 }
 
 const namePrefix = "kube_service_"
 
-// OwnsChild reports whether a listener or pool of a load balancer is this Service's:
-// by our tag, by the load balancer's name as its tag (listeners of
-// cloud-provider-openstack), or, for want of any tag, by its name (pools of
-// cloud-provider-openstack). On a load balancer that we share, names alone prove
+// OwnsChild reports whether a listener or pool of a load balancer is this Service's: by our tag, by
+// the load balancer's name as its tag (listeners of cloud-provider-openstack), or, without any tag,
+// by its name (pools of cloud-provider-openstack). On a shared load balancer, names alone prove
 // nothing, unless the Service has been served there before.
 func (i Identity) OwnsChild(name string, tags []string) bool {
 	switch i.claim(tags) {
@@ -107,7 +105,7 @@ func (i Identity) OwnsChild(name string, tags []string) bool {
 	return i.isChild(name) || slices.ContainsFunc(names, func(of string) bool { return isChildOf(name, of) })
 }
 
-// isChild reports whether a name is one that we give.
+// isChild reports whether a name has the format of our children.
 func (i Identity) isChild(name string) bool {
 	match := childName.FindStringSubmatch(name)
 	if match == nil {
@@ -117,15 +115,15 @@ func (i Identity) isChild(name string) bool {
 	return err == nil && name == i.child(match[1], n)
 }
 
-// childName matches the names that listeners, pools and monitors get, and those
-// that the provider inside of Kubernetes gave.
+// childName matches the names of listeners, pools and monitors, including those of the provider
+// inside of Kubernetes.
 var (
 	childName       = regexp.MustCompile(`^(listener|pool|monitor)_(\d+)_(.*)$`)
 	legacyChildName = regexp.MustCompile(`^(?:listener|pool|monitor)_(a[0-9a-f]{1,31})_\d+$`)
 )
 
-// isChildOf reports whether a name is that of a child of the load balancer of a name,
-// perhaps cut.
+// isChildOf reports whether a name, which may be truncated, is that of a child of the named load
+// balancer.
 func isChildOf(name, of string) bool {
 	if match := legacyChildName.FindStringSubmatch(name); match != nil && match[1] == of {
 		return true

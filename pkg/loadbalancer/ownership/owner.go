@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Sharing says how we are on a load balancer that was not made for the Service.
+// Sharing describes the use of a load balancer that was not created for the Service.
 type Sharing struct {
-	// Is tells that the load balancer was not made for the Service.
+	// Is is set if the load balancer was not created for the Service.
 	Is bool
-	// Served tells that the Service has published the load balancer's address, be it a
-	// former one: then what bears its name there is its own.
+	// Served is set if the Service has published the present or a former address of the load
+	// balancer: then the objects with its name there are its own.
 	Served bool
-	// Owner is whom it was made for.
+	// Owner is the owner of the load balancer.
 	Owner Owner
-	// Removable tells that a Service of this cluster had it made: the last Service
-	// on it deletes it. One that was made by hand, or by another cluster, stays.
+	// Removable is set if it was created for a Service of this cluster: then the last Service on it
+	// deletes it. Those of other clusters and clients are kept.
 	Removable bool
 }
 
-// Owner is whom a load balancer was made for, as far as it says so itself. The zero
-// value is somebody outside of Kubernetes.
+// Owner is the owner of a load balancer, as far as its attributes identify it. The zero value is a
+// client outside of Kubernetes.
 type Owner struct {
-	// ClusterID and ServiceUID are empty where cloud-provider-openstack made it.
+	// ClusterID and ServiceUID are empty if cloud-provider-openstack created it.
 	ClusterID, ServiceUID string
-	// ClusterName, Namespace and Service are empty where they cannot be read for
-	// sure: names that are too long are cut.
+	// ClusterName, Namespace and Service are empty if they cannot be read reliably, because long
+	// names are truncated.
 	ClusterName, Namespace, Service string
-	// Kubernetes tells that some cluster had it made.
+	// Kubernetes is set if a cluster created it.
 	Kubernetes bool
 }
 
@@ -39,7 +39,7 @@ var (
 	legacyName         = regexp.MustCompile(`^a[0-9a-f]{31}$`)
 )
 
-// OwnerOf reads whom a load balancer was made for.
+// OwnerOf returns the owner of a load balancer.
 func OwnerOf(name, description string, tags []string) Owner {
 	o := Owner{Kubernetes: strings.HasPrefix(name, namePrefix) || legacyName.MatchString(name)}
 	for _, id := range tagged(tags, clusterTagPrefix) {
@@ -59,11 +59,11 @@ func OwnerOf(name, description string, tags []string) Owner {
 	return o
 }
 
-// String names an owner for a message.
+// String returns the name of an owner for a message.
 func (o Owner) String() string {
 	switch {
 	case !o.Kubernetes:
-		return "somebody outside of Kubernetes"
+		return "a client outside of Kubernetes"
 	case o.Namespace == "":
 		return "a Service"
 	default:
@@ -71,21 +71,21 @@ func (o Owner) String() string {
 	}
 }
 
-// InThisCluster reports whether a Service of our cluster had it made: by the UID of
-// the cluster or, where cloud-provider-openstack made it, by the cluster's name.
+// InThisCluster reports whether the owner is a Service of our cluster: by the UID of the cluster
+// or, if cloud-provider-openstack created the load balancer, by the cluster's name.
 func (i Identity) InThisCluster(o Owner) bool {
 	switch {
 	case o.ClusterID != "":
 		return o.ClusterID == i.ClusterID
 	case o.ServiceUID != "":
-		return false // made by us, but we could not read the cluster's UID then
+		return false // created by us while the cluster's UID could not be read
 	default:
 		return o.Kubernetes && o.ClusterName != "" && o.ClusterName == i.ClusterName
 	}
 }
 
-// Has reports whether a listener or pool on a load balancer is its owner's. It is true where
-// nobody can tell.
+// Has reports whether a listener or pool on a load balancer belongs to its owner. It is true if
+// that is unknown.
 func (o Owner) Has(name string, tags []string) bool {
 	if o.ServiceUID == "" && o.Namespace == "" {
 		return true
@@ -94,8 +94,8 @@ func (o Owner) Has(name string, tags []string) bool {
 		o.Namespace != "" && SharerOf(name, tags) == o.Namespace+"/"+o.Service
 }
 
-// OwnsFloatingIPOf reports whether a floating IP on the VIP of a load balancer was made
-// for its owner.
+// OwnsFloatingIPOf reports whether a floating IP on the VIP of a load balancer was created for its
+// owner.
 func (o Owner) OwnsFloatingIPOf(description string) bool {
 	if match := floatingIPProof.FindStringSubmatch(description); match != nil {
 		return o.ServiceUID != "" && match[1] == o.ServiceUID
@@ -103,8 +103,8 @@ func (o Owner) OwnsFloatingIPOf(description string) bool {
 	return o.Namespace != "" && strings.HasPrefix(description, "Floating IP for Kubernetes external service "+o.Namespace+"/"+o.Service+" from cluster ")
 }
 
-// FloatingIPOwner reads for whom we made a floating IP. It is false where we did not, or
-// where its name had to be cut: then nobody can tell.
+// FloatingIPOwner returns the owner of a floating IP that we created. It returns false if we did
+// not, or if its name is truncated.
 func FloatingIPOwner(description string) (Owner, bool) {
 	match := ownerOfFloatingIP.FindStringSubmatch(description)
 	if match == nil || len(description) >= maxLength {
@@ -113,8 +113,8 @@ func FloatingIPOwner(description string) (Owner, bool) {
 	return Owner{Namespace: match[1], Service: match[2], ServiceUID: match[3], ClusterID: match[4], ClusterName: match[5], Kubernetes: true}, true
 }
 
-// SharerOf names the Service that a listener of a shared load balancer serves, from
-// its tags or its name: what tells Services of a cluster apart, else the UID, else "".
+// SharerOf returns a name of the Service that a listener of a shared load balancer serves, from its
+// tags or its name: a text that is unique in the cluster, else the UID, else "".
 func SharerOf(name string, tags []string) string {
 	names := tags
 	if match := childName.FindStringSubmatch(name); match != nil {

@@ -50,7 +50,7 @@ func TestOwnerOf_ReadsOwnerFromNameDescriptionAndTags(t *testing.T) {
 		"of the provider inside of Kubernetes": {
 			"a83edf9cb240e4ea18c1428551499e9b", "", nil, ownership.Owner{Kubernetes: true}, "a Service", false,
 		},
-		"a person's": {"web", "Kubernetes external service default/web-1 from cluster rig", []string{"production"}, ownership.Owner{}, "somebody outside of Kubernetes", false},
+		"a person's": {"web", "Kubernetes external service default/web-1 from cluster rig", []string{"production"}, ownership.Owner{}, "a client outside of Kubernetes", false},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -2,15 +2,14 @@ package ownership
 
 import "slices"
 
-// Place is where the load balancers of this cluster can be: in the subnets of its nodes,
-// and where cloud.conf puts them. What a Service asks for does not count.
+// Place is the set of possible locations of this cluster's load balancers: the subnets of its
+// nodes, and those in cloud.conf. Settings of Services do not count.
 type Place struct {
 	Subnets, Networks []string
 }
 
-// Has reports whether a VIP in a subnet of a network can be of a load balancer of this
-// cluster. Only there does its address prove anything: another network of the project
-// may have the same range of addresses.
+// Has reports whether a VIP in a subnet of a network can belong to this cluster. Only there is its
+// address a proof: another network of the project may have the same range of addresses.
 func (p Place) Has(subnetID, networkID string) bool {
 	return subnetID != "" && slices.Contains(p.Subnets, subnetID) || networkID != "" && slices.Contains(p.Networks, networkID)
 }

@@ -29,7 +29,7 @@ func TestIdentity_OwnsTheSharedGroupOfItsOwnClusterOnly(t *testing.T) {
 	}
 }
 
-// What is remembered is the replacement, before it is known what it replaces.
+// The remembered ID is that of the replacement, before the replaced load balancer is known.
 func TestChoose_FindsWhatARememberedReplacementReplaces(t *testing.T) {
 	t.Parallel()
 	all := []ownership.Candidate{{ID: "other", CreatedAt: day(1)}, {ID: "old", CreatedAt: day(2)}, {ID: "next", Replaces: "old", CreatedAt: day(3)}}

@@ -20,10 +20,9 @@ func (r *reading) access(family v1.IPFamily) AccessSettings {
 	}
 }
 
-// sourceRanges reads the clients that may connect: the field, or the annotation where the
-// field is empty. A range that lets everybody in is the same as none. Of ranges of both
-// families those of the other one are left out, with a notice; it is an error if no range
-// is left.
+// sourceRanges returns the clients that may connect: those of the field, or of the annotation if
+// the field is empty. A range that admits all clients is equal to none. Ranges of the other IP
+// family are ignored with a notice, if both families occur; it is an error if no range remains.
 func (r *reading) sourceRanges(family v1.IPFamily) []string {
 	ranges, path := r.svc.Spec.LoadBalancerSourceRanges, inSpec("loadBalancerSourceRanges")
 	if len(ranges) == 0 {
@@ -51,13 +50,13 @@ func (r *reading) sourceRanges(family v1.IPFamily) []string {
 		r.refuse(errs...)
 		return nil
 	default:
-		r.notice(path.String(), fmt.Sprintf("%d ranges are left out, as the load balancer is %s: %s", len(otherFamily), family, message.JoinLimited(otherFamily)))
+		r.notice(path.String(), fmt.Sprintf("%d ranges are ignored, because the load balancer is %s: %s", len(otherFamily), family, message.JoinLimited(otherFamily)))
 	}
 	return model.CanonicalCIDRs(canonical)
 }
 
-// unenforced returns why nothing would keep the clients out that a Service keeps out, ""
-// where something does, or it keeps out none.
+// unenforced returns the reason why the source ranges of a Service are not enforced, "" if they
+// are, or if there are none.
 //
 //	listeners can   members see clients   manage-security-groups   kept out by
 //	yes             any                   any                      the listeners
@@ -77,8 +76,8 @@ func (s *Settings) unenforced(drv driver.Driver) string {
 	return why
 }
 
-// Opens refuses a port that a load balancer would get although nothing enforces the
-// source ranges of the Service: what is open stays so, and nothing is opened beside it.
+// Opens returns an error for a new port of a load balancer that cannot enforce the source ranges of
+// the Service. Existing ports stay open.
 func (s *Settings) Opens(drv driver.Driver, desired, existing *model.LoadBalancer) field.ErrorList {
 	why := s.unenforced(drv)
 	if why == "" {

@@ -8,11 +8,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// selectorPlace is where config.ValueError says that cloud.conf has its node selector.
+// selectorPlace is the Place of a config.ValueError for the node selector of cloud.conf.
 const selectorPlace = "cloud.conf [LoadBalancer] node-selector"
 
-// wrongConfig returns what is wrong with [LoadBalancer] of cloud.conf. Nobody knows what
-// Services should get then, so all of them are refused; what they have is kept alive.
+// wrongConfig returns the errors in [LoadBalancer] of cloud.conf. The intended settings are unknown
+// then, so that all Services are refused, and existing load balancers are kept in operation.
 func wrongConfig(cfg *config.Config) field.ErrorList {
 	var errs field.ErrorList
 	for _, err := range cfg.Refused.LoadBalancers {

@@ -12,26 +12,25 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// FloatingSettings are what a Service asks of its floating IP.
+// FloatingSettings are the settings of the floating IP.
 type FloatingSettings struct {
-	// ID or Tag of the one that it asks for; LoadBalancerIP is the third way.
+	// ID or Tag of a requested floating IP; LoadBalancerIP is the third way to request one.
 	ID, Tag string
-	// NetworkID is where it comes from; empty means an external network of the
-	// cloud's.
+	// NetworkID is its network; empty means an external network that the controller chooses.
 	NetworkID string
-	// SubnetID, or a pattern for names and a list of tags, say which subnets of the
-	// network it comes from; none of them means any.
+	// SubnetID, or a pattern for names and a list of tags, select the subnets of the network;
+	// without them all are used.
 	SubnetID, Pattern, Tags string
-	// Keep is set where the floating IP outlives the Service.
+	// Keep is set if the floating IP outlives the Service.
 	Keep bool
 }
 
-// ChoosesSubnets reports whether names or tags decide on the subnets.
+// ChoosesSubnets reports whether names or tags select the subnets.
 func (f FloatingSettings) ChoosesSubnets() bool {
 	return f.SubnetID == "" && (f.Pattern != "" || f.Tags != "")
 }
 
-// Subnets returns what chooses the subnets. What it is made of has passed Parse.
+// Subnets returns the matcher for the subnets. Parse has validated the pattern and the tags.
 func (f FloatingSettings) Subnets() config.SubnetMatcher {
 	matcher, err := config.NewSubnetMatcher(f.Pattern, f.Tags)
 	if err != nil {
@@ -40,10 +39,10 @@ func (f FloatingSettings) Subnets() config.SubnetMatcher {
 	return matcher
 }
 
-// floating reads what is asked of the floating IP. Network and subnets are each taken
-// from the first of annotation, class and section that names one; subnets that come with
-// another network are of no use. An annotation that names no network takes that of the
-// section away: the cloud's own is looked for then.
+// floating returns the settings of the floating IP. Network and subnets each come from the first of
+// annotation, class and section that has one; subnets of a lower level are ignored if a higher one
+// has the network. An annotation with an empty network disables that of the section: the controller
+// then chooses an external network.
 func (r *reading) floating() FloatingSettings {
 	values, class, section := r.values.Floating, r.class, r.conf
 	f := FloatingSettings{ID: ptr.Deref(values.ID, ""), Tag: ptr.Deref(values.Tag, ""), Keep: r.values.KeepsFloatingIP()}
@@ -73,12 +72,12 @@ func (r *reading) floating() FloatingSettings {
 	return f
 }
 
-// FloatingIP reports whether the Service gets a floating IP: an external one of
-// IPv4. IPv6 addresses are reached as they are.
+// FloatingIP reports whether the Service gets a floating IP: if it is external and IPv4. IPv6
+// addresses need none.
 func (s *Settings) FloatingIP() bool { return !s.Internal && s.Family == v1.IPv4Protocol }
 
-// AskedFloatingIP returns what the Service asks of its floating IP, and the field or
-// annotation that does.
+// AskedFloatingIP returns the requested floating IP, and the name of the field or annotation that
+// requests it.
 func (s *Settings) AskedFloatingIP() (model.FloatingIP, string) {
 	switch {
 	case !s.FloatingIP():
@@ -93,7 +92,7 @@ func (s *Settings) AskedFloatingIP() (model.FloatingIP, string) {
 	return model.FloatingIP{}, ""
 }
 
-// validateFloatingIP refuses a floating IP that is asked for in two ways.
+// validateFloatingIP returns an error if the floating IP is requested in two ways.
 func (s *Settings) validateFloatingIP() field.ErrorList {
 	if !s.FloatingIP() {
 		return nil
@@ -111,10 +110,10 @@ func (s *Settings) validateFloatingIP() field.ErrorList {
 	if len(ways) < 2 {
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(annotation.Path(ways[0]), "the floating IP is also named by "+ways[1]+": only one of the two can decide")}
+	return field.ErrorList{field.Forbidden(annotation.Path(ways[0]), "the floating IP is also requested by "+ways[1]+": use only one of them")}
 }
 
-// noticeFloatingIP tells of annotations that ask for a floating IP where there is none.
+// noticeFloatingIP reports annotations for a floating IP if there is none.
 func (r *reading) noticeFloatingIP(s *Settings) {
 	if s.FloatingIP() {
 		return

@@ -9,15 +9,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// Unread is what of a refused Service cannot be read.
+// Unread reports the settings of a refused Service that cannot be read.
 type Unread struct {
-	// Selector is which nodes it chooses, Ranges who may connect.
+	// Selector is the node selector, Ranges the source ranges.
 	Selector, Ranges bool
 }
 
-// ParseKept returns the settings with which the load balancer of a refused Service is kept
-// alive where nobody knows what the Service asked for before: of what it says now, nothing
-// but where its nodes and its floating IP are, as far as that can be read.
+// ParseKept returns the settings with which the load balancer of a refused Service is kept in
+// operation if its previous settings are unknown. Of the current settings it has only those that
+// locate nodes and floating IP, if they are readable.
 func (p *Parser) ParseKept(svc *v1.Service) (*Settings, Unread) {
 	s, _, errs := p.Parse(svc)
 	s.LoadBalancer.AllowReplace, s.LoadBalancer.FlavorID, s.LoadBalancer.AvailabilityZone = false, "", ""

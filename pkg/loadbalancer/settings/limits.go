@@ -10,9 +10,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// Exceeds refuses what is more than cloud.conf lets one Service have, where it is also
-// more than the load balancer has, nil for none: what serves goes on as it is, only more
-// is refused. opens is set where rules of security groups are to be added.
+// Exceeds returns errors for values that exceed a limit of cloud.conf and the present size of the
+// load balancer, which is nil if there is none. So an existing load balancer stays in operation and
+// only an increase is refused. opens is set if rules of security groups must be added.
 //
 //	limit              counts                                      refused where
 //	max-ports          the ports of the Service                    its load balancer has fewer listeners
@@ -24,7 +24,7 @@ func (s *Settings) Exceeds(lb config.LoadBalancer, desired, have *model.LoadBala
 		listeners = len(have.Listeners)
 	}
 	if most, n := int(lb.MaxPorts), len(desired.Listeners); most > 0 && n > most && n > listeners {
-		errs = append(errs, field.Invalid(inSpec("ports"), n, fmt.Sprintf("allowed: %d ports at most, which is max-ports of cloud.conf: ask the cluster's operator for more", most)))
+		errs = append(errs, field.Invalid(inSpec("ports"), n, fmt.Sprintf("allowed: at most %d ports (max-ports of cloud.conf); ask the cluster's operator for more", most)))
 	}
 	most, n := int(lb.MaxSourceRanges), len(s.Access.SourceRanges)
 	if most == 0 || n <= most {
@@ -42,7 +42,7 @@ func (s *Settings) Exceeds(lb config.LoadBalancer, desired, have *model.LoadBala
 		if s.Access.annotated {
 			path = annotation.Path(annotation.SourceRanges)
 		}
-		errs = append(errs, field.Invalid(path, n, fmt.Sprintf("allowed: %d ranges at most, which is max-source-ranges of cloud.conf: ask the cluster's operator for more", most)))
+		errs = append(errs, field.Invalid(path, n, fmt.Sprintf("allowed: at most %d ranges (max-source-ranges of cloud.conf); ask the cluster's operator for more", most)))
 	}
 	return errs
 }

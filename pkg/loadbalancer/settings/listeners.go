@@ -13,26 +13,25 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// ListenerSettings are what is asked of listeners and of how they speak to members.
+// ListenerSettings are the settings of listeners and of the protocols to members.
 type ListenerSettings struct {
-	// Limits are those that somebody asks for, be it cloud.conf.
+	// Limits are the configured limits, including those of cloud.conf.
 	Limits model.Limits
-	// annotated names the limits that the Service itself asks for.
+	// annotated lists the limits that the Service itself sets.
 	annotated []string
-	// Proxy is the protocol of pools whose members get a PROXY header; empty means none
-	// do.
+	// Proxy is the protocol of pools with PROXY headers; empty means that there are none.
 	Proxy model.Protocol
-	// Headers are those that requests get, sorted.
+	// Headers are the added request headers, sorted.
 	Headers []string
-	// TLSContainerRef is the certificate of listeners that end TLS; ExternalStore is set
-	// where it is not in Barbican.
+	// TLSContainerRef is the certificate of listeners that terminate TLS; ExternalStore is set if
+	// it is not in Barbican.
 	TLSContainerRef string
 	ExternalStore   bool
-	// Protocols are those that the Service names for single ports; byPort has the index of
-	// each by its port's name or number.
+	// Protocols are the protocols for single ports; byPort has the index of each by the port's name
+	// or number.
 	Protocols []annotation.PortProtocol
 	byPort    map[string]int
-	// AppProtocol lets any appProtocol of a port decide.
+	// AppProtocol enables the appProtocol of ports.
 	AppProtocol bool
 }
 
@@ -74,8 +73,8 @@ func (r *reading) listeners() ListenerSettings {
 	return s
 }
 
-// limits returns the limits that the Service, its class or cloud.conf names. The others
-// are the cloud's: what is not asked for is not sent.
+// limits returns the limits of the Service, its class or cloud.conf. Limits that are not set are
+// not sent, so that the cloud's defaults apply.
 func limits(values annotation.LimitValues, conf config.LoadBalancer) model.Limits {
 	limit := func(annotated, configured *int) model.Limit {
 		if annotated == nil {
@@ -92,7 +91,7 @@ func limits(values annotation.LimitValues, conf config.LoadBalancer) model.Limit
 	}
 }
 
-// annotatedLimits names the limits that annotations ask for.
+// annotatedLimits returns the limits that annotations set.
 func annotatedLimits(values annotation.LimitValues) []string {
 	var names []string
 	annotated := limits(values, config.LoadBalancer{})
@@ -104,7 +103,7 @@ func annotatedLimits(values annotation.LimitValues) []string {
 	return names
 }
 
-// LimitFeature returns the feature that a limit is, by the name that Octavia has for it.
+// LimitFeature returns the driver's feature for a limit, by Octavia's name of the limit.
 func LimitFeature(limit string) driver.Feature {
 	if limit == model.ConnectionLimit {
 		return driver.ConnectionLimit
@@ -112,8 +111,7 @@ func LimitFeature(limit string) driver.Feature {
 	return driver.Timeouts
 }
 
-// limitAnnotations returns the annotation of each limit, by the name that Octavia has for
-// it.
+// limitAnnotations returns the annotation of each limit, by Octavia's name of the limit.
 func limitAnnotations() map[string]string {
 	return map[string]string{
 		model.ConnectionLimit:      annotation.ConnLimit,
@@ -124,14 +122,14 @@ func limitAnnotations() map[string]string {
 	}
 }
 
-// Protocol returns the protocol of the listener of a port. The first of these that says
-// something of it decides:
+// Protocol returns the protocol of the listener of a port. The first of these settings that applies
+// to the port decides:
 //
 //	UDP and SCTP                                       themselves
-//	the annotation listener-protocols                  what it says of the port
-//	an appProtocol of loadbalancer.openstack.org/…     what it says
+//	the annotation listener-protocols                  its protocol for the port
+//	an appProtocol of loadbalancer.openstack.org/…     its protocol
 //	a certificate                                      TERMINATED_HTTPS
-//	any other appProtocol, if it is to be looked at    HTTP, HTTPS
+//	any other appProtocol, if app-protocol is set    HTTP, HTTPS
 //	headers                                            HTTP
 //	nothing                                            TCP
 func (s ListenerSettings) Protocol(port v1.ServicePort) model.Protocol {
@@ -156,8 +154,8 @@ func (s ListenerSettings) Protocol(port v1.ServicePort) model.Protocol {
 	}
 }
 
-// named returns what the annotation names for a port, by its name or number: the first
-// where it names two things.
+// named returns the entry of the annotation for a port, by its name or number. The first one
+// applies if there are two.
 func (s ListenerSettings) named(port v1.ServicePort) (annotation.PortProtocol, bool) {
 	first := len(s.Protocols)
 	for _, name := range namesOf(port) {
@@ -171,10 +169,10 @@ func (s ListenerSettings) named(port v1.ServicePort) (annotation.PortProtocol, b
 	return s.Protocols[first], true
 }
 
-// namesOf returns the texts that mean a port: its name and its number.
+// namesOf returns the names of a port in the annotation: its name and its number.
 func namesOf(port v1.ServicePort) []string { return []string{port.Name, strconv.Itoa(int(port.Port))} }
 
-// ownAppProtocol reads an appProtocol that was written for us.
+// ownAppProtocol returns the protocol of an appProtocol with this project's prefix.
 func ownAppProtocol(port v1.ServicePort) (protocol model.Protocol, ok bool) {
 	text, ours := strings.CutPrefix(ptr.Deref(port.AppProtocol, ""), annotation.Prefix)
 	if !ours {
@@ -184,7 +182,7 @@ func ownAppProtocol(port v1.ServicePort) (protocol model.Protocol, ok bool) {
 	return model.Protocol(known), ok
 }
 
-// plainAppProtocol reads an appProtocol that was written for anybody.
+// plainAppProtocol returns the protocol of a standard appProtocol.
 func (s ListenerSettings) plainAppProtocol(port v1.ServicePort) model.Protocol {
 	if !s.AppProtocol {
 		return ""
@@ -199,9 +197,8 @@ func (s ListenerSettings) plainAppProtocol(port v1.ServicePort) model.Protocol {
 	}
 }
 
-// PoolProtocol returns the protocol in which members are spoken to. A listener of HTTPS
-// hands its connections through, as one of TCP does: their pools are alike, and go on
-// when the one becomes the other.
+// PoolProtocol returns the protocol to the members. An HTTPS listener passes connections through,
+// as a TCP listener does: their pools are equal, and are kept when one becomes the other.
 func (s ListenerSettings) PoolProtocol(listener model.Protocol) model.Protocol {
 	switch {
 	case listener.Transport() != model.TCP:

@@ -19,7 +19,7 @@ import (
 
 const certificate = "https://barbican.example.com/v1/containers/5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
 
-// appProtocol says of every port what it speaks.
+// appProtocol sets the appProtocol of every port.
 func appProtocol(text string) func(*v1.Service) {
 	return func(svc *v1.Service) {
 		for i := range svc.Spec.Ports {
@@ -96,8 +96,8 @@ func TestParse_PrefersAppProtocolOfAnnotationToClassToSection(t *testing.T) {
 	}
 }
 
-// TestListeners_HaveOnlyFeaturesOfTheirOctavia: what an older Octavia cannot do is refused, or
-// told where it opens nothing.
+// TestListeners_HaveOnlyFeaturesOfTheirOctavia: features that an older Octavia lacks are refused,
+// or reported if that opens no port.
 //
 //proves:3,13,42
 func TestListeners_HaveOnlyFeaturesOfTheirOctavia(t *testing.T) {
@@ -118,7 +118,7 @@ func TestListeners_HaveOnlyFeaturesOfTheirOctavia(t *testing.T) {
 	if diff := cmp.Diff([]string{annotation.ClientData}, told); diff != "" {
 		t.Error(diff)
 	}
-	// Of cloud.conf it is told when the controller starts, not for every Service.
+	// Settings of cloud.conf are reported when the controller starts, not for every Service.
 	if told := fixture.Settings(t, fixture.Service(), fixture.Config(func(c *config.LoadBalancer) { c.TimeoutClientData = ptr(1) })).Unused(old(0)); len(told) > 0 {
 		t.Errorf("told of cloud.conf: %v", told)
 	}

@@ -16,14 +16,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
 )
 
-// validateListeners refuses protocols that the driver or the release of Octavia does not
-// have, that do not go together, or that are named for ports that do not exist.
+// validateListeners returns errors for protocols that the driver or the release of Octavia does not
+// support, that exclude each other, or that are set for missing ports.
 func (s *Settings) validateListeners(drv driver.Driver) field.ErrorList {
 	l, ports := s.Listeners, s.Traffic.Ports
 	errs := append(l.validatePorts(ports), l.validateTLS(ports, drv)...)
 	if l.Proxy != "" && slices.Contains(l.Headers, headerFor) {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.ForwardedFor),
-			"the members get to know the client by "+annotation.ProxyProtocol+" already: choose one of the two"))
+			""+annotation.ProxyProtocol+" already sends the client's address to the members: choose one of the two"))
 	}
 	for i, port := range ports {
 		errs = append(errs, l.validatePort(port, i, drv)...)
@@ -31,7 +31,7 @@ func (s *Settings) validateListeners(drv driver.Driver) field.ErrorList {
 	return errs
 }
 
-// validatePorts checks what is asked of single ports.
+// validatePorts validates the settings for single ports.
 func (s ListenerSettings) validatePorts(ports []v1.ServicePort) field.ErrorList {
 	var errs field.ErrorList
 	byName := map[string][]v1.ServicePort{}
@@ -69,7 +69,7 @@ func ownAppProtocols() []string {
 	return all
 }
 
-// validatePort checks that the driver can do what a port asks for.
+// validatePort returns errors if the driver does not support the protocol of a port.
 func (s ListenerSettings) validatePort(port v1.ServicePort, i int, drv driver.Driver) field.ErrorList {
 	protocol := s.Protocol(port)
 	at := inSpec("ports").Index(i)
@@ -93,7 +93,7 @@ func (s ListenerSettings) validatePort(port v1.ServicePort, i int, drv driver.Dr
 	}
 }
 
-// validateTLS checks the certificate of ports that end TLS.
+// validateTLS validates the certificate of ports that terminate TLS.
 func (s ListenerSettings) validateTLS(ports []v1.ServicePort, drv driver.Driver) field.ErrorList {
 	ends := slices.IndexFunc(ports, func(p v1.ServicePort) bool { return s.Protocol(p) == model.TerminatedHTTPS })
 	at := annotation.Path(annotation.TLSContainer)
@@ -101,15 +101,15 @@ func (s ListenerSettings) validateTLS(ports []v1.ServicePort, drv driver.Driver)
 	case ends < 0 || !drv.Supports(driver.TLS):
 		return nil
 	case s.TLSContainerRef == "":
-		return field.ErrorList{field.Required(at, fmt.Sprintf("port %d ends TLS, for which it needs a certificate", ports[ends].Port))}
+		return field.ErrorList{field.Required(at, fmt.Sprintf("port %d terminates TLS and needs a certificate", ports[ends].Port))}
 	case !s.ExternalStore && !inBarbican(s.TLSContainerRef):
 		return field.ErrorList{field.Invalid(at, config.PrintableURL(s.TLSContainerRef),
-			"must be the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID; other stores need container-store=external in cloud.conf, for which ask the cluster's operator")}
+			"must be the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID; other stores need container-store=external in cloud.conf: ask the cluster's operator")}
 	}
 	return nil
 }
 
-// inBarbican reports whether a reference is one of Barbican's.
+// inBarbican reports whether a text is a reference in Barbican.
 func inBarbican(ref string) bool {
 	_, _, err := barbican.ParseSecretRef(ref)
 	return err == nil

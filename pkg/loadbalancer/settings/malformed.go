@@ -14,24 +14,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// A value that is not allowed, of an annotation that cloud-provider-openstack has too,
-// counts as not given, as there:
+// An invalid value of an annotation that cloud-provider-openstack has too counts as not given, as
+// it does there:
 //
 //	there                        a new load balancer   one that exists
-//	its default is taken         with that default     with that default, unless something would change by it: see Unsettled
+//	its default is taken         with that default     with that default, unless that would change it: see Unsettled
 //	OpenStack refuses the value  refused               the same
-//
-// So load balancers that cloud-provider-openstack has made serve on as they are, and one
-// that is there does not change by a typing error.
+// So load balancers of cloud-provider-openstack stay in operation, and a typing error does not
+// change an existing load balancer.
 
-// Malformed is an annotation that counts as not given, and what stands instead.
+// Malformed is an annotation that counts as not given, with the value that is used instead.
 type Malformed struct {
 	annotation.Malformed
-	// Instead is what counts, in words.
+	// Instead is a description of the value that is used.
 	Instead string
 }
 
-// malformed returns what stands in place of each malformed value.
+// malformed returns the malformed values with their replacements.
 func (r *reading) malformed() []Malformed {
 	var all []Malformed
 	for _, m := range r.values.Malformed {
@@ -40,11 +39,11 @@ func (r *reading) malformed() []Malformed {
 	return all
 }
 
-// insteadOf returns what counts without an annotation, in words.
+// insteadOf describes the value that is used without an annotation.
 func insteadOf(name string, lb config.LoadBalancer) string {
 	limit := func(of *int) string {
 		if of == nil {
-			return "what the cloud's operator chose"
+			return "the default of the cloud's operator"
 		}
 		return strconv.Itoa(*of)
 	}
@@ -80,7 +79,7 @@ func insteadOf(name string, lb config.LoadBalancer) string {
 	}
 }
 
-// noticeMalformed tells of values that count as not given, for a new load balancer too.
+// noticeMalformed reports values that count as not given, also for a new load balancer.
 func (r *reading) noticeMalformed(all []Malformed) {
 	for _, m := range all {
 		if !m.NewRefused {
@@ -91,10 +90,10 @@ func (r *reading) noticeMalformed(all []Malformed) {
 
 func (m Malformed) notice() annotation.Notice {
 	return annotation.Notice{Annotation: m.Annotation, Message: fmt.Sprintf(
-		"%q is invalid; using %s, unless that changes a load balancer that exists. Allowed: %s", m.Value, m.Instead, m.Allowed)}
+		"%q is invalid; using %s, unless that changes an existing load balancer. Allowed: %s", m.Value, m.Instead, m.Allowed)}
 }
 
-// refusedForNew refuses the values with which cloud-provider-openstack makes no load
+// refusedForNew returns errors for the values with which cloud-provider-openstack creates no load
 // balancer either.
 func (s *Settings) refusedForNew() field.ErrorList {
 	if s.exists {
@@ -109,12 +108,12 @@ func (s *Settings) refusedForNew() field.ErrorList {
 	return errs
 }
 
-// OnExisting returns the settings for a load balancer that exists. What its driver does
-// not have counts as not given, so that it stops nothing that is served:
+// OnExisting returns the settings for an existing load balancer. Settings that its driver does not
+// support count as not given, so that the Service stays in operation:
 //
 //	lb-method that the driver does not have     cloud.conf's, unless that changes the pools: see Unsettled
 //	port-id, with ovn                           the VIP stays on its port
-//	source ranges that nothing enforces         everybody may connect, as before; see Opens
+//	source ranges that nothing enforces         all clients may connect, as before; see Opens
 func (s *Settings) OnExisting(drv driver.Driver) *Settings {
 	on := *s
 	on.exists = true
@@ -128,7 +127,7 @@ func (s *Settings) OnExisting(drv driver.Driver) *Settings {
 	return &on
 }
 
-// unknownAlgorithm returns an algorithm that the driver does not have as a malformed value.
+// unknownAlgorithm returns an algorithm that the driver does not support as a malformed value.
 func (p PoolSettings) unknownAlgorithm(drv driver.Driver) Malformed {
 	instead := p.algorithmOtherwise
 	if !slices.Contains(drv.Algorithms, instead) {
@@ -136,24 +135,24 @@ func (p PoolSettings) unknownAlgorithm(drv driver.Driver) Malformed {
 	}
 	return Malformed{annotation.Malformed{
 		Annotation: annotation.Method, Value: p.Algorithm, NewRefused: true,
-		Allowed: fmt.Sprintf("%s, as the provider is %s", strings.Join(drv.Algorithms, ", "), drv.Name),
+		Allowed: fmt.Sprintf("%s, because the provider is %s", strings.Join(drv.Algorithms, ", "), drv.Name),
 	}, instead}
 }
 
-// Unsettled refuses the malformed values by which the existing load balancer would
-// change: what stands in their place is not what it has.
+// Unsettled returns errors for malformed values if their replacements would change the existing
+// load balancer.
 func (s *Settings) Unsettled(desired, existing *model.LoadBalancer) field.ErrorList {
 	var errs field.ErrorList
 	for _, m := range s.Malformed {
 		if m.changes(s, desired, existing) {
 			errs = append(errs, field.Invalid(annotation.Path(m.Annotation), m.Value, fmt.Sprintf(
-				"allowed: %s; %s, which counts without the annotation, would change the load balancer: correct the value, or take the annotation away", m.Allowed, m.Instead)))
+				"allowed: %s; the default, %s, would change the load balancer: correct the value, or remove the annotation", m.Allowed, m.Instead)))
 		}
 	}
 	return errs
 }
 
-// changes reports whether the load balancer changes by what stands in place of a value.
+// changes reports whether the replacement of a value would change the load balancer.
 func (m Malformed) changes(s *Settings, desired, existing *model.LoadBalancer) bool {
 	if m.Annotation == annotation.Internal {
 		return existing.Shared == nil && (desired.FloatingIP == nil) != (existing.FloatingIP == nil)
@@ -178,8 +177,8 @@ func (m Malformed) changesListener(s *Settings, want, have model.Listener) bool 
 	return m.changesMonitor(s, want.Pool.Monitor, have.Pool.Monitor)
 }
 
-// changesMonitor compares monitors. One that the policy Local makes is nobody's typing
-// error.
+// changesMonitor compares monitors. A monitor because of the policy Local is not caused by a
+// malformed value.
 func (m Malformed) changesMonitor(s *Settings, want, have *model.Monitor) bool {
 	switch {
 	case m.Annotation == annotation.Monitor:

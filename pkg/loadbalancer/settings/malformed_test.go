@@ -16,8 +16,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// A new Service is served with the default that cloud-provider-openstack takes, and told;
-// what OpenStack refuses there is refused.
+// A new Service is served with the default that cloud-provider-openstack uses, with a notice;
+// values that OpenStack refuses are refused.
 func TestParse_ReportsMalformedValueAndTakesItsDefault(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -31,7 +31,7 @@ func TestParse_ReportsMalformedValueAndTakesItsDefault(t *testing.T) {
 		{annotation.ProxyProtocol, "V2", "false", false},
 		{annotation.MonitorDelay, "5s", "7", false},
 		{annotation.MonitorDelay, "0", "7", true},
-		{annotation.ConnLimit, "many", "what the cloud's operator chose", false},
+		{annotation.ConnLimit, "many", "the default of the cloud's operator", false},
 		{annotation.TCPInspect, "1s", "12", false},
 		{annotation.Method, "RANDOM", "SOURCE_IP", true},
 	} {
@@ -97,7 +97,7 @@ func TestUnsettled_FindsWhatMalformedValueWouldChange(t *testing.T) {
 	}
 }
 
-// Nobody's typing error adds the monitors that the policy Local needs.
+// A malformed value does not prevent the monitors that the policy Local needs.
 func TestUnsettled_IgnoresMonitorsOfPolicyLocal(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Local, fixture.Annotated(annotation.Monitor, "True"))

@@ -13,42 +13,41 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// MonitorSettings are what is asked of health monitors.
+// MonitorSettings are the settings of health monitors.
 type MonitorSettings struct {
-	// Enabled asks for monitors where there need not be any; Off, of the Service itself,
-	// for none even with externalTrafficPolicy Local. Unmonitored is set where another
-	// controller made the load balancer, without any.
+	// Enabled requests monitors although they are optional. Off, from the Service itself, disables
+	// them even with externalTrafficPolicy Local. Unmonitored is set if another controller created
+	// the load balancer without monitors.
 	Enabled, Off, Unmonitored bool
 	MonitorTiming
 	Probe
-	// KubeProxy asks kube-proxy's healthz for the node's health, with
-	// externalTrafficPolicy Cluster; KubeProxyAsked is set where the Service itself asks
-	// for that.
+	// KubeProxy probes kube-proxy's healthz for the node's health, with externalTrafficPolicy
+	// Cluster; KubeProxyAsked is set if the Service itself requests it.
 	KubeProxy, KubeProxyAsked bool
-	// Ports are those that monitors may ask beside the Service's own.
+	// Ports are those that monitors may probe in addition to the Service's own.
 	Ports config.PortRanges
 }
 
-// MonitorTiming is how often members are probed, and how many answers count. Delay and
-// Timeout are in seconds.
+// MonitorTiming is how often members are probed, and how many answers count. Delay and Timeout are
+// in seconds.
 type MonitorTiming struct {
 	Delay, Timeout             int
 	MaxRetries, MaxRetriesDown int
 }
 
-// Probe is what the user says of a probe; what is empty is the usual.
+// Probe is the user's description of a probe. Empty fields have the defaults.
 type Probe struct {
 	Type, Path, HTTPMethod, Codes string
 	HTTPVersion, DomainName       string
-	// Port is where it asks.
+	// Port is the probed port.
 	Port int
 }
 
-// What kube-proxy serves.
+// Endpoints of kube-proxy.
 const (
-	// kubeProxyPort is that of /healthz (its --healthz-bind-address).
+	// kubeProxyPort is the port of /healthz (its --healthz-bind-address).
 	kubeProxyPort = 10256
-	// healthzPath is where it answers there, and on the healthCheckNodePort of a Service.
+	// healthzPath is the path there, and on the healthCheckNodePort of a Service.
 	healthzPath = "/healthz"
 )
 
@@ -75,39 +74,37 @@ func (r *reading) monitor() MonitorSettings {
 		KubeProxy:      ptr.Deref(values.KubeProxy, conf.MonitorKubeProxy),
 		KubeProxyAsked: ptr.Deref(values.KubeProxy, false),
 	}
-	s.Ports, _ = config.ParsePorts(conf.MonitorPorts) // checked when cloud.conf was read
+	s.Ports, _ = config.ParsePorts(conf.MonitorPorts) // validated when cloud.conf was loaded
 	return s
 }
 
-// monitored reports whether the pools of the Service get monitors: with
-// externalTrafficPolicy Local always, as nodes without endpoints drop what they get,
-// unless the Service itself switches them off, or another controller made the load
-// balancer without: then nobody knows whether monitors reach the nodes, and where they do
-// not, they take all members down.
+// monitored reports whether the pools of the Service get monitors. With externalTrafficPolicy Local
+// they always do, because nodes without endpoints drop packets, with two exceptions: the Service
+// itself disables them, or another controller created the load balancer without. In that case it is
+// unknown whether monitors reach the nodes, and if they do not, all members would be down.
 func (s *Settings) monitored() bool {
 	return !s.Monitor.Off && (s.Monitor.Enabled || s.MonitoredByPolicy() && !s.Monitor.Unmonitored)
 }
 
-// MonitoredByPolicy reports whether nothing but externalTrafficPolicy Local asks for
-// monitors.
+// MonitoredByPolicy reports whether externalTrafficPolicy Local is the only reason for monitors.
 func (s *Settings) MonitoredByPolicy() bool {
 	return !s.Monitor.Off && !s.Monitor.Enabled && s.Traffic.Local
 }
 
-// MissingMonitors returns what a Service lacks whose load balancer another controller made
-// without monitors, and how to get it; "" where it lacks nothing.
+// MissingMonitors returns a text for a Service if another controller created its load balancer
+// without the monitors that it needs, with the remedy; "" if none are missing.
 func (s *Settings) MissingMonitors(drv driver.Driver) string {
 	if !s.Monitor.Unmonitored || !s.MonitoredByPolicy() {
 		return ""
 	}
 	monitored := *s
 	monitored.Monitor.Unmonitored = false
-	text := fmt.Sprintf("With externalTrafficPolicy Local, nodes without endpoints drop connections, and the load balancer, which another "+
-		"controller made, has no health monitors that would find them. It is left so; %s: \"true\" adds them", annotation.Monitor)
+	text := fmt.Sprintf("With externalTrafficPolicy Local, nodes without endpoints drop connections, and the load balancer, created by another "+
+		"controller, has no health monitors to detect them. Set %s: \"true\" to add them", annotation.Monitor)
 	for _, port := range s.Traffic.Ports {
 		if _, at := monitored.HealthMonitor(model.Protocol(port.Protocol), drv); at != 0 {
-			return fmt.Sprintf("%s. They ask port %d of the nodes: where the nodes' security groups close it to the load balancer, open it before, "+
-				"else all members go down", text, at)
+			return fmt.Sprintf("%s. They probe port %d of the nodes: if the nodes' security groups do not allow that, open the port before, "+
+				"otherwise all members go down", text, at)
 		}
 	}
 	return text
@@ -118,7 +115,7 @@ func (m MonitorSettings) custom() bool {
 	return m.Type != "" || m.overHTTP() || m.Port != 0 && !m.KubeProxy
 }
 
-// overHTTP reports whether it is described by what only HTTP has.
+// overHTTP reports whether the description has fields of HTTP.
 func (p Probe) overHTTP() bool {
 	return p.Path != "" || p.HTTPMethod != "" || p.Codes != "" || p.HTTPVersion != "" || p.DomainName != ""
 }
@@ -135,8 +132,7 @@ func (p Probe) customType(protocol model.Protocol) string {
 	}
 }
 
-// plainType returns the type of a monitor that asks on the NodePort whether anybody is
-// there.
+// plainType returns the type of a monitor that connects to the NodePort.
 func plainType(protocol model.Protocol) string {
 	switch protocol {
 	case model.UDP:
@@ -148,11 +144,11 @@ func plainType(protocol model.Protocol) string {
 	}
 }
 
-// HealthMonitor returns the monitor of a pool, nil for none, and the port at which it asks
-// members if it is not their own.
+// HealthMonitor returns the monitor of a pool, nil for none, and the port that it probes if it is
+// not the members' own.
 //
-//	asked for                    provider, protocol        monitor
-//	the user's own               where it fits             as described, on the NodePort or the port given
+//	requested                    provider, protocol        monitor
+//	the user's own               if supported              as described, on the NodePort or the port given
 //	policy Local                 other ports, TCP          HTTP on healthCheckNodePort
 //	policy Local                 other ports, UDP, 6.0     HTTP on healthCheckNodePort
 //	kube-proxy, policy Cluster   other ports, TCP          HTTP on kube-proxy's healthz
@@ -161,8 +157,8 @@ func plainType(protocol model.Protocol) string {
 //	any other                    UDP                       UDP-CONNECT on the NodePort
 //	any other                    SCTP                      SCTP on the NodePort; none at ovn
 //
-// A monitor of TCP on the NodePort serves the policy Local too: kube-proxy drops
-// where no endpoint is. UDP-CONNECT does not: see losesDatagrams.
+// A TCP monitor on the NodePort serves the policy Local too, because kube-proxy drops connections
+// on nodes without endpoints. UDP-CONNECT does not: see losesDatagrams.
 func (s *Settings) HealthMonitor(protocol model.Protocol, drv driver.Driver) (*model.Monitor, int) {
 	if !s.monitored() {
 		return nil, 0
@@ -187,12 +183,12 @@ func (s *Settings) HealthMonitor(protocol model.Protocol, drv driver.Driver) (*m
 	return m.plain(kind), 0
 }
 
-// plain returns a monitor that asks whether anybody is there.
+// plain returns a monitor that only connects.
 func (m MonitorSettings) plain(kind string) *model.Monitor {
 	return &model.Monitor{Type: kind, Delay: m.Delay, Timeout: m.Timeout, MaxRetries: m.MaxRetries, MaxRetriesDown: m.MaxRetriesDown}
 }
 
-// http returns a monitor that asks for a path by HTTP, with all that Octavia would fill in.
+// http returns an HTTP monitor for a path, with all defaults of Octavia.
 func (m MonitorSettings) http(kind, path string) *model.Monitor {
 	made := m.plain(kind)
 	made.HTTPMethod, made.URLPath = cmp.Or(m.HTTPMethod, "GET"), cmp.Or(m.Path, path)
@@ -205,8 +201,8 @@ func (m MonitorSettings) http(kind, path string) *model.Monitor {
 
 func overHTTP(kind string) bool { return kind == model.MonitorHTTP || kind == model.MonitorHTTPS }
 
-// fits reports whether pools of a protocol can have monitors of a type. Nobody answers
-// TCP where UDP is served, so there such a monitor needs a port of its own.
+// fits reports whether pools of a protocol can have monitors of a type. UDP ports do not answer
+// TCP, so that such a monitor needs its own port there.
 func (m MonitorSettings) fits(kind string, protocol model.Protocol, drv driver.Driver) bool {
 	switch {
 	case !slices.Contains(drv.Monitors, kind):

@@ -5,22 +5,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// NoMember is where a monitor asks that has no member to ask.
+// NoMember is the port of a monitor without members.
 const NoMember = -1
 
-// KeptMonitor returns what becomes of the monitor of a pool, nil for none, that is kept while the
-// Service is refused, and the port at which it asks members if it is not their own. At is where
-// it asks now. Kube-proxy has followed the traffic policy of the Service already:
+// KeptMonitor returns the monitor of a pool, nil for none, while the Service is refused, and the
+// port that it probes if it is not the members' own. at is the port that the present monitor,
+// there, probes. Kube-proxy already follows the new traffic policy of the Service:
 //
 //	there is                            policy Local                  policy Cluster
-//	none, or UDP-CONNECT                as the policy asks for it     as it is
+//	none, or UDP-CONNECT                as the policy requires     as it is
 //	HTTP on kube-proxy's healthz        HTTP on healthCheckNodePort   as it is
-//	HTTP on a health check node port    HTTP on healthCheckNodePort   as monitors are asked for, none where they
-//	                                                                  are not, as often as before
+//	HTTP on a health check node port    HTTP on healthCheckNodePort   as monitors are configured, none if they
+//	                                                                  are not, with the previous timing
 //	any other, or the user's own        as it is                      as it is
 //
-// Nothing records which port was a health check node port: a monitor of /healthz at a port that no
-// annotation names is taken for one of it.
+// No record has the health check node port: a monitor of /healthz at a port that no annotation has
+// is assumed to be of it.
 func (s *Settings) KeptMonitor(there *model.Monitor, at int, protocol model.Protocol, drv driver.Driver) (*model.Monitor, int) {
 	m, healthPort := s.Monitor, s.Traffic.HealthCheckNodePort
 	byPolicy := *s

@@ -12,11 +12,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// minUDPConnectDelay is Octavia's udp_connect_min_interval_health_monitor.
+// minUDPConnectDelay is Octavia's udp_connect_min_interval_health_monitor, in seconds.
 const minUDPConnectDelay = 3
 
-// validateMonitors refuses monitors that the driver cannot have, or Octavia would not
-// take.
+// validateMonitors returns errors for monitors that the driver does not support, or that Octavia
+// would refuse.
 func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 	if !s.monitored() {
 		return nil
@@ -24,7 +24,7 @@ func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 	m, policyLocal := s.Monitor, s.Traffic.Local
 	errs := slices.Concat(s.validateMonitorPort(), s.validateProbe(drv), m.validateKubeProxy(drv))
 	if policyLocal && !m.custom() && drv.Supports(driver.MonitorPorts) && s.Traffic.HealthCheckNodePort == 0 {
-		errs = append(errs, field.Required(inSpec("healthCheckNodePort"), "externalTrafficPolicy Local is served by asking it which nodes have endpoints"))
+		errs = append(errs, field.Required(inSpec("healthCheckNodePort"), "externalTrafficPolicy Local needs it to detect which nodes have endpoints"))
 	}
 	for i, port := range s.Traffic.Ports {
 		made, _ := s.HealthMonitor(model.Protocol(port.Protocol), drv)
@@ -35,15 +35,14 @@ func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 				drv.Name, port.Protocol, annotation.Monitor)))
 		case made != nil && made.Type == model.MonitorUDPConnect && m.Delay < minUDPConnectDelay:
 			return append(errs, field.Invalid(annotation.Path(annotation.MonitorDelay), m.Delay,
-				"monitors of type UDP-CONNECT need a delay of 3 seconds or more: give it here"))
+				"monitors of type UDP-CONNECT need a delay of 3 seconds or more: set it here"))
 		}
 	}
 	return errs
 }
 
-// validateMonitorPort refuses to ask ports of the nodes that are not the Service's: what
-// listens there is another's, and with managed security groups the port would be
-// opened for it.
+// validateMonitorPort returns an error for a port of the nodes that is not the Service's: it would
+// probe another application, and managed security groups would open the port.
 func (s *Settings) validateMonitorPort() field.ErrorList {
 	m, own := s.Monitor, []int{s.Traffic.HealthCheckNodePort}
 	for _, port := range s.Traffic.Ports {
@@ -53,10 +52,10 @@ func (s *Settings) validateMonitorPort() field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(annotation.Path(annotation.MonitorPort), m.Port, fmt.Sprintf(
-		"allowed: a NodePort of the Service, its healthCheckNodePort, %d (kube-proxy's healthz), or a port that monitor-ports in cloud.conf lists, for which ask the cluster's operator", kubeProxyPort))}
+		"allowed: a NodePort of the Service, its healthCheckNodePort, %d (kube-proxy's healthz), or a port in monitor-ports of cloud.conf (ask the cluster's operator)", kubeProxyPort))}
 }
 
-// validateProbe checks the probe that the user describes.
+// validateProbe validates the probe that the user describes.
 func (s *Settings) validateProbe(drv driver.Driver) field.ErrorList {
 	m := s.Monitor
 	if !m.custom() {
@@ -74,7 +73,7 @@ func (s *Settings) validateProbe(drv driver.Driver) field.ErrorList {
 		switch {
 		case given.value == "":
 		case !overHTTP(kind):
-			errs = append(errs, field.Forbidden(annotation.Path(given.name), "monitors of type "+kind+" have no such thing: only HTTP and HTTPS"))
+			errs = append(errs, field.Forbidden(annotation.Path(given.name), "not supported by monitors of type "+kind+", only by HTTP and HTTPS"))
 		case m.Type == "" && !slices.Contains(drv.Monitors, kind):
 			errs = append(errs, field.Forbidden(annotation.Path(given.name), fmt.Sprintf("the provider %s has no HTTP monitors", drv.Name)))
 		case slices.Contains([]string{annotation.MonitorVersion, annotation.MonitorDomain}, given.name) && !drv.Supports(driver.MonitorHTTP11):
@@ -82,7 +81,7 @@ func (s *Settings) validateProbe(drv driver.Driver) field.ErrorList {
 		}
 	}
 	if m.HTTPVersion == "1.0" && m.DomainName != "" {
-		errs = append(errs, field.Forbidden(annotation.Path(annotation.MonitorDomain), "HTTP 1.0 asks for no host: "+annotation.MonitorVersion+` must be "1.1"`))
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.MonitorDomain), "HTTP 1.0 sends no host: "+annotation.MonitorVersion+` must be "1.1"`))
 	}
 	if m.Type == "" {
 		return errs
@@ -96,7 +95,7 @@ func (s *Settings) validateProbe(drv driver.Driver) field.ErrorList {
 	return errs
 }
 
-// whyNotFit returns what ports a type of monitor is for.
+// whyNotFit returns which ports a type of monitor supports.
 func whyNotFit(kind string, drv driver.Driver) string {
 	switch {
 	case kind == model.MonitorUDPConnect:
@@ -108,28 +107,28 @@ func whyNotFit(kind string, drv driver.Driver) string {
 	case !drv.Supports(driver.HTTPMonitorForUDP):
 		return "is for ports of TCP, and the Service has none: " + drv.Lacks(driver.HTTPMonitorForUDP)
 	default:
-		return "for ports that are not of TCP it needs a port to ask at: " + annotation.MonitorPort
+		return "for ports other than TCP it needs a port to probe: " + annotation.MonitorPort
 	}
 }
 
-// validateKubeProxy checks what is asked of kube-proxy by the Service itself. What
-// cloud.conf asks of it gives way.
+// validateKubeProxy returns an error if the Service itself requests probes of kube-proxy and
+// describes another probe. A request in cloud.conf has a lower precedence.
 func (m MonitorSettings) validateKubeProxy(drv driver.Driver) field.ErrorList {
 	path := annotation.Path(annotation.MonitorKubeProxy)
 	switch why := drv.Lacks(driver.MonitorPorts); {
 	case !m.KubeProxyAsked:
 		return nil
 	case m.custom():
-		return field.ErrorList{field.Forbidden(path, "the Service describes a monitor of its own by other annotations: only one can be")}
+		return field.ErrorList{field.Forbidden(path, "the Service describes another monitor with other annotations: use only one of them")}
 	case why != "":
 		return field.ErrorList{field.Forbidden(path, why)}
 	}
 	return nil
 }
 
-// losesDatagrams reports whether the policy Local is served by monitors that cannot find
-// out which nodes have endpoints. Only an ICMP error is bad news to UDP-CONNECT, at
-// Octavia's amphora as at OVN, and kube-proxy sends none.
+// losesDatagrams reports whether the policy Local uses monitors that cannot detect which nodes have
+// endpoints. For UDP-CONNECT only an ICMP error is a failure, in Octavia's amphora and in OVN, and
+// kube-proxy sends none.
 func (s *Settings) losesDatagrams(drv driver.Driver) bool {
 	return s.Traffic.Local && slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool {
 		made, _ := s.HealthMonitor(model.Protocol(port.Protocol), drv)
@@ -137,7 +136,7 @@ func (s *Settings) losesDatagrams(drv driver.Driver) bool {
 	})
 }
 
-// noticeMonitors tells of what is asked of monitors and has no effect, or a bad one.
+// noticeMonitors reports settings of monitors that have no effect, or a bad one.
 func (r *reading) noticeMonitors(s *Settings) {
 	m, values := s.Monitor, r.values.Monitor
 	if m.Off && s.Traffic.Local {
@@ -152,7 +151,7 @@ func (r *reading) noticeMonitors(s *Settings) {
 	}
 }
 
-// noticeUnmonitored tells of what is asked of monitors where there are none.
+// noticeUnmonitored reports settings of monitors if there are none.
 func (r *reading) noticeUnmonitored(m MonitorSettings) {
 	values := r.values.Monitor
 	for _, given := range []struct {
@@ -173,7 +172,7 @@ func (r *reading) noticeUnmonitored(m MonitorSettings) {
 		{annotation.MonitorKubeProxy, m.KubeProxyAsked},
 	} {
 		if given.is {
-			r.notice(given.name, "has no effect: the Service has no health monitors, which "+annotation.Monitor+`: "true" gives it`)
+			r.notice(given.name, "has no effect: the Service has no health monitors; "+annotation.Monitor+`: "true" adds them`)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// named returns the ID of the load balancer that the Service names. The controller writes
-// that annotation too: on a copy of the Service it names nothing.
+// named returns the ID of the load balancer that the Service names. The controller writes that
+// annotation too; on a copy of the Service, its value is ignored.
 func named(svc *v1.Service, values annotation.Values) string {
 	id := ptr.Deref(values.LoadBalancer.ID, "")
 	if annotation.IsCopied(svc.Annotations, id, svc.UID) {
@@ -17,19 +17,19 @@ func named(svc *v1.Service, values annotation.Values) string {
 	return id
 }
 
-// Deletion is what a Service that goes says of what it leaves behind.
+// Deletion holds the settings of a deleted Service that concern the objects that it leaves.
 type Deletion struct {
 	// LoadBalancerID is the load balancer that it names.
 	LoadBalancerID string
-	// AsksFloatingIP is set where it asks for a certain floating IP, which existed before.
+	// AsksFloatingIP is set if it requests an existing floating IP.
 	AsksFloatingIP bool
 	KeepFloatingIP bool
-	// ReleaseFloatingIP is set where it says that the floating IP that it asks for is not to be kept.
+	// ReleaseFloatingIP is set if the requested floating IP must not be kept.
 	ReleaseFloatingIP bool
 }
 
-// ParseDeletion reads that. A Service that says something wrong can be deleted all the
-// same; a floating IP that it perhaps means to keep is kept.
+// ParseDeletion reads these settings. Invalid settings do not prevent the deletion; if they may
+// mean to keep a floating IP, it is kept.
 func ParseDeletion(svc *v1.Service) Deletion {
 	values, _, _ := annotation.Parse(svc.Annotations)
 	asks := svc.Spec.LoadBalancerIP != "" || values.Floating.ID != nil || values.Floating.Tag != nil

@@ -12,17 +12,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// Origin is where the value of a setting comes from.
+// Origin is the origin of a setting's value.
 type Origin struct {
 	// Name is the annotation, the field, or the key of cloud.conf.
 	Name string
-	// Service is set where the Service itself has the value, not its class or cloud.conf.
+	// Service is set if the Service itself has the value, and not its class or cloud.conf.
 	Service bool
 
 	annotation, value string
 }
 
-// Origin returns where the value of the setting with an annotation comes from.
+// Origin returns the origin of the value of the setting with an annotation.
 func (s *Settings) Origin(name string) Origin {
 	for _, o := range s.origins() {
 		if o.annotation == name {
@@ -32,8 +32,8 @@ func (s *Settings) Origin(name string) Origin {
 	return Origin{Name: annotation.Path(name).String(), annotation: name}
 }
 
-// Naming returns what names an ID or an address that a text of OpenStack's is about, "" where
-// no setting does, or the text has the name already.
+// Naming returns the setting that contains the ID or address in a message of OpenStack, "" if there
+// is none, or the message names the setting already.
 func (s *Settings) Naming(text string) string {
 	for _, o := range s.origins() {
 		if o.distinct() && mentions(text, o.value) {
@@ -46,13 +46,13 @@ func (s *Settings) Naming(text string) string {
 	return ""
 }
 
-// distinct reports whether a text that has the value is surely about it.
+// distinct reports whether a message with the value is certainly about it.
 func (o Origin) distinct() bool {
 	_, err := netip.ParseAddr(o.value)
 	return err == nil || uuid.Validate(o.value) == nil
 }
 
-// mentions reports whether a text has a value that is not part of a longer one.
+// mentions reports whether a text contains a value that is not part of a longer one.
 func mentions(text, value string) bool {
 	part := func(r rune) bool {
 		return r == '.' || r == ':' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -61,7 +61,7 @@ func mentions(text, value string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(strings.Trim(word, ".:-"), strings.Trim(value, ":")) })
 }
 
-// origins returns where the settings come from that name something in the cloud.
+// origins returns the origins of the settings that name objects in the cloud.
 func (s *Settings) origins() (all []Origin) {
 	r := s.from
 	if r == nil {
@@ -96,8 +96,8 @@ func (s *Settings) origins() (all []Origin) {
 	return all
 }
 
-// origin returns where a value comes from: the annotation, the class that has a value for it,
-// or else the section.
+// origin returns the origin of a value: the annotation, the class if it has a value, or else the
+// section.
 func (r *reading) origin(name, value string, given *string, ofClass string) Origin {
 	o := Origin{annotation: name, value: value}
 	key := strings.TrimPrefix(name, annotation.Prefix)

@@ -23,7 +23,7 @@ func TestOrigin_IsServiceClassOrCloudConf(t *testing.T) {
 		annotation.SubnetID:      "subnet-id in cloud.conf",
 		annotation.FloatingNetID: "floating-network-id of class gold in cloud.conf",
 		annotation.FlavorID:      "metadata.annotations[loadbalancer.openstack.org/flavor-id]",
-		annotation.PortID:        "metadata.annotations[loadbalancer.openstack.org/port-id]", // nobody names one
+		annotation.PortID:        "metadata.annotations[loadbalancer.openstack.org/port-id]", // no setting has one
 	} {
 		if got := s.Origin(name); got.Name != want || got.Service != (name == annotation.FlavorID) {
 			t.Errorf("%s comes from %+v, want %s", name, got, want)

@@ -16,15 +16,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// Parser reads the settings of Services. Its methods may be called at the same time.
+// Parser reads the settings of Services. Its methods are safe for concurrent use.
 type Parser struct {
 	config *config.Config
 	// denied are the annotations that no Service may use.
 	denied []string
 }
 
-// NewParser returns the Parser of a configuration. It is an error if deny-annotations
-// names annotations that do not exist.
+// NewParser returns the Parser of a configuration. It returns an error if deny-annotations contains
+// unknown annotations.
 func NewParser(cfg *config.Config) (*Parser, error) {
 	denied, err := annotation.Denied(cfg.LoadBalancer.DenyAnnotations)
 	if err != nil {
@@ -33,8 +33,8 @@ func NewParser(cfg *config.Config) (*Parser, error) {
 	return &Parser{config: cfg, denied: denied}, nil
 }
 
-// Parse returns what a Service asks for, what of that has no effect, and everything that
-// is wrong with it. Where there are errors, the settings are as far as they can be read.
+// Parse returns the settings of a Service, notices about settings without effect, and all errors.
+// With errors, the settings are those that are readable.
 func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.ErrorList) {
 	r := p.read(svc)
 	s := &Settings{
@@ -50,7 +50,7 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	}
 	r.noticeMalformed(s.Malformed)
 	if r.conf.InternalLB && r.values.Internal != nil && !*r.values.Internal {
-		r.notice(annotation.Internal, "cloud.conf says internal-lb=true: all load balancers are internal")
+		r.notice(annotation.Internal, "cloud.conf has internal-lb=true: all load balancers are internal")
 	}
 	s.Members = r.members(s.VIP.SubnetID)
 	s.Access = r.access(s.Family)
@@ -67,9 +67,9 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	return s, r.notices, r.errs
 }
 
-// SelectsNodes reports whether labels decide which nodes become members of a Service: its node
-// selector or, where not all nodes become members, their zones. It reads no more than that: it is
-// asked of all Services at each change of a node.
+// SelectsNodes reports whether labels select the members of a Service: its node selector or, if not
+// all nodes become members, their zones. It reads only these settings, because it is called for all
+// Services at each change of a node.
 func (p *Parser) SelectsNodes(svc *v1.Service) bool {
 	if p.limitsMembers(svc) {
 		return true
@@ -93,12 +93,12 @@ func (p *Parser) limitsMembers(svc *v1.Service) bool {
 	return p.config.LoadBalancer.MaxMembers > 0 || class != nil && class.MaxMembers > 0
 }
 
-// reading is a Service that is being read, with what was found of it so far.
+// reading is the state of reading a Service.
 type reading struct {
 	svc    *v1.Service
 	values annotation.Values
-	// class is the one that the Service names, empty for none; section is [LoadBalancer],
-	// and conf the one over the other.
+	// class is the class of the Service, empty for none; section is [LoadBalancer], and conf the
+	// class on top of the section.
 	class         *config.LoadBalancerClass
 	section, conf config.LoadBalancer
 	notices       []annotation.Notice
@@ -129,8 +129,8 @@ func (r *reading) notice(name, text string) {
 	r.notices = append(r.notices, annotation.Notice{Annotation: name, Message: text})
 }
 
-// permitted returns the annotations of a Service without those that it may not use, each
-// of which is an error.
+// permitted returns the annotations of a Service without those that it may not use, and an error
+// for each of these.
 func (p *Parser) permitted(svc *v1.Service) (map[string]string, field.ErrorList) {
 	allowed := svc.Annotations
 	var errs field.ErrorList
@@ -144,7 +144,7 @@ func (p *Parser) permitted(svc *v1.Service) (map[string]string, field.ErrorList)
 		}
 		delete(allowed, name)
 		errs = append(errs, field.Invalid(annotation.Path(name), given,
-			"deny-annotations of cloud.conf lets no Service use this annotation: leave it out, or ask the cluster's operator"))
+			"deny-annotations of cloud.conf forbids this annotation: remove it, or ask the cluster's operator"))
 	}
 	return allowed, errs
 }
@@ -162,10 +162,10 @@ func (r *reading) loadBalancer() LoadBalancerSettings {
 	}
 }
 
-// tags returns the user's tags: those of the annotation, else the class's, else the
-// section's. They are given to parts when they are made and never compared: to change the
-// tags of a load balancer is to build it anew in Octavia's eyes, and somebody may have
-// added others. The texts of cloud.conf were checked when it was read.
+// tags returns the user's tags: those of the annotation, else the class's, else the section's. They
+// are set when parts are created and never compared: a change of the tags of a load balancer has a
+// large effect in Octavia, and others may have added tags. Those of cloud.conf were validated when
+// it was loaded.
 func (r *reading) tags() []string {
 	if r.values.LoadBalancer.Tags != nil {
 		return r.values.LoadBalancer.Tags
@@ -194,8 +194,8 @@ func (r *reading) members(vipSubnetID string) MemberSettings {
 	}
 }
 
-// maxMembers returns how many nodes become members. With externalTrafficPolicy Local it
-// is all of them: those without endpoints get no traffic.
+// maxMembers returns the maximum number of members. With externalTrafficPolicy Local all nodes are
+// members: those without endpoints get no traffic.
 func (r *reading) maxMembers() int {
 	switch {
 	case local(r.svc):

@@ -39,8 +39,8 @@ func TestParse_RefusesDeniedAnnotationsAndDoesNotReadThem(t *testing.T) {
 	}
 }
 
-// What is refused is listed in an order that does not depend on the Service, so that an
-// error stays the same error.
+// The order of the errors does not depend on the Service, so that the same errors give the same
+// text.
 func TestParse_ListsErrorsInOrder(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Annotated(annotation.Class, "none"), fixture.Annotated(annotation.MonitorPort, "x"), fixture.Annotated(annotation.NodeSelector, "!!"),
@@ -121,7 +121,7 @@ func TestParseDeletion_ReadsServicesThatAreRefused(t *testing.T) {
 	}
 }
 
-// appliedTo gives a Service what was written for another one.
+// appliedTo sets the annotations that were written for another Service.
 func appliedTo(loadBalancer, uid string) func(*v1.Service) {
 	return fixture.Annotated(annotation.WrittenFor, fmt.Sprintf("%s %s", loadBalancer, uid))
 }

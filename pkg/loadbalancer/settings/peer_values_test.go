@@ -26,7 +26,7 @@ func given() map[string]string {
 	}
 }
 
-// readings tell how the settings show what an annotation says.
+// readings returns how the settings show the value of an annotation.
 func readings() map[string]func(*settings.Settings) string {
 	limit := func(l model.Limit) string {
 		if !l.Asked {
@@ -87,7 +87,7 @@ func everyKey() *config.Config {
 	})
 }
 
-// made tells what is made of a value, in the letters of the table.
+// made returns the result for a value, in the letters of the table.
 func made(t *testing.T, name, value string) string {
 	t.Helper()
 	read := readings()[name]

@@ -1,7 +1,7 @@
-// Package settings reads what a Service requests: its fields and annotations, and the
-// defaults of its class and of cloud.conf. It refuses what no load balancer could
-// serve, and what the driver or the release of Octavia does not support, before anything
-// is written. It is pure: it does no I/O, and it changes nothing that it is given.
+// Package settings reads the settings of a Service: its fields and annotations, with the defaults
+// of its class and of cloud.conf. It refuses settings that no load balancer could serve, and those
+// that the driver or the release of Octavia does not support, before any write. It is pure: it does
+// no I/O and modifies none of its arguments.
 package settings
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// Settings are what a Service asks for. The first of its annotations, its class and the
-// section [LoadBalancer] that names a value decides.
+// Settings are the settings of a Service. For each, the first of annotation, class and section
+// [LoadBalancer] that has a value applies.
 type Settings struct {
-	// Family is the IP family that the Service is served in: its first.
+	// Family is the Service's first IP family, in which it is served.
 	Family v1.IPFamily
 	// Internal load balancers get no floating IP.
 	Internal bool
-	// LoadBalancerIP is the address that the Service asks for: of the floating IP, or of
-	// the VIP where there is none.
+	// LoadBalancerIP is the requested address: of the floating IP, or of the VIP if there is no
+	// floating IP.
 	LoadBalancerIP string
 	Traffic        TrafficSettings
 	LoadBalancer   LoadBalancerSettings
@@ -31,96 +31,94 @@ type Settings struct {
 	Members        MemberSettings
 	Monitor        MonitorSettings
 	Status         StatusSettings
-	// Malformed are annotations that count as not given, as their values are not allowed.
+	// Malformed are annotations that count as not given because their values are invalid.
 	Malformed []Malformed
-	// exists is set for a load balancer that exists: see OnExisting.
+	// exists is set for an existing load balancer: see OnExisting.
 	exists bool
-	// otherAddress is asked for on a load balancer of another Service that does not have it.
+	// otherAddress is a requested address that the shared load balancer of another Service does not
+	// have.
 	otherAddress string
-	// from is what they were read from, nil where that is nothing.
+	// from is their source, nil if there is none.
 	from *reading
 }
 
-// TrafficSettings are what the spec of the Service says of its traffic.
+// TrafficSettings are the traffic settings in the spec of the Service.
 type TrafficSettings struct {
-	// Ports are those of the Service; they must not be changed.
+	// Ports are those of the Service; they must not be modified.
 	Ports []v1.ServicePort
-	// Local is externalTrafficPolicy Local, and HealthCheckNodePort where kube-proxy then
-	// answers for each node.
+	// Local is externalTrafficPolicy Local; HealthCheckNodePort is the port on which kube-proxy
+	// then reports for each node whether it has endpoints.
 	Local               bool
 	HealthCheckNodePort int
-	// ClientAffinity is sessionAffinity ClientIP, and AffinityTimeout how many seconds it
-	// lasts.
+	// ClientAffinity is sessionAffinity ClientIP; AffinityTimeout is its duration in seconds.
 	ClientAffinity  bool
 	AffinityTimeout int
 }
 
-// LoadBalancerSettings are what is asked of the load balancer itself.
+// LoadBalancerSettings are the settings of the load balancer itself.
 type LoadBalancerSettings struct {
-	// ID names the load balancer that the Service is to be on.
+	// ID is the load balancer that the Service names.
 	ID string
-	// Provider makes the load balancer; ProviderAsked is set where the Service itself
-	// names it.
+	// Provider is Octavia's provider; ProviderAsked is set if the Service itself names it.
 	Provider      string
 	ProviderAsked bool
 	// FlavorID is a flavor's ID or name.
 	FlavorID         string
 	AvailabilityZone string
-	// AllowReplace permits another load balancer in place of one that cannot become what
-	// is asked for.
+	// AllowReplace permits a new load balancer if the existing one cannot be changed as requested.
 	AllowReplace bool
-	// Tags are the user's own.
+	// Tags are the user's tags.
 	Tags []string
 }
 
-// VIPSettings are what is asked of the VIP.
+// VIPSettings are the settings of the VIP.
 type VIPSettings struct {
 	SubnetID, NetworkID string
-	// PortID is of the port that is to be the VIP; Address is asked for where
-	// LoadBalancerIP is that of the floating IP.
+	// PortID is the port to use as VIP; Address is the requested address if LoadBalancerIP is that
+	// of the floating IP.
 	PortID, Address string
 	model.VIPSettings
 }
 
-// AccessSettings are who may connect.
+// AccessSettings are the permitted clients.
 type AccessSettings struct {
-	// SourceRanges are CIDRs in canonical form; none means everybody.
+	// SourceRanges are CIDRs in canonical form; empty means that all clients may connect.
 	SourceRanges []string
-	// annotated is set where an annotation names them, not the field.
+	// annotated is set if they come from an annotation and not from the field.
 	annotated bool
-	// SecurityGroupMode is security-group-mode, "" where security groups are not managed.
+	// SecurityGroupMode is security-group-mode, "" if security groups are not managed.
 	SecurityGroupMode string
 }
 
-// PoolSettings are how traffic spreads over the members.
+// PoolSettings define how traffic is distributed to the members.
 type PoolSettings struct {
-	// Algorithm is lb-method. AlgorithmAsked is set where the Service itself names it,
-	// AlgorithmOfClass where its class does.
+	// Algorithm is lb-method. AlgorithmAsked is set if the Service itself sets it, AlgorithmOfClass
+	// if its class does.
 	Algorithm                        string
 	AlgorithmAsked, AlgorithmOfClass bool
-	// algorithmOtherwise is what counts without the annotation.
+	// algorithmOtherwise is the algorithm without the annotation.
 	algorithmOtherwise string
 }
 
-// MemberSettings are which nodes become members, and in which subnet.
+// MemberSettings select the nodes that become members, and their subnet.
 type MemberSettings struct {
-	// SubnetID is the subnet of all members, DefaultSubnetID that of new ones where nobody
-	// asks for one: see lookup.Reader.
+	// SubnetID is the subnet of all members; DefaultSubnetID is that of new ones if no setting has
+	// one: see lookup.Reader.
 	SubnetID, DefaultSubnetID string
 	NodeSelector              labels.Selector
-	// Max is how many nodes become members at most; 0 means all. Seed is the Service's
-	// own, by which they are chosen.
+	// Max is the maximum number of members; 0 means all nodes. Seed, specific to the Service,
+	// selects them.
 	Max  int
 	Seed string
 }
 
-// InNodeSubnets reports whether each member is in the subnet of its node, as nobody names
+// InNodeSubnets reports whether each member is in the subnet of its node, because no setting has
 // another one.
 func (m MemberSettings) InNodeSubnets() bool { return m.SubnetID == "" && m.DefaultSubnetID == "" }
 
-// On returns the settings as they count on an existing load balancer, nil for none. On
-// another Service's, there is no floating IP and no address to ask for; on one that another
-// controller made without health monitors, the traffic policy asks for none.
+// On returns the settings for an existing load balancer, nil for none. On another Service's load
+// balancer, there is no floating IP and no requested address. On one that another controller
+// created without health monitors, the traffic policy requires none.
 func (s *Settings) On(lb *model.LoadBalancer) *Settings {
 	if lb == nil || lb.Shared == nil && s.Monitor.Unmonitored == lb.Unmonitored() {
 		return s

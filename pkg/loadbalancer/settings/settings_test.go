@@ -143,7 +143,7 @@ func TestParse_IsInternalWhereAnnotationOrSectionSaysSo(t *testing.T) {
 		{false, "true", true, 0},
 		{true, "", true, 0},
 		{true, "true", true, 0},
-		{true, "false", true, 1}, // an operator who forbids it is not overruled, but the user is told
+		{true, "false", true, 1}, // the operator's choice has precedence, with a notice for the user
 	} {
 		svc := fixture.Service()
 		if test.value != "" {
@@ -328,7 +328,7 @@ func TestParse_PrefersNodeSelectorOfAnnotationToSection(t *testing.T) {
 	}
 }
 
-// Whoever writes both families into a manifest means those that reach the load balancer.
+// A manifest with ranges of both families is served with those of the load balancer's family.
 func TestParse_OmitsAndReportsSourceRangesOfOtherFamily(t *testing.T) {
 	t.Parallel()
 	for _, svc := range []*v1.Service{
@@ -345,8 +345,7 @@ func TestParse_OmitsAndReportsSourceRangesOfOtherFamily(t *testing.T) {
 	}
 }
 
-// An empty text takes away what cloud.conf says, where it does so in
-// cloud-provider-openstack.
+// An empty text disables the value of cloud.conf, if it does so in cloud-provider-openstack.
 func TestParse_TakesEmptyTextAsOptOutOfCloudConf(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.Config(func(c *config.LoadBalancer) {

@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// noticed returns the names of what has no effect, and all texts.
+// noticed returns the names of the settings without effect, and all texts.
 func noticed(notices []annotation.Notice) (names, texts string) {
 	for _, n := range notices {
 		names, texts = strings.TrimSpace(names+" "+n.Annotation), texts+n.Message+"\n"
@@ -21,7 +21,8 @@ func noticed(notices []annotation.Notice) (names, texts string) {
 	return names, texts
 }
 
-// Fields of the spec that do nothing are told of as annotations are; those that are for others are not.
+// Fields of the spec without effect are reported like annotations; those for other components are
+// not.
 func TestParse_NoticesSpecFieldsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	families := func(policy v1.IPFamilyPolicy, all ...v1.IPFamily) func(*v1.Service) {
@@ -29,11 +30,11 @@ func TestParse_NoticesSpecFieldsWithoutEffect(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		change      func(*v1.Service)
-		names, says string
+		names, text string
 	}{
 		"one family":                     {families(v1.IPFamilyPolicySingleStack, v1.IPv4Protocol), "", ""},
-		"two families, both required":    {families(v1.IPFamilyPolicyRequireDualStack, v1.IPv4Protocol, v1.IPv6Protocol), "spec.ipFamilyPolicy", "serves one family, IPv4"},
-		"two families, preferred":        {families(v1.IPFamilyPolicyPreferDualStack, v1.IPv6Protocol, v1.IPv4Protocol), "spec.ipFamilyPolicy", "serves one family, IPv6"},
+		"two families, both required":    {families(v1.IPFamilyPolicyRequireDualStack, v1.IPv4Protocol, v1.IPv6Protocol), "spec.ipFamilyPolicy", "serves only IPv4"},
+		"two families, preferred":        {families(v1.IPFamilyPolicyPreferDualStack, v1.IPv6Protocol, v1.IPv4Protocol), "spec.ipFamilyPolicy", "serves only IPv6"},
 		"preferred, and one to be had":   {families(v1.IPFamilyPolicyPreferDualStack, v1.IPv4Protocol), "", ""},
 		"preferred, in a manifest":       {families(v1.IPFamilyPolicyPreferDualStack), "spec.ipFamilyPolicy", "another Service"},
 		"required, in a manifest":        {families(v1.IPFamilyPolicyRequireDualStack), "spec.ipFamilyPolicy", "another Service"},
@@ -46,7 +47,7 @@ func TestParse_NoticesSpecFieldsWithoutEffect(t *testing.T) {
 	} {
 		_, notices, errs := fixture.Parse(t, fixture.Service(test.change), fixture.Config())
 		names, texts := noticed(notices)
-		if len(errs) > 0 || names != test.names || !strings.Contains(texts, test.says) {
+		if len(errs) > 0 || names != test.names || !strings.Contains(texts, test.text) {
 			t.Errorf("%s: notices of %q: %s, errors %v", name, names, texts, errs)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// StatusSettings are what is published of the load balancer.
+// StatusSettings are the settings of the published status.
 type StatusSettings struct {
-	// Hostname is published in place of the address. HostnameSuffix makes a name of the
-	// address where members get PROXY headers; empty makes none.
+	// Hostname is published instead of the address. HostnameSuffix makes a name of the address if
+	// members get PROXY headers; empty means none.
 	Hostname, HostnameSuffix string
 }
 
@@ -27,7 +27,7 @@ func (r *reading) status() StatusSettings {
 	return s
 }
 
-// hostname reads the name to publish, which the API server takes only if it is one.
+// hostname returns the name to publish, which must be valid for the API server.
 func (r *reading) hostname() string {
 	name := ptr.Deref(r.values.Hostname, "")
 	if name == "" {
@@ -48,11 +48,11 @@ func (r *reading) hostname() string {
 // Proxied reports whether members learn the addresses of clients from PROXY headers.
 func (s *Settings) Proxied() bool { return s.Listeners.Proxy != "" && s.Traffic.hasTCP() }
 
-// Ingress returns what to publish of an address. Where members get PROXY headers, no
-// connection within the cluster may take a shortcut past the load balancer: kube-proxy
-// goes by the mode Proxy or, where it knows no modes, by the lack of an address.
+// Ingress returns the status of an address. If members get PROXY headers, connections from within
+// the cluster must not bypass the load balancer: kube-proxy depends on the mode Proxy or, in old
+// releases, on a missing address.
 //
-//	the Service names a host name               the name
+//	the Service has a host name                 the name
 //	PROXY headers, and cloud.conf makes names   the address and the suffix as a name
 //	PROXY headers                               the address, mode Proxy
 //	anything else                               the address, mode VIP
@@ -69,6 +69,5 @@ func (s *Settings) Ingress(address string) v1.LoadBalancerIngress {
 	return v1.LoadBalancerIngress{IP: address, IPMode: &mode}
 }
 
-// nameOf writes an address as the first part of a name: nip.io reads one of IPv6
-// with dashes.
+// nameOf returns an address as the first part of a name: nip.io accepts IPv6 addresses with dashes.
 func nameOf(address string) string { return strings.ReplaceAll(address, ":", "-") }

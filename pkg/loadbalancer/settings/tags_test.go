@@ -51,8 +51,8 @@ func TestParse_RefusesOurOwnTags(t *testing.T) {
 	}
 }
 
-// Octavia accepts source ranges for any provider, and not every vendor's driver looks at
-// them: the load balancer may be more open than asked, and nobody would tell.
+// Octavia accepts source ranges for any provider, and some vendors' drivers ignore them: the load
+// balancer may be more open than requested, without an error.
 func TestUnused_ReportsSourceRangesThatProviderMayIgnore(t *testing.T) {
 	t.Parallel()
 	limited := fixture.Service(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })

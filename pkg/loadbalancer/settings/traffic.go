@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// defaultAffinity is the timeoutSeconds that Kubernetes writes into every Service with
-// sessionAffinity ClientIP that names none.
+// defaultAffinity is the timeoutSeconds that Kubernetes sets in a Service with sessionAffinity
+// ClientIP if it has none.
 const defaultAffinity = int(v1.DefaultClientIPServiceAffinitySeconds)
 
-// traffic returns what the spec of a Service says of its traffic.
+// traffic returns the traffic settings in the spec of a Service.
 func traffic(svc *v1.Service) TrafficSettings {
 	t := TrafficSettings{
 		Ports:               svc.Spec.Ports,
@@ -28,9 +28,8 @@ func traffic(svc *v1.Service) TrafficSettings {
 	return t
 }
 
-// CustomAffinityTimeout reports whether somebody asks for the timeout of the session
-// affinity: Kubernetes writes its default by itself, which cloud-provider-openstack never
-// sends.
+// CustomAffinityTimeout reports whether the timeout of the session affinity is not the default of
+// Kubernetes, which cloud-provider-openstack never sends.
 func (t TrafficSettings) CustomAffinityTimeout() bool { return t.AffinityTimeout != defaultAffinity }
 
 func (t TrafficSettings) hasTCP() bool {
@@ -41,7 +40,7 @@ func local(svc *v1.Service) bool {
 	return svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 }
 
-// family returns the IP family that the Service is served in: its first.
+// family returns the Service's first IP family, in which it is served.
 func family(svc *v1.Service) v1.IPFamily {
 	if len(svc.Spec.IPFamilies) > 0 {
 		return svc.Spec.IPFamilies[0]
@@ -52,8 +51,7 @@ func family(svc *v1.Service) v1.IPFamily {
 	return v1.IPv4Protocol
 }
 
-// InFamily reports whether an address is of an IP family. One of IPv4 that is written as
-// IPv6 is of IPv4.
+// InFamily reports whether an address is of an IP family. An IPv4-mapped IPv6 address is IPv4.
 func InFamily(address netip.Addr, family v1.IPFamily) bool {
 	return address.Unmap().Is4() == (family == v1.IPv4Protocol)
 }

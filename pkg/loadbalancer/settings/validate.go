@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 )
 
-// Validate refuses what cannot be served by a driver, before anything is read of the
-// cloud but the version of Octavia.
+// Validate returns errors for settings that a driver does not support, before the cloud is read,
+// except for the version of Octavia.
 func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
 	errs := s.validatePorts(drv)
 	errs = append(errs, s.refusedForNew()...)
@@ -29,7 +29,7 @@ func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
 	return append(errs, s.validateMonitors(drv)...)
 }
 
-// validatePorts refuses what no load balancer could serve.
+// validatePorts returns errors for ports that no load balancer could serve.
 func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
 	var errs field.ErrorList
 	path := inSpec("ports")
@@ -49,7 +49,7 @@ func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
 			errs = append(errs, field.Duplicate(at, key))
 		case port.NodePort == 0:
 			errs = append(errs, field.Required(at.Child("nodePort"),
-				"the members of the load balancer are NodePorts: set spec.allocateLoadBalancerNodePorts to true or give a nodePort"))
+				"the members of the load balancer are NodePorts: set spec.allocateLoadBalancerNodePorts to true or set a nodePort"))
 		case port.NodePort < 1 || port.NodePort > 65535:
 			errs = append(errs, field.Invalid(at.Child("nodePort"), port.NodePort, "must be one port from 1 to 65535"))
 		}
@@ -58,9 +58,9 @@ func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
 	return errs
 }
 
-// notSupported refuses a value that the driver does not have.
+// notSupported returns an error for a value that the driver does not support.
 func notSupported[T ~string](path *field.Path, value T, supported []T, drv driver.Driver) *field.Error {
 	err := field.NotSupported(path, value, supported)
-	err.Detail += fmt.Sprintf(", as the provider is %s and the version of Octavia's API %s", drv.Name, drv.Version)
+	err.Detail += fmt.Sprintf(", because the provider is %s and the version of Octavia's API %s", drv.Name, drv.Version)
 	return err
 }

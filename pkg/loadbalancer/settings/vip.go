@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// vip reads what is asked of the VIP, but for its address.
+// vip returns the settings of the VIP without its address.
 func (r *reading) vip() VIPSettings {
 	values := r.values.VIP
 	s := VIPSettings{PortID: ptr.Deref(values.PortID, "")}
@@ -32,9 +32,8 @@ func (r *reading) vip() VIPSettings {
 	return s
 }
 
-// vipPlace returns subnet and network of the VIP from the first of annotation, class and
-// section that names either: a subnet of one and a network of another need not fit
-// together.
+// vipPlace returns subnet and network of the VIP from the first of annotation, class and section
+// that has either, because a subnet of one need not be in the network of another.
 func (r *reading) vipPlace() (subnet, network string) {
 	for _, place := range [][2]string{
 		{ptr.Deref(r.values.VIP.SubnetID, ""), ptr.Deref(r.values.VIP.NetworkID, "")},
@@ -71,14 +70,14 @@ func (r *reading) loadBalancerIP(family v1.IPFamily) string {
 
 const notOfHost = "must be the address of a host; leave it out for one that OpenStack chooses"
 
-// ofHost reports whether a host can have an address: it is neither that of no host, nor of many.
+// ofHost reports whether an address can belong to a host: it is neither unspecified nor multicast.
 func ofHost(address netip.Addr) bool {
 	address = address.Unmap()
 	return !address.IsUnspecified() && !address.IsMulticast() && address != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
-// vipAddress reads the address that the VIP must have, where the Service asks for it
-// beside its floating IP.
+// vipAddress returns the address of the VIP that the Service requests in addition to its floating
+// IP.
 func (r *reading) vipAddress(family v1.IPFamily) string {
 	text := r.values.VIP.Address
 	if text == nil {
@@ -97,15 +96,14 @@ func (r *reading) vipAddress(family v1.IPFamily) string {
 		r.refuse(field.Invalid(path, *text, notOfHost))
 		return ""
 	case r.values.VIP.PortID != nil:
-		r.refuse(field.Forbidden(path, "the VIP is on the port that "+annotation.PortID+" names, and has the address of that"))
+		r.refuse(field.Forbidden(path, "the VIP has the address of the port in "+annotation.PortID))
 		return ""
 	}
 	return address.Unmap().String()
 }
 
-// VIPAddress returns the address that the Service asks for of the VIP, "" for none, and the field
-// or annotation that does. Where it can have no floating IP, more is asked of the VIP: see
-// desire.
+// VIPAddress returns the requested address of the VIP, "" for none, and the name of the field or
+// annotation that requests it. If the Service can have no floating IP, see desire.
 func (s *Settings) VIPAddress() (address, askedBy string) {
 	address = s.VIP.Address
 	if !s.FloatingIP() && s.VIP.PortID == "" {
@@ -114,7 +112,7 @@ func (s *Settings) VIPAddress() (address, askedBy string) {
 	return address, s.VIPAskedBy()
 }
 
-// VIPAskedBy names the field or annotation that asks for the address of the VIP.
+// VIPAskedBy returns the name of the field or annotation that requests the address of the VIP.
 func (s *Settings) VIPAskedBy() string {
 	if s.VIP.Address != "" {
 		return annotation.Path(annotation.VIPAddress).String()
@@ -122,37 +120,37 @@ func (s *Settings) VIPAskedBy() string {
 	return inSpec("loadBalancerIP").String()
 }
 
-// validateVIPAddress refuses two addresses of the VIP.
+// validateVIPAddress returns an error for two addresses of the VIP.
 func (s *Settings) validateVIPAddress() field.ErrorList {
 	if s.FloatingIP() || s.LoadBalancerIP == "" {
 		return nil
 	}
 	switch {
 	case s.VIP.Address != "" && s.VIP.Address != s.LoadBalancerIP:
-		return field.ErrorList{field.Forbidden(annotation.Path(annotation.VIPAddress), "spec.loadBalancerIP asks for another address of the VIP: "+s.LoadBalancerIP)}
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.VIPAddress), "spec.loadBalancerIP requests another address of the VIP: "+s.LoadBalancerIP)}
 	case s.VIP.PortID != "":
-		return field.ErrorList{field.Forbidden(annotation.Path(annotation.PortID), "spec.loadBalancerIP asks for an address of the VIP, which the port decides")}
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.PortID), "spec.loadBalancerIP requests an address of the VIP, which the port determines")}
 	}
 	return nil
 }
 
-// validateVIP refuses what the driver does not have on a VIP, wherever it is asked for:
-// both are there to hold something off. None can always be had.
+// validateVIP returns errors for settings of the VIP that the driver does not support, from any
+// level: ignoring them would remove a protection. The value none is always valid.
 func (s *Settings) validateVIP(drv driver.Driver) field.ErrorList {
 	var errs field.ErrorList
 	asked := s.VIP.Settled()
 	if why := drv.Lacks(driver.VIPQoS); asked.QoSPolicyID != "" && why != "" {
-		errs = append(errs, field.Forbidden(annotation.Path(annotation.VIPQoSPolicyID), asked.QoSPolicyID+" cannot be: "+why))
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.VIPQoSPolicyID), asked.QoSPolicyID+" is not supported: "+why))
 	}
 	if len(asked.SecurityGroupIDs) == 0 {
 		return errs
 	}
 	at, ids := annotation.Path(annotation.VIPSecurityGroups), strings.Join(asked.SecurityGroupIDs, ",")
 	if why := drv.Lacks(driver.VIPSecurityGroups); why != "" {
-		return append(errs, field.Forbidden(at, ids+" cannot be: "+why))
+		return append(errs, field.Forbidden(at, ids+" is not supported: "+why))
 	}
 	if len(s.Access.SourceRanges) > 0 {
-		errs = append(errs, field.Forbidden(at, ids+" and source ranges exclude each other: let the groups say who may connect, or ask for "+model.None))
+		errs = append(errs, field.Forbidden(at, ids+" and source ranges exclude each other: define the clients in the groups, or set "+model.None))
 	}
 	return errs
 }

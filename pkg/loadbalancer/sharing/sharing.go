@@ -1,11 +1,10 @@
-// Package sharing decides whether a Service may be on a load balancer, or have a floating
-// IP, that was made for another owner.
+// Package sharing decides whether a Service may use a load balancer or floating IP of another
+// owner.
 //
-// Several Services can be on one load balancer: the one that it was made for, its owner,
-// and others that name it in their annotation. Each has its own listeners and pools there,
-// marked with its UID; the rest, the floating IP above all, is the owner's business. The
-// last Service to leave takes the load balancer with it, if a Service of this cluster had
-// it made.
+// Several Services can use one load balancer: its owner, for which it was created, and others that
+// name it in their annotation. Each has its own listeners and pools there, marked with its UID; all
+// else, especially the floating IP, belongs to the owner. The last Service on it deletes the load
+// balancer if it was created for a Service of this cluster.
 package sharing
 
 import (
@@ -26,26 +25,24 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-// Policy is what the operator and the owners allow.
+// Policy is the set of permissions by the operator and the owners.
 type Policy struct {
 	Config config.LoadBalancer
-	// Namespace reads a namespace, which says whom it lets share what it has; nil: none
-	// lets anybody.
+	// Namespace reads a namespace, which may permit sharing; nil means that none does.
 	Namespace func(ctx context.Context, name string) (*v1.Namespace, error)
 }
 
-// Authorize refuses to put a Service on a load balancer that it may not share. Of is who
-// the Service is there, asked the address that it asks for, "" for none. A Service that has
-// listeners there already stays, whoever put it there; that it has published the address
-// says nothing of that. The error is a *field.Error, or that of reading the owner's
-// namespace.
+// Authorize returns an error if a Service may not share a load balancer. of is the Service's
+// identity there, asked the address that it requests, "" for none. A Service that already has
+// listeners there is permitted; a published address alone is not sufficient. The error is a
+// *field.Error, or that of reading the owner's namespace.
 func (p Policy) Authorize(ctx context.Context, of ownership.Identity, asked string, lb *model.LoadBalancer) error {
 	if lb == nil || lb.Shared == nil {
 		return nil
 	}
 	if asked != "" && asked != lb.VIP.Address && (lb.FloatingIP == nil || asked != lb.FloatingIP.Address) {
 		return field.Invalid(field.NewPath("spec", "loadBalancerIP"), asked,
-			fmt.Sprintf("the Service shares load balancer %s, which has another address: leave the field empty", lb.ID))
+			fmt.Sprintf("the Service shares load balancer %s, which has another address: clear the field", lb.ID))
 	}
 	if len(lb.Listeners) > 0 {
 		return nil
@@ -55,20 +52,18 @@ func (p Policy) Authorize(ctx context.Context, of ownership.Identity, asked stri
 		return fmt.Errorf("load balancer %s: %w", lb.ID, err)
 	}
 	if others := Sharers(lb); why == "" && len(others) >= p.Config.MaxSharedLB {
-		why = fmt.Sprintf("it serves %d others, and max-shared-lb of cloud.conf allows %d Services: name another load balancer, or ask the cluster's operator for more",
+		why = fmt.Sprintf("it serves %d others, and max-shared-lb of cloud.conf allows %d Services: choose another load balancer, or ask the cluster's operator for more",
 			len(others), p.Config.MaxSharedLB)
 	}
 	if why == "" {
 		return nil
 	}
-	// Who named it may know no more of it than its ID. Whom it was made for, the operator
-	// finds in the log.
+	// The user may know only the ID of the load balancer. The log names its owner for the operator.
 	klog.FromContext(ctx).Info("Refused to share a load balancer", "loadBalancer", lb.ID, "owner", lb.Shared.Owner, "others", message.JoinLimited(Sharers(lb)), "why", why)
 	return field.Forbidden(annotation.Path(annotation.LoadBalancerID), "the load balancer cannot be shared: "+why)
 }
 
-// Sharers returns the names of the Services that have listeners on a load balancer, other
-// than ours, sorted.
+// Sharers returns the names of the other Services with listeners on a load balancer, sorted.
 func Sharers(lb *model.LoadBalancer) []string {
 	var names []string
 	for _, foreign := range lb.Foreign {
@@ -80,11 +75,11 @@ func Sharers(lb *model.LoadBalancer) []string {
 	return slices.Compact(names)
 }
 
-// refuses returns why the owner does not let a Service onto its load balancer, "" where it
-// does.
+// refuses returns the reason why the owner does not share its load balancer with a Service, "" if
+// it does.
 //
-//	made for                       allowed
-//	nobody in Kubernetes           unless shared-lb-unmanaged=false: who made it by hand gave its ID away
+//	created for                    allowed
+//	no cluster                     unless shared-lb-unmanaged=false
 //	a Service of its namespace     yes
 //	a Service of another one       with shared-lb-scope=cluster, or where that namespace allows it
 //	another cluster                with shared-lb-scope=project
@@ -92,7 +87,7 @@ func (p Policy) refuses(ctx context.Context, of ownership.Identity) (why string,
 	owner := of.Sharing.Owner
 	if !owner.Kubernetes {
 		if !p.Config.SharedLBUnmanaged {
-			return "it was made by hand, and cloud.conf says shared-lb-unmanaged=false: ask the cluster's operator", nil
+			return "no cluster created it, and cloud.conf has shared-lb-unmanaged=false: ask the cluster's operator", nil
 		}
 		return "", nil
 	}
@@ -101,17 +96,17 @@ func (p Policy) refuses(ctx context.Context, of ownership.Identity) (why string,
 	case err != nil || allowed:
 		return "", err
 	case !of.InThisCluster(owner):
-		return "it was made for another cluster, which only shared-lb-scope=project in cloud.conf allows to share: ask the cluster's operator", nil
+		return "it belongs to another cluster, and sharing it requires shared-lb-scope=project in cloud.conf: ask the cluster's operator", nil
 	case owner.Namespace == "":
-		return "the namespace that it was made for cannot be told: shared-lb-scope=cluster in cloud.conf allows all to share it: ask the cluster's operator", nil
+		return "the namespace of its owner is unknown, and sharing it requires shared-lb-scope=cluster in cloud.conf: ask the cluster's operator", nil
 	default:
-		return fmt.Sprintf("it was made for another namespace, which does not allow %s to share it: "+
-			"only that Namespace's annotation %s: %q does", of.Namespace, annotation.SharingFrom, of.Namespace), nil
+		return fmt.Sprintf("it belongs to another namespace, which does not allow %s to share it: "+
+			"that Namespace needs the annotation %s: %q", of.Namespace, annotation.SharingFrom, of.Namespace), nil
 	}
 }
 
-// Allows reports whether an owner in Kubernetes lets a Service have what was made for it.
-// The error is that of reading the owner's namespace.
+// Allows reports whether an owner in Kubernetes permits a Service to use its objects. The error is
+// that of reading the owner's namespace.
 func (p Policy) Allows(ctx context.Context, of ownership.Identity, owner ownership.Owner) (bool, error) {
 	scope := p.Config.SharedLBScope
 	switch {
@@ -128,7 +123,7 @@ func (p Policy) Allows(ctx context.Context, of ownership.Identity, owner ownersh
 	return slices.Contains(allowed, "*") || slices.Contains(allowed, of.Namespace), err
 }
 
-// allowedBy returns the namespaces that may have what was made for a namespace.
+// allowedBy returns the namespaces that may use the objects of a namespace.
 func (p Policy) allowedBy(ctx context.Context, namespace string) ([]string, error) {
 	if p.Namespace == nil {
 		return nil, nil
@@ -138,7 +133,7 @@ func (p Policy) allowedBy(ctx context.Context, namespace string) ([]string, erro
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read whom the owner's namespace lets share what it has: %w", err)
+		return nil, fmt.Errorf("read the sharing permissions of the owner's namespace: %w", err)
 	}
 	var allowed []string
 	for name := range strings.SplitSeq(found.Annotations[annotation.SharingFrom], ",") {

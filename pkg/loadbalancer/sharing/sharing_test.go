@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 )
 
-// namespaces allow what their annotation says.
+// namespaces have these annotations.
 func namespaces(allowed map[string]string) func(context.Context, string) (*v1.Namespace, error) {
 	return func(_ context.Context, name string) (*v1.Namespace, error) {
 		text, ok := allowed[name]
