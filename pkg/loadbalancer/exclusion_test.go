@@ -104,7 +104,7 @@ func TestMembers_StayWhereAllNodesAreAboutToGo(t *testing.T) {
 		t.Errorf("events:\n%s", told)
 	}
 	env.unchanged(svc, going)
-	if _, err := env.engine.Ensure(env.ctx, svc, nil); err == nil || !strings.Contains(err.Error(), "the members that are there stay") {
+	if _, err := env.engine.Ensure(env.ctx, svc, nil); err == nil || !strings.Contains(err.Error(), "keeping the existing members") {
 		t.Errorf("no nodes: %v", err)
 	}
 	env.membersAre(nodes[1:])

@@ -71,7 +71,7 @@ func waysOfRefusal() map[string]refusing {
 		}, spoil: func(_ *environment, svc *v1.Service) {
 			svc.Annotations[annotation.FloatingIPTag] = "x"
 			svc.Spec.LoadBalancerIP = "127.200.9.9"
-		}, want: "also named by", reason: "unsupported"},
+		}, want: "also requested by", reason: "unsupported"},
 		"a class that is not there":  {spoil: annotated(annotation.Class, "gone"), want: "gone", reason: "unavailable"},
 		"a class that is gone":       {prepare: classed, spoil: func(env *environment, _ *v1.Service) { env.Conf.LoadBalancerClass = nil }, want: "gold", reason: "unavailable"},
 		"a flavor that is not there": {spoil: annotated(annotation.FlavorID, "no-such-flavor"), want: "no-such-flavor", reason: "unavailable"},

@@ -408,7 +408,7 @@ func TestListeners_RefuseImpossibleProtocolsBeforeFirstWrite(t *testing.T) {
 		"headers at ovn":       {"ovn", set(annotation.ForwardedFor, "true"), "asks for a listener of HTTP: the provider ovn has no"},
 		"TLS at ovn":           {"ovn", set(annotation.TLSContainer, "https://b/v1/secrets/a"), "asks for a listener of TERMINATED_HTTPS: the provider ovn has no TLS"},
 		"PROXY and forwarded":  {"amphora", set(annotation.ProxyProtocol, "v1", annotation.ForwardedFor, "true"), "choose one of the two"},
-		"TLS without a secret": {"amphora", set(annotation.Protocols, "81=TERMINATED_HTTPS"), "default-tls-container-ref]: Required value: port 81 ends TLS"},
+		"TLS without a secret": {"amphora", set(annotation.Protocols, "81=TERMINATED_HTTPS"), "default-tls-container-ref]: Required value: port 81 terminates TLS"},
 		"no such port":         {"amphora", set(annotation.Protocols, "web=HTTP"), `listener-protocols]: Invalid value: "web": the Service has no port`},
 		"a port of UDP": {"amphora", func(svc *v1.Service) {
 			svc.Spec.Ports[1].Protocol = v1.ProtocolUDP

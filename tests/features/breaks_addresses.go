@@ -56,7 +56,7 @@ func addressBreaks() []Break {
 		{
 			Row: 22, What: "any Service's of the cluster is the Service's own",
 			File:  "pkg/loadbalancer/ownership/identity.go",
-			Old:   `return false // there can be thousands of others, and patterns are slow`,
+			Old:   `return false // there can be thousands of others, and regular expressions are slow`,
 			New:   `return proof.MatchString(description)`,
 			Tests: []string{"TestFloatingIP_KeptIsNotDeletedWithNextServiceThatUsesIt"},
 		},

@@ -1,6 +1,6 @@
-// Package conditions says in the status of a Service of type LoadBalancer how it is served. What
-// is said is derived from how a round has ended (Round) and from what the cloud says of its
-// health (Health); a Writer writes it where that differs from what is said already.
+// Package conditions reports the state of a Service of type LoadBalancer in its conditions. They
+// are derived from the result of a round (Round) and from the health in the cloud (Health); a
+// Writer writes them if they have changed.
 package conditions
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// Said is what a condition says.
+// Said is a condition with its contents.
 type Said struct {
 	Condition reason.Condition
 	Is        bool
@@ -28,9 +28,9 @@ func (s Said) status() metav1.ConditionStatus {
 	return metav1.ConditionFalse
 }
 
-// Changes returns the part of a strategic merge patch of conditions that makes them say this;
-// nil where they do. Conditions of other types stay, as they are merged by type, and so does
-// the time of a condition whose status does.
+// Changes returns the part of a strategic merge patch that sets these conditions; nil if they are
+// set. It keeps conditions of other types, since conditions are merged by type, and the transition
+// time of a condition with the same status.
 func Changes(have []metav1.Condition, said []Said, now metav1.Time) []any {
 	var changes []any
 	for _, s := range said {
@@ -47,8 +47,8 @@ func Changes(have []metav1.Condition, said []Said, now metav1.Time) []any {
 	return changes
 }
 
-// Removal returns the part of a strategic merge patch of conditions that removes ours; nil where
-// there are none.
+// Removal returns the part of a strategic merge patch that removes our conditions; nil if there are
+// none.
 func Removal(have []metav1.Condition) []any {
 	var changes []any
 	for _, condition := range reason.Conditions() {
@@ -59,16 +59,16 @@ func Removal(have []metav1.Condition) []any {
 	return changes
 }
 
-// noise is what of a message differs from one attempt to the next while nothing else does: IDs
-// of requests, and times.
+// noise matches the parts of a message that differ between attempts with the same result: IDs of
+// requests, and times.
 var noise = regexp.MustCompile(`req-[0-9a-f-]+|\d{4}-\d\d-\d\d[T ][0-9:.]+(Z|[+-]\d\d:?\d\d)?|\b(\d+h)?(\d+m)?\d+(\.\d+)?s\b`)
 
-// alike reports whether messages are the same but for what is noise in them.
+// alike reports whether messages are equal except for noise.
 func alike(a, b string) bool {
 	return a == b || noise.ReplaceAllString(a, "") == noise.ReplaceAllString(b, "")
 }
 
-// has reports whether a condition says this already, whatever its message.
+// has reports whether a condition already has this status and reason, with any message.
 func has(have []metav1.Condition, condition reason.Condition, is bool, why reason.Reason) bool {
 	return slices.ContainsFunc(have, func(c metav1.Condition) bool {
 		return c.Type == string(condition) && c.Status == Said{Is: is}.status() && c.Reason == string(why)

@@ -113,7 +113,7 @@ func TestRemoval_IsNoneWhereThereIsNothingOfOurs(t *testing.T) {
 	}
 }
 
-// words returns what is said in short, as "Provisioned=true Ready".
+// words returns the conditions in short form, such as "Provisioned=true Ready".
 func words(said []conditions.Said) string {
 	var all []string
 	for _, s := range said {

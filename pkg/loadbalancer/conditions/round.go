@@ -10,42 +10,40 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// Round is how a round for a Service has ended.
+// Round is the result of a round for a Service.
 type Round struct {
-	// Err is why the Service has not what it asks for; nil: it has.
+	// Err is the reason why the Service lacks its requested state; nil if it has it.
 	Err error
-	// Told is what of that only others can end: InError, Pending or QuotaExceeded; ""
-	// for anything else.
+	// Told is the problem that only others can solve: InError, Pending or QuotaExceeded; "" for any
+	// other.
 	Told reason.Reason
-	// Refusal is why the Service is refused, "" where it is not, and Kept what is refused, and
-	// what is kept alive.
+	// Refusal is the reason why the Service is refused, "" if it is not. Kept describes the refused
+	// request and the parts that are kept in operation.
 	Refusal reason.Reason
 	Kept    string
-	// LoadBalancerID and Address are of what serves it; "" where that is not known.
+	// LoadBalancerID and Address are those in operation; "" if they are unknown.
 	LoadBalancerID, Address string
-	// Drift is what another client has changed, and that stands; "" for nothing.
+	// Drift describes the changes of another client that are not reverted; "" for none.
 	Drift string
-	// Ignored is what of the Service has no effect; "" for nothing.
+	// Ignored describes the settings without effect; "" for none.
 	Ignored string
-	// Watched is set where Health says whether members answer.
+	// Watched is set if Health reports whether members answer.
 	Watched bool
 }
 
-// Said returns what the conditions of a Service are to say after a round. What it does not know
-// it leaves as it is said:
+// Said returns the conditions of a Service after a round. It leaves unknown ones unchanged:
 //
 //	the round                   Provisioned         Degraded             Refused        Drifted
-//	has arrived                 true, Ready         false [1]            false [3]      what stands
-//	load balancer gone, left    false, Gone         as it is             false          true
-//	is refused                  false, Refused      as it is             true, why      what stands
-//	something is in ERROR       false, InError      true, InError        as it is       what stands
-//	it is PENDING too long      false, Pending      as it is             as it is       what stands
-//	any other error             as it is [2]        as it is             as it is       what stands
+//	succeeded                   true, Ready         false [1]            false [3]      Drift
+//	load balancer gone, left    false, Gone         unchanged            false          true
+//	is refused                  false, Refused      unchanged            true, reason   Drift
+//	something is in ERROR       false, InError      true, InError        unchanged      Drift
+//	it is PENDING too long      false, Pending      unchanged            unchanged      Drift
+//	any other error             unchanged [2]       unchanged            unchanged      Drift
 //
-// [1] as it is where that is for want of a healthy member, as long as that is watched.
-// [2] false, NotReady for a Service that has no address and of which nothing was said yet. An
-// outage of OpenStack is no reason to write to the status of each Service.
-// [3] Accepted, or SettingIgnored where something of it has no effect.
+// [1] unchanged while it reports a missing healthy member, if that is watched. [2] false, NotReady
+// for a Service without an address and without conditions. An outage of OpenStack is no reason to
+// write the status of each Service. [3] Accepted, or SettingIgnored if a setting has no effect.
 func (r Round) Said(svc *v1.Service) []Said {
 	have := svc.Status.Conditions
 	var said []Said
@@ -54,14 +52,14 @@ func (r Round) Said(svc *v1.Service) []Said {
 	}
 	switch {
 	case r.Err == nil && r.LoadBalancerID == "":
-		say(reason.Provisioned, false, reason.Gone, "The load balancer was deleted by another client, and is not created again")
+		say(reason.Provisioned, false, reason.Gone, "Another client has deleted the load balancer, and it is not created again")
 	case r.Err == nil:
 		say(reason.Provisioned, true, reason.Ready, fmt.Sprintf("Load balancer %s serves the Service at %s", r.LoadBalancerID, r.Address))
 		if !r.Watched || !has(have, reason.Degraded, true, reason.NoHealthyMember) {
 			say(reason.Degraded, false, reason.Sound, "")
 		}
 	case r.Refusal != "":
-		say(reason.Provisioned, false, reason.Refused, "The Service asks for what it cannot have: see the condition Refused")
+		say(reason.Provisioned, false, reason.Refused, "The request of the Service is refused: see the condition Refused")
 		say(reason.IsRefused, true, r.Refusal, r.Kept)
 	case r.Told == reason.InError:
 		say(reason.Provisioned, false, reason.InError, r.Err.Error())
@@ -69,7 +67,7 @@ func (r Round) Said(svc *v1.Service) []Said {
 	case r.Told == reason.Pending:
 		say(reason.Provisioned, false, reason.Pending, r.Err.Error())
 	case len(svc.Status.LoadBalancer.Ingress) == 0 && meta.FindStatusCondition(have, string(reason.Provisioned)) == nil:
-		say(reason.Provisioned, false, reason.NotReady, "The load balancer could not be made yet, which is tried again: see the events of the Service")
+		say(reason.Provisioned, false, reason.NotReady, "The load balancer could not be created yet; the controller retries: see the events of the Service")
 	}
 	switch {
 	case r.Err == nil && r.Ignored != "":
@@ -86,11 +84,10 @@ func (r Round) Said(svc *v1.Service) []Said {
 	return said
 }
 
-// Health returns what the condition Degraded is to say of a load balancer by its operating
-// status; nil where that says nothing. Pools are those without any member that answers, nil
-// where they are not known. That single members do not answer (DEGRADED) is no news: with
-// externalTrafficPolicy Local most never do, and one node that fails is one in each load
-// balancer.
+// Health returns the condition Degraded of a load balancer by its operating status; nil if that is
+// inconclusive. pools are those without any member that answers, nil if unknown. The status
+// DEGRADED is ignored: with externalTrafficPolicy Local most members never answer, and a failed
+// node is a failed member in every load balancer.
 func Health(loadBalancerID, operating string, pools []string) []Said {
 	switch operating {
 	case "ONLINE", "DEGRADED", "NO_MONITOR":

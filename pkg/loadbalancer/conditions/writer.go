@@ -27,41 +27,41 @@ import (
 )
 
 const (
-	// settleDelay is how long what is said of a Service is collected.
+	// settleDelay is how long the conditions of a Service are collected before a write.
 	settleDelay = time.Second
 	// The delay after a failure doubles from the first to the last.
 	firstRetryDelay, lastRetryDelay = 5 * time.Second, 5 * time.Minute
 )
 
-// Writer writes conditions: of a Service with one patch, and none where they say already what
-// they should. That patch has the annotations of the Service too, which would take one of their
-// own a moment later: the API server takes both at the status. That a Service is provisioned it
-// writes when the service controller has published its address, so that the two are no conflict, and
-// whoever waits for the condition can read the address next. It waits for that once: a service
-// controller that has not published it by then waits to look at the Service again, which this write
-// brings about. Nobody waits for the Writer. Its methods may be called from many goroutines.
+// Writer writes the conditions of a Service with one patch, and only if they have changed. The
+// patch includes the annotations of the Service, which would need another write: the API server
+// accepts both at the status subresource. It writes Provisioned after the service controller has
+// published the address, so that the two writes do not conflict, and clients that wait for the
+// condition can then read the address. It delays a write once for that: a service controller that
+// has not published the address by then waits for a change of the Service, which the write causes.
+// Callers never wait for the Writer. Its methods are safe for concurrent use.
 type Writer struct {
 	client corev1.ServicesGetter
 	clock  clock.WithTicker
-	// forbidden is done when the role of this process lacks the right, which is logged once.
+	// forbidden limits the log to one message if the right is missing.
 	forbidden sync.Once
 
 	mu       sync.Mutex
 	services corelisters.ServiceLister // nil before Use
 	queue    queue                     // nil before Run
 	pending  map[types.NamespacedName]statement
-	writing  types.NamespacedName // the Service of the patch under way
+	writing  types.NamespacedName // the Service of the pending patch
 }
 
 type queue = workqueue.TypedRateLimitingInterface[types.NamespacedName]
 
-// statement is what is still to be said of a Service; the zero one of a Service that is none of
-// ours any more.
+// statement holds the conditions to write for a Service. The zero value is for a Service that is no
+// longer ours.
 type statement struct {
 	uid    types.UID
 	said   map[reason.Condition]Said
 	record annotation.Record
-	// waited is set when it was waited for the address of the Service.
+	// waited is set if the write was already delayed for the address of the Service.
 	waited bool
 }
 
@@ -70,8 +70,8 @@ func NewWriter(client corev1.ServicesGetter, clk clock.WithTicker) *Writer {
 	return &Writer{client: client, clock: clk, pending: map[types.NamespacedName]statement{}}
 }
 
-// Use has the Writer compare with the Services of an informer, whoever starts it, and take our
-// conditions off those that are none of ours any more.
+// Use sets the informer of Services, which the caller starts. Conditions of Services that are no
+// longer ours are removed.
 func (w *Writer) Use(informer coreinformers.ServiceInformer) error {
 	w.mu.Lock()
 	w.services = informer.Lister()
@@ -90,8 +90,8 @@ func (w *Writer) Use(informer coreinformers.ServiceInformer) error {
 	return err
 }
 
-// Say has the conditions of a Service say this soon. What is not said of stays. Annotations that
-// the Service lacks of the record are written where conditions are, and never alone.
+// Say writes conditions of a Service soon. Other conditions are unchanged. It writes missing
+// annotations of the record together with conditions, and never alone.
 func (w *Writer) Say(service types.NamespacedName, uid types.UID, said []Said, record annotation.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,8 +106,8 @@ func (w *Writer) Say(service types.NamespacedName, uid types.UID, said []Said, r
 	w.enqueue(service)
 }
 
-// Brings reports whether the annotations of a Service are being written with its conditions, or will
-// be soon.
+// Brings reports whether the annotations of a Service are being written with its conditions, or
+// will be soon.
 func (w *Writer) Brings(service types.NamespacedName, uid types.UID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,15 +115,15 @@ func (w *Writer) Brings(service types.NamespacedName, uid types.UID) bool {
 	return w.writing == service || w.queue != nil && pending.uid == uid && pending.record != annotation.Record{}
 }
 
-// enqueue has a Service looked at soon. The caller holds the lock.
+// enqueue queues a Service for a write. The caller holds the lock.
 func (w *Writer) enqueue(service types.NamespacedName) {
 	if w.queue != nil {
 		w.queue.AddAfter(service, settleDelay)
 	}
 }
 
-// add adds to what is still to be said of a Service; newer says that it is newer than that. The
-// caller holds the lock.
+// add adds conditions to those to write for a Service; newer is set if they are newer than the
+// existing ones. The caller holds the lock.
 func (w *Writer) add(service types.NamespacedName, uid types.UID, said []Said, record annotation.Record, newer bool) {
 	pending := w.pending[service]
 	if pending.uid != uid {
@@ -143,7 +143,7 @@ func (w *Writer) add(service types.NamespacedName, uid types.UID, said []Said, r
 	w.pending[service] = pending
 }
 
-// changes returns what is to be patched of the conditions of a Service.
+// changes returns the patch of the conditions of a Service.
 func (w *Writer) changes(svc *v1.Service, pending statement) []any {
 	switch {
 	case svc.DeletionTimestamp != nil:
@@ -183,7 +183,7 @@ func (w *Writer) Run(ctx context.Context) {
 	}
 }
 
-// begin returns the queue of Services, with those of which something was said before.
+// begin returns the queue of Services, with those that were added before.
 func (w *Writer) begin() queue {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -196,17 +196,17 @@ func (w *Writer) begin() queue {
 	return w.queue
 }
 
-// write writes what is still to be said of a Service. What cannot be written stays to be said.
+// write writes the conditions of a Service. If the write fails, they remain to be written.
 func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
 	pending, services := w.take(key)
 	defer w.wrote()
 	if services == nil {
 		w.restore(key, pending)
-		return fmt.Errorf("the informer of Services is not there yet")
+		return fmt.Errorf("the informer of Services is not set yet")
 	}
 	svc, err := services.Services(key.Namespace).Get(key.Name)
 	if err != nil {
-		return nil // it is gone: a lister of an informer has no other errors
+		return nil // it was deleted: the lister of an informer has no other errors
 	}
 	patch, err := w.patch(svc, pending)
 	if patch == nil || err != nil {
@@ -218,11 +218,11 @@ func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
 		return nil
 	}
 	_, err = w.client.Services(key.Namespace).Patch(ctx, key.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	pending.record = annotation.Record{} // where it fails, annotations are left to who writes them alone
+	pending.record = annotation.Record{} // if the write fails, the writer of annotations writes them
 	switch {
 	case apierrors.IsForbidden(err):
 		w.forbidden.Do(func() {
-			klog.FromContext(ctx).Info("May not patch the status of Services: their conditions are not written", "err", err)
+			klog.FromContext(ctx).Info("Forbidden to patch the status of Services: their conditions are not written", "err", err)
 		})
 		return nil
 	case apierrors.IsNotFound(err):
@@ -236,9 +236,9 @@ func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
 	return err
 }
 
-// patch returns what is to be written of a Service, nil for nothing. Where annotations are among
-// that, it is a conflict if the Service has changed since it was seen: a user may have named another
-// load balancer.
+// patch returns the patch of a Service, nil if there is nothing to write. With annotations it
+// conflicts with any other change of the Service, because a user may have changed the load
+// balancer.
 func (w *Writer) patch(svc *v1.Service, pending statement) ([]byte, error) {
 	changes := w.changes(svc, pending)
 	if len(changes) == 0 {
@@ -251,7 +251,7 @@ func (w *Writer) patch(svc *v1.Service, pending statement) ([]byte, error) {
 	return json.Marshal(map[string]any{"metadata": metadata, "status": map[string]any{"conditions": changes}})
 }
 
-// take returns what is still to be said of a Service, which is being written from here to wrote.
+// take returns the conditions to write for a Service, and marks it as being written until wrote.
 func (w *Writer) take(key types.NamespacedName) (statement, corelisters.ServiceLister) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -267,8 +267,7 @@ func (w *Writer) wrote() {
 	w.writing = types.NamespacedName{}
 }
 
-// again has said in a moment what is not to be written yet: the Service has changed, is another one,
-// or has no address yet.
+// again delays a write: the Service has changed, is another one, or has no address yet.
 func (w *Writer) again(key types.NamespacedName, pending statement) {
 	w.restore(key, pending)
 	w.mu.Lock()
@@ -276,7 +275,7 @@ func (w *Writer) again(key types.NamespacedName, pending statement) {
 	w.enqueue(key)
 }
 
-// restore has said later what could not be written, unless something newer is to be said.
+// restore keeps conditions that could not be written, unless there are newer ones.
 func (w *Writer) restore(key types.NamespacedName, pending statement) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -85,12 +85,12 @@ func web() *v1.Service {
 	}
 }
 
-// say says the outcome of a round of a Service of this UID, and lets time pass.
+// say passes the result of a round of a Service with this UID, and advances the clock.
 func (c *cluster) say(uid types.UID, said ...conditions.Said) {
 	c.sayWith(annotation.Record{}, uid, said...)
 }
 
-// sayWith does so with what its annotations are to be.
+// sayWith does so with the annotations of a record.
 func (c *cluster) sayWith(record annotation.Record, uid types.UID, said ...conditions.Said) {
 	c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, uid, said, record)
 	c.pass(2 * time.Second)
@@ -213,7 +213,7 @@ func TestWriter_WaitsForTheAddressOnlyOnce(t *testing.T) {
 	t.Parallel()
 	run(t, []*v1.Service{unaddressed()}, func(c *cluster) {
 		c.sayOnce(record("203.0.113.5"), ready())
-		c.sayOnce(record("203.0.113.5"), sound()) // nor once more for what is said meanwhile
+		c.sayOnce(record("203.0.113.5"), sound()) // no second time for conditions that were added meanwhile
 		c.assert(1, "Degraded=False Other=True Provisioned=True")
 		c.assertAnnotations("203.0.113.5")
 		c.assertBrings(false)

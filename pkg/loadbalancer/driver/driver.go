@@ -1,8 +1,7 @@
-// Package driver knows what each provider driver of Octavia supports in each release,
-// what it gets wrong, and how long it takes. Octavia reports none of that: the tables
-// come from the sources of the drivers and from their answers, and a Registry adds what
-// providers have refused since the process began. No other package asks for a provider
-// by its name.
+// Package driver holds what each provider driver of Octavia supports in each release, its defects,
+// and its timing. Octavia reports none of that: the tables come from the sources of the drivers and
+// from recorded answers, and a Registry adds the features that providers have refused since the
+// process started. No other package depends on the name of a provider.
 package driver
 
 import (
@@ -13,11 +12,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Driver is what is known of the driver of a provider in a release of Octavia. It is a
-// value: what its lists share with the table must not be changed. The zero Driver
-// supports what no release had to bring, and has no quirks.
+// Driver describes the driver of a provider in a release of Octavia. It is a value with lists that
+// it shares with the table, so these must not be modified. The zero Driver supports no feature with
+// a minimum release, and has no quirks.
 type Driver struct {
-	// Name is the name of the provider, as Octavia has it.
+	// Name is the name of the provider in Octavia.
 	Name string
 	// Version is the version of Octavia's API.
 	Version octavia.Version
@@ -29,54 +28,52 @@ type Driver struct {
 	refused set
 }
 
-// Choices are the values that settings can have.
+// Choices are the valid values of settings.
 type Choices struct {
-	// Algorithms are those of pools; the first stands in for one that is not supported.
+	// Algorithms are those of pools; the first replaces one that is not supported.
 	Algorithms []string
 	// Protocols are those of the ports of Services.
 	Protocols []v1.Protocol
-	// SameFamily are the protocols whose members must be of the VIP's IP family. Octavia
-	// answers 501 to members that are not, except where a load balancer is created with them.
+	// SameFamily are the protocols for which members must have the VIP's IP family. For others
+	// Octavia answers 501, except if a load balancer is created with them.
 	SameFamily []v1.Protocol
 	// Monitors are the types of health monitors.
 	Monitors []string
 }
 
-// Quirks are the ways in which a driver differs from what the others do with the same
-// request. The zero value is the usual behavior.
+// Quirks are differences between a driver and most others for the same request. The zero value is
+// the usual behavior.
 type Quirks struct {
-	// ActiveBeforeChildren: a load balancer is ACTIVE while what is in it is still being
-	// created.
+	// ActiveBeforeChildren: a load balancer is ACTIVE while its children are still being created.
 	ActiveBeforeChildren bool
-	// MemberByMember: the driver works on a batch member by member, on those that stay as they are
-	// too, and the load balancer is ACTIVE after the first of them. A batch that comes before the
-	// end of another can lose members, so that the next change waits for what the last one leaves;
-	// and a few members of many change by themselves. Package plan has the rule, in members.go.
+	// MemberByMember: the driver processes a batch member by member, including unchanged ones, and
+	// the load balancer is ACTIVE after the first. A batch during another one can lose members, so
+	// that the next change waits for the result of the last one; and a few of many members are
+	// changed individually. Package plan has the rule, in members.go.
 	MemberByMember bool
-	// AlwaysSendSubnet: a member that is sent with another subnet, or with none, is another
-	// member. Every request names the subnet of every member.
+	// AlwaysSendSubnet: a member that is sent with another subnet, or without one, becomes another
+	// member. Every request contains the subnet of every member.
 	AlwaysSendSubnet bool
 	// NeedsAdminStateUp: an update of a pool without admin_state_up leaves its listeners
 	// PENDING_UPDATE.
 	NeedsAdminStateUp bool
-	// StaleMonitors: changes of health monitors leave stale statuses behind, and a monitor
-	// of a full create is lost. Package plan has the procedure, in ovn_zed.go.
+	// StaleMonitors: changes of health monitors leave stale statuses, and a monitor in a full
+	// create is lost. Package plan has the procedure, in ovn_zed.go.
 	StaleMonitors bool
-	// PreservesClientIP: members see the addresses of the clients, so that security groups
-	// of the nodes can decide who may connect.
+	// PreservesClientIP: members see the addresses of the clients, so that security groups of the
+	// nodes can restrict the clients.
 	PreservesClientIP bool
-	// IgnoresLimits: timeouts and connection limits of listeners are accepted, and have no
-	// effect.
+	// IgnoresLimits: timeouts and connection limits of listeners are accepted without effect.
 	IgnoresLimits bool
-	// UnprovenSourceRanges: source ranges are accepted whether or not they are enforced.
-	// Octavia does so for drivers that do not know allowed_cidrs.
+	// UnprovenSourceRanges: source ranges are accepted, but may not be enforced. Octavia does so
+	// for drivers that do not know allowed_cidrs.
 	UnprovenSourceRanges bool
-	// RangesBreakFullCreate: Octavia fails to create a load balancer together with
-	// listeners that have source ranges. It is found out, never in the table.
+	// RangesBreakFullCreate: Octavia fails to create a load balancer together with listeners that
+	// have source ranges. It is detected at run time and never in the table.
 	RangesBreakFullCreate bool
 }
 
-// Of returns what the table has of a provider, without what it has refused.
+// Of returns the table's entry of a provider, without its refusals.
 func Of(provider string, version octavia.Version) Driver {
 	p := profileOf(provider)
 	d := Driver{
@@ -95,8 +92,7 @@ func Of(provider string, version octavia.Version) Driver {
 // QuirksOf returns the quirks that the driver of a provider has in any release.
 func QuirksOf(provider string) Quirks { return profileOf(provider).quirks }
 
-// Canonical returns the name of the driver that a provider's name is an alias of, or
-// that name.
+// Canonical returns the name of the driver for an alias, or the name itself.
 func Canonical(provider string) string {
 	if p := profileOf(provider); len(p.names) > 0 {
 		return p.names[0]
@@ -107,7 +103,7 @@ func Canonical(provider string) string {
 // Supports reports whether the driver has a feature.
 func (d Driver) Supports(f Feature) bool { return d.lacks(f) == supported }
 
-// Lacks returns why the driver does not have a feature, and "" where it has it.
+// Lacks returns the reason why the driver does not support a feature, "" if it does.
 func (d Driver) Lacks(f Feature) string {
 	switch d.lacks(f) {
 	case lackedByDriver:
@@ -121,7 +117,7 @@ func (d Driver) Lacks(f Feature) string {
 	}
 }
 
-// Without returns the driver as one that has refused some features.
+// Without returns the driver without some features that it has refused.
 func (d Driver) Without(refused ...Feature) Driver {
 	for _, f := range refused {
 		d.refused = d.refused.with(f)
@@ -129,7 +125,7 @@ func (d Driver) Without(refused ...Feature) Driver {
 	return d
 }
 
-// lack is why a feature is not supported.
+// lack is the reason why a feature is not supported.
 type lack int
 
 const (

@@ -6,10 +6,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Feature is something that not every driver in every release of Octavia has.
+// Feature is a capability that depends on the driver or the release of Octavia.
 type Feature uint8
 
-// The features that are told apart.
+// The features.
 const (
 	FullCreate Feature = iota
 	MemberBatches
@@ -34,21 +34,21 @@ const (
 	featureCount
 )
 
-// String returns the name that the feature has in messages.
+// String returns the name of the feature in messages.
 func (f Feature) String() string { return features()[f].name }
 
 // support is a row of the table of features.
 type support struct {
 	name string
-	// since is the version of the API that brought the feature; lacking are the drivers
-	// that do not have it in any version.
+	// since is the first API version with the feature; lacking are the drivers without it in all
+	// versions.
 	since   octavia.Version
 	lacking family
-	// otherwise is what becomes of a request that asks for it all the same.
+	// otherwise describes the answer to a request for it nevertheless.
 	otherwise string
 }
 
-// features returns the table of what drivers support.
+// features returns the table of supported features.
 var features = sync.OnceValue(func() *[featureCount]support {
 	const everyOther = family(^uint8(amphora))
 	return &[featureCount]support{

@@ -11,36 +11,36 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// family is a driver of the table, whatever name a provider has it by. The values are
-// bits, so that a row of the table of features can name several.
+// family is a driver of the table, for all names of its provider. The values are bits, so that a
+// row of the table of features can contain several.
 type family uint8
 
 const (
 	amphora family = 1 << iota
 	ovn
 	f5
-	// vendor is every driver that the table does not name. It is taken to do what amphora
-	// does, until it refuses something.
+	// vendor is every driver that is not in the table. It is assumed to support what amphora does,
+	// until it refuses a feature.
 	vendor
 )
 
 // profile is a row of the table of drivers.
 type profile struct {
 	family family
-	// names are the providers that have the driver; the others are aliases of the first.
+	// names are the providers with the driver; all but the first are aliases.
 	names   []string
 	choices Choices
-	// sctp is the version of the API from which on the driver serves SCTP, nil for never.
+	// sctp is the first API version in which the driver supports SCTP, nil for none.
 	sctp   *octavia.Version
 	quirks Quirks
-	// soundMonitors is the version of the API from which on the quirk StaleMonitors is gone.
+	// soundMonitors is the first API version without the quirk StaleMonitors.
 	soundMonitors *octavia.Version
 	timing        Timing
-	// sourceKnown: what it lacks is in the table, and a 501 of it is about something else.
+	// sourceKnown: the table is complete, so that a 501 has another cause.
 	sourceKnown bool
 }
 
-// profiles returns the table of drivers; the last row is for all that it does not name.
+// profiles returns the table of drivers; the last row is for all others.
 var profiles = sync.OnceValue(func() []profile {
 	return []profile{
 		{
@@ -49,7 +49,7 @@ var profiles = sync.OnceValue(func() []profile {
 			choices: Choices{
 				Algorithms: []string{"ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"},
 				Protocols:  []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP},
-				SameFamily: []v1.Protocol{v1.ProtocolUDP, v1.ProtocolSCTP}, // what does not go through HAProxy
+				SameFamily: []v1.Protocol{v1.ProtocolUDP, v1.ProtocolSCTP}, // protocols that do not pass through HAProxy
 				Monitors:   allMonitors(),
 			},
 			sctp:        &octavia.VersionSCTP,
@@ -68,7 +68,7 @@ var profiles = sync.OnceValue(func() []profile {
 			},
 			sctp: &octavia.VersionOVNSCTP,
 			quirks: Quirks{
-				ActiveBeforeChildren: true, // a full create is several requests to the driver, and it answers each
+				ActiveBeforeChildren: true, // a full create is several requests to the driver, with an answer to each
 				MemberByMember:       true, // seen with 3.0 (Zed) and 8.0 (2025.1)
 				AlwaysSendSubnet:     true,
 				NeedsAdminStateUp:    true, // seen with 3.0 (Zed)
@@ -76,11 +76,11 @@ var profiles = sync.OnceValue(func() []profile {
 				PreservesClientIP:    true,
 				IgnoresLimits:        true,
 			},
-			// The version of the driver shows in that of Octavia's API only, which is the
-			// same for 3.0 (Zed) and 4.0 (2023.1).
+			// Only the version of Octavia's API shows the version of the driver; it is the same for
+			// 3.0 (Zed) and 4.0 (2023.1).
 			soundMonitors: &octavia.VersionSoundOVNMonitors,
 			timing:        databaseTiming(),
-			sourceKnown:   true, // and it refuses a whole batch for one member
+			sourceKnown:   true, // it refuses a whole batch because of one member
 		},
 		{
 			family: f5,
@@ -128,12 +128,11 @@ var withSCTP = sync.OnceValue(func() []v1.Protocol {
 	return []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP}
 })
 
-// latestPoll is the longest time between two polls: who waits for a load balancer, and
-// all who wait share a request, learns of its end within three seconds, a tenth of
-// jitter included.
+// latestPoll is the longest time between two polls. All callers that wait for a load balancer share
+// a request, and learn of its end within three seconds, including a tenth of jitter.
 const latestPoll = 2700 * time.Millisecond
 
-// usualTiming is for drivers that start a virtual machine: half a minute at least for a
+// usualTiming is for drivers that start a virtual machine, which takes at least half a minute for a
 // creation.
 func usualTiming() Timing {
 	change := PollInterval{First: time.Second, Step: 500 * time.Millisecond, Cap: latestPoll}
@@ -147,8 +146,8 @@ func usualTiming() Timing {
 	}
 }
 
-// databaseTiming is for drivers that write to a database: they are done within seconds,
-// but perhaps with the load balancer long before its children.
+// databaseTiming is for drivers that write to a database: they finish within seconds, but possibly
+// with the load balancer long before its children.
 func databaseTiming() Timing {
 	timing := usualTiming()
 	quick := PollInterval{First: 500 * time.Millisecond, Step: 500 * time.Millisecond, Cap: latestPoll}

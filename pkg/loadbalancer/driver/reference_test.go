@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
 
-// The page for users says what the tables in the code say.
+// The page for users is generated from the tables in the code.
 func TestReference_IsUpToDate(t *testing.T) {
 	t.Parallel()
 	introduction, err := os.ReadFile("testdata/introduction.md")

@@ -6,37 +6,36 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Settings are what an operator decides about drivers.
+// Settings are the operator's settings of drivers.
 type Settings struct {
-	// DefaultProvider is that of load balancers for which nobody names one.
+	// DefaultProvider is the provider of load balancers if no setting has one.
 	DefaultProvider string
-	// Serial makes no use of full creates and batches of members, for providers that are
-	// known to have neither (provider-requires-serial-api-calls).
+	// Serial disables full creates and batches of members, for providers that are known to support
+	// neither (provider-requires-serial-api-calls).
 	Serial bool
 	// Timing replaces that of all drivers, unless it is zero.
 	Timing Timing
 }
 
-// Registry returns drivers as the table has them, less what their providers have
-// refused since the process began: each such request is tried once. Its methods may be
-// called at the same time.
+// Registry returns drivers from the table, without the features that their providers have refused
+// since the process started, so that each is tried once. Its methods are safe for concurrent use.
 type Registry struct {
 	settings Settings
 
 	mu sync.Mutex
-	// byDefault is Settings.DefaultProvider as it is now.
+	// byDefault is the present Settings.DefaultProvider.
 	byDefault string
 	refused   map[string]set // by provider
 	// rangesBreak: see Quirks.RangesBreakFullCreate.
 	rangesBreak bool
 }
 
-// NewRegistry returns a Registry of providers that have not refused anything yet.
+// NewRegistry returns a Registry without refusals.
 func NewRegistry(settings Settings) *Registry {
 	return &Registry{settings: settings, byDefault: settings.DefaultProvider, refused: map[string]set{}}
 }
 
-// SetDefault changes the provider of load balancers for which nobody names one.
+// SetDefault changes the provider of load balancers for which no setting has one.
 func (r *Registry) SetDefault(provider string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,9 +73,9 @@ func (r *Registry) Timing(provider string) Timing {
 	return profileOf(provider).timing
 }
 
-// Refuse notes that a request that needs a feature was refused, and reports whether that is
-// news: the same can be done without. The provider has answered 501, which is no news of drivers
-// whose source is known, or, where that is set, the request was refused on its way to it.
+// Refuse records that a request that needs a feature was refused, and reports whether to retry
+// without it. The provider has answered 501, which is ignored for drivers with a known source, or,
+// if onTheWay is set, a proxy or the API has refused the request.
 //
 //	on its way   source known   refused before   noted and reported
 //	no           yes            any              no
@@ -93,15 +92,15 @@ func (r *Registry) Refuse(provider string, f Feature, onItsWay bool) bool {
 	return true
 }
 
-// Retract takes a refusal back that turned out to be about something else.
+// Retract removes a refusal that had another cause.
 func (r *Registry) Retract(provider string, f Feature) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refused[provider] = r.refused[provider].without(f)
 }
 
-// RefuseRanges notes that Octavia fails to create load balancers together with source
-// ranges, whatever the provider.
+// RefuseRanges records that Octavia fails to create load balancers together with source ranges, for
+// any provider.
 func (r *Registry) RefuseRanges() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,22 +2,19 @@ package driver
 
 import "time"
 
-// Timing is how often the progress of a load balancer is polled, and how long it is
-// waited for.
+// Timing defines how often the progress of a load balancer is polled, and how long.
 type Timing struct {
-	// Create, Update and Delete are the intervals for a load balancer that is being
-	// created, changed or deleted.
+	// Create, Update and Delete are the intervals during a creation, a change or a deletion of a
+	// load balancer.
 	Create, Update, Delete PollInterval
-	// ChildInterval is the time between two polls of children that are still PENDING below
-	// an ACTIVE load balancer. After ChildTimeout in which none of them came to its end they
-	// are taken to stay so.
+	// ChildInterval is the time between two polls of children that are PENDING below an ACTIVE load
+	// balancer. If none of them finishes within ChildTimeout, they are assumed to be stuck.
 	ChildInterval, ChildTimeout time.Duration
-	// LostCreateRetry is the time after which a creation that was not answered is looked
-	// for. It doubles with each attempt.
+	// LostCreateRetry is the delay before the search for the result of a creation without an
+	// answer. It doubles with each attempt.
 	LostCreateRetry time.Duration
 }
 
-// PollInterval is the time until the first poll, from there to the second (First where
-// Step is 0), and the most that there is between two later ones, each of which comes
-// after half as long again as the one before.
+// PollInterval defines the delays of polls: First before the first one, Step before the second
+// (First if Step is 0), and then half as long again for each, up to Cap.
 type PollInterval struct{ First, Step, Cap time.Duration }

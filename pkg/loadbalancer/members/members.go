@@ -20,16 +20,17 @@ type Backend struct {
 	Address string
 }
 
-// Select returns the nodes that become members, ordered by name, each with its address of
-// the Service's family, and the names of those that have none. Of several nodes with one address it is
-// the newest: the others are what is left of nodes that had it before. There is none where somebody asks
-// for that, and an error where none is left otherwise: see Standing.
+// Select returns the nodes that become members, sorted by name, each with its address of the
+// Service's family, and the names of nodes without such an address. Of several nodes with the same
+// address it returns the newest: the others are remnants of deleted servers. The result is empty if
+// a user or operator requests that, and an error if no node remains for another reason: see
+// Standing.
 func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	backends, without, err = selectAll(s, nodes)
 	return subset(backends, s.Members.Max, s.Members.Seed), without, err
 }
 
-// selectAll is Select, however many nodes a Service wants at most.
+// selectAll is Select without the maximum number of members.
 func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	selected, standing := candidates(s, nodes)
 	slices.SortFunc(selected, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
@@ -55,14 +56,13 @@ func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, with
 	case standing != Usual:
 		return nil, nil, nil
 	case len(selected) == 0:
-		return nil, nil, fmt.Errorf("the cluster has no node that can be a member: the members that are there stay")
+		return nil, nil, fmt.Errorf("the cluster has no node that can be a member: keeping the existing members")
 	default:
-		return nil, without, fmt.Errorf("no node has an address of family %s: %s; the members that are there stay", s.Family, message.JoinLimited(without))
+		return nil, without, fmt.Errorf("no node has an address of family %s: %s; keeping the existing members", s.Family, message.JoinLimited(without))
 	}
 }
 
-// nodeAddress returns the first internal address of a family, else the first external
-// one.
+// nodeAddress returns the first internal address of a family, else the first external one.
 func nodeAddress(node *v1.Node, wanted v1.IPFamily) string {
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
 		for _, a := range node.Status.Addresses {

@@ -106,8 +106,8 @@ func TestSelect_FailsWithoutBackend(t *testing.T) {
 		nodes []*v1.Node
 		want  string
 	}{
-		{"no nodes", fixture.Service(), nil, "the cluster has no node that can be a member: the members that are there stay"},
-		{"none of the family", v6service(), []*v1.Node{fixture.Node("a", "10.0.0.1"), fixture.Node("b")}, "no node has an address of family IPv6: a, b; the members that are there stay"},
+		{"no nodes", fixture.Service(), nil, "the cluster has no node that can be a member: keeping the existing members"},
+		{"none of the family", v6service(), []*v1.Node{fixture.Node("a", "10.0.0.1"), fixture.Node("b")}, "no node has an address of family IPv6: a, b; keeping the existing members"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()

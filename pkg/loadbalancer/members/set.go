@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// Set is the nodes that become members of a Service. It never changes: Services that select
-// alike share one.
+// Set holds the nodes that become members of a Service. It is immutable: Services with equal
+// selections share one.
 type Set struct {
 	// Backends are ordered by name.
 	Backends []Backend
@@ -19,7 +19,7 @@ type Set struct {
 	Hosts *model.Hosts
 	// Without are the names of nodes that have no address of the Service's family.
 	Without []string
-	// Standing is why there are none, or only nodes that are about to go.
+	// Standing is the reason if there are none, or only nodes that are about to be deleted.
 	Standing Standing
 }
 
@@ -31,15 +31,15 @@ func newSet(backends []Backend, without []string, standing Standing) *Set {
 	return &Set{Backends: backends, Hosts: model.HostsOf(hosts...), Without: without, Standing: standing}
 }
 
-// Selector is Select for many Services that come one after the other with the same nodes: it
-// remembers what it has selected of those. It may be used by many goroutines.
+// Selector is Select for consecutive Services with the same nodes: it caches the selections. It is
+// safe for concurrent use.
 type Selector struct {
 	mu    sync.Mutex
 	nodes []*v1.Node
 	known map[selection]selected
 }
 
-// selection is what decides which of the nodes are selected, but for how many.
+// selection holds the settings that select nodes, except for their number.
 type selection struct {
 	family v1.IPFamily
 	labels string
@@ -50,11 +50,11 @@ type selected struct {
 	err error
 }
 
-// maxSelections bounds what is remembered: users write selectors.
+// maxSelections limits the cache, because users write selectors.
 const maxSelections = 64
 
-// Select returns the nodes that become members. Nodes must not change any more. The error
-// is that of the function Select.
+// Select returns the nodes that become members. nodes must not be modified afterwards. The error is
+// that of the function Select.
 func (c *Selector) Select(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
 	all, err := c.all(s, nodes)
 	if err != nil || s.Members.Max <= 0 || len(all.Backends) <= s.Members.Max {

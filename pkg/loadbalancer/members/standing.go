@@ -10,28 +10,28 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// Standing is how the members of a Service stand to the nodes of the cluster. What a user or an
-// operator asks for is followed, also where it leaves no member; what happens to nodes is not:
+// Standing is the relation of a Service's members to the nodes of the cluster. A request of a user
+// or operator is followed even if no member remains; the state of nodes is not:
 //
 //	the nodes                                    members                            Standing
 //	some can serve                               those                              Usual
-//	all that could serve are about to go         those that are about to go         Last
+//	all that could serve are being deleted       these                              Last
 //	all have the label that excludes them        none                               Excluded
 //	the node selector matches none that has no   none                               Unselected
 //	such label
-//	those that could serve have no address of    an error, members stay as they     -
-//	the Service's family, or there is no node    are
+//	those that could serve have no address of    an error, members are kept         -
+//	the Service's family, or there is no node
 //	but those of the control plane
 //
-// Nodes of the control plane ask for nothing: kubeadm excludes them from the start. Where only they are
-// left, the Node objects of all workers are gone, which may be an accident.
+// Nodes of the control plane do not count as a request: kubeadm excludes them by default. If only
+// they remain, the Node objects of all workers are gone, which may be an accident.
 //
-// A node can serve that has no label that excludes it, that the node selector matches, that has an
-// address of the family, and that is not about to go: see package cluster. Whether it is ready is not asked:
-// health monitors find out.
+// A node can serve if it has no label that excludes it, the node selector matches, it has an
+// address of the family, and it is not about to be deleted: see package cluster. Its readiness does not
+// matter, because health monitors check it.
 type Standing int
 
-// The standings.
+// The values of Standing.
 const (
 	Usual Standing = iota
 	Last
@@ -39,7 +39,7 @@ const (
 	Unselected
 )
 
-// candidates returns the nodes of which those that have an address become members; some may have none.
+// candidates returns the nodes that become members if they have an address.
 func candidates(s *settings.Settings, nodes []*v1.Node) ([]*v1.Node, Standing) {
 	var serving, going []*v1.Node
 	standing, workers := Excluded, 0
@@ -69,8 +69,8 @@ func candidates(s *settings.Settings, nodes []*v1.Node) ([]*v1.Node, Standing) {
 	return nil, standing
 }
 
-// InLoadBalancers returns the nodes that can be members of some Service: those that are about to go
-// only where no other is left.
+// InLoadBalancers returns the nodes that can be members of any Service, including those that are
+// about to be deleted only if there are no others.
 func InLoadBalancers(nodes []*v1.Node) []*v1.Node {
 	var all, going []*v1.Node
 	for _, node := range nodes {

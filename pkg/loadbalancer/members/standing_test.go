@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 )
 
-// What is asked for by a user or an operator is followed to the last node; what happens to nodes is not.
+// A request of a user or operator is followed down to the last node; the state of nodes is not.
 func TestSelect_FollowsWhatIsAskedForToTheLastNode(t *testing.T) {
 	t.Parallel()
 	node := func(name, state string) *v1.Node {
@@ -61,12 +61,12 @@ func TestSelect_FollowsWhatIsAskedForToTheLastNode(t *testing.T) {
 		{"", []string{"deleted", "tainted"}, "1 2", members.Last},
 		{"", []string{"deleted", "labelled", "tainted addressless"}, "1", members.Last},
 		{"", []string{"addressless", "tainted"}, "2", members.Last},
-		{"", []string{"addressless", "labelled"}, "no node has an address of family IPv4: 1; the members that are there stay", members.Usual},
-		{"", nil, "the cluster has no node that can be a member: the members that are there stay", members.Usual},
-		{"", []string{"labelled control-plane"}, "the cluster has no node that can be a member: the members that are there stay", members.Usual}, // the workers are gone
+		{"", []string{"addressless", "labelled"}, "no node has an address of family IPv4: 1; keeping the existing members", members.Usual},
+		{"", nil, "the cluster has no node that can be a member: keeping the existing members", members.Usual},
+		{"", []string{"labelled control-plane"}, "the cluster has no node that can be a member: keeping the existing members", members.Usual}, // the workers are gone
 		{"", []string{"labelled control-plane", "labelled"}, "", members.Excluded},
 		{"", []string{"control-plane"}, "1", members.Usual},
-		{"pool=web", []string{"control-plane", "labelled control-plane"}, "the cluster has no node that can be a member: the members that are there stay", members.Usual},
+		{"pool=web", []string{"control-plane", "labelled control-plane"}, "the cluster has no node that can be a member: keeping the existing members", members.Usual},
 		{"pool=web", []string{"control-plane", ""}, "", members.Unselected},
 		{"pool=web", []string{"web", ""}, "1", members.Usual},
 		{"pool=web", []string{"", ""}, "", members.Unselected},
@@ -74,8 +74,8 @@ func TestSelect_FollowsWhatIsAskedForToTheLastNode(t *testing.T) {
 		{"pool=web", []string{"labelled web", "labelled"}, "", members.Excluded},
 		{"pool=web", []string{"tainted web", "deleted web", ""}, "1 2", members.Last},
 		{"pool=web", []string{"tainted", "deleted"}, "", members.Unselected},
-		{"pool=web", []string{"web addressless", ""}, "no node has an address of family IPv4: 1; the members that are there stay", members.Usual},
-		{"pool=web", nil, "the cluster has no node that can be a member: the members that are there stay", members.Usual},
+		{"pool=web", []string{"web addressless", ""}, "no node has an address of family IPv4: 1; keeping the existing members", members.Usual},
+		{"pool=web", nil, "the cluster has no node that can be a member: keeping the existing members", members.Usual},
 	} {
 		var nodes []*v1.Node
 		for i, state := range test.nodes {

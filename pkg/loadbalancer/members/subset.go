@@ -10,10 +10,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// subset returns at most so many nodes, by rendezvous hashing: every node has a score
-// that depends on it and on the Service alone, and the best are taken, in turn from
-// each zone. So Services spread over the nodes, a node that goes is replaced by one
-// other, and a node that comes pushes out one at the most.
+// subset returns at most most nodes, by rendezvous hashing: every node has a score that depends
+// only on it and on the Service, and the best are selected, in turn from each zone. So Services are
+// distributed over the nodes, a deleted node is replaced by one other, and a new node displaces at
+// most one.
 func subset(backends []Backend, most int, seed string) []Backend {
 	if most <= 0 || len(backends) <= most {
 		return backends
@@ -56,11 +56,12 @@ type ranked struct {
 // byScore orders the best first.
 func byScore(a, b ranked) int { return cmp.Compare(b.score, a.score) }
 
-// zone has the best nodes of a zone. To sort thousands would be most of the time of a Service.
+// zone holds the best nodes of a zone. Sorting all of them would take most of the time of a
+// Service.
 type zone struct {
 	most int
 	best []ranked
-	// least is the score that the worst of so many has: none that has less comes among them.
+	// least is the lowest score among the best: nodes with a lower one are skipped.
 	least uint64
 }
 
@@ -74,13 +75,13 @@ func (z *zone) add(r ranked) {
 	}
 }
 
-// cut orders the nodes, and keeps the best: the others are behind so many already.
+// cut sorts the nodes and keeps the best.
 func (z *zone) cut() {
 	slices.SortFunc(z.best, byScore)
 	z.best = z.best[:min(z.most, len(z.best))]
 }
 
-// score ranks a node for a Service, given both.
+// score returns the rank of a node for a Service; text contains both.
 func score(text []byte) uint64 {
 	sum := sha256.Sum256(text)
 	return binary.BigEndian.Uint64(sum[:8])

@@ -170,7 +170,7 @@ func TestSelect_PicksSameSubsetInAnyOrderOfNodes(t *testing.T) {
 	}
 }
 
-// What is picked must not depend on the version of the program: members would move with it.
+// The selection must not depend on the version of the program, because members would move.
 func TestSelect_PicksTheBestOfEachZoneInTurn(t *testing.T) {
 	t.Parallel()
 	for round := range 50 {

@@ -1,6 +1,6 @@
-// Package message bounds the length of events, errors and log lines. Whoever may write a
-// Service decides on the texts that they quote, and on how many there are: each of them is
-// stored by the API server, and written again with each retry.
+// Package message limits the length of events, errors and log lines. Users control the number and
+// length of the texts that they quote, and the API server stores each of them again with each
+// retry.
 package message
 
 import (
@@ -12,30 +12,28 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The bounds, in bytes, so that they hold for characters too.
+// The limits, in bytes, so that they also hold for characters.
 const (
-	// MaxEvent is the longest message of an event: what events.k8s.io/v1 accepts.
+	// MaxEvent is the maximum length of an event's message in events.k8s.io/v1.
 	MaxEvent = 1024
-	// MaxError is the longest text of an error, which the service controller puts into
-	// events after some words of its own.
+	// MaxError is the maximum length of an error, to which the service controller adds a prefix in
+	// events.
 	MaxError = 960
-	// MaxRouteError is the longest text of an error of a route: the words of the route
-	// controller include the names of the Node and of the route.
+	// MaxRouteError is the maximum length of a route's error: the route controller adds the names
+	// of the Node and of the route.
 	MaxRouteError = 600
-	// MaxReasons is how many reasons one error lists.
+	// MaxReasons is the maximum number of reasons in one error.
 	MaxReasons = 10
-	// maxReason is the longest of several reasons, and maxValue the longest value that a
-	// reason quotes.
+	// maxReason is the maximum length of one of several reasons, maxValue that of a quoted value.
 	maxReason = 300
 	maxValue  = 100
 )
 
 const ellipsis = "…"
 
-// Truncate returns a text in one line, of most bytes at the longest, in whole characters; where
-// something is left out it ends in "…". Bytes that are not UTF-8 become "?", and line breaks,
-// control characters and those that cannot be seen become spaces: whoever writes the text
-// writes no lines of the log, nor to the terminal of who reads it.
+// Truncate returns a text in one line, of at most most bytes in whole characters; a shortened text
+// ends in "…". Bytes that are not UTF-8 become "?"; line breaks, control characters and invisible
+// ones become spaces, so that a text of a user can neither forge log lines nor control a terminal.
 func Truncate(text string, most int) string {
 	if len(text) <= most {
 		return visible(text)
@@ -47,7 +45,7 @@ func Truncate(text string, most int) string {
 	return visible(text[:end]) + ellipsis
 }
 
-// visible returns a text with nothing but characters that can be seen. It gets no longer.
+// visible replaces all invisible characters of a text. The result is not longer.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -57,12 +55,11 @@ func visible(text string) string {
 	}, strings.ToValidUTF8(text, "?"))
 }
 
-// TruncateValue returns a value that a user wrote as errors quote it.
+// TruncateValue returns a user's value as errors quote it.
 func TruncateValue(text string) string { return Truncate(text, maxValue) }
 
-// At returns the text of an event with the load balancer and the address that it is about, as
-// far as they are known and it does not name them already: MaxEvent bytes at most, of which
-// these two are never what is left out.
+// At returns the text of an event with the load balancer and the address, if they are known and the
+// text does not contain them. It has at most MaxEvent bytes, and is shortened before these two.
 func At(text, loadBalancerID, address string) string {
 	var missing []string
 	if loadBalancerID != "" && !strings.Contains(text, loadBalancerID) {
@@ -78,8 +75,8 @@ func At(text, loadBalancerID, address string) string {
 	return Truncate(text, MaxEvent-len(at)) + at
 }
 
-// Join returns the first reasons, MaxReasons and most bytes at the longest, and how many
-// more there are.
+// Join joins the first reasons, at most MaxReasons and most bytes, and adds the number of the
+// others.
 func Join(reasons []string, separator string, most int) string {
 	if len(reasons) == 1 {
 		return Truncate(reasons[0], most)
@@ -101,7 +98,7 @@ func Join(reasons []string, separator string, most int) string {
 	return text.String()
 }
 
-// JoinLimited joins names: five at most, and then how many more there are.
+// JoinLimited joins the first five names, and adds the number of the others.
 func JoinLimited(names []string) string {
 	const most = 5
 	if len(names) > most {
@@ -110,10 +107,10 @@ func JoinLimited(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// InvalidError lists what of a Service is invalid: each reason with its field, the value
-// and what is allowed.
+// InvalidError lists the invalid settings of a Service: each reason has its field, the value and
+// the allowed values.
 type InvalidError struct {
-	// Reasons are the first ones, MaxReasons at most.
+	// Reasons are the first ones, at most MaxReasons.
 	Reasons field.ErrorList
 	text    string
 }
@@ -130,8 +127,8 @@ func (e *InvalidError) Unwrap() []error {
 	return all
 }
 
-// Invalid returns an *InvalidError whose text has MaxError bytes at most; nil where there
-// are no errors.
+// Invalid returns an *InvalidError with a text of at most MaxError bytes; nil if there are no
+// errors.
 func Invalid(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
@@ -150,8 +147,8 @@ func Invalid(errs field.ErrorList) error {
 	return e
 }
 
-// TruncateError returns an error whose text is as Truncate returns it, and which wraps err; err
-// itself, which may be nil, where its text is like that already.
+// TruncateError returns an error that wraps err with its text shortened by Truncate; err itself if
+// its text is short enough, or if it is nil.
 func TruncateError(err error, most int) error {
 	if err == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// LimitEvents returns a recorder whose events have messages of one line, MaxEvent bytes at most.
+// LimitEvents returns a recorder that truncates messages to one line of at most MaxEvent bytes.
 func LimitEvents(to record.EventRecorder) record.EventRecorder { return recorder{to} }
 
 type recorder struct{ to record.EventRecorder }

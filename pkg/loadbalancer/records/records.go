@@ -1,11 +1,11 @@
-// Package records keeps a text for each Service, so that the next process need not read a
-// load balancer that nobody has changed. All texts are in a few ConfigMaps, which are
-// written lazily: a change of nodes, which changes every load balancer, costs as many
-// writes as there are ConfigMaps, and none on Services.
+// Package records stores a text for each Service, so that the next process need not read unchanged
+// load balancers. The texts are in a few ConfigMaps, which are written lazily: a change of nodes,
+// which changes every load balancer, costs as many writes as there are ConfigMaps, and none of
+// Services.
 //
-// A record is a hint and proves nothing: whoever may write the ConfigMaps can have a load
-// balancer read in vain, or not read until it is changed, and that is all. A ConfigMap that
-// is lost costs one read for each load balancer that was recorded in it.
+// A record is a hint and proves nothing: a user who may write the ConfigMaps can only cause an
+// unnecessary read of a load balancer, or prevent reads until it is changed. A lost ConfigMap costs
+// one read for each load balancer that was recorded in it.
 package records
 
 import (
@@ -25,17 +25,17 @@ import (
 )
 
 const (
-	// shardCount is in how many ConfigMaps the records are, by the hash of the UID: five
-	// thousand records of two hundred bytes make a quarter of a MiB for each, and a change
-	// of all of them is as many writes. The next release finds a record by it, too.
+	// shardCount is the number of ConfigMaps. The hash of the UID selects one: with five thousand
+	// records of two hundred bytes each has a quarter of a MiB, and a change of all of them is
+	// shardCount writes. Later releases must find records in the same way.
 	shardCount = 4
-	// maxBytes is how much one ConfigMap holds; the API server accepts 1 MiB.
+	// maxBytes is the maximum size of a ConfigMap; the API server accepts 1 MiB.
 	maxBytes = 768 << 10
-	// WritePeriod is how long changes are collected before they are written. The drift
-	// watch confirms at its next check what a change of nodes has left, so that all of it
-	// is written once, or twice where the change takes longer than a check.
+	// WritePeriod is how long changes are collected before a write. The drift watch confirms the
+	// result of a node change at its next check, so that all of it is written once, or twice if the
+	// change takes longer than a check.
 	WritePeriod = 5 * time.Minute
-	// lastWriteTimeout is how long the last write may take, when the process ends.
+	// lastWriteTimeout limits the last write at the end of the process.
 	lastWriteTimeout = 5 * time.Second
 )
 
@@ -48,18 +48,18 @@ func Names() []string {
 	return names
 }
 
-// ConfigMaps holds the records of all Services. Its methods may be called from many
-// goroutines, Load before any other.
+// ConfigMaps holds the records of all Services. Its methods are safe for concurrent use; Load must
+// be called first.
 type ConfigMaps struct {
 	clock clock.Clock
-	// changed has a value while something is to be written.
+	// changed has a value while there are changes to write.
 	changed chan struct{}
 
 	mu     sync.Mutex
 	shards []*shard
 }
 
-// New returns ConfigMaps that are kept among others, those of kube-system.
+// New returns ConfigMaps for a client of the namespace kube-system.
 func New(maps corev1.ConfigMapInterface, clk clock.Clock) *ConfigMaps {
 	c := &ConfigMaps{clock: clk, changed: make(chan struct{}, 1)}
 	for _, name := range Names() {
@@ -68,9 +68,8 @@ func New(maps corev1.ConfigMapInterface, clk clock.Clock) *ConfigMaps {
 	return c
 }
 
-// Load reads what the last process has written. It tries until the API server answers; the
-// only error is that of the context. Without the right to read the ConfigMaps nothing is
-// recorded.
+// Load reads the records of the previous process. It retries until the API server answers; the only
+// error is that of the context. Without the right to read the ConfigMaps nothing is recorded.
 func (c *ConfigMaps) Load(ctx context.Context) error {
 	delays := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 5}
 	for _, s := range c.shards {
@@ -79,7 +78,7 @@ func (c *ConfigMaps) Load(ctx context.Context) error {
 			if err == nil {
 				break
 			}
-			klog.FromContext(ctx).Error(err, "Cannot read what is recorded of load balancers, will try again", "configMap", s.name)
+			klog.FromContext(ctx).Error(err, "Cannot read the records of load balancers, retrying", "configMap", s.name)
 			select {
 			case <-ctx.Done():
 				return fmt.Errorf("read ConfigMap %s: %w", s.name, ctx.Err())
@@ -90,9 +89,8 @@ func (c *ConfigMaps) Load(ctx context.Context) error {
 	return nil
 }
 
-// Get returns the record of a Service, "" where there is none. Kept is false where the
-// ConfigMap that would hold it was not there at the start: then nobody knows whether there
-// was one.
+// Get returns the record of a Service, "" if there is none. kept is false if its ConfigMap was
+// missing at the start: then it is unknown whether there was one.
 func (c *ConfigMaps) Get(service types.UID) (text string, kept bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,8 +98,8 @@ func (c *ConfigMaps) Get(service types.UID) (text string, kept bool) {
 	return s.texts[service], s.found
 }
 
-// Set records a text, which is one line, of a Service. It is written after WritePeriod at
-// the latest, or when Run ends.
+// Set records a text of one line for a Service. It is written after WritePeriod at the latest, or
+// when Run ends.
 func (c *ConfigMaps) Set(service types.UID, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +112,7 @@ func (c *ConfigMaps) Set(service types.UID, text string) {
 	c.awake()
 }
 
-// awake has Run write soon.
+// awake makes Run write soon.
 func (c *ConfigMaps) awake() {
 	select {
 	case c.changed <- struct{}{}:
@@ -122,8 +120,8 @@ func (c *ConfigMaps) awake() {
 	}
 }
 
-// Run writes what has changed until the context ends, and once more then. Live returns the
-// Services that there are, nil when that is not known: the records of others are dropped.
+// Run writes changes until the context ends, and once more then. live returns the existing
+// Services, nil if they are unknown; the records of others are dropped.
 func (c *ConfigMaps) Run(ctx context.Context, live func() map[types.UID]bool) {
 	for ctx.Err() == nil {
 		select {
@@ -146,7 +144,7 @@ func (c *ConfigMaps) Run(ctx context.Context, live func() map[types.UID]bool) {
 	c.write(last)
 }
 
-// dropAllBut drops the records of Services that are gone; none where that is not known.
+// dropAllBut drops the records of deleted Services; none if live is nil.
 func (c *ConfigMaps) dropAllBut(live map[types.UID]bool) {
 	if live == nil {
 		return
@@ -163,7 +161,7 @@ func (c *ConfigMaps) dropAllBut(live map[types.UID]bool) {
 	}
 }
 
-// write writes the ConfigMaps that have changed, and reports whether that has succeeded.
+// write writes the changed ConfigMaps, and reports whether that succeeded.
 func (c *ConfigMaps) write(ctx context.Context) bool {
 	done := true
 	for _, s := range c.shards {
@@ -177,7 +175,7 @@ func (c *ConfigMaps) write(ctx context.Context) bool {
 			continue
 		}
 		if err := s.store(ctx, data); err != nil {
-			klog.FromContext(ctx).Error(err, "Cannot record what is known of load balancers, trying again", "configMap", s.name)
+			klog.FromContext(ctx).Error(err, "Cannot write the records of load balancers, retrying", "configMap", s.name)
 			done = false
 			continue
 		}
@@ -192,7 +190,7 @@ func (c *ConfigMaps) shardOf(service types.UID) *shard {
 	return c.shards[hash.Sum32()%shardCount]
 }
 
-// load replaces what is known by what is stored.
+// load replaces the records in memory by the stored ones.
 func (s *shard) load(ctx context.Context) error {
 	stored, err := s.maps.Get(ctx, s.name, metav1.GetOptions{})
 	switch {

@@ -113,7 +113,7 @@ func assertRecord(t *testing.T, p *process, service types.UID, want string) {
 	}
 }
 
-// text is as long as what is recorded of a Service with a floating IP.
+// text is as long as the record of a Service with a floating IP.
 func text(service types.UID, at int) string {
 	return fmt.Sprintf("7d1f1b1e-3f0c-4a54-9f4b-0a4a6c9d8e7f 2026-11-20T18:34:%02dZ 0123456789abcdef0123456789abcdef %s "+
 		"6a0ce0d8-3d3f-4b0e-8a55-0f6d7c1b2a39 0123456789abcdef0123456789abcdef v2", at, service)
@@ -345,7 +345,7 @@ func TestConfigMaps_HoldNoMoreThanTheAPIServerTakes(t *testing.T) {
 	})
 }
 
-// Whoever writes a ConfigMap decides on records, and on nothing else.
+// The contents of a ConfigMap affect only records.
 func FuzzConfigMaps(f *testing.F) {
 	f.Add("uid ID 2026-11-20T18:34:24Z digest uid - - v2\n")
 	f.Add("\n \n\x00 \xff\nuid")

@@ -17,22 +17,21 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// dataKey is the key of a ConfigMap whose value has a line for each Service: its UID and
-// its text.
+// dataKey is the key of a ConfigMap with a line for each Service: its UID and its text.
 const dataKey = "load-balancers"
 
-// shard is one of the ConfigMaps. Its first fields are Run's, or constant after Load; texts
-// and changes are guarded by the mutex of ConfigMaps.
+// shard is one of the ConfigMaps. Its first fields belong to Run, or are constant after Load; the
+// mutex of ConfigMaps guards texts and changes.
 type shard struct {
 	maps corev1.ConfigMapInterface
 	name string
-	// found is set when the ConfigMap was there at the start.
+	// found is set if the ConfigMap existed at the start.
 	found bool
-	// stored is the ConfigMap without its data, nil when there is none; denied is set when
-	// this process may not keep it.
+	// stored is the ConfigMap without its data, nil if it does not exist; denied is set if this
+	// process may not write it.
 	stored *v1.ConfigMap
 	denied bool
-	// written is the value of changes that was written last.
+	// written is the value of changes at the last write.
 	written int
 
 	texts map[types.UID]string
@@ -40,7 +39,7 @@ type shard struct {
 	changes int
 }
 
-// parse reads the value of dataKey. Whatever it says, a record is no longer than a line.
+// parse parses the value of dataKey. Records have at most one line, whatever the value contains.
 func parse(data string) map[types.UID]string {
 	texts := map[types.UID]string{}
 	for line := range strings.Lines(data) {
@@ -52,7 +51,7 @@ func parse(data string) map[types.UID]string {
 	return texts
 }
 
-// data returns the value of dataKey: as many records as the ConfigMap holds.
+// data returns the value of dataKey with as many records as the ConfigMap can hold.
 func (s *shard) data(ctx context.Context) string {
 	var data strings.Builder
 	left := 0
@@ -70,8 +69,8 @@ func (s *shard) data(ctx context.Context) string {
 	return data.String()
 }
 
-// store writes the ConfigMap. One that another client has changed is read and overwritten:
-// this process leads, and knows best.
+// store writes the ConfigMap. After a conflict it is read and overwritten, because this process is
+// the leader.
 func (s *shard) store(ctx context.Context, data string) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		if s.denied {
@@ -106,8 +105,8 @@ func (s *shard) put(ctx context.Context, data string) (err error) {
 	return err
 }
 
-// reread reads the ConfigMap that another client was quicker to write, and returns an
-// error that has the write tried again.
+// reread reads the ConfigMap after a conflict with another client, and returns an error that causes
+// another write.
 func (s *shard) reread(ctx context.Context) error {
 	stored, err := s.maps.Get(ctx, s.name, metav1.GetOptions{})
 	switch {
@@ -121,7 +120,7 @@ func (s *shard) reread(ctx context.Context) error {
 	return apierrors.NewConflict(v1.Resource("configmaps"), s.name, errors.New("another client has changed it"))
 }
 
-// keep keeps a ConfigMap that is stored, without its data and the history of it.
+// keep stores a ConfigMap without its data and managed fields.
 func (s *shard) keep(stored *v1.ConfigMap) {
 	kept := *stored
 	kept.Data, kept.BinaryData, kept.ManagedFields = nil, nil, nil
@@ -129,7 +128,7 @@ func (s *shard) keep(stored *v1.ConfigMap) {
 }
 
 func (s *shard) deny(ctx context.Context, err error) {
-	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+s.name+": after a restart every load balancer is read again. "+
+	klog.FromContext(ctx).Error(err, "Cannot write the ConfigMap "+s.name+": after a restart every load balancer is read again. "+
 		"Apply manifests/additional-rights/rbac.yaml, which replaces no role")
 	s.denied = true
 }

@@ -2,11 +2,10 @@ package refusal
 
 import "errors"
 
-// ErrNothingKept says that a refused Service has no load balancer that could be kept as
-// it is.
+// ErrNothingKept reports that a refused Service has no load balancer to keep.
 var ErrNothingKept = errors.New("the Service has no load balancer yet")
 
-// BlockedError says what is in the way of what the Service asks for. Failed is set where
+// BlockedError reports an object that conflicts with the request of the Service. Failed is set if
 // that is the load balancer itself, which is in ERROR.
 type BlockedError struct {
 	Why    string

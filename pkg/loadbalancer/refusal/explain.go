@@ -13,23 +13,20 @@ import (
 )
 
 const (
-	// refusedRetry is when a Service is tried again whose refusal ends when the Service is
-	// changed, which queues it at once, or when the controller is restarted: each attempt
-	// is an event.
+	// refusedRetry is the delay of the next attempt for a refused Service. Each attempt is an
+	// event. A change of the Service queues it immediately.
 	refusedRetry = 5 * time.Minute
-	// timeoutRetry is when a Service whose load balancer is slow is tried again.
+	// timeoutRetry is the delay of the next attempt for a Service with a slow load balancer.
 	timeoutRetry = 30 * time.Second
-	// quotaRetry is when a load balancer is tried again that lacks something because a quota,
-	// or the pool that addresses come from, is used up: only an operator can do something
-	// about it.
+	// quotaRetry is the delay of the next attempt after a quota or an address pool was exhausted:
+	// only an operator can resolve that.
 	quotaRetry = 5 * time.Minute
 )
 
-// Explain returns the error of a refused Service: what is refused, and what becomes of the
-// load balancer that it has, for which there is room however long the first is. Failure is
-// why that could not be reconciled with the nodes, ErrNothingKept where there is none, nil
-// where it was. The error wraps both. Where another attempt makes sense only after a while
-// it is an *api.RetryError too; timeout is that of Retry.
+// Explain returns the error of a refused Service: the refusal, and the state of its load balancer,
+// which is never truncated. failure is the reason why that could not be reconciled with the nodes,
+// ErrNothingKept if there is none, nil if it was. The error wraps both. If another attempt makes
+// sense only after a delay, it is also an *api.RetryError; timeout is that of Retry.
 func Explain(refusal, failure error, timeout time.Duration) error {
 	rest := kept(refusal, failure)
 	if failure != nil && !errors.Is(failure, ErrNothingKept) {
@@ -43,8 +40,8 @@ func Explain(refusal, failure error, timeout time.Duration) error {
 	return Retry(err, timeout)
 }
 
-// Stuck returns why the load balancer of a refused Service could not be reconciled with the nodes,
-// as Explain was told; "" where it was, or there is none.
+// Stuck returns the reason why the load balancer of a refused Service could not be reconciled with
+// the nodes; "" if it was, or there is none.
 func Stuck(err error) string {
 	var refused *refusedError
 	if !errors.As(err, &refused) || refused.failure == nil || errors.Is(refused.failure, ErrNothingKept) {
@@ -53,8 +50,8 @@ func Stuck(err error) string {
 	return refused.failure.Error()
 }
 
-// Standing returns what Explain says of a refused Service, as far as it is the same however often
-// that is tried: why its load balancer cannot follow the nodes is not.
+// Standing returns the part of Explain's text that does not change between attempts, which excludes
+// the reason why the load balancer cannot follow the nodes.
 func Standing(refusal, failure error) string {
 	rest := kept(refusal, failure)
 	if errors.Is(failure, ErrNothingKept) {
@@ -65,8 +62,8 @@ func Standing(refusal, failure error) string {
 	return message.Truncate(refusal.Error(), message.MaxError-len(rest)) + rest
 }
 
-// Parts returns of what Standing says why the Service is refused, and what becomes of its load
-// balancer; "" for the latter where the text does not end in that.
+// Parts splits the result of Standing into the reason of the refusal and the state of the load
+// balancer; rest is "" if the text does not end with that.
 func Parts(standing string) (why, rest string) {
 	for _, rest := range []string{keepsSettings, restGoesOn, nothingServes, cannotFollow} {
 		if why, has := strings.CutSuffix(standing, rest); has {
@@ -76,10 +73,10 @@ func Parts(standing string) (why, rest string) {
 	return standing, ""
 }
 
-// NothingServes is what Parts returns for a Service that has nothing yet.
+// NothingServes is the state of a refused Service without a load balancer.
 const NothingServes = "nothing serves the Service yet"
 
-// What becomes of the load balancer of a Service that is refused.
+// The states of the load balancer of a refused Service.
 const (
 	separator     = "; "
 	keepsSettings = separator + "the load balancer keeps its last good settings and follows the nodes"
@@ -88,7 +85,8 @@ const (
 	cannotFollow  = separator + "its load balancer cannot follow the nodes at the moment"
 )
 
-// kept says what becomes of the load balancer of a refused Service; "" where that has failed.
+// kept returns the state of the load balancer of a refused Service; "" if the reconciliation
+// failed.
 func kept(refusal, failure error) string {
 	switch {
 	case failure != nil:
@@ -99,10 +97,9 @@ func kept(refusal, failure error) string {
 	return keepsSettings
 }
 
-// Retry returns an *api.RetryError in place of an error after which the Service is to be
-// tried again at a certain time, and not after a growing delay; else the error itself.
-// That is where the operation has reached its timeout, 0 where it has not, and where a
-// quota or an address pool is used up. Nil stays nil.
+// Retry returns an *api.RetryError for errors that need a fixed delay instead of an exponential
+// one: if the operation has reached its timeout, which is 0 otherwise, and if a quota or an address
+// pool is exhausted. It returns other errors unchanged, and nil for nil.
 func Retry(err error, timeout time.Duration) error {
 	switch {
 	case err != nil && timeout > 0:
@@ -113,13 +110,12 @@ func Retry(err error, timeout time.Duration) error {
 	return err
 }
 
-// Later returns an error after which the Service is to be tried again after a time: an
-// *api.RetryError that wraps it too.
+// Later returns an error with a fixed delay: an *api.RetryError that also wraps err.
 func Later(err error, after time.Duration) error {
 	return &retryError{err, api.NewRetryError(err.Error(), after)}
 }
 
-// refusedError is a refusal together with what becomes of the load balancer.
+// refusedError is a refusal with the state of the load balancer.
 type refusedError struct {
 	text    string
 	cause   error

@@ -1,6 +1,6 @@
-// Package refusal classifies why Services are refused: what a Service requests is not
-// possible until the Service, the configuration or the cloud changes. It also composes
-// the error that the service controller reports, and decides when to try again.
+// Package refusal classifies the reasons why Services are refused: the request is impossible until
+// the Service, the configuration or the cloud changes. It also composes the error that the service
+// controller reports, and decides when to retry.
 package refusal
 
 import (
@@ -17,20 +17,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// The reasons why Services are refused. They are label values of a metric.
+// Reasons of refusals. They are label values of a metric.
 const (
 	// Invalid: a value is not allowed.
 	Invalid = "invalid"
-	// Unsupported: the provider, or this release of OpenStack, cannot do it.
+	// Unsupported: the provider, or this release of OpenStack, does not support the request.
 	Unsupported = "unsupported"
-	// Unavailable: what the Service names or needs is not there: a class of cloud.conf, a
+	// Unavailable: an object that the Service needs does not exist: a class of cloud.conf, a
 	// certificate, flavor, network, address.
 	Unavailable = "unavailable"
-	// NotOwned: it belongs to another owner, who does not share it.
+	// NotOwned: the object belongs to another owner, which does not share it.
 	NotOwned = "not_owned"
-	// Quota: a quota, or a limit of cloud.conf, is used up.
+	// Quota: a quota, or a limit of cloud.conf, is exhausted.
 	Quota = "quota"
-	// Conflict: something that exists is in the way, such as another listener on the port.
+	// Conflict: an existing object conflicts, such as another listener on the port.
 	Conflict = "conflict"
 	// Cloud: OpenStack refuses a change for another reason.
 	Cloud = "cloud"
@@ -41,7 +41,7 @@ func Reasons() []string {
 	return []string{Invalid, Unsupported, Unavailable, NotOwned, Quota, Conflict, Cloud}
 }
 
-// Stated returns the reason of the condition that states a refusal, one of Reasons; "" for "".
+// Stated returns the reason of the condition for a refusal, which is one of Reasons; "" for "".
 func Stated(why string) reason.Reason {
 	return map[string]reason.Reason{
 		Invalid: reason.Invalid, Unsupported: reason.Unsupported, Unavailable: reason.Unavailable, NotOwned: reason.NotOwned,
@@ -49,18 +49,17 @@ func Stated(why string) reason.Reason {
 	}[why]
 }
 
-// ByCloud reports whether OpenStack has refused a change, so that a plan has ended in its
-// middle.
+// ByCloud reports whether OpenStack refused a change, so that the plan was interrupted.
 func ByCloud(err error) bool { return apierror.IsRefused(err) }
 
-// Reason returns why a Service is refused; "" where the error is no refusal, and another
-// attempt may succeed without any change.
+// Reason returns the reason of a refusal; "" if the error is no refusal, and another attempt may
+// succeed without any change.
 //
 //	error                                                      reason
 //	a field of the Service, or a value of cloud.conf           see reasonOfField
-//	a network, subnet or floating IP that is not to be had;    Unavailable
-//	a certificate that nobody can look for
-//	source ranges that nothing would enforce                   Unsupported
+//	a network, subnet or floating IP that is unavailable;     Unavailable
+//	a certificate that cannot be checked
+//	source ranges that cannot be enforced                      Unsupported
 //	a quota of the project, or of cloud.conf                   Quota
 //	a load balancer of another owner                           NotOwned
 //	a conflict, with a load balancer that is not in ERROR      Conflict
@@ -99,11 +98,11 @@ func Reason(err error) string {
 	return ""
 }
 
-// reasonOfField returns the reason for a field that is refused.
+// reasonOfField returns the reason for a refused field.
 //
 //	field or kind of error              reason
 //	the load balancer that is named     NotOwned
-//	the class, and what is not found    Unavailable
+//	the class, and missing objects      Unavailable
 //	forbidden, not supported            Unsupported
 //	any other                           Invalid
 func reasonOfField(err *field.Error) string {

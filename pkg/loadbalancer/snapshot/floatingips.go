@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-// FloatingIPs are floating IPs, to be found by what their descriptions say.
+// FloatingIPs indexes floating IPs by the contents of their descriptions.
 type FloatingIPs struct {
 	byWord map[string][]FloatingIP
 }
@@ -26,9 +26,9 @@ func newFloatingIPs(all map[string]FloatingIP) *FloatingIPs {
 	return index
 }
 
-// Saying returns the floating IPs whose description is the given one, begins with it
-// where the proof of an owner follows, or has the given UID in such a proof. One that is found
-// by several comes as often.
+// Saying returns the floating IPs with the given description, with the given one before the proof
+// of an owner, or with the given UID in such a proof. A floating IP may occur several times in the
+// result.
 func (f *FloatingIPs) Saying(given ...string) []FloatingIP {
 	var found []FloatingIP
 	for _, word := range given {
@@ -39,7 +39,7 @@ func (f *FloatingIPs) Saying(given ...string) []FloatingIP {
 	return found
 }
 
-// words returns what a floating IP of a description is found by.
+// words returns the index keys of a floating IP's description.
 func words(description string) []string {
 	head, owners := ownership.CutProof(description)
 	if len(owners) == 0 {
@@ -48,8 +48,8 @@ func words(description string) []string {
 	return append(owners, description, head)
 }
 
-// FirstFloatingIPs returns the floating IPs that there were at the first snapshot of this
-// process, or, when it has taken none, at the first call.
+// FirstFloatingIPs returns the floating IPs of the first snapshot of this process, or, if there is
+// none yet, those of the first call.
 func (r *Reader) FirstFloatingIPs(ctx context.Context) (*FloatingIPs, error) {
 	r.mu.Lock()
 	first := r.firstFloatingIPs

@@ -19,50 +19,50 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Octavia is what is asked of the load balancer service.
+// Octavia is the part of the load balancer service that this package uses.
 type Octavia interface {
 	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
 }
 
-// Neutron is what is asked of the network service.
+// Neutron is the part of the network service that this package uses.
 type Neutron interface {
 	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
 }
 
-// LoadBalancer is what a snapshot shows of a load balancer.
+// LoadBalancer is a load balancer in a snapshot.
 type LoadBalancer struct {
 	ID, Name              string
 	Status, Provider      string
 	VIPPortID, VIPAddress string
 	VIPSubnetID           string
-	// AdminDown tells that it is switched off.
+	// AdminDown is set if it is administratively down.
 	AdminDown bool
 	// VIPQoSPolicyID and VIPSecurityGroupIDs are settings of the VIP's port.
 	VIPQoSPolicyID      string
 	VIPSecurityGroupIDs []string // sorted
-	// Operating is the operating status, which moves UpdatedAt too.
+	// Operating is the operating status; its changes change UpdatedAt too.
 	Operating string
 	Tags      []string
-	// Description is there where no tag says of which cluster it is.
+	// Description is set only if no tag identifies the cluster.
 	Description string
-	// UpdatedAt moves with every change of anything in the load balancer.
+	// UpdatedAt changes with every change of any part of the load balancer.
 	UpdatedAt time.Time
 }
 
-// FloatingIP is what a snapshot shows of a floating IP.
+// FloatingIP is a floating IP in a snapshot.
 type FloatingIP struct {
 	ID, Address, PortID, Description string
 }
 
-// Snapshot is what the project had at one moment.
+// Snapshot is the state of the project at one time.
 type Snapshot struct {
-	// Began is when the first list was asked for: what changed later may be missing.
+	// Began is the time before the first request: later changes may be missing.
 	Began         time.Time
 	LoadBalancers map[string]LoadBalancer // by ID
 	FloatingIPs   map[string]FloatingIP   // by ID
 
 	named  map[string]int          // load balancers by name
-	onPort map[string][]FloatingIP // by the port that they are on
+	onPort map[string][]FloatingIP // by the port that they are associated with
 
 	tagged    map[string][]string // IDs of load balancers by tag
 	described map[string][]string // IDs of floating IPs by description
@@ -92,7 +92,7 @@ func Of(began time.Time, loadBalancers []LoadBalancer, floatingIPs []FloatingIP)
 	return snap
 }
 
-// Tagged returns the load balancers that carry a tag.
+// Tagged returns the load balancers with a tag.
 func (s *Snapshot) Tagged(tag string) []LoadBalancer {
 	var found []LoadBalancer
 	for _, id := range s.tagged[tag] {
@@ -101,7 +101,7 @@ func (s *Snapshot) Tagged(tag string) []LoadBalancer {
 	return found
 }
 
-// Described returns the floating IPs of a description.
+// Described returns the floating IPs with a description.
 func (s *Snapshot) Described(description string) []FloatingIP {
 	var found []FloatingIP
 	for _, id := range s.described[description] {
@@ -110,10 +110,10 @@ func (s *Snapshot) Described(description string) []FloatingIP {
 	return found
 }
 
-// Named counts the load balancers of a name.
+// Named returns the number of load balancers with a name.
 func (s *Snapshot) Named(name string) int { return s.named[name] }
 
-// OnPort finds the floating IPs on a port.
+// OnPort returns the floating IPs on a port.
 func (s *Snapshot) OnPort(portID string) []FloatingIP { return s.onPort[portID] }
 
 func (r *Reader) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
@@ -125,7 +125,7 @@ func (r *Reader) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
 	return all, err
 }
 
-// Reader takes snapshots. Callers at the same time share one.
+// Reader takes snapshots. Concurrent callers share one.
 type Reader struct {
 	octavia Octavia
 	neutron Neutron
@@ -144,14 +144,14 @@ func New(octaviaAPI Octavia, neutronAPI Neutron, clk clock.PassiveClock) *Reader
 	return &Reader{octavia: octaviaAPI, neutron: neutronAPI, clock: clk}
 }
 
-// Wait returns when no request of the Reader is on its way any more: what a caller that has
-// left has asked for goes on.
+// Wait returns when no request of the Reader is pending. A request continues after its caller has
+// gone.
 func (r *Reader) Wait() {
 	r.snapshots.Wait()
 	r.floatingIPs.Wait()
 }
 
-// Snapshot returns one that is no older than an age, taking it if need be.
+// Snapshot returns a snapshot up to a maximum age, and takes one if necessary.
 func (r *Reader) Snapshot(ctx context.Context, age time.Duration) (*Snapshot, error) {
 	r.mu.Lock()
 	last := r.last
@@ -162,8 +162,8 @@ func (r *Reader) Snapshot(ctx context.Context, age time.Duration) (*Snapshot, er
 	return r.snapshots.Do(ctx, "", r.take)
 }
 
-// description returns the description of a load balancer where its tags do not say whose it
-// is: thousands need not be kept.
+// description returns the description of a load balancer if its tags do not identify the owner, to
+// save the memory of thousands.
 func description(lb octavia.LoadBalancer) string {
 	if ownership.OwnerOf("", "", lb.Tags).ClusterID != "" {
 		return ""
@@ -171,7 +171,7 @@ func description(lb octavia.LoadBalancer) string {
 	return lb.Description
 }
 
-// Last returns the last snapshot that was taken; nil before there was any.
+// Last returns the last snapshot, nil before the first.
 func (r *Reader) Last() *Snapshot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -213,8 +213,7 @@ func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
 	return snap, nil
 }
 
-// fields are the attributes that a snapshot is made of: a tenth of a whole load
-// balancer.
+// fields are the attributes in a snapshot: a tenth of a complete load balancer.
 func fields() []string {
 	return []string{"id", "name", "provisioning_status", "operating_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id",
 		"admin_state_up", "vip_qos_policy_id", "vip_sg_ids", "tags", "description", "updated_at"}
