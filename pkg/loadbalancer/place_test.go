@@ -53,10 +53,10 @@ func TestEnsure_RefusesUnavailableFlavorOrZoneBeforeFirstWrite(t *testing.T) {
 	nodes := env.nodes(1)
 	for name, c := range map[string]struct{ annotation, value, says string }{
 		"no-such-name":  {annotation.FlavorID, "huge", `metadata.annotations[` + annotation.FlavorID + `]: Octavia has no usable flavor "huge": use one of big/x4, small`},
-		"no-such-id":    {annotation.FlavorID, "4a3e2c1b-0000-4000-8000-000000000000", "name one of big/x4, small"},
-		"disabled":      {annotation.FlavorID, "old", `no flavor "old"`},
+		"no-such-id":    {annotation.FlavorID, "4a3e2c1b-0000-4000-8000-000000000000", "use one of big/x4, small"},
+		"disabled":      {annotation.FlavorID, "old", `no usable flavor "old"`},
 		"no-such-zone":  {annotation.AvailabilityZone, "az9", `metadata.annotations[` + annotation.AvailabilityZone + `]: Octavia has no usable availability zone "az9": use one of az1`},
-		"disabled-zone": {annotation.AvailabilityZone, "az2", `no availability zone "az2"`},
+		"disabled-zone": {annotation.AvailabilityZone, "az2", `no usable availability zone "az2"`},
 	} {
 		svc := service(name, 1)
 		svc.Annotations[c.annotation] = c.value

@@ -6,11 +6,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// active is the status of what a step has created or changed.
+// active is the status of an object after a step has created or changed it.
 func active() model.Status { return model.Status{Provisioning: "ACTIVE"} }
 
-// Advance changes a model as a step changes the cloud. What the cloud assigns, IDs and
-// addresses, stays empty.
+// Advance changes a model as a step changes the cloud. Attributes that the cloud assigns (IDs and
+// addresses) are empty.
 func Advance(observed *model.Observed, step Step) {
 	lb := observed.LoadBalancer
 	switch s := step.(type) {
@@ -48,7 +48,7 @@ func Advance(observed *model.Observed, step Step) {
 	}
 }
 
-// created returns a desired load balancer as it is once it exists.
+// created returns a desired load balancer as it exists after its creation.
 func created(desired *model.LoadBalancer) *model.LoadBalancer {
 	lb := *desired
 	lb.FloatingIP, lb.Status = nil, active()
@@ -86,12 +86,12 @@ func removeLoadBalancer(observed *model.Observed, id string) {
 	case lb != nil && lb.ID == id:
 		gone, observed.LoadBalancer, observed.Outgoing = lb, old, nil
 	}
-	if gone != nil && gone.FloatingIP != nil { // the port of the VIP goes, the floating IP stays
+	if gone != nil && gone.FloatingIP != nil { // the port of the VIP is deleted, the floating IP is not
 		observed.UnattachedFloatingIPs = append(slices.Clone(observed.UnattachedFloatingIPs), released(*gone.FloatingIP))
 	}
 }
 
-// sent returns a listener as it is once the cloud has accepted it.
+// sent returns a listener as it exists after the cloud has accepted it.
 func sent(l model.Listener) model.Listener {
 	l.AllowedCIDRs, l.InsertHeaders = slices.Clone(l.AllowedCIDRs), slices.Clone(l.InsertHeaders)
 	l.Limits, l.Status = l.Limits.Settled(), active()
@@ -133,8 +133,8 @@ func deleteListener(lb *model.LoadBalancer, id string) {
 	lb.Listeners = slices.Delete(lb.Listeners, i, i+1)
 }
 
-// is reports whether a pool is the one meant. One that a step has just created is known by
-// name and protocol: what it replaces has another protocol.
+// is reports whether a pool is the referenced one. A new pool is identified by name and protocol:
+// the one that it replaces has another protocol.
 func (r PoolRef) is(pool model.Pool) bool {
 	if r.ID != "" {
 		return pool.ID == r.ID
@@ -142,7 +142,7 @@ func (r PoolRef) is(pool model.Pool) bool {
 	return pool.Name == r.Name && pool.Protocol == r.Protocol
 }
 
-// Find returns the pool of a load balancer that a step means, or nil.
+// Find returns the referenced pool of a load balancer, or nil.
 func (r PoolRef) Find(lb *model.LoadBalancer) *model.Pool {
 	for i := range lb.Orphans {
 		if pool := &lb.Orphans[i]; r.is(*pool) {

@@ -58,8 +58,8 @@ func advanceFloatingIP(observed *model.Observed, step Step) {
 	}
 }
 
-// takeFloatingIP removes a floating IP from the load balancer that is not to have it any
-// more, and reports whether one has it.
+// takeFloatingIP removes a floating IP from the load balancer that loses it, and reports whether
+// one had it.
 func takeFloatingIP(observed *model.Observed, id string) (model.FloatingIP, bool) {
 	observed.Duplicates = slices.Clone(observed.Duplicates)
 	others := []*model.LoadBalancer{observed.Outgoing}
@@ -76,8 +76,8 @@ func takeFloatingIP(observed *model.Observed, id string) (model.FloatingIP, bool
 	return model.FloatingIP{}, false
 }
 
-// disassociated takes a floating IP off its port. One of ours is unattached then, and not
-// the one created last.
+// disassociated removes a floating IP from its port. One of ours becomes unattached, and is not the
+// one created last.
 func disassociated(observed *model.Observed, id string) {
 	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Outgoing} {
 		if lb == nil || lb.FloatingIP == nil || lb.FloatingIP.ID != id {
@@ -97,13 +97,13 @@ func disassociated(observed *model.Observed, id string) {
 	}
 }
 
-// released returns a floating IP as it is once it is on no port any more.
+// released returns a floating IP without a port.
 func released(fip model.FloatingIP) model.FloatingIP {
 	fip.PortID, fip.Revision = "", nil
 	return fip
 }
 
-// Find returns the index of the unattached floating IP that a step means, or -1.
+// Find returns the index of the unattached floating IP of a step, or -1.
 func (s AssociateFloatingIP) Find(unattached []model.FloatingIP) int {
 	if s.ID == "" {
 		return len(unattached) - 1

@@ -5,14 +5,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// BodyLimit is what a list of members, or a load balancer to create, may take of a request:
-// oslo.middleware's default of 114,688 bytes, which holds for Octavia from 14.0 on, less the
-// braces around it all.
+// BodyLimit is the maximum size of a list of members, or of a load balancer, in a request in bytes:
+// oslo.middleware's default of 114,688 bytes, which applies to Octavia from 14.0 on, less the
+// enclosing braces.
 const BodyLimit = 114_688 - 100
 
-// A batch is a full replacement, so that a member that stays must be in the same request as
-// those that leave; only a batch that adds leaves the others alone (additive_only). Where a
-// pool has more members than a request holds:
+// A batch is a full replacement: members that stay must be in the same request as those that leave,
+// except in a batch that only adds (additive_only). If a pool has more members than a request can
+// hold:
 //
 //	members leave   those that stay   steps
 //	none            any               batches that add
@@ -20,10 +20,10 @@ const BodyLimit = 114_688 - 100
 //	few             do not fit        batches that add, then each that leaves by itself
 //	many            do not fit        another pool in place of this one: see rebuilds
 //
-// In between, no member that stays is missing, and there are no fewer than before or after:
-// where the second row would leave fewer, the others are taken.
+// Meanwhile, no member that stays is missing, and there are never fewer members than before or
+// after: if the second row would leave fewer, the others are used.
 
-// cut returns the steps for a batch of a pool that has so many members before it.
+// cut returns the steps for a batch of a pool with before members.
 func (d *differ) cut(before int, s SetMembers) []Step {
 	if s.single() || d.fits(s) {
 		return s.smallest()
@@ -38,7 +38,7 @@ func (d *differ) cut(before int, s SetMembers) []Step {
 	return steps
 }
 
-// fits reports whether a batch is one request.
+// fits reports whether a batch fits into one request.
 func (d *differ) fits(s SetMembers) bool {
 	if n, _ := d.fit(s.Members, true, BodyLimit); n == s.Members.Len() {
 		return true // none takes more than one that is added
@@ -80,9 +80,9 @@ func (d *differ) additions(pool PoolRef, changed, added model.Members) (steps []
 	return steps
 }
 
-// replacing returns a batch that replaces the members that leave by as many of the new ones
-// as fit, and batches that add the others. There are none where that would leave out a
-// member that stays, or fewer members than before and after.
+// replacing returns a batch that replaces the members that leave by as many of the new ones as fit,
+// and batches that add the others. It returns none if that would omit a member that stays, or leave
+// fewer members than before and after.
 func (d *differ) replacing(before int, s SetMembers) []Step {
 	staying := s.staying()
 	n, room := d.fit(staying, false, BodyLimit)
@@ -94,9 +94,9 @@ func (d *differ) replacing(before int, s SetMembers) []Step {
 	return append([]Step{first}, d.additions(s.Pool, model.Members{}, s.Added.Slice(a, s.Added.Len()))...)
 }
 
-// rebuilds reports whether another pool takes fewer steps than the change of the members of
-// the one that is there: beside its members, it is created and gets its monitor, the
-// listener is switched to it, and the old one is deleted.
+// rebuilds reports whether a new pool takes fewer steps than the change of the existing pool's
+// members. In addition to its members, the new pool is created with its monitor, the listener is
+// switched to it, and the old one is deleted.
 func (d *differ) rebuilds(want, have *model.Listener) bool {
 	from, to := have.Pool, want.Pool
 	all := SetMembers{Members: to.Members, Added: to.Members}
@@ -111,7 +111,7 @@ func (d *differ) rebuilds(want, have *model.Listener) bool {
 	return len(d.members(PoolRef{}, from.Members, to.Members)) > anew
 }
 
-// poolsToRebuild returns the IDs of the pools in whose place others are created.
+// poolsToRebuild returns the IDs of the pools that are replaced by new ones.
 func (d *differ) poolsToRebuild() map[string]bool {
 	rebuilt := map[string]bool{}
 	for i := range d.desired.Listeners {

@@ -30,7 +30,7 @@ func nodesFrom(first, n int) []model.Member {
 	return all
 }
 
-// onPool returns a load balancer with one pool of these members, whose VIP is in their subnet.
+// onPool returns a load balancer with one pool of these members, with a VIP in their subnet.
 func onPool(members []model.Member, changes ...func(*model.Pool)) *model.LoadBalancer {
 	return web(func(lb *model.LoadBalancer) {
 		lb.Listeners = lb.Listeners[:1]
@@ -206,8 +206,8 @@ func leastBytes(step plan.Step, quirks driver.Quirks) int {
 	return len(body)
 }
 
-// Random changes of pools of all sizes: no request is too big, nobody who stays is left out,
-// and what is counted is no more than what another pool would take.
+// Random changes of pools of all sizes: no request is too large, no member that stays is missing,
+// and there are no more steps than a new pool would take.
 func TestDiff_BatchesLeaveOutNobodyWhoStays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

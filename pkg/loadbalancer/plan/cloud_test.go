@@ -44,7 +44,7 @@ func (c *cloud) do(step plan.Step) error {
 	return nil
 }
 
-// check refuses steps for what is not there, or is there already.
+// check returns an error for steps on missing objects, or for objects that already exist.
 func (c *cloud) check(step plan.Step) error {
 	lb := c.observed.LoadBalancer
 	switch s := step.(type) {
@@ -94,7 +94,7 @@ func (c *cloud) checkDelete(s plan.DeleteLoadBalancer) error {
 	return refuse(!s.Cascade && len(lb.Listeners)+len(lb.Orphans) > 0, "it has children")
 }
 
-// onAnother tells whether a floating IP is on a load balancer that goes.
+// onAnother reports whether a floating IP is on a load balancer that is deleted.
 func (c *cloud) onAnother(id string) bool {
 	others := c.observed.Duplicates
 	if old := c.observed.Outgoing; old != nil {
@@ -148,7 +148,7 @@ func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
 	return checkInPool(lb, step)
 }
 
-// guesses tells whether a batch names a subnet for a member of which nobody knows it.
+// guesses reports whether a batch sets a subnet for a member with an unknown one.
 func guesses(pool *model.Pool, set plan.SetMembers) bool {
 	there := membersOf(pool)
 	for _, m := range set.Members.All() {

@@ -4,14 +4,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// Delete returns the steps that delete everything of ours.
+// Delete returns the steps that delete all objects of the Service.
 //
 //	the load balancer             is deleted with its floating IP
 //	ours alone                    yes
-//	holds what is not ours        no, only our listeners and pools do
-//	another's, we were the last   yes, if a Service of this cluster had it made
+//	holds objects of others       no, only our listeners and pools
+//	another's, we were the last   yes, if it was created for a Service of this cluster
 //	another's, nothing is ours    no
-//	made by hand                  no
+//	no cluster's                  no
 func Delete(observed model.Observed, opts Options) Plan {
 	var steps []Step
 	lb := observed.LoadBalancer
@@ -29,15 +29,15 @@ func Delete(observed model.Observed, opts Options) Plan {
 			steps = append(steps, DeleteFloatingIP{fip.ID, fip.Address})
 		}
 	}
-	opts.Addresses = nil // nobody is to be served any more
+	opts.Addresses = nil // the Service is no longer served
 	steps = append(steps, deleteDuplicates(nil, observed, opts)...)
 	return Plan{Steps: steps, Retained: retainedDuplicates(steps, observed, opts)}
 }
 
-// deleteWithFloatingIP deletes a floating IP after its load balancer: it may be the only proof
-// that this is the Service's, where cloud-provider-openstack made it. On another's load
-// balancer it bears the other's name, under which nobody looks for it once that is gone, so
-// that it becomes the Service's first.
+// deleteWithFloatingIP deletes a floating IP after its load balancer, because it may be the only
+// proof that a load balancer of cloud-provider-openstack is this Service's. On another's load
+// balancer it has the other's description, by which it would not be found after that is gone, so
+// that it is claimed first.
 func deleteWithFloatingIP(lb *model.LoadBalancer, opts Options) []Step {
 	steps, fip := deleteLoadBalancer(lb, opts), lb.FloatingIP
 	if !lb.Ends() || fip == nil || !fip.Owned || opts.KeepFloatingIP {
@@ -51,8 +51,8 @@ func deleteWithFloatingIP(lb *model.LoadBalancer, opts Options) []Step {
 
 func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {
 	ends := lb.Ends()
-	// In ERROR nothing but the whole can be deleted. Of another's, our listeners and
-	// pools are the only proof that we may: they must not go before it.
+	// A load balancer in ERROR can only be deleted as a whole. On another's, our listeners and
+	// pools are the only proof that we may delete it: they must not be deleted before it.
 	if ends && (opts.Cascade || lb.Status.Failed() || lb.Shared != nil) {
 		return []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true}}
 	}

@@ -10,44 +10,42 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// Options are what a plan depends on beside the two models.
+// Options are the inputs of a plan in addition to the two models.
 type Options struct {
-	// KeepFloatingIP keeps a floating IP of ours in the project when the load balancer does
-	// not need it any more.
+	// KeepFloatingIP keeps a floating IP of ours that the load balancer no longer needs.
 	KeepFloatingIP bool
-	// Describe is the description of the Service's floating IPs, where one that is another's
-	// may become its own before it is deleted.
+	// Describe is the description of the Service's floating IPs, for another's that is claimed
+	// before it is deleted.
 	Describe string
-	// Published is set when users know the address: the load balancer may carry traffic
-	// whatever its status is.
+	// Published is set if the address is published: then the load balancer may carry traffic in any
+	// status.
 	Published bool
-	// Addresses are the published ones: a load balancer that has one of them is not
-	// deleted because the Service has another one.
+	// Addresses are the published ones: a load balancer with one of them is not deleted, although
+	// the Service has another one.
 	Addresses []string
-	// Given are the addresses of floating IPs that the Service, which has asked for
-	// them, has published and does not want any more.
+	// Given are the addresses of floating IPs that the Service requested and published, and no
+	// longer requests.
 	Given []string
-	// Cascade lets one request delete a load balancer with all that is in it.
+	// Cascade deletes a load balancer with all its children in one request.
 	Cascade bool
-	// Driver is that of the load balancer that exists, or of the one to create where
-	// there is none.
+	// Driver is that of the existing load balancer, or of the one to create.
 	Driver driver.Driver
-	// CreateEmpty leaves the listeners of a creation to later steps: Octavia has refused to
-	// create a load balancer like it with everything in it.
+	// CreateEmpty creates the listeners in later steps, because Octavia has refused to create a
+	// similar load balancer with them.
 	CreateEmpty bool
 	// MoveMembers moves members that are in another subnet than the desired one.
 	MoveMembers bool
-	// NodesSubnets is set when the subnets of desired members are those that their nodes are
-	// in, as nobody names one.
+	// NodesSubnets is set if the desired subnets of members are those of their nodes, because no
+	// setting has another one.
 	NodesSubnets bool
-	// Replacement is what is created in place of a load balancer that cannot become what
-	// is desired, or is in ERROR; nil when none may be created.
+	// Replacement is the load balancer to create if the existing one is in ERROR or cannot become
+	// the desired one; nil if none may be created.
 	Replacement *Replacement
-	// Failover is what is to become of the load balancer if it is in ERROR.
+	// Failover is the handling of a load balancer in ERROR.
 	Failover Failover
 }
 
-// Replacement is a load balancer that takes the place of another one, and its driver.
+// Replacement is a load balancer that replaces another one, and its driver.
 type Replacement struct {
 	LoadBalancer *model.LoadBalancer
 	Driver       driver.Driver
@@ -64,15 +62,15 @@ func (o Options) forReplacement() Options {
 //	observed load balancer       plan
 //	none                         create, floating IP
 //	ERROR, address not known     delete, create, floating IP
-//	ERROR, address published     failed over; where it cannot be now, with a replacement, that takes its
+//	ERROR, address published     failed over; if that is impossible, with a replacement, that takes its
 //	                             place, else blocked: it may still serve
-//	cannot become what is        with a replacement, that takes its place: see startReplacement
-//	desired
-//	another's, ERROR             blocked: its owner repairs it; failed over where that is gone
-//	ACTIVE                       what differs; of another's, only what is the Service's own in it
+//	cannot become the            with a replacement, that takes its place: see startReplacement
+//	desired one
+//	another's, ERROR             blocked: its owner repairs it; failed over if the owner is gone
+//	ACTIVE                       the differences; in another's, only those of the Service's own parts
 //
-// The order within the last: what shuts clients out comes first, what lets more in comes
-// last; ports are deleted before others are created. Duplicates are deleted after all that.
+// In the last case, steps that exclude clients come first, steps that admit more come last, and
+// ports are deleted before others are created. Duplicates are deleted at the end.
 func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	plan := diff(desired, observed, opts)
 	if plan.Blocked == "" {
@@ -109,7 +107,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 		}
 	}
 	var shared []Notice
-	if lb.Shared != nil { // the rest is its owner's
+	if lb.Shared != nil { // the owner handles the rest
 		shared = sharedNotices(desired, lb)
 		desired = &model.LoadBalancer{Listeners: desired.Listeners}
 	}
@@ -124,7 +122,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	return Plan{Steps: d.steps, Notices: append(shared, notices(desired, lb)...)}
 }
 
-// contents returns the differ with the steps for what is in a load balancer.
+// contents returns the differ with the steps for the children of a load balancer.
 func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	desired = KeepMembers(desired, lb, opts)
 	d := &differ{desired: desired, observed: lb, opts: opts, staleMonitors: opts.Driver.Quirks.StaleMonitors}
@@ -140,14 +138,14 @@ func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	if d.staleMonitors {
 		d.steps = repairStale(d.steps, desired)
 	}
-	d.add(switchOn(desired, lb)...) // which lets clients in
+	d.add(switchOn(desired, lb)...) // this admits clients
 	return d
 }
 
-// create returns the steps that create a load balancer. A floating IP with an address that the
-// Service asks for and that is not there is created first: only Neutron knows whether it can be
-// had, and a load balancer without it is of no use. It has the Service's description, so that it is
-// found again, and deleted with the Service, where the load balancer is never made.
+// create returns the steps that create a load balancer. A new floating IP with a requested address
+// is created first: only Neutron knows whether the address is available, and a load balancer
+// without it is useless. It has the Service's description, so that it is found again, and is
+// deleted with the Service if the load balancer is never created.
 func create(desired *model.LoadBalancer, unattached []model.FloatingIP, opts Options) []Step {
 	steps := detachFloatingIP(desired, nil, unattached, opts)
 	made, rest := atOnce(desired, opts)
@@ -163,8 +161,8 @@ func create(desired *model.LoadBalancer, unattached []model.FloatingIP, opts Opt
 	return append(steps, rest...)
 }
 
-// atOnce returns as much of a load balancer as the driver creates in one request, and
-// the steps for the rest.
+// atOnce returns the part of a load balancer that the driver creates in one request, and the steps
+// for the rest.
 //
 //	createsEmpty   stale monitors   created
 //	yes            any              empty
@@ -189,7 +187,7 @@ func atOnce(desired *model.LoadBalancer, opts Options) (*model.LoadBalancer, []S
 	return made, rest
 }
 
-// createsEmpty reports whether a load balancer has to be created without listeners.
+// createsEmpty reports whether a load balancer must be created without listeners.
 //
 //	full creates   refused for this   ranges break
 //	supported      Service before     full creates   source ranges   created
@@ -203,7 +201,7 @@ func createsEmpty(desired *model.LoadBalancer, opts Options) bool {
 		opts.Driver.Quirks.RangesBreakFullCreate && slices.ContainsFunc(desired.Listeners, hasSourceRanges)
 }
 
-// replace returns the plan that deletes a load balancer that never came up, and creates it
+// replace returns the plan that deletes a load balancer that has never served, and creates it
 // again.
 func replace(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	lb := observed.LoadBalancer
@@ -216,18 +214,18 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 	steps := []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"}}
 	unattached := observed.UnattachedFloatingIPs
 	if lb.FloatingIP != nil {
-		unattached = append(slices.Clone(unattached), released(*lb.FloatingIP)) // the VIP's port goes, the address stays
+		unattached = append(slices.Clone(unattached), released(*lb.FloatingIP)) // the VIP's port is deleted, the address is not
 	}
 	return Plan{Steps: append(steps, create(desired, unattached, opts)...)}
 }
 
-// failedWithForeign returns why a load balancer that never came up is not deleted.
+// failedWithForeign returns the reason why a load balancer that has never served is not deleted.
 func failedWithForeign(lb *model.LoadBalancer) string {
 	return fmt.Sprintf("load balancer %s (%s) is in ERROR, and is not deleted because it also holds %s: "+
 		"ask the cloud's operator for a failover, or remove that", lb.Name, lb.ID, lb.Foreign[0])
 }
 
-// conflict returns why a port cannot be had: the listener of another owner holds it.
+// conflict returns the reason why a port is unavailable: another owner's listener uses it.
 func conflict(desired, lb *model.LoadBalancer) string {
 	for _, foreign := range lb.Foreign {
 		if foreign.Kind == "listener" && desired.Listener(foreign.Key) != nil {
@@ -242,12 +240,10 @@ type differ struct {
 	desired, observed *model.LoadBalancer
 	opts              Options
 	steps             []Step
-	// staleMonitors is the driver's quirk: monitors are created after everything else,
-	// which is what last is for.
+	// staleMonitors is the driver's quirk: monitors are created after all other steps, in last.
 	staleMonitors bool
 	last          []Step
-	// recreated are the pools whose monitors are deleted and created again, rebuilt those in
-	// whose place others are created.
+	// recreated are the pools with monitors to recreate, rebuilt the pools to replace.
 	recreated, rebuilt map[string]bool
 }
 

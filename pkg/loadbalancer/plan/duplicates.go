@@ -7,19 +7,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// A Service can have more than one load balancer: two creations at the same time. One of
-// them is kept, see package ownership, and the duplicates are deleted last of all, with
-// their floating IPs:
+// A Service can have several load balancers because of concurrent creations. One of them is kept,
+// see package ownership, and the duplicates are deleted at the end, with their floating IPs:
 //
 //	a duplicate                     is
-//	holds what is not ours          left alone, and reported
+//	holds objects of others         left alone, and reported
 //	has the published address       left alone, and reported, unless the address is moved in the same plan
 //	any other                       deleted
 //
-// Where the one that is kept needs a floating IP, it gets that of a duplicate.
+// If the kept one needs a floating IP, it gets that of a duplicate.
 
-// moveFromDuplicate returns the step that moves a floating IP that fits from a duplicate to
-// the load balancer that is kept, if that has none. It reports whether there is one.
+// moveFromDuplicate returns the step that moves a suitable floating IP from a duplicate to the kept
+// load balancer, if that has none. It reports whether there is one.
 func moveFromDuplicate(desired *model.LoadBalancer, observed model.Observed) (MoveFloatingIP, bool) {
 	want := desired.FloatingIP
 	if want == nil || observed.LoadBalancer.FloatingIP != nil {
@@ -61,7 +60,7 @@ func takesFloatingIP(steps []Step, lb model.LoadBalancer) bool {
 	})
 }
 
-// retained returns why a duplicate is not deleted, and "" where it is.
+// retained returns the reason why a duplicate is not deleted, "" if it is.
 func retained(lb model.LoadBalancer, opts Options) string {
 	serves := slices.Contains(opts.Addresses, lb.VIP.Address) || lb.FloatingIP != nil && slices.Contains(opts.Addresses, lb.FloatingIP.Address)
 	switch {
@@ -74,7 +73,7 @@ func retained(lb model.LoadBalancer, opts Options) string {
 	}
 }
 
-// retainedDuplicates returns which of them are not deleted, and why.
+// retainedDuplicates returns the duplicates that are not deleted, with the reasons.
 func retainedDuplicates(steps []Step, observed model.Observed, opts Options) []string {
 	var texts []string
 	for _, lb := range observed.Duplicates {

@@ -8,8 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
-// A further load balancer of the Service in which another client has something stays, and
-// is told; one that holds nothing goes.
+// A duplicate with objects of another client is kept and reported; one without is deleted.
 func TestDiff_RetainsDuplicatesWithForeignParts(t *testing.T) {
 	t.Parallel()
 	c := &cloud{}

@@ -7,23 +7,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// A load balancer in ERROR takes no change. What leads one out of it whose address is
-// published, the cheapest move first:
+// A load balancer in ERROR accepts no changes. If its address is published, the first of these
+// remedies applies:
 //
 //	it can be failed over now                     the provider rebuilds what it runs on; all that is in it stays
 //	the Service permits a replacement             another one takes its place: see startReplacement
-//	neither                                       it is left alone, and what the cloud's operator can do is told
+//	neither                                       it is left alone, and the message has the remedy of the cloud's operator
 
-// Failover says what is to become of a load balancer in ERROR.
+// Failover is the handling of a load balancer in ERROR.
 type Failover struct {
-	// Now is set where it is to be failed over. Otherwise WhyNot says why it is not, "" where
-	// nobody knows.
+	// Now is set if it is failed over. Otherwise WhyNot is the reason, "" if it is unknown.
 	Now    bool
 	WhyNot string
 }
 
-// FailOver has the provider rebuild what a load balancer in ERROR runs on. Only one that is in
-// ERROR is failed over, as that interrupts its connections.
+// FailOver makes the provider rebuild the basis of a load balancer. Only one in ERROR is failed
+// over, because that interrupts its connections.
 type FailOver struct{ ID, Name string }
 
 func (FailOver) step() {}
@@ -33,14 +32,13 @@ func (s FailOver) String() string {
 	return fmt.Sprintf("load balancer %s (%s): fail over, as it is in ERROR", s.Name, s.ID)
 }
 
-// replacesFailed reports whether another load balancer takes the place of one in ERROR whose
-// address is published.
+// replacesFailed reports whether a load balancer in ERROR with a published address is replaced.
 func replacesFailed(lb *model.LoadBalancer, opts Options) bool {
 	return lb.Status.Failed() && opts.Published && !opts.Failover.Now && opts.Replacement != nil && replaceable(lb)
 }
 
-// recoverFailed returns the plan for a load balancer in ERROR that is not replaced, whose
-// address is published.
+// recoverFailed returns the plan for a load balancer in ERROR with a published address that is not
+// replaced.
 func recoverFailed(lb *model.LoadBalancer, opts Options) Plan {
 	if opts.Failover.Now {
 		return Plan{Steps: []Step{FailOver{ID: lb.ID, Name: lb.Name}}}
@@ -48,8 +46,8 @@ func recoverFailed(lb *model.LoadBalancer, opts Options) Plan {
 	return Plan{Blocked: inError(lb, opts.Failover.WhyNot)}
 }
 
-// inError returns what blocks a load balancer in ERROR, and what others can do. It is the
-// same text as long as the load balancer is.
+// inError returns the Blocked text of a load balancer in ERROR, with the remedy of others. The text
+// does not change while the status lasts.
 func inError(lb *model.LoadBalancer, whyNot string) string {
 	text := fmt.Sprintf("load balancer %s (%s) is in ERROR", lb.Name, lb.ID)
 	if !lb.UpdatedAt.IsZero() {
@@ -62,7 +60,7 @@ func inError(lb *model.LoadBalancer, whyNot string) string {
 	if whyNot != "" {
 		text += "; " + whyNot
 	}
-	if lb.Shared != nil { // no other can take its place
+	if lb.Shared != nil { // it cannot be replaced
 		return fmt.Sprintf("%s: ask the cloud's operator to fail it over (openstack loadbalancer failover %s)", text, lb.ID)
 	}
 	return fmt.Sprintf("%s: ask the cloud's operator to fail it over (openstack loadbalancer failover %s), "+

@@ -6,16 +6,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// detachFloatingIP returns the steps that come before all others.
+// detachFloatingIP returns the steps that precede all others.
 //
 //	wanted      on the VIP           steps
-//	none        ours                 delete it, or take it off when it is to be kept
-//	none        not ours, published  take it off: the Service asked for it, and does not any more
-//	none        any other            none: another client put it there, which is reported, see ForeignFloatingIP
+//	none        ours                 delete it, or disassociate it if it must be kept
+//	none        not ours, published  disassociate it: the Service no longer requests it
+//	none        any other            none: another client associated it, which is reported, see ForeignFloatingIP
 //	none        none                 none
 //	one         any                  none: see attachFloatingIP
 //
-// Where none is wanted, unattached ones of ours are deleted too, unless they are to be kept.
+// If none is wanted, unattached ones of ours are deleted too, unless they must be kept.
 func detachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, unattached []model.FloatingIP, opts Options) []Step {
 	if desired.FloatingIP != nil {
 		return nil
@@ -31,13 +31,13 @@ func detachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, u
 	return append(steps, deleteUnattached(unattached, -1, opts)...)
 }
 
-// foreign reports whether another client put a floating IP there that is not wanted.
+// foreign reports whether another client associated an unwanted floating IP.
 func (o Options) foreign(fip model.FloatingIP) bool {
 	return !fip.Owned && !slices.Contains(o.Given, fip.Address)
 }
 
-// ForeignFloatingIP returns the floating IP that another client put on the VIP of a load
-// balancer that is to have none; nil when there is none. Diff leaves it alone.
+// ForeignFloatingIP returns the floating IP that another client associated with the VIP of a load
+// balancer that needs none; nil if there is none. Diff ignores it.
 func ForeignFloatingIP(desired, lb *model.LoadBalancer, opts Options) *model.FloatingIP {
 	if attached := lb.OwnFloatingIP(); desired.FloatingIP == nil && attached != nil && opts.foreign(*attached) {
 		return attached
@@ -45,8 +45,8 @@ func ForeignFloatingIP(desired, lb *model.LoadBalancer, opts Options) *model.Flo
 	return nil
 }
 
-// attachFloatingIP returns the steps that come after all others: they put the wanted
-// floating IP on the VIP, an unattached one where there is one, else a new one.
+// attachFloatingIP returns the steps that follow all others: they associate the wanted floating IP
+// with the VIP, an unattached one if there is one, else a new one.
 //
 //	on the VIP            wanted one    steps
 //	fits                  it            none
@@ -55,10 +55,10 @@ func ForeignFloatingIP(desired, lb *model.LoadBalancer, opts Options) *model.Flo
 //	another               unattached    disassociate, associate
 //	another               not there     create beside it, disassociate, associate
 //
-// The new one is there before the old one is taken off: an address that cannot be had
-// costs nobody the old one, and no other request comes between the two that change the
-// address. Unattached ones of ours that nobody wants any more are deleted last, unless they
-// are to be kept. What is not ours is never deleted.
+// The new one is created before the old one is disassociated: so the old one is kept if the address
+// is unavailable, and no other request separates the two that change the address. Unattached ones
+// of ours that are no longer wanted are deleted at the end, unless they must be kept. Those of
+// others are never deleted.
 func attachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, unattached []model.FloatingIP, opts Options) []Step {
 	want := desired.FloatingIP
 	if want == nil {
@@ -69,7 +69,7 @@ func attachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, u
 	}
 	var steps []Step
 	chosen := choose(want, unattached)
-	for i, fip := range unattached { // the port that becomes the VIP can have another one
+	for i, fip := range unattached { // the port that becomes the VIP may already have one
 		if fip.PortID != "" && i != chosen {
 			steps = append(steps, DisassociateFloatingIP{fip.ID, fip.Address})
 		}
@@ -94,8 +94,8 @@ func attachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, u
 	return append(steps, deleteUnattached(unattached, chosen, opts)...)
 }
 
-// associate returns the step that puts an unattached floating IP on the VIP. One that the
-// Service did not ask for, but may have, becomes its own.
+// associate returns the step that associates an unattached floating IP with the VIP. One that the
+// Service did not request, but may have, becomes its own.
 func associate(want *model.FloatingIP, unattached model.FloatingIP) AssociateFloatingIP {
 	step := AssociateFloatingIP{ID: unattached.ID, Address: unattached.Address, Revision: unattached.Revision}
 	if !want.Asked() && (unattached.Owned || unattached.Retained) && unattached.Description != want.Description {
@@ -116,14 +116,14 @@ func deleteUnattached(unattached []model.FloatingIP, chosen int, opts Options) [
 	return steps
 }
 
-// fits reports whether the floating IP on the VIP is one that is wanted.
+// fits reports whether the floating IP on the VIP is a wanted one.
 func fits(want, attached *model.FloatingIP) bool {
 	return want != nil && attached != nil && want.Fits(*attached)
 }
 
-// choose returns the index of the unattached floating IP that is taken, or -1: of those
-// that the Service asks for, the first; when it asks for none, one of its own, else
-// the one on its port, else one that a Service of its name has kept.
+// choose returns the index of the unattached floating IP to use, or -1: the first of those that the
+// Service requests; without a request one of its own, else the one on its port, else one that was
+// kept for an earlier Service of its name.
 func choose(want *model.FloatingIP, unattached []model.FloatingIP) int {
 	best, rank := -1, 0
 	for i, fip := range unattached {

@@ -36,7 +36,7 @@ func TestPlan_MatchesGoldenFiles(t *testing.T) {
 	}
 }
 
-// printed prints a plan with what it says about itself.
+// printed returns a plan with its properties as text.
 func printed(todo plan.Plan) string {
 	got := todo.String()
 	for _, text := range todo.Retained {

@@ -7,17 +7,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// KeepMembers returns what is desired, with what its members take over from those that
-// exist. A member of the same address has
+// KeepMembers returns the desired load balancer with some attributes of existing members. A member
+// keeps
 //
-//   - its weight 0 and its administrative state: somebody has taken it out of service;
-//   - its subnet, unless members are to move (Options.MoveMembers), or it names none while all
-//     others are in their nodes' subnets: it was made when the port of its node was not known.
+//   - its weight 0 and its administrative state, because it was taken out of service;
+//   - its subnet, unless members must move (Options.MoveMembers), or it has none while all others are
+//     in their nodes' subnets: it was created when the port of its node was unknown.
 //
-// A new member goes to the subnet that the members of its pool are in, or, for want of
-// any, those of the load balancer: a change of where new ones would go, or another
-// controller's idea of it, does not spread a pool over subnets. Where each member is in
-// its node's subnet, so is the new one.
+// A new member gets the subnet of the other members of its pool, or, if there are none, that of the
+// load balancer's other members: a change of the default subnet, or another controller's default,
+// does not distribute a pool over subnets. If each member is in its node's subnet, so is the new
+// one.
 func KeepMembers(desired, lb *model.LoadBalancer, opts Options) *model.LoadBalancer {
 	kept := *desired
 	kept.Listeners = slices.Clone(desired.Listeners)

@@ -14,8 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
-// onNodes makes members of node-1, node-2 and so on, in the subnets given; "?" is one
-// that nobody has read.
+// onNodes returns members of node-1, node-2 and so on, in the given subnets; "?" is an unknown one.
 func onNodes(first, port int, subnets ...string) (members []model.Member) {
 	for i, subnet := range subnets {
 		m := memberOn(first+i, port)
@@ -39,7 +38,7 @@ func TestDiff_PutsNewMembersWhereTheirPoolIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		there, desired []model.Member
 		opts           plan.Options
-		want           []string // subnets of what is there in the end
+		want           []string // the resulting subnets
 	}{
 		"another subnet from now on":       {a2, onNodes(1, 80, "b", "b", "b"), plan.Options{}, []string{"a", "a", "a"}},
 		"all nodes at once":                {a2, onNodes(3, 80, "b", "b"), plan.Options{}, []string{"a", "a"}},
@@ -96,7 +95,7 @@ func onePool(members []model.Member) *model.LoadBalancer {
 	return lb
 }
 
-// A port more is served where the others are; so is one whose pool is recreated.
+// A new port is served in the subnet of the others; so is one with a recreated pool.
 func TestDiff_PutsMembersOfNewPoolWhereOthersAre(t *testing.T) {
 	t.Parallel()
 	one, two := listener(0, model.TCP, 80), listener(1, model.TCP, 443)
@@ -124,8 +123,8 @@ func TestDiff_PutsMembersOfNewPoolWhereOthersAre(t *testing.T) {
 	}
 }
 
-// What somebody has taken out of service stays so when the pool changes around it, in a
-// batch as well as in single steps; a node that comes back is a new member.
+// Members that are out of service stay so when the pool changes, by a batch or by single steps; a
+// node that comes back is a new member.
 func TestDiff_LeavesMembersOutOfService(t *testing.T) {
 	t.Parallel()
 	for _, serial := range []bool{false, true} {

@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// listenerChange is the change of a listener whose port the load balancer keeps.
+// listenerChange is the change of a listener on a port that the load balancer keeps.
 //
 //	protocol of the listener   of the pool   steps
 //	the same                   the same      listener and pool are updated in place
@@ -15,11 +15,11 @@ import (
 //	another                    the same      the listener is deleted and created again; the pool stays
 //	another                    another       a new pool, then the listener is deleted and created again, the old pool is deleted
 //
-// A pool whose monitor the driver lost counts as one of another protocol, and so does one
-// that another takes the place of because that is fewer steps (rebuilds).
+// A pool with a lost monitor counts as one of another protocol, and so does one that is replaced
+// because that takes fewer steps (rebuilds).
 //
-// Protocols cannot change, and no two listeners share a port: only between the deletion
-// of a listener and its creation is nobody served.
+// Protocols cannot change, and listeners cannot share a port: clients are not served only between
+// the deletion of a listener and its creation.
 type listenerChange struct {
 	want, have *model.Listener
 	lost       bool
@@ -30,27 +30,27 @@ func (d *differ) change(want, have *model.Listener) listenerChange {
 	return listenerChange{want, have, d.lost(have.Pool), d.rebuilt[have.Pool.ID]}
 }
 
-// samePool reports whether the pool stays.
+// samePool reports whether the pool is kept.
 func (c listenerChange) samePool() bool {
 	return c.have.Pool.ID != "" && !c.lost && !c.rebuilt && c.have.Pool.Protocol == c.want.Pool.Protocol
 }
 
 func (c listenerChange) sameListener() bool { return c.have.Protocol == c.want.Protocol }
 
-// restricts reports whether some clients may not connect any more.
+// restricts reports whether some clients are no longer admitted.
 func (c listenerChange) restricts() bool {
 	from, to := c.have.AllowedCIDRs, c.want.AllowedCIDRs
 	return !slices.Equal(from, to) && !opens(from, to)
 }
 
-// differs reports whether the listener itself changes, its clients left aside.
+// differs reports whether the listener itself changes, apart from its clients.
 func (c listenerChange) differs() bool {
 	want, have := c.want, c.have
 	return len(model.LimitChanges(have.Limits, want.Limits)) > 0 || want.TLSContainerRef != have.TLSContainerRef ||
 		!slices.Equal(want.InsertHeaders, have.InsertHeaders) || want.AdminDown != have.AdminDown
 }
 
-// kept yields the listeners whose ports the load balancer has and keeps.
+// kept yields the listeners on ports that the load balancer has and keeps.
 func (d *differ) kept(yield func(listenerChange) bool) {
 	for i := range d.desired.Listeners {
 		want := &d.desired.Listeners[i]
@@ -60,9 +60,9 @@ func (d *differ) kept(yield func(listenerChange) bool) {
 	}
 }
 
-// restrict updates the listeners to which some clients may not connect any more. The
-// request has whatever else changes of the listener, except its pool, which does not exist
-// yet. Of a listener that is recreated, only the clients change.
+// restrict updates the listeners that exclude more clients. The request contains all other changes
+// of the listener too, except its pool, which does not exist yet. For a listener that is recreated,
+// it contains only the clients.
 func (d *differ) restrict() {
 	for c := range d.kept {
 		if !c.restricts() {
@@ -78,9 +78,8 @@ func (d *differ) restrict() {
 	}
 }
 
-// relax updates the listeners of which no client is shut out: more clients, limits,
-// headers, certificates, and the pool that they send clients to. It also repairs those that
-// are in ERROR.
+// relax updates the listeners that exclude no client: more clients, limits, headers, certificates,
+// and the pool. It also repairs those in ERROR.
 func (d *differ) relax() {
 	for c := range d.kept {
 		if !c.sameListener() {
@@ -88,7 +87,7 @@ func (d *differ) relax() {
 		}
 		from := *c.have
 		changed := c.differs() || !slices.Equal(from.AllowedCIDRs, c.want.AllowedCIDRs) || !from.Status.Sound()
-		if c.restricts() { // done, except the pool
+		if c.restricts() { // already updated, except for the pool
 			from, changed = *c.want, false
 			from.Pool = c.have.Pool
 		}
@@ -105,7 +104,7 @@ func (d *differ) relax() {
 	}
 }
 
-// opens reports whether a change from one list of clients to another shuts nobody out.
+// opens reports whether a change of the permitted clients excludes none.
 func opens(from, to []string) bool {
 	if len(to) == 0 {
 		return true
@@ -113,8 +112,7 @@ func opens(from, to []string) bool {
 	return len(from) > 0 && !slices.ContainsFunc(from, func(cidr string) bool { return !slices.Contains(to, cidr) })
 }
 
-// dropListeners deletes the listeners of ports that are not desired, and the pools that
-// no listener uses.
+// dropListeners deletes the listeners on ports that are not desired, and unused pools.
 func (d *differ) dropListeners() {
 	for i := range d.observed.Listeners {
 		have := &d.observed.Listeners[i]
@@ -136,28 +134,27 @@ func (d *differ) dropListeners() {
 	}
 }
 
-// dropPool deletes the pool that a listener had.
+// dropPool deletes the previous pool of a listener.
 func (d *differ) dropPool(had *model.Listener) {
 	if had.Pool.ID != "" {
 		d.add(DeletePool{had.Pool.ID, had.Pool.Name})
 	}
 }
 
-// dropMonitor deletes the monitor of a pool that is deleted, where that may not be left to
-// the deletion of the pool.
+// dropMonitor deletes the monitor before its pool, if the driver requires that.
 func (d *differ) dropMonitor(ref PoolRef, pool model.Pool) {
 	if pool.Monitor == nil || !d.staleMonitors || d.lost(pool) {
 		return
 	}
 	if !pool.Status.Sound() {
-		d.add(UpdatePool{ref, pool, pool}) // which a monitor needs to be deleted
+		d.add(UpdatePool{ref, pool, pool}) // required before the monitor can be deleted
 	}
 	d.add(DeleteMonitor{ref, *pool.Monitor})
 }
 
-// updatePools updates the pools that stay. A monitor of another type is deleted before the
-// members change and created after: the old one would ask at the new ports, or the new
-// one at the old ports, and find all members down.
+// updatePools updates the pools that are kept. A monitor of another type is deleted before the
+// members change and created afterwards: otherwise the old one would probe the new ports, or the
+// new one the old ports, and all members would be down.
 func (d *differ) updatePools() {
 	if d.staleMonitors {
 		d.recreated = d.monitorsToRecreate()
@@ -194,8 +191,8 @@ func poolDiffers(from, to model.Pool) bool {
 	return from.AdminDown != to.AdminDown || from.Algorithm != to.Algorithm || from.Persistence != to.Persistence || from.PersistenceTimeout != to.PersistenceTimeout
 }
 
-// createListeners creates what new ports need, the listener last: it must not send clients
-// to a pool without members. It also creates the pools of ports that get another one.
+// createListeners creates the objects of new ports, the listener last: it must not send clients to
+// a pool without members. It also creates the pools of ports that get another one.
 func (d *differ) createListeners() {
 	for i := range d.desired.Listeners {
 		want := d.desired.Listeners[i]
@@ -212,9 +209,9 @@ func (d *differ) createListeners() {
 	}
 }
 
-// orphanFor returns the pool that was created for a listener which does not exist: the cloud
-// has refused the listener, or nobody was left to create it. A driver that forgets monitors
-// gets another pool. The result is nil where there is none.
+// orphanFor returns the pool that was created for a listener that does not exist: the cloud refused
+// the listener, or the process ended before its creation. For a driver that loses monitors a new
+// pool is created. It returns nil if there is none.
 func (d *differ) orphanFor(want model.Listener) *model.Pool {
 	if d.staleMonitors || d.observed.Listener(want.Key()) != nil {
 		return nil
@@ -228,7 +225,7 @@ func (d *differ) orphanFor(want model.Listener) *model.Pool {
 	return &d.observed.Orphans[i]
 }
 
-// reuses reports whether a pool that no listener uses becomes the pool of a desired one.
+// reuses reports whether an unused pool becomes the pool of a desired listener.
 func (d *differ) reuses(orphan model.Pool) bool {
 	return slices.ContainsFunc(d.desired.Listeners, func(want model.Listener) bool {
 		reused := d.orphanFor(want)
@@ -236,7 +233,7 @@ func (d *differ) reuses(orphan model.Pool) bool {
 	})
 }
 
-// createPool creates the pool of a listener, with all that is in it.
+// createPool creates the pool of a listener, with its members and monitor.
 func (d *differ) createPool(want model.Listener) {
 	d.add(CreatePool{want.Key(), want.Pool})
 	pool := poolFor(want)
@@ -250,8 +247,8 @@ func (d *differ) createPool(want model.Listener) {
 	}
 }
 
-// replaceListeners deletes the listeners of another protocol and creates the desired ones.
-// Their pools exist.
+// replaceListeners deletes the listeners of another protocol and creates the desired ones. Their
+// pools exist.
 func (d *differ) replaceListeners() {
 	for c := range d.kept {
 		if c.sameListener() {
@@ -262,7 +259,7 @@ func (d *differ) replaceListeners() {
 		if c.samePool() {
 			want.Pool.ID = c.have.Pool.ID
 		}
-		if c.lost { // the new pool can have the same name and protocol
+		if c.lost { // the new pool may have the same name and protocol
 			d.dropPool(c.have)
 		}
 		d.add(CreateListener{want})

@@ -8,7 +8,7 @@ import (
 // members returns the steps from the observed members of a pool to the desired ones.
 //
 //	differs                 steps
-//	nothing                 none: Octavia reloads for a batch that changes nothing
+//	nothing                 none: Octavia reloads even for a batch without changes
 //	one member is new       add it: the work does not grow with the pool
 //	one member is gone      remove it
 //	few of many come or go  with a driver that works member by member, each by itself: see few
@@ -24,7 +24,7 @@ func (d *differ) members(pool PoolRef, from, to model.Members) []Step {
 	stages := d.stages(from, to)
 	for i, next := range stages {
 		set, last := d.changes(pool, from, next), i == len(stages)-1
-		if set.nothing() || last && set.single() { // no list of all members is made for most pools
+		if set.nothing() || last && set.single() { // avoids the list of all members for most pools
 			steps = append(steps, set.smallest()...)
 			continue
 		}
@@ -40,16 +40,16 @@ func (d *differ) members(pool PoolRef, from, to model.Members) []Step {
 }
 
 const (
-	// fewMembers is how many members change by themselves at most: each is a request, and a time in
-	// which the load balancer is PENDING.
+	// fewMembers is the maximum number of members that are changed individually: each is a request,
+	// and a PENDING cycle of the load balancer.
 	fewMembers = 4
-	// fewOf is how many times the work of all of them a batch is at least then.
+	// fewOf is the minimum ratio between the work of a batch and of the individual changes.
 	fewOf = 10
 )
 
-// few reports whether members come and go by themselves, as a batch would have the driver work on ten
-// times as many: on all that the pool has then, and on those that go. A member that changes and stays
-// is for a batch, which can name its subnet.
+// few reports whether members are added and removed individually, because a batch would make the
+// driver process ten times as many: all that the pool has afterwards, and those that are removed. A
+// member that changes and stays needs a batch, which can contain its subnet.
 func (d *differ) few(s SetMembers, after int) bool {
 	n := s.Added.Len() + s.Removed.Len()
 	if !d.opts.Driver.Quirks.MemberByMember || n > fewMembers || fewOf*n > after+s.Removed.Len() || s.Changed.Len() > 0 {
@@ -63,8 +63,8 @@ func (d *differ) few(s SetMembers, after int) bool {
 	return true
 }
 
-// singly returns the same as a batch in requests for one member each: those that come are there before
-// others go.
+// singly returns the equivalent of a batch in requests for one member each; members are added
+// before others are removed.
 func singly(s SetMembers) (steps []Step) {
 	for _, m := range s.Added.All() {
 		steps = append(steps, AddMember{s.Pool, m})
@@ -104,7 +104,7 @@ func (d *differ) moves(from, to model.Members) func(old, want model.Member) bool
 	}
 }
 
-// nowhere reports whether a member that exists is known to name no subnet.
+// nowhere reports whether an existing member is known to have no subnet.
 func nowhere(m model.Member) bool { return !m.SubnetUnknown && m.SubnetID == "" }
 
 // stages returns the members that a pool has one after the other, the desired ones last.
@@ -221,7 +221,7 @@ func differs(old, want model.Member) bool {
 		old.Drained != want.Drained || old.AdminDown != want.AdminDown
 }
 
-// smallest returns the cheapest step that does the same.
+// smallest returns the cheapest equivalent step.
 func (s SetMembers) smallest() []Step {
 	switch {
 	case !s.single():
@@ -238,7 +238,7 @@ func (s SetMembers) smallest() []Step {
 // nothing reports whether a batch changes nothing.
 func (s SetMembers) nothing() bool { return s.Added.Len()+s.Removed.Len()+s.Changed.Len() == 0 }
 
-// single reports whether a batch does nothing, or no more than a request for one member.
+// single reports whether a batch is equivalent to at most one request for one member.
 func (s SetMembers) single() bool {
 	added, removed, changed := s.Added.Len(), s.Removed.Len(), s.Changed.Len()
 	return changed == 0 && added+removed <= 1 && (removed == 0 || !s.Removed.IsID(0, ""))

@@ -64,7 +64,7 @@ func TestDiff_KeepsHalfOfMembersServingDuringMove(t *testing.T) {
 	}
 }
 
-// Without the option nobody is moved: the subnet was found, and not asked for.
+// Without the option no member moves: the subnet was detected, and not configured.
 func TestDiff_MovesNoMembersUnasked(t *testing.T) {
 	t.Parallel()
 	lb := web(ports(listener(0, model.TCP, 80)))

@@ -6,8 +6,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// notices returns a notice for each setting that cannot change on a load balancer, or a
-// floating IP, that exists.
+// notices returns a notice for each setting that cannot change on an existing load balancer or
+// floating IP.
 func notices(desired, observed *model.LoadBalancer) []Notice {
 	var found []Notice
 	for _, m := range mismatches(desired, observed) {

@@ -8,9 +8,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// The quirk StaleMonitors: ovn-octavia-provider 3.0 (Zed) loses monitors, and does not
-// report everything that it has changed. What it does not report stays PENDING below an
-// ACTIVE load balancer, and cannot be changed itself:
+// The quirk StaleMonitors: ovn-octavia-provider 3.0 (Zed) loses monitors, and does not report all
+// its changes. Objects that it does not report stay PENDING below an ACTIVE load balancer, and
+// cannot be changed:
 //
 //	a monitor in a full create                 the driver never hears of it; changing or deleting that monitor hangs
 //	a listener beside a monitor                hangs, for each transport by itself
@@ -18,14 +18,14 @@ import (
 //	a monitor deleted                          its pool may stay PENDING_UPDATE too, and the
 //	                                           other monitors of its transport see no member any more
 //
-// So load balancers are created without monitors, which follow one by one; monitors
-// are deleted before listeners are created, and recreated last; a pool with a monitor
-// that the driver never heard of is replaced; and an update of a pool repairs the stale
-// statuses of the pool and its listeners. Where monitors see no member any more, one is
-// recreated: they use what the driver writes down of the nodes for any of them.
+// Therefore load balancers are created without monitors, which follow one by one; monitors are
+// deleted before listeners are created, and recreated at the end; a pool with a lost monitor is
+// replaced; and an update of a pool repairs the stale statuses of the pool and its listeners. If
+// monitors see no members any more, one is recreated: all of them share the driver's data about the
+// nodes.
 
-// lost reports whether the driver never heard of the monitor of a pool, on a load
-// balancer at rest.
+// lost reports whether the driver has lost the monitor of a pool, on a load balancer that is not
+// PENDING.
 func (d *differ) lost(pool model.Pool) bool {
 	return d.staleMonitors && lostMonitor(pool)
 }
@@ -34,23 +34,21 @@ func lostMonitor(pool model.Pool) bool {
 	return pool.Monitor != nil && pool.Monitor.Status.Provisioning == "PENDING_CREATE"
 }
 
-// blocks reports whether the monitor of a pool is in the way of a listener that will be
-// created.
+// blocks reports whether the monitor of a pool prevents the creation of a listener.
 func (d *differ) blocks(pool model.Pool) bool {
 	return d.staleMonitors && slices.ContainsFunc(d.desired.Listeners, func(want model.Listener) bool {
 		return want.Protocol.Transport() == pool.Protocol.Transport() && creates(want, d.observed)
 	})
 }
 
-// creates reports whether a listener will be created: it is not there, or of another
-// protocol.
+// creates reports whether a listener will be created: it does not exist, or has another protocol.
 func creates(want model.Listener, lb *model.LoadBalancer) bool {
 	have := lb.Listener(want.Key())
 	return have == nil || have.Protocol != want.Protocol
 }
 
-// foreignMonitorBeside returns why a monitor of another owner is in the way of a
-// listener, or "".
+// foreignMonitorBeside returns the reason if a monitor of another owner prevents the creation of a
+// listener, else "".
 func foreignMonitorBeside(desired, lb *model.LoadBalancer) string {
 	for _, want := range desired.Listeners {
 		for _, foreign := range lb.Foreign {
@@ -63,8 +61,8 @@ func foreignMonitorBeside(desired, lb *model.LoadBalancer) string {
 	return ""
 }
 
-// monitorsToRecreate returns the pools, by ID, whose monitors have to be recreated: one
-// of a transport of which another monitor is deleted and none is created.
+// monitorsToRecreate returns the pools, by ID, with monitors to recreate: one of a transport for
+// which another monitor is deleted and none is created.
 func (d *differ) monitorsToRecreate() map[string]bool {
 	deleted, made := map[model.Protocol]bool{}, map[model.Protocol]bool{}
 	keeps := map[model.Protocol]string{}
@@ -100,8 +98,8 @@ func (d *differ) monitorsToRecreate() map[string]bool {
 	return pools
 }
 
-// dropsMonitor reports whether the monitor of a pool that stays is deleted, if only for
-// another one.
+// dropsMonitor reports whether the monitor of a pool that is kept is deleted, even if another one
+// follows.
 func (d *differ) dropsMonitor(from, to model.Pool) bool {
 	return from.Monitor != nil && (to.Monitor == nil || to.Monitor.Type != from.Monitor.Type || d.blocks(from) || d.recreated[from.ID])
 }
@@ -122,8 +120,8 @@ func withoutMonitors(desired *model.LoadBalancer) (*model.LoadBalancer, []Step) 
 	return &bare, steps
 }
 
-// repairStale adds the steps that repair stale statuses: those of a pool that a later
-// step needs before that step, the rest at the end.
+// repairStale adds the steps that repair stale statuses: those of a pool before a step that needs
+// it, the others at the end.
 func repairStale(steps []Step, desired *model.LoadBalancer) []Step {
 	r := repairer{desired: desired}
 	for _, step := range steps {
@@ -140,21 +138,21 @@ func repairStale(steps []Step, desired *model.LoadBalancer) []Step {
 	return r.steps
 }
 
-// repairer tracks which statuses are stale at a point of a plan.
+// repairer tracks the stale statuses at a point of a plan.
 type repairer struct {
 	desired *model.LoadBalancer
 	steps   []Step
 	stale   []stalePool
 }
 
-// stalePool is a pool whose listener has a stale status or, when it is locked, which may
-// have one itself.
+// stalePool is a pool with a listener in a stale status; if it is locked, the pool may have a stale
+// status too.
 type stalePool struct {
 	pool   PoolRef
 	locked bool
 }
 
-// track notes which statuses a step makes stale, and which it repairs.
+// track records the statuses that a step makes stale, and those that it repairs.
 func (r *repairer) track(step Step) {
 	switch s := step.(type) {
 	case CreateMonitor:
@@ -188,7 +186,7 @@ func (r *repairer) index(pool PoolRef, locked bool) int {
 	return slices.IndexFunc(r.stale, func(s stalePool) bool { return id(s.pool) == id(pool) && (s.locked || !locked) })
 }
 
-// repair updates a pool to the settings that it has.
+// repair updates a pool with its present settings.
 func (r *repairer) repair(pool PoolRef) {
 	r.clear(pool)
 	settings := model.Pool{ID: pool.ID, Name: pool.Name, Protocol: pool.Protocol}
@@ -198,7 +196,7 @@ func (r *repairer) repair(pool PoolRef) {
 	r.steps = append(r.steps, UpdatePool{pool, settings, settings})
 }
 
-// poolOfStep returns the pool that a step changes, or changes something in.
+// poolOfStep returns the pool that a step changes, itself or a part of it.
 func poolOfStep(step Step) (pool PoolRef, within bool) {
 	switch s := step.(type) {
 	case UpdatePool:

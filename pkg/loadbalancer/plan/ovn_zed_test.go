@@ -47,8 +47,8 @@ func (c *cloud) checked(lb *model.LoadBalancer, transport model.Protocol) bool {
 	return false
 }
 
-// makeStale leaves the statuses that a driver with the quirk StaleMonitors does not
-// report. Which pool it reports when a monitor is deleted nobody knows.
+// makeStale sets the statuses that a driver with the quirk StaleMonitors does not report. Which
+// pool it reports when a monitor is deleted is unknown.
 func (c *cloud) makeStale(step plan.Step) {
 	lb := c.observed.LoadBalancer
 	if !c.driver.Quirks.StaleMonitors || lb == nil {

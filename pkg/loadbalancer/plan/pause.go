@@ -6,11 +6,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// Pauses returns for each step of a plan what it interrupts for clients of a load balancer
-// that serves, "" for nothing. What a Service asks for, such as fewer clients or a port less,
-// is no interruption.
+// Pauses returns for each step of a plan which traffic of a serving load balancer it interrupts, ""
+// for none. Requested changes, such as fewer clients or ports, are no interruptions.
 //
-//	step                                    what pauses
+//	step                                    interrupted traffic
 //	the load balancer is deleted, and       all of it, until the other one is ready
 //	another one is made after that
 //	failed over                             all of it, while the provider rebuilds it
@@ -19,8 +18,8 @@ import (
 //	one takes its place
 //	anything else                           nothing
 //
-// A replacement that is made beside the old one, and a pool that another one takes the place
-// of, interrupt nothing: they serve before the old one goes.
+// A replacement beside the old load balancer, and a pool that replaces another one, interrupt
+// nothing: they serve before the old one is deleted.
 func Pauses(steps []Step, before model.Observed) []string {
 	pauses := make([]string, len(steps))
 	for i, step := range steps {
@@ -65,8 +64,8 @@ func associatesFloatingIP(steps []Step) bool {
 	return false
 }
 
-// ChangesLoadBalancer reports whether a step is a change of a load balancer, which is PENDING
-// from then on until the provider has carried it out. The others are of floating IPs.
+// ChangesLoadBalancer reports whether a step changes a load balancer, which is PENDING until the
+// provider has executed it. The others change floating IPs.
 func ChangesLoadBalancer(step Step) bool {
 	switch step.(type) {
 	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, ClaimFloatingIP, DeleteFloatingIP:

@@ -77,7 +77,7 @@ func affinity(p model.Pool) string {
 	return ", session_persistence " + persistence(p)
 }
 
-// persistence prints the session persistence of a pool, as in "SOURCE_IP for 60 s".
+// persistence returns the session persistence of a pool, such as "SOURCE_IP for 60 s".
 func persistence(p model.Pool) string {
 	if p.PersistenceTimeout == 0 {
 		return cmp.Or(p.Persistence, "none")
@@ -195,7 +195,7 @@ func (s ClaimFloatingIP) String() string { return "floating IP " + s.Address + "
 // String implements Step.
 func (s DeleteFloatingIP) String() string { return "floating IP " + s.Address + ": delete" }
 
-// changes prints what a PUT changes; nothing is a repair.
+// changes are the changes of a PUT; none means a repair.
 type changes []string
 
 func (c *changes) add(attribute string, from, to any) {

@@ -202,12 +202,12 @@ func (m maker) damage(lb *model.LoadBalancer) {
 		l.Status, l.AdminDown = m.status(), m.chance(10)
 		for _, limit := range l.Limits.Named {
 			if !limit.Asked {
-				limit.Value = pickOne(m, 0, 1000, 50000) // the operator's, or somebody's
+				limit.Value = pickOne(m, 0, 1000, 50000) // the operator's, or another client's
 			}
 		}
 		switch {
 		case m.chance(5):
-			l.Pool = model.Pool{} // somebody took it away
+			l.Pool = model.Pool{} // another client has removed it
 		case m.chance(5) && l.Protocol == model.TCP:
 			l.Protocol = model.HTTPS
 		}

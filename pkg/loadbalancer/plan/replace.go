@@ -12,26 +12,25 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// A load balancer cannot change its provider, flavor, availability zone and VIP. When
-// the Service permits it, another one takes its place:
+// A load balancer cannot change its provider, flavor, availability zone and VIP. With the Service's
+// permission, another one replaces it:
 //
 //	observed                                plan
 //	the old one                             create the replacement beside it
 //	both, the replacement is being created  (waited for before any plan)
 //	both, the replacement is in ERROR, or   delete the replacement
-//	not what is desired any more, and
+//	outdated, and
 //	has no floating IP yet
-//	both, the replacement is ACTIVE         what still differs in it, move the floating IP, delete the old one
+//	both, the replacement is ACTIVE         its remaining differences, move the floating IP, delete the old one
 //
-// A replacement whose VIP is on the same port, or has the same address, cannot be created
-// beside the old one: that is deleted first. A tag says which of the two is the replacement,
-// so that this continues after a crash at any point.
+// A replacement with the same VIP port or address cannot be created beside the old one, which is
+// deleted first. A tag marks the replacement, so that this continues after an interruption at any
+// point.
 
-// mismatch is a setting that cannot change on a load balancer that exists.
+// mismatch is a setting that cannot change on an existing load balancer.
 type mismatch struct{ name, want, have string }
 
-// mismatches returns the settings in which a load balancer differs from the desired one
-// for good.
+// mismatches returns the settings that cannot be changed to the desired values.
 func mismatches(desired, observed *model.LoadBalancer) []mismatch {
 	var found []mismatch
 	for _, m := range []mismatch{
@@ -50,23 +49,22 @@ func mismatches(desired, observed *model.LoadBalancer) []mismatch {
 	return found
 }
 
-// NeedsReplacement reports whether a load balancer cannot become what is desired, and can be
-// replaced for that: it has no other owner, it was created for the Service, and not in place
-// of another one for just what is desired.
+// NeedsReplacement reports whether a load balancer cannot become the desired one and may be
+// replaced: it has no other owner, it was created for the Service, and not as a replacement with
+// the same desired settings.
 func NeedsReplacement(desired, observed *model.LoadBalancer) bool {
 	return replaceable(observed) && len(mismatches(desired, observed)) > 0 && !isReplacementFor(desired, observed)
 }
 
 func replaceable(lb *model.LoadBalancer) bool { return len(lb.Foreign) == 0 && lb.Shared == nil }
 
-// isReplacementFor reports whether a load balancer was created in place of another one for
-// just what is desired: that it still differs would not change if it were created again.
+// isReplacementFor reports whether a load balancer was created as a replacement with the same
+// desired settings: its differences would remain if it were created again.
 func isReplacementFor(desired, observed *model.LoadBalancer) bool {
 	return observed.ReplacementHash != "" && observed.ReplacementHash == ReplacementHash(desired)
 }
 
-// ReplacementHash returns a hash of the settings that cannot change on a load balancer that
-// exists.
+// ReplacementHash returns a hash of the settings that cannot change on an existing load balancer.
 func ReplacementHash(desired *model.LoadBalancer) string {
 	vip := desired.VIP
 	sum := sha256.Sum256([]byte(strings.Join([]string{
@@ -94,13 +92,12 @@ func startReplacement(desired *model.LoadBalancer, observed model.Observed, opts
 	return Plan{Steps: []Step{CreateLoadBalancer{LoadBalancer: created, Replaces: lb.ID, Why: why}}}
 }
 
-// sameVIP reports whether two load balancers cannot exist at the same time.
+// sameVIP reports whether two load balancers cannot coexist.
 func sameVIP(a, b model.VIP) bool {
 	return a.PortID != "" && a.PortID == b.PortID || a.Address != "" && a.Address == b.Address
 }
 
-// finishReplacement returns the plan that lets a load balancer take the place of the one
-// that it was created to replace.
+// finishReplacement returns the plan for the completion of a replacement.
 func finishReplacement(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	lb, old := observed.LoadBalancer, observed.Outgoing
 	inUse := lb.FloatingIP != nil
@@ -112,7 +109,7 @@ func finishReplacement(desired *model.LoadBalancer, observed model.Observed, opt
 	case lb.Status.Failed():
 		return recoverFailed(lb, opts)
 	case len(lb.Foreign) == 0 && len(mismatches(desired, lb)) > 0 && !isReplacementFor(desired, lb) && !inUse && !old.Status.Failed():
-		return Plan{Steps: []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is not what is asked for any more"}}}
+		return Plan{Steps: []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is outdated"}}}
 	case len(old.Foreign) > 0:
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) was to be replaced, and is not deleted because it also holds %s: "+
 			"remove that, or remove the annotation allow-replace", old.Name, old.ID, old.Foreign[0])}
@@ -132,5 +129,5 @@ func finishReplacement(desired *model.LoadBalancer, observed model.Observed, opt
 	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
 }
 
-// allowReplace is the annotation by which a Service permits a replacement.
+// allowReplace is the annotation that permits a replacement.
 const allowReplace = `loadbalancer.openstack.org/allow-replace: "true"`

@@ -6,36 +6,35 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// Report says which steps of a plan are only reported: with drift-policy=report, what
-// another client has changed is reported and stays, and what the Service or its nodes ask
-// for is done all the same. The zero Report reports nothing.
+// Report selects the steps of a plan that are only reported: with drift-policy=report, changes of
+// other clients are reported and kept, and changes of the Service or its nodes are applied. The
+// zero Report reports nothing.
 //
-// A step is what one request does: where a change of nodes touches a pool whose members
-// another client has changed, the pool gets all the members that it should have.
+// A step is one request: if a change of nodes affects a pool in which another client has changed
+// members, the pool gets all the members that it should have.
 type Report struct {
 	enabled, all bool
 	steps        map[string]bool
 }
 
-// Applied is what is known of the last time that a Service was reconciled. The zero value
-// knows nothing.
+// Applied is the knowledge about the last reconciliation of a Service. The zero value means none.
 type Applied struct {
-	// Same is set when the Service asked for the same as it does now.
+	// Same is set if the Service's request has not changed since.
 	Same bool
-	// Reported are the steps that were reported then, as Lines returns them.
+	// Reported are the steps that were reported then, in the format of Lines.
 	Reported map[string]bool
-	// Revert is the plan that would revert what other clients have changed since.
+	// Revert is the plan that would revert the changes of other clients since.
 	Revert Plan
 }
 
-// NewReport returns which steps of the plans for a Service are only reported. Differs is
-// set when there is something to do at all.
+// NewReport returns which steps of the plans for a Service are only reported. differs is set if
+// there are any steps.
 //
-//	what is asked for            what differs
-//	as when it was applied last  was changed by another client: all steps are reported
-//	changed since                the steps that would also revert what other clients have
-//	                             changed are reported, the others carried out
-//	not known                    all steps are carried out
+//	the request                 steps
+//	equal to the last applied   all are reported: they revert changes of another client
+//	changed since               those that would also revert changes of other clients are
+//	                            reported, the others executed
+//	unknown                     all are executed
 func NewReport(last Applied, differs bool) Report {
 	if last.Same {
 		return Report{enabled: true, all: differs}
@@ -51,20 +50,20 @@ func NewReport(last Applied, differs bool) Report {
 // Enabled reports whether drift is only reported.
 func (r Report) Enabled() bool { return r.enabled }
 
-// All reports whether all steps are only reported, whatever they are.
+// All reports whether all steps are only reported.
 func (r Report) All() bool { return r.all }
 
 // Drifted reports whether any step is only reported.
 func (r Report) Drifted() bool { return r.all || len(r.steps) > 0 }
 
-// Split returns the steps of a plan that are carried out, and those that are only
-// reported: also members of a pool whose creation is.
+// Split returns the steps of a plan that are executed, and those that are only reported, including
+// the members of a pool if its creation is only reported.
 func (r Report) Split(todo Plan) (ours, reported Plan) {
 	if !r.enabled {
 		return todo, Plan{}
 	}
 	ours, ours.Steps = todo, nil
-	unmade := map[model.ListenerKey]bool{} // pools whose creation is only reported
+	unmade := map[model.ListenerKey]bool{} // pools that are reported and not created
 	for _, step := range todo.Steps {
 		only := r.all || r.steps[step.String()]
 		switch s := step.(type) {
@@ -98,7 +97,7 @@ func (p Plan) WithoutMembers() Plan {
 	return rest
 }
 
-// Lines returns the steps as they print.
+// Lines returns the steps in printed form.
 func (p Plan) Lines() map[string]bool {
 	lines := map[string]bool{}
 	for _, step := range p.Steps {

@@ -1,6 +1,6 @@
-// Package plan compares the load balancer that a Service asks for with the one
-// that exists, and returns the steps from the one to the other. It is pure: the same two
-// models result in the same plan, in the same order.
+// Package plan compares the requested load balancer of a Service with the existing one, and returns
+// the steps from one to the other. It is pure: the same two models result in the same plan, in the
+// same order.
 package plan
 
 import (
@@ -12,17 +12,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// Plan is an ordered list of steps. Carried out one after another, each finds what the ones
-// before have left; after a crash between two of them, a new plan continues where it
-// stopped.
+// Plan is an ordered list of steps, each of which requires the result of the previous ones. After
+// an interruption, a new plan continues from the present state.
 type Plan struct {
 	Steps []Step
 	// Notices are the differences that no step removes.
 	Notices []Notice
-	// Retained are messages on load balancers of the Service that are not needed, and stay:
-	// which, and why.
+	// Retained are messages about load balancers of the Service that are not needed and not
+	// deleted, with the reasons.
 	Retained []string
-	// Blocked says why nothing can be done at present; there are no steps then.
+	// Blocked is the reason why no step is possible at present; there are no steps then.
 	Blocked string
 }
 
@@ -31,7 +30,7 @@ type Notice struct {
 	Setting, Message string
 }
 
-// Empty reports whether there is nothing to do.
+// Empty reports whether there are no steps and no block.
 func (p Plan) Empty() bool { return len(p.Steps) == 0 && p.Blocked == "" }
 
 // Creates reports whether the plan creates a load balancer.
@@ -83,8 +82,8 @@ func (p Plan) OnlyMembers() Plan {
 // ChangesOnlyMembers reports whether all steps of the plan change members.
 func (p Plan) ChangesOnlyMembers() bool { return len(p.OnlyMembers().Steps) == len(p.Steps) }
 
-// Needs returns the feature that a driver needs to carry out a step, and reports whether
-// there is one: the same can be planned without it.
+// Needs returns the optional feature that a step needs, and reports whether there is one: the plan
+// can be made without it.
 func Needs(step Step) (feature driver.Feature, optional bool) {
 	switch s := step.(type) {
 	case CreateLoadBalancer:
@@ -97,8 +96,8 @@ func Needs(step Step) (feature driver.Feature, optional bool) {
 	return 0, false
 }
 
-// Certificates returns the references of the certificates that the plan sets on listeners,
-// each once.
+// Certificates returns the references of the certificates that the plan sets on listeners, without
+// duplicates.
 func (p Plan) Certificates() []string {
 	var refs []string
 	add := func(l model.Listener) {
@@ -123,7 +122,7 @@ func (p Plan) Certificates() []string {
 	return refs
 }
 
-// String prints a plan, a step a line.
+// String returns a plan with one step per line.
 func (p Plan) String() string {
 	var b strings.Builder
 	for _, step := range p.Steps {
@@ -135,14 +134,14 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// Step is one change of the cloud. String prints it in one line.
+// Step is one change of the cloud. String returns it in one line.
 type Step interface {
 	fmt.Stringer
 	step()
 }
 
-// PoolRef is the pool that a step means: the one with that ID or, where the ID is not known
-// when the plan is made, the one of that name and protocol that an earlier step creates.
+// PoolRef refers to a pool: the one with that ID or, if the ID is unknown when the plan is made,
+// the one of that name and protocol that an earlier step creates.
 type PoolRef struct {
 	ID, Name string
 	// Key is the listener that the pool serves.
@@ -150,7 +149,7 @@ type PoolRef struct {
 	Protocol model.Protocol
 }
 
-// String prints the port that the pool serves, or its name when it serves none.
+// String returns the port that the pool serves, or its name if it serves none.
 func (r PoolRef) String() string {
 	if r.Key == (model.ListenerKey{}) {
 		return r.Name
@@ -159,30 +158,29 @@ func (r PoolRef) String() string {
 }
 
 type (
-	// CreateLoadBalancer creates a load balancer with everything in it; Replaces is the ID
-	// of the one that it is to replace, and Why the reason.
+	// CreateLoadBalancer creates a load balancer with all its children; Replaces is the ID of the
+	// one that it replaces, Why the reason.
 	CreateLoadBalancer struct {
 		LoadBalancer  *model.LoadBalancer
 		Replaces, Why string
 	}
 
-	// DeleteLoadBalancer deletes a load balancer, with Cascade all that is in it.
+	// DeleteLoadBalancer deletes a load balancer, with Cascade including its children.
 	DeleteLoadBalancer struct {
 		ID, Name string
 		Cascade  bool
-		Why      string // the reason, when the Service stays
-		// Replaced is set when another one serves in its place: it is deleted once that is
-		// ACTIVE with all its parts.
+		Why      string // the reason, if the Service remains
+		// Replaced is set if another one serves in its place: it is deleted once that is ACTIVE
+		// with all its children.
 		Replaced bool
 	}
 
-	// CreateListener creates a listener for the pool created for its key, or for the one
-	// whose ID it names.
+	// CreateListener creates a listener for the pool that was created for its key, or for the one
+	// with the given ID.
 	CreateListener struct{ Listener model.Listener }
 
-	// UpdateListener changes what can change of a listener, in one request: its
-	// clients, limits, headers, certificate and pool. When From and To are equal it
-	// changes nothing and repairs a listener in ERROR.
+	// UpdateListener changes a listener in one request: its clients, limits, headers, certificate
+	// and pool. If From and To are equal, it repairs a listener in ERROR.
 	UpdateListener struct {
 		ID       string
 		Key      model.ListenerKey
@@ -201,8 +199,8 @@ type (
 		Pool model.Pool
 	}
 
-	// UpdatePool changes the settings of a pool. When From and To are equal it
-	// changes nothing and repairs a pool in ERROR.
+	// UpdatePool changes the settings of a pool. If From and To are equal, it repairs a pool in
+	// ERROR.
 	UpdatePool struct {
 		Pool     PoolRef
 		From, To model.Pool
@@ -211,8 +209,8 @@ type (
 	// DeletePool deletes a pool with its members and monitor.
 	DeletePool struct{ ID, Name string }
 
-	// SetMembers replaces the members of a pool by these, in one request. With Additive it
-	// adds and changes these, and leaves the others as they are.
+	// SetMembers replaces the members of a pool in one request. With Additive it adds and changes
+	// these, and does not affect the others.
 	SetMembers struct {
 		Pool                             PoolRef
 		Members, Added, Removed, Changed model.Members
@@ -225,7 +223,7 @@ type (
 		Member model.Member
 	}
 
-	// UpdateMember changes a member. When From and To are equal it repairs one in ERROR.
+	// UpdateMember changes a member. If From and To are equal, it repairs a member in ERROR.
 	UpdateMember struct {
 		Pool     PoolRef
 		From, To model.Member
@@ -243,8 +241,8 @@ type (
 		Monitor model.Monitor
 	}
 
-	// UpdateMonitor changes the settings of a health monitor; its type cannot
-	// change. When From and To are equal it repairs a monitor in ERROR.
+	// UpdateMonitor changes the settings of a health monitor, except for its type. If From and To
+	// are equal, it repairs a monitor in ERROR.
 	UpdateMonitor struct {
 		Pool     PoolRef
 		From, To model.Monitor
@@ -256,43 +254,42 @@ type (
 		Monitor model.Monitor
 	}
 
-	// CreateFloatingIP creates a floating IP on the VIP; with Beside on no port, for a later
-	// step to put it on the VIP, of a load balancer that need not exist yet.
+	// CreateFloatingIP creates a floating IP on the VIP; with Beside on no port, and a later step
+	// associates it with the VIP of a load balancer that may not exist yet.
 	CreateFloatingIP struct {
 		FloatingIP model.FloatingIP
 		Beside     bool
 	}
 
-	// AssociateFloatingIP puts an unattached floating IP on the VIP; one without an ID is
-	// the one created last. Revision is that of the one that was seen: if another client has
-	// changed it since, it stays where it is. Describe is its new description, when it
-	// becomes ours.
+	// AssociateFloatingIP associates an unattached floating IP with the VIP; one without an ID is
+	// the one created last. Revision is the observed one: if another client has changed the
+	// floating IP since, it is not moved. Describe is its new description if it becomes ours.
 	AssociateFloatingIP struct {
 		ID, Address string
 		Revision    *int
 		Describe    string
 	}
 
-	// MoveFloatingIP moves the floating IP from a load balancer of the Service that is
-	// deleted to the one that stays, in one request, once that is ACTIVE with all its parts.
+	// MoveFloatingIP moves the floating IP from a deleted load balancer of the Service to the one
+	// that remains, in one request, once that is ACTIVE with all its children.
 	MoveFloatingIP struct {
 		ID, Address string
 		Revision    *int
 		Describe    string
 	}
 
-	// DisassociateFloatingIP takes a floating IP off the VIP and keeps it.
+	// DisassociateFloatingIP disassociates a floating IP from the VIP and keeps it.
 	DisassociateFloatingIP struct{ ID, Address string }
 
-	// ClaimFloatingIP gives the floating IP on the VIP the description of ours, by which it is
-	// found without its load balancer.
+	// ClaimFloatingIP gives the floating IP on the VIP our description, by which it is found
+	// without its load balancer.
 	ClaimFloatingIP struct{ ID, Address, Describe string }
 
 	// DeleteFloatingIP deletes a floating IP.
 	DeleteFloatingIP struct{ ID, Address string }
 )
 
-// Pool returns the pool that a new listener sends clients to.
+// Pool returns the pool of a new listener.
 func (s CreateListener) Pool() PoolRef { return poolFor(s.Listener) }
 
 // SwitchesPool reports whether the listener is switched to another pool, which is NewPool.

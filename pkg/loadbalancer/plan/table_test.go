@@ -220,7 +220,7 @@ func TestDiff_ChangesMembersInSmallestStep(t *testing.T) {
 		{"one replaced", []int{1, 2, 4}, nil, []string{"pool TCP/80: members +node-4=10.0.0.4:30080 -node-3=10.0.0.3:30080 (3 in all)"}},
 		{"two new", []int{1, 2, 3, 4, 5}, nil, []string{"pool TCP/80: members +node-4=10.0.0.4:30080,node-5=10.0.0.5:30080 (5 in all)"}},
 		{"two gone", []int{1}, nil, []string{"pool TCP/80: members -node-2=10.0.0.2:30080,node-3=10.0.0.3:30080 (1 in all)"}},
-		{"one drained", []int{1, 2, 3}, drained, nil}, // by somebody who takes the node out of service
+		{"one drained", []int{1, 2, 3}, drained, nil}, // because the node is out of service
 		{"one switched off", []int{1, 2, 3}, off, nil},
 		{"one made a backup", []int{1, 2, 3}, backup, []string{"pool TCP/80: members ~node-3=10.0.0.3:30080 (3 in all)"}},
 		{"one new and one drained", []int{1, 2, 3, 4}, drained, []string{"pool TCP/80: member +node-4=10.0.0.4:30080"}},

@@ -9,8 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// UpdateLoadBalancer changes what a load balancer has on its VIP, in one request, or
-// switches it on.
+// UpdateLoadBalancer changes settings of the VIP in one request, or enables a load balancer.
 type UpdateLoadBalancer struct {
 	ID, Name string
 	From, To model.VIPSettings
@@ -28,7 +27,7 @@ func (s UpdateLoadBalancer) String() string {
 	return fmt.Sprintf("load balancer %s (%s): %s", s.Name, s.ID, changes)
 }
 
-// updateVIP returns the step that updates the VIP to what is desired, if it differs.
+// updateVIP returns the step that updates the VIP, if it differs.
 func updateVIP(desired, lb *model.LoadBalancer) []Step {
 	from := lb.VIP.VIPSettings
 	to := desired.VIP.Over(from)
@@ -38,20 +37,19 @@ func updateVIP(desired, lb *model.LoadBalancer) []Step {
 	return []Step{UpdateLoadBalancer{ID: lb.ID, Name: lb.Name, From: from, To: to}}
 }
 
-// switchOn returns the step that enables a load balancer that is administratively down,
-// unless another Service owns it.
+// switchOn returns the step that enables a load balancer that is administratively down, unless
+// another Service owns it.
 func switchOn(desired, lb *model.LoadBalancer) []Step {
 	if !lb.AdminDown || lb.Shared != nil {
 		return nil
 	}
-	settings := desired.VIP.Over(lb.VIP.VIPSettings) // as updateVIP has left them
+	settings := desired.VIP.Over(lb.VIP.VIPSettings) // as after updateVIP
 	return []Step{UpdateLoadBalancer{ID: lb.ID, Name: lb.Name, From: settings, To: settings, SwitchOn: true}}
 }
 
-// restrictionConflict returns why security groups of the VIP and source ranges conflict,
-// or "". Octavia accepts only one of the two. Between the one and the other there would be
-// a moment at which everybody may connect: the user alone decides that, by asking for
-// neither in between.
+// restrictionConflict returns the reason for a conflict between security groups of the VIP and
+// source ranges, or "". Octavia accepts only one of the two. During a switch from one to the other
+// all clients would be admitted for a moment: therefore the user must request neither in between.
 func restrictionConflict(desired, lb *model.LoadBalancer) string {
 	want, have := desired.VIP.Settled().SecurityGroupIDs, lb.VIP.SecurityGroupIDs
 	switch {
@@ -68,8 +66,7 @@ func restrictionConflict(desired, lb *model.LoadBalancer) string {
 	return ""
 }
 
-// sharedNotices returns a notice for a QoS policy of the VIP of a load balancer that is
-// shared.
+// sharedNotices returns a notice for a QoS policy of the VIP of a shared load balancer.
 func sharedNotices(desired, lb *model.LoadBalancer) []Notice {
 	want, have := desired.VIP.Settled().QoSPolicyID, lb.VIP.QoSPolicyID
 	if want == "" || want == have {

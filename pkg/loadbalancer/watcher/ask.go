@@ -10,9 +10,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// ask reads the load balancers of these waiters: with one request for one of them, and
-// with a few lists for many, however many. It returns an answer for each of them, and for
-// whatever else is waited for that the lists hold.
+// ask reads the load balancers of these waiters: with one request for one of them, and with a few
+// lists for many. It returns an answer for each of them, and for the load balancers of other
+// waiters in the lists.
 func (w *Watcher) ask(due []*waiter) map[string]answer {
 	pending := make(map[string]string, len(due))
 	for _, p := range due {
@@ -28,15 +28,15 @@ func (w *Watcher) ask(due []*waiter) map[string]answer {
 }
 
 const (
-	// few load balancers are read one by one in place of a list of all.
+	// up to few load balancers are read one by one instead of by a list.
 	few = 3
-	// many are too many to list all of them each time.
+	// many is the number of load balancers from which a list of all is too expensive.
 	many = 100
 )
 
-// filters reports whether lists by status are the smaller answers: of many load
-// balancers, few are waited for, in a status that is known. A list of those that are
-// still PENDING costs Octavia milliseconds; one of a thousand in all costs a second.
+// filters reports whether lists by status are smaller: there are many load balancers, of which few
+// are waited for, in known statuses. A list of the PENDING ones costs Octavia milliseconds; one of
+// a thousand in all costs a second.
 func (w *Watcher) filters(pending map[string]string) bool {
 	const part = 4
 	for _, status := range pending {
@@ -47,7 +47,8 @@ func (w *Watcher) filters(pending map[string]string) bool {
 	return w.total >= many && len(pending) < w.total/part
 }
 
-// askByStatus lists what is still PENDING, by status, and then reads what is not.
+// askByStatus lists the load balancers that are still PENDING, by status, and then reads the
+// others.
 func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 	answers := make(map[string]answer, len(pending))
 	for _, status := range slices.Sorted(maps.Keys(statusesOf(pending))) {
@@ -63,7 +64,7 @@ func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 	return w.askForEach(pending, answers)
 }
 
-// addAnswers adds those load balancers of a list that are asked for, or that somebody waits for.
+// addAnswers adds the load balancers of a list that are requested or have a waiter.
 func (w *Watcher) addAnswers(answers map[string]answer, listed []octavia.LoadBalancerState, asked map[string]string) {
 	w.mu.Lock()
 	others := make(map[string]bool, len(w.parked))
@@ -80,7 +81,7 @@ func (w *Watcher) addAnswers(answers map[string]answer, listed []octavia.LoadBal
 	}
 }
 
-// without returns the load balancers that have no answer yet.
+// without returns the load balancers without an answer.
 func without(ids map[string]string, answers map[string]answer) map[string]string {
 	rest := map[string]string{}
 	for id, status := range ids {
@@ -91,7 +92,7 @@ func without(ids map[string]string, answers map[string]answer) map[string]string
 	return rest
 }
 
-// failed answers for load balancers that could not be asked for.
+// failed returns an error as the answer for load balancers.
 func failed(ids map[string]string, answers map[string]answer, err error) map[string]answer {
 	for id := range without(ids, answers) {
 		answers[id] = answer{err: err}
@@ -108,7 +109,7 @@ func statusesOf(pending map[string]string) map[string]bool {
 	return statuses
 }
 
-// askForAll reads load balancers with one list of all that there are.
+// askForAll reads load balancers with one list of all.
 func (w *Watcher) askForAll(ids map[string]string, answers map[string]answer) map[string]answer {
 	listed, err := w.octavia.LoadBalancerStates(w.ctx, "")
 	if err != nil {
@@ -116,13 +117,13 @@ func (w *Watcher) askForAll(ids map[string]string, answers map[string]answer) ma
 	}
 	w.total = len(listed)
 	w.addAnswers(answers, listed, ids)
-	// A list can miss what is there: only a 404 means that it is gone.
+	// A list may miss existing load balancers: only a 404 proves that one is gone.
 	return w.askForEach(ids, answers)
 }
 
-// askForEach reads the load balancers that have no answer yet one by one. An error that
-// concerns one of them does not end the waits for others; one that passes is taken for
-// the rest as well, as the next would meet it too.
+// askForEach reads the load balancers without an answer one by one. An error of one of them does
+// not affect the others; a temporary error is used for the rest as well, because the next request
+// would fail too.
 func (w *Watcher) askForEach(ids map[string]string, answers map[string]answer) map[string]answer {
 	for id := range without(ids, answers) {
 		token, err := Read(w.ctx, w.octavia, id)
@@ -134,7 +135,7 @@ func (w *Watcher) askForEach(ids map[string]string, answers map[string]answer) m
 	return answers
 }
 
-// Read asks for the state of one load balancer.
+// Read reads the state of one load balancer.
 func Read(ctx context.Context, octaviaAPI Octavia, id string) (Token, error) {
 	lb, err := octaviaAPI.LoadBalancerState(ctx, id)
 	switch {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Operation is what a load balancer is waited for.
+// Operation is the operation that a wait is for.
 type Operation string
 
-// What Octavia does with a load balancer. FailingOver ends with new virtual machines, as Creating does.
+// The operations of Octavia. Like Creating, FailingOver creates virtual machines.
 const (
 	Creating    Operation = "create"
 	Updating    Operation = "update"
@@ -17,8 +17,8 @@ const (
 	FailingOver Operation = "failover"
 )
 
-// latest is the longest time until the first look, however long things took lately:
-// they may be quicker again.
+// latest is the longest time before the first poll, even if recent operations took longer: later
+// ones may be faster.
 func (o Operation) latest() time.Duration {
 	if o == Creating || o == FailingOver {
 		return 45 * time.Second
@@ -26,8 +26,8 @@ func (o Operation) latest() time.Duration {
 	return 10 * time.Second
 }
 
-// leeway is how much later than it is due one of many can be asked for, where the first look comes after
-// a time. Virtual machines take so long that a fifteenth more is no matter; changes of nodes wait for
+// leeway is how late one of many may be polled, given the time of its first poll. Operations with
+// virtual machines take so long that a fifteenth more does not matter; changes of nodes wait for
 // each other.
 func (o Operation) leeway(first time.Duration) time.Duration {
 	if o == Creating || o == FailingOver {
@@ -36,30 +36,30 @@ func (o Operation) leeway(first time.Duration) time.Duration {
 	return 0
 }
 
-// Kind is what takes about the same time each time.
+// Kind is a kind of operation with a typical duration.
 type Kind struct {
 	Provider  string
 	Operation Operation
 }
 
-// sample is how long something took: it was seen at work after a time, and was seen
-// done after another.
+// sample is an observed duration: the last time at which the operation was pending, and the first
+// at which it was done.
 type sample struct{ pending, done time.Duration }
 
-// durations are how long operations took lately, the newest last.
+// durations are the recent durations of operations, the newest last.
 type durations map[Kind][]sample
 
-// samples is how many are kept of a kind.
+// samples is the number of durations kept for each kind.
 const samples = 9
 
-// observe adds how long something took.
+// observe adds a duration.
 func (d durations) observe(k Kind, s sample) {
 	all := append(d[k], s)
 	d[k] = all[max(0, len(all)-samples):]
 }
 
-// stillPending notes that one of a kind is still at work after a time. What was seen done last was so too
-// then, as far as one tells of another: when it was looked at does not tell that as closely.
+// stillPending records that an operation of a kind is still pending after a time. The newest sample
+// is adjusted: it was probably pending then too, since polls show that only roughly.
 func (d durations) stillPending(k Kind, after time.Duration) {
 	if all := d[k]; len(all) > 0 && after < quickest(all) {
 		newest := &all[len(all)-1]
@@ -67,12 +67,12 @@ func (d durations) stillPending(k Kind, after time.Duration) {
 	}
 }
 
-// intervals makes the first poll come when the quickest of the last ones was nearly done, as
-// far as that was seen: so few polls are in vain, and none is late because some load
-// balancer was stuck. Where a first poll finds it done, the time of that is not known: the
-// next one comes after half the time. It never comes sooner than with the intervals that
-// are given; the second one does: halfway to when the quickest was seen done. Known is false, and the
-// intervals are those that are given, before any of the kind was seen done.
+// intervals returns the pace for a kind. The first poll comes shortly before the fastest recent
+// operation was done, as far as that was observed: so few polls are wasted, and one stuck load
+// balancer delays none. If a first poll finds an operation done, its duration is unknown, and the
+// next first poll comes after half the time. The first poll is never earlier than in given; the
+// second may be: halfway to the fastest duration. known is false, and the pace is given, until an
+// operation of the kind was observed.
 func (d durations) intervals(given Pace) (pace Pace, known bool) {
 	all := d[given.Kind]
 	if len(all) == 0 {
@@ -84,9 +84,8 @@ func (d durations) intervals(given Pace) (pace Pace, known bool) {
 	return given, true
 }
 
-// nearlyDone returns the longest time after which something was seen at work that is
-// shorter than any after which it was seen done, or than the latest; and the shortest of the
-// times after which it was seen done.
+// nearlyDone returns the longest time at which an operation was pending that is shorter than all
+// times at which one was done, and than latest; and the shortest time at which one was done.
 func nearlyDone(all []sample, latest time.Duration) (nearly, done time.Duration) {
 	quickest := min(quickest(all), latest)
 	newest := all[len(all)-1]
@@ -101,13 +100,13 @@ func nearlyDone(all []sample, latest time.Duration) (nearly, done time.Duration)
 	return max(nearly, quickest/2), quickest
 }
 
-// quickest returns the shortest of the times after which something was seen done.
+// quickest returns the shortest time at which an operation was done.
 func quickest(all []sample) time.Duration {
 	return slices.MinFunc(all, func(a, b sample) int { return cmp.Compare(a.done, b.done) }).done
 }
 
-// usual returns how long something usually takes: the median of the last ones, or a
-// guess before there was any.
+// usual returns the usual duration of an operation: the median of the recent ones, or an estimate
+// if there are none.
 func (d durations) usual(k Kind) time.Duration {
 	all := slices.Clone(d[k])
 	if len(all) == 0 {

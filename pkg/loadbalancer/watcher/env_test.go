@@ -206,8 +206,8 @@ func (e *env) until(what string, holds func() bool) {
 	}
 }
 
-// advance lets the clock go on in small steps. Before each, the watcher has done what
-// was due and sleeps again, or has nothing to do.
+// advance advances the clock in small steps. Before each, the watcher has executed the due polls
+// and sleeps, or has none.
 func (e *env) advance(d time.Duration) {
 	e.t.Helper()
 	for step := min(d, 100*time.Millisecond); d > 0; d -= step {

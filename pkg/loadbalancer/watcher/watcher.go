@@ -1,5 +1,5 @@
-// Package watcher polls the load balancers that operations wait for: one request for
-// all of them, however many operations wait.
+// Package watcher polls the load balancers that operations wait for, with one request for all of
+// them.
 package watcher
 
 import (
@@ -23,46 +23,44 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
-// Octavia is what the watcher asks of the load balancer service.
+// Octavia is the part of the load balancer service that this package uses.
 type Octavia interface {
 	LoadBalancerState(ctx context.Context, id string) (octavia.LoadBalancerState, error)
 	LoadBalancerStates(ctx context.Context, provisioningStatus string) ([]octavia.LoadBalancerState, error)
 	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 
-// ErrClosed reports that the process ends.
+// ErrClosed reports that the watcher is closed.
 var ErrClosed = errors.New("the controller is shutting down")
 
-// Pace is how often the watcher asks for a load balancer: first after First, then
-// after Step (or First, where it is 0), and from there after half as long again
-// each time, at most Cap. Many that begin to wait together are asked for after Step each time at
-// first.
+// Pace defines the delays of polls: First before the first, Step before the second (First if it is
+// 0), and then half as long again for each, up to Cap. Load balancers that start to wait together
+// are polled every Step at first.
 type Pace struct {
 	First, Step, Cap time.Duration
-	// Pending is the status that the load balancer has meanwhile, if that is known:
-	// where there are many, the watcher asks for those of that status only.
+	// Pending is the known status of the load balancer, or "": if there are many, the watcher lists
+	// only those of that status.
 	Pending string
-	// Kind is what is waited for. The watcher sees how long a kind takes, and asks first when that is
-	// nearly over, for those that wait already as well; nothing follows from the zero value.
+	// Kind is the kind of operation. The watcher learns its duration and delays the first poll
+	// accordingly, also for existing waits. The zero value is never learned.
 	Kind Kind
 }
 
-// Every returns the pace for a load balancer that a driver works on.
+// Every returns the pace for an interval of a driver.
 func Every(interval driver.PollInterval) Pace {
 	return Pace{First: interval.First, Step: interval.Step, Cap: interval.Cap}
 }
 
-// Token is the state of a load balancer at one moment.
+// Token is the state of a load balancer at one time.
 type Token struct {
-	// Gone reports that there is no such load balancer (any more).
+	// Gone is set if the load balancer does not exist.
 	Gone   bool
 	Status model.Status
-	// UpdatedAt moves with every change of anything in the load balancer.
+	// UpdatedAt changes with every change of any part of the load balancer.
 	UpdatedAt time.Time
 }
 
-// Watcher asks for load balancers that are waited for. Its zero value is not
-// usable: see New.
+// Watcher polls load balancers for waiters. The zero value is not usable: see New.
 type Watcher struct {
 	octavia Octavia
 	clock   clock.WithTicker
@@ -72,32 +70,32 @@ type Watcher struct {
 	wake   chan struct{}
 	done   sync.WaitGroup
 
-	// total is how many load balancers the last list of all had; only rounds use it.
+	// total is the length of the last list of all load balancers; only rounds use it.
 	total int
 
 	mu      sync.Mutex
 	parked  map[*waiter]struct{}
 	took    durations
 	running bool
-	// planned is when the next round was to be, before others came to wait.
+	// planned is the planned time of the next round, before others started to wait.
 	planned time.Time
 }
 
-// waiter is a worker that waits for a load balancer.
+// waiter is a wait for a load balancer.
 type waiter struct {
 	id       string
-	pace     Pace   // as it was given
-	pending  string // the status it was last seen in, or has as far as is known
+	pace     Pace   // as given
+	pending  string // the last known status
 	parked   time.Time
 	due      time.Time
 	interval time.Duration
-	informed bool          // its polls follow from how long its kind takes
-	leeway   time.Duration // how much later than due it can be asked for in a crowd
+	informed bool          // its polls depend on the duration of its kind
+	leeway   time.Duration // how late it may be polled in a crowd
 	polled   bool          // its own first poll is over
-	seen     time.Time     // when it was last seen PENDING
-	since    time.Time     // its updated_at then
-	answer   chan answer   // holds one, so that a send never blocks
-	last     error         // of the last request that failed
+	seen     time.Time     // the last time it was PENDING
+	since    time.Time     // its updated_at at that time
+	answer   chan answer   // buffered, so that a send never blocks
+	last     error         // the error of the last failed request
 }
 
 type answer struct {
@@ -119,17 +117,16 @@ func New(octaviaAPI Octavia, clk clock.WithTicker) *Watcher {
 	}
 }
 
-// Close ends the watcher; waits return ErrClosed.
+// Close ends the watcher; all waits return ErrClosed.
 func (w *Watcher) Close() {
 	w.mu.Lock()
-	w.cancel() // park starts nothing after this
+	w.cancel() // park starts nothing afterwards
 	w.mu.Unlock()
 	w.done.Wait()
 }
 
-// Settled waits until nothing works on a load balancer any more: it is not
-// PENDING, or is gone. An error ends the wait only when it would come again;
-// otherwise, the context does. Who waits gives its place away (async.Yield).
+// Settled waits until a load balancer is not PENDING, or gone. An error ends the wait only if it
+// would occur again; otherwise the context does. The wait gives its place away (async.Yield).
 func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (token Token, err error) {
 	ctx, end := tracing.Start(ctx, "wait", attribute.String("loadbalancer", id))
 	defer func() { end(err) }()
@@ -176,22 +173,21 @@ func (w *Watcher) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Usual returns how long a kind of operation usually takes: as it did lately, or a guess before there
-// was any.
+// Usual returns the usual duration of a kind of operation: that of recent ones, or an estimate.
 func (w *Watcher) Usual(of Kind) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.took.usual(of)
 }
 
-// Waiting returns how many waits there are.
+// Waiting returns the number of waits.
 func (w *Watcher) Waiting() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.parked)
 }
 
-// park adds a waiter and sees to it that the watcher runs.
+// park adds a waiter and starts the watcher if necessary.
 func (w *Watcher) park(me *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -215,23 +211,23 @@ func (w *Watcher) park(me *waiter) {
 	go w.run()
 }
 
-// PendingError reports that a wait has ended while something still worked on the load balancer.
+// PendingError reports that a wait has ended while the load balancer was still PENDING.
 type PendingError struct {
 	ID, Status string
-	// Since is when that began, as Octavia has it; zero where it does not say.
+	// Since is the start of that status according to Octavia; zero if it is unknown.
 	Since time.Time
-	// Err is why the wait has ended.
+	// Err is the reason for the end of the wait.
 	Err error
 }
 
 // Error implements error.
 func (e *PendingError) Error() string { return e.What() + ": " + e.Err.Error() }
 
-// Unwrap returns why the wait has ended.
+// Unwrap returns the reason for the end of the wait.
 func (e *PendingError) Unwrap() error { return e.Err }
 
-// What returns since when the load balancer is PENDING, and who can do something about it. It is
-// the same text as long as it is.
+// What returns since when the load balancer is PENDING, and who can resolve it. The text does not
+// change while the status lasts.
 func (e *PendingError) What() string {
 	since := ""
 	if !e.Since.IsZero() {
@@ -241,7 +237,7 @@ func (e *PendingError) What() string {
 		"if it never does, only the cloud's operator can set the load balancer to ERROR and fail it over", e.ID, e.Status, since)
 }
 
-// unpark takes a waiter back, and returns why, with the error of its last request.
+// unpark removes a waiter, and returns why with the error of the last request.
 func (w *Watcher) unpark(me *waiter, why error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -253,7 +249,7 @@ func (w *Watcher) unpark(me *waiter, why error) error {
 	return why
 }
 
-// run asks until nobody waits any more.
+// run polls until there are no waiters.
 func (w *Watcher) run() {
 	defer w.done.Done()
 	for {
@@ -274,7 +270,7 @@ func (w *Watcher) run() {
 	}
 }
 
-// next returns the time of the next round. Without a waiter the watcher ends.
+// next returns the time of the next round, false without waiters.
 func (w *Watcher) next() (time.Time, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -288,9 +284,9 @@ func (w *Watcher) next() (time.Time, bool) {
 	return first, w.running
 }
 
-// latest returns when a waiter is asked for at the latest. In a crowd of load balancers that are being
-// created that is a little later than it is due, so that several come to their turn together: a request
-// serves them, and the process, which has little else to do meanwhile, wakes up once for what follows.
+// latest returns the latest time to poll a waiter. In a crowd of load balancers that are being
+// created it is a little after the due time, so that several become due together: one request
+// serves them, and the process wakes up once for their next steps.
 func (w *Watcher) latest(p *waiter) time.Time {
 	if len(w.parked) < crowd {
 		return p.due
@@ -298,16 +294,15 @@ func (w *Watcher) latest(p *waiter) time.Time {
 	return p.due.Add(p.leeway)
 }
 
-// Where a crowd is asked for at a time, as one request serves all of it, their intervals stay as they
-// are while they have waited no longer than eager: a change of nodes waits in each of its cycles for
-// the first poll after its end.
+// In a crowd, which one request serves, the intervals do not grow before eager, because a change of
+// nodes waits in each of its cycles for the first poll after its end.
 const (
 	crowd = 10
 	eager = 10 * time.Second
 )
 
-// round asks for every load balancer that is due, or nearly. A list has others as well:
-// waits for those that are ready end, and the others need not be asked for soon.
+// round polls the load balancers that are due or nearly due. If a list contains others, waits for
+// those that are ready end, and the next polls of the others are postponed.
 func (w *Watcher) round() {
 	due, others := w.due()
 	if len(due) == 0 {
@@ -335,9 +330,8 @@ func (w *Watcher) round() {
 	w.inform(now)
 }
 
-// inform plans the polls of those that came to wait before anything was known of their kind, once
-// something is: a change of nodes that is the first one after a start waits as a later one does for
-// all but the first load balancers.
+// inform plans the polls of waiters that started before the duration of their kind was known: so
+// the first change of nodes after a start is delayed only for the first load balancers.
 func (w *Watcher) inform(now time.Time) {
 	for p := range w.parked {
 		if p.seen.Equal(now) {
@@ -354,7 +348,7 @@ func (w *Watcher) inform(now time.Time) {
 	}
 }
 
-// schedule plans the polls for a waiter by what is known of its kind.
+// schedule plans the polls of a waiter by the duration of its kind.
 func (w *Watcher) schedule(p *waiter) {
 	pace, known := w.took.intervals(p.pace)
 	p.due, p.interval, p.informed = p.parked.Add(pace.First), cmp.Or(pace.Step, pace.First), known
@@ -363,7 +357,7 @@ func (w *Watcher) schedule(p *waiter) {
 	}
 }
 
-// settle ends a wait if the answer does, and reports whether it does.
+// settle ends a wait if the answer permits, and reports whether it did.
 func (w *Watcher) settle(p *waiter, got answer, now time.Time) bool {
 	switch {
 	case got.err != nil && !final(got.err):
@@ -380,7 +374,7 @@ func (w *Watcher) settle(p *waiter, got answer, now time.Time) bool {
 	return true
 }
 
-// learn keeps how long a wait took that ends now.
+// learn records the duration of a wait that ends.
 func (w *Watcher) learn(p *waiter, got answer, now time.Time) {
 	if p.pace.Kind == (Kind{}) || got.err != nil || got.token.Status.Failed() {
 		return
@@ -392,13 +386,12 @@ func (w *Watcher) learn(p *waiter, got answer, now time.Time) {
 	w.took.observe(p.pace.Kind, took)
 }
 
-// visible is how long after a change a poll may still show what was there before it,
-// where the database has replicas.
+// visible is how long after a change a poll may still return the previous state, if the database
+// has replicas.
 const visible = time.Second
 
-// due picks the waiters of this round: who would be due within a third of its
-// interval comes along, as one request serves all. The others are those whose waits the
-// answer may end.
+// due returns the waiters of this round: waiters that are due within a third of their interval are
+// included, because one request serves all. others are those that the answer may end.
 func (w *Watcher) due() (due, others []*waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -414,12 +407,12 @@ func (w *Watcher) due() (due, others []*waiter) {
 	return due, others
 }
 
-// final reports errors that the next request would meet too.
+// final reports whether the next request would fail with the same error.
 func final(err error) bool {
 	return apierror.IsForbidden(err) || apierror.IsInvalid(err)
 }
 
-// jitter spreads requests by a tenth to either side.
+// jitter varies a duration by a tenth to either side.
 func jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
 }

@@ -174,8 +174,8 @@ func TestSettled_AsksForManyAtTheSamePaceAtFirst(t *testing.T) {
 	}
 }
 
-// A change of nodes right after a start: nobody knows yet how long a change takes until the first load
-// balancers are done, which says it of all others.
+// A change of nodes right after a start: its duration is unknown until the first load balancers are
+// done, and applies to all others then.
 func TestSettled_PollsCloselyOnceTheFirstOfACrowdIsDone(t *testing.T) {
 	t.Parallel()
 	const takes, tick, perTick, ticks = 3 * time.Second, 100 * time.Millisecond, 5, 8
@@ -405,7 +405,7 @@ func TestSettled_FailsForErrorsThatWouldComeAgain(t *testing.T) {
 	}
 }
 
-// What is wrong with one load balancer ends its own wait only.
+// An error of one load balancer ends only its own wait.
 func TestSettled_EndsNoOtherWaitForAnErrorOfOne(t *testing.T) {
 	t.Parallel()
 	for range 10 { // the order is that of a map
@@ -462,8 +462,8 @@ func TestSettled_EndsEachOfManyWaitsWithTheNextPoll(t *testing.T) {
 	}
 }
 
-// A list may show what was there before a change where the database has replicas: who
-// waits for one returns after a second at the earliest.
+// If the database has replicas, a list may return the state before a change: a new wait ends after
+// a second at the earliest.
 func TestSettled_EndsNoFreshWaitWithAnEarlierList(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, pending("a", "b"))
