@@ -15,8 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
-// Open carries out what must be done before the load balancer sends anything. After
-// an error the cloud is read anew.
+// Open executes the steps that must precede any traffic of the load balancer. After an error the
+// cloud is read again.
 func (g *Groups) Open(ctx context.Context, t *Task) error {
 	steps := t.Plan.Open
 	if g.mode == Shared && t.desired != nil && len(steps) > 0 {
@@ -25,15 +25,15 @@ func (g *Groups) Open(ctx context.Context, t *Task) error {
 			return err
 		}
 		defer release()
-		t.Plan.Open = Diff(t.desired, *t.state).Open // somebody may have done a part of it
+		t.Plan.Open = Diff(t.desired, *t.state).Open // another client may have done a part of it
 	}
 	err := g.run(ctx, t, t.Plan.Open)
 	t.Plan.Open = nil
 	return err
 }
 
-// Close carries out what waits until the load balancer sends nothing there any
-// more. Then what is there is remembered.
+// Close executes the steps that must wait until the load balancer sends no more traffic there, and
+// then records the state.
 func (g *Groups) Close(ctx context.Context, t *Task) error {
 	if err := g.run(ctx, t, t.Plan.Close); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (g *Groups) Close(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// Remove removes all that was made for a Service: from the ports first.
+// Remove removes all objects of a Service, first from the ports.
 func (g *Groups) Remove(ctx context.Context, id ownership.Identity) error {
 	s, err := g.remains(ctx, id)
 	if err != nil {
@@ -80,14 +80,14 @@ func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
 	return nil
 }
 
-// send carries out one step, and logs it.
+// send executes one step, and logs it.
 func (g *Groups) send(ctx context.Context, t *Task, step Step) (err error) {
 	ctx, end := tracing.Step(ctx, g.clock, message.Truncate(step.String(), message.MaxEvent))
 	defer func() { end(err, "securityGroup", groupOf(step, t)) }()
 	return g.do(ctx, t, step)
 }
 
-// groupOf returns the ID of the group that a step is about.
+// groupOf returns the ID of the group of a step.
 func groupOf(step Step, t *Task) string {
 	switch s := step.(type) {
 	case DeleteGroup:
@@ -132,8 +132,7 @@ func (g *Groups) do(ctx context.Context, t *Task, step Step) error {
 	return fmt.Errorf("there is no code for the step %T: this is a bug of the controller, ask the cluster's operator to report it", step)
 }
 
-// createGroup makes the group of a Service. After an answer that is lost it looks
-// for it before anything else.
+// createGroup creates the group of a Service. After a lost answer it first searches for it.
 func (g *Groups) createGroup(ctx context.Context, t *Task, s CreateGroup) error {
 	made, err := g.neutron.CreateSecurityGroup(ctx, s.Name, s.Description)
 	if apierror.IsUnsure(err) {
@@ -149,10 +148,10 @@ func (g *Groups) createGroup(ctx context.Context, t *Task, s CreateGroup) error 
 	if err := g.neutron.TagSecurityGroup(ctx, made.ID, s.Tags); err != nil {
 		return err
 	}
-	return g.deleteRules(ctx, t, heldRules(made.Rules)) // they let everything out
+	return g.deleteRules(ctx, t, heldRules(made.Rules)) // they allow all egress
 }
 
-// quota says what helps against a quota that is used up.
+// quota adds the remedy to an error about an exhausted quota.
 func quota(err error, help string) error {
 	if apierror.IsQuota(err) {
 		return fmt.Errorf("%w: %s", err, help)
@@ -160,8 +159,8 @@ func quota(err error, help string) error {
 	return err
 }
 
-// addRules adds what is missing in one request. Neutron refuses all of it when a
-// rule is there already: then what is there is read and the rest added.
+// addRules adds the missing rules in one request. Neutron refuses all of them if one exists
+// already: then the existing rules are read and the others added.
 func (g *Groups) addRules(ctx context.Context, t *Task) error {
 	const tries = 3
 	for try := 1; ; try++ {
@@ -183,7 +182,7 @@ func (g *Groups) addRules(ctx context.Context, t *Task) error {
 	}
 }
 
-// ruleOpts returns what is to be added.
+// ruleOpts returns the rules to add.
 func (g *Groups) ruleOpts(t *Task) []rules.CreateOpts {
 	var opts []rules.CreateOpts
 	add := func(wanted []Rule, description string) {
@@ -203,9 +202,9 @@ func (g *Groups) ruleOpts(t *Task) []rules.CreateOpts {
 	return opts
 }
 
-// readRules reads all rules of the group. In a shared one, a rule that we want may
-// be there under the name of another Service, which had the NodePort before and has
-// not let go of it yet: it is deleted, as a rule cannot be renamed.
+// readRules reads all rules of the group. In a shared group, a wanted rule may exist with the
+// description of another Service, which used the NodePort before and has not released it yet: it is
+// deleted, because a rule's description cannot be changed.
 func (g *Groups) readRules(ctx context.Context, t *Task) error {
 	all, err := g.neutron.SecurityGroupRules(ctx, t.state.GroupID)
 	if err != nil {
@@ -240,7 +239,7 @@ func (g *Groups) deleteRules(ctx context.Context, t *Task, which []Held) error {
 	return nil
 }
 
-// deleteGroup takes a group off all ports, whoever put it there, and deletes it.
+// deleteGroup removes a group from all ports, including those of other clients, and deletes it.
 func (g *Groups) deleteGroup(ctx context.Context, id string) error {
 	const tries = 3
 	for try := 1; ; try++ {
@@ -261,7 +260,8 @@ func (g *Groups) deleteGroup(ctx context.Context, id string) error {
 	}
 }
 
-// dropOther notes that a group is gone. Others may be reading the map, which is replaced.
+// dropOther records that a group was deleted. The map is replaced, because others may be reading
+// it.
 func (g *Groups) dropOther(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-// holdShared makes the shared group, if there is none, and sees to it that it stays
-// until release is called.
+// holdShared creates the shared group if necessary, and prevents its deletion until release is
+// called.
 func (g *Groups) holdShared(ctx context.Context, t *Task) (release func(), err error) {
 	for {
 		if err := g.findShared(ctx, t.id); err != nil {
@@ -23,19 +23,19 @@ func (g *Groups) holdShared(ctx context.Context, t *Task) (release func(), err e
 		id, ports := g.shared.snapshot()
 		if id != "" && g.shared.found() {
 			if id != t.state.GroupID {
-				t.state.Rules = nil // those of a group that is gone
+				t.state.Rules = nil // those of a deleted group
 			}
 			t.state.GroupID, t.state.Ports = id, ports
 			return release, nil
 		}
-		release() // its last Service went in between
+		release() // its last Service has left meanwhile
 	}
 }
 
-// makeShared makes the shared group without any rule.
+// makeShared creates the shared group without rules.
 func (g *Groups) makeShared(ctx context.Context, t *Task) error {
 	if g.shared.ready() {
-		return nil // without a wait for those who hold it
+		return nil // without waiting for its holders
 	}
 	release, err := g.shared.hold(ctx, alone)
 	if err != nil {
@@ -43,7 +43,7 @@ func (g *Groups) makeShared(ctx context.Context, t *Task) error {
 	}
 	defer release()
 	if !g.shared.found() {
-		return nil // it has to be looked for again first
+		return nil // search for it again first
 	}
 	g.shared.mu.Lock()
 	id, stray, duplicates := g.shared.id, g.shared.stray, g.shared.duplicates
@@ -61,7 +61,7 @@ func (g *Groups) makeShared(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// tidyShared deletes what came with a creation that was cut short.
+// tidyShared deletes the remnants of an interrupted creation.
 func (g *Groups) tidyShared(ctx context.Context, t *Task, stray []Held, duplicates []string) error {
 	if len(stray) > 0 {
 		if err := g.send(ctx, t, DeleteRules{Name: t.id.SharedGroupName(), Rules: stray}); err != nil {
@@ -79,8 +79,8 @@ func (g *Groups) tidyShared(ctx context.Context, t *Task, stray []Held, duplicat
 	return nil
 }
 
-// leaveShared deletes a Service's rules in the shared group. When no other Service
-// has any, nobody needs the group.
+// leaveShared deletes a Service's rules in the shared group, and the group if no other Service has
+// rules there.
 func (g *Groups) leaveShared(ctx context.Context, id ownership.Identity, groupID string) error {
 	own, err := g.neutron.SecurityGroupRules(ctx, groupID, id.RuleDescription())
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Delete takes a security group off all ports, and deletes it with its rules. It needs
-// nothing but the cloud, and leaves every other group of the ports as it is.
+// Delete removes a security group from all ports, and deletes it with its rules. It uses only the
+// cloud, and keeps all other groups of the ports.
 func Delete(ctx context.Context, neutronAPI Neutron, id string) error {
 	return New(neutronAPI, noFacts{}, nil, nil, "").deleteGroup(ctx, id)
 }
 
-// noFacts knows no port. Nothing else is asked of it where a group is deleted.
+// noFacts caches no ports. A deletion needs no other facts.
 type noFacts struct{ Facts }
 
 // KnownPort implements Facts.

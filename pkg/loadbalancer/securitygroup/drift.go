@@ -7,9 +7,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Drifted looks at the rules and the ports of the project, with one request each,
-// and tells what another client has changed, by the UID of a Service that is to be
-// looked at again, which begins with Reread. A Service that is worked on is left to that.
+// Drifted reads the rules and the ports of the project, with one request each, and returns the
+// changes of other clients, by the UID of a Service to reconcile, which begins with Reread. It
+// skips Services that are being reconciled.
 func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 	before := g.atRest()
 	if len(before) == 0 {
@@ -38,7 +38,7 @@ func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 	return found, nil
 }
 
-// Reread has the next round of a Service read its groups, and that of the cluster.
+// Reread makes the next round of a Service read its groups, and that of the cluster.
 func (g *Groups) Reread(uid string) {
 	g.Forget(uid)
 	if g.mode == Shared {
@@ -46,8 +46,8 @@ func (g *Groups) Reread(uid string) {
 	}
 }
 
-// sharedDrifted reports whether ports have lost the shared group: any Service brings
-// it back to all of them.
+// sharedDrifted reports whether ports have lost the shared group: a round of any Service restores
+// it on all of them.
 func (g *Groups) sharedDrifted(around *surroundings, id string, ports []string, before map[string]*State) (uid, why string) {
 	if g.mode != Shared || id == "" {
 		return "", ""
@@ -68,7 +68,7 @@ func (g *Groups) sharedDrifted(around *surroundings, id string, ports []string, 
 	return uid, "the security group of the cluster was taken off a port"
 }
 
-// surroundings are the rules of groups and the groups of ports at one moment.
+// surroundings are the rules of groups and the groups of ports at one time.
 type surroundings struct {
 	rules map[string][]string // IDs by group
 	ports map[string]neutron.Port
@@ -90,14 +90,14 @@ func (g *Groups) readAround(ctx context.Context) (*surroundings, error) {
 	return around, nil
 }
 
-// lost tells that a port which is there does not use a group.
+// lost reports whether an existing port does not use a group.
 func (s *surroundings) lost(portID, groupID string) bool {
 	port, there := s.ports[portID]
 	return there && !port.UsesGroup(groupID)
 }
 
-// differs tells how the surroundings differ from what is remembered; in a group that
-// is one Service's alone, rules of others count too.
+// differs describes the difference between the surroundings and the known state; in a group of a
+// single Service, rules of others count too.
 func (s *surroundings) differs(known *State, alone bool) string {
 	now := s.rules[known.GroupID]
 	for _, rule := range known.Rules {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// UnenforcedError tells that the security groups of some nodes cannot keep out whom the
-// Service's source ranges are to keep out.
+// UnenforcedError reports that the security groups of some nodes cannot enforce the Service's
+// source ranges.
 type UnenforcedError struct {
-	// Nodes are empty where that holds for all.
+	// Nodes are empty if that applies to all nodes.
 	Nodes []string
 	why   string
 }
@@ -21,7 +21,7 @@ func (e *UnenforcedError) Error() string {
 	return unenforced + strings.TrimSpace(e.why+" "+names(e.Nodes))
 }
 
-// enforceable refuses source ranges that some node would not keep.
+// enforceable returns an error for source ranges that a node would not enforce.
 func enforceable(w *Spec, t *Task) error {
 	switch {
 	case !w.Restricted():
@@ -36,9 +36,8 @@ func enforceable(w *Spec, t *Task) error {
 	return nil
 }
 
-// keepClients returns a spec that lets in the clients that are let in now. Where there are no
-// rules to tell, it lets in those that it names: an error where it names none for want of
-// knowing.
+// keepClients returns a spec with the clients that are admitted now. If there are no rules, it uses
+// those of the spec, or returns an error if they are unknown.
 func (g *Groups) keepClients(ctx context.Context, r Request) (*Spec, error) {
 	s, err := g.observe(ctx, r)
 	if err != nil {
@@ -55,8 +54,8 @@ func (g *Groups) keepClients(ctx context.Context, r Request) (*Spec, error) {
 	return &kept, nil
 }
 
-// clients returns the prefixes that rules let in to any of some ports, everybody alone where
-// one of them lets everybody in.
+// clients returns the prefixes that rules admit to any of some ports, or only the prefix of all
+// addresses if a rule admits all.
 func clients(rules []Held, ports []Opening, ipv6 bool) []string {
 	var seen []string
 	for _, h := range rules {

@@ -2,33 +2,31 @@ package securitygroup
 
 import "k8s.io/apimachinery/pkg/types"
 
-// Entry is what is known of the security groups of one Service. The zero Entry knows
-// nothing.
+// Entry is the knowledge about the security groups of one Service. The zero Entry knows nothing.
 type Entry struct {
-	// State is what is there, as we have left it; nil when it has to be read. It is never
-	// changed.
+	// State is the state in the cloud after our last change; nil if it must be read. It is
+	// immutable.
 	State *State
-	// Settled is set when nobody works on it: what differs is drift.
+	// Settled is set if the Service is not being reconciled: then differences are drift.
 	Settled bool
-	// Met is set once this process has worked on the Service.
+	// Met is set after the first round of this process for the Service.
 	Met bool
 }
 
 // Store holds an Entry for each Service, by its UID.
 type Store interface {
-	// AllSecurityGroups returns the entries of all Services that have any.
+	// AllSecurityGroups returns the existing entries.
 	AllSecurityGroups() map[types.UID]Entry
 	// UpdateSecurityGroups changes the entry of a Service.
 	UpdateSecurityGroups(uid types.UID, change func(*Entry))
 }
 
-// Forget has what is there for a Service read anew.
+// Forget invalidates the cached groups of a Service.
 func (g *Groups) Forget(uid string) {
 	g.store.UpdateSecurityGroups(types.UID(uid), func(e *Entry) { e.State, e.Settled = nil, false })
 }
 
-// known returns a copy of what is there for a Service that is now worked on; nil when it
-// must be read.
+// known returns a copy of the state of a Service whose round begins; nil if it must be read.
 func (g *Groups) known(uid string) *State {
 	var known *State
 	g.store.UpdateSecurityGroups(types.UID(uid), func(e *Entry) {
@@ -41,20 +39,20 @@ func (g *Groups) known(uid string) *State {
 	return known
 }
 
-// meets reports whether this process works on a Service for the first time.
+// meets reports whether this is the first round of this process for a Service.
 func (g *Groups) meets(uid string) (first bool) {
 	g.store.UpdateSecurityGroups(types.UID(uid), func(e *Entry) { first, e.Met = !e.Met, true })
 	return first
 }
 
-// keep records what is there for a Service, and whether it is as it is to stay.
+// keep records the state of a Service, and whether it is final.
 func (g *Groups) keep(uid string, s State, settled bool) {
 	g.store.UpdateSecurityGroups(types.UID(uid), func(e *Entry) {
 		e.State, e.Settled = &s, e.Settled || settled
 	})
 }
 
-// atRest returns what is there for the Services that nobody works on.
+// atRest returns the states of the Services that are not being reconciled.
 func (g *Groups) atRest() map[string]*State {
 	states := map[string]*State{}
 	for uid, e := range g.store.AllSecurityGroups() {

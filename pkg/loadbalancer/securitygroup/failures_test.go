@@ -58,8 +58,8 @@ func TestGroups_FailWithAnyRequestAndRecover(t *testing.T) {
 	}
 }
 
-// A creation whose answer was lost may leave a second shared group: the one with rules of
-// Services stays.
+// A creation with a lost answer may leave a second shared group: the one with rules of Services is
+// kept.
 func TestGroups_KeepTheSharedGroupThatIsInUse(t *testing.T) {
 	t.Parallel()
 	for _, used := range []int{0, 1} {
@@ -117,8 +117,7 @@ func TestOpen_WaitsForChangeOfSamePortOnlyAsLongAsItsContext(t *testing.T) {
 	}
 }
 
-// A node went, and one answer denied its port, which is still there: nobody would look at the
-// port again.
+// A node was deleted, and one answer denies its existing port, which would not be read again.
 func TestOpen_TakesGroupOffPortThatOneAnswerDenies(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, securitygroup.PerService, &network{})

@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Neutron is what is asked of the network service.
+// Neutron is the part of the network service that this package uses.
 type Neutron interface {
 	AllSecurityGroups(ctx context.Context) ([]neutron.SecurityGroup, error)
 	SecurityGroupNames(ctx context.Context) ([]neutron.SecurityGroup, error)
@@ -37,7 +37,7 @@ type Neutron interface {
 	SetPortGroups(ctx context.Context, port neutron.Port, groupIDs []string) (*neutron.Port, error)
 }
 
-// Facts are what is asked of what others have read too.
+// Facts are cached facts that other packages read too.
 type Facts interface {
 	NodePorts(ctx context.Context, servers []string) (map[string][]neutron.Port, error)
 	NodePortsAt(ctx context.Context, addresses []string) (map[string][]neutron.Port, error)
@@ -47,16 +47,15 @@ type Facts interface {
 	SubnetCIDR(ctx context.Context, id string) (string, error)
 }
 
-// Groups keeps the security groups of all Services. One Service at a time is the
-// caller's to see to.
+// Groups manages the security groups of all Services. The caller must serialize the calls for each
+// Service.
 type Groups struct {
 	*common
-	// store has what is known of each Service.
+	// store holds the knowledge about each Service.
 	store Store
 }
 
-// common is what Groups with another store share with these: the cloud, and what was read of
-// it for all Services.
+// common is shared by Groups with different stores: the cloud, and the facts about all Services.
 type common struct {
 	neutron Neutron
 	facts   Facts
@@ -65,55 +64,55 @@ type common struct {
 	mode string
 
 	mu sync.Mutex
-	// others are the names of all groups when this process first looked. It makes
-	// groups of its own mode only, so those of other modes can only get fewer.
+	// others are the names of all groups at the first read of this process. It creates groups of
+	// its own mode only, so that those of other modes can only decrease.
 	others map[string][]neutron.SecurityGroup
 	last   *snapshot
 
 	snapshots async.Flight[*snapshot]
-	names     async.Flight[struct{}] // what it reads is in others
+	names     async.Flight[struct{}] // its results are in others
 
 	shared sharedGroup
-	// ports serialises changes of one port, by its ID: Services come at the same time. They are held
-	// during requests, and so are waited for as long as a context says.
+	// ports serializes changes of one port, by its ID, because rounds are concurrent. The locks are
+	// held during requests, so that a wait must end with its context.
 	ports async.Locks
 }
 
-// New makes Groups. Mode is PerService, Shared or, for none, "".
+// New returns Groups. mode is PerService, Shared or, for none, "".
 func New(neutronAPI Neutron, facts Facts, store Store, clk clock.PassiveClock, mode string) *Groups {
 	c := &common{neutron: neutronAPI, facts: facts, clock: clk, mode: mode, shared: newSharedGroup()}
 	return &Groups{common: c, store: store}
 }
 
-// With returns the same Groups with another store of what is known of each Service.
+// With returns the same Groups with another store.
 func (g *Groups) With(store Store) *Groups { return &Groups{common: g.common, store: store} }
 
-// Request is a Service whose groups are looked at.
+// Request is the input of Plan for a Service.
 type Request struct {
 	ID ownership.Identity
-	// Spec is nil when nothing is wanted.
+	// Spec is nil if nothing is wanted.
 	Spec *Spec
-	// VIPSubnet is the subnet of the VIP, "" when it is not known yet.
+	// VIPSubnet is the subnet of the VIP, "" if it is unknown.
 	VIPSubnet string
-	// Before tells that the Service may have been served by an earlier process, whose
-	// configuration may have been another.
+	// Before is set if an earlier process, possibly with another configuration, may have served the
+	// Service.
 	Before bool
-	// Kept has the same clients let in as are now, whatever the Spec says, and does not ask
-	// what other groups let in: the Service is refused, and goes on with what it has.
-	// Unread tells that the Spec does not say whom it wants to let in.
+	// Kept keeps the present clients regardless of the Spec, and ignores the rules of other groups:
+	// the Service is refused and kept in operation. Unread is set if the Spec does not contain the
+	// wanted clients.
 	Kept, Unread bool
-	// NodesCurrent reports whether no Service has been looked at with later nodes; nil: it is so. The
-	// shared group is taken off ports only as long as it is so: a later node may have one of them.
+	// NodesCurrent reports whether no Service has been reconciled with later nodes; nil means true.
+	// The shared group is removed from ports only while it is true, because a later node may use
+	// one of them.
 	NodesCurrent func() bool
 }
 
-// Task is a plan for one Service, and what it was made from.
+// Task is a plan for one Service, with its inputs.
 type Task struct {
 	Plan
-	// Unfound are the nodes of which no port was found, Strayed those of them whose address is on a
-	// port that is not in a subnet where the load balancer reaches members, of a server that is not
-	// the node's by its provider ID. Unfiltered are nodes whose port has no port security: everybody
-	// reaches those.
+	// Unfound are the nodes without a known port. Strayed are those of them with an address on a
+	// port outside of the members' subnets, of a server that is not the one in the node's provider
+	// ID. Unfiltered are nodes with a port without port security, which all clients can reach.
 	Unfound, Strayed, Unfiltered []string
 
 	id      ownership.Identity
@@ -121,12 +120,12 @@ type Task struct {
 	state   *State
 	// current is Request.NodesCurrent.
 	current func() bool
-	// beside are the groups that the ports of members use, ours among them.
+	// beside are the groups of the members' ports, including ours.
 	beside map[string]bool
 }
 
-// Plan reads what is not known yet and compares. It writes nothing. Where security
-// groups must keep clients out and cannot, it is an error.
+// Plan reads the unknown facts and compares. It writes nothing. It returns an error if security
+// groups must exclude clients and cannot.
 func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
 	t := &Task{id: r.ID, current: r.NodesCurrent, beside: map[string]bool{}}
 	var err error
@@ -154,7 +153,7 @@ func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
 			return nil, err
 		}
 	}
-	if r.Spec != nil || !r.Kept { // groups that a refused Service has are not given up: cloud.conf may be what is wrong
+	if r.Spec != nil || !r.Kept { // the groups of a refused Service are kept, because cloud.conf may be wrong
 		t.Plan = Diff(t.desired, *t.state)
 	}
 	return t, nil
@@ -168,7 +167,7 @@ func names(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// desire returns what a Service needs in the cloud.
+// desire returns the wanted state of a Service.
 func (g *Groups) desire(ctx context.Context, r Request, t *Task) (*Desired, error) {
 	nearby, err := g.nearby(ctx, r)
 	if err != nil {
@@ -188,8 +187,7 @@ func (g *Groups) desire(ctx context.Context, r Request, t *Task) (*Desired, erro
 	return d, err
 }
 
-// nearby returns the CIDRs that the load balancer sends from: the subnets of members
-// and VIP.
+// nearby returns the CIDRs from which the load balancer sends: the subnets of members and VIP.
 func (g *Groups) nearby(ctx context.Context, r Request) ([]string, error) {
 	var cidrs []string
 	for _, id := range append(slices.Clone(r.Spec.Subnets), r.VIPSubnet) {
@@ -207,12 +205,12 @@ func (g *Groups) nearby(ctx context.Context, r Request) ([]string, error) {
 		}
 	}
 	if len(cidrs) == 0 && !r.Spec.Direct {
-		return nil, fmt.Errorf("it is not known from which subnet the load balancer reaches the nodes: name it with member-subnet-id")
+		return nil, fmt.Errorf("cannot determine the subnet from which the load balancer reaches the nodes: set member-subnet-id")
 	}
 	slices.Sort(cidrs)
 	return slices.Compact(cidrs), nil
 }
 
-// snapshotAge is how old a snapshot, or a list of the shared group's rules, may be for
-// Services that come one after another: they share it.
+// snapshotAge is the maximum age of a snapshot, or of a list of the shared group's rules, for
+// consecutive Services, which share it.
 const snapshotAge = time.Minute

@@ -9,15 +9,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// snapshot is all security groups and who uses them, at one moment: a process that starts
-// meets all Services at once, and takes two requests for it.
+// snapshot is the state of all security groups and their ports at one time: a new process needs it
+// for all Services, and reads it with two requests.
 type snapshot struct {
 	began  time.Time
 	groups map[string][]neutron.SecurityGroup // by name
 	ports  map[string][]string                // IDs by group
 }
 
-// inherited returns what there is for a Service that this process has not worked on.
+// inherited returns the state of a Service that this process has not reconciled yet.
 func (g *Groups) inherited(ctx context.Context, id ownership.Identity) (*State, error) {
 	all, err := g.snapshot(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func (g *Groups) inherited(ctx context.Context, id ownership.Identity) (*State, 
 	return s, nil
 }
 
-// snapshot returns one that is not too old, taking it if need be.
+// snapshot returns a snapshot up to snapshotAge, and takes one if necessary.
 func (g *Groups) snapshot(ctx context.Context) (*snapshot, error) {
 	g.mu.Lock()
 	last := g.last

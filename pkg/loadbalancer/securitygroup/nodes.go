@@ -52,13 +52,13 @@ func (g *Groups) nodePorts(ctx context.Context, r Request, t *Task, d *Desired) 
 	return nil
 }
 
-// located are the ports of a node; where there are none, those that have its address elsewhere.
+// located holds the ports of a node; if there are none, other ports with its address.
 type located struct{ ports, elsewhere []neutron.Port }
 
-// portsOf returns the ports of nodes, in their order: those of a node's server that have its address. The
-// server may be unknown, as that of a provider ID which is another provider's or of an earlier server:
-// then it is the port that has the address in one of these subnets, where there can be only one. The
-// ports of a server of which none is found are read anew.
+// portsOf returns the ports of nodes, in their order: the ports of a node's server with its
+// address. If the server is unknown, because the provider ID is another provider's or that of an
+// earlier server, it is the port with the address in one of the subnets, of which there can be only
+// one. If no port of a server is found, its ports are read again.
 func (g *Groups) portsOf(ctx context.Context, nodes []Node, subnets []string) ([]located, error) {
 	found := make([]located, len(nodes))
 	byServer := func() (missing []int, err error) {

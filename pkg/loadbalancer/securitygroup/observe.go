@@ -9,8 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// observe returns what the cloud has for a Service. It is read once, and then
-// remembered as we leave it.
+// observe returns the state of a Service in the cloud. It is read once, and then tracked.
 func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 	s := g.known(r.ID.ServiceUID)
 	if g.mode == Shared {
@@ -18,7 +17,7 @@ func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 			return nil, err
 		}
 		if id, _ := g.shared.snapshot(); s != nil && s.GroupID != id {
-			s = nil // another client has deleted the group that it was in
+			s = nil // another client has deleted its group
 		}
 	}
 	if s == nil {
@@ -39,8 +38,8 @@ func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 	return s, nil
 }
 
-// read reads what there is in the mode that we work in. What an earlier process has
-// left is read for all Services together.
+// read reads the state in the present mode. The objects of an earlier process are read for all
+// Services together.
 func (g *Groups) read(ctx context.Context, id ownership.Identity, inherited bool) (*State, error) {
 	s := &State{}
 	switch g.mode {
@@ -69,8 +68,8 @@ func (g *Groups) read(ctx context.Context, id ownership.Identity, inherited bool
 	return s, nil
 }
 
-// readOwn reads the Service's own group: the first of its name. Further ones are
-// there after a creation whose answer was lost.
+// readOwn reads the Service's own group: the first of its name. A creation with a lost answer may
+// have left others.
 func (g *Groups) readOwn(ctx context.Context, found []neutron.SecurityGroup, s *State) error {
 	if len(found) == 0 {
 		return nil
@@ -79,7 +78,7 @@ func (g *Groups) readOwn(ctx context.Context, found []neutron.SecurityGroup, s *
 		s.Obsolete = append(s.Obsolete, second.ID)
 	}
 	s.GroupID, s.Rules = found[0].ID, heldRules(found[0].Rules)
-	s.Untagged = len(found[0].Tags) == 0 && ingress(found[0]) == 0 // cloud-provider-openstack's have no tags, but rules
+	s.Untagged = len(found[0].Tags) == 0 && ingress(found[0]) == 0 // groups of cloud-provider-openstack have no tags, but rules
 	var err error
 	s.Ports, err = g.using(ctx, s.GroupID)
 	return err
@@ -95,17 +94,16 @@ func heldRules(rules []neutron.SecurityGroupRule) []Held {
 	return all
 }
 
-// owned keeps the groups that are the Service's own, in an order that stays.
+// owned returns the groups that are the Service's own, in a stable order.
 func owned(all []neutron.SecurityGroup, id ownership.Identity) []neutron.SecurityGroup {
 	ours := slices.DeleteFunc(slices.Clone(all), func(o neutron.SecurityGroup) bool { return !id.OwnsSecurityGroup(o.Name, o.Tags) })
-	slices.SortFunc(ours, func(a, b neutron.SecurityGroup) int { // the one that is in use comes first
+	slices.SortFunc(ours, func(a, b neutron.SecurityGroup) int { // the one in use comes first
 		return cmp.Or(cmp.Compare(ingress(b), ingress(a)), cmp.Compare(a.ID, b.ID))
 	})
 	return ours
 }
 
-// ingress counts the rules that let something in: a group that was never finished
-// has none.
+// ingress returns the number of ingress rules: a group of an interrupted creation has none.
 func ingress(group neutron.SecurityGroup) int {
 	n := 0
 	for _, r := range group.Rules {
@@ -116,7 +114,7 @@ func ingress(group neutron.SecurityGroup) int {
 	return n
 }
 
-// leftovers adds what an earlier process has made in another mode.
+// leftovers adds the objects of an earlier process in another mode.
 func (g *Groups) leftovers(ctx context.Context, id ownership.Identity, s *State) error {
 	others, err := g.readOthers(ctx)
 	if err != nil {
@@ -145,8 +143,8 @@ func (g *Groups) leftovers(ctx context.Context, id ownership.Identity, s *State)
 	return nil
 }
 
-// leftInShared reports whether the shared group has rules of the Service, or has lost
-// its last Service and is still there.
+// leftInShared reports whether the shared group has rules of the Service, or still exists without
+// any Service.
 func (g *Groups) leftInShared(ctx context.Context, groupID string, id ownership.Identity) (bool, error) {
 	own, err := g.neutron.SecurityGroupRules(ctx, groupID, id.RuleDescription())
 	if err != nil || len(own) > 0 {
@@ -156,8 +154,8 @@ func (g *Groups) leftInShared(ctx context.Context, groupID string, id ownership.
 	return err == nil && !used, err
 }
 
-// inUse reports whether the shared group has rules of any Service, or of somebody
-// else. Common rules are few.
+// inUse reports whether the shared group has rules of any Service or of another client. Common
+// rules are few.
 func (g *Groups) inUse(ctx context.Context, groupID string) (bool, error) {
 	const most = 50
 	rules, err := g.neutron.SomeSecurityGroupRules(ctx, groupID, most)
@@ -166,8 +164,8 @@ func (g *Groups) inUse(ctx context.Context, groupID string) (bool, error) {
 	}), err
 }
 
-// readOthers returns all groups of the project by name, as they were when this
-// process first looked, less what it has deleted.
+// readOthers returns all groups of the project by name, as of the first read of this process,
+// without those that it has deleted.
 func (g *Groups) readOthers(ctx context.Context) (map[string][]neutron.SecurityGroup, error) {
 	g.mu.Lock()
 	others := g.others
@@ -194,8 +192,7 @@ func (g *Groups) readOthers(ctx context.Context) (map[string][]neutron.SecurityG
 	return g.others, err
 }
 
-// Exists reports whether a security group, or a rule, that was made for a Service is
-// left.
+// Exists reports whether a security group or a rule of a Service still exists.
 func (g *Groups) Exists(ctx context.Context, id ownership.Identity) (bool, error) {
 	s, err := g.remains(ctx, id)
 	if err != nil {
@@ -204,7 +201,7 @@ func (g *Groups) Exists(ctx context.Context, id ownership.Identity) (bool, error
 	return len(s.Obsolete) > 0 || s.ObsoleteRules != "", nil
 }
 
-// remains returns all that there is of a Service, in any mode, as not needed any more.
+// remains returns all objects of a Service, in any mode, as obsolete.
 func (g *Groups) remains(ctx context.Context, id ownership.Identity) (*State, error) {
 	s := &State{}
 	switch g.mode {

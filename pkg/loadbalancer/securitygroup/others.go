@@ -8,8 +8,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// openToAll refuses source ranges that another group on the ports of the members
-// makes void: what one group allows is allowed.
+// openToAll returns an error for source ranges that another group on the ports of the members makes
+// ineffective, because the rules of all groups of a port are combined.
 func (g *Groups) openToAll(ctx context.Context, t *Task) error {
 	var ids []string
 	for id, member := range t.beside {
@@ -35,7 +35,8 @@ func (g *Groups) openToAll(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// letsEverybodyIn reports whether a rule opens to all what a rule of ours opens to some.
+// letsEverybodyIn reports whether a rule admits all clients to a port for which our rule admits
+// some.
 func letsEverybodyIn(r neutron.SecurityGroupRule, own Rule) bool {
 	prefix, ok := canonicalPrefix(r)
 	if r.Direction != "ingress" || r.EtherType != own.EtherType() || r.RemoteGroupID != "" || r.RemoteAddressGroupID != "" ||

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Desired is what a Service needs in the cloud.
+// Desired is the wanted state of a Service.
 type Desired struct {
 	// Name, Description and Tags are those of the group.
 	Name, Description string
 	Tags              []string
-	// Own are the Service's rules; Common are rules that several Services may need,
-	// which go with the group only.
+	// Own are the Service's rules; Common are rules that several Services may need, which are
+	// deleted only with the group.
 	Own, Common []Rule
-	// Ports are the nodes' ports that must use the group. Stay are the IDs of ports that go on to use
-	// it if they do: they have the address of a node, and another Service may know them for its port.
+	// Ports are the nodes' ports that must use the group. Stay are the IDs of ports that keep the
+	// group if they have it: they have the address of a node, and another Service may use them.
 	Ports []NodePort
 	Stay  []string
 }
@@ -31,33 +31,32 @@ func (p NodePort) String() string {
 	return p.Node
 }
 
-// State is what the cloud has for a Service.
+// State is the state of a Service in the cloud.
 type State struct {
-	// GroupID is empty when there is no group.
+	// GroupID is empty if there is no group.
 	GroupID string
-	// Untagged is set where the group lacks its tags, as its creation was broken off.
+	// Untagged is set if the group lacks its tags, because its creation was interrupted.
 	Untagged bool
-	// Rules are those of the group that are the Service's, or common.
+	// Rules are the Service's and the common rules of the group.
 	Rules []Held
 	// Ports are the IDs of the ports that use the group, sorted.
 	Ports []string
-	// Obsolete are groups that are not needed any more: of another mode, or a second
-	// one of the name after an answer was lost.
+	// Obsolete are groups that are no longer needed: those of another mode, or a second one of the
+	// name after a lost answer.
 	Obsolete []string
-	// ObsoleteRules is the shared group, when it still has rules of the Service that
-	// the mode has no need for.
+	// ObsoleteRules is the shared group if it still has rules of the Service that the mode does not
+	// need.
 	ObsoleteRules string
 }
 
-// Plan is what has to be done: Open before the load balancer sends anything, Close
-// when it sends nothing there any more. What keeps somebody out does not wait: it
-// is in Open.
+// Plan holds the steps: Open precedes any traffic of the load balancer, Close follows its end.
+// Steps that exclude clients do not wait: they are in Open.
 type Plan struct{ Open, Close []Step }
 
-// Empty tells that there is nothing to do.
+// Empty reports whether there are no steps.
 func (p Plan) Empty() bool { return len(p.Open) == 0 && len(p.Close) == 0 }
 
-// Creates tells that the plan makes a group, or the first rules of a Service.
+// Creates reports whether the plan creates a group, or the first rules of a Service.
 func (p Plan) Creates() bool {
 	return slices.ContainsFunc(p.Open, func(s Step) bool {
 		_, group := s.(CreateGroup)
@@ -69,7 +68,7 @@ func (p Plan) Creates() bool {
 // Steps returns all steps in order.
 func (p Plan) Steps() []Step { return slices.Concat(p.Open, p.Close) }
 
-// Step is one change of the cloud. String prints it in one line.
+// Step is one change of the cloud. String returns it in one line.
 type Step interface {
 	fmt.Stringer
 	step()
@@ -77,17 +76,17 @@ type Step interface {
 
 // The steps.
 type (
-	// CreateGroup makes the group, without any rule.
+	// CreateGroup creates the group without rules.
 	CreateGroup struct {
 		Name, Description string
 		Tags              []string
 	}
-	// TagGroup gives a group its tags.
+	// TagGroup sets the tags of a group.
 	TagGroup struct {
 		Name string
 		Tags []string
 	}
-	// AddRules adds rules; First tells that the Service has none yet.
+	// AddRules adds rules; First is set if the Service has none yet.
 	AddRules struct {
 		Name        string
 		Own, Common []Rule
@@ -98,20 +97,20 @@ type (
 		Name  string
 		Rules []Held
 	}
-	// JoinPorts puts the group on ports.
+	// JoinPorts adds the group to ports.
 	JoinPorts struct {
 		Name  string
 		Ports []NodePort
 	}
-	// LeavePorts takes the group off ports.
+	// LeavePorts removes the group from ports.
 	LeavePorts struct {
 		Name  string
 		Ports []NodePort
 	}
-	// DeleteGroup takes a group off all ports and deletes it.
+	// DeleteGroup removes a group from all ports and deletes it.
 	DeleteGroup struct{ ID string }
-	// LeaveShared deletes the Service's rules in the shared group, and the group when
-	// no other Service has any.
+	// LeaveShared deletes the Service's rules in the shared group, and the group if no other
+	// Service has rules there.
 	LeaveShared struct{ ID string }
 )
 
@@ -160,14 +159,14 @@ func (s LeaveShared) String() string {
 	return fmt.Sprintf("security group %s: delete the Service's rules", s.ID)
 }
 
-// Diff returns the steps from what is there to what is wanted; nil wants nothing.
+// Diff returns the steps from the present to the wanted state; nil means that nothing is wanted.
 //
 //	rule that is there                       step
 //	wanted                                   none
 //	common                                   none: others may need it
-//	its port is wanted from other prefixes   deleted in Open, after what is added: it may let too many in
-//	a Rule cannot say what it is             deleted in Open, likewise
-//	its port is not wanted any more          deleted in Close, when nothing is sent there
+//	its port is wanted from other prefixes   deleted in Open, after the additions: it may admit too many
+//	not representable as a Rule              deleted in Open, likewise
+//	its port is not wanted any more          deleted in Close, after the end of the traffic
 func Diff(d *Desired, s State) Plan {
 	var p Plan
 	for _, id := range s.Obsolete {
@@ -207,14 +206,14 @@ func Diff(d *Desired, s State) Plan {
 	return p
 }
 
-// missing returns the rules that are wanted and not there.
+// missing returns the wanted rules that do not exist.
 func missing(wanted []Rule, have []Held) []Rule {
 	return slices.DeleteFunc(slices.Clone(wanted), func(r Rule) bool {
 		return slices.ContainsFunc(have, func(h Held) bool { return h.Text == "" && h.Rule == r })
 	})
 }
 
-// surplus returns the rules that are there and not wanted.
+// surplus returns the existing rules that are not wanted.
 func surplus(d *Desired, have []Held) (tighten, drop []Held) {
 	for _, h := range have {
 		switch {
@@ -248,7 +247,7 @@ func ports(wanted []NodePort, stay, have []string) (join, leave []NodePort) {
 	return join, leave
 }
 
-// String prints a plan, a step a line.
+// String returns a plan with one step per line.
 func (p Plan) String() string {
 	var b strings.Builder
 	for _, step := range p.Steps() {

@@ -12,10 +12,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// portsAtOnce is how many ports of one Service change at a time.
+// portsAtOnce is the number of ports of one Service that are changed concurrently.
 const portsAtOnce = 8
 
-// changePorts puts the group on ports, or takes it off.
+// changePorts adds the group to ports, or removes it.
 func (g *Groups) changePorts(ctx context.Context, t *Task, which []NodePort, member bool) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
@@ -38,7 +38,7 @@ func (g *Groups) changePorts(ctx context.Context, t *Task, which []NodePort, mem
 	return group.Wait()
 }
 
-// takeOff takes a group off ports that were just read.
+// takeOff removes a group from ports that were just read.
 func (g *Groups) takeOff(ctx context.Context, groupID string, using []neutron.Port) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(portsAtOnce)
@@ -51,10 +51,10 @@ func (g *Groups) takeOff(ctx context.Context, groupID string, using []neutron.Po
 	return group.Wait()
 }
 
-// changePort puts a group on a port or takes it off, and leaves every other group
-// of the port as it is: the whole list is written, but only if nobody has changed
-// the port since it was read. It is false when the port is gone. The shared group stays on the port
-// where current is not so: see Request.NodesCurrent.
+// changePort adds a group to a port or removes it, and keeps every other group of the port: it
+// writes the complete list, but only if the port is unchanged since it was read. It returns false
+// if the port does not exist. The shared group is kept on the port if current returns false: see
+// Request.NodesCurrent.
 func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Port, groupID string, member bool, current func() bool) (there bool, err error) {
 	unlock, _, err := g.ports.Lock(ctx, portID)
 	if err != nil {
@@ -63,14 +63,14 @@ func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Po
 	defer unlock()
 	if g.shared.is(groupID) {
 		if g.shared.has(groupID, portID) == member || !member && !g.shared.leave(groupID, portID, current) {
-			return true, nil // another Service was first
+			return true, nil // another Service was faster
 		}
 	}
 	if known, ok := g.facts.KnownPort(portID); ok && read == nil && known.UsesGroup(groupID) != member {
 		read = &known
 	}
 	if read != nil && read.Revision == nil {
-		read = nil // Neutron would not refuse a list that is out of date
+		read = nil // Neutron would not refuse an outdated list
 	}
 	const tries = 5
 	for try := 1; ; try++ {
@@ -84,7 +84,7 @@ func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Po
 			return true, nil
 		}
 		if read.SecurityGroups == nil {
-			return false, fmt.Errorf("the network service does not tell the security groups of port %s", portID)
+			return false, fmt.Errorf("the network service does not report the security groups of port %s", portID)
 		}
 		changed, err := g.neutron.SetPortGroups(ctx, *read, list(read.SecurityGroups, groupID, member))
 		switch {
@@ -101,8 +101,9 @@ func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Po
 	}
 }
 
-// readPort returns a port, nil when it is gone, with its server. One that is to leave the group
-// is gone when the ports that use the group are without it, too: nobody looks at it again.
+// readPort returns a port with its server, nil if it does not exist. For a port that must leave the
+// group, a 404 counts only if the list of the group's ports lacks it too, because it would not be
+// read again.
 func (g *Groups) readPort(ctx context.Context, portID, groupID string, member bool) (*neutron.Port, error) {
 	port, err := g.neutron.Port(ctx, portID)
 	if err == nil || !apierror.IsNotFound(err) {

@@ -1,17 +1,15 @@
-// Package securitygroup lets load balancers, or their clients, reach the NodePorts
-// of the nodes. It has the shape of the engine beside it: what a Service asks for
-// (spec.go) becomes what is wanted in the cloud, the cloud is read into a State
-// (observe.go), Diff (plan.go) compares the two without a look at anything else, and
-// apply.go alone writes.
+// Package securitygroup admits load balancers, or their clients, to the NodePorts of the nodes. It
+// has the structure of the engine: the request of a Service (spec.go) becomes the wanted state, the
+// cloud is read into a State (observe.go), Diff (plan.go) compares the two and is pure, and only
+// apply.go writes.
 //
-// There are two ways to keep the rules: a security group for each Service on the
-// ports of its nodes, as cloud-provider-openstack has it, or one for the cluster on
-// the ports of all nodes, with the rules of all Services in it.
+// There are two modes: a security group for each Service on the ports of its nodes, as in
+// cloud-provider-openstack, or one for the cluster on the ports of all nodes, with the rules of all
+// Services.
 //
-// What is known of one Service (Entry) is in the Store of the caller. Groups itself holds
-// what is known of the project or the cluster: the shared group with its ports, its rules
-// as they were listed last, and the groups of all names, which few requests tell for all
-// Services together.
+// The knowledge about one Service (Entry) is in the Store of the caller. Groups itself holds the
+// knowledge about the project and the cluster: the shared group with its ports, its rules as last
+// listed, and the groups of all names, which few requests return for all Services.
 package securitygroup
 
 import (
@@ -30,7 +28,7 @@ type Opening struct {
 	Port     int
 }
 
-// String prints an opening as in "tcp/30080".
+// String returns an opening as in "tcp/30080".
 func (o Opening) String() string {
 	if o.Port == 0 {
 		return o.Protocol
@@ -38,17 +36,17 @@ func (o Opening) String() string {
 	return fmt.Sprintf("%s/%d", o.Protocol, o.Port)
 }
 
-// Rule lets clients of a prefix reach a port of a node.
+// Rule admits clients of a prefix to a port of a node.
 type Rule struct {
 	Opening
-	// Prefix is canonical; it says the IP version.
+	// Prefix is canonical; it determines the IP version.
 	Prefix string
 }
 
-// String prints a rule as in "tcp/30080 from 10.6.0.0/16".
+// String returns a rule as in "tcp/30080 from 10.6.0.0/16".
 func (r Rule) String() string { return fmt.Sprintf("%s from %s", r.Opening, r.Prefix) }
 
-// EtherType returns Neutron's word for the IP version.
+// EtherType returns Neutron's name of the IP version.
 func (r Rule) EtherType() string {
 	if prefix, err := netip.ParsePrefix(r.Prefix); err == nil && prefix.Addr().Is4() {
 		return "IPv4"
@@ -56,7 +54,7 @@ func (r Rule) EtherType() string {
 	return "IPv6"
 }
 
-// neutronProtocol returns Neutron's word for the protocol.
+// neutronProtocol returns Neutron's name of the protocol.
 func (r Rule) neutronProtocol() string {
 	if r.Protocol == icmp && r.EtherType() == "IPv6" {
 		return "ipv6-icmp"
@@ -64,20 +62,20 @@ func (r Rule) neutronProtocol() string {
 	return r.Protocol
 }
 
-// icmp is what monitors of type PING speak, in either IP version.
+// icmp is the protocol of monitors of type PING, in either IP version.
 const icmp = "icmp"
 
-// Held is a rule that a group has.
+// Held is an existing rule of a group.
 type Held struct {
 	ID string
-	// Rule is zero when a Rule cannot say what it is: then Text does.
+	// Rule is zero if the rule is not representable; then Text describes it.
 	Rule Rule
 	Text string
-	// Common tells that several Services may need it.
+	// Common is set if several Services may need it.
 	Common bool
 }
 
-// String prints a rule that is there.
+// String returns the rule in one line.
 func (h Held) String() string {
 	if h.Text != "" {
 		return h.Text
@@ -85,7 +83,7 @@ func (h Held) String() string {
 	return h.Rule.String()
 }
 
-// held reads a rule of Neutron's.
+// held converts a rule of Neutron.
 func held(r neutron.SecurityGroupRule) Held {
 	h := Held{ID: r.ID, Text: fmt.Sprintf("%s %s %s", r.Direction, r.EtherType, cmp.Or(r.Protocol, "of any protocol"))}
 	protocol, ok := protocolName(r.Protocol)
@@ -97,7 +95,7 @@ func held(r neutron.SecurityGroupRule) Held {
 	return h
 }
 
-// onePort returns the port of a rule that has one; ICMP has none.
+// onePort returns the port of a rule for a single port; ICMP has none.
 func onePort(r neutron.SecurityGroupRule, protocol string) (int, bool) {
 	if protocol == icmp {
 		return 0, r.PortRangeMin == nil && r.PortRangeMax == nil
@@ -108,8 +106,8 @@ func onePort(r neutron.SecurityGroupRule, protocol string) (int, bool) {
 	return *r.PortRangeMin, true
 }
 
-// protocolName returns the name of a protocol, which Neutron keeps as it was given:
-// also as a number.
+// protocolName returns the name of a protocol, which Neutron stores as it was given, possibly as a
+// number.
 func protocolName(text string) (string, bool) {
 	switch text {
 	case "tcp", "6":
@@ -124,8 +122,8 @@ func protocolName(text string) (string, bool) {
 	return "", false
 }
 
-// canonicalPrefix returns the prefix of a rule without host bits; none means all
-// addresses of its IP version.
+// canonicalPrefix returns the prefix of a rule without host bits; an empty one means all addresses
+// of its IP version.
 func canonicalPrefix(r neutron.SecurityGroupRule) (string, bool) {
 	if r.RemoteIPPrefix == "" {
 		return everybody(r.EtherType == "IPv6"), true
@@ -141,7 +139,7 @@ func everybody(ipv6 bool) string {
 	return "0.0.0.0/0"
 }
 
-// sortRules orders rules and drops doubles.
+// sortRules sorts rules and removes duplicates.
 func sortRules(rules []Rule) []Rule {
 	slices.SortFunc(rules, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Prefix, b.Prefix))
@@ -149,7 +147,7 @@ func sortRules(rules []Rule) []Rule {
 	return slices.Compact(rules)
 }
 
-// some joins things for a message, which stays short however many there are.
+// some joins the first items for a message, and adds the number of the others.
 func some[T fmt.Stringer](all []T) string {
 	const most = 4
 	text := ""

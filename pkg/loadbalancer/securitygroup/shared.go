@@ -14,23 +14,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// sharedGroup is the group of the cluster. Those who add to it hold it together; who makes
-// or deletes it holds it alone.
+// sharedGroup is the group of the cluster. Rounds that add to it hold it together; a round that
+// creates or deletes it holds it exclusively.
 type sharedGroup struct {
-	// held is held during requests, and so is waited for as long as a context says.
+	// held is held during requests, so that a wait must end with its context.
 	held *semaphore.Weighted
 
 	mu sync.Mutex
-	// known tells that the cloud was asked; id is empty when there is no group.
+	// known is set after the group was read; id is empty if there is no group.
 	known bool
 	id    string
-	// stray are rules that a group has from its creation and must not have; duplicates are
-	// further groups of the name: an answer was lost, and came true after all.
+	// stray are the default rules of the creation that must be deleted; duplicates are further
+	// groups of the name, because the answer to a creation was lost.
 	stray      []Held
 	duplicates []string
-	// ports are those that use it, sorted.
+	// ports are the ports that use it, sorted.
 	ports []string
-	// rules are those of each Service, by description, as they were at a time.
+	// rules are those of each Service, by description, as last read.
 	rules map[string][]Held
 	read  time.Time
 }
@@ -43,8 +43,8 @@ const (
 
 func newSharedGroup() sharedGroup { return sharedGroup{held: semaphore.NewWeighted(alone)} }
 
-// hold waits until a share of the group is free; the place of the round is given away meanwhile: those
-// who hold the group may need one. The error is the context's.
+// hold waits until a share of the group is free; meanwhile the round gives its place away, because
+// the holders of the group may need one. The error is the context's.
 func (s *sharedGroup) hold(ctx context.Context, share int64) (release func(), err error) {
 	if err := async.Acquire(ctx, s.held, share); err != nil {
 		return nil, err
@@ -52,28 +52,28 @@ func (s *sharedGroup) hold(ctx context.Context, share int64) (release func(), er
 	return func() { s.held.Release(share) }, nil
 }
 
-// found tells that it is known whether there is a group.
+// found reports whether it is known if there is a group.
 func (s *sharedGroup) found() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known
 }
 
-// ready tells that there is a group with nothing in it that must go.
+// ready reports whether there is a group without remnants to delete.
 func (s *sharedGroup) ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known && s.id != "" && len(s.stray)+len(s.duplicates) == 0
 }
 
-// snapshot returns ID and ports.
+// snapshot returns the ID and the ports.
 func (s *sharedGroup) snapshot() (id string, ports []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.id, slices.Clone(s.ports)
 }
 
-// set notes that there is a group, or, with an empty ID, that there is none.
+// set records the group, or, with an empty ID, that there is none.
 func (s *sharedGroup) set(id string, ports []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *sharedGroup) set(id string, ports []string) {
 	s.known, s.id, s.ports, s.stray, s.duplicates, s.rules = true, id, ports, nil, nil, nil
 }
 
-// unset has the cloud asked again.
+// unset makes the next call read the group again.
 func (s *sharedGroup) unset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *sharedGroup) has(groupID, portID string) bool {
 	return s.known && s.id == groupID && uses
 }
 
-// use notes that a port uses a group, or no longer does, if that is the shared one.
+// use records that a port uses a group, or no longer does, if that is the shared one.
 func (s *sharedGroup) use(groupID, portID string, member bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,9 +112,9 @@ func (s *sharedGroup) use(groupID, portID string, member bool) {
 	}
 }
 
-// leave notes that a port is about to be without the group, if that is the shared one. It is false, and
-// the port keeps the group, where current is not so. A Service that is looked at with later nodes reads
-// the ports after those have come, and so puts the group on the port again if it is one of theirs.
+// leave records that a port is about to lose the group, if that is the shared one. It returns
+// false, and the port keeps the group, if current returns false. A Service with later nodes reads
+// the ports after these exist, and so adds the group again if the port is one of theirs.
 func (s *sharedGroup) leave(groupID, portID string, current func() bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,7 @@ func (s *sharedGroup) leave(groupID, portID string, current func() bool) bool {
 	return true
 }
 
-// with puts an ID into a sorted list, or takes it out. The list is a new one.
+// with adds an ID to a sorted list, or removes it. It returns a new list.
 func with(sorted []string, id string, member bool) []string {
 	at, there := slices.BinarySearch(sorted, id)
 	switch {
@@ -140,8 +140,8 @@ func with(sorted []string, id string, member bool) []string {
 	}
 }
 
-// take returns the rules of a Service as they were read lately. They are given once:
-// after that they may be others.
+// take returns the recently read rules of a Service. It returns them once, because they may change
+// afterwards.
 func (s *sharedGroup) take(description string, now time.Time) ([]Held, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,11 +154,11 @@ func (s *sharedGroup) take(description string, now time.Time) ([]Held, bool) {
 	return slices.Concat(own, s.rules[ownership.CommonRuleDescription]), there
 }
 
-// findShared asks for the shared group, once: one request tells its rules for all
-// Services, another one who uses it.
+// findShared reads the shared group, once: one request for its rules of all Services, and another
+// for its ports.
 func (g *Groups) findShared(ctx context.Context, id ownership.Identity) error {
 	if g.shared.found() || id.SharedGroupName() == "" {
-		return nil // without a wait for those who hold it
+		return nil // without waiting for its holders
 	}
 	release, err := g.shared.hold(ctx, alone)
 	if err != nil {
@@ -174,7 +174,7 @@ func (g *Groups) findShared(ctx context.Context, id ownership.Identity) error {
 		return err
 	}
 	found = slices.DeleteFunc(found, func(o neutron.SecurityGroup) bool { return !id.OwnsSharedGroup(o.Name, o.Tags) })
-	slices.SortFunc(found, func(a, b neutron.SecurityGroup) int { // the one that is in use comes first
+	slices.SortFunc(found, func(a, b neutron.SecurityGroup) int { // the one in use comes first
 		return cmp.Or(cmp.Compare(serviceRules(b), serviceRules(a)), cmp.Compare(a.ID, b.ID))
 	})
 	if len(found) == 0 {
@@ -204,7 +204,7 @@ func (g *Groups) findShared(ctx context.Context, id ownership.Identity) error {
 	return nil
 }
 
-// serviceRules counts the rules of Services in a group.
+// serviceRules returns the number of rules of Services in a group.
 func serviceRules(group neutron.SecurityGroup) int {
 	n := 0
 	for _, r := range group.Rules {

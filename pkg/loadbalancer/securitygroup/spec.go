@@ -13,38 +13,37 @@ const (
 	Shared     = "shared"
 )
 
-// Spec is what a Service asks of the nodes' security groups. It is made without a
-// look at the cloud, so that two of them tell whether anything has to be done.
-// Subnets stand in it by ID: their CIDRs never change.
+// Spec is the request of a Service for the nodes' security groups. It is made without reading the
+// cloud, so that equal Specs need no change. It contains subnets by ID, because their CIDRs never
+// change.
 type Spec struct {
 	// Mode is PerService or Shared.
 	Mode string
-	// NodePorts are where traffic goes, HealthPorts where monitors ask beside them
-	// on ports that are the Service's own, CommonPorts on ports that are not.
+	// NodePorts are the ports for traffic, HealthPorts the Service's other ports that monitors
+	// probe, CommonPorts the probed ports that are not the Service's.
 	NodePorts, HealthPorts, CommonPorts []Opening
-	// Direct tells that clients reach the nodes with their own addresses: provider
-	// ovn. Else it is the load balancer that does, from its subnets.
+	// Direct is set if clients reach the nodes with their own addresses (provider ovn). Otherwise
+	// the load balancer does, from its subnets.
 	Direct bool
-	// Clients are the CIDRs that may connect where Direct; none means everybody.
+	// Clients are the admitted CIDRs if Direct is set; none means all clients.
 	Clients []string
-	// Monitored tells that monitors ask on the NodePorts.
+	// Monitored is set if monitors probe the NodePorts.
 	Monitored bool
 	IPv6      bool
-	// Subnets are those that the load balancer reaches its members in.
+	// Subnets are those in which the load balancer reaches its members.
 	Subnets []string
-	// Members are the Service's nodes. Others are those of the cluster that belong
-	// to a shared group too.
+	// Members are the Service's nodes. Others are the cluster's other nodes in a shared group.
 	Members, Others []Node
 }
 
-// Node is a node at the addresses that are its own.
+// Node is a node with its own addresses.
 type Node struct {
 	Name      string
 	Server    string
 	Addresses []string
 }
 
-// Options are what a Spec needs beside the load balancer.
+// Options are the inputs of a Spec in addition to the load balancer.
 type Options struct {
 	Mode    string
 	Direct  bool
@@ -56,7 +55,7 @@ type Options struct {
 	Others     []Node
 }
 
-// SpecOf returns what a load balancer needs of the nodes' security groups.
+// SpecOf returns the Spec of a load balancer.
 func SpecOf(lb *model.LoadBalancer, o Options) *Spec {
 	w := &Spec{Mode: o.Mode, Direct: o.Direct, IPv6: o.IPv6, Members: o.Members, Others: o.Others}
 	if o.Direct {
@@ -85,7 +84,7 @@ func SpecOf(lb *model.LoadBalancer, o Options) *Spec {
 	for _, l := range lb.Listeners {
 		open(l.Protocol, l.Pool)
 	}
-	for _, pool := range lb.Orphans { // which a refused Service keeps, for a listener to come
+	for _, pool := range lb.Orphans { // a refused Service keeps them for a later listener
 		open(pool.Protocol, pool)
 	}
 	if o.HealthPort != 0 { // also without a monitor: cloud-provider-openstack opens it, and a later monitor needs it
@@ -108,7 +107,7 @@ func SpecOf(lb *model.LoadBalancer, o Options) *Spec {
 	return w
 }
 
-// transport returns Neutron's word for what a listener's pool speaks.
+// transport returns Neutron's protocol for a listener's pool.
 func transport(p model.Protocol) string {
 	switch p.Transport() {
 	case model.UDP:
@@ -120,7 +119,7 @@ func transport(p model.Protocol) string {
 	}
 }
 
-// probe returns what a monitor of a type speaks.
+// probe returns Neutron's protocol for a type of monitor.
 func probe(monitor string) string {
 	switch monitor {
 	case model.MonitorUDPConnect:
@@ -148,15 +147,15 @@ func unique(openings []Opening) []Opening {
 	return slices.Compact(openings)
 }
 
-// Restricted tells that the security groups are what keeps other clients out.
+// Restricted reports whether the security groups exclude other clients.
 func (w *Spec) Restricted() bool { return w.Direct && len(w.Clients) > 0 }
 
-// Rules returns the rules that are needed: own are the Service's, common may be
-// needed by others too. Nearby are the CIDRs of the subnets of members and VIP:
+// Rules returns the needed rules: own are the Service's, common may be needed by others too. nearby
+// are the CIDRs of the subnets of members and VIP:
 //
 //	who reaches the node          NodePort from           other monitor port from
 //	the load balancer             nearby                  nearby
-//	clients, ranges are given     the ranges; nearby for monitors, where no range covers it
+//	clients, with ranges          the ranges; nearby for monitors, unless a range covers it
 //	clients, no ranges            everywhere              nearby
 func (w *Spec) Rules(nearby []string) (own, common []Rule) {
 	from := nearby
@@ -182,7 +181,7 @@ func cross(openings []Opening, prefixes []string) []Rule {
 	return rules
 }
 
-// uncovered returns the prefixes that are not within one of the others.
+// uncovered returns the prefixes that none of the others contains.
 func uncovered(prefixes, others []string) []string {
 	within := func(text string) bool {
 		inner, err := netip.ParsePrefix(text)

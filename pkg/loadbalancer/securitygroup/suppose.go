@@ -2,9 +2,8 @@ package securitygroup
 
 import "slices"
 
-// Suppose takes steps for done, without a write: what is known of the Service's groups is then
-// what would be there, and the next Plan begins from that. It is for a store that nobody else
-// goes by.
+// Suppose records the result of steps without a write, so that the next Plan starts from it. It
+// requires a store that no other caller uses.
 func (g *Groups) Suppose(t *Task, steps []Step) {
 	if len(steps) == 0 {
 		return
@@ -17,8 +16,8 @@ func (g *Groups) Suppose(t *Task, steps []Step) {
 	g.keep(t.id.ServiceUID, s, false)
 }
 
-// advance changes what is there as a step would. Group and ports of the cluster's shared group
-// are not the Service's: they are as they were found.
+// advance changes the known state as a step would. It does not change group and ports of the shared
+// group, which are not the Service's.
 func (g *Groups) advance(s *State, step Step) {
 	switch step := step.(type) {
 	case CreateGroup:

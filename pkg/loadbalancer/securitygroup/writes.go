@@ -1,11 +1,11 @@
 package securitygroup
 
-// defaultRules is how many rules Neutron gives a new group, which are deleted: one for each
-// family, to let everything out.
+// defaultRules is the number of rules in a new group of Neutron, which are deleted: one for each
+// family, allowing all egress.
 const defaultRules = 2
 
-// Writes returns how many requests that write a step takes where nothing fails. For what only
-// the step itself finds out, such as on which ports a group is that goes, it is the fewest.
+// Writes returns the number of write requests of a step without failures. If only the step itself
+// finds out the number, such as for the ports of a deleted group, it is the minimum.
 func Writes(step Step) int {
 	switch s := step.(type) {
 	case CreateGroup:
