@@ -119,7 +119,7 @@ func TestCleanup_SaysInWhichCloudItLooks(t *testing.T) {
 	}
 }
 
-// What is not removed yet when the run is interrupted stays, and the report says so.
+// Objects that are not removed when the run is interrupted are kept, and the report has them.
 func TestCleanup_StopsWhenItIsInterrupted(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t)

@@ -21,60 +21,61 @@ const (
 	PolicyOff    = "off"
 )
 
-// mostRemoved is how many objects are removed after one look: right before each of them the
-// Services are listed once more, and somebody may want to stop it.
+// mostRemoved is the maximum number of objects removed after one look: the Services are listed
+// again before each removal, and an operator may want to stop it.
 const mostRemoved = 100
 
-// Snapshots is what shows the whole project.
+// Snapshots provides the state of the whole project.
 type Snapshots interface {
-	// Snapshot returns one that is no older than maxAge.
+	// Snapshot returns a snapshot up to a maximum age.
 	Snapshot(ctx context.Context, maxAge time.Duration) (*snapshot.Snapshot, error)
 }
 
-// Cluster is what is asked of, and told to, the cluster.
+// Cluster is the part of the cluster that a Collector uses.
 type Cluster struct {
-	// Services calls each for all Services as the API server has them now, not a cache.
+	// Services calls each for all Services of the API server, not of a cache.
 	Services func(ctx context.Context, each func(*v1.Service)) error
 	// Event emits an event for the cluster's operator.
 	Event func(why reason.Reason, text string)
-	// Count is told how many objects of a kind are garbage, or may be. It must not block.
+	// Count, if set, is called with the number of objects of a kind that are garbage, or may be. It
+	// must not block.
 	Count func(kind string, proven bool, objects int)
-	// Removed is told of each object that was removed. It must not block.
+	// Removed, if set, is called for each removed object. It must not block.
 	Removed func(kind string)
 }
 
-// CollectorOptions are what a Collector needs.
+// CollectorOptions configure a Collector.
 type CollectorOptions struct {
-	// ClusterID is the UID of the namespace kube-system, "" when it could not be read;
-	// ClusterName is --cluster-name.
+	// ClusterID is the UID of the namespace kube-system, "" if it could not be read; ClusterName is
+	// --cluster-name.
 	ClusterID, ClusterName string
 	// Policy is garbage-policy, Interval is the time between two looks.
 	Policy   string
 	Interval time.Duration
-	// SnapshotAge is how old a snapshot may be.
+	// SnapshotAge is the maximum age of a snapshot.
 	SnapshotAge time.Duration
 	Snapshots   Snapshots
 	Octavia     Octavia
 	Neutron     Neutron
-	// Lock waits until nobody else in this process works on a load balancer.
+	// Lock waits until no other work of this process changes a load balancer.
 	Lock    func(ctx context.Context, loadBalancerID string) (unlock func(), err error)
 	Cluster Cluster
 	Clock   clock.WithTicker
 }
 
-// Collector looks for garbage of a cluster at intervals. What two looks in a row agree on is
-// reported, and removed if the policy permits that. Each look reads the Services after the cloud.
+// Collector looks for garbage of a cluster at intervals. Objects that two consecutive looks find
+// are reported, and removed if the policy permits it. Each look reads the Services after the cloud.
 type Collector struct {
 	options CollectorOptions
-	// seen is what was garbage, or may have been, in the look before.
+	// seen are the objects that the previous look found.
 	seen map[key]bool
-	// told is what of it was reported.
+	// told are the objects that were reported.
 	told map[key]bool
-	// pools are those of load balancers with garbage.
+	// pools caches the pools of load balancers with garbage.
 	pools map[string]knownPools
 }
 
-// key is an object and what it was found to be.
+// key is an object with its classification.
 type key struct {
 	kind  Kind
 	id    string
@@ -86,15 +87,15 @@ func keyOf(item Item) key { return key{item.Kind, item.ID, item.State} }
 // NewCollector returns a Collector.
 func NewCollector(options CollectorOptions) *Collector { return &Collector{options: options} }
 
-// Run looks for garbage at intervals until the context ends, the first time after one. It
-// returns at once where garbage is not looked for.
+// Run looks for garbage at intervals until the context ends, for the first time after one interval.
+// It returns at once if the search is disabled.
 func (c *Collector) Run(ctx context.Context) {
 	if c.options.Policy == PolicyOff || c.options.Interval <= 0 {
 		return
 	}
 	logger := klog.FromContext(ctx)
 	if c.options.ClusterID == "" {
-		logger.Info("Objects of no Service are not looked for: without the UID of the namespace kube-system nothing proves that they are of this cluster")
+		logger.Info("The search for orphaned objects is disabled: without the UID of the namespace kube-system nothing proves that they belong to this cluster")
 		return
 	}
 	ctx = limiter.WithPriority(ctx, limiter.PriorityLow)
@@ -107,19 +108,19 @@ func (c *Collector) Run(ctx context.Context) {
 			return
 		}
 		if err := c.look(ctx); err != nil && ctx.Err() == nil {
-			logger.Error(err, "Cannot look for objects of no Service, trying again at the next look")
+			logger.Error(err, "Cannot search for orphaned objects, retrying at the next look")
 		}
 	}
 }
 
-// jitter varies an interval by a tenth to either side, so that many clusters do not ask at
-// the same time.
+// jitter varies an interval by a tenth to either side, so that many clusters do not send requests
+// at the same time.
 func jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
 }
 
-// look lists the cloud and then the Services, and reports, or removes, what is garbage for
-// the second time. A look that fails counts for nothing.
+// look lists the cloud and then the Services, and reports or removes the garbage that the previous
+// look found too. A failed look has no effect.
 func (c *Collector) look(ctx context.Context) error {
 	inventory, updated, err := c.read(ctx)
 	if err != nil {
@@ -142,8 +143,7 @@ func (c *Collector) look(ctx context.Context) error {
 	return nil
 }
 
-// age parts what is garbage, or may be, into what is so for the first time, and what was so
-// at the look before.
+// age splits the candidates into new ones and those that the previous look found too.
 func (c *Collector) age(items []Item) (young, ripe []Item) {
 	seen := map[key]bool{}
 	for _, item := range items {
@@ -160,14 +160,14 @@ func (c *Collector) age(items []Item) (young, ripe []Item) {
 	return young, ripe
 }
 
-// removable returns the objects to remove, in an order that an interruption does no harm to:
+// removable returns the objects to remove, in an order that is safe to interrupt:
 //
-//	first               then               for what is left would not be found
-//	a floating IP       its load balancer  a floating IP on nothing looks like one that is kept
-//	a pool              its listener       only listeners tell where pools are looked for
+//	first               then               because the rest would not be found
+//	a floating IP       its load balancer  an unattached floating IP looks like a kept one
+//	a pool              its listener       pools are searched for by their listeners
 //
-// A load balancer with something on it that is not ripe waits for that, and what is beyond
-// mostRemoved for the next look.
+// A load balancer with a new candidate on it waits for the next look, and so do objects beyond
+// mostRemoved.
 func removable(young, ripe []Item) []Item {
 	waits := map[string]bool{}
 	for _, item := range young {

@@ -227,7 +227,7 @@ func (env *environment) became(others books, changed ...string) {
 // writes are the requests that changed something, since the last reset of the log.
 func (env *environment) writes() int { return len(env.Cloud.RequestLog.Requests(requestlog.Writes())) }
 
-// leaps is a clock on which every wait is over at once. It tells how many there were.
+// leaps is a clock on which every wait ends at once. It counts them.
 type leaps struct {
 	clock.Clock
 

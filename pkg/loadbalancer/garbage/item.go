@@ -20,41 +20,41 @@ const (
 	Route         Kind = "route"
 )
 
-// order returns the kinds as objects are removed and listed.
+// order returns the kinds in the order of removal and of lists.
 func order() []Kind { return []Kind{FloatingIP, Listener, Pool, LoadBalancer, SecurityGroup, Route} }
 
-// State is what becomes of an object.
+// State is the result for an object.
 type State string
 
 // States of objects.
 const (
 	// Found objects will be removed.
 	Found State = "found"
-	// Removed objects are gone.
+	// Removed objects no longer exist.
 	Removed State = "removed"
 	// Failed objects could not be removed.
 	Failed State = "failed"
-	// Kept floating IPs are the cluster's, and stay unless that is asked for.
+	// Kept floating IPs belong to the cluster, and are removed only on request.
 	Kept State = "kept"
-	// LeftAlone objects are not the cluster's, or may not be.
+	// LeftAlone objects do not belong to the cluster, or may not.
 	LeftAlone State = "left-alone"
 )
 
-// Item is an object and what becomes of it.
+// Item is an object with its result.
 type Item struct {
 	Kind Kind   `json:"kind"`
 	ID   string `json:"id"`
 	// Name is the address of a floating IP, or the router of a route.
 	Name string `json:"name,omitempty"`
-	// LoadBalancer is the ID of the one that it is a part of, or is on.
+	// LoadBalancer is the ID of the load balancer that it is a part of, or is on.
 	LoadBalancer string `json:"loadBalancer,omitempty"`
 	State        State  `json:"state"`
-	// Unclear tells of an object that is left alone that it may be the cluster's.
+	// Unclear is set for an object that is left alone and may belong to the cluster.
 	Unclear bool `json:"unclear,omitempty"`
-	// Why is the reason for the state, "" where it needs none.
+	// Why is the reason for the state, "" if it needs none.
 	Why string `json:"why,omitempty"`
 
-	// portID and description are those of a floating IP when it was listed.
+	// portID and description are those of a listed floating IP.
 	portID, description string
 	// route is a route of the router.
 	route neutron.ExtraRoute
@@ -68,32 +68,32 @@ func (i Item) onLoadBalancer() string {
 	return i.LoadBalancer
 }
 
-// Report is what a run has found and done.
+// Report is the result of a run.
 type Report struct {
 	Cloud   Cloud  `json:"cloud"`
 	Cluster Target `json:"cluster"`
-	// Carried tells whether anything in the project carries the ID or the name of the cluster.
+	// Carried is set if any object in the project has the ID or the name of the cluster.
 	Carried bool `json:"carried"`
 	// Known are the clusters that objects of the project name.
 	Known []Known `json:"known,omitempty"`
-	// Interrupted is set where the run was stopped before its end.
+	// Interrupted is set if the run was stopped before its end.
 	Interrupted bool   `json:"interrupted,omitempty"`
 	Items       []Item `json:"items"`
 }
 
 // Exit codes of the command.
 const (
-	// ExitClean tells that nothing of the cluster is left but what is kept.
+	// ExitClean: no objects of the cluster remain, except for kept ones.
 	ExitClean = 0
-	// ExitFailed tells that something could not be listed or removed.
+	// ExitFailed: an object could not be listed or removed.
 	ExitFailed = 1
-	// ExitFound tells that there is something to be removed.
+	// ExitFound: there are objects to remove.
 	ExitFound = 3
-	// ExitUnclear tells that there is nothing to be removed for sure, but something that may
-	// be the cluster's.
+	// ExitUnclear: there are no objects to remove for certain, but some that may belong to the
+	// cluster.
 	ExitUnclear = 4
-	// ExitNotCarried tells that nothing in the project carries the ID or the name: it was removed
-	// before, or there is a mistake in the flags.
+	// ExitNotCarried: no object in the project has the ID or the name: they were removed before, or
+	// the flags are wrong.
 	ExitNotCarried = 5
 )
 
@@ -114,12 +114,12 @@ func (r *Report) ExitCode() int {
 	}
 }
 
-// Unknown reports whether no object in the project carries the ID or the name, and none was removed.
+// Unknown reports whether no object in the project has the ID or the name, and none was removed.
 func (r *Report) Unknown() bool {
 	return !r.Carried && !slices.ContainsFunc(r.Items, func(i Item) bool { return i.State == Removed })
 }
 
-// String says where a cloud is.
+// String returns the location of a cloud.
 func (c Cloud) String() string {
 	text := "cloud " + c.AuthURL + ", project "
 	if c.ProjectName != "" {
@@ -133,7 +133,7 @@ func (c Cloud) String() string {
 	return text
 }
 
-// String names the cluster.
+// String returns the names of the cluster.
 func (t Target) String() string { return "cluster " + t.words() }
 
 func (t Target) words() string {

@@ -7,11 +7,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-// Cloud is where a run looks.
+// Cloud is the location of a run.
 type Cloud struct {
 	AuthURL string `json:"authURL"`
 	Project string `json:"project"`
-	// ProjectName is "" where cloud.conf does not name the project.
+	// ProjectName is "" if cloud.conf does not have it.
 	ProjectName string `json:"projectName,omitempty"`
 	Region      string `json:"region,omitempty"`
 }
@@ -22,11 +22,11 @@ type Known struct {
 	Name string `json:"name,omitempty"`
 }
 
-// mostKnown is how many clusters a report names.
+// mostKnown is the maximum number of clusters in a report.
 const mostKnown = 50
 
-// known returns the clusters that objects of the project name, and whether any object carries the
-// ID or the name that is looked for.
+// known returns the clusters that objects of the project name, and whether any object has the
+// requested ID or name.
 func known(query Query, all []ownership.Signs) (clusters []Known, carried bool) {
 	seen := map[Known]bool{}
 	add := func(k Known) {
@@ -49,5 +49,5 @@ func known(query Query, all []ownership.Signs) (clusters []Known, carried bool) 
 	return clusters[:min(len(clusters), mostKnown)], carried
 }
 
-// String names a cluster.
+// String returns the names of a cluster.
 func (k Known) String() string { return Target{ID: k.ID, Name: k.Name}.words() }

@@ -14,14 +14,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Inventory is what there is in the project.
+// Inventory holds the objects of the project.
 type Inventory struct {
 	LoadBalancers  []octavia.LoadBalancer
 	Listeners      []listeners.Listener
 	Pools          []octavia.PoolOwner
 	FloatingIPs    []floatingips.FloatingIP
 	SecurityGroups []neutron.SecurityGroup
-	// Routes are nil where cloud.conf names no router.
+	// Routes are nil if cloud.conf has no router.
 	Routes *Routes
 }
 
@@ -30,7 +30,7 @@ type part struct {
 	kind     Kind
 	id, name string
 	tags     []string
-	// listeners are those that use the pool.
+	// listeners are the listeners that use the pool.
 	listeners []string
 }
 
@@ -54,7 +54,7 @@ func (i Inventory) parts() map[string][]part {
 	return all
 }
 
-// signs returns what each object says of its cluster.
+// signs returns the signs of all objects.
 func (i Inventory) signs() []ownership.Signs {
 	var all []ownership.Signs
 	for _, lb := range i.LoadBalancers {
@@ -75,21 +75,21 @@ func (i Inventory) signs() []ownership.Signs {
 	return all
 }
 
-// List returns the cluster that the query means, and what there is of it and what is left
-// alone, in the order in which it is to be removed.
+// List returns the target cluster of a query, its objects, and those to leave alone, in the order
+// of removal.
 //
 //	load balancer          holds parts of others        is
-//	the cluster's          no                           removed with all that is in it
+//	the cluster's          no                           removed with all its parts
 //	the cluster's          yes                          left alone, but for the cluster's own parts
-//	another's, by hand     -                            left alone, but for the cluster's own parts
+//	another's, none's      -                           left alone, but for the cluster's own parts
 //
 //	floating IP            is on                        is
-//	the cluster's          a load balancer that goes    removed before it
-//	the cluster's          nothing                      kept, or removed if the query says so
+//	the cluster's          a removed load balancer      removed before it
+//	the cluster's          nothing                      kept, or removed if the query asks for it
 //	the cluster's          anything else                left alone
-//	another's, by hand     a load balancer that goes    left alone: it is free then
+//	another's, none's      a removed load balancer      left alone: it is free then
 //
-// Of a cluster that lives, "the cluster's" is what is of none of its Services.
+// For a live cluster, its objects are those that belong to none of its Services.
 func List(inventory Inventory, query Query) (Target, []Item) {
 	l := newLister(inventory, query, resolve(query.ClusterID, query.ClusterName, inventory.signs()))
 	parts := inventory.parts()
@@ -116,7 +116,7 @@ type lister struct {
 	query  Query
 	target Target
 	items  []Item
-	// ports are the load balancers that are told of, by the port of their VIP.
+	// ports are the reported load balancers, by the port of their VIP.
 	ports map[string]Item
 	// addresses are those of the floating IPs on each port.
 	addresses map[string][]string
@@ -130,10 +130,10 @@ func newLister(inventory Inventory, query Query, target Target) *lister {
 	return l
 }
 
-// living reports whether the cluster lives.
+// living reports whether the cluster is alive.
 func (l *lister) living() bool { return l.query.Services != nil }
 
-// judge returns whose an object is, and why it is left alone where that is to be told.
+// judge returns the owner of an object, and the reason to leave it alone if that is reported.
 func (l *lister) judge(s ownership.Signs) (claim, string) {
 	if l.living() {
 		return l.target.judgeLiving(l.query.Services, s)
@@ -141,7 +141,7 @@ func (l *lister) judge(s ownership.Signs) (claim, string) {
 	return l.target.judge(s)
 }
 
-// judged adds an item by whose it is.
+// judged adds an item according to its owner.
 func (l *lister) judged(whose claim, why string, item Item) {
 	switch item.Why = why; whose {
 	case theirs:
@@ -175,9 +175,9 @@ func (l *lister) loadBalancer(lb octavia.LoadBalancer, parts []part) {
 		l.ports[lb.VipPortID] = item
 		return
 	case on.whose == ours && clusters:
-		l.judged(told, "it holds what is not this cluster's: "+strings.Join(others, ", "), item)
-	case on.whose == ours: // nobody knows whether that is still needed
-		l.judged(unclear, "it holds what no cluster has made: "+strings.Join(others, ", "), item)
+		l.judged(told, "it holds objects that are not this cluster's:  "+strings.Join(others, ", "), item)
+	case on.whose == ours: // it may still be needed
+		l.judged(unclear, "it holds objects that no cluster has created:  "+strings.Join(others, ", "), item)
 	case l.living() && on.whose == unclear && served: // it is needed
 	default:
 		l.judged(on.whose, on.why, item)
@@ -187,12 +187,12 @@ func (l *lister) loadBalancer(lb octavia.LoadBalancer, parts []part) {
 	}
 }
 
-// judgedLoadBalancer is a load balancer, and whose it is.
+// judgedLoadBalancer is a load balancer with its owner.
 type judgedLoadBalancer struct {
 	octavia.LoadBalancer
 	whose claim
 	why   string
-	// users are the Services of a cluster that lives that use it.
+	// users are the Services of a live cluster that use it.
 	users []Service
 }
 
@@ -206,8 +206,8 @@ func (l *lister) judgeLoadBalancer(lb octavia.LoadBalancer) judgedLoadBalancer {
 	return on
 }
 
-// part returns whose a part of a load balancer is: where it carries no ID, but was made
-// together with the load balancer, it is the load balancer's owner's.
+// part returns the owner of a part of a load balancer: if it has no ID, but was created with the
+// load balancer, it is the load balancer's owner.
 func (l *lister) part(p part, on judgedLoadBalancer) (claim, string) {
 	signs := ownership.PartSigns(p.name, p.tags)
 	if ownership.IsPartOf(p.name, p.tags, on.Name) || recreated(on.users, signs) {
@@ -216,11 +216,11 @@ func (l *lister) part(p part, on judgedLoadBalancer) (claim, string) {
 	return l.judge(signs)
 }
 
-// partOfAnothers adds a part of a load balancer that stays.
+// partOfAnothers adds a part of a load balancer that is kept.
 func (l *lister) partOfAnothers(p part, on judgedLoadBalancer, own map[string]bool) {
 	claimed, why := l.part(p, on)
 	if claimed != ours && (ownership.IsPartOf(p.name, p.tags, on.Name) || l.living() && claimed == on.whose) {
-		return // what is told of the load balancer holds for it
+		return // the reason of the load balancer applies
 	}
 	item := Item{Kind: p.kind, ID: p.id, Name: p.name, LoadBalancer: on.ID}
 	if i := slices.IndexFunc(p.listeners, func(user string) bool { return !own[user] }); i >= 0 && claimed == ours {
@@ -229,7 +229,7 @@ func (l *lister) partOfAnothers(p part, on judgedLoadBalancer, own map[string]bo
 	l.judged(claimed, why, item)
 }
 
-// String names a part for a message.
+// String returns a part for a message.
 func (p part) String() string { return fmt.Sprintf("%s %s (%s)", p.kind, p.id, p.name) }
 
 func (l *lister) floatingIP(fip floatingips.FloatingIP) {

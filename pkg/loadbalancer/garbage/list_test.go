@@ -102,8 +102,8 @@ func router(port string, all ...string) change {
 	}
 }
 
-// words describes items: "found load-balancer web", and "unclear" for what is left alone
-// because nobody can tell.
+// words describes items: "found load-balancer web", and "unclear" for those that are left alone
+// because their owner is unclear.
 func words(items []garbage.Item) []string {
 	texts := []string{}
 	for _, item := range items {
@@ -208,7 +208,7 @@ func TestList_FollowsTruthTable(t *testing.T) {
 	}
 }
 
-// What is removed first says of the rest whose it is.
+// The first removed objects identify the owner of the others.
 func TestList_IsInOrderOfRemoval(t *testing.T) {
 	t.Parallel()
 	dead := of(deadID, "dead", "web")

@@ -63,7 +63,7 @@ func TestRun_LooksAgainBeforeItRemoves(t *testing.T) {
 	}
 }
 
-// Somebody moves the floating IP to a port of theirs between the list and the removal.
+// Another client moves the floating IP to its own port between the list and the removal.
 func TestRun_LeavesFloatingIPThatSomebodyTook(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t)
@@ -114,8 +114,7 @@ func TestRun_LeavesRouteWhoseNextHopCameBack(t *testing.T) {
 	}
 }
 
-// watched is an Octavia that notes what is asked about a load balancer while nobody has its
-// lock.
+// watched is an Octavia that records the requests about a load balancer while its lock is not held.
 type watched struct {
 	garbage.Octavia
 
@@ -153,8 +152,8 @@ func (w *watched) DeleteLoadBalancer(ctx context.Context, id string, cascade boo
 	return w.Octavia.DeleteLoadBalancer(ctx, id, cascade)
 }
 
-// What is removed of a cluster that lives is looked at while nobody else works on the load
-// balancer, and the Services are read once more. Without them nothing is removed.
+// Objects of a live cluster are checked while their load balancer is locked, and the Services are
+// read again. Without them nothing is removed.
 //
 //proves:88
 func TestRun_DecidesAboutLivingClusterUnderTheLock(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// read returns what there is in the project, without pools, and when each load balancer was
-// changed last. Load balancers and floating IPs are those of the last snapshot, which the
-// drift watch has taken: they may lack what is younger, which is no garbage yet.
+// read returns the objects of the project without pools, and the time of each load balancer's last
+// change. Load balancers and floating IPs are those of the last snapshot of the drift watch:
+// younger ones may be missing, and are no garbage yet.
 func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time, error) {
 	snap, err := c.options.Snapshots.Snapshot(ctx, c.options.SnapshotAge)
 	if err != nil {
@@ -45,14 +45,14 @@ func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time,
 	return &inventory, updated, nil
 }
 
-// knownPools are the pools of a load balancer as long as it is not changed.
+// knownPools are the pools of a load balancer, valid until it changes.
 type knownPools struct {
 	updated time.Time
 	pools   []octavia.PoolOwner
 }
 
-// list decides what is garbage. Pools are only read of load balancers with garbage, and only
-// when these have changed: for a list of all pools Octavia loads all members of the project.
+// list returns the garbage. It reads pools only of load balancers with garbage, and only after
+// their changes: for a list of all pools Octavia loads all members of the project.
 func (c *Collector) list(ctx context.Context, inventory *Inventory, updated map[string]time.Time, query Query) ([]Item, error) {
 	_, items := List(*inventory, query)
 	known := map[string]knownPools{}
@@ -91,9 +91,9 @@ func (c *Collector) services(ctx context.Context) (*Services, error) {
 	return NewServices(all), nil
 }
 
-// describe returns what tells of a Service what is its own in the cloud. The service
-// controller removes what a Service has that is being deleted, however long that takes. One
-// of a class is another controller's.
+// describe returns the data of a Service that identify its objects in the cloud. The service
+// controller removes the objects of a Service that is being deleted, however long that takes. A
+// Service with a class belongs to another controller.
 func describe(service *v1.Service) Service {
 	named := service.Annotations[annotation.LoadBalancerID]
 	s := Service{

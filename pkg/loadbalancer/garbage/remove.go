@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// atOnce is how many load balancers, or security groups, are removed at a time.
+	// atOnce is the number of load balancers, or security groups, that are removed concurrently.
 	atOnce = 8
-	// deletions is how often a load balancer, or a part of one, is deleted that stays.
+	// deletions is the maximum number of delete requests for a load balancer, or a part of one.
 	deletions = 3
 )
 
@@ -29,13 +29,12 @@ type remover struct {
 	Options
 	target   Target
 	deadline time.Time
-	// floatingIPs are those that were listed.
+	// floatingIPs are the listed ones.
 	floatingIPs []floatingips.FloatingIP
 }
 
-// remove removes what was found, and notes what became of it. What fails stops nothing but a
-// load balancer whose floating IP could not be removed: without it, nothing would tell that
-// floating IP from one that is to be kept.
+// remove removes the found items, and records the results. A failure stops only the removal of the
+// load balancer of a floating IP: without it, the floating IP would look like one to keep.
 func (r *remover) remove(ctx context.Context, items []Item) {
 	chains, groups, leading := map[string][]*Item{}, []*Item(nil), []*Item(nil)
 	for i := range items {
@@ -61,14 +60,14 @@ func (r *remover) remove(ctx context.Context, items []Item) {
 	}
 	r.each(ctx, all)
 	all = nil
-	for _, group := range groups { // nothing is sent through them any more
+	for _, group := range groups { // no more traffic needs them
 		all = append(all, []*Item{group})
 	}
 	r.each(ctx, all)
 	r.removeRoutes(ctx, leading)
 }
 
-// each removes chains of items at the same time, and those of a chain one after another.
+// each removes chains of items concurrently, and the items of a chain in order.
 func (r *remover) each(ctx context.Context, chains [][]*Item) {
 	var all errgroup.Group
 	all.SetLimit(atOnce)
@@ -81,7 +80,7 @@ func (r *remover) each(ctx context.Context, chains [][]*Item) {
 	_ = all.Wait() // no function returns an error
 }
 
-// chain removes the items of a load balancer while nobody else works on it, or another item.
+// chain removes the items of a load balancer while it is locked, or another item.
 func (r *remover) chain(ctx context.Context, items []*Item) {
 	if id := items[0].onLoadBalancer(); id != "" && r.Lock != nil {
 		unlock, err := r.Lock(ctx, id)
@@ -112,7 +111,7 @@ func (r *remover) chain(ctx context.Context, items []*Item) {
 	}
 }
 
-// one removes an item that is as it was listed.
+// one removes an item that is unchanged since it was listed.
 func (r *remover) one(ctx context.Context, item *Item) error {
 	switch item.Kind {
 	case FloatingIP:
@@ -124,7 +123,8 @@ func (r *remover) one(ctx context.Context, item *Item) error {
 	}
 }
 
-// floatingIP deletes a floating IP that is as it was listed, and the load balancer too.
+// floatingIP deletes a floating IP if it and its load balancer are unchanged since they were
+// listed.
 func (r *remover) floatingIP(ctx context.Context, item *Item) error {
 	if item.LoadBalancer != "" {
 		on, _, err := r.look(ctx, &Item{Kind: LoadBalancer, ID: item.LoadBalancer}, true)
@@ -147,9 +147,9 @@ func (r *remover) floatingIP(ctx context.Context, item *Item) error {
 	return r.Neutron.DeleteFloatingIP(ctx, item.ID)
 }
 
-// octavia deletes a load balancer with all that is in it, or a part of one, and waits until
-// it is gone. It is looked at before: others may have come to be on the load balancer. One
-// that is PENDING takes no change, and is waited for.
+// octavia deletes a load balancer with all its parts, or a part of one, and waits until it is gone.
+// It reads the load balancer before, because others may have started to use it, and waits while it
+// is PENDING.
 func (r *remover) octavia(ctx context.Context, item *Item) error {
 	for asked := 0; ; {
 		now, status, err := r.look(ctx, item, false)
@@ -164,7 +164,7 @@ func (r *remover) octavia(ctx context.Context, item *Item) error {
 		case status == octavia.StatusError && item.Kind != LoadBalancer:
 			return fmt.Errorf("load balancer %s is in ERROR: Octavia deletes no part of it, only all of it", item.LoadBalancer)
 		case asked == deletions:
-			return fmt.Errorf("it is there, and its load balancer %s, after %d deletions", status, asked)
+			return fmt.Errorf("it still exists after %[2]d delete requests, and its load balancer is %[1]s", status, asked)
 		default:
 			if err = r.delete(ctx, item); err == nil || apierror.IsUnsure(err) {
 				asked++
@@ -189,9 +189,9 @@ func (r *remover) delete(ctx context.Context, item *Item) error {
 	}
 }
 
-// look lists what is on the load balancer of an item now, as List does, and returns what that
-// says of the item: nil where it is gone. While the load balancer is PENDING it is the item
-// itself, unless that is to be known all the same. It also returns the provisioning status.
+// look lists the objects on the load balancer of an item again, and returns the item as List does
+// now: nil if it is gone. While the load balancer is PENDING it returns the item itself, unless
+// pending is set. It also returns the provisioning status.
 func (r *remover) look(ctx context.Context, item *Item, pending bool) (*Item, string, error) {
 	id := item.onLoadBalancer()
 	lb, err := r.Octavia.LoadBalancer(ctx, id)
@@ -232,7 +232,7 @@ func (r *remover) look(ctx context.Context, item *Item, pending bool) (*Item, st
 	return &Item{State: LeftAlone}, lb.ProvisioningStatus, nil
 }
 
-// wait lets the time between two looks pass.
+// wait waits for the next look.
 func (r *remover) wait(ctx context.Context, status string) error {
 	if !r.Clock.Now().Before(r.deadline) {
 		return fmt.Errorf("its load balancer is still %s after %v: %s", status, r.Timeout, r.advice())
@@ -245,7 +245,7 @@ func (r *remover) wait(ctx context.Context, status string) error {
 	}
 }
 
-// advice is what to do about an object that is left for now.
+// advice returns the advice for an object that is left for now.
 func (r *remover) advice() string {
 	if r.Living != nil {
 		return "the next look decides"
@@ -253,8 +253,7 @@ func (r *remover) advice() string {
 	return "run the command again"
 }
 
-// changed returns an error that tells that somebody has changed an object since it was
-// listed.
+// changed returns an error that an object has changed since it was listed.
 func (r *remover) changed(why string) error {
 	text := "it is not removed, as it was changed since it was listed: " + r.advice()
 	if why != "" {

@@ -11,20 +11,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
-// Routes are the router that cloud.conf names, and the ports at the next hops of its routes.
+// Routes are the router in cloud.conf, and the ports at the next hops of its routes.
 type Routes struct {
 	Router *neutron.Router
 	Ports  []neutron.RoutedPort
 }
 
-// readRoutes reads the router; nil where there is none.
+// readRoutes reads the router; nil if there is none.
 func readRoutes(ctx context.Context, o Options) (*Routes, error) {
 	if o.RouterID == "" {
-		return nil, nil //nolint:nilnil // there need not be any
+		return nil, nil //nolint:nilnil // cloud.conf has none
 	}
 	router, err := o.Neutron.Router(ctx, o.RouterID)
 	if apierror.IsNoRouter(err) {
-		return nil, nil //nolint:nilnil // it went with the cluster
+		return nil, nil //nolint:nilnil // it was deleted with the cluster
 	}
 	if err != nil {
 		return nil, err
@@ -38,14 +38,14 @@ func readRoutes(ctx context.Context, o Options) (*Routes, error) {
 	return &Routes{router, ports}, err
 }
 
-// routes adds the routes of the router. They carry nothing: whose they are is told by the pod
-// networks that the query names.
+// routes adds the routes of the router. They have no owner's name: the pod networks of the query
+// identify them.
 //
 //	destination              next hop         the route is
 //	in a pod network         has no port      removed: its node is gone
-//	in a pod network         has a port       left alone: it may be of a cluster that lives
+//	in a pod network         has a port       left alone: it may belong to a live cluster
 //	anywhere else            any              another's
-//	no pod network is named  any              left alone, all of the router as one item
+//	without pod networks     any              left alone, all of the router as one item
 func (l *lister) routes(r *Routes) {
 	if r == nil || len(r.Router.Routes) == 0 {
 		return
@@ -71,7 +71,7 @@ func (l *lister) routes(r *Routes) {
 	}
 }
 
-// has reports whether a port has an address, however it is spelled.
+// has reports whether a port has an address, in any spelling.
 func has(port neutron.RoutedPort, address string) bool {
 	want, err := netip.ParseAddr(address)
 	return err == nil && slices.ContainsFunc(port.FixedIPs, func(fixed neutron.FixedIP) bool {
@@ -80,7 +80,7 @@ func has(port neutron.RoutedPort, address string) bool {
 	})
 }
 
-// removeRoutes removes those routes whose next hop still has no port, all in one request.
+// removeRoutes removes the routes without a port at their next hop, in one request.
 func (r *remover) removeRoutes(ctx context.Context, items []*Item) {
 	if len(items) == 0 {
 		return

@@ -1,10 +1,10 @@
-// Package garbage finds and removes objects in the cloud that have no owner any more: those of a
-// cluster that is gone (Run), and those of no Service of a cluster that exists (Collector).
+// Package garbage finds and removes orphaned objects in the cloud: those of a deleted cluster
+// (Run), and those that belong to no Service of an existing cluster (Collector).
 //
-// The owner of an object is known from its name, description and tags (package ownership): the ID
-// of a cluster or, where there is none, as on objects of cloud-provider-openstack and of the
-// provider inside of Kubernetes, the name of a cluster. List is pure. No decision is remembered: the
-// next run continues a run that was interrupted.
+// The name, description and tags of an object identify its owner (package ownership): by the ID of
+// a cluster or, without one, as on objects of cloud-provider-openstack and of the provider inside
+// of Kubernetes, by the name of a cluster. List is pure. No decision is stored: the next run
+// continues an interrupted one.
 package garbage
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
-// Octavia is what is asked of the load balancer service.
+// Octavia is the part of the load balancer service that this package uses.
 type Octavia interface {
 	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
 	LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error)
@@ -37,7 +37,7 @@ type Octavia interface {
 	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 
-// Neutron is what is asked of the network service.
+// Neutron is the part of the network service that this package uses.
 type Neutron interface {
 	securitygroup.Neutron
 	routes.Network
@@ -45,58 +45,56 @@ type Neutron interface {
 	DeleteFloatingIP(ctx context.Context, id string) error
 }
 
-// Query says what to look for.
+// Query selects the objects.
 type Query struct {
-	// ClusterID is the UID of the cluster's namespace kube-system, ClusterName its
-	// --cluster-name. One of them may be empty.
+	// ClusterID is the UID of the cluster's namespace kube-system, ClusterName its --cluster-name.
+	// One of them may be empty.
 	ClusterID, ClusterName string
-	// AllFloatingIPs adds those that are on no load balancer, which Services may have asked
-	// to keep.
+	// AllFloatingIPs adds those that are on no load balancer, which Services may have asked to
+	// keep.
 	AllFloatingIPs bool
-	// PodNetworks are those of the cluster, by which routes are told to be its own.
+	// PodNetworks are those of the cluster, which identify its routes.
 	PodNetworks []netip.Prefix
-	// Services are those of a cluster that lives, read after the cloud: only what is of none
-	// of them is looked for. Nil: the cluster is dead.
+	// Services are those of a live cluster, read after the cloud: only objects that belong to none
+	// of them are selected. Nil means that the cluster was deleted.
 	Services *Services
 }
 
-// DefaultTimeout and DefaultPoll are those of Options.
+// DefaultTimeout and DefaultPoll are the defaults of Options.
 const (
 	DefaultTimeout = 15 * time.Minute
 	DefaultPoll    = 2 * time.Second
 )
 
-// Options are what Run needs.
+// Options configure Run.
 type Options struct {
 	Query
-	// Remove removes what was found.
+	// Remove removes the found objects.
 	Remove bool
 	// Octavia is nil in a cloud without it.
 	Octavia Octavia
 	Neutron Neutron
-	// Nova tells which servers run: what a cluster has whose nodes do is left alone. Nil: that is
-	// not looked at.
+	// Nova returns the running servers: objects of a cluster with running nodes are left alone. Nil
+	// disables this check.
 	Nova Nova
-	// Cloud is what the report says of where it was.
+	// Cloud is the location for the report.
 	Cloud Cloud
-	// Progress takes what is being done, and what has become of an object, as it happens; nil:
-	// nothing does.
+	// Progress, if set, is called with each activity and each result.
 	Progress func(text string)
-	// RouterID is of the router that cloud.conf names for routes to pods, "" for none.
+	// RouterID is the router of pod routes in cloud.conf, "" for none.
 	RouterID string
-	// Timeout bounds how long load balancers are waited for, altogether; Poll is how often
-	// each is asked for.
+	// Timeout limits all waits for load balancers together; Poll is the interval of polls of each.
 	Timeout, Poll time.Duration
-	// Clock is the real one when nil.
+	// Clock; nil means the real one.
 	Clock clock.Clock
-	// Living reads Query.Services anew, for a cluster that lives.
+	// Living reads Query.Services again, for a live cluster.
 	Living func(context.Context) (*Services, error)
-	// Lock waits until nobody else works on a load balancer; nil: nobody does.
+	// Lock waits until no other work changes a load balancer; nil if there is none.
 	Lock func(ctx context.Context, loadBalancerID string) (unlock func(), err error)
 }
 
-// Run lists what the cluster has left, and removes it if that is asked for. An error is one
-// of listing: nothing was removed. What became of each object is in the report.
+// Run lists the remaining objects of the cluster, and removes them if requested. An error is one of
+// listing: nothing was removed. The report has the result for each object.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.ClusterID == "" && o.ClusterName == "" {
 		return nil, errors.New("neither the ID nor the name of a cluster is given")
@@ -114,23 +112,22 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	if o.Remove {
-		o.say("Removing what was found")
+		o.say("Removing the found objects")
 		Remove(ctx, o, *inventory, report.Items)
 	}
 	report.Interrupted = ctx.Err() != nil
 	return report, nil
 }
 
-// say takes down what is being done.
+// say reports an activity.
 func (o Options) say(text string) {
 	if o.Progress != nil {
 		o.Progress(text)
 	}
 }
 
-// Remove removes the items that were found, one after another where they are on the same load
-// balancer, and notes what became of them. Those that List has returned for the inventory are
-// in an order that an interruption does no harm to.
+// Remove removes the found items, in order for those on the same load balancer, and records the
+// results. The order of List is safe to interrupt.
 func Remove(ctx context.Context, o Options, inventory Inventory, items []Item) {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout

@@ -98,8 +98,8 @@ func count(report *garbage.Report, state garbage.State) (n int) {
 	return n
 }
 
-// A load balancer that several clusters use loses the parts of one of them, whoever had it
-// made.
+// A load balancer that several clusters use loses the parts of one of them, regardless of its
+// owner.
 func TestRun_LeavesSharedLoadBalancerToItsOthers(t *testing.T) {
 	t.Parallel()
 	for what, owner := range map[string]ownership.Identity{"made for it": of(deadID, "dead", "web"), "made for another": of(livingID, "living", "web")} {
@@ -261,7 +261,7 @@ func TestRun_RemovesOthersBesideWhatFails(t *testing.T) {
 	}
 }
 
-// In ERROR, Octavia deletes nothing of a load balancer but all of it: nobody waits.
+// Octavia deletes a load balancer in ERROR only as a whole: there is no wait.
 func TestRun_ReportsPartsOfLoadBalancerInError(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t)
@@ -310,7 +310,7 @@ func TestRun_RemovesRoutesToNodesThatAreGone(t *testing.T) {
 	}
 }
 
-// Half of what there is says nothing of the rest: nothing is removed.
+// Half of the objects prove nothing about the rest: nothing is removed.
 func TestRun_RemovesNothingWhenAListFails(t *testing.T) {
 	t.Parallel()
 	for _, route := range []string{"/load-balancer/v2.0/lbaas/loadbalancers", "/load-balancer/v2.0/lbaas/listeners", "/load-balancer/v2.0/lbaas/pools", "/network/v2.0/floatingips", "/network/v2.0/security-groups"} {

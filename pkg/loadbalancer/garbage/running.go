@@ -14,17 +14,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Nova is what is asked of the compute service.
+// Nova is the part of the compute service that this package uses.
 type Nova interface {
 	Servers(ctx context.Context) ([]nova.Server, error)
 }
 
-// activeServer is the status of a server that runs.
+// activeServer is the status of a running server.
 const activeServer = "ACTIVE"
 
-// heed leaves everything alone where the cluster still runs: a controller that is there makes
-// anew what is removed, with other addresses. A cluster runs if a member of one of its load
-// balancers has the address of a server that is ACTIVE.
+// heed leaves all objects alone if the cluster still runs: its controller would create the removed
+// objects again, with other addresses. A cluster runs if a member of one of its load balancers has
+// the address of an ACTIVE server.
 func heed(ctx context.Context, o Options, items []Item) error {
 	if o.Nova == nil || o.Octavia == nil || !slices.ContainsFunc(items, func(i Item) bool { return i.State == Found }) {
 		return nil
@@ -41,8 +41,8 @@ func heed(ctx context.Context, o Options, items []Item) error {
 	return nil
 }
 
-// runningMember describes a member of one of the cluster's load balancers that is a server which
-// runs; "" where there is none.
+// runningMember describes a member of one of the cluster's load balancers that is a running server;
+// "" if there is none.
 func runningMember(ctx context.Context, o Options, items []Item) (string, error) {
 	o.say("Reading the servers of the project")
 	servers, err := o.Nova.Servers(ctx)
@@ -80,7 +80,7 @@ func runningMember(ctx context.Context, o Options, items []Item) (string, error)
 		for _, member := range membersOf(tree) {
 			at, err := netip.ParseAddr(member.Address)
 			if server, runs := byAddress[at.Unmap()]; err == nil && runs {
-				return fmt.Sprintf("member %s (%s) of load balancer %s is server %s (%s), which is ACTIVE; delete the cluster's servers first, or give --force",
+				return fmt.Sprintf("member %s (%s) of load balancer %s is server %s (%s), which is ACTIVE; delete the cluster's servers first, or use --force",
 					strings.TrimSpace(member.Name), member.Address, items[i].ID, server.ID, server.Name), nil
 			}
 		}

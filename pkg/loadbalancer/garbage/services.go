@@ -8,25 +8,25 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Service is what tells of a Service what is its own in the cloud.
+// Service holds the data of a Service that identify its objects in the cloud.
 type Service struct {
-	// UID and Name, "namespace/name", are the Service's.
+	// UID and Name, "namespace/name", identify the Service.
 	UID, Name string
-	// Wanting tells that it wants a load balancer, or that it is being deleted and that the
-	// service controller is to remove what it has.
+	// Wanting is set if it wants a load balancer, or if it is being deleted and the service
+	// controller will remove its objects.
 	Wanting bool
-	// LoadBalancerID is the load balancer that it names, and Copied tells that it came to do
-	// so as the copy of another Service.
+	// LoadBalancerID is the load balancer that it names; Copied is set if the annotation was copied
+	// from another Service.
 	LoadBalancerID string
 	Copied         bool
-	// Addresses are those that it has published.
+	// Addresses are its published ones.
 	Addresses []string
 }
 
-// Services are all Services of a cluster that lives, at one moment.
+// Services are all Services of a live cluster, at one time.
 type Services struct {
 	byUID, byName map[string]Service
-	// using are those that want one and use a load balancer, by its ID, or by its address.
+	// using are those that want and use a load balancer, by its ID, or by its address.
 	using map[string][]Service
 }
 
@@ -50,22 +50,22 @@ func NewServices(all []Service) *Services {
 	return s
 }
 
-// standing is how it stands with the Services that an object was made for.
+// standing is the state of the Services of an object.
 type standing int
 
 const (
-	// unknown: the object does not say for which Service it was made.
+	// unknown: the object does not identify its Service.
 	unknown standing = iota
-	// gone: none of them is there.
+	// gone: none of them exists.
 	gone
-	// indifferent: one is there, and none that wants a load balancer.
+	// indifferent: one exists, and none wants a load balancer.
 	indifferent
-	// wanting: one is there and wants a load balancer, or is being deleted.
+	// wanting: one exists and wants a load balancer, or is being deleted.
 	wanting
 )
 
-// standing returns how it stands with the Services of an object: by their UIDs or, where it
-// carries none, by their names.
+// standing returns the state of the Services of an object: by their UIDs or, without any, by their
+// names.
 func (s *Services) standing(signs ownership.Signs) standing {
 	found, ids, known := unknown, signs.ServiceUIDs, s.byUID
 	if len(ids) == 0 {
@@ -85,18 +85,18 @@ func (s *Services) standing(signs ownership.Signs) standing {
 	return found
 }
 
-// judgeLiving returns whose an object is in the project of a cluster that lives, and why it
-// is left alone where that is to be told.
+// judgeLiving returns the owner of an object in the project of a live cluster, and the reason to
+// leave it alone if that is reported.
 //
 //	ID of the object      name of its cluster   its Services                     it is
-//	this cluster's        any                   one is there and wants           theirs
-//	this cluster's        any                   one is there and wants none      unclear
+//	this cluster's        any                   one exists and wants             theirs
+//	this cluster's        any                   one exists and wants none        unclear
 //	this cluster's        any                   gone                             ours
-//	this cluster's        any                   not told                         theirs: the cluster's
+//	this cluster's        any                   unknown                          theirs: the cluster's
 //	this and another's    any                   gone                             unclear
 //	another's             any                   any                              theirs
-//	none                  this cluster's        gone, or there and wanting none  unclear: it may be of another cluster
-//	none                  this cluster's        one is there and wants, not told theirs
+//	none                  this cluster's        gone, or none wants one          unclear: it may be another cluster's
+//	none                  this cluster's        one exists and wants, or unknown theirs
 //	none                  any other             any                              theirs
 func (t Target) judgeLiving(services *Services, s ownership.Signs) (claim, string) {
 	proven := t.ID != "" && slices.Contains(s.ClusterIDs, t.ID)
@@ -119,8 +119,8 @@ func (t Target) judgeLiving(services *Services, s ownership.Signs) (claim, strin
 	}
 }
 
-// users returns the Services that want a load balancer and name this one, or have published
-// its address or one of those of its floating IPs.
+// users returns the Services that want a load balancer and name this one, or have published its
+// address or one of those of its floating IPs.
 func (s *Services) users(lb octavia.LoadBalancer, addresses []string) []Service {
 	var found []Service
 	for _, by := range append([]string{lb.ID, lb.VipAddress}, addresses...) {
@@ -131,11 +131,11 @@ func (s *Services) users(lb octavia.LoadBalancer, addresses []string) []Service 
 	return found
 }
 
-// used returns whose a load balancer is that has users, whomever it was made for.
+// used returns the owner of a load balancer with users, regardless of its creator.
 //
 //	its users                                            it is
 //	one names it, or has published its address           theirs
-//	name it in annotations of which they have a copy     unclear
+//	name it in copied annotations     unclear
 func used(users []Service, whose claim, why string) (claim, string) {
 	for _, service := range users {
 		if whose == theirs || !service.Copied {
@@ -146,8 +146,8 @@ func used(users []Service, whose claim, why string) (claim, string) {
 	return whose, why
 }
 
-// recreated reports whether a part of a load balancer bears the name of one of the users: what
-// an earlier Service of that name had there has clients.
+// recreated reports whether a part of a load balancer has the name of one of the users: the part of
+// an earlier Service of that name serves clients.
 func recreated(users []Service, part ownership.Signs) bool {
 	return slices.ContainsFunc(users, func(service Service) bool { return slices.Contains(part.Services, service.Name) })
 }

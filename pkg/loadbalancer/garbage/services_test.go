@@ -11,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-// TestList_FollowsTruthTableOfServices is the truth table of what is of no Service of a cluster
-// that lives. "web" is gone; "api" is there, "idle" is there and wants no load balancer.
+// TestList_FollowsTruthTableOfServices is the truth table of objects that belong to no Service of a
+// live cluster. "web" is deleted; "api" exists, "idle" exists and wants no load balancer.
 //
 //proves:88
 func TestList_FollowsTruthTableOfServices(t *testing.T) {

@@ -8,43 +8,43 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-// Target is the cluster whose objects are looked for.
+// Target is the cluster of a run.
 type Target struct {
-	// ID is the UID of its namespace kube-system. Where only the name is known, it is that of
-	// the one cluster whose objects have this name.
+	// ID is the UID of its namespace kube-system. If only the name is known, it is that of the one
+	// cluster with objects of this name.
 	ID string `json:"id,omitempty"`
 	// Name is its --cluster-name.
 	Name string `json:"name,omitempty"`
 
-	// doubt is why the name proves nothing in this project; "" where it does.
+	// doubt is the reason why the name proves nothing in this project; "" if it does.
 	doubt string
-	// names are those on objects with the ID.
+	// names are the cluster names on objects with the ID.
 	names []string
 }
 
-// claim is whose an object is.
+// claim is the owner of an object.
 type claim int
 
 const (
-	// theirs are objects that have nothing to do with the cluster.
+	// theirs are objects that are unrelated to the cluster.
 	theirs claim = iota
-	// told are objects that are not the cluster's, and that a person could take for it.
+	// told are objects of others that a person could mistake for the cluster's.
 	told
-	// unclear are objects that may be of the cluster.
+	// unclear are objects that may belong to the cluster.
 	unclear
 	// ours are objects of the cluster.
 	ours
 )
 
-// resolve returns the target, given what all objects in the project say of their clusters.
+// resolve returns the target, given the signs of all objects in the project.
 //
-//	given         what has the name                         the target is
-//	ID            any                                       what has the ID
-//	name          has no ID                                 what has the name
-//	name          has one ID, all of it                     what has the ID
+//	given         objects with the name                     the target is
+//	ID            any                                       objects with the ID
+//	name          has no ID                                 objects with the name
+//	name          has one ID, all of it                     objects with the ID
 //	name          has several IDs, or one and none          nothing: the ID must be given
-//	ID and name   has this ID or none                       what has the ID, or the name and no ID
-//	ID and name   has another ID too                        what has the ID
+//	ID and name   has this ID or none                       objects with the ID, or with the name and no ID
+//	ID and name   has another ID too                        objects with the ID
 func resolve(id, name string, all []ownership.Signs) Target {
 	t := Target{ID: id, Name: name}
 	var others []string
@@ -76,15 +76,15 @@ func resolve(id, name string, all []ownership.Signs) Target {
 	return t
 }
 
-// judge returns whose an object is, and why it is left alone where that is to be told.
+// judge returns the owner of an object, and the reason to leave it alone if that is reported.
 //
 //	ID of the object        its cluster name            it is
 //	this cluster's          any                         ours
 //	this and another one's  any                         unclear
-//	another's               this cluster's              told, or unclear where only the name was given
+//	another's               this cluster's              told, or unclear if only the name was given
 //	another's               any other                   theirs
-//	none                    this cluster's              ours, or unclear where the name proves nothing
-//	none                    cannot be read              unclear, if a name was given and some cluster made it
+//	none                    this cluster's              ours, or unclear if the name proves nothing
+//	none                    cannot be read              unclear, if a name was given and a cluster created it
 //	none                    one of the ID, none given   unclear
 //	none                    any other                   theirs
 func (t Target) judge(s ownership.Signs) (claim, string) {

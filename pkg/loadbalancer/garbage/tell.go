@@ -15,7 +15,7 @@ func kinds() []Kind {
 	return []Kind{LoadBalancer, Listener, Pool, FloatingIP, SecurityGroup}
 }
 
-// report counts what is garbage, or may be, and tells what was not told before.
+// report updates the counts, and emits events for new garbage.
 func (c *Collector) report(ctx context.Context, ripe []Item) {
 	c.count(ripe)
 	told := map[key]bool{}
@@ -42,7 +42,7 @@ func (c *Collector) report(ctx context.Context, ripe []Item) {
 	c.tell(reason.GarbageSuspected, "Objects in OpenStack may be of no Service of this cluster, which the log explains, and are left alone", suspected)
 }
 
-// count tells how many objects there are of each kind.
+// count reports the number of objects of each kind.
 func (c *Collector) count(items []Item) {
 	counts := map[Kind]map[bool]int{}
 	for _, kind := range kinds() {
@@ -65,12 +65,13 @@ func (c *Collector) tell(why reason.Reason, text string, objects []string) {
 	}
 }
 
-// words names an object. Names are quoted, as others of the project choose them.
+// words returns the name of an object. It is quoted, because other clients of the project choose
+// it.
 func words(item Item) string {
 	return fmt.Sprintf("%s %s (%q)", item.Kind, item.ID, message.TruncateValue(item.Name))
 }
 
-// remove removes items, tells what became of them, and returns those that are gone.
+// remove removes items, reports the results, and returns those that are gone.
 func (c *Collector) remove(ctx context.Context, inventory Inventory, query Query, items []Item) map[key]bool {
 	Remove(ctx, Options{
 		Query: query, Octavia: c.options.Octavia, Neutron: c.options.Neutron, Clock: c.options.Clock,
