@@ -92,8 +92,8 @@ func Covers(desired, observed *model.LoadBalancer, settings *settings.Settings) 
 		if have == nil || have.Name != want.Name || have.Pool.Name != want.Pool.Name {
 			return false
 		}
-		for _, m := range have.Pool.Members.All() {
-			if isStray(m, want.Pool.Members, observed.VIP.SubnetID) {
+		for i := range have.Pool.Members.Len() {
+			if isStray(have.Pool.Members.Kind(i), have.Pool.Members.Key(i).Address, want.Pool.Members, observed.VIP.SubnetID) {
 				return false
 			}
 		}
@@ -101,15 +101,15 @@ func Covers(desired, observed *model.LoadBalancer, settings *settings.Settings) 
 	return true
 }
 
-// isStray reports whether a member is not as it would be made today, and stays so:
+// isStray reports whether a member at an address is not as it would be made today, and stays so:
 // out of service, or in another subnet. One that names none is in the VIP's.
-func isStray(m model.Member, wanted model.Members, vipSubnet string) bool {
+func isStray(m model.Member, address string, wanted model.Members, vipSubnet string) bool {
 	if m.Drained || m.AdminDown {
 		return true
 	}
 	if m.SubnetUnknown {
 		return false
 	}
-	at, is := wanted.FindAddress(m.Address)
+	at, is := wanted.FindAddress(address)
 	return !is || cmp.Or(m.SubnetID, vipSubnet) != cmp.Or(wanted.Kind(at).SubnetID, vipSubnet)
 }

@@ -54,11 +54,14 @@ func (m Members) At(i int) Member {
 	return member
 }
 
-// All iterates over the members.
+// All iterates over the members. Their IDs are parts of one text.
 func (m Members) All() iter.Seq2[int, Member] {
 	return func(yield func(int, Member) bool) {
+		id := m.ids.all()
 		for i := range m.Len() {
-			if !yield(i, m.At(i)) {
+			member, host := m.Kind(i), m.hosts.list[i].Value()
+			member.ID, member.Name, member.Address = id(i), host.Name, host.Address
+			if !yield(i, member) {
 				return
 			}
 		}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/hex"
 	"slices"
 	"strings"
 	"unique"
@@ -105,6 +106,27 @@ func (c *ids) at(i int) string {
 		return c.compact[i].String()
 	}
 	return ""
+}
+
+// all returns a function that returns the ID of member i. It makes one text of all UUIDs, as one for each would be most
+// of the work of a walk.
+func (c *ids) all() func(i int) string {
+	const length = len("01234567-89ab-cdef-0123-456789abcdef")
+	text := make([]byte, 0, length*len(c.compact))
+	for _, id := range c.compact {
+		text = append(hex.AppendEncode(text, id[:4]), '-')
+		text = append(hex.AppendEncode(text, id[4:6]), '-')
+		text = append(hex.AppendEncode(text, id[6:8]), '-')
+		text = append(hex.AppendEncode(text, id[8:10]), '-')
+		text = hex.AppendEncode(text, id[10:])
+	}
+	all := string(text)
+	return func(i int) string {
+		if i < len(c.compact) && c.compact[i] != uuid.Nil {
+			return all[i*length : (i+1)*length]
+		}
+		return c.at(i)
+	}
 }
 
 // is reports whether member i has this ID.
