@@ -204,8 +204,12 @@ func IsUnsure(err error) bool {
 }
 
 // IsUnreadable reports whether an error is one of decoding: the service accepted the request, and
-// then we did not understand what it said.
+// then we did not understand what it said. A request without a (whole) answer is none.
 func IsUnreadable(err error) bool {
+	var silent *NoAnswerError
+	if errors.As(err, &silent) {
+		return false
+	}
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	var syntactic *jsontext.SyntacticError
