@@ -24,8 +24,8 @@ import (
 //	both, the replacement is ACTIVE         what still differs in it, move the floating IP, delete the old one
 //
 // A replacement whose VIP is on the same port, or has the same address, cannot be created
-// beside the old one: that is deleted first. A tag says which of the two is the replacement,
-// so that this continues after a crash at any point.
+// beside the old one: that is deleted first, when it has the floating IP that is wanted. A tag
+// says which of the two is the replacement, so that this continues after a crash at any point.
 
 // mismatch is a setting that cannot change on a load balancer that exists.
 type mismatch struct{ name, want, have string }
@@ -83,15 +83,45 @@ func startReplacement(desired *model.LoadBalancer, observed model.Observed, opts
 		why = fmt.Sprintf("its %s cannot change from %q to %q", found[0].name, found[0].have, found[0].want)
 	}
 	if sameVIP(next.VIP, lb.VIP) {
-		unattached := observed.UnattachedFloatingIPs
-		if lb.FloatingIP != nil {
-			unattached = append(slices.Clone(unattached), released(*lb.FloatingIP))
-		}
-		steps := []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: why + ", and the new one takes its VIP"}}
+		first, unattached := floatingIPFirst(next, observed, opts)
+		steps := append(first, DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: why + ", and the new one takes its VIP"})
 		return Plan{Steps: append(steps, create(next, unattached, opts.forReplacement())...)}
 	}
 	created, _ := atOnce(next, opts.forReplacement())
-	return Plan{Steps: []Step{CreateLoadBalancer{LoadBalancer: created, Replaces: lb.ID, Why: why}}}
+	return Plan{Steps: append(reserve(next, observed), CreateLoadBalancer{LoadBalancer: created, Replaces: lb.ID, Why: why})}
+}
+
+// floatingIPFirst returns the steps that put the wanted floating IP on a load balancer that is
+// deleted before another one takes its VIP, and the floating IPs that the new one can have, that on
+// the VIP among them. Neutron may refuse the floating IP: then the old load balancer goes on to
+// serve. None is deleted before the new one is there.
+func floatingIPFirst(next *model.LoadBalancer, observed model.Observed, opts Options) ([]Step, []model.FloatingIP) {
+	old := *observed.LoadBalancer
+	observed.LoadBalancer = &old
+	first := slices.DeleteFunc(attachFloatingIP(next, old.FloatingIP, observed.UnattachedFloatingIPs, opts), func(step Step) bool {
+		_, deletes := step.(DeleteFloatingIP)
+		return deletes
+	})
+	for _, step := range first {
+		advanceFloatingIP(&observed, step)
+	}
+	unattached := observed.UnattachedFloatingIPs
+	if old.FloatingIP != nil {
+		fip := *old.FloatingIP
+		fip.Revision = nil
+		unattached = append(slices.Clone(unattached), fip)
+	}
+	return first, unattached
+}
+
+// reserve returns the step that creates a floating IP with an address that the Service asks for,
+// beside the load balancer that is replaced, see create.
+func reserve(next *model.LoadBalancer, observed model.Observed) []Step {
+	want := next.FloatingIP
+	if want == nil || want.Address == "" || fits(want, observed.LoadBalancer.FloatingIP) || choose(want, observed.UnattachedFloatingIPs) >= 0 {
+		return nil
+	}
+	return []Step{CreateFloatingIP{FloatingIP: *want, Beside: true}}
 }
 
 // sameVIP reports whether two load balancers cannot exist at the same time.
