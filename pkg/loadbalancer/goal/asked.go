@@ -145,7 +145,7 @@ func (a *Asked) desire(ctx context.Context, existing *model.LoadBalancer) (*Desi
 
 // Plan compares what the Service asks for with what it has.
 func (a *Asked) Plan(ctx context.Context, r Round) (plan.Plan, error) {
-	options := a.e.planOptions(a.in, r.Have.LoadBalancer)
+	options := a.e.planOptions(a.in, r.Have.LoadBalancer, r.Serial)
 	options.Given = a.given()
 	options.CreateEmpty = a.e.Store.Get(a.in.Service.UID).Made.CreateEmpty || a.e.Store.PartsShort()
 	var err error

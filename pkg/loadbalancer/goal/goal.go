@@ -216,7 +216,8 @@ type Round struct {
 	// Wrote is set where the round has changed something. Interfered is set where another
 	// client has changed the load balancer at the same time.
 	Wrote, Interfered bool
-	// Serial is the step of this round that was refused and is done in single steps since; nil: none was.
+	// Serial is the step of this round that was refused and is done in single steps in the rest of it; nil:
+	// none was.
 	Serial *Serial
 	// Broken are the parts that the last plan has left in ERROR; nil where it has left none.
 	Broken *apply.ChildrenError

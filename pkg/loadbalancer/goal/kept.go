@@ -216,7 +216,7 @@ func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	if want.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && r.Have.Restored != nil {
 		want.FloatingIP, there.UnattachedFloatingIPs = r.Have.Restored, r.Have.UnattachedFloatingIPs
 	}
-	options := k.e.planOptions(k.in, lb)
+	options := k.e.planOptions(k.in, lb, r.Serial)
 	options.MoveMembers = false
 	todo := plan.Diff(&want, there, options)
 	if todo.Blocked != "" {

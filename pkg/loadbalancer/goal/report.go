@@ -21,7 +21,7 @@ func (e *Engine) report(in Inputs, r Round, first plan.Plan, groups SecurityGrou
 	if before != nil {
 		last.Reported = before.Reported
 		if in.Drift.Before != nil && before.Contents != nil && r.Have.LoadBalancer != nil {
-			last.Revert = plan.Diff(before.Contents.Unpack(), *r.Have.Observed, e.planOptions(in, r.Have.LoadBalancer))
+			last.Revert = plan.Diff(before.Contents.Unpack(), *r.Have.Observed, e.planOptions(in, r.Have.LoadBalancer, r.Serial))
 		}
 	}
 	if before == nil && (e.appliedButNodes(in, r) || e.takesOver(in, r)) {

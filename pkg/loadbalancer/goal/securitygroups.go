@@ -74,7 +74,7 @@ func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired)
 	if spec == nil || lb == nil {
 		return spec
 	}
-	stay := e.specOf(in, plan.KeepMembers(want.LoadBalancer, lb, e.planOptions(in, lb)), direct)
+	stay := e.specOf(in, plan.KeepMembers(want.LoadBalancer, lb, e.planOptions(in, lb, nil)), direct)
 	if in.Settings.LoadBalancer.AllowReplace || have.Outgoing != nil {
 		stay.Subnets = append(stay.Subnets, spec.Subnets...)
 		slices.Sort(stay.Subnets)
