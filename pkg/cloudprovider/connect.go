@@ -186,7 +186,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Tracer:   c.Tracer,
 		Clock:    c.Clock,
 
-		Controller: c.Controller,
+		Controller: cloudscope.Controller{Name: c.Controller, Regional: c.RegionalIDs},
 		Scope: func() cloudscope.Scope {
 			return cloudscope.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
 		},

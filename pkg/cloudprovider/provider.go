@@ -61,8 +61,8 @@ type Options struct {
 	// Scope returns the project and region that the session works in; nil: they are not
 	// compared with those of earlier starts.
 	Scope func() cloudscope.Scope
-	// Controller names this controller among several of the cluster: see cloudscope.NewGuard.
-	Controller string
+	// Controller is this one among several of the cluster.
+	Controller cloudscope.Controller
 	// NewRoutes makes the routes to pods, once the identity and the nodes can be
 	// known. Nil: no routes.
 	NewRoutes func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes
