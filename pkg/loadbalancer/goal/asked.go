@@ -53,7 +53,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
 	return &Asked{e: e, quiet: quiet, in: Inputs{
 		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
-		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
+		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Entered: e.Store.Get(svc.UID).Made.Entered, Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
 	}}, nil
 }
 

@@ -34,6 +34,7 @@ func (e *Engine) BeginChange(in Inputs, r *Round, todo plan.Plan) {
 		e.Failovers.Begin(id)
 	}
 	e.Store.MarkTouched(uid)
+	e.enter(in, r.Have.LoadBalancer)
 	if todo.Creates() {
 		e.Store.CreationSent(uid)
 	}
@@ -47,6 +48,19 @@ func (e *Engine) EndChange(in Inputs, now model.Observed, err error) {
 	}
 	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
 		e.Store.SetLoadBalancerID(in.Service.UID, lb.ID)
+		e.enter(in, lb)
+	}
+}
+
+// enter records where a Service comes to that was elsewhere before: if it turns back halfway, it has
+// something there. Nil is a load balancer that is being created.
+func (e *Engine) enter(in Inputs, lb *model.LoadBalancer) {
+	switch {
+	case settledOn(lb, in):
+	case lb == nil:
+		e.Store.Enter(in.Service.UID, "")
+	default:
+		e.Store.Enter(in.Service.UID, lb.ID)
 	}
 }
 

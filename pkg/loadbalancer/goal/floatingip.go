@@ -57,6 +57,21 @@ func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Id
 	return err
 }
 
+// leavingFloatingIPs reads all floating IPs of a Service that leaves what it has, also unattached
+// ones beside the one on the VIP. Asks says that the Service asks for a certain one, which was there
+// before.
+func (e *Engine) leavingFloatingIPs(ctx context.Context, svc *v1.Service, have Observation, asks bool) error {
+	var hints observe.FloatingIPHints
+	if !asks {
+		hints.Published = publishedAddresses(svc)
+	}
+	var err error
+	if hints.IDs, _, err = e.knownFloatingIPs(ctx, svc, have.As, hints.Published); err != nil {
+		return err
+	}
+	return e.Cloud.Observer.LeavingFloatingIPs(ctx, have.As, have.Observed, hints)
+}
+
 // knownFloatingIPs returns the IDs of the floating IPs that may be a Service's by the first
 // look of this process at the cloud, or by what this process has retained for a Service of
 // its name since. It is complete when there are surely no others.

@@ -76,6 +76,9 @@ type Inputs struct {
 	Version  octavia.Version
 	// Previous are the load balancers that the Service is known to have been on.
 	Previous []string
+	// Entered are the load balancers where this process has begun to change something for the
+	// Service: see state.Made.
+	Entered []string
 	// Drift is what another client has changed, if that was noticed.
 	Drift state.Drift
 	// Progress is called while a plan waits for the cloud: see apply.Request.

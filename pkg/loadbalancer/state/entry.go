@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -94,6 +95,10 @@ type Made struct {
 	// ServedOn is the load balancer of another owner on which this process has found the
 	// Service served, by the address that it had published. The owner may change the address.
 	ServedOn string
+	// Entered are the load balancers where this process has begun a change for the Service, which
+	// was on another one, or on none. They stay here until the Service has all that it asks for and
+	// has left the others. One is "" while its ID is not known.
+	Entered []string
 	// UnattachedFloatingIP is set when a snapshot of the project has shown a floating IP of the
 	// Service on no port.
 	UnattachedFloatingIP bool
@@ -123,6 +128,21 @@ func ownText(there, text string) string {
 	return strings.Clone(text)
 }
 
+// Enter records that a change was begun on a load balancer where the Service was not before. The ID
+// is "" for one that is being created.
+func (s *Store) Enter(uid types.UID, id string) {
+	s.update(uid, func(e *Entry) {
+		if !slices.Contains(e.Made.Entered, id) {
+			e.Made.Entered = append(slices.Clip(e.Made.Entered), strings.Clone(id))
+		}
+	})
+}
+
+// LeaveOthers records that the Service has nothing but where it asks to be.
+func (s *Store) LeaveOthers(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Made.Entered = nil })
+}
+
 // SetServedOn records the load balancer of another owner on which the Service is served.
 func (s *Store) SetServedOn(uid types.UID, id string) {
 	s.update(uid, func(e *Entry) { e.Made.ServedOn = ownText(e.Made.ServedOn, id) })
@@ -144,7 +164,7 @@ func (s *Store) MarkCreateEmpty(uid types.UID) {
 // left in the project where it retains one.
 func (s *Store) MarkRemoved(uid types.UID, retainsFloatingIP bool) {
 	s.update(uid, func(e *Entry) {
-		e.Made.LoadBalancerID, e.Made.UnattachedFloatingIP, e.announced = "", false, nil
+		e.Made.LoadBalancerID, e.Made.Entered, e.Made.UnattachedFloatingIP, e.announced = "", nil, false, nil
 		e.Made.Touched = e.Made.Touched && retainsFloatingIP
 	})
 }
