@@ -128,8 +128,8 @@ func notices() []Entry {
 		},
 		{
 			Reason: PortNotFound, On: Service, Type: v1.EventTypeWarning,
-			When: "no Neutron port of this project has the address of a node, or the server of a node is unknown and no port in the members' subnets has its address: no security group is put on its port",
-			Do:   "if the load balancer cannot reach the node, let it in yourself there, from its subnet to the NodePorts; correct the provider ID of the node, or name its subnet with `member-subnet-id`",
+			When: "no Neutron port of this project has the address of a node, or the server of a node is unknown and no port in the members' subnets has its address, or a port of another server has it: no security group is put on its port",
+			Do:   "if the load balancer cannot reach the node, let it in yourself there, from its subnet to the NodePorts; delete the Node if its server is gone, correct its provider ID, or name its subnet with `member-subnet-id`",
 		},
 	}
 }

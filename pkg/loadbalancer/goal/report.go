@@ -69,7 +69,7 @@ func (e *Engine) announce(in Inputs, r Round, todo, reported plan.Plan) {
 	case drift == state.ReasonFailed && !r.Report.Drifted():
 		drift = ""
 	}
-	e.Events.PortsNotFound(svc, r.Groups.Unfound, r.Groups.Strayed, in.Members.Backends)
+	e.Events.PortsNotFound(svc, r.Groups.Unfound, r.Groups.Strayed, r.Groups.Taken, in.Members.Backends)
 	if groups := events.Summary(r.Groups.Steps()); r.Report.All() {
 		e.Events.DriftReported(svc, drift, groups)
 	} else {

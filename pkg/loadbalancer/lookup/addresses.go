@@ -34,7 +34,7 @@ func (r *Reader) portsAt(ctx context.Context, addresses []string) (map[string][]
 		byAddress[address] = nil
 	}
 	for _, port := range ports {
-		if strings.HasPrefix(port.DeviceOwner, "network:") || strings.Contains(strings.ToLower(port.DeviceOwner), "octavia") {
+		if notOfServer(port) {
 			continue
 		}
 		r.port.keepNewer(port.ID, port, newerPort)
@@ -45,6 +45,14 @@ func (r *Reader) portsAt(ctx context.Context, addresses []string) (map[string][]
 		}
 	}
 	return byAddress, nil
+}
+
+// notOfServer reports whether a port is of Neutron itself or of a load balancer. The VIP of one of provider
+// ovn shows that by its name alone before 2026.2.
+func notOfServer(port neutron.Port) bool {
+	owner := strings.ToLower(port.DeviceOwner)
+	return strings.HasPrefix(owner, "network:") || strings.Contains(owner, "octavia") ||
+		strings.HasPrefix(owner, "ovn-lb") || strings.HasPrefix(port.Name, "ovn-lb-vip-")
 }
 
 // lastSeen returns ports as they were last seen.

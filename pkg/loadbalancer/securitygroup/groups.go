@@ -112,9 +112,10 @@ type Task struct {
 	Plan
 	// Unfound are the nodes of which no port was found, Strayed those of them whose address is on a
 	// port that is not in a subnet where the load balancer reaches members, of a server that is not
-	// the node's by its provider ID. Unfiltered are nodes whose port has no port security: everybody
-	// reaches those.
-	Unfound, Strayed, Unfiltered []string
+	// the node's by its provider ID, Taken those whose address is on the port of another server than the
+	// one of their provider ID. Unfiltered are nodes whose port has no port security: everybody reaches
+	// those.
+	Unfound, Strayed, Taken, Unfiltered []string
 
 	id      ownership.Identity
 	desired *Desired

@@ -158,10 +158,16 @@ func (c *Client) PortsAt(ctx context.Context, address string) ([]Port, error) {
 	return c.ports(ctx, url.Values{"fixed_ips": {"ip_address=" + address}})
 }
 
-// PortsAtAddresses lists the ports that have one of the addresses, on whatever network: a request for
-// every 90 addresses, as those of IPv6 are long in a URL.
+// PortsAtAddresses lists the ports of the project that have one of the addresses, on whatever network:
+// a request for every 90 addresses, as those of IPv6 are long in a URL.
 func (c *Client) PortsAtAddresses(ctx context.Context, addresses []string) ([]Port, error) {
-	return atAddresses(addresses, func(q url.Values) ([]Port, error) { return c.ports(ctx, q) })
+	project := c.session.ProjectID()
+	return atAddresses(addresses, func(q url.Values) ([]Port, error) {
+		if project != "" {
+			q.Set("project_id", project)
+		}
+		return c.ports(ctx, q)
+	})
 }
 
 // atAddresses lists ports by their addresses.
