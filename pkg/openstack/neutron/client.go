@@ -37,6 +37,7 @@ func New(session Session) *Client { return &Client{session: session} }
 type Network struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
+	ProjectID string   `json:"project_id"`
 	External  bool     `json:"router:external"`
 	IsDefault bool     `json:"is_default"`
 	Subnets   []string `json:"subnets"`
@@ -109,6 +110,12 @@ func (c *Client) Network(ctx context.Context, id string) (*Network, error) {
 		return nil, apierror.Wrap(err, "read network "+id)
 	}
 	return &answer.Network, nil
+}
+
+// OwnsNetwork reports whether a network is the project's: then the project sees all ports in it.
+func (c *Client) OwnsNetwork(network *Network) bool {
+	project := c.session.ProjectID()
+	return project != "" && network.ProjectID == project
 }
 
 func (c *Client) networks(ctx context.Context, q url.Values) ([]Network, error) {
