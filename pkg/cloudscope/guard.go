@@ -27,8 +27,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// RecordName is the ConfigMap in kube-system that records the Scope of the cluster. A user who
-// deletes it, or one of its keys, confirms that the cluster has moved. So does one who sets its keys.
+// RecordName is the ConfigMap in kube-system that records the Scope of the cluster. A user confirms that the
+// cluster has moved by deleting it, or, beside other controllers, by setting the keys of this one.
 const RecordName = "openstack-cloud"
 
 const (

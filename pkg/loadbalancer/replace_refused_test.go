@@ -133,3 +133,35 @@ func TestReplacement_WithAskedAddressIsNotMadeWithoutIt(t *testing.T) {
 	}
 	env.unchanged(svc, nodes)
 }
+
+// A floating IP that was reserved for a replacement which OpenStack refused is deleted when the Service
+// requests its former address again.
+func TestReplacement_LeavesNoFloatingIPWhereItIsTakenBack(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]int{"at once": 1, "after more attempts": 3} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, byMembers(true))
+			env.catalogue()
+			nodes, svc := env.nodes(1), service("web", 1)
+			env.ensure(svc, nodes)
+			before := svc.DeepCopy()
+			svc.Annotations[annotation.FlavorID], svc.Annotations[annotation.AllowReplace] = "big/x4", "true"
+			svc.Spec.LoadBalancerIP = "127.200.7.7"
+			env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: "/load-balancer/v2.0/lbaas/loadbalancers", Status: http.StatusForbidden,
+				Body: `{"faultcode":"Client","faultstring":"Quota has been met for resources: load_balancer","debuginfo":null}`})
+			for range wait {
+				env.refused(svc, nodes, "quota")
+			}
+			env.Cloud.Faults.Clear()
+			svc.Spec, svc.Annotations = before.Spec, before.Annotations
+			env.ensure(svc, nodes)
+			if all := env.addresses(); len(all) != 1 {
+				t.Errorf("floating IPs %v, want the one that serves", all)
+			}
+			env.unchanged(svc, nodes)
+			env.delete(svc)
+			env.loadBalancers(0)
+		})
+	}
+}

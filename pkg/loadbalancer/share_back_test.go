@@ -94,3 +94,36 @@ func (env *environment) endsOnlyAt(svc *v1.Service, nodes []*v1.Node, where plac
 		env.unchanged(svc, nodes)
 	}
 }
+
+// A Service that turns back is served, though what it has left on the other load balancer cannot be removed
+// yet: that goes with its next change.
+func TestSharing_ServesServiceThatTurnsBackFromBrokenLoadBalancer(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes := env.nodes(1)
+	env.ensure(service("one", 1), nodes)
+	first := env.loadBalancer().ID
+	svc := service("svc", 0)
+	svc.Spec.Ports = []v1.ServicePort{port(v1.ProtocolTCP, 443), port(v1.ProtocolTCP, 444)}
+	env.ensure(svc, nodes)
+	svc.Annotations[annotation.LoadBalancerID] = first
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: "/load-balancer/v2.0/lbaas/listeners", Status: http.StatusBadRequest, Worded: true, From: 2})
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+		t.Fatal("it has moved")
+	}
+	env.Cloud.Faults.Clear()
+
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodDelete, Route: "/load-balancer/v2.0/lbaas/listeners/{id}", Status: http.StatusForbidden, Worded: true})
+	delete(svc.Annotations, annotation.LoadBalancerID)
+	env.ensure(svc, nodes)
+	env.Cloud.Faults.Clear()
+
+	svc.Spec.Ports = svc.Spec.Ports[:1]
+	env.ensure(svc, nodes)
+	for _, lb := range env.loadBalancers(2) {
+		if len(lb.Listeners) != 1 || len(lb.Pools) != 1 {
+			t.Errorf("%s has %d pools and the listeners %v, want one of each", lb.Name, len(lb.Pools), ports(lb))
+		}
+	}
+	env.unchanged(svc, nodes)
+}

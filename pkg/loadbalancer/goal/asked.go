@@ -232,6 +232,9 @@ func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *a
 	if err := a.e.closeGroups(ctx, a.in, r, nil); err != nil {
 		return nil, err
 	}
+	if a.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
+		a.e.Store.SetUnattachedFloatingIP(svc.UID, false)
+	}
 	address := addressOf(lb, a.in.Settings)
 	a.e.Events.Ready(svc, lb, address)
 	a.e.Events.AddressChanged(svc, statusAddress(svc), address)

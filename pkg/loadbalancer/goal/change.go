@@ -46,6 +46,9 @@ func (e *Engine) EndChange(in Inputs, now model.Observed, err error) {
 	if errors.As(err, &unsure) {
 		e.Store.CreationLost(in.Service.UID)
 	}
+	if err != nil && !in.Settings.Floating.Keep && leavesFloatingIP(now) { // the Service may not request it any more when it is served next
+		e.Store.SetUnattachedFloatingIP(in.Service.UID, true)
+	}
 	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
 		e.Store.SetLoadBalancerID(in.Service.UID, lb.ID)
 		e.enter(in, lb)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
@@ -105,8 +106,18 @@ func (a *Asked) leaveOthers(ctx context.Context, r Round, lock *async.Guard) err
 	if err != nil {
 		return err
 	}
-	if err := a.e.leave(ctx, a.in, left, plan.Options{KeepFloatingIP: a.in.Settings.Floating.Keep}, lock); err != nil {
+	options := plan.Options{KeepFloatingIP: a.in.Settings.Floating.Keep}
+	turnedBack := func(f observe.Found) bool {
+		id := f.LoadBalancers[0].ID
+		return slices.Contains(a.in.Entered, id) && !slices.Contains(a.in.Previous, id)
+	}
+	if err := a.e.leave(ctx, a.in, slices.DeleteFunc(slices.Clone(left), turnedBack), options, lock); err != nil {
 		return err
+	}
+	entered := slices.DeleteFunc(left, func(f observe.Found) bool { return !turnedBack(f) })
+	if err := a.e.leave(ctx, a.in, entered, options, lock); err != nil { // the Service is served, and this is tried again with its next change
+		klog.FromContext(ctx).Error(err, "Cannot remove what a move that was taken back has left", "loadBalancer", entered[0].LoadBalancers[0].ID)
+		return nil
 	}
 	if err := a.deleteUnattached(ctx, r.Have.LoadBalancer); err != nil {
 		return err
@@ -122,8 +133,10 @@ func (a *Asked) deleteUnattached(ctx context.Context, lb *model.LoadBalancer) er
 		return nil
 	}
 	own := nothing(a.in.ID)
+	// What cloud-provider-openstack has published of a guest may be the owner's address: a published address proves
+	// something only where a load balancer of the Service's own is known.
 	asked, _ := a.in.Settings.AskedFloatingIP()
-	if err := a.e.leavingFloatingIPs(ctx, a.in.Service, own, asked.Asked()); err != nil {
+	if err := a.e.leavingFloatingIPs(ctx, a.in.Service, own, asked.Asked() || len(a.in.Previous) == 0); err != nil {
 		return err
 	}
 	return a.e.remove(ctx, a.in, own.As, *own.Observed, plan.Options{KeepFloatingIP: a.in.Settings.Floating.Keep})

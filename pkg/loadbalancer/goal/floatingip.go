@@ -52,9 +52,14 @@ func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Id
 	hints.Unattached = e.Store.Get(svc.UID).Made.UnattachedFloatingIP
 	err = e.Cloud.Observer.FloatingIPs(ctx, as, observed, hints)
 	if err == nil {
-		e.Store.SetUnattachedFloatingIP(svc.UID, false)
+		e.Store.SetUnattachedFloatingIP(svc.UID, hints.Unattached && leavesFloatingIP(*observed))
 	}
 	return err
+}
+
+// leavesFloatingIP reports whether a floating IP that was created for the Service is on no port.
+func leavesFloatingIP(observed model.Observed) bool {
+	return slices.ContainsFunc(observed.UnattachedFloatingIPs, func(fip model.FloatingIP) bool { return fip.Owned })
 }
 
 // leavingFloatingIPs reads all floating IPs of a Service that leaves what it has, also unattached

@@ -93,11 +93,19 @@ func startReplacement(desired *model.LoadBalancer, observed model.Observed, opts
 
 // floatingIPFirst returns the steps that put the wanted floating IP on a load balancer that is
 // deleted before another one takes its VIP, and the floating IPs that the new one can have, that on
-// the VIP among them. Neutron may refuse the floating IP: then the old load balancer goes on to
-// serve. None is deleted before the new one is there.
+// the VIP first. Neutron may refuse the floating IP: then the old load balancer continues to serve. The
+// old load balancer gets none where it serves nothing, where a floating IP may be possible on the new
+// VIP only, and where a duplicate has the wanted one until it is deleted.
 func floatingIPFirst(next *model.LoadBalancer, observed model.Observed, opts Options) ([]Step, []model.FloatingIP) {
 	old := *observed.LoadBalancer
 	observed.LoadBalancer = &old
+	if old.Status.Failed() || movesVIP(next.VIP, old.VIP) || duplicateHas(next.FloatingIP, observed) {
+		unattached := observed.UnattachedFloatingIPs
+		if old.FloatingIP != nil {
+			unattached = append([]model.FloatingIP{released(*old.FloatingIP)}, unattached...)
+		}
+		return nil, unattached
+	}
 	first := slices.DeleteFunc(attachFloatingIP(next, old.FloatingIP, observed.UnattachedFloatingIPs, opts), func(step Step) bool {
 		_, deletes := step.(DeleteFloatingIP)
 		return deletes
@@ -109,16 +117,27 @@ func floatingIPFirst(next *model.LoadBalancer, observed model.Observed, opts Opt
 	if old.FloatingIP != nil {
 		fip := *old.FloatingIP
 		fip.Revision = nil
-		unattached = append(slices.Clone(unattached), fip)
+		unattached = append([]model.FloatingIP{fip}, unattached...)
 	}
 	return first, unattached
+}
+
+// duplicateHas reports whether the wanted floating IP is on the VIP of a duplicate, from which it moves.
+func duplicateHas(want *model.FloatingIP, observed model.Observed) bool {
+	return want != nil && slices.ContainsFunc(observed.Duplicates, func(lb model.LoadBalancer) bool { return fits(want, lb.FloatingIP) })
+}
+
+// movesVIP reports whether a VIP of the same address or port is wanted in another subnet or network.
+func movesVIP(next, old model.VIP) bool {
+	return next.SubnetID != "" && next.SubnetID != old.SubnetID || next.NetworkID != "" && next.NetworkID != old.NetworkID
 }
 
 // reserve returns the step that creates a floating IP with an address that the Service asks for,
 // beside the load balancer that is replaced, see create.
 func reserve(next *model.LoadBalancer, observed model.Observed) []Step {
 	want := next.FloatingIP
-	if want == nil || want.Address == "" || fits(want, observed.LoadBalancer.FloatingIP) || choose(want, observed.UnattachedFloatingIPs) >= 0 {
+	if want == nil || want.Address == "" || fits(want, observed.LoadBalancer.FloatingIP) || choose(want, observed.UnattachedFloatingIPs) >= 0 ||
+		duplicateHas(want, observed) {
 		return nil
 	}
 	return []Step{CreateFloatingIP{FloatingIP: *want, Beside: true}}

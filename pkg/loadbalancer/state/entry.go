@@ -99,8 +99,8 @@ type Made struct {
 	// was on another one, or on none. They stay here until the Service has all that it asks for and
 	// has left the others. One is "" while its ID is not known.
 	Entered []string
-	// UnattachedFloatingIP is set when a snapshot of the project has shown a floating IP of the
-	// Service on no port.
+	// UnattachedFloatingIP is set when a floating IP of the Service was left on no port: a snapshot of the
+	// project has shown it, or a change has failed after it was reserved.
 	UnattachedFloatingIP bool
 	// CreateEmpty is set when Octavia has refused to create the load balancer together with
 	// its listeners, and lost the port of its VIP: it is created empty, and filled later.
