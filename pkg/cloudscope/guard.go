@@ -130,7 +130,7 @@ type Guard struct {
 }
 
 // NewGuard returns a Guard with its record among the ConfigMaps, those of kube-system, for
-// a session of a controller whose Scope current returns.
+// a session of a controller. current returns the Scope of the session.
 func NewGuard(maps corev1.ConfigMapInterface, controller Controller, current func() Scope, recorder record.EventRecorder, clock clock.PassiveClock) *Guard {
 	return &Guard{maps: maps, keys: keysOf(controller.Name), regional: controller.Regional, current: current, recorder: recorder, clock: clock}
 }

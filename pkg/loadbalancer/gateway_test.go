@@ -170,7 +170,7 @@ func TestGateway_RefusalOfOneBatchIsNotRemembered(t *testing.T) {
 	}
 }
 
-// Services whose batches a gateway or a provider refuses at the same time all go on in single requests.
+// Where a gateway or a provider refuses batches of several Services at the same time, all go on in single requests.
 func TestGateway_RefusesBatchesOfServicesAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -93,7 +93,7 @@ func TestReplacement_OfTheSameVIPWaitsForItsFloatingIP(t *testing.T) {
 	}
 }
 
-// The port that the Service names is the VIP already, and what is on it is no second floating IP.
+// The port that the Service names is the VIP already, and the floating IP on it is not a second one.
 func TestFloatingIP_OnNamedPortIsTakenOffOnce(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, byMembers(true))
@@ -108,7 +108,7 @@ func TestFloatingIP_OnNamedPortIsTakenOffOnce(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// A replacement beside the old load balancer is not created where the address that it is to have cannot be had.
+// A replacement beside the old load balancer is not created where its requested address is not available.
 func TestReplacement_WithAskedAddressIsNotMadeWithoutIt(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, byMembers(true))

@@ -30,7 +30,7 @@ func (env *environment) occupied(address string, change func(*neutron.PortSpec))
 	return port
 }
 
-// The server of a node was deleted, and what is not the node's has got its address. The Node is still there.
+// The server of a node was deleted, and a port that is not the node's has its address. The Node is still there.
 func TestSecurityGroups_AreNotOnWhatHasGotTheAddressOfANode(t *testing.T) {
 	t.Parallel()
 	const address = "127.100.1.77"
@@ -72,7 +72,7 @@ func TestSecurityGroups_AreNotOnWhatHasGotTheAddressOfANode(t *testing.T) {
 	}
 }
 
-// A node whose provider ID names no server may be on no port that is a load balancer's, or another project's.
+// A node with a provider ID that names no server is on no port of a load balancer or of another project.
 func TestSecurityGroups_OfNodesWithoutServerAreNotOnVIPsAndPortsOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*environment, *neutron.PortSpec){

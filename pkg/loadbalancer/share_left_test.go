@@ -55,7 +55,7 @@ func TestSharing_KeepsFloatingIPForGuestsWhenOwnerMovesAndBecomesInternal(t *tes
 }
 
 // On another's load balancer a Service needs no floating IP of its own. One that another client has
-// taken off its load balancer, or that is left of one that is gone, nobody would miss but who pays.
+// taken off its load balancer, or that is left of one that is gone, costs money without use.
 //
 //proves:58,93
 func TestSharing_DeletesFloatingIPThatMovingServiceHadLost(t *testing.T) {

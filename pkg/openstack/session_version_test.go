@@ -173,7 +173,7 @@ func TestLoadBalancerVersion_IsReadAgainWhereItIsHiddenOnce(t *testing.T) {
 	}
 }
 
-// A service from whose root there is no (whole) answer has not refused to tell its version, even if lists
+// A service that gives no (whole) answer at its root has not refused to report its version, even if lists
 // are answered.
 func TestLoadBalancerVersion_IsNoGuessWhereThereIsNoAnswer(t *testing.T) {
 	t.Parallel()

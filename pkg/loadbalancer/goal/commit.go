@@ -116,7 +116,7 @@ func (a *Asked) leaveOthers(ctx context.Context, r Round, lock *async.Guard) err
 	}
 	entered := slices.DeleteFunc(left, func(f observe.Found) bool { return !turnedBack(f) })
 	if err := a.e.leave(ctx, a.in, entered, options, lock); err != nil { // the Service is served, and this is tried again with its next change
-		klog.FromContext(ctx).Error(err, "Cannot remove what a move that was taken back has left", "loadBalancer", entered[0].LoadBalancers[0].ID)
+		klog.FromContext(ctx).Error(err, "Cannot remove the remains of a move that was taken back", "loadBalancer", entered[0].LoadBalancers[0].ID)
 		return nil
 	}
 	if err := a.deleteUnattached(ctx, r.Have.LoadBalancer); err != nil {
@@ -144,7 +144,7 @@ func (a *Asked) deleteUnattached(ctx context.Context, lb *model.LoadBalancer) er
 
 // settledOn reports whether a Service surely has nothing on any load balancer but this one:
 // what is known or written down of it, or its published address, is there. Both come after
-// the old one has been left. Neither tells of a move that was begun and taken back.
+// the old one has been left. Neither shows a move that was begun and taken back.
 func settledOn(lb *model.LoadBalancer, in Inputs) bool {
 	published := publishedAddresses(in.Service)
 	switch {

@@ -53,7 +53,7 @@ func TestDiff_DeletesALoadBalancerForItsVIPWhenTheFloatingIPIsThere(t *testing.T
 	})
 }
 
-// An address that the Service asks for is reserved before the load balancer that is to have it.
+// An address that the Service requests is reserved before its load balancer is created.
 func TestDiff_ReservesTheFloatingIPOfAReplacement(t *testing.T) {
 	t.Parallel()
 	desired := web(func(lb *model.LoadBalancer) { lb.FlavorID, lb.FloatingIP.Address = "big", "203.0.113.80" })

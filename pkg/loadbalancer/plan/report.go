@@ -58,13 +58,13 @@ func (r Report) All() bool { return r.all }
 func (r Report) Drifted() bool { return r.all || len(r.steps) > 0 }
 
 // Split returns the steps of a plan that are carried out, and those that are only
-// reported: also members of a pool whose creation is.
+// reported: also members of a pool that is not created.
 func (r Report) Split(todo Plan) (ours, reported Plan) {
 	if !r.enabled {
 		return todo, Plan{}
 	}
 	ours, ours.Steps = todo, nil
-	unmade := map[model.ListenerKey]bool{} // pools whose creation is only reported
+	unmade := map[model.ListenerKey]bool{} // pools that are only reported, not created
 	for _, step := range todo.Steps {
 		only := r.all || r.steps[step.String()]
 		switch s := step.(type) {
