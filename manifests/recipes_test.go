@@ -114,3 +114,20 @@ func checkSecret(t *testing.T, page, text string) int {
 	}
 	return 1
 }
+
+// A page can be followed from top to bottom: rights come before each step that starts the image without the
+// objects of ours.
+func TestRecipes_AddRightsBeforeImage(t *testing.T) {
+	t.Parallel()
+	starts := map[string]string{
+		"gardener.md": "imageVectorOverwrite:", "kops.md": "kops update cluster", "kubeadm.md": " set image ",
+		"kubespray.md": "ansible-playbook", "magnum.md": " set image ", "talos.md": " set image ",
+	}
+	for page, start := range starts {
+		text := string(readFile(t, filepath.Join("../docs/recipes", page)))
+		rights, image := strings.Index(text, "apply -f manifests/additional-rights/rbac.yaml"), strings.Index(text, start)
+		if rights < 0 || image < rights {
+			t.Errorf("%s has %q at %d, and the rights at %d", page, start, image, rights)
+		}
+	}
+}

@@ -186,7 +186,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Tracer:   c.Tracer,
 		Clock:    c.Clock,
 
-		Controller: c.Controller,
+		Controller: cluster.Controller{Name: c.Controller, Regional: c.RegionalIDs},
 		Scope: func() cluster.Scope {
 			return cluster.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
 		},

@@ -51,7 +51,7 @@ func (m *migration) start() *Provider {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	p.scope = cluster.NewGuard(m.client.CoreV1().ConfigMaps(metav1.NamespaceSystem), "", p.options.Scope, m.c.Recorder, m.clock)
+	p.scope = cluster.NewGuard(m.client.CoreV1().ConfigMaps(metav1.NamespaceSystem), cluster.Controller{}, p.options.Scope, m.c.Recorder, m.clock)
 	p.Initialize(nil, m.t.Context().Done())
 	return p
 }

@@ -61,8 +61,8 @@ type Options struct {
 	// Scope returns the project and region that the session works in; nil: they are not
 	// compared with those of earlier starts.
 	Scope func() cluster.Scope
-	// Controller names this controller among several of the cluster: see cluster.NewGuard.
-	Controller string
+	// Controller identifies this controller among several of the cluster.
+	Controller cluster.Controller
 	// NewRoutes makes the routes to pods, once the identity and the nodes can be
 	// known. Nil: no routes.
 	NewRoutes func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes

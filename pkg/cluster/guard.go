@@ -22,8 +22,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// ScopeRecord is the ConfigMap in kube-system that records the Scope of the cluster. An operator who
-// deletes it, or one of its keys, confirms that the cluster has moved.
+// ScopeRecord is the ConfigMap in kube-system that records the Scope of the cluster. An operator confirms
+// that the cluster has moved by deleting it or, beside other controllers, by setting the keys of this one.
 const ScopeRecord = "openstack-cloud"
 
 const (
@@ -66,18 +66,24 @@ func (k keys) scope(record *v1.ConfigMap) Scope {
 	return Scope{record.Data[k.project], record.Data[k.region]}
 }
 
-// confirmation returns the command that confirms that the controller has moved. It leaves what is
-// recorded of others.
-func (k keys) confirmation(record *v1.ConfigMap) string {
+// Controller is one of the controllers of a cluster.
+type Controller struct {
+	// Name distinguishes it from the others, which have Scopes of their own; "" is the name of the only
+	// one.
+	Name string
+	// Regional is set where each region may have a controller of its own.
+	Regional bool
+}
+
+// confirmation returns the command that confirms that the controller is in a Scope now. It leaves what
+// is recorded of others.
+func (k keys) confirmation(record *v1.ConfigMap, current Scope) string {
 	command := "kubectl --namespace " + metav1.NamespaceSystem
-	if len(controllersIn(record)) < 2 {
+	if others := controllersIn(record); len(others) == 1 && others[0] == k {
 		return command + " delete configmap " + ScopeRecord
 	}
-	var removals []string
-	for _, key := range []string{k.project, k.region} {
-		removals = append(removals, fmt.Sprintf(`{"op":"remove","path":"/data/%s"}`, key))
-	}
-	return fmt.Sprintf("%s patch configmap %s --type=json --patch='[%s]'", command, ScopeRecord, strings.Join(removals, ","))
+	patch := fmt.Sprintf(`{"data":{%q:%q,%q:%q}}`, k.project, current.ProjectID, k.region, current.Region)
+	return fmt.Sprintf("%s patch configmap %s --type=merge --patch='%s'", command, ScopeRecord, strings.ReplaceAll(patch, "'", `'\''`))
 }
 
 // controllersIn returns the keys of the controllers that a record has something of.
@@ -101,6 +107,7 @@ var ErrMoved = errors.New("cloud.conf leads to another project or region than be
 type Guard struct {
 	maps     corev1.ConfigMapInterface
 	keys     keys
+	regional bool
 	current  func() Scope
 	recorder record.EventRecorder
 	clock    clock.PassiveClock
@@ -118,10 +125,9 @@ type Guard struct {
 }
 
 // NewGuard returns a Guard with its record among the ConfigMaps, those of kube-system, for
-// a session whose Scope current returns. Controller names this controller among several of the
-// cluster, each of which has a Scope of its own; "" is the name of the only one.
-func NewGuard(maps corev1.ConfigMapInterface, controller string, current func() Scope, recorder record.EventRecorder, clock clock.PassiveClock) *Guard {
-	return &Guard{maps: maps, keys: keysOf(controller), current: current, recorder: recorder, clock: clock}
+// a session of a controller. current returns the Scope of the session.
+func NewGuard(maps corev1.ConfigMapInterface, controller Controller, current func() Scope, recorder record.EventRecorder, clock clock.PassiveClock) *Guard {
+	return &Guard{maps: maps, keys: keysOf(controller.Name), regional: controller.Regional, current: current, recorder: recorder, clock: clock}
 }
 
 // Check returns an error that wraps ErrMoved while the session is in another Scope than
@@ -190,7 +196,7 @@ func CompareScope(ctx context.Context, maps corev1.ConfigMapInterface, current S
 func (k keys) changed(record *v1.ConfigMap, before, current Scope) error {
 	return fmt.Errorf("%w: project %s in region %q, and the cluster is in project %s in region %q. "+
 		"Nothing is made, deleted or taken for gone until that is mended, or confirmed with: %s",
-		ErrMoved, current.ProjectID, current.Region, before.ProjectID, before.Region, k.confirmation(record))
+		ErrMoved, current.ProjectID, current.Region, before.ProjectID, before.Region, k.confirmation(record, current))
 }
 
 // compare reads the record, and adds what it lacks.
@@ -209,15 +215,48 @@ func (g *Guard) compare(ctx context.Context, current Scope) error {
 		case err != nil:
 			return fmt.Errorf("read in which project and region of OpenStack the cluster is: %w", err)
 		}
-		record := g.keys.withScope(stored, current)
-		if before := g.keys.scope(record); before != current {
-			return g.refuse(ctx, record, before, current)
+		if before, known := g.elsewhere(stored, current); known {
+			return g.refuse(ctx, stored, before, current)
 		}
+		record := g.keys.withScope(stored, current)
 		if stored != nil && len(stored.Data) == len(record.Data) {
 			return nil
 		}
 		return g.store(ctx, stored == nil, record)
 	})
+}
+
+// elsewhere returns where the cluster is by a record, and true if that is not where this controller is. What
+// is recorded of others counts where nothing is of this one: its name may be new, and not the cluster.
+//
+//	recorded                                            elsewhere
+//	of this controller                                  where it is different
+//	of none                                             no
+//	of others only, one of them in the same Scope       no: it was renamed
+//	of others only, in no Scope of this one's region    no where regional: it is that of a further region
+//	of others only                                      yes
+func (g *Guard) elsewhere(record *v1.ConfigMap, current Scope) (before Scope, is bool) {
+	if record == nil {
+		return Scope{}, false
+	}
+	all := controllersIn(record)
+	if slices.Contains(all, g.keys) {
+		before = g.keys.scope(g.keys.withScope(record, current))
+		return before, before != current
+	}
+	sameRegion := false
+	for _, of := range all {
+		scope := of.scope(of.withScope(record, current))
+		switch {
+		case scope == current:
+			return Scope{}, false
+		case scope.Region == current.Region:
+			before, sameRegion = scope, true
+		case before == (Scope{}):
+			before = scope
+		}
+	}
+	return before, len(all) > 0 && (sameRegion || !g.regional)
 }
 
 // withScope returns the record with the keys of the controller that it lacked.

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
@@ -26,7 +27,7 @@ func newRecord(data map[string]string) *v1.ConfigMap {
 // newFixture returns the guard of a process that works in project b of RegionOne.
 func newFixture(objects ...runtime.Object) (*Guard, *fake.Clientset, *record.FakeRecorder, *clocktesting.FakeClock) {
 	client, events, now := fake.NewClientset(objects...), record.NewFakeRecorder(100), clocktesting.NewFakeClock(time.Now())
-	return NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), "", func() Scope { return Scope{"b", "RegionOne"} }, events, now),
+	return NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), Controller{}, func() Scope { return Scope{"b", "RegionOne"} }, events, now),
 		client, events, now
 }
 
@@ -186,14 +187,14 @@ func TestGuard_KeepsControllersApart(t *testing.T) {
 		"a third":                   {"ccm-three", Scope{"c", "RegionThree"}, ""},
 		"a region with odd letters": {"région 4/öst", Scope{"c", "région 4/öst"}, ""},
 		"the second has moved": {"ccm-two", Scope{"b", "RegionOne"},
-			`patch configmap openstack-cloud --type=json --patch='[{"op":"remove","path":"/data/project.ccm-two"},{"op":"remove","path":"/data/region.ccm-two"}]'`},
+			`patch configmap openstack-cloud --type=merge --patch='{"data":{"project.ccm-two":"b","region.ccm-two":"RegionOne"}}'`},
 		"the first has moved": {"", Scope{"b", "RegionTwo"},
-			`patch configmap openstack-cloud --type=json --patch='[{"op":"remove","path":"/data/project"},{"op":"remove","path":"/data/region"}]'`},
+			`patch configmap openstack-cloud --type=merge --patch='{"data":{"project":"b","region":"RegionTwo"}}'`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, events := fake.NewClientset(newRecord(both)), record.NewFakeRecorder(100)
-			guard := NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), test.controller, func() Scope { return test.scope }, events, clocktesting.NewFakeClock(time.Now()))
+			guard := NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), Controller{test.controller, true}, func() Scope { return test.scope }, events, clocktesting.NewFakeClock(time.Now()))
 			err := guard.Check(t.Context())
 			if test.refused == "" && err != nil || test.refused != "" && (!errors.Is(err, ErrMoved) || !strings.HasSuffix(err.Error(), test.refused)) {
 				t.Errorf("got %v", err)
@@ -210,6 +211,76 @@ func TestGuard_KeepsControllersApart(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The name of a controller is that of its lease. Where that changes, and nothing is recorded of the new
+// one, the cluster is where the others are; only a further region may have a controller of its own.
+func TestGuard_NoticesAnotherProjectWhereTheControllerHasAnotherName(t *testing.T) {
+	t.Parallel()
+	only := map[string]string{"project": "a", "region": "RegionOne"}
+	named := map[string]string{"project.occm": "a", "region.occm": "RegionOne"}
+	both := map[string]string{"project": "a", "region": "RegionOne", "project.ccm-two": "b", "region.ccm-two": "RegionTwo"}
+	for name, test := range map[string]struct {
+		stored     map[string]string
+		controller Controller
+		scope      Scope
+		before     string // where it is refused
+	}{
+		"it gets a name":                           {only, Controller{Name: "occm"}, Scope{"a", "RegionOne"}, ""},
+		"it gets a name, and another project":      {only, Controller{Name: "occm"}, Scope{"b", "RegionOne"}, "project a"},
+		"it gets a name, and another region":       {only, Controller{Name: "occm"}, Scope{"a", "RegionTwo"}, `"RegionOne"`},
+		"it loses its name":                        {named, Controller{}, Scope{"a", "RegionOne"}, ""},
+		"it loses its name, and another project":   {named, Controller{}, Scope{"b", "RegionOne"}, "project a"},
+		"it gets another name and another project": {named, Controller{Name: "ccm"}, Scope{"b", "RegionOne"}, "project a"},
+		"a further region":                         {only, Controller{"ccm-two", true}, Scope{"a", "RegionTwo"}, ""},
+		"a further region of another project":      {only, Controller{"ccm-two", true}, Scope{"b", "RegionTwo"}, ""},
+		"another project in a region that is had":  {only, Controller{"ccm-two", true}, Scope{"b", "RegionOne"}, "project a"},
+		"the first after the second":               {map[string]string{"project.ccm-two": "b", "region.ccm-two": "RegionTwo"}, Controller{"", true}, Scope{"a", "RegionOne"}, ""},
+		"another name for one of two":              {both, Controller{"ccm-2", true}, Scope{"b", "RegionTwo"}, ""},
+		"another name and project for one of two":  {both, Controller{"ccm-2", true}, Scope{"a", "RegionTwo"}, "project b"},
+		"a region is confirmed for the first":      {map[string]string{"project": "a"}, Controller{Name: "occm"}, Scope{"a", "RegionTwo"}, ""},
+		"keys of the operator's own":               {map[string]string{"note": "x"}, Controller{Name: "occm"}, Scope{"b", "RegionOne"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, events, now := fake.NewClientset(newRecord(test.stored)), record.NewFakeRecorder(100), clocktesting.NewFakeClock(time.Now())
+			guard := NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), test.controller, func() Scope { return test.scope }, events, now)
+			err := guard.Check(t.Context())
+			if test.before == "" {
+				after := recorded(t, client)
+				if err != nil || keysOf(test.controller.Name).scope(newRecord(after)) != test.scope {
+					t.Errorf("%v, recorded is %v", err, after)
+				}
+				return
+			}
+			if !errors.Is(err, ErrMoved) || !strings.Contains(err.Error(), "the cluster is in") || !strings.Contains(err.Error(), test.before) || len(recorded(t, client)) != len(test.stored) {
+				t.Fatalf("%v, recorded is %v", err, recorded(t, client))
+			}
+			confirm(t, client, err.Error())
+			now.Step(confirmationPeriod)
+			if err := guard.Check(t.Context()); err != nil {
+				t.Errorf("confirmed: %v", err)
+			}
+			again := NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), test.controller, func() Scope { return Scope{"c", "RegionOne"} }, events, now)
+			if err := again.Check(t.Context()); !errors.Is(err, ErrMoved) {
+				t.Errorf("a restart in a third project: %v", err)
+			}
+		})
+	}
+}
+
+// confirm applies the patch of the command that an error ends with.
+func confirm(t *testing.T, client *fake.Clientset, text string) {
+	t.Helper()
+	_, patch, found := strings.Cut(text, " patch configmap openstack-cloud --type=merge --patch='")
+	if !found {
+		t.Fatalf("%q names no command", text)
+	}
+	patch = strings.ReplaceAll(strings.TrimSuffix(patch, "'"), `'\''`, "'")
+	_, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Patch(t.Context(), ScopeRecord, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

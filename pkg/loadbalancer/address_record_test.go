@@ -18,6 +18,7 @@ func TestRecord_IsWrittenAgainAfterLateWriteOfAnother(t *testing.T) {
 	late := map[string]func(annotations map[string]string){
 		"an address that is gone":      func(a map[string]string) { a[annotation.LoadBalancerAddress] = "127.200.0.99" },
 		"another load balancer before": func(a map[string]string) { a[annotation.WrittenFor] = "" },
+		"one that is gone":             func(a map[string]string) { a[annotation.WrittenFor] = "gone" + a[annotation.WrittenFor] },
 		"nothing":                      func(a map[string]string) { delete(a, annotation.LoadBalancerAddress) },
 	}
 	for name, late := range late {

@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
@@ -126,6 +130,83 @@ func TestGateway_RefusalOfSingleRequestsIsTold(t *testing.T) {
 			env.ensure(svc, nodes)
 			env.writes(1) // the batch
 			env.unchanged(svc, nodes)
+		})
+	}
+}
+
+// What Octavia refuses of a batch in its own words may be about what is in it, or pass. If single requests
+// do it, the next change is a batch again, for as long as the process lives.
+//
+//proves:69,115
+func TestGateway_RefusalOfOneBatchIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]faults.Rule{
+		"a value":           {Status: http.StatusBadRequest, Worded: true},
+		"a policy":          {Status: http.StatusForbidden, Body: `{"faultcode":"Client","faultstring":"Policy does not allow this request to be performed.","debuginfo":null}`},
+		"members once only": {Status: http.StatusBadRequest, Body: `{"faultcode":"Client","faultstring":"Validation failure: Member must be updated only once in the same request.","debuginfo":null}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc, other := env.nodes(8), service("web", 2), service("other", 1)
+			env.ensure(svc, nodes[:2])
+			env.ensure(other, nodes[:2])
+			answer.Method, answer.Route, answer.Count = http.MethodPut, batchRoute, 1
+			env.Cloud.Faults.Add(answer)
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[:4])
+			batches, singles := env.Cloud.RequestLog.Count(http.MethodPut, batchRoute), env.Cloud.RequestLog.Count(http.MethodPost, batchRoute)
+			if batches != 1 || singles != 4 {
+				t.Errorf("%d batches and %d single members, want 1 that is refused and 4, of both pools", batches, singles)
+			}
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[:6])
+			env.ensure(other, nodes[:5])
+			if got, want := childWrites(env), "PUT members, PUT members, PUT members"; got != want {
+				t.Errorf("the next changes are %s, want %s", got, want)
+			}
+			env.unchanged(svc, nodes[:6])
+		})
+	}
+}
+
+// Where a gateway or a provider refuses batches of several Services at the same time, all go on in single requests.
+func TestGateway_RefusesBatchesOfServicesAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		provider string
+		status   int
+	}{"a gateway": {"amphora", http.StatusMethodNotAllowed}, "a policy": {"amphora", http.StatusForbidden}, "a provider": {"acme", http.StatusNotImplemented}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			delays := fastDelays()
+			delays["acme"] = delays["amphora"]
+			env := newEnvironment(t, environmentOptions{
+				keys: map[string]string{"lb-provider": c.provider}, simulator: simulator.Options{Providers: []string{"amphora", "acme"}, Delays: delays},
+			})
+			nodes, services := env.nodes(4), []*v1.Service{service("a", 1), service("b", 1), service("c", 1)}
+			for _, svc := range services {
+				env.ensure(svc, nodes[:2])
+			}
+			var arrived, done sync.WaitGroup
+			arrived.Add(len(services))
+			env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPut, Route: batchRoute, Status: c.status, Worded: true, Then: func() {
+				arrived.Done()
+				arrived.Wait()
+			}})
+			for _, svc := range services {
+				done.Go(func() {
+					if _, err := env.engine.Ensure(env.ctx, svc, nodes); err != nil {
+						t.Errorf("%s: %v", svc.Name, err)
+					}
+				})
+			}
+			done.Wait()
+			for _, lb := range env.loadBalancers(len(services)) {
+				if n := len(lb.Pools[0].Members); n != len(nodes) {
+					t.Errorf("%s has %d members", lb.Name, n)
+				}
+			}
 		})
 	}
 }

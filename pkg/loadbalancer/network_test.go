@@ -172,6 +172,76 @@ func TestFloatingIP_IsRefusedBeforeCreationWhereNoRouterLeadsOut(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
+// A router of another project leads out of a network of that project, and does not show. The project's own
+// one in the same subnet does not lead out.
+func TestFloatingIP_IsTriedWhereARouterMayBeHidden(t *testing.T) {
+	t.Parallel()
+	for name, named := range map[string]bool{"the subnet": true, "the network": false} {
+		for what, own := range map[string]bool{"an own router": true, "no own router": false} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				t.Parallel()
+				env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Config: simulator.Config{OmitFloatingNetwork: true, OmitSubnet: true}}})
+				neutron, admin := env.Cloud.Neutron, env.Cloud.Admin.ProjectID
+				env.otherExternal("ffffffff-0000-4000-8000-000000000000")
+				shared := neutron.AddNetwork(simneutron.NetworkSpec{Name: "provider", ProjectID: admin, Shared: true})
+				subnet, err := neutron.AddSubnet(simneutron.SubnetSpec{NetworkID: shared.ID, CIDR: "127.120.0.0/16", ProjectID: admin})
+				if err != nil {
+					t.Fatal(err)
+				}
+				leads := simneutron.RouterSpec{Name: "provider", ProjectID: admin, ExternalNetworkID: env.Cloud.ExternalNetwork.ID, SubnetIDs: []string{subnet.ID}}
+				if _, err := neutron.AddRouter(leads); err != nil {
+					t.Fatal(err)
+				}
+				if own {
+					env.ownRouter(shared.ID, subnet.ID)
+				}
+				nodes, svc := env.nodes(1), service("web", 1)
+				svc.Annotations[annotation.NetworkID] = shared.ID
+				if named {
+					svc.Annotations[annotation.SubnetID] = subnet.ID
+				}
+				env.ensure(svc, nodes)
+				if made := neutron.FloatingIPs(); len(made) != 1 || made[0].NetworkID != env.Cloud.ExternalNetwork.ID {
+					t.Errorf("floating IPs %+v, want one of the network %s", made, env.Cloud.ExternalNetwork.ID)
+				}
+				env.unchanged(svc, nodes)
+			})
+		}
+	}
+}
+
+// The interface of another project's router shows in a network of one's own, and its gateway does not.
+func TestFloatingIP_IsTriedWhereTheGatewayOfARouterIsHidden(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{WithoutRouter: true}, Config: simulator.Config{OmitFloatingNetwork: true}}})
+	env.otherExternal("ffffffff-0000-4000-8000-000000000000")
+	leads := simneutron.RouterSpec{
+		Name: "provider", ProjectID: env.Cloud.Admin.ProjectID, ExternalNetworkID: env.Cloud.ExternalNetwork.ID, SubnetIDs: []string{env.Cloud.Subnet.ID},
+	}
+	if _, err := env.Cloud.Neutron.AddRouter(leads); err != nil {
+		t.Fatal(err)
+	}
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	env.serves(svc, "")
+}
+
+// ownRouter adds a router of the project without a gateway to a subnet, at an address of its choice: another
+// router has that of the subnet's gateway.
+func (env *environment) ownRouter(network, subnet string) {
+	env.T.Helper()
+	router, err := env.Cloud.Neutron.AddRouter(simneutron.RouterSpec{Name: "own", ProjectID: env.Cloud.Account.ProjectID})
+	if err != nil {
+		env.T.Fatal(err)
+	}
+	if _, err := env.Cloud.Neutron.CreatePort(simneutron.PortSpec{
+		ProjectID: env.Cloud.Account.ProjectID, NetworkID: network, SubnetID: subnet, Address: "127.120.9.9",
+		DeviceID: router.ID, DeviceOwner: "network:router_interface",
+	}); err != nil {
+		env.T.Fatal(err)
+	}
+}
+
 // One external network is not asked about: that no router leads there is Neutron's to say.
 func TestFloatingIP_ErrorNamesSettingWhereNoRouterLeadsToNetwork(t *testing.T) {
 	t.Parallel()

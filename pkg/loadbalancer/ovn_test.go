@@ -193,6 +193,31 @@ func TestOVN_OfZedHasLostMonitorsRecreated(t *testing.T) {
 	env.sound(3)
 }
 
+// With drift-policy=report a take-over writes nothing, so that lost monitors stay too: the event lists their
+// repair, which is made once the key is gone.
+func TestOVN_OfZedLostMonitorsStayAtTakeOverThatOnlyReports(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{
+		simulator: simulator.Options{Release: "zed"},
+		keys:      map[string]string{"lb-provider": "ovn", "create-monitor": "true", "internal-lb": "true", "drift-policy": "report"},
+	})
+	env.stuckSoon()
+	nodes, svc := env.nodes(2), service("web", 2)
+	svc.Annotations[annotation.LoadBalancerID] = fullByHand(t, env, svc, nodes)
+	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: env.Cloud.Octavia.Snapshot()[0].VIP.Address}}
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	env.writes(0)
+	if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, "pool TCP/80: create") {
+		t.Errorf("events:\n%s", told)
+	}
+	env.Conf.LoadBalancer.DriftPolicy = "repair"
+	env.restart()
+	env.ensure(svc, nodes)
+	env.sound(2)
+	env.unchanged(svc, nodes)
+}
+
 // fullByHand makes what a Service needs in one request, monitors included.
 func fullByHand(t *testing.T, env *environment, svc *v1.Service, nodes []*v1.Node) string {
 	t.Helper()

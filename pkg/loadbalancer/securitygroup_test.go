@@ -67,7 +67,7 @@ func (env *environment) uses(groupID string, nodes ...*v1.Node) {
 		if slices.Contains(port.SecurityGroups, groupID) {
 			got = append(got, port.FixedIPs[0].Address)
 		}
-		if strings.HasPrefix(port.DeviceOwner, "compute") && !slices.Contains(port.SecurityGroups, env.defaultGroup()) {
+		if port.ProjectID == env.Cloud.Account.ProjectID && strings.HasPrefix(port.DeviceOwner, "compute") && !slices.Contains(port.SecurityGroups, env.defaultGroup()) {
 			env.T.Errorf("port %s has lost the group that it had: %v", port.FixedIPs[0].Address, port.SecurityGroups)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -17,11 +18,15 @@ import (
 
 const portsRoute = "/network/v2.0/ports"
 
-// as returns copies of nodes with another provider ID.
+// as returns copies of nodes with another provider ID. Where that names a server, an earlier one, the kubelet
+// reports the one on which it runs.
 func as(providerID string, nodes []*v1.Node) []*v1.Node {
 	var changed []*v1.Node
 	for _, node := range nodes {
 		node = node.DeepCopy()
+		if cluster.ServerID(providerID) != "" {
+			node.Status.NodeInfo.SystemUUID = strings.ToUpper(cluster.ServerID(node.Spec.ProviderID))
+		}
 		node.Spec.ProviderID = providerID
 		changed = append(changed, node)
 	}

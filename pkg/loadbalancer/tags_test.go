@@ -1,12 +1,14 @@
 package loadbalancer_test
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -46,6 +48,38 @@ func TestTags_OfUserAreSetAtCreationAndNeverRewritten(t *testing.T) {
 	env.writes(0)
 	env.delete(svc)
 	env.loadBalancers(0)
+}
+
+// An outage of the version document is no sign of an Octavia without tags: nothing is made before the
+// version is known.
+func TestTags_WaitForTheVersionWhileItsDocumentHasAnOutage(t *testing.T) {
+	t.Parallel()
+	for name, outage := range map[string]faults.Rule{
+		"no answer": {Drop: true}, "a reset": {Reset: true}, "half an answer": {CutAfter: 20}, "503": {Status: http.StatusServiceUnavailable, Worded: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
+			nodes, svc := env.nodes(2), service("web", 1)
+			outage.Method = http.MethodGet
+			for _, root := range []string{"/load-balancer/", "/load-balancer/v2.0/"} {
+				outage.Route = root
+				env.Cloud.Faults.Add(outage)
+			}
+			env.engine = env.coldController()
+			if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+				t.Error("the load balancer is served before the version is known")
+			}
+			env.loadBalancers(0)
+			env.Cloud.Faults.Clear()
+			env.ensure(svc, nodes)
+			for part, tags := range tagsIn(env.loadBalancer()) {
+				if !slices.Contains(tags, "kube_svc_uid_"+string(svc.UID)) {
+					t.Errorf("%s has tags %q", part, tags)
+				}
+			}
+		})
+	}
 }
 
 // tagsIn gives the tags of the parts of a load balancer with a listener of TCP and one

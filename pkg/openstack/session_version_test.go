@@ -173,6 +173,81 @@ func TestLoadBalancerVersion_IsReadAgainWhereItIsHiddenOnce(t *testing.T) {
 	}
 }
 
+// A service that gives no (whole) answer at its root has not refused to report its version, even if lists
+// are answered.
+func TestLoadBalancerVersion_IsNoGuessWhereThereIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	for name, root := range map[string]http.HandlerFunc{
+		"none": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"half of one": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			fmt.Fprint(w, `{"versions":[{"id":"v2.26",`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cloud := fakecloud.New(t)
+			cloud.Services = behind(root, root, fakecloud.AnswerBody(200, `{"loadbalancers":[]}`))
+			s := newSession(t, cloud.Config(), SessionOptions{Retry: transport.RetryPolicy{Attempts: 1}})
+			v, err := s.LoadBalancerVersion(context.Background())
+			var silent *apierror.NoAnswerError
+			if v != (octavia.Version{}) || !errors.As(err, &silent) {
+				t.Errorf("%v, %v; want none and no answer", v, err)
+			}
+		})
+	}
+}
+
+// Where the root has no version document, the other places have to be without one as definitely.
+func TestLoadBalancerVersion_IsNoGuessWhereOnlyTheRootIsHidden(t *testing.T) {
+	t.Parallel()
+	hidden, lists := fakecloud.Answer(404), fakecloud.AnswerBody(200, `{"loadbalancers":[]}`)
+	drop := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	var asked atomic.Int32
+	secondly := func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 1 {
+			hidden(w, r)
+			return
+		}
+		fakecloud.Answer(503)(w, r)
+	}
+	for name, services := range map[string]http.HandlerFunc{
+		"no answer below the version": behind(hidden, drop, lists),
+		"503 below the version":       behind(hidden, fakecloud.Answer(503), lists),
+		"503 when it is asked again":  behind(secondly, hidden, lists),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cloud := fakecloud.New(t)
+			cloud.Services = services
+			s := newSession(t, cloud.Config(), SessionOptions{Retry: transport.RetryPolicy{Attempts: 1}})
+			if v, err := s.LoadBalancerVersion(context.Background()); v != (octavia.Version{}) || err == nil {
+				t.Errorf("%v, %v; want none and an error", v, err)
+			}
+		})
+	}
+}
+
+// What was named below the version is as well known as what the root has named.
+func TestLoadBalancerVersion_FailsWhereTheOtherPlaceHidesKnownVersion(t *testing.T) {
+	t.Parallel()
+	cloud := fakecloud.New(t)
+	lists := fakecloud.AnswerBody(200, `{"loadbalancers":[]}`)
+	cloud.Services = behind(fakecloud.Answer(404), serveVersion("v2.26"), lists)
+	clk := clocktesting.NewFakeClock(time.Now())
+	s := newSession(t, cloud.Config(), SessionOptions{Clock: clk, VersionAge: time.Minute})
+	for range 2 {
+		if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+			t.Fatalf("%v, %v", v, err)
+		}
+		clk.Step(2 * time.Minute)
+	}
+	cloud.Set(func() { cloud.Services = behind(fakecloud.Answer(404), fakecloud.Answer(404), lists) })
+	if v, err := s.LoadBalancerVersion(context.Background()); v != (octavia.Version{}) || apierror.StatusCode(err) != 404 {
+		t.Errorf("%v, %v; want none and the 404", v, err)
+	}
+}
+
 // An Octavia that has reported its version and refuses to later is broken, not older.
 func TestLoadBalancerVersion_FailsWhereOctaviaHidesKnownVersion(t *testing.T) {
 	t.Parallel()

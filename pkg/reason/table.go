@@ -128,8 +128,8 @@ func notices() []Entry {
 		},
 		{
 			Reason: PortNotFound, On: Service, Type: v1.EventTypeWarning,
-			When: "no Neutron port of this project has the address of a node, or the server of a node is unknown and no port in the members' subnets has its address: its port gets no security group",
-			Do:   "correct the provider ID of the node, or set its subnet with `member-subnet-id`; if the load balancer still cannot reach the node, allow traffic from its subnet to the NodePorts yourself",
+			When: "no Neutron port of this project has the address of a node, or the server of a node is unknown and no port in the members' subnets has its address, or a port of another server has it: its port gets no security group",
+			Do:   "delete the Node if its server is gone, correct its provider ID, or set its subnet with `member-subnet-id`; if the load balancer still cannot reach the node, allow traffic from its subnet to the NodePorts yourself",
 		},
 	}
 }

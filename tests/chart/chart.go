@@ -4,6 +4,7 @@ package chart
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,12 +69,16 @@ type answer struct {
 // Render returns what `helm template` makes of the releases, in their order. The error is
 // about the engine; that of a release is in Rendered.
 func Render(ctx context.Context, logf func(format string, args ...any), releases ...Release) ([]Rendered, error) {
+	return RenderDirectory(ctx, logf, "", releases...)
+}
+
+// RenderDirectory is Render with the chart in a directory, such as that of an unpacked release; "" is the chart
+// of the sources.
+func RenderDirectory(ctx context.Context, logf func(format string, args ...any), directory string, releases ...Release) ([]Rendered, error) {
 	for i := range releases {
-		if releases[i].KubeVersion == "" {
-			releases[i].KubeVersion = kubernetes
-		}
+		releases[i].KubeVersion = cmp.Or(releases[i].KubeVersion, kubernetes)
 	}
-	given, err := ask(ctx, logf, request{Releases: releases})
+	given, err := ask(ctx, logf, request{Chart: directory, Releases: releases})
 	return given.Releases, err
 }
 
@@ -105,7 +110,7 @@ func ask(ctx context.Context, logf func(format string, args ...any), asked reque
 	if err != nil {
 		return answer{}, err
 	}
-	asked.Chart = filepath.Join(root, "manifests", "chart")
+	asked.Chart = cmp.Or(asked.Chart, filepath.Join(root, "manifests", "chart"))
 	input, err := json.Marshal(asked)
 	if err != nil {
 		return answer{}, err

@@ -209,7 +209,17 @@ func TestChart_IsTheSameBytesTwiceAndNamesImage(t *testing.T) {
 	if !bytes.Equal(packed[0], packed[1]) {
 		t.Error("two packed charts differ")
 	}
-	zip, err := gzip.NewReader(bytes.NewReader(packed[0]))
+	files := unzipped(t, packed[0])
+	values, metadata := string(files[program+"/values.yaml"]), string(files[program+"/Chart.yaml"])
+	if !strings.Contains(values, "repository: registry.example.com/ccm\n") || !strings.Contains(metadata, "\nversion: 1.2.3\n") || !strings.Contains(metadata, "appVersion: v1.2.3\n") {
+		t.Errorf("the chart is\n%s\n%.400s", metadata, values)
+	}
+}
+
+// unzipped are the files of a packed chart.
+func unzipped(t *testing.T, packed []byte) map[string][]byte {
+	t.Helper()
+	zip, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,9 +228,62 @@ func TestChart_IsTheSameBytesTwiceAndNamesImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, _ := unpacked(t, content)
-	values, metadata := string(files[program+"/values.yaml"]), string(files[program+"/Chart.yaml"])
-	if !strings.Contains(values, "repository: registry.example.com/ccm\n") || !strings.Contains(metadata, "\nversion: 1.2.3\n") || !strings.Contains(metadata, "appVersion: v1.2.3\n") {
-		t.Errorf("the chart is\n%s\n%.400s", metadata, values)
+	return files
+}
+
+// released are the files of the chart of a release, in a directory.
+func released(t *testing.T, version string) string {
+	t.Helper()
+	path, err := chart.Pack(t.Context(), t.Logf, t.TempDir(), version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := repacked([]byte(read(t, path)), "registry.example.com/ccm", time.Unix(1700000000, 0).UTC())
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := t.TempDir()
+	for name, content := range unzipped(t, content) {
+		file := filepath.Join(directory, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(directory, program)
+}
+
+// A values file of cloud-provider-openstack may pin only the tag of its image. With the repository of the release,
+// that would be an image that does not exist.
+func TestChart_RefusesTagOfCloudProviderOpenStack(t *testing.T) {
+	t.Parallel()
+	const conf = "cloudConfig: {global: {auth-url: 'https://keystone.example.com/v3'}}\n"
+	for version, cases := range map[string]map[string]bool{
+		"0.2.0": {
+			"image: {tag: v1.31.2}": true, "image: {tag: v1.18.0}": true, "image: {tag: v1.36.0-rc.0}": true,
+			"image: {tag: v1.30.0, pullPolicy: Always, repository: registry.example.com/ccm}": true,
+			"":                      false,
+			"image: {tag: v0.2.0}":  false,
+			"image: {tag: v0.10.3}": false,
+			"image: {tag: v1.2.3}":  false,
+			"image: {tag: nightly}": false,
+			"image: {repository: mirror.example.com/ccm, tag: v1.31.2}":                false,
+			"image: {tag: v1.31.2, digest: 'sha256:" + strings.Repeat("0a", 32) + "'}": false,
+		},
+		"1.20.0": {"image: {tag: v1.19.4}": false, "image: {tag: v1.21.0}": false},
+	} {
+		directory := released(t, version)
+		for values, refused := range cases {
+			of, err := chart.RenderDirectory(t.Context(), t.Logf, directory, chart.Release{Name: "occm", Namespace: "kube-system", Values: conf + values})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if is := strings.Contains(of[0].Error, "is a version of cloud-provider-openstack"); is != refused || !refused && of[0].Error != "" {
+				t.Errorf("chart %s with %q is refused: %t, want %t (%s)", version, values, is, refused, of[0].Error)
+			}
+		}
 	}
 }
 

@@ -76,8 +76,10 @@ func (r *run) lead(d direct) error {
 	if err := r.leave(d, nil); err != nil {
 		return err
 	}
+	// Those that are on the load balancer of another one are put there when it is there. Until
+	// then they would ask for one of their own, perhaps for one that they have left to others.
 	for _, svc := range r.env.Cluster.Services() {
-		if isOn(svc, owned) || !serves(svc) {
+		if r.isHome(svc, owned) || !serves(svc) {
 			d.Cluster.Apply(r.written(d, svc))
 		}
 	}
@@ -159,17 +161,42 @@ func (r *run) leadOrphaned(d direct, balancers []octavia.LoadBalancer) error {
 	if err := d.settle(); err != nil {
 		return err
 	}
-	for _, svc := range r.env.Cluster.Services() {
-		if isOn(svc, balancers) {
-			d.Cluster.Apply(r.written(d, svc))
+	return r.leadGuests(d, balancers)
+}
+
+// leadGuests puts Services on load balancers that their own Services have left. One that has left
+// one itself stays there until others are on it, and so does one of the same name that is gone.
+func (r *run) leadGuests(d direct, balancers []octavia.LoadBalancer) error {
+	for _, owners := range []bool{false, true} {
+		if owners {
+			if err := r.leave(d, nil); err != nil {
+				return err
+			}
+		}
+		for _, svc := range r.env.Cluster.Services() {
+			owns := slices.ContainsFunc(balancers, func(lb octavia.LoadBalancer) bool { owner, _ := ownerOf(lb); return owner == testenv.KeyOf(svc) })
+			if isOn(svc, balancers) && owns == owners {
+				d.Cluster.Apply(r.written(d, svc))
+			}
+		}
+		if err := d.settle(); err != nil {
+			return err
 		}
 	}
-	return d.settle()
+	return nil
 }
 
 // isOn reports whether a Service is on one of the load balancers.
 func isOn(svc *v1.Service, balancers []octavia.LoadBalancer) bool {
 	return serves(svc) && at(balancers, fmt.Sprintf("%s/%d", svc.Spec.Ports[0].Protocol, svc.Spec.Ports[0].Port)) != nil
+}
+
+// isHome reports whether a Service is on the one of some load balancers that was made for it.
+func (r *run) isHome(svc *v1.Service, balancers []octavia.LoadBalancer) bool {
+	return slices.ContainsFunc(balancers, func(lb octavia.LoadBalancer) bool {
+		owner, _ := ownerOf(lb)
+		return owner == testenv.KeyOf(svc) && r.atHome(lb)
+	})
 }
 
 // atHome reports whether the Service that a load balancer was made for is on it.

@@ -176,3 +176,20 @@ func TestParse_ReadsWhatWalksPrint(t *testing.T) {
 		}
 	})
 }
+
+// A Service is on the load balancer of another one, has left its own to a third, and has become
+// internal: the load balancer that it has left keeps its floating IP. Of the walk and of what it is
+// compared with only that may differ which the way explains.
+func TestCompare_PutsOwnersThatLeftOnOtherLoadBalancersAtOnce(t *testing.T) {
+	for _, text := range []string{
+		"amphora-with-groups create.8.1.4 create.19.1.2 rest.0.0.0 create.17.0.1 rest.0.0.0 share.15.21.3 rest.0.0.0 share.16.3.0 create.16.2.0 rest.0.0.0",
+	} {
+		one, err := walk.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong := take(t, one); len(wrong) > 0 {
+			t.Errorf("%s:\n\t%s", one, strings.Join(wrong, "\n\t"))
+		}
+	}
+}

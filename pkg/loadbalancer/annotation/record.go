@@ -26,7 +26,7 @@ func (r Record) Changes(current map[string]string) map[string]string {
 	if r == (Record{}) {
 		return nil
 	}
-	changes := map[string]string{LoadBalancerAddress: r.Address, WrittenFor: r.LoadBalancerID + " " + string(r.Service)}
+	changes := map[string]string{LoadBalancerAddress: r.Address, WrittenFor: WrittenForText(r.LoadBalancerID, r.Service)}
 	if id := current[LoadBalancerID]; id == r.Named || IsCopied(current, id, r.Service) {
 		changes[LoadBalancerID] = r.LoadBalancerID
 	}
@@ -37,7 +37,7 @@ func (r Record) Changes(current map[string]string) map[string]string {
 // IsWritten reports whether the annotations of a Service differ only by the controller's own record
 // of its load balancer. If the Service itself names that load balancer, its request is unchanged.
 func IsWritten(before, now map[string]string, service types.UID, loadBalancerID string) bool {
-	record := loadBalancerID + " " + string(service)
+	record := WrittenForText(loadBalancerID, service)
 	if now[WrittenFor] != record || before[WrittenFor] == record || now[LoadBalancerID] != loadBalancerID {
 		return false
 	}
@@ -51,6 +51,11 @@ func withoutRecord(all map[string]string) map[string]string {
 		return name == WrittenFor || name == LoadBalancerID || name == LoadBalancerAddress
 	})
 	return rest
+}
+
+// WrittenForText returns the value of WrittenFor for a load balancer that is written for a Service.
+func WrittenForText(loadBalancerID string, service types.UID) string {
+	return loadBalancerID + " " + string(service)
 }
 
 // IsCopied reports whether the load balancer in the annotations of a Service was written for

@@ -223,10 +223,11 @@ func (r *Recorder) ForeignFloatingIP(svc *v1.Service, fip model.FloatingIP, vip 
 }
 
 // PortsNotFound emits which nodes the security groups do not open: those that are unfound, as no Neutron
-// port has their address, and those whose address has strayed, as their server is unknown and only a port
-// outside of the members' subnets has their address. A new Node that waits to be initialized is none of
-// them: which server it is comes later, and is reconciled then.
-func (r *Recorder) PortsNotFound(svc *v1.Service, unfound, strayed []string, backends []members.Backend) {
+// port has their address, those whose address has strayed, as their server is unknown and only a port
+// outside of the members' subnets has their address, and those whose address is taken: it is on the port
+// of another server. A new Node that waits to be initialized is none of them: which server it is comes
+// later, and is reconciled then.
+func (r *Recorder) PortsNotFound(svc *v1.Service, unfound, strayed, taken []string, backends []members.Backend) {
 	initialized := func(names []string) []string {
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 			return slices.ContainsFunc(backends, func(b members.Backend) bool { return b.Node.Name == name && uninitialized(b.Node) })
@@ -239,6 +240,10 @@ func (r *Recorder) PortsNotFound(svc *v1.Service, unfound, strayed []string, bac
 	if names := initialized(strayed); len(names) > 0 {
 		texts = append(texts, fmt.Sprintf("The servers of %s are unknown, as their provider IDs name none that has their address, and no port in the members' subnets has it either: "+
 			"correct the provider IDs, or name the subnet of the nodes with member-subnet-id", message.JoinLimited(names)))
+	}
+	if names := initialized(taken); len(names) > 0 {
+		texts = append(texts, fmt.Sprintf("The addresses of %s are on ports that are not of their servers, so no security group is put on those: "+
+			"delete the Nodes if their servers are gone, or correct their provider IDs", message.JoinLimited(names)))
 	}
 	r.emitChanged(svc, ports, reason.PortNotFound, strings.Join(texts, ". "))
 }

@@ -102,16 +102,19 @@ func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 			"Warning LoadBalancerForcedInternal no network\nNormal LoadBalancerSubnetChosen subnet-1\nNormal LoadBalancerExternalNetworkChosen network-1"},
 		"chosen before": {func(r *events.Recorder) { r.Chosen(svc, chosen, plan.Plan{}) }, ""},
 		"ports not found": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, []string{"node-1", "node-2"}, nil, []members.Backend{backend("node-1", waiting), backend("node-2")})
+			r.PortsNotFound(svc, []string{"node-1", "node-2"}, nil, nil, []members.Backend{backend("node-1", waiting), backend("node-2")})
 		}, "Warning SecurityGroupPortNotFound No Neutron port of this project has the address of node-2:"},
 		"only a node that waits": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, []string{"node-1"}, []string{"node-1"}, []members.Backend{backend("node-1", waiting)})
+			r.PortsNotFound(svc, []string{"node-1"}, []string{"node-1"}, nil, []members.Backend{backend("node-1", waiting)})
 		}, ""},
 		"addresses elsewhere": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, nil, []string{"node-1", "node-2"}, []members.Backend{backend("node-1"), backend("node-2")})
+			r.PortsNotFound(svc, nil, []string{"node-1", "node-2"}, nil, []members.Backend{backend("node-1"), backend("node-2")})
 		}, "Warning SecurityGroupPortNotFound The servers of node-1, node-2 are unknown,"},
+		"addresses of others": {func(r *events.Recorder) {
+			r.PortsNotFound(svc, nil, nil, []string{"node-1", "node-2"}, []members.Backend{backend("node-1", waiting), backend("node-2")})
+		}, "Warning SecurityGroupPortNotFound The addresses of node-2 are on ports that are not of their servers,"},
 		"addresses nowhere and elsewhere": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, []string{"node-1"}, []string{"node-2"}, []members.Backend{backend("node-1"), backend("node-2")})
+			r.PortsNotFound(svc, []string{"node-1"}, []string{"node-2"}, nil, []members.Backend{backend("node-1"), backend("node-2")})
 		}, "Warning SecurityGroupPortNotFound No Neutron port of this project has the address of node-1: open the NodePorts there to the load balancer yourself. The servers of node-2 are"},
 	} {
 		t.Run(name, func(t *testing.T) {

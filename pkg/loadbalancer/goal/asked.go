@@ -53,7 +53,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
 	return &Asked{e: e, quiet: quiet, in: Inputs{
 		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
-		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
+		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Entered: e.Store.Get(svc.UID).Made.Entered, Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
 	}}, nil
 }
 
@@ -139,7 +139,7 @@ func (a *Asked) desire(ctx context.Context, existing *model.LoadBalancer) (*Desi
 
 // Plan compares what the Service asks for with what it has.
 func (a *Asked) Plan(ctx context.Context, r Round) (plan.Plan, error) {
-	options := a.e.planOptions(a.in, r.Have.LoadBalancer)
+	options := a.e.planOptions(a.in, r.Have.LoadBalancer, r.Serial)
 	options.Given = a.given()
 	options.CreateEmpty = a.e.Store.Get(a.in.Service.UID).Made.CreateEmpty || a.e.Store.PartsShort()
 	var err error
@@ -225,6 +225,9 @@ func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *a
 	}
 	if err := a.e.closeGroups(ctx, a.in, r, nil); err != nil {
 		return nil, err
+	}
+	if a.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
+		a.e.Store.SetUnattachedFloatingIP(svc.UID, false)
 	}
 	address := addressOf(lb, a.in.Settings)
 	a.e.Events.Ready(svc, lb, address)

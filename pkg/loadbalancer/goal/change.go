@@ -34,6 +34,7 @@ func (e *Engine) BeginChange(in Inputs, r *Round, todo plan.Plan) {
 		e.Failovers.Begin(id)
 	}
 	e.Store.MarkTouched(uid)
+	e.enter(in, r.Have.LoadBalancer)
 	if todo.Creates() {
 		e.Store.CreationSent(uid)
 	}
@@ -45,8 +46,24 @@ func (e *Engine) EndChange(in Inputs, now model.Observed, err error) {
 	if errors.As(err, &unsure) {
 		e.Store.CreationLost(in.Service.UID)
 	}
+	if err != nil && !in.Settings.Floating.Keep && leavesFloatingIP(now) { // the Service may not request it any more when it is served next
+		e.Store.SetUnattachedFloatingIP(in.Service.UID, true)
+	}
 	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
 		e.Store.SetLoadBalancerID(in.Service.UID, lb.ID)
+		e.enter(in, lb)
+	}
+}
+
+// enter records where a Service comes to that was elsewhere before: if it turns back halfway, it has
+// something there. Nil is a load balancer that is being created.
+func (e *Engine) enter(in Inputs, lb *model.LoadBalancer) {
+	switch {
+	case settledOn(lb, in):
+	case lb == nil:
+		e.Store.Enter(in.Service.UID, "")
+	default:
+		e.Store.Enter(in.Service.UID, lb.ID)
 	}
 }
 
@@ -66,25 +83,55 @@ func (e *Engine) Downgrade(ctx context.Context, in Inputs, r *Round, now model.O
 	if _, creates := refused.Step.(plan.CreateLoadBalancer); !creates && now.LoadBalancer != nil {
 		provider = now.LoadBalancer.Provider
 	}
-	onItsWay := !apierror.IsUnsupported(err)
-	if !noteRefusal(e.Drivers, provider, refused.Step, onItsWay) {
+	how, ok := e.inSingleSteps(in, r, provider, refused)
+	if !ok {
 		return e.createEmpty(ctx, in, err)
 	}
-	if onItsWay {
-		r.Serial = &Serial{provider, refused}
-	}
-	klog.FromContext(ctx).Info("This was refused, doing it in single steps from now on, as with "+serialSetting, "provider", provider, "step", refused.Step.String(), "err", refused.Err)
+	klog.FromContext(ctx).Info("This was refused, doing it in single steps "+how+", as with "+serialSetting, "provider", provider, "step", refused.Step.String(), "err", refused.Err)
 	return true
+}
+
+// inSingleSteps notes that a step was refused, and reports whether single steps can do the same, and for
+// how long they do.
+//
+//	refused                                              single steps
+//	by a provider that does not have it, 501             from now on
+//	because no request of the kind is taken here         from now on, in all rounds
+//	in a way that may be about what it asks for          in this round: the next one sends it again
+func (e *Engine) inSingleSteps(in Inputs, r *Round, provider string, refused *apply.RefusedError) (how string, ok bool) {
+	const fromNowOn = "from now on"
+	feature, optional := plan.Needs(refused.Step)
+	if apierror.IsUnsupported(refused.Err) { // another round may have been first
+		return fromNowOn, noteRefusal(e.Drivers, provider, refused.Step, false) || optional && !e.Drivers.For(provider, in.Version).Supports(feature)
+	}
+	if !optional || r.Serial != nil && r.Serial.feature == feature {
+		return "", false
+	}
+	r.Serial = &Serial{feature, provider, refused}
+	if !apierror.IsNoRoute(refused.Err) {
+		return "this time", true
+	}
+	noteRefusal(e.Drivers, provider, refused.Step, true)
+	return fromNowOn, true
 }
 
 // serialSetting is what has everything done in single steps from the start.
 const serialSetting = "provider-requires-serial-api-calls=true in cloud.conf"
 
 // Serial is a step that was refused in a way that may be about the kind of its request, and is done in
-// single steps since.
+// single steps for the rest of the round.
 type Serial struct {
+	feature  driver.Feature
 	provider string
 	refused  *apply.RefusedError
+}
+
+// without returns a driver without what a step of the round was refused for; nil: none was.
+func (s *Serial) without(drv driver.Driver) driver.Driver {
+	if s == nil {
+		return drv
+	}
+	return drv.Without(s.feature)
 }
 
 // Tried returns an error of a round with what has led to it. Where single steps are refused too, what
@@ -94,9 +141,8 @@ func (e *Engine) Tried(r *Round, err error) error {
 	if r.Serial == nil || apierror.IsQuota(err) || !apierror.IsRefused(err) && !apierror.IsNoRoute(err) {
 		return err
 	}
-	feature, _ := plan.Needs(r.Serial.refused.Step)
-	e.Drivers.Retract(r.Serial.provider, feature)
-	what := map[driver.Feature]string{driver.FullCreate: "the load balancer with everything in it", driver.MemberBatches: "all members of a pool at once"}[feature]
+	e.Drivers.Retract(r.Serial.provider, r.Serial.feature)
+	what := map[driver.Feature]string{driver.FullCreate: "the load balancer with everything in it", driver.MemberBatches: "all members of a pool at once"}[r.Serial.feature]
 	return fmt.Errorf("%w; this was one of the single requests that are sent with %s, after the request for %s was refused: %w", err, serialSetting, what, r.Serial.refused.Err)
 }
 

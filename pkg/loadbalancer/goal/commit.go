@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
@@ -14,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -60,8 +62,8 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 // of a Service, and whom they were written for.
 func addressWritten(svc *v1.Service, loadBalancerID, address string) bool {
 	all := svc.Annotations
-	return all[annotation.LoadBalancerID] == loadBalancerID && all[annotation.LoadBalancerAddress] == address &&
-		(all[annotation.WrittenFor] != "" || all[annotation.Fingerprint] != "")
+	writtenFor := all[annotation.WrittenFor] == annotation.WrittenForText(loadBalancerID, svc.UID) || all[annotation.WrittenFor] == "" && all[annotation.Fingerprint] != ""
+	return all[annotation.LoadBalancerID] == loadBalancerID && all[annotation.LoadBalancerAddress] == address && writtenFor
 }
 
 // digest condenses what is desired of a Service, once for each Desired.
@@ -93,18 +95,53 @@ func idsOf(all []model.LoadBalancer) []string {
 func (a *Asked) leaveOthers(ctx context.Context, r Round, lock *async.Guard) error {
 	left, err := a.e.elsewhere(ctx, a.in, r.Have.LoadBalancer)
 	left = slices.DeleteFunc(left, func(f observe.Found) bool { return r.Have.Has(f.LoadBalancers[0].ID) }) // what the plan leaves alone
-	if err != nil || len(left) == 0 {
+	if err != nil {
 		return err
 	}
-	return a.e.leave(ctx, a.in, left, plan.Options{KeepFloatingIP: a.in.Settings.Floating.Keep}, lock)
+	options := plan.Options{KeepFloatingIP: a.in.Settings.Floating.Keep}
+	turnedBack := func(f observe.Found) bool {
+		id := f.LoadBalancers[0].ID
+		return slices.Contains(a.in.Entered, id) && !slices.Contains(a.in.Previous, id)
+	}
+	if err := a.e.leave(ctx, a.in, slices.DeleteFunc(slices.Clone(left), turnedBack), options, lock); err != nil {
+		return err
+	}
+	entered := slices.DeleteFunc(left, func(f observe.Found) bool { return !turnedBack(f) })
+	if err := a.e.leave(ctx, a.in, entered, options, lock); err != nil { // the Service is served, and this is tried again with its next change
+		klog.FromContext(ctx).Error(err, "Cannot remove the remains of a move that was taken back", "loadBalancer", entered[0].LoadBalancers[0].ID)
+		return nil
+	}
+	if err := a.deleteUnattached(ctx, r.Have.LoadBalancer); err != nil {
+		return err
+	}
+	a.e.Store.LeaveOthers(a.in.Service.UID)
+	return nil
+}
+
+// deleteUnattached deletes the floating IPs that a Service had on a load balancer of its own, and that
+// another client has taken off it, once the Service is on another's: there it needs none.
+func (a *Asked) deleteUnattached(ctx context.Context, lb *model.LoadBalancer) error {
+	if lb.Shared == nil || settledOn(lb, a.in) || len(a.in.Previous)+len(publishedAddresses(a.in.Service)) == 0 {
+		return nil
+	}
+	own := nothing(a.in.ID)
+	// What cloud-provider-openstack has published of a guest may be the owner's address: a published address proves
+	// something only where a load balancer of the Service's own is known.
+	asked, _ := a.in.Settings.AskedFloatingIP()
+	if err := a.e.leavingFloatingIPs(ctx, a.in.Service, own, asked.Asked() || len(a.in.Previous) == 0); err != nil {
+		return err
+	}
+	return a.e.remove(ctx, a.in, own.As, *own.Observed, plan.Options{KeepFloatingIP: a.in.Settings.Floating.Keep})
 }
 
 // settledOn reports whether a Service surely has nothing on any load balancer but this one:
 // what is known or written down of it, or its published address, is there. Both come after
-// the old one has been left.
+// the old one has been left. Neither shows a move that was begun and taken back.
 func settledOn(lb *model.LoadBalancer, in Inputs) bool {
 	published := publishedAddresses(in.Service)
 	switch {
+	case slices.ContainsFunc(in.Entered, func(id string) bool { return lb == nil || id != lb.ID }):
+		return false
 	case lb == nil:
 		return len(in.Previous) == 0 && len(published) == 0
 	case len(in.Previous) > 0:
@@ -126,7 +163,7 @@ func (e *Engine) elsewhere(ctx context.Context, in Inputs, lb *model.LoadBalance
 		except = lb.ID
 	}
 	hints := e.hints(in.Service, "")
-	hints.Before = in.Previous
+	hints.Before = slices.Concat(in.Previous, in.Entered)
 	return e.Cloud.Observer.Elsewhere(ctx, in.ID, hints, except)
 }
 
@@ -149,13 +186,22 @@ func (e *Engine) leave(ctx context.Context, in Inputs, all []observe.Found, opti
 			return err
 		}
 		observed.UnattachedFloatingIPs = nil // those belong to where the Service is now
-		todo := floatingIPsFirst(plan.Delete(*observed, options))
-		e.Events.Planned(in.Service, todo)
-		if _, err := e.Cloud.Applier.Run(ctx, apply.Request{ID: found.As, Observed: *observed, Plan: todo, Progress: in.Progress}); err != nil {
+		if err := e.remove(ctx, in, found.As, *observed, options); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// remove deletes everything of a Service that was observed.
+func (e *Engine) remove(ctx context.Context, in Inputs, as ownership.Identity, observed model.Observed, options plan.Options) error {
+	todo := floatingIPsFirst(plan.Delete(observed, options))
+	if todo.Empty() {
+		return nil
+	}
+	e.Events.Planned(in.Service, todo)
+	_, err := e.Cloud.Applier.Run(ctx, apply.Request{ID: as, Observed: observed, Plan: todo, Progress: in.Progress})
+	return err
 }
 
 // floatingIPsFirst has floating IPs deleted before their load balancers: those of a load

@@ -89,13 +89,14 @@ func (e *Engine) checkNew(ctx context.Context, in Inputs, desired *model.LoadBal
 }
 
 // planOptions returns what a plan depends on beside the two models. Its driver is that of
-// the load balancer that exists, whether or not another one may take its place.
-func (e *Engine) planOptions(in Inputs, existing *model.LoadBalancer) plan.Options {
+// the load balancer that exists, whether or not another one may take its place, less what a step of the
+// round was refused for.
+func (e *Engine) planOptions(in Inputs, existing *model.LoadBalancer, serial *Serial) plan.Options {
 	provider := in.Settings.LoadBalancer.Provider
 	if existing != nil {
 		provider = existing.Provider
 	}
-	drv := e.Drivers.For(provider, in.Version)
+	drv := serial.without(e.Drivers.For(provider, in.Version))
 	return plan.Options{
 		Driver:         drv,
 		KeepFloatingIP: in.Settings.Floating.Keep,

@@ -43,7 +43,7 @@ func (g *Gone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerStatus,
 	if have.Elsewhere, err = g.e.elsewhere(ctx, g.in, nil); err != nil {
 		return nil, false, err
 	}
-	if err := g.readFloatingIPs(ctx, have); err != nil {
+	if err := g.e.leavingFloatingIPs(ctx, g.in.Service, have, g.asksFloatingIP); err != nil {
 		return nil, false, err
 	}
 	left, err := g.Plan(ctx, Round{Have: have, Want: &Desired{}})

@@ -52,9 +52,29 @@ func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Id
 	hints.Unattached = e.Store.Get(svc.UID).Made.UnattachedFloatingIP
 	err = e.Cloud.Observer.FloatingIPs(ctx, as, observed, hints)
 	if err == nil {
-		e.Store.SetUnattachedFloatingIP(svc.UID, false)
+		e.Store.SetUnattachedFloatingIP(svc.UID, hints.Unattached && leavesFloatingIP(*observed))
 	}
 	return err
+}
+
+// leavesFloatingIP reports whether a floating IP that was created for the Service is on no port.
+func leavesFloatingIP(observed model.Observed) bool {
+	return slices.ContainsFunc(observed.UnattachedFloatingIPs, func(fip model.FloatingIP) bool { return fip.Owned })
+}
+
+// leavingFloatingIPs reads all floating IPs of a Service that leaves what it has, also unattached
+// ones beside the one on the VIP. Asks says that the Service asks for a certain one, which was there
+// before.
+func (e *Engine) leavingFloatingIPs(ctx context.Context, svc *v1.Service, have Observation, asks bool) error {
+	var hints observe.FloatingIPHints
+	if !asks {
+		hints.Published = publishedAddresses(svc)
+	}
+	var err error
+	if hints.IDs, _, err = e.knownFloatingIPs(ctx, svc, have.As, hints.Published); err != nil {
+		return err
+	}
+	return e.Cloud.Observer.LeavingFloatingIPs(ctx, have.As, have.Observed, hints)
 }
 
 // knownFloatingIPs returns the IDs of the floating IPs that may be a Service's by the first

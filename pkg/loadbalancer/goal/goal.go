@@ -75,6 +75,9 @@ type Inputs struct {
 	Version  octavia.Version
 	// Previous are the load balancers that the Service is known to have been on.
 	Previous []string
+	// Entered are the load balancers where this process has begun to change something for the
+	// Service: see state.Made.
+	Entered []string
 	// Drift is what another client has changed, if that was noticed.
 	Drift state.Drift
 	// Progress is called while a plan waits for the cloud: see apply.Request.
@@ -170,7 +173,8 @@ type Round struct {
 	// Wrote is set where the round has changed something. Interfered is set where another
 	// client has changed the load balancer at the same time.
 	Wrote, Interfered bool
-	// Serial is the step of this round that was refused and is done in single steps since; nil: none was.
+	// Serial is the step of this round that was refused and is done in single steps in the rest of it; nil:
+	// none was.
 	Serial *Serial
 	// Broken are the parts that the last plan has left in ERROR; nil where it has left none.
 	Broken *apply.ChildrenError

@@ -45,6 +45,7 @@ func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied
 	says := settings.ParseDeletion(svc)
 	g := &Gone{e: e, in: Inputs{
 		Service: svc, Settings: &settings.Settings{}, ID: e.Identity(svc, version), Version: version, Previous: previous, Progress: of.Progress,
+		Entered: e.Store.Get(svc.UID).Made.Entered,
 	}}
 	g.in.Settings.LoadBalancer.ID, g.in.Settings.Floating.Keep = says.LoadBalancerID, says.KeepFloatingIP
 	g.asksFloatingIP, g.in.ID.Releases = says.AsksFloatingIP, says.ReleaseFloatingIP
@@ -79,7 +80,7 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 		return have, err
 	}
 	g.noteGuest(have.LoadBalancer)
-	if err := g.readFloatingIPs(ctx, have); err != nil {
+	if err := g.e.leavingFloatingIPs(ctx, g.in.Service, have, g.asksFloatingIP); err != nil {
 		return have, err
 	}
 	have.Elsewhere, err = g.e.elsewhere(ctx, g.in, have.LoadBalancer)
@@ -106,20 +107,6 @@ func (g *Gone) noteGuest(lb *model.LoadBalancer) {
 		left.Left = true
 		lb.Shared = &left
 	}
-}
-
-// readFloatingIPs reads all floating IPs of the Service, also unattached ones beside the one on
-// the VIP.
-func (g *Gone) readFloatingIPs(ctx context.Context, have Observation) error {
-	var hints observe.FloatingIPHints
-	if !g.asksFloatingIP {
-		hints.Published = publishedAddresses(g.in.Service)
-	}
-	var err error
-	if hints.IDs, _, err = g.e.knownFloatingIPs(ctx, g.in.Service, have.As, hints.Published); err != nil {
-		return err
-	}
-	return g.e.Cloud.Observer.LeavingFloatingIPs(ctx, have.As, have.Observed, hints)
 }
 
 // Verify implements Goal: all of it was read.

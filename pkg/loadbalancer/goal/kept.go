@@ -81,7 +81,7 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
 	return &Kept{e: e, unread: unread, limits: limits, in: Inputs{
 		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
-		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
+		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Entered: e.Store.Get(svc.UID).Made.Entered, Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
 	}}, nil
 }
 
@@ -212,7 +212,7 @@ func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	if want.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && r.Have.Restored != nil {
 		want.FloatingIP, there.UnattachedFloatingIPs = r.Have.Restored, r.Have.UnattachedFloatingIPs
 	}
-	options := k.e.planOptions(k.in, lb)
+	options := k.e.planOptions(k.in, lb, r.Serial)
 	options.MoveMembers = false
 	todo := plan.Diff(&want, there, options)
 	if todo.Blocked != "" {

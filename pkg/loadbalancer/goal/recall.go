@@ -30,8 +30,9 @@ func (a *Asked) lastApplied(ctx context.Context) (applied *state.Applied, want *
 	moves := func(applied *state.Applied) bool {
 		return named != applied.LoadBalancer.Named && named != applied.LoadBalancer.ID
 	}
-	if applied = a.e.Store.Get(a.in.Service.UID).Applied; applied != nil {
-		if moves(applied) {
+	entry := a.e.Store.Get(a.in.Service.UID)
+	if applied = entry.Applied; applied != nil {
+		if moves(applied) || entry.Made.UnattachedFloatingIP {
 			return nil, nil, false, nil
 		}
 		want, same, err = a.compare(ctx, applied)

@@ -21,7 +21,7 @@ func (e *Engine) report(in Inputs, r Round, first plan.Plan, groups SecurityGrou
 	if before != nil {
 		last.Reported = before.Reported
 		if in.Drift.Before != nil && before.Contents != nil && r.Have.LoadBalancer != nil {
-			last.Revert = plan.Diff(before.Contents, *r.Have.Observed, e.planOptions(in, r.Have.LoadBalancer))
+			last.Revert = plan.Diff(before.Contents, *r.Have.Observed, e.planOptions(in, r.Have.LoadBalancer, r.Serial))
 		}
 	}
 	if before == nil && (e.appliedButNodes(in, r) || e.takesOver(in, r)) {
@@ -68,7 +68,7 @@ func (e *Engine) announce(in Inputs, r Round, todo, reported plan.Plan) {
 	case drift == state.ReasonFailed && !r.Report.Drifted():
 		drift = ""
 	}
-	e.Events.PortsNotFound(svc, r.Groups.Unfound, r.Groups.Strayed, in.Members.Backends)
+	e.Events.PortsNotFound(svc, r.Groups.Unfound, r.Groups.Strayed, r.Groups.Taken, in.Members.Backends)
 	if groups := events.Summary(r.Groups.Steps()); r.Report.All() {
 		e.Events.DriftReported(svc, drift, groups)
 	} else {

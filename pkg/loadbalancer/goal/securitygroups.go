@@ -40,19 +40,34 @@ func (e *Engine) specOf(in Inputs, lb *model.LoadBalancer, direct bool) *securit
 		Members:    make([]securitygroup.Node, 0, len(in.Members.Backends)),
 	}
 	for _, b := range in.Members.Backends {
-		options.Members = append(options.Members, securitygroup.Node{
-			Name: b.Node.Name, Server: cluster.ServerID(b.Node.Spec.ProviderID), Addresses: []string{b.Address},
-		})
+		options.Members = append(options.Members, groupNode(b.Node, []string{b.Address}, b.Older))
 	}
 	if options.Mode == securitygroup.Shared {
 		for _, node := range members.InLoadBalancers(in.Nodes) {
-			options.Others = append(options.Others, securitygroup.Node{
-				Name: node.Name, Server: cluster.ServerID(node.Spec.ProviderID), Addresses: addressesOf(node),
-			})
+			options.Others = append(options.Others, groupNode(node, addressesOf(node), nil))
 		}
 	}
 	slices.SortFunc(options.Others, func(a, b securitygroup.Node) int { return strings.Compare(a.Name, b.Name) })
 	return securitygroup.SpecOf(lb, options)
+}
+
+// groupNode returns a node at the addresses that are its own. Its system UUID is the ID of its server: a
+// node that was created again may still have the provider ID of the server before. Older are nodes with
+// its address.
+func groupNode(node *v1.Node, addresses []string, older []*v1.Node) securitygroup.Node {
+	n := securitygroup.Node{Name: node.Name, Server: cluster.ServerID(node.Spec.ProviderID), Addresses: addresses}
+	may := func(server string) {
+		if server != "" && server != n.Server {
+			n.OtherServers = append(n.OtherServers, server)
+		}
+	}
+	if n.Server != "" {
+		may(cluster.ServerID(node.Status.NodeInfo.SystemUUID))
+		for _, other := range older {
+			may(cluster.ServerID(other.Spec.ProviderID))
+		}
+	}
+	return n
 }
 
 func addressesOf(node *v1.Node) []string {
@@ -73,7 +88,7 @@ func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired)
 	if spec == nil || lb == nil {
 		return spec
 	}
-	stay := e.specOf(in, plan.KeepMembers(want.LoadBalancer, lb, e.planOptions(in, lb)), direct)
+	stay := e.specOf(in, plan.KeepMembers(want.LoadBalancer, lb, e.planOptions(in, lb, nil)), direct)
 	if in.Settings.LoadBalancer.AllowReplace || have.Outgoing != nil {
 		stay.Subnets = append(stay.Subnets, spec.Subnets...)
 		slices.Sort(stay.Subnets)

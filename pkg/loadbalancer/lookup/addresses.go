@@ -35,7 +35,7 @@ func (r *Reader) portsAt(ctx context.Context, addresses []string) (map[string][]
 		byAddress[address] = nil
 	}
 	for _, port := range ports {
-		if strings.HasPrefix(port.DeviceOwner, "network:") || strings.Contains(strings.ToLower(port.DeviceOwner), "octavia") {
+		if notOfServer(port) {
 			continue
 		}
 		r.port.keepNewer(port.ID, port, newerPort)
@@ -46,6 +46,14 @@ func (r *Reader) portsAt(ctx context.Context, addresses []string) (map[string][]
 		}
 	}
 	return byAddress, nil
+}
+
+// notOfServer reports whether a port belongs to Neutron itself or to a load balancer. Before 2026.2, only
+// the name of a VIP of provider ovn shows that.
+func notOfServer(port neutron.Port) bool {
+	owner := strings.ToLower(port.DeviceOwner)
+	return strings.HasPrefix(owner, "network:") || strings.Contains(owner, "octavia") ||
+		strings.HasPrefix(owner, "ovn-lb") || strings.HasPrefix(port.Name, "ovn-lb-vip-")
 }
 
 // lastSeen returns the last known states of ports.

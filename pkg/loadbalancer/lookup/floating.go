@@ -89,7 +89,10 @@ func (r *Reader) anyExternal(ctx context.Context, s *settings.Settings, vip mode
 	if err != nil {
 		return nil, err
 	}
-	fit := reachable(networks, way)
+	fit, err := r.reachable(ctx, networks, way)
+	if err != nil {
+		return nil, err
+	}
 	if len(fit) == 0 {
 		return nil, &Error{Message: fmt.Sprintf("%s: no router connects the VIP (%s) to one of the %d external networks that this project sees, so it cannot have a floating IP: "+
 			"connect the subnet to a router with a gateway, set another subnet with the annotation loadbalancer.openstack.org/subnet-id, or make the Service internal",

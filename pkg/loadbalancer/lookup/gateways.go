@@ -12,14 +12,16 @@ import (
 // the routers.
 type gateways struct {
 	networks []string
-	// complete is set if the project sees all routers. It may see none for a subnet of another
-	// project, and if routers are not Neutron's.
-	complete bool
+	// seen is set if there are routers and the project sees the gateways of all visible ones. Choices
+	// use it. A project may see no router of a subnet of another project, or routers that are not Neutron's.
+	seen bool
+	// in is the network of the routers, if seen.
+	in string
 }
 
 // lead reports whether there may be a route to an external network, "" for any.
 func (g gateways) lead(network string) bool {
-	if !g.complete {
+	if !g.seen {
 		return true
 	}
 	return slices.Contains(g.networks, network) || network == "" && len(g.networks) > 0
@@ -37,7 +39,7 @@ func (r *Reader) gateways(ctx context.Context, network, subnet string) (gateways
 		key = subnet
 	}
 	found, err := r.ways.get(ctx, key, func(ctx context.Context, _ string) (gateways, error) { return r.readGateways(ctx, network, subnet) })
-	if err == nil && found.complete && len(found.networks) == 0 {
+	if err == nil && found.seen && len(found.networks) == 0 {
 		r.ways.forget(key)
 	}
 	return found, err
@@ -61,13 +63,32 @@ func (r *Reader) readGateways(ctx context.Context, network, subnet string) (gate
 	if err != nil {
 		return gateways{}, hidden(err)
 	}
-	found := gateways{complete: len(routers) == len(ids)}
+	found := gateways{seen: len(routers) == len(ids), in: interfaces[0].NetworkID}
 	for _, router := range routers {
-		if router.Gateway != nil && router.Gateway.NetworkID != "" {
-			found.networks = append(found.networks, router.Gateway.NetworkID)
+		all := router.Gateways
+		if router.Gateway != nil {
+			all = append(all, *router.Gateway)
+		}
+		for _, gateway := range all {
+			if gateway.NetworkID != "" {
+				found.networks = append(found.networks, gateway.NetworkID)
+			}
 		}
 	}
 	return found, nil
+}
+
+// complete reports whether the project certainly sees all routers. The owner of a network sees the ports
+// of all projects in it; other projects see only their own. Refusals use it.
+func (r *Reader) complete(ctx context.Context, way gateways) (bool, error) {
+	if !way.seen {
+		return false, nil
+	}
+	network, err := r.networks.get(ctx, way.in, r.neutron.Network)
+	if err != nil {
+		return false, hidden(err)
+	}
+	return r.neutron.OwnsNetwork(network), nil
 }
 
 // hidden returns nil for an error that means that the project may not see routers.
@@ -78,14 +99,16 @@ func hidden(err error) error {
 	return err
 }
 
-// reachable returns the networks that routers connect with the VIP; all of them if that is unknown.
-func reachable(networks []neutron.Network, way gateways) []neutron.Network {
-	if len(way.networks) == 0 && !way.complete {
-		return networks
-	}
+// reachable returns the networks that routers connect with the VIP: all of them if that is unknown,
+// none if there is certainly no router to any.
+func (r *Reader) reachable(ctx context.Context, networks []neutron.Network, way gateways) ([]neutron.Network, error) {
 	found := slices.DeleteFunc(slices.Clone(networks), func(n neutron.Network) bool { return !slices.Contains(way.networks, n.ID) })
-	if len(found) == 0 && !way.complete {
-		return networks
+	if len(found) > 0 {
+		return found, nil
 	}
-	return found
+	complete, err := r.complete(ctx, way)
+	if err != nil || complete {
+		return nil, err
+	}
+	return networks, nil
 }

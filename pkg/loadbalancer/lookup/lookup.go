@@ -25,6 +25,7 @@ import (
 // Neutron is the part of the network service that this package uses.
 type Neutron interface {
 	Network(ctx context.Context, id string) (*neutron.Network, error)
+	OwnsNetwork(network *neutron.Network) bool
 	ExternalNetworks(ctx context.Context) ([]neutron.Network, error)
 	Subnets(ctx context.Context, networkID string) ([]neutron.Subnet, error)
 	Subnet(ctx context.Context, id string) (*neutron.Subnet, error)

@@ -140,16 +140,18 @@ func (r *Reader) ofNodes(ctx context.Context, s *settings.Settings, facts *desir
 	}
 	which := "which most nodes are in"
 	if s.FloatingIP() {
-		for _, subnet := range subnets {
+		for i, subnet := range subnets {
 			way, err := r.gateways(ctx, "", subnet)
 			if err != nil {
 				return err
 			}
 			if way.lead(s.Floating.NetworkID) {
 				facts.VIPSubnetID = subnet
+				if i > 0 {
+					which = "the first from which a router leads to an external network"
+				}
 				break
 			}
-			which = "the first from which a router leads to an external network"
 		}
 	}
 	var counts []string

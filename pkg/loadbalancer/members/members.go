@@ -18,6 +18,8 @@ import (
 type Backend struct {
 	Node    *v1.Node
 	Address string
+	// Older are the other nodes that would be members with this address. Seldom there are any.
+	Older []*v1.Node
 }
 
 // Select returns the nodes that become members, sorted by name, each with its address of the
@@ -34,19 +36,23 @@ func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without
 func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	selected, standing := candidates(s, nodes)
 	slices.SortFunc(selected, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
-	newest := map[string]*v1.Node{} // by address
+	newest, older := map[string]*v1.Node{}, map[string][]*v1.Node{} // by address
 	for _, node := range selected {
 		address := nodeAddress(node, s.Family)
 		switch first := newest[address]; {
 		case address == "":
 			without = append(without, node.Name)
-		case first == nil, first.CreationTimestamp.Before(&node.CreationTimestamp):
+		case first == nil:
 			newest[address] = node
+		case first.CreationTimestamp.Before(&node.CreationTimestamp):
+			newest[address], older[address] = node, append(older[address], first)
+		default:
+			older[address] = append(older[address], node)
 		}
 	}
 	for _, node := range selected {
 		if address := nodeAddress(node, s.Family); newest[address] == node {
-			backends = append(backends, Backend{node, address})
+			backends = append(backends, Backend{node, address, older[address]})
 		}
 	}
 	if len(backends) > 0 {

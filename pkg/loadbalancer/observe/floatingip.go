@@ -178,8 +178,12 @@ func hasUnattached(observed *model.Observed, id string) bool {
 	return slices.ContainsFunc(observed.UnattachedFloatingIPs, func(fip model.FloatingIP) bool { return fip.ID == id })
 }
 
+// addUnattached adds a floating IP that is not known yet. The port that is to be the VIP may be the VIP
+// already.
 func addUnattached(observed *model.Observed, fip model.FloatingIP) {
-	if !hasUnattached(observed, fip.ID) {
+	lb := observed.LoadBalancer
+	onVIP := lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == fip.ID
+	if !onVIP && !hasUnattached(observed, fip.ID) {
 		observed.UnattachedFloatingIPs = append(observed.UnattachedFloatingIPs, fip)
 	}
 }

@@ -120,7 +120,7 @@ func TestFind_ListsOnlyAfterAForbiddenRead(t *testing.T) {
 }
 
 // Credentials of another project look like a cluster that has moved. Where the cluster's project is not
-// recorded, nothing tells the two apart: a new load balancer would be a duplicate, and a deletion a leak.
+// recorded, nothing distinguishes the two: a new load balancer would be a duplicate, and a deletion a leak.
 func TestFind_TakesNoLoadBalancerForGoneWhereTheProjectIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	for name, hints := range map[string]func(id string) observe.Hints{

@@ -24,8 +24,8 @@ import (
 //	both, the replacement is ACTIVE         its remaining differences, move the floating IP, delete the old one
 //
 // A replacement with the same VIP port or address cannot be created beside the old one, which is
-// deleted first. A tag marks the replacement, so that this continues after an interruption at any
-// point.
+// deleted first, after the requested floating IP is attached to it. A tag marks the replacement, so that
+// this continues after an interruption at any point.
 
 // mismatch is a setting that cannot change on an existing load balancer.
 type mismatch struct{ name, want, have string }
@@ -81,15 +81,64 @@ func startReplacement(desired *model.LoadBalancer, observed model.Observed, opts
 		why = fmt.Sprintf("its %s cannot change from %q to %q", found[0].name, found[0].have, found[0].want)
 	}
 	if sameVIP(next.VIP, lb.VIP) {
-		unattached := observed.UnattachedFloatingIPs
-		if lb.FloatingIP != nil {
-			unattached = append(slices.Clone(unattached), released(*lb.FloatingIP))
-		}
-		steps := []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: why + ", and the new one takes its VIP"}}
+		first, unattached := floatingIPFirst(next, observed, opts)
+		steps := append(first, DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: why + ", and the new one takes its VIP"})
 		return Plan{Steps: append(steps, create(next, unattached, opts.forReplacement())...)}
 	}
 	created, _ := atOnce(next, opts.forReplacement())
-	return Plan{Steps: []Step{CreateLoadBalancer{LoadBalancer: created, Replaces: lb.ID, Why: why}}}
+	return Plan{Steps: append(reserve(next, observed), CreateLoadBalancer{LoadBalancer: created, Replaces: lb.ID, Why: why})}
+}
+
+// floatingIPFirst returns the steps that put the wanted floating IP on a load balancer that is
+// deleted before another one takes its VIP, and the floating IPs that the new one can have, that on
+// the VIP first. Neutron may refuse the floating IP: then the old load balancer continues to serve. The
+// old load balancer gets none where it serves nothing, where a floating IP may be possible on the new
+// VIP only, and where a duplicate has the wanted one until it is deleted.
+func floatingIPFirst(next *model.LoadBalancer, observed model.Observed, opts Options) ([]Step, []model.FloatingIP) {
+	old := *observed.LoadBalancer
+	observed.LoadBalancer = &old
+	if old.Status.Failed() || movesVIP(next.VIP, old.VIP) || duplicateHas(next.FloatingIP, observed) {
+		unattached := observed.UnattachedFloatingIPs
+		if old.FloatingIP != nil {
+			unattached = append([]model.FloatingIP{released(*old.FloatingIP)}, unattached...)
+		}
+		return nil, unattached
+	}
+	first := slices.DeleteFunc(attachFloatingIP(next, old.FloatingIP, observed.UnattachedFloatingIPs, opts), func(step Step) bool {
+		_, deletes := step.(DeleteFloatingIP)
+		return deletes
+	})
+	for _, step := range first {
+		advanceFloatingIP(&observed, step)
+	}
+	unattached := observed.UnattachedFloatingIPs
+	if old.FloatingIP != nil {
+		fip := *old.FloatingIP
+		fip.Revision = nil
+		unattached = append([]model.FloatingIP{fip}, unattached...)
+	}
+	return first, unattached
+}
+
+// duplicateHas reports whether the wanted floating IP is on the VIP of a duplicate, from which it moves.
+func duplicateHas(want *model.FloatingIP, observed model.Observed) bool {
+	return want != nil && slices.ContainsFunc(observed.Duplicates, func(lb model.LoadBalancer) bool { return fits(want, lb.FloatingIP) })
+}
+
+// movesVIP reports whether a VIP of the same address or port is wanted in another subnet or network.
+func movesVIP(next, old model.VIP) bool {
+	return next.SubnetID != "" && next.SubnetID != old.SubnetID || next.NetworkID != "" && next.NetworkID != old.NetworkID
+}
+
+// reserve returns the step that creates a floating IP with an address that the Service asks for,
+// beside the load balancer that is replaced, see create.
+func reserve(next *model.LoadBalancer, observed model.Observed) []Step {
+	want := next.FloatingIP
+	if want == nil || want.Address == "" || fits(want, observed.LoadBalancer.FloatingIP) || choose(want, observed.UnattachedFloatingIPs) >= 0 ||
+		duplicateHas(want, observed) {
+		return nil
+	}
+	return []Step{CreateFloatingIP{FloatingIP: *want, Beside: true}}
 }
 
 // sameVIP reports whether two load balancers cannot coexist.

@@ -30,6 +30,8 @@ func enforceable(w *Spec, t *Task) error {
 		return &UnenforcedError{t.Unfiltered, "port security is off at the ports of"}
 	case len(t.Unfound) > 0:
 		return &UnenforcedError{t.Unfound, "no port of this project has the address of"}
+	case len(t.Taken) > 0:
+		return &UnenforcedError{t.Taken, "a port that is not of their server has the address of"}
 	case len(t.Strayed) > 0:
 		return &UnenforcedError{t.Strayed, "their servers are unknown, and no port in the members' subnets has the address of"}
 	}

@@ -112,8 +112,9 @@ type Task struct {
 	Plan
 	// Unfound are the nodes without a known port. Strayed are those of them with an address on a
 	// port outside of the members' subnets, of a server that is not the one in the node's provider
-	// ID. Unfiltered are nodes with a port without port security, which all clients can reach.
-	Unfound, Strayed, Unfiltered []string
+	// ID. Taken are those of them with an address on the port of another server than that of their
+	// provider ID. Unfiltered are nodes with a port without port security, which all clients can reach.
+	Unfound, Strayed, Taken, Unfiltered []string
 
 	id      ownership.Identity
 	desired *Desired

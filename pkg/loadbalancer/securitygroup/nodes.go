@@ -24,6 +24,8 @@ func (g *Groups) nodePorts(ctx context.Context, r Request, t *Task, d *Desired) 
 		member, here := i < len(members), found[i]
 		switch {
 		case len(here.ports) > 0 || !member:
+		case here.taken:
+			t.Taken = append(t.Taken, node.Name)
 		case len(here.elsewhere) > 0:
 			t.Strayed = append(t.Strayed, node.Name)
 		default:
@@ -52,13 +54,18 @@ func (g *Groups) nodePorts(ctx context.Context, r Request, t *Task, d *Desired) 
 	return nil
 }
 
-// located holds the ports of a node; if there are none, other ports with its address.
-type located struct{ ports, elsewhere []neutron.Port }
+// located holds the ports of a node; if there are none, other ports with its address. Taken is set if
+// its address is on the port of another server.
+type located struct {
+	ports, elsewhere []neutron.Port
+	taken            bool
+}
 
 // portsOf returns the ports of nodes, in their order: the ports of a node's server with its
 // address. If the server is unknown, because the provider ID is another provider's or that of an
 // earlier server, it is the port with the address in one of the subnets, of which there can be only
-// one. If no port of a server is found, its ports are read again.
+// one. If the provider ID names a server, a port of another server is not the node's: that server may
+// have received the address of a deleted node. If no port of a server is found, its ports are read again.
 func (g *Groups) portsOf(ctx context.Context, nodes []Node, subnets []string) ([]located, error) {
 	found := make([]located, len(nodes))
 	byServer := func() (missing []int, err error) {
@@ -113,17 +120,26 @@ func (g *Groups) byAddress(ctx context.Context, nodes []Node, missing []int, sub
 	for _, i := range missing {
 		for _, address := range nodes[i].Addresses {
 			for _, port := range all[address] {
-				if slices.ContainsFunc(port.FixedIPs, func(ip neutron.FixedIP) bool {
+				found[i].add(port, nodes[i].has(port), slices.ContainsFunc(port.FixedIPs, func(ip neutron.FixedIP) bool {
 					return ip.IPAddress == address && ip.SubnetID != "" && slices.Contains(subnets, ip.SubnetID)
-				}) {
-					found[i].ports = append(found[i].ports, port)
-				} else {
-					found[i].elsewhere = append(found[i].elsewhere, port)
-				}
+				}))
 			}
 		}
 	}
 	return nil
+}
+
+// add adds a port that has an address of a node, which may be the node's, and has it in a subnet of the
+// members.
+func (l *located) add(port neutron.Port, may, inside bool) {
+	switch {
+	case !may:
+		l.taken = true
+	case inside:
+		l.ports = append(l.ports, port)
+	default:
+		l.elsewhere = append(l.elsewhere, port)
+	}
 }
 
 // at returns the ports that have one of the addresses.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // The values of security-group-mode in cloud.conf.
@@ -38,10 +39,27 @@ type Spec struct {
 
 // Node is a node with its own addresses.
 type Node struct {
-	Name      string
-	Server    string
-	Addresses []string
+	Name string
+	// Server is the ID of its server by its provider ID, "" where that names none. OtherServers may be
+	// its server instead.
+	Server       string
+	OtherServers []string `json:",omitempty"`
+	Addresses    []string
 }
+
+// has reports whether a port with an address of the node may be the node's: a port of one of its
+// servers or, for the VLAN of a trunk, of none. If its server is unknown, any port may be.
+func (n Node) has(port neutron.Port) bool {
+	switch {
+	case n.Server == "", port.DeviceID == n.Server, slices.Contains(n.OtherServers, port.DeviceID):
+		return true
+	}
+	return port.DeviceID == "" && port.DeviceOwner == subportOwner
+}
+
+// subportOwner is the owner of a port that is a VLAN on the port of a server. Neutron does not report
+// the server of such a port.
+const subportOwner = "trunk:subport"
 
 // Options are the inputs of a Spec in addition to the load balancer.
 type Options struct {

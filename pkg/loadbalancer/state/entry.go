@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -92,8 +94,12 @@ type Made struct {
 	// ServedOn is the load balancer of another owner on which this process has found the
 	// Service served, by the address that it had published. The owner may change the address.
 	ServedOn string
-	// UnattachedFloatingIP is set when a snapshot of the project has shown a floating IP of the
-	// Service on no port.
+	// Entered are the load balancers where this process has begun a change for the Service, which
+	// was on another one, or on none. They stay here until the Service has all that it asks for and
+	// has left the others. One is "" while its ID is not known.
+	Entered []string
+	// UnattachedFloatingIP is set when a floating IP of the Service was left on no port: a snapshot of the
+	// project has shown it, or a change has failed after it was reserved.
 	UnattachedFloatingIP bool
 	// CreateEmpty is set when Octavia has refused to create the load balancer together with
 	// its listeners, and lost the port of its VIP: it is created empty, and filled later.
@@ -110,6 +116,21 @@ func (s *Store) MarkTouched(uid types.UID) {
 // SetLoadBalancerID records the load balancer that is the Service's own.
 func (s *Store) SetLoadBalancerID(uid types.UID, id string) {
 	s.update(uid, func(e *Entry) { e.Made.LoadBalancerID = id })
+}
+
+// Enter records that a change was begun on a load balancer where the Service was not before. The ID
+// is "" for one that is being created.
+func (s *Store) Enter(uid types.UID, id string) {
+	s.update(uid, func(e *Entry) {
+		if !slices.Contains(e.Made.Entered, id) {
+			e.Made.Entered = append(slices.Clip(e.Made.Entered), id)
+		}
+	})
+}
+
+// LeaveOthers records that the Service has nothing but where it asks to be.
+func (s *Store) LeaveOthers(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Made.Entered = nil })
 }
 
 // SetServedOn records the load balancer of another owner on which the Service is served.
@@ -133,7 +154,7 @@ func (s *Store) MarkCreateEmpty(uid types.UID) {
 // left in the project where it retains one.
 func (s *Store) MarkRemoved(uid types.UID, retainsFloatingIP bool) {
 	s.update(uid, func(e *Entry) {
-		e.Made.LoadBalancerID, e.Made.UnattachedFloatingIP, e.announced = "", false, nil
+		e.Made.LoadBalancerID, e.Made.Entered, e.Made.UnattachedFloatingIP, e.announced = "", nil, false, nil
 		e.Made.Touched = e.Made.Touched && retainsFloatingIP
 	})
 }

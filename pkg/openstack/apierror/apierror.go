@@ -201,8 +201,13 @@ func IsUnsure(err error) bool {
 	return IsUnreadable(err)
 }
 
-// IsUnreadable reports whether the answer to an accepted request could not be decoded.
+// IsUnreadable reports whether the answer to an accepted request could not be decoded. A request
+// without a complete answer does not count.
 func IsUnreadable(err error) bool {
+	var silent *NoAnswerError
+	if errors.As(err, &silent) {
+		return false
+	}
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	var syntactic *jsontext.SyntacticError

@@ -36,6 +36,7 @@ func New(session Session) *Client { return &Client{session: session} }
 type Network struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
+	ProjectID string   `json:"project_id"`
 	External  bool     `json:"router:external"`
 	IsDefault bool     `json:"is_default"`
 	Subnets   []string `json:"subnets"`
@@ -109,6 +110,12 @@ func (c *Client) Network(ctx context.Context, id string) (*Network, error) {
 	return &answer.Network, nil
 }
 
+// OwnsNetwork reports whether a network is the project's: then the project sees all ports in it.
+func (c *Client) OwnsNetwork(network *Network) bool {
+	project := c.session.ProjectID()
+	return project != "" && network.ProjectID == project
+}
+
 func (c *Client) networks(ctx context.Context, q url.Values) ([]Network, error) {
 	networks, err := list(ctx, c, "networks", q, func(found Network) string { return found.ID })
 	return networks, apierror.Wrap(err, "list networks")
@@ -156,10 +163,16 @@ func (c *Client) PortsAt(ctx context.Context, address string) ([]Port, error) {
 	return c.ports(ctx, url.Values{"fixed_ips": {"ip_address=" + address}})
 }
 
-// PortsAtAddresses lists the ports with any of the addresses, on any network. It sends a request
-// for every 90 addresses, because IPv6 addresses are long in a URL.
+// PortsAtAddresses lists the ports of the project with any of the addresses, on any network. It sends
+// a request for every 90 addresses, because IPv6 addresses are long in a URL.
 func (c *Client) PortsAtAddresses(ctx context.Context, addresses []string) ([]Port, error) {
-	return atAddresses(addresses, func(q url.Values) ([]Port, error) { return c.ports(ctx, q) })
+	project := c.session.ProjectID()
+	return atAddresses(addresses, func(q url.Values) ([]Port, error) {
+		if project != "" {
+			q.Set("project_id", project)
+		}
+		return c.ports(ctx, q)
+	})
 }
 
 // atAddresses lists ports by their addresses.

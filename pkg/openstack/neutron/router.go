@@ -20,6 +20,8 @@ type Router struct {
 	Revision *int `json:"revision_number"`
 	// Gateway is the connection to an external network; nil if there is none, or it was not read.
 	Gateway *RouterGateway `json:"external_gateway_info"`
+	// Gateways are all gateways, in a Neutron where a router can have several.
+	Gateways []RouterGateway `json:"external_gateways"`
 }
 
 // RouterGateway is the connection of a router to an external network.
@@ -72,7 +74,7 @@ func (c *Client) Router(ctx context.Context, id string) (*Router, error) {
 // every 150 of them.
 func (c *Client) Routers(ctx context.Context, ids []string) ([]Router, error) {
 	return inChunks(ids, func(chunk []string) ([]Router, error) {
-		q := url.Values{"id": chunk, "fields": {"id", "external_gateway_info"}}
+		q := url.Values{"id": chunk, "fields": {"id", "external_gateway_info", "external_gateways"}}
 		found, err := list(ctx, c, "routers", q, func(r Router) string { return r.ID })
 		return found, apierror.Wrap(err, "list routers")
 	})

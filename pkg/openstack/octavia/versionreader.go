@@ -64,29 +64,33 @@ func (r *VersionReader) read(ctx context.Context) (Version, error) {
 		return Version{}, err
 	}
 	v, err := readVersions(ctx, client, client.Endpoint)
-	if hasNoVersion(err) && !r.named.Load() {
-		return r.withoutVersions(ctx, client, err)
+	if hasNoVersion(err) {
+		v, err = r.withoutRoot(ctx, client, err)
 	}
-	if err == nil {
+	if err == nil && v != OldestVersion { // that one may be a guess, and a guess of it again loses nothing
 		r.named.Store(true)
 	}
 	return v, apierror.Wrap(err, "read the versions of the load balancer API")
 }
 
-// withoutVersions is for a service whose root has no version document for us, for
-// the reason given: another place may have it, and a service that answers to lists
-// all the same is one that never names its version.
-func (r *VersionReader) withoutVersions(ctx context.Context, client *gophercloud.ServiceClient, reason error) (Version, error) {
-	reason = apierror.Wrap(reason, "read the versions of the load balancer API")
-	if v, err := readVersions(ctx, client, client.ResourceBaseURL()); err == nil {
-		return v, nil
+// withoutRoot is for a service whose root has no version document for us, for the reason given:
+// another place may have it, and a service that has never named its version and answers to lists all
+// the same is one that never does. It takes a definite answer of each place for that: no answer, or an
+// error of the service, says nothing of its version.
+func (r *VersionReader) withoutRoot(ctx context.Context, client *gophercloud.ServiceClient, reason error) (Version, error) {
+	v, err := readVersions(ctx, client, client.ResourceBaseURL())
+	switch {
+	case err == nil || !hasNoVersion(err):
+		return v, err
+	case r.named.Load():
+		return Version{}, reason
 	}
 	one := url.Values{"limit": {"1"}, "fields": {"id"}}
 	if _, err := client.Get(ctx, lbaas(client, "loadbalancers?"+one.Encode()), nil, nil); err != nil {
 		return Version{}, reason
 	}
-	if v, err := readVersions(ctx, client, client.Endpoint); err == nil {
-		return v, nil // it was a whim
+	if v, err := readVersions(ctx, client, client.Endpoint); !hasNoVersion(err) {
+		return v, err // it was a whim
 	}
 	r.warning.Do(func() {
 		klog.FromContext(r.cache.life).Error(reason, "Octavia does not tell its version: it counts as the oldest, and what came later is refused. "+
@@ -112,7 +116,8 @@ var errNoVersion = errors.New("the version document has no supported version")
 // us, unlike one that cannot be asked just now.
 func hasNoVersion(err error) bool {
 	switch apierror.StatusCode(err) {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
+		http.StatusNotAcceptable, http.StatusGone:
 		return !apierror.IsNotSignedIn(err)
 	case 0:
 		return errors.Is(err, errNoVersion) || apierror.IsUnreadable(err)

@@ -46,14 +46,24 @@ func show(c *call, resource string, record any) (int, any, error) {
 // portFor is the port of the path, if the caller may see it.
 func (n *Neutron) portFor(c *call) (*port, error) {
 	record, ok := n.ports.get(c.PathValue("id"))
-	if !ok || !c.sees(record.ProjectID) {
+	if !ok || !n.showsPort(c, record) {
 		return nil, portNotFound(c.PathValue("id"))
 	}
 	return record, nil
 }
 
+// showsPort says whether the caller may see and delete a port: one of its own, or in a network of its
+// own. It may change only the former.
+func (n *Neutron) showsPort(c *call, record *port) bool {
+	if c.sees(record.ProjectID) {
+		return true
+	}
+	parent, ok := n.networks.get(record.NetworkID)
+	return ok && c.sees(parent.ProjectID)
+}
+
 func (n *Neutron) listPorts(c *call) (int, any, error) {
-	seen := visible(n.ports.all(), func(record *port) bool { return c.sees(record.ProjectID) })
+	seen := visible(n.ports.all(), func(record *port) bool { return n.showsPort(c, record) })
 	return list(n, c, "ports", seen, portNotFound)
 }
 
@@ -126,6 +136,9 @@ func (n *Neutron) putPort(c *call) (int, any, error) {
 	record, err := n.portFor(c)
 	if err != nil {
 		return 0, nil, err
+	}
+	if !c.sees(record.ProjectID) {
+		return 0, nil, policyForbids("rule:update_port")
 	}
 	request, err := decode[portUpdateRequest](c, "port", port{})
 	if err != nil {

@@ -169,7 +169,9 @@ func TestPorts_OfRouterCannotBeDeletedDirectly(t *testing.T) {
 func TestPorts_AreHiddenFromOtherProjects(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, neutron.Options{})
-	foreign := env.port(neutron.PortSpec{ProjectID: other})
+	shared := env.AddNetwork(neutron.NetworkSpec{ProjectID: admin, Name: "shared", Shared: true})
+	env.addSubnet(neutron.SubnetSpec{ProjectID: admin, NetworkID: shared.ID, CIDR: "10.9.0.0/24"})
+	foreign := env.port(neutron.PortSpec{ProjectID: other, NetworkID: shared.ID})
 	path := "/v2.0/ports/" + foreign.ID
 	env.refused(http.MethodGet, path, nil, 404, "PortNotFound")
 	env.refused(http.MethodDelete, path, nil, 404, "PortNotFound")
@@ -179,6 +181,26 @@ func TestPorts_AreHiddenFromOtherProjects(t *testing.T) {
 		t.Errorf("after its deletion the port answers %v", err)
 	}
 	env.refused(http.MethodPost, "/v2.0/ports", map[string]any{"port": map[string]any{"network_id": env.external.ID}}, 403, "HTTPForbidden")
+}
+
+// The owner of a network sees and deletes what others have in it, such as the interface of a router, and
+// changes nothing there.
+func TestPorts_AreShownToTheOwnerOfTheirNetwork(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, neutron.Options{})
+	foreign := env.port(neutron.PortSpec{ProjectID: other})
+	path := "/v2.0/ports/" + foreign.ID
+	if status, _ := env.call(http.MethodGet, path, nil); status != http.StatusOK {
+		t.Errorf("the port answers %d", status)
+	}
+	_, answer := env.call(http.MethodGet, "/v2.0/ports?id="+foreign.ID, nil)
+	if all, _ := answer["ports"].([]any); len(all) != 1 {
+		t.Errorf("the list has %v", answer)
+	}
+	env.refused(http.MethodPut, path, map[string]any{"port": map[string]any{"name": "mine"}}, 403, "PolicyNotAuthorized")
+	if status, _ := env.call(http.MethodDelete, path, nil); status != http.StatusNoContent {
+		t.Errorf("its deletion answers %d", status)
+	}
 }
 
 func TestPorts_NeverShareAddressWhenMadeAtOnce(t *testing.T) {

@@ -50,7 +50,7 @@ func (n *Neutron) AddTrunk(parentID string, subportIDs ...string) (string, error
 		tied := subPort{PortID: id, SegmentationType: "vlan", SegmentationID: 100 + i}
 		record.SubPorts = append(record.SubPorts, tied)
 		details.SubPorts = append(details.SubPorts, detailSubPort{tied, child.MACAddress})
-		child.DeviceID, child.DeviceOwner, child.Status = record.ID, "trunk:subport", "ACTIVE"
+		child.DeviceOwner, child.Status = "trunk:subport", "ACTIVE" // the device stays empty
 	}
 	if n.has("trunk-details") {
 		parent.TrunkDetails = details
