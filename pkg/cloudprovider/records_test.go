@@ -44,7 +44,7 @@ func TestProvider_RecordsBeforeItsShutdownEnds(t *testing.T) {
 	}
 	next, recorded := start()
 	for service, want := range map[types.UID]string{"uid-web": "a text", "uid-last": "unconfirmed"} {
-		if got, _ := recorded.Get(service); got != want {
+		if got := recorded.Get(service); got != want {
 			t.Errorf("recorded of %s is %q, want %q", service, got, want)
 		}
 	}

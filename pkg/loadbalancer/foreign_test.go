@@ -190,9 +190,6 @@ func TestOwnership_IsNotProvenByWhatTenantWrites(t *testing.T) {
 		"what is recorded": func(env *environment, svc *v1.Service, victim octavia.LoadBalancer) {
 			env.records.Set(svc.UID, victim.ID+" 2026-01-01T00:00:00Z x "+string(svc.UID))
 		},
-		"what an earlier version has written": func(_ *environment, svc *v1.Service, victim octavia.LoadBalancer) {
-			svc.Annotations[annotation.Fingerprint] = victim.ID + " 2026-01-01T00:00:00Z x " + string(svc.UID)
-		},
 		"its ID": func(_ *environment, svc *v1.Service, victim octavia.LoadBalancer) {
 			svc.Annotations[annotation.LoadBalancerID] = victim.ID
 		},

@@ -69,17 +69,15 @@ type environment struct {
 type fakeRecords struct {
 	// recorded, when set, is called after a text is set.
 	recorded func(types.UID)
-	// empty is set where there is a place for records, be there any or none.
-	empty bool
 
 	mu    sync.Mutex
 	texts map[types.UID]string
 }
 
-func (r *fakeRecords) Get(service types.UID) (text string, kept bool) {
+func (r *fakeRecords) Get(service types.UID) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.texts[service], r.empty || r.texts[service] != ""
+	return r.texts[service]
 }
 
 func (r *fakeRecords) Set(service types.UID, text string) {

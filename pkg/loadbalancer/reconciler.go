@@ -200,8 +200,8 @@ func (r *Reconciler) Reconfigure(conf *config.Config) error {
 // noRecords keeps nothing.
 type noRecords struct{}
 
-func (noRecords) Get(types.UID) (text string, kept bool) { return "", false }
-func (noRecords) Set(types.UID, string)                  {}
+func (noRecords) Get(types.UID) string  { return "" }
+func (noRecords) Set(types.UID, string) {}
 
 // Close ends all rounds and every wait.
 func (r *Reconciler) Close() {

@@ -4,49 +4,13 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/tests/memorynet"
 )
-
-// A tenant may edit the annotation, and what is recorded is never older. The clock of the bubble
-// stands still while anything works: nothing depends on the load of the machine.
-func TestRecord_InAnnotationCountsOnlyAsLongAsNoneWasKept(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, testRecordInAnnotation)
-}
-
-func testRecordInAnnotation(t *testing.T) {
-	for _, kept := range []bool{false, true} {
-		env := newEnvironment(t, environmentOptions{network: &memorynet.Network{}})
-		nodes, svc := env.nodes(2), service("web", 1)
-		env.ensure(svc, nodes)
-		env.writeDown(svc)
-		svc.Annotations[annotation.Fingerprint] = env.records.texts[svc.UID]
-		env.records.Set(svc.UID, "")
-		env.records.empty = kept
-		env.restart()
-		env.Cloud.RequestLog.Reset()
-		env.ensure(svc, nodes)
-		env.writes(0)
-		if believed := len(env.contentReads()) == 0; believed == kept {
-			t.Errorf("records were kept: %v; the annotation is believed: %v", kept, believed)
-		}
-		env.writeDown(svc) // in the place for records
-		env.restart()
-		delete(svc.Annotations, annotation.Fingerprint)
-		env.Cloud.RequestLog.Reset()
-		env.ensure(svc, nodes)
-		if reads := env.contentReads(); len(reads) > 0 {
-			t.Errorf("then read\n%s", printed(reads))
-		}
-	}
-}
 
 // A warning is sent when it changes, whichever process has sent the last one.
 func TestRestart_RepeatsNoWarning(t *testing.T) {

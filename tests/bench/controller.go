@@ -121,10 +121,10 @@ type notes struct {
 func newNotes() *notes { return &notes{texts: map[types.UID]string{}} }
 
 // Get implements goal.Records.
-func (n *notes) Get(service types.UID) (text string, kept bool) {
+func (n *notes) Get(service types.UID) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.texts[service], true
+	return n.texts[service]
 }
 
 // Set implements goal.Records.

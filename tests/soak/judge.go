@@ -54,7 +54,7 @@ func (r *run) direct(ctx context.Context) (testenv.Books, error) {
 		}
 	}
 	for _, svc := range r.env.Cluster.Services() {
-		for _, name := range []string{annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.WrittenFor, annotation.Fingerprint} {
+		for _, name := range []string{annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.WrittenFor} {
 			delete(svc.Annotations, name)
 		}
 		svc.Finalizers, svc.Status = nil, v1.ServiceStatus{}

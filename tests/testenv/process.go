@@ -200,11 +200,11 @@ type records struct {
 type processRecords struct{ process *process }
 
 // Get implements goal.Records.
-func (r processRecords) Get(service types.UID) (text string, kept bool) {
+func (r processRecords) Get(service types.UID) string {
 	all := r.process.env.records
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return all.texts[service], true
+	return all.texts[service]
 }
 
 // Set implements goal.Records.

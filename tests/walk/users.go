@@ -40,7 +40,7 @@ func (r *run) create(a, b int) {
 
 // controllers are the annotations that controllers write.
 func controllers() []string {
-	return []string{annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.WrittenFor, annotation.Fingerprint}
+	return []string{annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.WrittenFor}
 }
 
 // service is one of the Services that users create.

@@ -62,8 +62,6 @@ const (
 
 	// WrittenFor is written with LoadBalancerID: see IsCopied.
 	WrittenFor = Prefix + "written-for"
-	// Fingerprint was written by earlier versions.
-	Fingerprint = Prefix + "last-applied"
 )
 
 // SharingFrom is an annotation of a Namespace: a comma-separated list of the namespaces with

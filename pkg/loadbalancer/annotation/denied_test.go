@@ -29,7 +29,7 @@ func TestDenied_AcceptsShortAndWholeNames(t *testing.T) {
 		"port-idd":                         `"port-idd" is not an annotation of Services: did you mean "port-id"?`,
 		"port-id,something-else-entirely":  `"something-else-entirely" is not an annotation of Services`,
 		"load-balancer-id":                 "is written by the controller itself",
-		"last-applied":                     "is written by the controller itself",
+		"written-for":                      "is written by the controller itself",
 		annotation.Prefix + "":             "is not an annotation",
 		annotation.Prefix + "port_id":      "did you mean",
 		"loadbalancer.openstack.com/class": "is not an annotation",

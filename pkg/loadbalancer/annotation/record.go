@@ -61,11 +61,8 @@ func WrittenForText(loadBalancerID string, service types.UID) string {
 // IsCopied reports whether the load balancer in the annotations of a Service was written for
 // another Service, of which this one is a copy.
 func IsCopied(annotations map[string]string, loadBalancerID string, service types.UID) bool {
-	if id, of, ok := strings.Cut(annotations[WrittenFor], " "); ok && id == loadBalancerID {
-		return of != string(service)
-	}
-	words := strings.Fields(annotations[Fingerprint]) // what earlier versions wrote
-	return len(words) >= 4 && words[0] == loadBalancerID && words[3] != string(service)
+	id, of, ok := strings.Cut(annotations[WrittenFor], " ")
+	return ok && id == loadBalancerID && of != string(service)
 }
 
 // PlaceOf returns the load balancer and the published address that the controller has written to

@@ -25,7 +25,6 @@ func TestRecord_ChangesOnlyWhatDiffers(t *testing.T) {
 		"another address": {record, annotations{
 			annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.1",
 		}, annotations{annotation.LoadBalancerAddress: "203.0.113.9"}},
-		"what an earlier version has written stays": {record, annotations{annotation.Fingerprint: "older"}, all},
 		"the user names another load balancer by now": {record, annotations{
 			annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "another", annotation.LoadBalancerAddress: "203.0.113.9",
 		}, annotations{}},
@@ -51,12 +50,10 @@ func TestIsCopied_TellsACopyByWhatWasWrittenForAnotherService(t *testing.T) {
 		annotations map[string]string
 		want        bool
 	}{
-		"nothing written":                     {nil, false},
-		"for this one":                        {map[string]string{annotation.WrittenFor: "lb uid"}, false},
-		"for another":                         {map[string]string{annotation.WrittenFor: "lb other"}, true},
-		"for another, and changed since":      {map[string]string{annotation.WrittenFor: "before other"}, false},
-		"for this one, by an earlier version": {map[string]string{annotation.Fingerprint: "lb time digest uid"}, false},
-		"for another, by an earlier version":  {map[string]string{annotation.Fingerprint: "lb time digest other"}, true},
+		"nothing written":                {nil, false},
+		"for this one":                   {map[string]string{annotation.WrittenFor: "lb uid"}, false},
+		"for another":                    {map[string]string{annotation.WrittenFor: "lb other"}, true},
+		"for another, and changed since": {map[string]string{annotation.WrittenFor: "before other"}, false},
 	} {
 		if got := annotation.IsCopied(test.annotations, "lb", "uid"); got != test.want {
 			t.Errorf("%s: %v", name, got)

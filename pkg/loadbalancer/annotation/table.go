@@ -47,10 +47,6 @@ func byName(a, b Annotation) int { return strings.Compare(a.Name, b.Name) }
 func writtenTable() []Annotation {
 	return []Annotation{
 		{
-			Name: Fingerprint, New: true, Value: written(), Change: Written,
-			Doc: "What was last applied, as earlier versions recorded it. It is read as long as the ConfigMaps `openstack-load-balancers-0` to `-3` do not exist, and written no more.",
-		},
-		{
 			Name: LoadBalancerAddress, Value: written(), Change: Written,
 			Doc: "The address of the load balancer: of the floating IP, else of the VIP. In addition the controller writes `load-balancer-id`, unless the Service names a load balancer itself.",
 		},

@@ -62,8 +62,8 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 // of a Service, and whom they were written for.
 func addressWritten(svc *v1.Service, loadBalancerID, address string) bool {
 	all := svc.Annotations
-	writtenFor := all[annotation.WrittenFor] == annotation.WrittenForText(loadBalancerID, svc.UID) || all[annotation.WrittenFor] == "" && all[annotation.Fingerprint] != ""
-	return all[annotation.LoadBalancerID] == loadBalancerID && all[annotation.LoadBalancerAddress] == address && writtenFor
+	return all[annotation.LoadBalancerID] == loadBalancerID && all[annotation.LoadBalancerAddress] == address &&
+		all[annotation.WrittenFor] == annotation.WrittenForText(loadBalancerID, svc.UID)
 }
 
 // digest condenses what is desired of a Service, once for each Desired.

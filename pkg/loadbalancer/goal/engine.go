@@ -73,9 +73,8 @@ func (e *Engine) With(conf *config.Config, parser *settings.Parser) *Engine {
 
 // Records are what is recorded of Services for the next process.
 type Records interface {
-	// Get returns the record of a Service, "" where there is none. Kept is false where
-	// nobody knows whether there was one: none was ever kept, or all are lost.
-	Get(service types.UID) (text string, kept bool)
+	// Get returns the record of a Service, "" where there is none.
+	Get(service types.UID) string
 	// Set records a text of one line.
 	Set(service types.UID, text string)
 }
@@ -158,15 +157,9 @@ func (e *Engine) Previous(svc *v1.Service) []string {
 	return ids
 }
 
-// written returns what is recorded of a Service; false where that is nothing, or of another
-// Service. What earlier versions wrote into an annotation counts as long as nothing was ever
-// recorded elsewhere: users may edit it, and it is never newer.
+// written returns the record of a Service; false where there is none, or one of another Service.
 func (e *Engine) written(svc *v1.Service) (state.Fingerprint, bool) {
-	text, kept := e.Records.Get(svc.UID)
-	if text == "" && !kept {
-		text = svc.Annotations[annotation.Fingerprint]
-	}
-	written, ok := state.ParseFingerprint(text)
+	written, ok := state.ParseFingerprint(e.Records.Get(svc.UID))
 	return written, ok && written.Service == svc.UID
 }
 
@@ -176,11 +169,8 @@ func (e *Engine) Untouched(service types.UID) bool {
 	return e.recorded(service) && !e.Store.Get(service).Made.Touched
 }
 
-// recorded reports whether something is recorded of a Service, other than in its annotation.
-func (e *Engine) recorded(service types.UID) bool {
-	text, _ := e.Records.Get(service)
-	return text != ""
-}
+// recorded reports whether a Service has a record.
+func (e *Engine) recorded(service types.UID) bool { return e.Records.Get(service) != "" }
 
 // hints returns what is known of a Service's load balancer before the cloud is asked, given
 // the one that the Service names.

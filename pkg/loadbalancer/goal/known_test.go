@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -187,9 +186,9 @@ func TestVerify_ReadsNothingWhereTheFloatingIPStays(t *testing.T) {
 func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t *testing.T) {
 	t.Parallel()
 	svc := webService()
-	svc.Annotations = map[string]string{annotation.Fingerprint: state.Fingerprint{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
+	recorded := oneRecord{text: state.Fingerprint{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}
-	a := &Asked{e: &Engine{Records: noRecords{}}, in: Inputs{Service: svc, Settings: &settings.Settings{}}} // where a snapshot is asked for, it panics
+	a := &Asked{e: &Engine{Records: recorded}, in: Inputs{Service: svc, Settings: &settings.Settings{}}} // where a snapshot is asked for, it panics
 	a.in.Settings.LoadBalancer.ID = "another"
 	if applied, err := a.restore(t.Context()); applied != nil || err != nil {
 		t.Errorf("the Service is to move: %+v, %v", applied, err)
@@ -203,10 +202,13 @@ func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t
 	}
 }
 
-// noRecords has nothing of any Service.
-type noRecords struct{ Records }
+// oneRecord has the same record of every Service, "" for none.
+type oneRecord struct {
+	Records
+	text string
+}
 
-func (noRecords) Get(types.UID) (string, bool) { return "", false }
+func (r oneRecord) Get(types.UID) string { return r.text }
 
 var errFailed = errors.New("failed")
 

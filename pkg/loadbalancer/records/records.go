@@ -89,13 +89,11 @@ func (c *ConfigMaps) Load(ctx context.Context) error {
 	return nil
 }
 
-// Get returns the record of a Service, "" if there is none. kept is false if its ConfigMap was
-// missing at the start: then it is unknown whether there was one.
-func (c *ConfigMaps) Get(service types.UID) (text string, kept bool) {
+// Get returns the record of a Service, "" if there is none.
+func (c *ConfigMaps) Get(service types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.shardOf(service)
-	return s.texts[service], s.found
+	return c.shardOf(service).texts[service]
 }
 
 // Set records a text of one line for a Service. It is written after WritePeriod at the latest, or
@@ -202,7 +200,7 @@ func (s *shard) load(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	s.texts, s.found = parse(stored.Data[dataKey]), true
+	s.texts = parse(stored.Data[dataKey])
 	s.keep(stored)
 	return nil
 }

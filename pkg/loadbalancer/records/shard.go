@@ -25,8 +25,6 @@ const dataKey = "load-balancers"
 type shard struct {
 	maps corev1.ConfigMapInterface
 	name string
-	// found is set if the ConfigMap existed at the start.
-	found bool
 	// stored is the ConfigMap without its data, nil if it does not exist; denied is set if this
 	// process may not write it.
 	stored *v1.ConfigMap

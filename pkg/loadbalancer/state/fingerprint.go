@@ -10,8 +10,7 @@ import (
 
 // Fingerprint is what is recorded of a Service, so that the next process need not read a
 // load balancer that nobody has changed. It proves nothing about the owner of the load
-// balancer: the digest, which holds the identity of cluster and Service, does. Earlier
-// versions wrote it into the annotation last-applied.
+// balancer: the digest, which holds the identity of cluster and Service, does.
 type Fingerprint struct {
 	LoadBalancerID string
 	UpdatedAt      time.Time
@@ -31,12 +30,11 @@ type Fingerprint struct {
 }
 
 // fingerprintVersion is the seventh word of a fingerprint; warnings may follow. It goes up
-// with what digests are made of: those that another version wrote prove nothing. The first
-// words are the same in all versions; package annotation reads them too. Of what was not
-// confirmed the parts follow in the same word, as in "v4+digest": earlier programs take that
-// for another version.
+// with the contents of digests: those of another version prove nothing. The first words are the
+// same in all versions. Parts of an unconfirmed load balancer follow in the same word, as in
+// "v1+digest".
 const (
-	fingerprintVersion = "v4"
+	fingerprintVersion = "v1"
 	unconfirmed        = fingerprintVersion + "+"
 )
 
@@ -52,7 +50,7 @@ func (a *Applied) Fingerprint(service types.UID) Fingerprint {
 }
 
 // String returns the text of a fingerprint, such as
-// "ID 2026-11-20T18:34:24Z digest UID ID nodeless v4".
+// "ID 2026-11-20T18:34:24Z digest UID ID nodeless v1".
 func (f Fingerprint) String() string {
 	version := fingerprintVersion
 	if f.Parts != "" {

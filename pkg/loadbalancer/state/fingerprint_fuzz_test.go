@@ -10,9 +10,9 @@ import (
 // FuzzFingerprint reads what is recorded of a Service, which others than the controller may
 // have written.
 func FuzzFingerprint(f *testing.F) {
-	f.Add("ID 2026-11-20T18:34:24Z digest UID ID frame v4")
-	f.Add("ID 2026-11-20T18:34:24.5+01:00 digest UID - - v4")
-	f.Add("ID 2026-11-20T18:34:24Z digest UID ID nodeless v4 nodes:0123456789abcdef")
+	f.Add("ID 2026-11-20T18:34:24Z digest UID ID frame v1")
+	f.Add("ID 2026-11-20T18:34:24.5+01:00 digest UID - - v1")
+	f.Add("ID 2026-11-20T18:34:24Z digest UID ID nodeless v1 nodes:0123456789abcdef")
 	f.Add("ID 2026-11-20T18:34:24Z digest UID")
 	f.Add(strings.Repeat("- ", 1000))
 	f.Fuzz(func(t *testing.T, text string) {

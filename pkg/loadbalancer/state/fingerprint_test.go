@@ -25,10 +25,10 @@ func TestParseFingerprint_ReadsWhatStringWrote(t *testing.T) {
 		unconfirmed.String():                               unconfirmed,
 		unbelieved.String():                                unbelieved,
 		bare.String():                                      bare,
-		"lb 2026-11-20T18:34:24Z digest uid":               unread, // without the floating IP, by an earlier version
+		"lb 2026-11-20T18:34:24Z digest uid":               unread, // without the floating IP, by another version
 		"lb 2026-11-20T18:34:24Z digest uid frame":         unread,
 		"lb 2026-11-20T18:34:24Z digest uid fip frame v99": unread,
-		"lb 2026-11-20T18:34:24Z digest uid fip frame v4+": unread,
+		"lb 2026-11-20T18:34:24Z digest uid fip frame v1+": unread,
 	} {
 		if got, ok := state.ParseFingerprint(text); !ok || got != want {
 			t.Errorf("%q is read as %+v, %v, want %+v", text, got, ok, want)
@@ -49,7 +49,7 @@ func TestApplied_WritesItsFingerprint(t *testing.T) {
 		Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
 		Seen:         state.Seen{UpdatedAt: time.Date(2026, 11, 20, 19, 34, 24, 0, time.FixedZone("CET", 3600))},
 	}
-	const want = "lb 2026-11-20T18:34:24Z digest uid fip nodeless v4"
+	const want = "lb 2026-11-20T18:34:24Z digest uid fip nodeless v1"
 	if got := applied.Fingerprint("uid").String(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
