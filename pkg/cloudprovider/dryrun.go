@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 )
@@ -82,7 +80,7 @@ func (p *previews) preview(ctx context.Context, service *v1.Service, nodes []*v1
 	if err != nil && ctx.Err() != nil {
 		return // the process ends
 	}
-	p.report.Preview(ctx, reported(service, found, err))
+	p.report.Preview(ctx, dryrun.ServiceOf(service, found, err))
 }
 
 // again previews the Services anew for which something would be done, one after the other, at
@@ -109,45 +107,6 @@ func (p *previews) again(ctx context.Context, services corelisters.ServiceLister
 			}
 		}
 	}
-}
-
-// reported returns a preview as the report has it.
-func reported(service *v1.Service, found loadbalancer.Preview, err error) dryrun.Service {
-	s := dryrun.Service{Namespace: service.Namespace, Name: service.Name}
-	if err != nil {
-		s.Outcome, s.Text = dryrun.Unknown, err.Error()
-		return s
-	}
-	for _, step := range found.Steps {
-		text := step.Text
-		if step.Pauses != "" {
-			text += " (interrupts " + step.Pauses + ")"
-		}
-		s.Steps = append(s.Steps, text)
-	}
-	for _, note := range found.Notes {
-		s.Notes = append(s.Notes, string(note.Reason)+": "+note.Text)
-	}
-	switch {
-	case found.Refusal != nil:
-		s.Outcome, s.Reason, s.Text = dryrun.Refused, found.Refusal.Reason, found.Refusal.Text
-	case found.Deletes:
-		s.Outcome = dryrun.Deleted
-	case len(found.Steps) > 0:
-		s.Outcome = dryrun.Changed
-	default:
-		s.Outcome = dryrun.Unchanged
-	}
-	switch found.Address {
-	case loadbalancer.AddressNew:
-		s.Address = strings.TrimSpace("new: " + found.After)
-	case loadbalancer.AddressChanges:
-		s.Address = strings.TrimSpace("changes: " + found.Before + " → " + found.After)
-	case loadbalancer.AddressGoes:
-		s.Address = "goes: " + found.Before
-	case loadbalancer.AddressNone, loadbalancer.AddressKept:
-	}
-	return s
 }
 
 // previewedInstances are the servers behind nodes in a dry run: what the controllers of nodes

@@ -38,8 +38,8 @@ func (m *Metrics) services(counts map[Outcome]int) {
 	if m == nil {
 		return
 	}
-	for _, outcome := range Outcomes() {
-		m.previews.WithLabelValues(string(outcome)).Set(float64(counts[outcome]))
+	for _, o := range outcomes() {
+		m.previews.WithLabelValues(string(o.Verdict)).Set(float64(counts[o.Verdict]))
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
 // Outcome is what would become of a Service.
@@ -32,8 +34,14 @@ const (
 	Unchanged Outcome = "unchanged"
 )
 
-// Outcomes returns all outcomes in the order of the report.
-func Outcomes() []Outcome { return []Outcome{Unknown, Refused, Deleted, Changed, Unchanged} }
+// outcomes returns the outcomes in the order of the report, with their colors.
+func outcomes() screen.Scale[Outcome] {
+	return screen.Scale[Outcome]{
+		{Verdict: Unknown, Color: screen.Red}, {Verdict: Refused, Color: screen.Red},
+		{Verdict: Deleted, Color: screen.Yellow}, {Verdict: Changed, Color: screen.Yellow},
+		{Verdict: Unchanged, Color: screen.Green},
+	}
+}
 
 // Service is what would be done for a Service of type LoadBalancer.
 type Service struct {
@@ -52,6 +60,8 @@ type Service struct {
 	Since   time.Time `json:"since"`
 	Checked time.Time `json:"checked"`
 }
+
+func outcomeOf(s Service) Outcome { return s.Outcome }
 
 // same reports whether two previews of a Service say the same.
 func (s Service) same(other Service) bool {
@@ -188,11 +198,7 @@ func limited(text string) string {
 
 // count updates the metrics. The caller holds the lock.
 func (r *Report) count() {
-	counts := map[Outcome]int{}
-	for _, s := range r.services {
-		counts[s.Outcome]++
-	}
-	r.metrics.services(counts)
+	r.metrics.services(screen.Count(slices.Collect(maps.Values(r.services)), outcomeOf))
 }
 
 // State is a Report at a time.
@@ -211,21 +217,18 @@ func (r *Report) State() State {
 	s := State{
 		Started:  r.started,
 		Services: slices.Collect(maps.Values(r.services)), Changes: slices.Collect(maps.Values(r.changes)),
-		Counts: map[Outcome]int{},
 	}
-	order := Outcomes()
+	order := outcomes()
 	slices.SortFunc(s.Services, func(a, b Service) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.Outcome), slices.Index(order, b.Outcome)),
+		return cmp.Or(cmp.Compare(order.Rank(a.Outcome), order.Rank(b.Outcome)),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(s.Changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.What, b.What))
 	})
-	for _, outcome := range order {
-		s.Counts[outcome] = 0
-	}
-	for _, service := range s.Services {
-		s.Counts[service.Outcome]++
+	s.Counts = screen.Count(s.Services, outcomeOf)
+	for _, o := range order {
+		s.Counts[o.Verdict] += 0
 	}
 	return s
 }

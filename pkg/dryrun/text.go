@@ -38,9 +38,9 @@ func (r *Report) WriteText(out *screen.Screen) error {
 	state := r.State()
 	out.Line(screen.Cell{Text: "Dry run since " + clockTime(state.Started) + ": nothing was written", Color: screen.Bold})
 	var counts []string
-	for _, outcome := range Outcomes() {
-		if n := state.Counts[outcome]; n > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", n, outcome.words()))
+	for _, o := range outcomes() {
+		if n := state.Counts[o.Verdict]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, o.Verdict.words()))
 		}
 	}
 	if counts == nil {
@@ -66,7 +66,7 @@ func (r *Report) WriteText(out *screen.Screen) error {
 
 func writeService(out *screen.Screen, s Service) {
 	out.Line()
-	out.Line(screen.Cell{Text: s.Namespace + "/" + s.Name, Color: screen.Bold}, screen.Cell{Text: s.Outcome.words(), Color: s.Outcome.color()},
+	out.Line(screen.Cell{Text: s.Namespace + "/" + s.Name, Color: screen.Bold}, screen.Cell{Text: s.Outcome.words(), Color: outcomes().Color(s.Outcome)},
 		screen.Cell{Text: "(since " + clockTime(s.Since) + ")", Color: screen.Dim})
 	var rows [][]screen.Cell
 	add := func(what, text string) {
@@ -86,15 +86,3 @@ func writeService(out *screen.Screen, s Service) {
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-func (o Outcome) color() screen.Color {
-	switch o {
-	case Unchanged:
-		return screen.Green
-	case Refused, Unknown:
-		return screen.Red
-	case Changed, Deleted:
-		return screen.Yellow
-	}
-	return screen.Plain
-}
