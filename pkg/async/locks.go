@@ -8,41 +8,38 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// Locks are locks by key, which are there while somebody wants them. Who comes first
-// has a lock first. Its zero value is ready; methods may be called from many
-// goroutines.
+// Locks are locks by key. They are granted in the order of arrival. The zero value is ready; methods may
+// be called from many goroutines.
 type Locks struct {
 	mu    sync.Mutex
-	lines map[string][]*turn // the first has the lock, the others wait for it
+	lines map[string][]*turn // the first has the lock
 }
 
 // turn is a place in the line for a lock.
-type turn struct {
-	come chan struct{} // closed when the lock is had
-}
+type turn = Future[struct{}]
 
-// Lock waits for the lock of a key; the place of the work (see Yield) is given away
-// meanwhile. Waited tells that other work had the lock before: what was read before
-// may have changed. The error is the context's.
+// Lock waits for the lock of a key, as Await does. Waited reports that another one had the lock in
+// between: earlier reads may be outdated. The error is the context's.
 func (l *Locks) Lock(ctx context.Context, key string) (unlock func(), waited bool, err error) {
-	t, waited := l.queue(key)
-	unlock = sync.OnceFunc(func() { l.leave(key, t) })
+	wait := "lock " + key
+	t, waited := resumed[struct{}](ctx, wait)
 	if !waited {
-		return unlock, false, nil
+		t = l.queue(key)
+		waited = !t.ended()
 	}
-	defer stopwatch.In(ctx, stopwatch.Queue)()
-	resume := Yield(ctx)
-	defer resume()
-	select {
-	case <-t.come:
-		return unlock, true, nil
-	case <-ctx.Done():
-		unlock()
-		return nil, true, ctx.Err()
+	if _, err := Await(ctx, stopwatch.Queue, wait, func() *turn { return t }); err != nil {
+		return nil, true, err
 	}
+	return sync.OnceFunc(func() { l.leave(key, t) }), waited, nil
 }
 
-// Held reports whether anybody has the lock of a key.
+// LockInPlace is Lock for short work inside of other work: it blocks, also if the context has a Slot.
+func (l *Locks) LockInPlace(ctx context.Context, key string) (unlock func(), err error) {
+	unlock, _, err = l.Lock(WithSlot(ctx, nil), key)
+	return unlock, err
+}
+
+// Held reports whether the lock of a key is taken.
 func (l *Locks) Held(key string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,18 +47,25 @@ func (l *Locks) Held(key string) bool {
 }
 
 // queue takes the last place in the line for a lock.
-func (l *Locks) queue(key string) (t *turn, waits bool) {
+func (l *Locks) queue(key string) *turn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lines == nil {
 		l.lines = map[string][]*turn{}
 	}
-	t = &turn{come: make(chan struct{})}
+	var t *turn
+	t = NewFuture[struct{}](func(err error) error {
+		l.leave(key, t)
+		return err
+	})
 	l.lines[key] = append(l.lines[key], t)
-	return t, len(l.lines[key]) > 1
+	if len(l.lines[key]) == 1 {
+		t.Resolve(struct{}{}, nil)
+	}
+	return t
 }
 
-// leave returns the place in a line up, and the lock with it.
+// leave gives up a place in a line, and the lock with it.
 func (l *Locks) leave(key string, t *turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,6 +78,6 @@ func (l *Locks) leave(key string, t *turn) {
 	}
 	l.lines[key] = line
 	if i == 0 {
-		close(line[0].come)
+		line[0].Resolve(struct{}{}, nil)
 	}
 }

@@ -59,12 +59,15 @@ func (p *previews) Delete(ctx context.Context, service *v1.Service) error {
 	return nil
 }
 
-// Repair implements LoadBalancers.
-func (p *previews) Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, _ func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
-	if now, members := p.newest(service); now != nil && nodes == nil {
-		service, nodes = now, members
-	}
-	return p.Ensure(ctx, service, nodes)
+// StartRepair implements LoadBalancers.
+func (p *previews) StartRepair(ctx context.Context, service *v1.Service, _ func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error)) {
+	go func() {
+		var nodes []*v1.Node
+		if now, members := p.newest(service); now != nil {
+			service, nodes = now, members
+		}
+		ended(p.Ensure(ctx, service, nodes))
+	}()
 }
 
 // PersistRecords implements LoadBalancers: nothing is written down.

@@ -63,8 +63,7 @@ func TestDryRun_PreviewsInPlaceOfEveryCall(t *testing.T) {
 	if got := outcomes(report)["web"]; got.Outcome != dryrun.Changed || !slices.Equal(got.Steps, want) {
 		t.Errorf("reported %+v", got)
 	}
-	engine := resyncEngine{p.loadBalancers}
-	if status, err := engine.Repair(t.Context(), svc, nil); err != nil || status.Ingress[0].IP != "192.0.2.1" {
+	if status, err := repaired(t.Context(), p.loadBalancers, svc); err != nil || status.Ingress[0].IP != "192.0.2.1" {
 		t.Errorf("repaired with %v, %v: not the address that is published", status, err)
 	}
 	e.found.Deletes = true

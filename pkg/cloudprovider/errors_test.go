@@ -28,7 +28,7 @@ func TestLoadBalancers_ReturnShortErrors(t *testing.T) {
 		"ensure": func(ctx context.Context) error { _, err := lb.EnsureLoadBalancer(ctx, "", svc, nil); return err },
 		"delete": func(ctx context.Context) error { return lb.EnsureLoadBalancerDeleted(ctx, "", svc) },
 		"repair": func(ctx context.Context) error {
-			_, err := resyncEngine{p.loadBalancers}.Repair(ctx, svc, nil)
+			_, err := repaired(ctx, p.loadBalancers, svc)
 			return err
 		},
 	} {

@@ -99,8 +99,20 @@ func (e *engine) PersistRecords(ctx context.Context, _ func(context.Context, typ
 	}
 }
 
-func (e *engine) Repair(ctx context.Context, s *v1.Service, _ []*v1.Node, _ func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
-	return &s.Status.LoadBalancer, e.record(ctx, "repair", s)
+func (e *engine) StartRepair(ctx context.Context, s *v1.Service, _ func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error)) {
+	ended(&s.Status.LoadBalancer, e.record(ctx, "repair", s))
+}
+
+// repaired returns the result of a repair.
+func repaired(ctx context.Context, of *loadBalancers, s *v1.Service) (*v1.LoadBalancerStatus, error) {
+	type result struct {
+		status *v1.LoadBalancerStatus
+		err    error
+	}
+	results := make(chan result, 1)
+	resyncEngine{of}.Repair(ctx, s, nil, func(status *v1.LoadBalancerStatus, err error) { results <- result{status, err} })
+	got := <-results
+	return got.status, got.err
 }
 
 func (e *engine) Reconfigure(conf *config.Config) error {

@@ -32,9 +32,9 @@ type LoadBalancers interface {
 	Get(ctx context.Context, service *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error)
 	// Delete removes all that was made for the Service.
 	Delete(ctx context.Context, service *v1.Service) error
-	// Repair does what resync.Engine asks for; without a load balancer it returns
-	// loadbalancer.ErrNoLoadBalancer. Without nodes it takes those of Newest.
-	Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, exists func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error)
+	// StartRepair does what resync.Engine asks for; without a load balancer the error is
+	// loadbalancer.ErrNoLoadBalancer.
+	StartRepair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error))
 	// Preview returns what Ensure, or Delete, would do, and changes nothing.
 	Preview(ctx context.Context, service *v1.Service, nodes []*v1.Node) (loadbalancer.Preview, error)
 	// SelectsNodes, WatchDrift and PersistRecords do what resync.Engine asks for.
@@ -147,18 +147,34 @@ func (l *loadBalancers) newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 // the project and region that the cluster is known to be in. What it
 // returns is short enough for events and logs, whatever the Service contains.
 func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.Service, do func(context.Context) error) error {
-	ctx, end, err := l.calls.begin(ctx)
+	ctx, end, err := l.begin(ctx, operation, service)
 	if err != nil {
 		return err
 	}
-	defer end()
-	if err := l.scope.Check(ctx); errors.Is(err, cluster.ErrMoved) { // a Service's users need not know which
-		return fmt.Errorf("%w: ask the cluster's operator, who finds an event on ConfigMap %s/%s", cluster.ErrMoved, metav1.NamespaceSystem, cluster.ScopeRecord)
-	} else if err != nil {
-		return err
+	return end(do(ctx))
+}
+
+// begin begins a call. Its end returns the error to report.
+func (l *loadBalancers) begin(ctx context.Context, operation string, service *v1.Service) (tied context.Context, end func(error) error, err error) {
+	ctx, done, err := l.calls.begin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := l.scope.Check(ctx); err != nil {
+		done()
+		if errors.Is(err, cluster.ErrMoved) { // a Service's users need not know which
+			err = fmt.Errorf("%w: ask the cluster's operator, who finds an event on ConfigMap %s/%s", cluster.ErrMoved, metav1.NamespaceSystem, cluster.ScopeRecord)
+		}
+		return nil, nil, err
 	}
 	logger := klog.FromContext(ctx).WithValues("service", klog.KObj(service))
-	return l.metrics.observe(operation, func() error { return message.TruncateError(do(klog.NewContext(ctx, logger)), message.MaxError) })
+	count := l.metrics.begin(operation)
+	return klog.NewContext(ctx, logger), func(err error) error {
+		err = message.TruncateError(err, message.MaxError)
+		count(err)
+		done()
+		return err
+	}, nil
 }
 
 // resyncEngine implements resync.Engine. Its repairs are calls as those of the service
@@ -168,15 +184,18 @@ type resyncEngine struct{ *loadBalancers }
 var _ resync.Engine = resyncEngine{}
 
 // Repair implements resync.Engine.
-func (e resyncEngine) Repair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error)) (status *v1.LoadBalancerStatus, err error) {
-	err = e.call(ctx, operationRepair, service, func(ctx context.Context) error {
-		status, err = e.engine.Repair(ctx, service, nil, exists)
-		return err
-	})
-	if errors.Is(err, loadbalancer.ErrNoLoadBalancer) {
-		return nil, resync.ErrNoLoadBalancer
+func (e resyncEngine) Repair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error)) {
+	ctx, end, err := e.begin(ctx, operationRepair, service)
+	if err != nil {
+		ended(nil, err)
+		return
 	}
-	return status, err
+	e.engine.StartRepair(ctx, service, exists, func(status *v1.LoadBalancerStatus, err error) {
+		if err = end(err); errors.Is(err, loadbalancer.ErrNoLoadBalancer) {
+			status, err = nil, resync.ErrNoLoadBalancer
+		}
+		ended(status, err)
+	})
 }
 
 // SelectsNodes implements resync.Engine.

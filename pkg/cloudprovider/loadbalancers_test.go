@@ -50,7 +50,7 @@ func TestEnsureLoadBalancer_LeavesAloneWhatGoesOnByItself(t *testing.T) {
 func TestResyncEngine_KnowsServicesWithoutLoadBalancer(t *testing.T) {
 	t.Parallel()
 	balancers := &loadBalancers{engine: &engine{err: loadbalancer.ErrNoLoadBalancer}, calls: newCalls(t.Context(), nil)}
-	if _, err := (resyncEngine{balancers}).Repair(t.Context(), service("web"), nil); !errors.Is(err, resync.ErrNoLoadBalancer) {
+	if _, err := repaired(t.Context(), balancers, service("web")); !errors.Is(err, resync.ErrNoLoadBalancer) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -217,14 +217,6 @@ func (m *Metrics) garbageRemoved(kind string) {
 	}
 }
 
-// observe runs a call and counts it. On nil Metrics it only runs it.
-func (m *Metrics) observe(operation string, call func() error) error {
-	end := m.begin(operation)
-	err := call()
-	end(err)
-	return err
-}
-
 // begin returns the function that counts a call, at its end. On nil Metrics that does nothing.
 func (m *Metrics) begin(operation string) (end func(error)) {
 	if m == nil {

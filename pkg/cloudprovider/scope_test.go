@@ -70,7 +70,7 @@ func TestProvider_ChangesNothingWithCredentialsOfAnotherProject(t *testing.T) {
 	refused := map[string]error{
 		"a node is gone": errExists, "ensure": errEnsure, "get": errGet,
 		"delete":       lb.EnsureLoadBalancerDeleted(t.Context(), "", svc),
-		"repair":       errorOf(resyncEngine{p.loadBalancers}.Repair(t.Context(), svc, nil)),
+		"repair":       errorOf(repaired(t.Context(), p.loadBalancers, svc)),
 		"create route": routes.CreateRoute(t.Context(), "", "", &cloudprovider.Route{}),
 		"delete route": routes.DeleteRoute(t.Context(), "", &cloudprovider.Route{}),
 	}

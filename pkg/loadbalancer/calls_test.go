@@ -13,7 +13,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -335,7 +334,7 @@ func TestGet_AnswersWithoutRequestDuringCreation(t *testing.T) {
 
 // With the number of workers that there are by default, a load balancer that stays
 // PENDING gives its worker back after two minutes, and not before.
-func TestEnsure_ReleasesWorkerOfStuckLoadBalancerAfterTwoMinutes(t *testing.T) {
+func TestEnsure_ReleasesWorkerOfStuckLoadBalancerAfterTenSeconds(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())
 	env := newEnvironment(t, environmentOptions{
@@ -350,13 +349,13 @@ func TestEnsure_ReleasesWorkerOfStuckLoadBalancerAfterTwoMinutes(t *testing.T) {
 	}()
 	env.writesReach(2)
 	env.until("it waits for the creation", func() bool { return env.engine.Waits() > 0 })
-	for range 23 {
-		clock.Step(5 * time.Second)
+	for range 9 {
+		clock.Step(time.Second)
 		time.Sleep(time.Millisecond)
 	}
 	select {
 	case err := <-ended:
-		t.Fatalf("the worker came back after less than two minutes: %v", err)
+		t.Fatalf("the worker came back after less than ten seconds: %v", err)
 	default:
 	}
 	var err error
@@ -369,7 +368,7 @@ func TestEnsure_ReleasesWorkerOfStuckLoadBalancerAfterTwoMinutes(t *testing.T) {
 			return false
 		}
 	})
-	_ = env.handedBack(err, "the load balancer is still being created")
+	_ = env.handedBack(err, "the load balancer is being created")
 }
 
 // Whoever reads a Service, and waits for its turn while it changes, has an old one.
@@ -434,36 +433,5 @@ func TestUpdate_AnnouncesNothingWhereThereIsNoLoadBalancer(t *testing.T) {
 	env.writes(0)
 	if told := env.told(); told != "" {
 		t.Errorf("events:\n%s", told)
-	}
-}
-
-// A call that was handed back is made again for what is written of a load balancer that is ready, as
-// nothing else publishes its address.
-func TestIsWritten_IsFalseUntilACallHasTheResult(t *testing.T) {
-	t.Parallel()
-	env, pass := slowWorld(t)
-	nodes, svc := env.nodes(3), service("web", 2)
-	_, err := env.engine.Ensure(env.ctx, svc, nodes)
-	_ = env.handedBack(err, "created")
-	written := svc.DeepCopy()
-	env.until("a load balancer", func() bool { return len(env.Cloud.Octavia.Snapshot()) == 1 })
-	id := env.Cloud.Octavia.Snapshot()[0].ID
-	written.Annotations[annotation.LoadBalancerID], written.Annotations[annotation.WrittenFor] = id, id+" "+string(svc.UID)
-	if env.engine.IsWritten(svc, written) {
-		t.Error("no call is made while the round goes on")
-	}
-	env.until("the end", func() bool {
-		pass()
-		working, left := env.engine.Actors()
-		return working == 0 && left == 1
-	})
-	if env.engine.IsWritten(svc, written) {
-		t.Error("no call is made for the result")
-	}
-	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err != nil {
-		t.Fatal(err)
-	}
-	if !env.engine.IsWritten(svc, written) {
-		t.Error("another call is made for the annotations")
 	}
 }

@@ -58,17 +58,21 @@ func (r *Reconciler) CountStages(ctx context.Context, svc *v1.Service, nodes []*
 		return Stages{}, err
 	}
 	counted := &Stages{Goal: asked}
-	_, err = r.reconcile(ctx, counted, dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always})
+	p := &pursuit{goal: counted}
+	_, err = r.reconcile(ctx, p, dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always})
+	r.distrust(dispatch.Request{Service: svc}, p.round, err)
+	p.lock.Release()
 	return *counted, err
 }
 
-// Serve does a round for a Service at once, as a Dispatcher has it done.
+// Serve does a round for a Service at once, without the queue.
 func (r *Reconciler) Serve(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 	operation := dispatch.Delete
 	if dispatch.Wanted(svc) {
 		operation = dispatch.Ensure
 	}
-	return r.serve(ctx, dispatch.Request{Operation: operation, Service: svc, Nodes: nodes, MayCreate: always})
+	ctx, once := r.begin(ctx, dispatch.Request{Operation: operation, Service: svc, Nodes: nodes, MayCreate: always})
+	return once.Step(ctx)
 }
 
 // Waits returns how many rounds wait for the cloud.

@@ -34,18 +34,25 @@ type hours struct {
 	waits []time.Duration
 }
 
-func (h *hours) NewTimer(d time.Duration) clock.Timer {
+func (h *hours) NewTimer(d time.Duration) clock.Timer { return h.RealClock.NewTimer(h.shorten(d)) }
+
+func (h *hours) AfterFunc(d time.Duration, f func()) clock.Timer {
+	return h.RealClock.AfterFunc(h.shorten(d), f)
+}
+
+// shorten returns how long a wait takes.
+func (h *hours) shorten(d time.Duration) time.Duration {
 	if d < cmp.Or(h.shortest, 50*time.Minute) {
-		return h.RealClock.NewTimer(d)
+		return d
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.left--; h.left < 0 {
 		h.end()
-		return h.RealClock.NewTimer(d)
+		return d
 	}
 	h.waits = append(h.waits, d)
-	return h.RealClock.NewTimer(0)
+	return 0
 }
 
 func (h *hours) After(d time.Duration) <-chan time.Time {

@@ -144,7 +144,8 @@ func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.N
 		req.Operation = dispatch.Ensure
 	}
 	recorded := r.engine().HasServed(svc) || r.store.Get(svc.UID).Applied != nil
-	status, err := dry.serve(ctx, req)
+	_, dryRound := dry.begin(ctx, req)
+	status, err := dryRound.Step(ctx)
 	p := Preview{Deletes: req.Operation == dispatch.Delete, Steps: noted.steps, Notes: noted.notes, Status: status}
 	if p.Refusal = refusalOf(err); err != nil && p.Refusal == nil {
 		return Preview{}, closed(err)

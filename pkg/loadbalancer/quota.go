@@ -8,6 +8,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 const (
@@ -40,7 +41,7 @@ func (r *Reconciler) WatchQuotas(ctx context.Context) {
 		if i < len(looks) {
 			pause = quotaStart
 		}
-		if async.Sleep(ctx, r.options.Clock, pause) != nil {
+		if async.Sleep(ctx, r.options.Clock, stopwatch.Controller, "quotas", pause) != nil {
 			return
 		}
 		if err := looks[i%len(looks)](ctx); err != nil && ctx.Err() == nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // maxAttempts is how often a plan is applied in one round. A plan can leave something for
@@ -35,56 +34,81 @@ func IsRefusal(err error) bool { return refusal.Reason(err) != "" }
 // be created.
 var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet: the service controller creates it")
 
-// reconcile makes the cloud what a goal says. It is the one way through the engine, for
-// Services that are created, changed, followed, repaired and deleted, and returns the status
-// to publish. Where the goal is reached already, as far as is known, that is no request.
-func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Request) (status *v1.LoadBalancerStatus, err error) {
-	if tracing.Recording(ctx) {
-		g = traced{g}
-	}
-	var lock async.Guard
-	defer lock.Release()
-	var round goal.Round
-	defer func() { r.distrust(req, round, err) }()
-	known, err := g.Recall(ctx, &lock)
-	r.options.Metrics.began(known, err)
-	if err != nil || known.Status != nil {
-		return known.Status, err
-	}
-	round = goal.Begin(known)
-	for attempt := 1; ; attempt++ {
-		todo, reported, err := r.next(ctx, g, &round, &lock, req, attempt == 1)
-		switch {
-		case err != nil:
-			return nil, err
-		case arrived(round, todo):
-			return g.Commit(ctx, round, reported, &lock)
-		case attempt > maxAttempts:
-			return nil, notConverged(round, todo)
-		}
-		round.Broken = nil
-		complete := reported.Empty() && todo.ChangesOnlyMembers()
-		downgraded, err := r.apply(ctx, g, &round, todo, req)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case downgraded:
-			attempt-- // the same again, with requests that the provider takes
-		case complete && round.HasMembers(g.Inputs()):
-			return g.Commit(ctx, round, reported, &lock)
-		}
-	}
+// pursuit is the state of a round on its way to one goal, between two steps.
+type pursuit struct {
+	goal goal.Goal
+	lock async.Guard
+	// known is set once the goal was recalled; then round is what was found out so far.
+	known   bool
+	round   goal.Round
+	attempt int
+	// planned is set while todo and reported are those of the attempt, which run carries out.
+	planned        bool
+	todo, reported plan.Plan
+	run            *apply.Run
+	// arrived is set once nothing is left to do but to commit.
+	arrived bool
 }
 
-// next returns what an attempt is to do, and what is only reported instead. The first attempt
-// begins with the goal, and announces what may be done.
-func (r *Reconciler) next(ctx context.Context, g goal.Goal, round *goal.Round, lock *async.Guard, req dispatch.Request, first bool) (todo, reported plan.Plan, err error) {
-	if todo, err = r.plan(ctx, g, round, lock); err != nil {
+// reconcile makes the cloud what a goal requires. It is the one way through the engine, for Services that are
+// created, changed, followed, repaired and deleted, and returns the status to publish. If the goal is
+// reached already, as far as is known, that is no request. After async.ErrWaiting it is called again.
+func (r *Reconciler) reconcile(ctx context.Context, p *pursuit, req dispatch.Request) (status *v1.LoadBalancerStatus, err error) {
+	if !p.known {
+		known, err := p.goal.Recall(ctx, &p.lock)
+		if async.IsWaiting(err) {
+			return nil, err
+		}
+		r.options.Metrics.began(known, err)
+		if err != nil || known.Status != nil {
+			return known.Status, err
+		}
+		p.known, p.round, p.attempt = true, goal.Begin(known), 1
+	}
+	for !p.arrived {
+		if err := r.attempt(ctx, p, req); err != nil {
+			return nil, err
+		}
+	}
+	return p.goal.Commit(ctx, p.round, p.reported, &p.lock)
+}
+
+// attempt plans, and carries the plan out.
+func (r *Reconciler) attempt(ctx context.Context, p *pursuit, req dispatch.Request) (err error) {
+	if !p.planned {
+		if p.todo, p.reported, err = r.next(ctx, p, req); err != nil {
+			return err
+		}
+		switch {
+		case arrived(p.round, p.todo):
+			p.arrived = true
+			return nil
+		case p.attempt > maxAttempts:
+			return notConverged(p.round, p.todo)
+		}
+		p.planned, p.round.Broken = true, nil
+	}
+	downgraded, err := r.apply(ctx, p)
+	if err != nil {
+		return err
+	}
+	p.planned = false
+	if !downgraded { // else the same again, with requests that the provider takes
+		p.attempt++
+		p.arrived = p.reported.Empty() && p.todo.ChangesOnlyMembers() && p.round.HasMembers(p.goal.Inputs())
+	}
+	return nil
+}
+
+// next returns what an attempt does, and what is only reported instead. The first attempt begins with the
+// goal, and announces what may be done.
+func (r *Reconciler) next(ctx context.Context, p *pursuit, req dispatch.Request) (todo, reported plan.Plan, err error) {
+	round, first := &p.round, p.attempt == 1
+	if todo, err = r.plan(ctx, p.goal, round, &p.lock); err != nil {
 		return todo, reported, err
 	}
 	if first {
-		if round.Groups, round.Report, err = g.Begin(ctx, *round, todo); err != nil {
+		if round.Groups, round.Report, err = p.goal.Begin(ctx, *round, todo); err != nil {
 			return todo, reported, err
 		}
 	}
@@ -93,7 +117,7 @@ func (r *Reconciler) next(ctx context.Context, g goal.Goal, round *goal.Round, l
 		return todo, reported, err
 	}
 	if first {
-		g.Announce(*round, todo, reported)
+		p.goal.Announce(*round, todo, reported)
 	}
 	return todo, reported, nil
 }
@@ -144,9 +168,11 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 // compareWith makes the two sides of a plan known.
 func (r *Reconciler) compareWith(ctx context.Context, g goal.Goal, round *goal.Round, lock *async.Guard) (err error) {
 	if round.Have.Observed == nil {
-		if round.Have, err = g.Observe(ctx, lock); err != nil {
+		have, err := g.Observe(ctx, lock)
+		if err != nil {
 			return err
 		}
+		round.Have = have
 	}
 	if round.Before == nil {
 		round.Before = state.VersionOf(round.Have.LoadBalancer)
@@ -174,21 +200,25 @@ func mayCreate(ctx context.Context, req dispatch.Request, round goal.Round, todo
 
 // apply carries out a plan. What it leaves, also by parts that fail, is the next plan's. It
 // reports whether the provider has refused what can be done in another way.
-func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, todo plan.Plan, req dispatch.Request) (downgraded bool, err error) {
-	if err := g.Prepare(ctx, *round, todo); err != nil {
+func (r *Reconciler) apply(ctx context.Context, p *pursuit) (downgraded bool, err error) {
+	round, in := &p.round, p.goal.Inputs()
+	if p.run == nil {
+		if err := p.goal.Prepare(ctx, *round, p.todo); err != nil {
+			return false, err
+		}
+		if err := r.engine().Groups.Open(ctx, round.Groups.Task); err != nil {
+			return false, err
+		}
+		p.run = apply.NewRun(apply.Request{ID: p.goal.Owner(*round), Observed: *round.Have.Observed, Plan: p.todo, Later: round.Wrote})
+		r.engine().BeginChange(in, round, p.todo)
+	}
+	observed, err := r.engine().Cloud.Applier.Continue(ctx, p.run)
+	if async.IsWaiting(err) {
 		return false, err
 	}
-	if err := r.engine().Groups.Open(ctx, round.Groups.Task); err != nil {
-		return false, err
-	}
-	request := apply.Request{
-		ID: g.Owner(*round), Observed: *round.Have.Observed, Plan: todo, Later: round.Wrote, Progress: req.Progress,
-	}
-	r.engine().BeginChange(g.Inputs(), round, todo)
-	deletes := round.Want.LoadBalancer == nil
-	observed, err := r.engine().Cloud.Applier.Run(ctx, request)
+	p.run = nil
 	round.Have.Observed = &observed
-	r.engine().EndChange(g.Inputs(), observed, err)
+	r.engine().EndChange(in, observed, err)
 	var changed *apply.ChangedError
 	var broken *apply.ChildrenError
 	switch {
@@ -196,15 +226,15 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 	case errors.As(err, &changed):
 		klog.FromContext(ctx).Info("Reading the load balancer anew", "cause", changed.Error())
 		round.Forget()
-		round.Interfered = !deletes && !changed.ByDriver // where nothing is to be left, nothing is reverted
+		round.Interfered = round.Want.LoadBalancer != nil && !changed.ByDriver // where nothing is left, nothing is reverted
 	case errors.As(err, &broken):
 		round.Broken = broken
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
-	case r.engine().Downgrade(ctx, g.Inputs(), round, observed, err):
+	case r.engine().Downgrade(ctx, in, round, observed, err):
 		round.Forget()
 		return true, nil
 	default:
-		return false, r.engine().Explain(g.Inputs(), r.engine().Tried(round, err))
+		return false, r.engine().Explain(in, r.engine().Tried(round, err))
 	}
 	return false, nil
 }

@@ -72,14 +72,13 @@ type Options struct {
 	// Patience is how long one round goes on before it is given up until the next call, but for
 	// what it waits for its turn; 0 means 15 minutes.
 	Patience time.Duration
-	// Workers is how many workers the service controller has (--concurrent-service-syncs);
-	// 0 means that they are always plentiful.
+	// Workers is the number of workers of the service controller (--concurrent-service-syncs), 0 if it is
+	// unlimited. Hold is how long a call of Ensure or Delete waits for the end of its round: see
+	// dispatch.Options. 0 means DefaultHold.
 	Workers int
-	// Hold is how long a call of Ensure or Delete may hold its worker while workers are
-	// plentiful: past that the round goes on by itself. 0 means async.MostHeld.
-	Hold time.Duration
-	// Ended is called at the end of a round whose call of Ensure was ErrGoesOn: the next call has the
-	// result. Nil: each call that has to end before its round says when to call again.
+	Hold    time.Duration
+	// Ended is called at the end of a round with a call that has not waited for it: the next call returns
+	// its result. Nil: such a call returns when to call again.
 	Ended func(*v1.Service)
 	// Newest gives a Service and the nodes that can be its members as they are now, nil
 	// when there is no such Service any more. What it gives is not changed. Nil: what a
@@ -96,6 +95,9 @@ type Options struct {
 	// Metrics; nil: none are kept.
 	Metrics *Metrics
 }
+
+// DefaultHold is long enough for most changes, and for the deletion of a load balancer.
+const DefaultHold = 10 * time.Second
 
 // lookupAge is how long networks, subnets and the nodes' ports are taken to stay as they
 // were read.
@@ -129,7 +131,7 @@ func New(options Options) (*Reconciler, error) {
 		options.Patience = 15 * time.Minute
 	}
 	if options.Hold == 0 {
-		options.Hold = async.MostHeld
+		options.Hold = DefaultHold
 	}
 	if options.Records == nil {
 		options.Records = noRecords{}
@@ -138,8 +140,8 @@ func New(options Options) (*Reconciler, error) {
 	r.engines.Store(r.newEngine(parser))
 	r.dispatcher = dispatch.New(dispatch.Options{
 		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
-		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Members: r.members,
-		Served: r.store, Written: r.written, Ended: options.Ended, Detaches: r.untried,
+		Newest: options.Newest, Begin: r.begin, Members: r.members,
+		Served: r.store, Written: r.written, Ended: options.Ended, New: r.untried,
 	})
 	r.detector = r.newDetector()
 	if options.Metrics != nil {
@@ -158,7 +160,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	shared := watcher.New(octavia, options.Clock)
 	r.groups = securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups())
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion, ScopeRecorded: options.ScopeRecorded}
-	r.applier = &apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers}
+	r.applier = apply.New(apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers})
 	return &goal.Engine{
 		Config:   options.Config,
 		Cluster:  goal.Cluster{Name: options.ClusterName, ID: options.ClusterID, Nodes: options.Nodes},
@@ -232,10 +234,8 @@ func (r *Reconciler) DropAllBut(live map[types.UID]bool) {
 }
 
 // IsWritten reports whether all that has changed of a Service is what this process has written into
-// its annotations and its status, and no call is needed to publish the result of a round.
-func (r *Reconciler) IsWritten(before, now *v1.Service) bool {
-	return !r.dispatcher.Unclaimed(string(now.UID)) && r.written(before, now)
-}
+// its annotations and its status.
+func (r *Reconciler) IsWritten(before, now *v1.Service) bool { return r.written(before, now) }
 
 func (r *Reconciler) written(before, now *v1.Service) bool {
 	return before.UID == now.UID && before.DeletionTimestamp.Equal(now.DeletionTimestamp) &&
@@ -280,6 +280,16 @@ func (r *Reconciler) Repair(ctx context.Context, svc *v1.Service, nodes []*v1.No
 	return status, closed(err)
 }
 
+// StartRepair is Repair for a caller that does not wait: ended is called with the result.
+func (r *Reconciler) StartRepair(ctx context.Context, svc *v1.Service, alive func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error)) {
+	err := r.dispatcher.Submit(ctx, dispatch.Request{Operation: dispatch.Repair, Service: svc, MayCreate: alive}, func(status *v1.LoadBalancerStatus, err error) {
+		ended(status, closed(err))
+	})
+	if err != nil {
+		ended(nil, closed(err))
+	}
+}
+
 // Delete removes everything that was made for the Service, and returns when it is gone.
 // Where the creation of its load balancer had no answer it waits until that can have none
 // any more. The service controller does not heed what an error of this call asks for: it
@@ -294,7 +304,7 @@ func never(context.Context) (bool, error)  { return false, nil }
 
 // closed returns one error for the end of the process.
 func closed(err error) error {
-	if errors.Is(err, async.ErrClosed) {
+	if errors.Is(err, dispatch.ErrClosed) {
 		return watcher.ErrClosed
 	}
 	return err
@@ -330,18 +340,6 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 		r.store.Forget(svc) // the service controller never asks for it again
 	}
 	return status, exists, err
-}
-
-// usual returns how long a round for a request usually takes.
-func (r *Reconciler) usual(req dispatch.Request) time.Duration {
-	applier, provider := r.applier, r.engine().Config.LoadBalancer.LBProvider
-	switch {
-	case req.Operation == dispatch.Delete:
-		return applier.EstimateDeletion()
-	case len(req.Service.Status.LoadBalancer.Ingress) == 0:
-		return applier.EstimateCreation(provider)
-	}
-	return time.Duration(len(req.Service.Spec.Ports)) * applier.EstimateChange(provider)
 }
 
 // members returns how many members a request is about at the most.

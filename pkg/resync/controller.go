@@ -38,12 +38,10 @@ type Engine interface {
 	// load balancer.
 	SelectsNodes(service *v1.Service) bool
 	// Repair makes the load balancer what the Service asks for, with the nodes as they are
-	// when its turn comes, and returns the address to publish. A load balancer that is gone
-	// is recreated only if exists reports, right before, that the Service is still there.
-	// A Service that never had one is ErrNoLoadBalancer. Repair returns when the work is
-	// done, however long the cloud takes: any number of calls may wait. An address that
-	// comes with an error is to be published all the same.
-	Repair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error)
+	// when its turn comes, and calls ended once with the status to publish, also beside an error. A load
+	// balancer that is gone is recreated only if exists reports, right before, that the Service still
+	// exists. A Service that never had one is ErrNoLoadBalancer. Repair does not wait for the cloud.
+	Repair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error))
 	// WatchDrift calls drifted for each Service whose load balancer another client has
 	// changed, until the context ends.
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
@@ -67,6 +65,8 @@ const (
 	quietPeriod       = time.Minute
 	// The delay after a failure doubles from the first to the last.
 	firstRetryDelay, lastRetryDelay = 5 * time.Second, 5 * time.Minute
+	// workers start syncs, which wait for nothing but the API server.
+	workers = 10
 )
 
 // Options are what a Controller needs.
@@ -128,20 +128,25 @@ func New(options Options) (*Controller, error) {
 	return c, nil
 }
 
-// Run syncs Services until the context ends, and returns when all work has ended. Every
-// Service that is synced has a goroutine of its own, so that one whose load balancer is
-// stuck holds up no other.
+// Run syncs Services until the context ends, and returns when all work has ended. A sync holds no
+// worker while its load balancer changes, so that a stuck one delays no other.
 func (c *Controller) Run(ctx context.Context) {
 	var work sync.WaitGroup
-	work.Go(func() {
-		for {
-			key, shutdown := c.queue.Get()
-			if shutdown {
-				return
+	for range workers {
+		work.Go(func() {
+			for {
+				key, shutdown := c.queue.Get()
+				if shutdown {
+					return
+				}
+				work.Add(1)
+				c.sync(ctx, key, func(err error) {
+					defer work.Done()
+					c.ended(ctx, key, err)
+				})
 			}
-			work.Go(func() { c.process(ctx, key) })
-		}
-	})
+		})
+	}
 	work.Go(func() { c.engine.WatchDrift(ctx, c.queue.Add) })
 	work.Go(func() { c.engine.PersistRecords(ctx, c.writeRecord) })
 	<-ctx.Done()
@@ -149,10 +154,9 @@ func (c *Controller) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// process syncs a Service, and requeues it if that fails.
-func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
+// ended requeues a Service if its sync has failed.
+func (c *Controller) ended(ctx context.Context, key types.NamespacedName, err error) {
 	defer c.queue.Done(key)
-	err := c.sync(ctx, key)
 	if err == nil {
 		c.queue.Forget(key)
 		return
@@ -166,17 +170,24 @@ func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
 	}
 }
 
-// sync repairs the load balancer of a Service and publishes its address.
-func (c *Controller) sync(ctx context.Context, key types.NamespacedName) error {
+// sync repairs the load balancer of a Service, publishes its address, and calls ended.
+func (c *Controller) sync(ctx context.Context, key types.NamespacedName, ended func(error)) {
 	service, err := c.services.Services(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) || err == nil && !managed(service) {
 		c.failed.Delete(key)
-		return nil
+		ended(nil)
+		return
 	}
 	if err != nil {
-		return err
+		ended(err)
+		return
 	}
-	status, err := c.engine.Repair(ctx, service, func(ctx context.Context) (bool, error) { return c.exists(ctx, service) })
+	exists := func(ctx context.Context) (bool, error) { return c.exists(ctx, service) }
+	c.engine.Repair(ctx, service, exists, func(status *v1.LoadBalancerStatus, err error) { ended(c.report(key, service, status, err)) })
+}
+
+// report publishes the result of a repair, and returns the error of the sync.
+func (c *Controller) report(key types.NamespacedName, service *v1.Service, status *v1.LoadBalancerStatus, err error) error {
 	switch {
 	case errors.Is(err, ErrNoLoadBalancer):
 		c.failed.Delete(key)

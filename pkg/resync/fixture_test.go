@@ -28,6 +28,8 @@ type fakeEngine struct {
 	// is to be written on Services then.
 	drifted []types.NamespacedName
 	records map[types.NamespacedName]types.UID
+	// repairs are under way.
+	repairs sync.WaitGroup
 	// address is what Repair returns, unless it is "".
 	address string
 	// serve, when set, is called first, and may wait or fail.
@@ -58,7 +60,11 @@ func (e *fakeEngine) PersistRecords(ctx context.Context, write func(context.Cont
 	}
 }
 
-func (e *fakeEngine) Repair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
+func (e *fakeEngine) Repair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error)) {
+	e.repairs.Go(func() { ended(e.repair(ctx, service, exists)) })
+}
+
+func (e *fakeEngine) repair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
 	if e.serve != nil {
 		if err := e.serve(ctx, service); err != nil {
 			return nil, err
@@ -122,6 +128,7 @@ func runOn(t *testing.T, e *fakeEngine, newClient func() *fake.Clientset, test f
 		t.Cleanup(func() {
 			cancel()
 			running.Wait()
+			e.repairs.Wait()
 			factory.Shutdown()
 		})
 		synctest.Wait()

@@ -5,7 +5,6 @@ package apply
 
 import (
 	"context"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
@@ -14,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -51,17 +51,31 @@ type Neutron interface {
 	DeleteFloatingIP(ctx context.Context, id string) error
 }
 
+const (
+	maxCreations = 16
+	maxBatches   = 40
+)
+
+// New returns an Applier.
+func New(a Applier) *Applier {
+	a.creations, a.batches = async.NewSlots("creation", maxCreations), async.NewSlots("batch", maxBatches)
+	return &a
+}
+
 // Applier carries out plans. Its methods may be called from many goroutines.
 type Applier struct {
 	Octavia  Octavia
 	Neutron  Neutron
 	Observer *observe.Observer
 	Watcher  *watcher.Watcher
-	Clock    clock.WithTicker
+	Clock    clock.WithTickerAndDelayedExecution
 	// Drivers have the timing of each provider.
 	Drivers *driver.Registry
 
-	senders senders
+	// creations and batches bound how many requests with many members are built and sent at a time.
+	// Such a request takes a hundred times the memory of its members, and the limiter of requests comes after
+	// it is built. The numbers are above those of the limiter, and neither kind delays the other.
+	creations, batches *async.Slots
 }
 
 // Request is a plan, and what it was made from.
@@ -73,13 +87,11 @@ type Request struct {
 	Plan     plan.Plan
 	// Later is set where the cloud has carried out another plan since it was read.
 	Later bool
-	// Progress is called each time that Run begins to wait for the cloud, with how long all
-	// that is left of the plan usually takes; nil: nobody asks.
-	Progress func(left time.Duration)
 }
 
-// Run carries out a plan and returns what the cloud has then. It changes nothing of the
-// request. How much the state that it returns is worth depends on the error:
+// Continue carries out a plan as far as possible, with at most one write for each load balancer, and
+// returns what the cloud has then. After async.ErrWaiting it is called again. How much the state that it
+// returns is worth depends on the error:
 //
 //	nil              what the cloud has
 //	*ChildrenError   what the cloud has: a plan made from it goes on
@@ -89,8 +101,8 @@ type Request struct {
 // The others with a type are *ChangedError, *LoadBalancerError, *RefusedError,
 // *FullCreateError and *UnsureCreationError; the rest are those of requests and of the
 // context.
-func (a *Applier) Run(ctx context.Context, req Request) (model.Observed, error) {
-	r := newRun(a, req)
+func (a *Applier) Continue(ctx context.Context, r *Run) (model.Observed, error) {
+	r.Applier = a
 	err := r.all(ctx)
 	return r.observed, err
 }

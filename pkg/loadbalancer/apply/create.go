@@ -11,12 +11,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // createLoadBalancer makes a load balancer with all that is in it. The caller has
 // just looked that there is none.
-func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer) error {
+func (r *Run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer) error {
 	made, err := r.sendCreation(ctx, s)
 	if err != nil {
 		return err
@@ -29,22 +29,31 @@ func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer)
 	return nil
 }
 
+// lostCreation is a creation without an answer, and how often it was looked for.
+type lostCreation struct {
+	cause error
+	looks int
+}
+
 // sendCreation returns what a creation has made.
-func (r *run) sendCreation(ctx context.Context, s plan.CreateLoadBalancer) (made *model.LoadBalancer, err error) {
-	late := r.senders.creation(ctx, func() {
-		wanted := shrinkLoadBalancer(s.LoadBalancer, driver.QuirksOf(s.LoadBalancer.Provider))
-		var created *octavia.LoadBalancer
-		if created, err = r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted)); err == nil {
-			made = withSent(observe.Created(*created).Model(r.id), wanted)
-		}
-	})
+func (r *Run) sendCreation(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
+	if r.lost != nil {
+		return r.findLostCreation(ctx, s)
+	}
+	release, err := r.creations.Take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	wanted := shrinkLoadBalancer(s.LoadBalancer, driver.QuirksOf(s.LoadBalancer.Provider))
+	created, err := r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted))
 	switch {
-	case late != nil:
-		return nil, late
 	case err == nil:
-		return made, nil
+		return withSent(observe.Created(*created).Model(r.id), wanted), nil
 	case apierror.IsUnsure(err):
-		return r.findLostCreation(ctx, s, err)
+		r.lost = &lostCreation{cause: err}
+		release()
+		return r.findLostCreation(ctx, s)
 	case losesPort(err) && len(s.LoadBalancer.Listeners) > 0:
 		return nil, &FullCreateError{s, err}
 	}
@@ -89,13 +98,17 @@ func losesPort(err error) bool {
 // creation has failed as far as anyone can tell; it is not sent again before
 // another look at the next attempt. Where the service itself reports that it failed, one
 // look is enough.
-func (r *run) findLostCreation(ctx context.Context, s plan.CreateLoadBalancer, cause error) (*model.LoadBalancer, error) {
-	looks := 3
+func (r *Run) findLostCreation(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
+	looks, cause := 3, r.lost.cause
 	if apierror.IsCrash(cause) {
 		looks = 1
 	}
-	for i := range looks {
-		if err := async.Sleep(ctx, r.Clock, r.Drivers.Timing("").LostCreateRetry<<i); err != nil {
+	for ; r.lost.looks < looks; r.lost.looks++ {
+		err := async.Sleep(ctx, r.Clock, stopwatch.Octavia, "lost creation", r.Drivers.Timing("").LostCreateRetry<<r.lost.looks)
+		if async.IsWaiting(err) {
+			return nil, err
+		}
+		if err != nil {
 			return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, err)}
 		}
 		found, err := r.Observer.Claimed(ctx, r.id)

@@ -14,7 +14,7 @@ import (
 
 // stillOurs returns a *ChangedError where a load balancer that a step deletes as a whole holds something
 // of another owner by now. It asks the cloud only where time has passed since the load balancer was read.
-func (r *run) stillOurs(ctx context.Context, step plan.Step, again bool) error {
+func (r *Run) stillOurs(ctx context.Context, step plan.Step, again bool) error {
 	s, deletes := step.(plan.DeleteLoadBalancer)
 	if !deletes || !s.Cascade || !again && !r.waited {
 		return nil
@@ -34,7 +34,7 @@ func (r *run) stillOurs(ctx context.Context, step plan.Step, again bool) error {
 }
 
 // known returns what is known of a load balancer, nil for nothing.
-func (r *run) known(id string) *model.LoadBalancer {
+func (r *Run) known(id string) *model.LoadBalancer {
 	for _, lb := range []*model.LoadBalancer{r.observed.LoadBalancer, r.observed.Outgoing} {
 		if lb != nil && lb.ID == id {
 			return lb

@@ -51,13 +51,13 @@ func newEnvironment(t *testing.T, options simulator.Options) *environment {
 	shared := watcher.New(lb, clock.RealClock{})
 	t.Cleanup(shared.Close)
 	fast := driver.PollInterval{First: time.Millisecond, Cap: 5 * time.Millisecond}
-	return &environment{Environment: simulation, ctx: ctx, applier: &apply.Applier{
+	return &environment{Environment: simulation, ctx: ctx, applier: apply.New(apply.Applier{
 		Octavia: lb, Neutron: network, Watcher: shared, Clock: clock.RealClock{},
 		Observer: &observe.Observer{Octavia: lb, Neutron: network, Version: session.LoadBalancerVersion},
 		Drivers: driver.NewRegistry(driver.Settings{Timing: driver.Timing{
 			Create: fast, Update: fast, Delete: fast, ChildInterval: time.Millisecond, ChildTimeout: 50 * time.Millisecond, LostCreateRetry: time.Millisecond,
 		}}),
-	}}
+	})}
 }
 
 // us is the identity of the Service default/web.

@@ -12,11 +12,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // floatingIP carries out a step for a floating IP. None of them touches the load
 // balancer, so none waits for it.
-func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
+func (r *Run) floatingIP(ctx context.Context, step plan.Step) error {
 	var port string
 	if lb := r.observed.LoadBalancer; lb != nil {
 		port = lb.VIP.PortID
@@ -53,7 +54,7 @@ func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 }
 
 // putOn puts a floating IP on a port, wherever it is.
-func (r *run) putOn(ctx context.Context, port, id string, revision *int, describe string) error {
+func (r *Run) putOn(ctx context.Context, port, id string, revision *int, describe string) error {
 	opts := floatingips.UpdateOpts{PortID: &port, RevisionNumber: revision}
 	if describe != "" {
 		opts.Description = &describe
@@ -64,7 +65,10 @@ func (r *run) putOn(ctx context.Context, port, id string, revision *int, describ
 
 // createFloatingIP makes a floating IP. When the answer is lost, or the VIP turns
 // out to have one, that one is taken.
-func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, port string) error {
+func (r *Run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, port string) error {
+	if r.lostFloatingIP != nil {
+		return r.adoptFloatingIP(ctx, r.lostFloatingIP)
+	}
 	if s.Beside {
 		port = ""
 	}
@@ -89,7 +93,7 @@ func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, por
 
 // newFloatingIP takes an address from the first subnet that has a free one. An
 // address that is asked for is where it is.
-func (r *run) newFloatingIP(ctx context.Context, want model.FloatingIP, port string) (*floatingips.FloatingIP, error) {
+func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, port string) (*floatingips.FloatingIP, error) {
 	subnets := want.SubnetIDs
 	if len(subnets) == 0 || want.Address != "" {
 		subnets = []string{""}
@@ -117,11 +121,13 @@ func (r *run) newFloatingIP(ctx context.Context, want model.FloatingIP, port str
 }
 
 // adoptFloatingIP takes the floating IP that is on the VIP after all.
-func (r *run) adoptFloatingIP(ctx context.Context, cause error) error {
+func (r *Run) adoptFloatingIP(ctx context.Context, cause error) error {
 	if apierror.IsUnsure(cause) {
-		if err := async.Sleep(ctx, r.Clock, r.Drivers.Timing("").LostCreateRetry); err != nil {
+		r.lostFloatingIP = cause
+		if err := async.Sleep(ctx, r.Clock, stopwatch.OpenStack, "lost floating IP", r.Drivers.Timing("").LostCreateRetry); err != nil {
 			return err
 		}
+		r.lostFloatingIP = nil
 	}
 	looked := model.Observed{LoadBalancer: r.observed.LoadBalancer}
 	if err := r.Observer.FloatingIPs(ctx, r.id, &looked, observe.FloatingIPHints{}); err != nil {

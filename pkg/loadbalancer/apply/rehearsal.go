@@ -21,19 +21,19 @@ type Rehearsal struct {
 	deleted map[string]bool
 }
 
-// Run returns what the cloud would have after a plan, as far as that is known before. What
+// Continue returns what the cloud would have after a plan, as far as that is known before. What
 // the cloud would make has an ID that begins with "new-"; addresses that it would choose are
 // empty. Of a load balancer that an earlier plan has deleted it does nothing: the cloud, where
 // it was read again, still has it.
-func (r *Rehearsal) Run(_ context.Context, req Request) (model.Observed, error) {
-	observed := req.Observed.Clone()
+func (r *Rehearsal) Continue(_ context.Context, run *Run) (model.Observed, error) {
+	observed, steps := run.observed.Clone(), run.steps
 	if lb := observed.LoadBalancer; lb != nil && r.deleted[lb.ID] {
 		return observed, nil
 	}
-	if len(req.Plan.Steps) > 0 {
-		r.Note(req.Plan.Steps, req.Observed)
+	if len(steps) > 0 {
+		r.Note(steps, run.observed)
 	}
-	for _, step := range req.Plan.Steps {
+	for _, step := range steps {
 		switch s := step.(type) {
 		case plan.CreateLoadBalancer:
 			s.LoadBalancer = shrinkLoadBalancer(s.LoadBalancer, driver.QuirksOf(s.LoadBalancer.Provider))

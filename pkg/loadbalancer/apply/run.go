@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 
@@ -17,11 +16,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
-// run is one plan being carried out.
-type run struct {
+// Run is one plan being carried out: its state between two calls of Applier.Continue.
+type Run struct {
 	*Applier
-	id       ownership.Identity
-	progress func(left time.Duration)
+	id ownership.Identity
 	// observed is what the cloud has, as far as the run knows.
 	observed model.Observed
 	// steps are those that are not done yet.
@@ -39,17 +37,31 @@ type run struct {
 	// as Octavia answered it.
 	made    string
 	updated *listeners.Listener
+
+	// Where the first of steps waits: tried counts its refused requests, sending is set from its request on,
+	// held while another client holds the load balancer.
+	tried         int
+	sending, held bool
+	// created is set from the end of a creation until its parts are settled, verifying until the last change is.
+	created, verifying bool
+	// settling is the state of settleChildren, deletion that of deleted.
+	settling *Settling
+	deletion deletionWait
+	// lost is a creation without an answer, lostFloatingIP that of a floating IP; nil: none is.
+	lost           *lostCreation
+	lostFloatingIP error
 }
 
 // deletion is a load balancer whose deletion the cloud has accepted.
 type deletion struct{ id, provider string }
 
-func newRun(a *Applier, req Request) *run {
-	return &run{Applier: a, id: req.ID, progress: req.Progress, observed: req.Observed.Clone(), steps: req.Plan.Steps, waited: req.Later}
+// NewRun returns a Run that has done nothing. It does not change the request.
+func NewRun(req Request) *Run {
+	return &Run{id: req.ID, observed: req.Observed.Clone(), steps: req.Plan.Steps, waited: req.Later}
 }
 
 // all carries out all steps, and waits until the cloud is done with them.
-func (r *run) all(ctx context.Context) (err error) {
+func (r *Run) all(ctx context.Context) (err error) {
 	ctx, end := tracing.Start(ctx, "apply")
 	defer func() { end(err) }()
 	for len(r.steps) > 0 {
@@ -65,33 +77,52 @@ func (r *run) all(ctx context.Context) (err error) {
 
 // next carries out one step. When another client holds the load balancer, it waits for
 // the end of that and tries again.
-func (r *run) next(ctx context.Context) error {
+func (r *Run) next(ctx context.Context) error {
 	const tries = 5
-	for try := 1; ; try++ {
-		if err := r.ready(ctx, r.steps[0]); err != nil {
-			return err
-		}
-		if err := r.stillOurs(ctx, r.steps[0], try > 1); err != nil {
+	for {
+		if err := r.prepare(ctx); err != nil {
 			return err
 		}
 		err := r.send(ctx, r.steps[0])
 		s, failsOver := r.steps[0].(plan.FailOver)
 		switch {
+		case async.IsWaiting(err):
+			return err
 		case err == nil:
-			r.steps = r.steps[1:]
+			r.steps, r.tried, r.sending = r.steps[1:], 0, false
 			return nil
 		case failsOver && apierror.IsLocked(err): // it is not in ERROR any more
 			return &ChangedError{ID: s.ID, How: "something else is being done to bring it out of ERROR"}
 		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err), refusedAsSuch(r.steps[0], err):
 			return &RefusedError{r.steps[0], err}
-		case !apierror.IsLocked(err) || !r.holdable(r.steps[0]) || try == tries:
+		case !apierror.IsLocked(err) || !r.holdable(r.steps[0]) || r.tried == tries-1:
 			return err
 		}
 		r.observed.Contended = true
+		r.tried++
+		r.held, r.sending = true, false
+	}
+}
+
+// prepare waits until the next step can be sent.
+func (r *Run) prepare(ctx context.Context) error {
+	if r.sending {
+		return nil
+	}
+	if r.held {
 		if err := r.unlocked(ctx, r.steps[0]); err != nil {
 			return err
 		}
+		r.held = false
 	}
+	if err := r.ready(ctx, r.steps[0]); err != nil {
+		return err
+	}
+	if err := r.stillOurs(ctx, r.steps[0], r.tried > 0); err != nil {
+		return err
+	}
+	r.sending = true
+	return nil
 }
 
 // refusedAsSuch reports whether the refusal of a step that single requests can do instead may be about
@@ -107,18 +138,20 @@ func refusedAsSuch(step plan.Step, err error) bool {
 	return false
 }
 
-// send sends one step, and logs it. Other rounds have the places of its round meanwhile. The senders bound how many
-// large requests are built at a time.
-func (r *run) send(ctx context.Context, step plan.Step) (err error) {
+// send sends one step, and logs it.
+func (r *Run) send(ctx context.Context, step plan.Step) (err error) {
 	ctx, end := tracing.Step(ctx, r.Clock, message.Truncate(step.String(), message.MaxEvent))
-	defer func() { end(err, r.ids(step)...) }()
+	defer func() {
+		if !async.IsWaiting(err) {
+			end(err, r.ids(step)...)
+		}
+	}()
 	r.made = ""
-	defer async.Yield(ctx)()
 	return r.once(ctx, step)
 }
 
 // ids returns the IDs of what a step has changed or made, for the log.
-func (r *run) ids(step plan.Step) []any {
+func (r *Run) ids(step plan.Step) []any {
 	var all []any
 	lb := r.observed.LoadBalancer
 	switch s := step.(type) {
@@ -144,7 +177,7 @@ func (r *run) ids(step plan.Step) []any {
 
 // ready waits until the cloud can take a step: one change of a load balancer at a
 // time. Floating IPs need not wait for it.
-func (r *run) ready(ctx context.Context, step plan.Step) error {
+func (r *Run) ready(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.MoveFloatingIP:
 		return r.verify(ctx)
@@ -161,14 +194,18 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 	case plan.CreateLoadBalancer:
 		return r.gone(ctx)
 	}
-	created := r.working == watcher.Creating
+	r.created = r.created || r.working == watcher.Creating
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
 	quirks := driver.QuirksOf(r.observed.LoadBalancer.Provider)
 	switch {
-	case created && quirks.ActiveBeforeChildren:
-		return r.settleChildren(ctx, false)
+	case r.created && quirks.ActiveBeforeChildren:
+		if err := r.settleChildren(ctx, false); err != nil {
+			return err
+		}
+		r.created = false
+		return nil
 	case r.written.batch && quirks.MemberByMember:
 		return r.settleChildren(ctx, true)
 	}
@@ -177,13 +214,13 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 
 // holdable reports whether there is a load balancer that another client can hold: a cloud may
 // answer as if there were one to what makes the first.
-func (r *run) holdable(step plan.Step) bool {
+func (r *Run) holdable(step plan.Step) bool {
 	_, deletes := step.(plan.DeleteLoadBalancer)
 	return deletes || r.observed.LoadBalancer != nil
 }
 
 // unlocked waits for the end of a change that another client makes.
-func (r *run) unlocked(ctx context.Context, step plan.Step) error {
+func (r *Run) unlocked(ctx context.Context, step plan.Step) error {
 	if s, ok := step.(plan.DeleteLoadBalancer); ok {
 		_, err := r.Watcher.Settled(ctx, s.ID, watcher.Every(r.Drivers.Timing("").Update))
 		return err

@@ -211,7 +211,7 @@ func TestSettle_FailsForChildrenThatAreBrokenOrStayPending(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{})
 	lb := e.reach(e.web(80)).LoadBalancer
-	if _, err := e.applier.Settle(e.ctx, lb); err != nil {
+	if _, err := e.applier.SettleParts(e.ctx, lb); err != nil {
 		t.Errorf("when all is well: %v", err)
 	}
 	member := lb.Listeners[0].Pool.Members.At(1)
@@ -219,7 +219,7 @@ func TestSettle_FailsForChildrenThatAreBrokenOrStayPending(t *testing.T) {
 		if err := e.Cloud.Octavia.SetChildStatus(member.ID, status); err != nil {
 			t.Fatal(err)
 		}
-		_, err := e.applier.Settle(e.ctx, lb)
+		_, err := e.applier.SettleParts(e.ctx, lb)
 		var broken *apply.ChildrenError
 		if !errors.As(err, &broken) || len(broken.Children) != 1 || broken.Children[0].ID != member.ID || broken.Children[0].Status.Provisioning != status {
 			t.Errorf("a member in %s: %v", status, err)
@@ -229,7 +229,7 @@ func TestSettle_FailsForChildrenThatAreBrokenOrStayPending(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers/{id}/status", Status: http.StatusForbidden})
-	if _, err := e.applier.Settle(e.ctx, lb); err == nil {
+	if _, err := e.applier.SettleParts(e.ctx, lb); err == nil {
 		t.Error("no answer is taken for well")
 	}
 }

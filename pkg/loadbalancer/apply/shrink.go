@@ -55,7 +55,7 @@ func withMembers(lb *model.LoadBalancer, change func(*model.Member)) *model.Load
 // names, which nothing needs; then without their subnets, where they stay, as Octavia
 // keeps them, or are in the VIP's, unless the driver wants it each time. That fits: package
 // plan cuts batches by what is left then.
-func (r *run) shrinkMembers(s plan.SetMembers) []pools.CreateMemberOpts {
+func (r *Run) shrinkMembers(s plan.SetMembers) []pools.CreateMemberOpts {
 	all := membersOpts(s.Members)
 	if atMost(s.Members) <= plan.BodyLimit || size(all) <= plan.BodyLimit {
 		return all

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -12,7 +11,7 @@ import (
 )
 
 // once sends what one step needs and advances the model when it is accepted.
-func (r *run) once(ctx context.Context, step plan.Step) error {
+func (r *Run) once(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
 		return r.createLoadBalancer(ctx, s)
@@ -46,7 +45,7 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 }
 
 // note has the run know what a step that was accepted has written.
-func (r *run) note(step plan.Step) {
+func (r *Run) note(step plan.Step) {
 	var pool string
 	if found, err := r.pool(step); err == nil {
 		pool = found.ID
@@ -55,23 +54,26 @@ func (r *run) note(step plan.Step) {
 }
 
 // setMembers sends a batch of members.
-func (r *run) setMembers(ctx context.Context, s plan.SetMembers) (err error) {
+func (r *Run) setMembers(ctx context.Context, s plan.SetMembers) error {
 	pool, err := r.pool(s)
 	if err != nil {
 		return err
 	}
-	poolID := pool.ID
-	late := r.senders.batch(ctx, func() {
-		if err = r.Octavia.SetMembers(ctx, poolID, r.shrinkMembers(s), s.Additive); err == nil {
-			r.written.note(s, poolID)
-			r.advance(s, "")
-		}
-	})
-	return cmp.Or(late, err)
+	release, err := r.batches.Take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := r.Octavia.SetMembers(ctx, pool.ID, r.shrinkMembers(s), s.Additive); err != nil {
+		return err
+	}
+	r.written.note(s, pool.ID)
+	r.advance(s, "")
+	return nil
 }
 
 // advance notes a step that was accepted, with the ID of what it has made.
-func (r *run) advance(step plan.Step, created string) {
+func (r *Run) advance(step plan.Step, created string) {
 	plan.Advance(&r.observed, step)
 	r.record(r.observed.LoadBalancer, step, created)
 	r.working, r.made = watcher.Updating, created
@@ -81,7 +83,7 @@ func (r *run) advance(step plan.Step, created string) {
 }
 
 // child changes something in the load balancer. It returns the ID of what it made.
-func (r *run) child(ctx context.Context, step plan.Step) (created string, err error) {
+func (r *Run) child(ctx context.Context, step plan.Step) (created string, err error) {
 	lb := r.observed.LoadBalancer
 	switch s := step.(type) {
 	case plan.UpdateLoadBalancer:
@@ -109,7 +111,7 @@ func (r *run) child(ctx context.Context, step plan.Step) (created string, err er
 	}
 }
 
-func (r *run) createListener(ctx context.Context, s plan.CreateListener) (string, error) {
+func (r *Run) createListener(ctx context.Context, s plan.CreateListener) (string, error) {
 	lb := r.observed.LoadBalancer
 	pool := s.Pool().Find(lb)
 	if pool == nil {
@@ -125,7 +127,7 @@ func (r *run) createListener(ctx context.Context, s plan.CreateListener) (string
 	return listener.ID, nil
 }
 
-func (r *run) updateListener(ctx context.Context, s plan.UpdateListener) (err error) {
+func (r *Run) updateListener(ctx context.Context, s plan.UpdateListener) (err error) {
 	opts := listenerUpdate(s)
 	if s.SwitchesPool() {
 		pool := s.NewPool().Find(r.observed.LoadBalancer)
@@ -138,9 +140,8 @@ func (r *run) updateListener(ctx context.Context, s plan.UpdateListener) (err er
 	return err
 }
 
-// member changes one member of a pool. It is a function of its own as a thousand rounds may do so at
-// the same time: the stack that each needs is most of its memory.
-func (r *run) member(ctx context.Context, step plan.Step) (created string, err error) {
+// member changes one member of a pool.
+func (r *Run) member(ctx context.Context, step plan.Step) (created string, err error) {
 	pool, err := r.pool(step)
 	if err != nil {
 		return "", err
@@ -157,7 +158,7 @@ func (r *run) member(ctx context.Context, step plan.Step) (created string, err e
 }
 
 // inPool changes a pool or its monitor.
-func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err error) {
+func (r *Run) inPool(ctx context.Context, step plan.Step) (created string, err error) {
 	pool, err := r.pool(step)
 	if err != nil {
 		return "", err
@@ -187,7 +188,7 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 
 // pool returns the pool that a step within a pool is for. It must not be changed. The error is that
 // there is none.
-func (r *run) pool(step plan.Step) (*model.Pool, error) {
+func (r *Run) pool(step plan.Step) (*model.Pool, error) {
 	ref := poolOf(step)
 	if pool := ref.Find(r.observed.LoadBalancer); pool != nil {
 		return pool, nil
@@ -220,7 +221,7 @@ func poolOf(step plan.Step) plan.PoolRef {
 
 // record writes into the model what only the cloud knows of what a step made: its
 // ID, and the limits that were left to the cloud.
-func (r *run) record(lb *model.LoadBalancer, step plan.Step, created string) {
+func (r *Run) record(lb *model.LoadBalancer, step plan.Step, created string) {
 	switch s := step.(type) {
 	case plan.CreateListener:
 		listener := lb.Listener(s.Listener.Key())

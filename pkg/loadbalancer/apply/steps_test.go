@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
@@ -16,7 +15,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	octaviaapi "github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -31,57 +29,6 @@ func TestRun_ChangesInsertedHeaders(t *testing.T) {
 		l := &desired.Listeners[0]
 		l.Protocol, l.Pool.Protocol, l.InsertHeaders = model.HTTP, model.HTTP, headers
 		e.reach(desired)
-	}
-}
-
-// writing tells of writes before they are sent.
-type writing struct {
-	apply.Octavia
-	begins func()
-}
-
-func (w writing) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*octaviaapi.LoadBalancer, error) {
-	w.begins()
-	return w.Octavia.CreateLoadBalancer(ctx, opts)
-}
-
-func (w writing) DeleteListener(ctx context.Context, id string) error {
-	w.begins()
-	return w.Octavia.DeleteListener(ctx, id)
-}
-
-// A cloud may take seconds to accept a write: other rounds work meanwhile.
-func TestRun_SendsWithoutPlaceOfItsRound(t *testing.T) {
-	t.Parallel()
-	e := newEnvironment(t, simulator.Options{})
-	places := async.NewPlaces(1)
-	ctx, leave, err := places.Enter(e.ctx, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer leave()
-	e.ctx = ctx
-	writes := 0
-	e.applier.Octavia = writing{e.applier.Octavia, func() {
-		writes++
-		soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		_, other, err := places.Enter(soon, 1)
-		if err != nil {
-			t.Error("the round has its place while it waits for an answer")
-			return
-		}
-		other()
-	}}
-	e.reach(e.web(80, 443))
-	e.reach(e.web(80))
-	if writes != 2 {
-		t.Errorf("%d writes were looked at, want 2", writes)
-	}
-	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if _, _, err := places.Enter(soon, 1); err == nil {
-		t.Error("the round has not got its place back")
 	}
 }
 
@@ -105,9 +52,8 @@ func TestRun_SaysWhatItWaitedForWhenItsTimeIsUp(t *testing.T) {
 	desired.Listeners[0].Pool.Members = members(2, 81)
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
-	_, err := e.applier.Run(ctx, apply.Request{
+	_, err := e.applier.RunUntilItWaits(ctx, cancel, apply.Request{
 		ID: us(), Observed: observed, Plan: plan.Diff(desired, observed, plan.Options{}),
-		Progress: func(time.Duration) { cancel() },
 	})
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "wait for load balancer "+us().Name()) {
 		t.Errorf("error %v", err)
@@ -124,7 +70,7 @@ func TestSettle_ReadsOnceWhatIsInError(t *testing.T) {
 	}
 	e.Cloud.RequestLog.Reset()
 	var broken *apply.ChildrenError
-	if _, err := e.applier.Settle(e.ctx, lb); !errors.As(err, &broken) {
+	if _, err := e.applier.SettleParts(e.ctx, lb); !errors.As(err, &broken) {
 		t.Errorf("error %v", err)
 	}
 	if reads := e.writes(http.MethodGet, lbaas+"loadbalancers/{id}/status"); reads != 1 {
@@ -214,11 +160,17 @@ func TestRun_SendsNothingMoreToALoadBalancerThatFails(t *testing.T) {
 		t.Fatalf("one step would be all:\n%s", todo)
 	}
 	e.Cloud.RequestLog.Reset()
-	_, err := e.applier.Run(e.ctx, apply.Request{ID: us(), Observed: observed, Plan: todo, Progress: func(time.Duration) {
-		if err := e.Cloud.Octavia.SetProvisioningStatus(observed.LoadBalancer.ID, "ERROR"); err != nil {
-			t.Error(err)
-		}
-	}})
+	run := apply.NewRun(apply.Request{ID: us(), Observed: observed, Plan: todo})
+	var slot async.Slot
+	slot.Wake = func() {}
+	if _, err := e.applier.Continue(async.WithSlot(e.ctx, &slot), run); !async.IsWaiting(err) {
+		t.Fatalf("it does not wait: %v", err)
+	}
+	if err := e.Cloud.Octavia.SetProvisioningStatus(observed.LoadBalancer.ID, "ERROR"); err != nil {
+		t.Error(err)
+	}
+	slot.Clear()
+	_, err := e.applier.Continue(e.ctx, run)
 	var failed *apply.LoadBalancerError
 	if !errors.As(err, &failed) {
 		t.Errorf("error %v", err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -112,25 +111,4 @@ func TestRun_CarriesOutBatchesThatHaveWaited(t *testing.T) {
 		desired.Listeners[i].Pool.Members = members(30, desired.Listeners[i].Port).Slice(2, 30)
 	}
 	e.reach(desired)
-}
-
-func TestRun_ReportsProgressBeforeEachWait(t *testing.T) {
-	t.Parallel()
-	e := newEnvironment(t, simulator.Options{})
-	e.reach(e.web(80, 443))
-	desired, observed := e.web(80, 443), e.observe()
-	for i := range desired.Listeners {
-		desired.Listeners[i].Pool.Monitor.Delay = 30
-	}
-	var left []time.Duration
-	_, err := e.applier.Run(e.ctx, apply.Request{
-		ID: us(), Observed: observed, Plan: plan.Diff(desired, observed, plan.Options{}),
-		Progress: func(d time.Duration) { left = append(left, d) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(left) != 2 || left[0] <= left[1] || left[1] <= 0 {
-		t.Errorf("reported %v, want less for the last of two changes than for both", left)
-	}
 }

@@ -1,16 +1,19 @@
-// Package dispatch turns calls for Services into rounds of reconciliation: one round at a
-// time for each Service, begun with the newest state of it, shared by the calls that ask
-// for the same. It bounds how many rounds are at work, and how long a call holds the worker
-// that makes it. What a round does is not its business.
+// Package dispatch is the queue of rounds: one at a time for each Service, begun with its newest state,
+// and shared by the callers that request the same. A round that waits for the cloud is a value in the
+// queue: it has no goroutine, and holds no worker.
 package dispatch
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/cloud-provider/api"
 	"k8s.io/utils/clock"
 
@@ -18,183 +21,459 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// rounds is how many rounds are at work at the same time, those of the service controller
-// and those of our own; rounds that wait for the cloud do not count. One that has to do with
-// many members takes the places of several: while it works, it has about two KiB of each.
 const (
-	rounds          = 100
-	membersPerPlace = 100
+	// workers is the number of rounds that are worked on at a time. A round with many members counts as
+	// several, because it takes about two KiB for each while it is worked on.
+	workers         = 100
+	membersPerShare = 300
 )
 
-// ErrGoesOn is returned by a call of Ensure whose round goes on by itself: Options.Ended is called
-// at its end.
-var ErrGoesOn = errors.New("the load balancer is being created, " + reason.GoesOn)
+var (
+	// ErrGoesOn is returned by Call for a new load balancer that is not ready yet: Options.Ended is called
+	// at the end of the round.
+	ErrGoesOn = errors.New("the load balancer is being created, " + reason.GoesOn)
+	// ErrClosed is returned after Close.
+	ErrClosed = errors.New("the controller is shutting down")
+)
 
-// Options are what a Dispatcher needs.
+// Round is the work for one request.
+type Round interface {
+	// Step does everything that is possible now. After async.ErrWaiting it is called again, once the
+	// condition of the wait holds or the context has ended. The status is published, also beside an error.
+	Step(ctx context.Context) (*v1.LoadBalancerStatus, error)
+}
+
+// Options are the inputs of a Dispatcher.
 type Options struct {
 	Clock clock.WithTicker
-	// Timeout is how long a round may take, but for what it waits for its turn.
+	// Timeout is the longest duration of a round, without the time that it waits for its turn.
 	Timeout time.Duration
-	// Workers is how many workers the service controller has; 0: they are always
-	// plentiful. Hold is how long a call may hold one of them.
-	Workers int
+	// Hold is how long a Call waits for the end of its round. In a crowd, when a tenth of the Workers of the
+	// service controller is left, a Call returns when its round waits. Workers is 0 if they are unlimited.
 	Hold    time.Duration
-	// Newest returns a Service and its nodes as they are now, nil when there is no such
-	// Service any more. Nil: what a call is given is the newest.
+	Workers int
+	// Newest returns the present state of a Service and of its nodes, nil if there is no such Service.
+	// Nil: the state in the request is the newest.
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
-	// Reconcile does one round, and calls Request.Progress while it waits. The status is
-	// what to publish, also beside an error.
-	Reconcile func(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error)
-	// Members returns how many members a round for a request has to do with; nil: few.
+	// Begin returns the round of a request. The context has the values of the steps.
+	Begin func(ctx context.Context, r Request) (context.Context, Round)
+	// Members returns the number of members of a request; nil: few.
 	Members func(Request) int
-	// Usual returns how long a round for a request usually takes.
-	Usual func(Request) time.Duration
-	// Written reports whether all that has changed of a Service is what rounds have written into it;
-	// nil: they write nothing.
+	// Written reports whether two states of a Service differ only by what rounds write; nil: they write
+	// nothing.
 	Written func(before, now *v1.Service) bool
-	// Detaches reports whether a call of Ensure for a Service may be ErrGoesOn. Ended is called at the
-	// end of its round then, to have the next call made, which has the result. Nil: each call that
-	// ends before its round says when to call again.
-	Detaches func(*v1.Service) bool
-	Ended    func(*v1.Service)
-	// Served remembers the resource version of each Service that a round was begun with.
+	// New reports whether a Call of Ensure may return ErrGoesOn. Ended is called at the end of a round
+	// with a Call that has not waited for it: the next Call returns its result. Nil: Call returns when to
+	// call again.
+	New   func(*v1.Service) bool
+	Ended func(*v1.Service)
+	// Served records the resource version of each Service at the begin of its last round.
 	Served Versions
 }
 
-// Versions remembers resource versions by Service.
+// Versions records resource versions by Service.
 type Versions interface {
-	// Advance remembers the version of a Service. It is false where a newer one is
-	// remembered already.
+	// Advance records the version of a Service. It is false if a newer one is recorded.
 	Advance(svc *v1.Service) bool
 }
 
 // Dispatcher serves requests. Its methods may be called from many goroutines.
 type Dispatcher struct {
-	options    Options
-	actors     *async.Actors[Request, *v1.LoadBalancerStatus]
-	workers    *async.Workers
-	calls, own *async.Places
-	nodes      nodeLists
+	options Options
+	queue   workqueue.TypedInterface[string]
+	shares  *semaphore.Weighted
+	nodes   nodeLists
+
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	working sync.WaitGroup // workers
+	open    sync.WaitGroup // requests
+
+	mu    sync.Mutex
+	lines map[string][]*task // by UID; the first is worked on
+	left  map[string]*task   // ended while no caller waited
+	held  int                // calls that wait
+}
+
+// task is a request with its round.
+type task struct {
+	request Request
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	slot    async.Slot
+	since   time.Time
+	// round is nil before the first step. end ends what belongs to the context.
+	round Round
+	end   func()
+
+	// waits is closed when the round waits for the first time, or ends.
+	waits  chan struct{}
+	waited sync.Once
+	done   chan struct{} // closed at the end; then status and err are set
+	status *v1.LoadBalancerStatus
+	err    error
+
+	// Under the lock of the Dispatcher:
+	waiting  int
+	ended    []func(*v1.LoadBalancerStatus, error)
+	detached bool // Options.Ended is called at the end
 }
 
 // New returns a Dispatcher. Close ends it.
 func New(options Options) *Dispatcher {
 	d := &Dispatcher{
-		options: options,
-		workers: async.NewWorkers(options.Workers, options.Clock),
-		calls:   async.NewPlaces(rounds), own: async.NewPlaces(rounds),
+		options: options, shares: semaphore.NewWeighted(workers),
+		queue: workqueue.NewTyped[string](),
+		lines: map[string][]*task{}, left: map[string]*task{},
 	}
-	behavior := async.Behavior[Request, *v1.LoadBalancerStatus]{Serve: d.serve, Merge: merge, Joins: d.joins}
-	if options.Ended != nil {
-		behavior.Detached = func(r Request) { options.Ended(r.Service) }
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	for range workers {
+		d.working.Go(d.work)
 	}
-	d.actors = async.NewActors(behavior)
 	return d
 }
 
 // Close ends all rounds, and waits for their end.
-func (d *Dispatcher) Close() { d.actors.Close() }
+func (d *Dispatcher) Close() {
+	d.mu.Lock()
+	d.cancel()
+	d.mu.Unlock()
+	d.open.Wait()
+	d.queue.ShutDown()
+	d.working.Wait()
+}
 
-// Busy reports whether a round of a Service is under way or waits for its turn.
-func (d *Dispatcher) Busy(uid string) bool { return d.actors.Busy(uid) }
+// Busy reports whether a Service has a round.
+func (d *Dispatcher) Busy(uid string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.lines[uid]) > 0
+}
 
-// Unclaimed reports whether a Service has a round under way, or behind it, whose result only a call
-// fetches that comes by itself.
-func (d *Dispatcher) Unclaimed(uid string) bool { return d.actors.Unclaimed(uid) }
+// Size returns how many Services have a round, and how many a result that no call has fetched yet.
+func (d *Dispatcher) Size() (working, unfetched int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.lines), len(d.left)
+}
 
-// Size returns how many Services have a round under way, and of how many there is a result
-// that no call has fetched yet.
-func (d *Dispatcher) Size() (working, unfetched int) { return d.actors.Size() }
-
-// Deleted reports whether a deletion has succeeded whose result no call has fetched yet.
-// It counts as fetched then.
+// Deleted reports whether a deletion has succeeded, and its result is not fetched yet. It counts as
+// fetched then.
 func (d *Dispatcher) Deleted(uid string) bool {
-	request, _, err, ok := d.actors.Left(uid)
-	return ok && request.Operation == Delete && err == nil
+	t := d.fetch(uid)
+	return t != nil && t.request.Operation == Delete && t.err == nil
 }
 
-// Call serves a call that holds a worker of the service controller, and waits for its end
-// as long as the call may hold it. Past that the round goes on by itself, and the call ends
-// with ErrGoesOn, or an *api.RetryError that asks for the next call at about the time of its
-// end; that one has the result. Calls of the same kind that come meanwhile wait for the same end. The
-// error is async.ErrClosed after Close.
+// fetch takes the result of the last round of a Service that ended while no caller waited; nil: there is
+// none.
+func (d *Dispatcher) fetch(uid string) *task {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.left[uid]
+	delete(d.left, uid)
+	return t
+}
+
+// Call serves a call of the service controller: see Options.Hold. If the round goes on, the error is
+// ErrGoesOn or an *api.RetryError, and the next call has the result. Calls of the same kind in between wait
+// for the same round. The error is ErrClosed after Close.
 func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
-	key := string(r.Service.UID)
-	before, status, err, ok := d.actors.Left(key)
-	if ok && before.Operation == r.Operation && (r.Operation == Delete || d.asksFor(before, r.Service)) {
-		return status, err
+	before := d.fetch(string(r.Service.UID))
+	if before != nil && before.request.Operation == r.Operation && (r.Operation == Delete || d.asksFor(before.request, r.Service)) {
+		return before.status, before.err
 	}
-	task, err := d.submit(ctx, r)
+	t, err := d.submit(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	back, release := d.workers.Hold(ctx, r.Service.Namespace, d.options.Hold)
+	crowd, release := d.hold()
 	defer release()
-	status, ended, err := task.Wait(ctx, back)
-	if ended {
-		return status, err
+	waits := t.waits
+	if !crowd {
+		waits = nil
 	}
-	if r.Operation == Ensure && d.options.Ended != nil && d.options.Detaches(r.Service) && task.Detach() {
-		return nil, ErrGoesOn
+	timer := d.options.Clock.NewTimer(d.options.Hold)
+	defer timer.Stop()
+	select {
+	case <-t.done:
+		return t.status, t.err
+	case <-ctx.Done():
+		return d.abandon(ctx, t)
+	case <-timer.C():
+	case <-waits:
 	}
-	return nil, d.requeue(r.Service, task.Request())
+	if !d.leave(t) {
+		return t.status, t.err
+	}
+	return nil, d.goesOn(t)
 }
 
-// Wait serves a request of our own controller, which holds no worker of anybody: it
-// returns at the end of the round.
+// hold counts a call that waits, until release is called. It is a crowd if too many do.
+func (d *Dispatcher) hold() (crowd bool, release func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held++
+	return d.options.Workers > 0 && d.held > d.options.Workers-max(d.options.Workers/10, 1), func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.held--
+	}
+}
+
+// Wait serves a request, and returns at the end of its round.
 func (d *Dispatcher) Wait(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
-	task, err := d.submit(ctx, r)
+	t, err := d.submit(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	status, _, err := task.Wait(ctx, nil)
-	return status, err
+	select {
+	case <-t.done:
+		return t.status, t.err
+	case <-ctx.Done():
+		return d.abandon(ctx, t)
+	}
 }
 
-func (d *Dispatcher) submit(ctx context.Context, r Request) (*async.Task[Request, *v1.LoadBalancerStatus], error) {
-	if d.options.Newest == nil { // the Service is the caller's, and not an informer's, which stays as it is
+// Submit serves a request, and calls ended at the end of its round. The error is ErrClosed after Close:
+// ended is not called then.
+func (d *Dispatcher) Submit(ctx context.Context, r Request, ended func(*v1.LoadBalancerStatus, error)) error {
+	t, err := d.submit(ctx, r)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	over := t.over()
+	if !over {
+		t.ended = append(t.ended, ended)
+	}
+	d.mu.Unlock()
+	if over {
+		ended(t.status, t.err)
+	}
+	return nil
+}
+
+// submit queues a request, or joins it to another one. The caller counts as waiting.
+func (d *Dispatcher) submit(ctx context.Context, r Request) (*task, error) {
+	if d.options.Newest == nil { // the Service is the caller's, and not an informer's, which is never changed
 		r.Service = r.Service.DeepCopy()
 	}
-	r.progress = &progress{clock: d.options.Clock, began: d.options.Clock.Now()}
-	return d.actors.Submit(ctx, string(r.Service.UID), r)
-}
-
-// serve does the round of a request when the turn of its Service has come.
-func (d *Dispatcher) serve(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
-	ctx, end := d.patient(ctx, string(r.Service.UID))
-	defer end()
-	places := d.calls
-	if r.Operation == Repair || r.Operation == Update {
-		places = d.own
+	key := string(r.Service.UID)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ctx.Err() != nil {
+		return nil, ErrClosed
 	}
-	ctx, leave, err := places.Enter(ctx, d.width(r))
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if r.Operation != Delete {
-		var due bool
-		if r, due = d.newest(r); !due {
-			return r.Service.Status.LoadBalancer.DeepCopy(), nil
+	t := d.join(key, r)
+	if t == nil {
+		t = &task{request: r, since: d.options.Clock.Now(), waits: make(chan struct{}), done: make(chan struct{})}
+		t.ctx, t.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+		t.slot.Wake = func() { d.queue.Add(key) }
+		d.open.Add(1)
+		d.lines[key] = append(d.lines[key], t)
+		if len(d.lines[key]) == 1 {
+			d.queue.Add(key)
 		}
 	}
-	return d.options.Reconcile(ctx, r)
+	t.waiting++
+	return t, nil
 }
 
-// width returns how many places a round takes.
-func (d *Dispatcher) width(r Request) int {
-	if d.options.Members == nil || r.Operation == Delete { // which needs no members
-		return 1
+// join returns the task of a Service that serves a request too; nil: there is none.
+func (d *Dispatcher) join(key string, r Request) *task {
+	line := d.lines[key]
+	switch len(line) {
+	case 0:
+		return nil
+	case 1:
+		if first := line[0]; first.ctx.Err() == nil && d.joins(first.request, r) {
+			first.detached = false // this caller has the result, or leaves too
+			return first
+		}
+		return nil
 	}
-	if len(r.Nodes) == 0 && d.options.Newest != nil {
-		_, r.Nodes = d.options.Newest(r.Service) // as far as anyone can tell before its turn
+	last := line[len(line)-1]
+	merged, ok := merge(last.request, r)
+	if !ok {
+		return nil
 	}
-	return 1 + d.options.Members(r)/membersPerPlace
+	last.request = merged
+	return last
 }
 
-// newest returns a request with its Service and its nodes as they are now. It is false where
-// nothing is to be done: the Service does not want a load balancer any more, or a newer
-// state of it has been served.
+func (t *task) over() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// leave lets a round go on without its caller. It is false if the round has ended.
+func (d *Dispatcher) leave(t *task) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t.over() {
+		return false
+	}
+	t.waiting--
+	t.detached = d.options.Ended != nil
+	return true
+}
+
+// abandon ends a round for a caller with a context that has ended, unless another caller waits.
+func (d *Dispatcher) abandon(ctx context.Context, t *task) (*v1.LoadBalancerStatus, error) {
+	d.mu.Lock()
+	if t.waiting > 1 || t.detached {
+		t.waiting--
+		d.mu.Unlock()
+		return nil, ctx.Err()
+	}
+	t.cancel(ctx.Err())
+	key := string(t.request.Service.UID)
+	if i := slices.Index(d.lines[key], t); i > 0 { // it has not begun
+		d.lines[key] = slices.Delete(d.lines[key], i, i+1)
+		d.open.Done()
+		d.mu.Unlock()
+		return nil, ctx.Err()
+	}
+	d.mu.Unlock()
+	<-t.done
+	return t.status, t.err
+}
+
+// goesOn returns the error of a call with a round that goes on. Without Options.Ended the next call comes
+// after as long as the round has taken so far.
+func (d *Dispatcher) goesOn(t *task) error {
+	svc, operation := t.request.Service, t.request.Operation
+	ends := d.options.Ended != nil
+	if operation == Ensure && ends && d.options.New(svc) {
+		return ErrGoesOn
+	}
+	doing := "brought up to date"
+	switch {
+	case operation == Delete:
+		doing = "deleted"
+	case len(svc.Status.LoadBalancer.Ingress) == 0:
+		doing = "created"
+	}
+	const soonest, latest = 3 * time.Second, 5 * time.Minute
+	again := latest
+	if !ends {
+		again = min(max(d.options.Clock.Since(t.since), soonest), latest).Round(time.Second)
+	}
+	return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s at the latest", doing, reason.GoesOn, again), again)
+}
+
+// work works on rounds until the queue is shut down.
+func (d *Dispatcher) work() {
+	for {
+		key, shutdown := d.queue.Get()
+		if shutdown {
+			return
+		}
+		d.advance(key)
+		d.queue.Done(key)
+	}
+}
+
+// advance does a step of the first round of a Service.
+func (d *Dispatcher) advance(key string) {
+	d.mu.Lock()
+	line := d.lines[key]
+	d.mu.Unlock()
+	if len(line) == 0 {
+		return // it was woken for a wait that had ended
+	}
+	t := line[0]
+	status, err := d.step(t)
+	if async.IsWaiting(err) {
+		t.waited.Do(func() { close(t.waits) })
+		return
+	}
+	t.status, t.err = status, err
+	d.finish(key, t)
+}
+
+func (d *Dispatcher) step(t *task) (*v1.LoadBalancerStatus, error) {
+	if t.round == nil {
+		if status, err, due := d.begin(t); !due {
+			return status, err
+		}
+	}
+	share := int64(1)
+	if d.options.Members != nil && t.request.Operation != Delete { // which needs no members
+		share = min(share+int64(d.options.Members(t.request)/membersPerShare), workers)
+	}
+	if err := d.shares.Acquire(t.ctx, share); err != nil {
+		share = 0 // work with a context that has ended does little more than return
+	}
+	defer d.shares.Release(share)
+	return t.round.Step(t.ctx)
+}
+
+// begin begins a round with the newest state of its Service. It is not due if there is nothing to do.
+func (d *Dispatcher) begin(t *task) (status *v1.LoadBalancerStatus, err error, due bool) {
+	if t.ctx.Err() != nil || d.ctx.Err() != nil {
+		return nil, context.Canceled, false
+	}
+	d.mu.Lock()
+	r := t.request
+	d.mu.Unlock()
+	if r.Operation != Delete {
+		if r, due = d.newest(r); !due {
+			return r.Service.Status.LoadBalancer.DeepCopy(), nil, false
+		}
+	}
+	d.mu.Lock()
+	t.request = r
+	d.mu.Unlock()
+	closes := context.AfterFunc(d.ctx, func() { t.cancel(context.Canceled) })
+	ctx, over := d.patient(async.WithSlot(t.ctx, &t.slot), t)
+	t.ctx, t.round = d.options.Begin(ctx, r)
+	wakes := context.AfterFunc(t.ctx, t.slot.Wake)
+	t.end = func() {
+		wakes()
+		closes()
+		over()
+	}
+	return nil, nil, true
+}
+
+// finish ends a task, and lets the next one of its Service begin.
+func (d *Dispatcher) finish(key string, t *task) {
+	t.slot.Clear()
+	if t.end != nil {
+		t.end()
+	}
+	t.waited.Do(func() { close(t.waits) })
+	d.mu.Lock()
+	delete(d.left, key)
+	if t.waiting == 0 {
+		d.left[key] = t
+	}
+	close(t.done)
+	ended, detached := t.ended, t.detached
+	if line := slices.Delete(d.lines[key], 0, 1); len(line) == 0 {
+		delete(d.lines, key)
+	} else {
+		d.lines[key] = line
+		d.queue.Add(key)
+	}
+	t.cancel(nil)
+	d.mu.Unlock()
+	for _, call := range ended {
+		call(t.status, t.err)
+	}
+	if detached && d.ctx.Err() == nil {
+		d.options.Ended(t.request.Service)
+	}
+	d.open.Done()
+}
+
+// newest returns a request with its Service and its nodes as they are now. It is false if nothing is to be
+// done: the Service wants no load balancer any more, or a round was begun with a newer state of it.
 func (d *Dispatcher) newest(r Request) (Request, bool) {
 	d.nodes.mu.Lock() // so that of two rounds the later one has the later nodes
 	defer d.nodes.mu.Unlock()
@@ -202,9 +481,9 @@ func (d *Dispatcher) newest(r Request) (Request, bool) {
 		r.current = d.nodes.begin(r.Nodes)
 	} else {
 		switch now, all := d.options.Newest(r.Service); {
-		case now == nil && (r.Nodes == nil || r.Operation == Update): // it has gone
+		case now == nil && (r.Nodes == nil || r.Operation == Update): // it is gone
 			return r, false
-		case now == nil: // nobody knows how old the nodes are
+		case now == nil: // the age of the nodes is unknown
 			r.current = func() bool { return false }
 		default:
 			r.Nodes, r.current = all, d.nodes.begin(all)
@@ -214,31 +493,4 @@ func (d *Dispatcher) newest(r Request) (Request, bool) {
 		}
 	}
 	return r, Wanted(r.Service) && d.options.Served.Advance(r.Service)
-}
-
-// requeue returns the error that asks for the next call, which is to have the result: when the round
-// is expected to have ended. A round that is late is asked for when it will be twice as late, a few
-// seconds later first: nothing else publishes its address. One of which nobody knows the end, when
-// it has taken twice as long: hundreds wait for minutes for their turn to be sent.
-func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
-	now := d.options.Clock.Now()
-	taken := now.Sub(r.progress.began)
-	left, atLeast := d.options.Usual(Request{Operation: r.Operation, Service: svc}), taken
-	if at := r.progress.expected(); !at.IsZero() { // it waits for the cloud by now
-		left, atLeast = at.Sub(now), now.Sub(at)
-	}
-	doing := "brought up to date"
-	switch {
-	case r.Operation == Delete:
-		doing = "deleted"
-	case len(svc.Status.LoadBalancer.Ingress) == 0:
-		doing = "created"
-	}
-	const margin, soonest, latest = time.Second, 3 * time.Second, 5 * time.Minute
-	again := max(left+margin, min(atLeast, latest), soonest).Round(time.Second)
-	if left > 0 {
-		return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s", doing, reason.GoesOn, again), again)
-	}
-	return api.NewRetryError(fmt.Sprintf("the load balancer is still being %s, after %s, which is longer than usual: looking again in %s",
-		doing, taken.Round(time.Second), again), again)
 }

@@ -3,18 +3,28 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cloud-provider/api"
-	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// versions remembers nothing: every Service is the newest.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// versions records nothing: every Service is the newest.
 type versions struct{}
 
 func (versions) Advance(*v1.Service) bool { return true }
@@ -26,69 +36,101 @@ func service(version string) *v1.Service {
 	}
 }
 
-// start returns a Dispatcher whose rounds are done by reconcile.
-func start(t *testing.T, change func(*dispatch.Options)) *dispatch.Dispatcher {
+func request(operation dispatch.Operation, version string) dispatch.Request {
+	return dispatch.Request{Operation: operation, Service: service(version)}
+}
+
+// step is a Round.
+type step func(ctx context.Context) (*v1.LoadBalancerStatus, error)
+
+func (s step) Step(ctx context.Context) (*v1.LoadBalancerStatus, error) { return s(ctx) }
+
+// start returns a Dispatcher with rounds of one kind.
+func start(t *testing.T, round func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error), change func(*dispatch.Options)) *dispatch.Dispatcher {
 	t.Helper()
 	options := dispatch.Options{
-		Clock: clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), Timeout: time.Hour, Hold: time.Hour,
-		Usual: func(dispatch.Request) time.Duration { return time.Minute }, Served: versions{},
+		Clock: clock.RealClock{}, Timeout: time.Hour, Hold: time.Hour, Served: versions{},
+		Begin: func(ctx context.Context, r dispatch.Request) (context.Context, dispatch.Round) {
+			return ctx, step(func(ctx context.Context) (*v1.LoadBalancerStatus, error) { return round(ctx, r) })
+		},
 	}
-	change(&options)
+	if change != nil {
+		change(&options)
+	}
 	d := dispatch.New(options)
 	t.Cleanup(d.Close)
 	return d
 }
 
-// handedBack returns a Dispatcher with a round that has gone on by itself, and has ended
-// with a status and an error, or none.
-func handedBack(t *testing.T, operation dispatch.Operation, status *v1.LoadBalancerStatus, result error) *dispatch.Dispatcher {
+// stage has rounds that wait until they are let go.
+type stage struct {
+	*dispatch.Dispatcher
+
+	mu     sync.Mutex
+	steps  map[types.UID]int
+	rounds []string
+	ended  []types.UID
+	// waits are those of rounds; once let is set, rounds wait for nothing.
+	waits []*async.Future[error]
+	let   bool
+}
+
+// newStage returns a stage, in a bubble.
+func newStage(t *testing.T, change func(*dispatch.Options)) *stage {
 	t.Helper()
-	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	began, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
-	d := start(t, func(o *dispatch.Options) {
-		o.Clock, o.Hold = clk, time.Minute
-		o.Reconcile = func(_ context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
-			r.Progress(90 * time.Second)
-			close(began)
-			<-release
-			return status, result
+	s := &stage{steps: map[types.UID]int{}}
+	s.Dispatcher = start(t, s.round, change)
+	return s
+}
+
+func (s *stage) round(ctx context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
+	s.mu.Lock()
+	s.steps[r.Service.UID]++
+	s.mu.Unlock()
+	result, err := async.Await(ctx, stopwatch.Octavia, "let", s.wait)
+	if err != nil {
+		if !async.IsWaiting(err) {
+			err = context.Cause(ctx)
 		}
-	})
-	go func() {
-		_, err := d.Call(t.Context(), dispatch.Request{Operation: operation, Service: service("3")})
-		ended <- err
-	}()
-	<-began
-	var err error
-	for err == nil { // the call waits by a timer of the clock, once it has begun to
-		clk.Step(time.Minute)
-		select {
-		case err = <-ended:
-		case <-time.After(time.Millisecond):
-		}
+		return nil, err
 	}
-	var retry *api.RetryError
-	if !errors.As(err, &retry) {
-		t.Fatalf("handed back with %v", err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rounds = append(s.rounds, fmt.Sprint(r.Operation, " ", r.Service.ResourceVersion))
+	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}}, result
+}
+
+func (s *stage) wait() *async.Future[error] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := async.NewFuture[error](nil)
+	if s.let {
+		f.Resolve(nil, nil)
 	}
-	close(release)
-	for working, unfetched := d.Size(); working != 0 || unfetched != 1; working, unfetched = d.Size() {
-		time.Sleep(time.Millisecond)
+	s.waits = append(s.waits, f)
+	return f
+}
+
+// release lets rounds go, those that wait with a result.
+func (s *stage) release(result error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.let = true
+	for _, f := range s.waits {
+		f.Resolve(result, nil)
 	}
-	return d
 }
 
 func TestCall_BeginsWithTheNewestState(t *testing.T) {
 	t.Parallel()
 	var seen string
-	d := start(t, func(o *dispatch.Options) {
+	d := start(t, func(_ context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
+		seen = r.Service.ResourceVersion
+		return &v1.LoadBalancerStatus{}, nil
+	}, func(o *dispatch.Options) {
 		o.Newest = func(*v1.Service) (*v1.Service, []*v1.Node) { return service("7"), []*v1.Node{{}} }
-		o.Reconcile = func(_ context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
-			seen = r.Service.ResourceVersion
-			return &v1.LoadBalancerStatus{}, nil
-		}
 	})
-	if _, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")}); err != nil {
+	if _, err := d.Call(t.Context(), request(dispatch.Ensure, "3")); err != nil {
 		t.Fatal(err)
 	}
 	if seen != "7" {
@@ -96,13 +138,13 @@ func TestCall_BeginsWithTheNewestState(t *testing.T) {
 	}
 }
 
+func unexpected(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
+	return nil, errors.New("reconciled")
+}
+
 func TestCall_DoesNothingForAServiceThatWantsNoLoadBalancer(t *testing.T) {
 	t.Parallel()
-	d := start(t, func(o *dispatch.Options) {
-		o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
-			return nil, errors.New("reconciled")
-		}
-	})
+	d := start(t, unexpected, nil)
 	svc := service("3")
 	svc.Spec.Type = v1.ServiceTypeClusterIP
 	if _, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: svc}); err != nil {
@@ -112,22 +154,339 @@ func TestCall_DoesNothingForAServiceThatWantsNoLoadBalancer(t *testing.T) {
 
 func TestWait_DoesNothingForAnUpdateOfAServiceThatHasGone(t *testing.T) {
 	t.Parallel()
-	d := start(t, func(o *dispatch.Options) {
+	d := start(t, unexpected, func(o *dispatch.Options) {
 		o.Newest = func(*v1.Service) (*v1.Service, []*v1.Node) { return nil, nil }
-		o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
-			return nil, errors.New("reconciled")
-		}
 	})
 	if _, err := d.Wait(t.Context(), dispatch.Request{Operation: dispatch.Update, Service: service("3"), Nodes: []*v1.Node{{}}}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestCall_HandsItsWorkerBackAndHasTheResultLater(t *testing.T) {
+func TestCall_ReturnsErrorOfRound(t *testing.T) {
 	t.Parallel()
-	d := handedBack(t, dispatch.Ensure, &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}}, nil)
-	status, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")})
-	if err != nil || len(status.Ingress) != 1 {
-		t.Errorf("the next call has %v, %v", status, err)
+	failed := errors.New("failed")
+	d := start(t, func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) { return nil, failed }, nil)
+	if _, err := d.Call(t.Context(), request(dispatch.Ensure, "3")); !errors.Is(err, failed) {
+		t.Errorf("error %v", err)
 	}
+}
+
+// A round that goes on has its result fetched by the next call, whatever it is; Options.Ended has that call
+// made.
+func TestCall_ReturnsResultOfRoundThatHasGoneOn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		operation   dispatch.Operation
+		old, polled bool
+		result      error
+		again       time.Duration // of the RetryError; 0: none
+	}{
+		"a new Service":              {operation: dispatch.Ensure},
+		"a new one that fails":       {operation: dispatch.Ensure, result: errors.New("failed")},
+		"an existing one":            {operation: dispatch.Ensure, old: true, again: 5 * time.Minute},
+		"a deletion":                 {operation: dispatch.Delete, again: 5 * time.Minute},
+		"a deletion that fails":      {operation: dispatch.Delete, result: errors.New("failed"), again: 5 * time.Minute},
+		"without calls at their end": {operation: dispatch.Ensure, polled: true, again: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var s *stage
+				s = newStage(t, func(o *dispatch.Options) {
+					o.Hold = time.Minute
+					if !test.polled {
+						o.New = func(*v1.Service) bool { return !test.old }
+						o.Ended = func(svc *v1.Service) { s.ended = append(s.ended, svc.UID) }
+					}
+				})
+				_, err := s.Call(t.Context(), request(test.operation, "3"))
+				var again *api.RetryError
+				if errors.As(err, &again) != (test.again > 0) || errors.Is(err, dispatch.ErrGoesOn) == (test.again > 0) {
+					t.Fatalf("error %v", err)
+				}
+				if test.again > 0 && (again.RetryAfter() != test.again || !strings.Contains(err.Error(), "which goes on by itself")) {
+					t.Errorf("error %v, again after %s", err, again.RetryAfter())
+				}
+				s.release(test.result)
+				synctest.Wait()
+				if called := len(s.ended) == 1; called == test.polled {
+					t.Errorf("Ended was called for %v", s.ended)
+				}
+				if working, unfetched := s.Size(); working != 0 || unfetched != 1 {
+					t.Errorf("%d working, %d unfetched", working, unfetched)
+				}
+				if status, err := s.Call(t.Context(), request(test.operation, "3")); !errors.Is(err, test.result) || len(status.Ingress) != 1 {
+					t.Errorf("the next call has %v, %v", status, err)
+				}
+				if len(s.rounds) != 1 {
+					t.Errorf("rounds %v", s.rounds)
+				}
+			})
+		})
+	}
+}
+
+// A call that joins a round has its result, so that no other call is needed.
+func TestCall_JoinsRoundThatAnswersItToo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s *stage
+		s = newStage(t, func(o *dispatch.Options) {
+			o.Hold = time.Minute
+			o.New = func(*v1.Service) bool { return true }
+			o.Ended = func(svc *v1.Service) { s.ended = append(s.ended, svc.UID) }
+			o.Written = func(_, now *v1.Service) bool { return now.Annotations["written"] != "" }
+		})
+		if _, err := s.Call(t.Context(), request(dispatch.Ensure, "3")); !errors.Is(err, dispatch.ErrGoesOn) {
+			t.Fatal(err)
+		}
+		written := service("4")
+		written.Annotations = map[string]string{"written": "yes"}
+		results := make(chan error, 1)
+		go func() {
+			_, err := s.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: written})
+			results <- err
+		}()
+		synctest.Wait()
+		s.release(nil)
+		if err := <-results; err != nil || len(s.rounds) != 1 {
+			t.Errorf("error %v, rounds %v", err, s.rounds)
+		}
+		synctest.Wait()
+		if len(s.ended) > 0 {
+			t.Error("another call is asked for")
+		}
+	})
+}
+
+// In a crowd, calls give their workers back as soon as their rounds wait.
+func TestCall_DoesNotWaitInCrowd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, func(o *dispatch.Options) { o.Workers = 3 })
+		returned := make(chan int, 3)
+		for i := range 3 {
+			go func() {
+				r := request(dispatch.Ensure, "3")
+				r.Service.UID = types.UID(fmt.Sprint(i))
+				_, _ = s.Call(t.Context(), r)
+				returned <- i
+			}()
+			synctest.Wait()
+		}
+		if len(returned) != 1 || <-returned != 2 {
+			t.Errorf("%d calls more have returned, want the third only", len(returned))
+		}
+		s.release(nil)
+		synctest.Wait()
+		if len(returned) != 2 {
+			t.Errorf("%d of the others have returned", len(returned))
+		}
+	})
+}
+
+// Requests for one Service are served one after the other; those that come meanwhile are one, but a
+// deletion is served alone.
+func TestDispatcher_MergesRequestsThatWaitForTheSameTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, nil)
+		var work sync.WaitGroup
+		for _, r := range []dispatch.Request{
+			request(dispatch.Ensure, "1"), request(dispatch.Repair, "2"), request(dispatch.Ensure, "3"), request(dispatch.Repair, "4"),
+			request(dispatch.Delete, "5"), request(dispatch.Delete, "6"),
+		} {
+			work.Go(func() {
+				if _, err := s.Wait(t.Context(), r); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		s.release(nil)
+		work.Wait()
+		if got, want := fmt.Sprint(s.rounds), "[ensure 1 ensure 4 delete 6]"; got != want {
+			t.Errorf("rounds %s, want %s", got, want)
+		}
+		if s.Busy("u") {
+			t.Error("there is work left")
+		}
+	})
+}
+
+func TestDeleted_ReportsADeletionThatSucceededOnce(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		operation dispatch.Operation
+		err       error
+		deleted   bool
+	}{{dispatch.Delete, nil, true}, {dispatch.Delete, errors.New("failed"), false}, {dispatch.Ensure, nil, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, func(o *dispatch.Options) { o.Hold = 0 })
+			if _, err := s.Call(t.Context(), request(test.operation, "3")); err == nil {
+				t.Fatal("the call has waited")
+			}
+			synctest.Wait()
+			s.release(test.err)
+			synctest.Wait()
+			if s.Deleted("another") || s.Deleted("u") != test.deleted || s.Deleted("u") {
+				t.Errorf("%s with error %v: reported otherwise, or twice", test.operation, test.err)
+			}
+		})
+	}
+}
+
+// A caller with a context that ends takes its round along, unless another one waits for it.
+func TestWait_EndsRoundOfTheLastCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, nil)
+		ended := make(chan string, 3)
+		wait := func(name string, r dispatch.Request) (leave func()) {
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				_, err := s.Wait(ctx, r)
+				ended <- fmt.Sprint(name, ": ", err)
+			}()
+			synctest.Wait()
+			return cancel
+		}
+		first, second := wait("first", request(dispatch.Ensure, "3")), wait("second", request(dispatch.Ensure, "3"))
+		queued := wait("queued", request(dispatch.Delete, "3"))
+		for name, leave := range map[string]func(){"first": first, "queued": queued} {
+			leave()
+			if got, want := <-ended, name+": context canceled"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		if !s.Busy("u") {
+			t.Fatal("the round of another caller has ended")
+		}
+		second()
+		<-ended
+		synctest.Wait()
+		if s.Busy("u") || len(s.rounds) > 0 {
+			t.Errorf("the round goes on, or has come to its end: %v", s.rounds)
+		}
+	})
+}
+
+// A round takes a step when it begins, and one when its wait ends, however many rounds wait.
+func TestDispatcher_StepsOnlyWhenWaitEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const many = 300
+		s := newStage(t, nil)
+		results := make(chan error, many)
+		for i := range many {
+			r := request(dispatch.Repair, "3")
+			r.Service.UID = types.UID(fmt.Sprint(i))
+			if err := s.Submit(t.Context(), r, func(_ *v1.LoadBalancerStatus, err error) { results <- err }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		for uid, steps := range s.steps {
+			if steps != 1 {
+				t.Fatalf("%d steps of %s while it waits", steps, uid)
+			}
+		}
+		s.release(nil)
+		synctest.Wait()
+		for uid, steps := range s.steps {
+			if steps != 2 {
+				t.Fatalf("%d steps of %s", steps, uid)
+			}
+		}
+		if len(results) != many {
+			t.Errorf("%d of %d rounds have ended", len(results), many)
+		}
+	})
+}
+
+func TestRound_EndsWhenItsTimeIsUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, func(o *dispatch.Options) { o.Timeout = time.Minute })
+		began := time.Now()
+		if _, err := s.Wait(t.Context(), request(dispatch.Ensure, "3")); !errors.Is(err, dispatch.ErrTimeout) {
+			t.Errorf("error %v", err)
+		}
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("ended after %s", took)
+		}
+	})
+}
+
+// turn returns a stage with a round that waits for its turn, and not for the cloud.
+func turn(t *testing.T) (*dispatch.Dispatcher, *async.Future[error], chan error) {
+	t.Helper()
+	f := async.NewFuture[error](nil)
+	d := start(t, func(ctx context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
+		if r.Operation != dispatch.Ensure {
+			return nil, nil //nolint:nilnil // as a deletion does
+		}
+		_, err := async.Await(ctx, stopwatch.Queue, "turn", func() *async.Future[error] { return f })
+		if err != nil && !async.IsWaiting(err) {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}, func(o *dispatch.Options) { o.Timeout = time.Minute })
+	ended := make(chan error, 1)
+	go func() {
+		_, err := d.Wait(t.Context(), request(dispatch.Ensure, "3"))
+		ended <- err
+	}()
+	time.Sleep(time.Hour)
+	return d, f, ended
+}
+
+func TestRound_GoesOnWhileItWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, f, ended := turn(t)
+		go func() { _, _ = d.Wait(t.Context(), request(dispatch.Update, "3")) }() // a change of nodes
+		time.Sleep(time.Hour)
+		f.Resolve(nil, nil)
+		if err := <-ended; err != nil {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestRound_ThatWaitsForItsTurnEndsWhereServiceIsDeleted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, _, ended := turn(t)
+		if _, err := d.Wait(t.Context(), request(dispatch.Delete, "4")); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, dispatch.ErrTimeout) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestClose_EndsRoundsAndRefusesRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, nil)
+		results := make(chan error, 2)
+		for _, operation := range []dispatch.Operation{dispatch.Ensure, dispatch.Delete} {
+			go func() {
+				_, err := s.Wait(t.Context(), request(operation, "3"))
+				results <- err
+			}()
+			synctest.Wait()
+		}
+		s.Close()
+		for range 2 {
+			if err := <-results; !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v", err)
+			}
+		}
+		if _, err := s.Wait(t.Context(), request(dispatch.Ensure, "3")); !errors.Is(err, dispatch.ErrClosed) {
+			t.Errorf("error %v", err)
+		}
+	})
 }

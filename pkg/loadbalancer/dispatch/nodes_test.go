@@ -39,13 +39,12 @@ func TestNodesCurrent_IsSoUntilRoundBeginsWithOtherNodes(t *testing.T) {
 			for _, informed := range []bool{false, true} {
 				var rounds []dispatch.Request
 				now := first
-				d := start(t, func(o *dispatch.Options) {
+				d := start(t, func(_ context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
+					rounds = append(rounds, r)
+					return &v1.LoadBalancerStatus{}, nil
+				}, func(o *dispatch.Options) {
 					if informed {
 						o.Newest = func(svc *v1.Service) (*v1.Service, []*v1.Node) { return svc, now }
-					}
-					o.Reconcile = func(_ context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
-						rounds = append(rounds, r)
-						return &v1.LoadBalancerStatus{}, nil
 					}
 				})
 				for _, now = range [][]*v1.Node{first, test.then} {
@@ -82,18 +81,17 @@ func TestNodesCurrent_IsNotSoForNodesOfUnknownAge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := start(t, func(o *dispatch.Options) {
+			d := start(t, func(_ context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
+				if r.NodesCurrent() != test.current || r.Nodes[0].Name != test.nodes || r.Service.ResourceVersion != test.version {
+					t.Errorf("current: %v, nodes of %s, version %s", r.NodesCurrent(), r.Nodes[0].Name, r.Service.ResourceVersion)
+				}
+				return &v1.LoadBalancerStatus{}, nil
+			}, func(o *dispatch.Options) {
 				o.Newest = func(*v1.Service) (*v1.Service, []*v1.Node) {
 					if test.has == nil {
 						return nil, nil
 					}
 					return test.has, []*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "now"}}}
-				}
-				o.Reconcile = func(_ context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
-					if r.NodesCurrent() != test.current || r.Nodes[0].Name != test.nodes || r.Service.ResourceVersion != test.version {
-						t.Errorf("current: %v, nodes of %s, version %s", r.NodesCurrent(), r.Nodes[0].Name, r.Service.ResourceVersion)
-					}
-					return &v1.LoadBalancerStatus{}, nil
 				}
 			})
 			asked := []*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "asked"}}}

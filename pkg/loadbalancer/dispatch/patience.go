@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
@@ -13,19 +14,18 @@ import (
 // than Options.Timeout.
 var ErrTimeout = errors.New("reconcile timeout exceeded")
 
-// patient returns a context for a round that ends when the round has taken longer than
-// Options.Timeout. What it waits for its turn does not count: Octavia makes five thousand load
-// balancers in more than an hour, and a round that gives its turn up has to wait for another, or, where
-// its creation has been sent, to look for what has become of it. But one that has waited for long is
-// ended where the Service asks for something else by now, or is deleted.
-func (d *Dispatcher) patient(ctx context.Context, key string) (with context.Context, end func()) {
+// patient returns a context for a round that ends when the round has taken longer than Options.Timeout. The
+// time that it waits for its turn does not count: Octavia creates five thousand load balancers in more
+// than an hour, and a round that gives up its turn has to wait for another. But a round that has waited for
+// that long ends if its Service requests something else by now, or is deleted.
+func (d *Dispatcher) patient(ctx context.Context, t *task) (with context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ctx, watch := stopwatch.Start(ctx, d.options.Clock)
 	var timer *time.Timer
 	timer = time.AfterFunc(math.MaxInt64, func() {
 		times := watch.Times()
 		left := d.options.Timeout - (times.Sum() - times[stopwatch.Queue])
-		if left <= 0 || d.actors.Behind(key, changed) {
+		if left <= 0 || d.outdated(t) {
 			cancel(ErrTimeout)
 		}
 		if ctx.Err() == nil {
@@ -39,5 +39,12 @@ func (d *Dispatcher) patient(ctx context.Context, key string) (with context.Cont
 	}
 }
 
-// changed reports whether a request that waits behind a round is one for another state of the Service.
-func changed(r Request) bool { return r.Operation == Ensure || r.Operation == Delete }
+// outdated reports whether a request for another state of the Service waits behind a round.
+func (d *Dispatcher) outdated(t *task) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	line := d.lines[string(t.request.Service.UID)]
+	return len(line) > 1 && slices.ContainsFunc(line[1:], func(behind *task) bool {
+		return behind.request.Operation == Ensure || behind.request.Operation == Delete
+	})
+}

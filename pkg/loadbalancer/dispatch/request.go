@@ -4,12 +4,9 @@ import (
 	"context"
 	"maps"
 	"reflect"
-	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
@@ -36,7 +33,6 @@ type Request struct {
 	// asked right before that.
 	MayCreate func(context.Context) (bool, error)
 
-	progress *progress
 	// current reports what NodesCurrent does; nil: true.
 	current func() bool
 }
@@ -44,35 +40,6 @@ type Request struct {
 // NodesCurrent reports whether no round, of any Service, has begun with later nodes than this one that
 // differ from its own in a name, an address or a server. Such nodes bring every Service another round.
 func (r Request) NodesCurrent() bool { return r.current == nil || r.current() }
-
-// Progress says how long the rest of the round is expected to take. Of a request that no
-// Dispatcher serves nobody asks.
-func (r Request) Progress(left time.Duration) {
-	if r.progress != nil {
-		r.progress.expect(left)
-	}
-}
-
-// progress is when a request began, and when it is expected to end.
-type progress struct {
-	clock clock.PassiveClock
-	began time.Time
-
-	mu  sync.Mutex
-	end time.Time // zero as long as nobody knows
-}
-
-func (p *progress) expect(left time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.end = p.clock.Now().Add(left)
-}
-
-func (p *progress) expected() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.end
-}
 
 // merge returns one request for two that wait for the same turn: the newer Service and
 // its nodes count, and what may make a load balancer. It is false where one of them
@@ -87,7 +54,6 @@ func merge(queued, later Request) (Request, bool) {
 	if queued.Operation == Ensure {
 		later.Operation, later.MayCreate = queued.Operation, queued.MayCreate
 	}
-	later.progress = queued.progress
 	return later, true
 }
 

@@ -25,6 +25,10 @@ type Asked struct {
 	quiet bool
 	// met is set once the Service was met for the first time: see takeOver.
 	met bool
+	// look, last and left are the states of Observe, Recall and Commit between two calls.
+	look look
+	last *lastApplied
+	left *departures
 }
 
 // NewAsked reads what a Service asks for. The error is a refusal where that cannot be. Quiet
@@ -53,7 +57,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
 	return &Asked{e: e, quiet: quiet, in: Inputs{
 		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
-		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Entered: e.Store.Get(svc.UID).Made.Entered, Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
+		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Entered: e.Store.Get(svc.UID).Made.Entered, Drift: of.Drift, NodesCurrent: of.NodesCurrent,
 	}}, nil
 }
 
@@ -67,11 +71,18 @@ func (a *Asked) Owner(Round) ownership.Identity { return a.in.ID }
 // down. Where the Service asks for the same as then, and nobody is known to have changed
 // anything, nothing is to be done.
 func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
-	applied, want, same, err := a.lastApplied(ctx)
-	if err != nil || applied == nil {
-		return Known{}, err
+	if a.last == nil {
+		last, err := a.lastApplied(ctx)
+		if err != nil {
+			return Known{}, err
+		}
+		a.last = &last
 	}
-	if same {
+	applied, want := a.last.applied, a.last.want
+	if applied == nil {
+		return Known{}, nil
+	}
+	if a.last.same {
 		a.e.noteAddress(a.in.Service, applied)
 		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Service, 0) // it has one: no limit
 	}
@@ -91,7 +102,7 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 func (a *Asked) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
 	have, found, err := a.takeOver(ctx, lock)
 	if err == nil && !found {
-		have, err = a.e.observe(ctx, a.in, a.in.Settings, lock)
+		have, err = a.e.observe(ctx, a.in, a.in.Settings, lock, &a.look)
 	}
 	if err != nil {
 		return have, err

@@ -9,6 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // A driver that works on members one by one has the load balancer ACTIVE, and perhaps all members of
@@ -22,31 +23,43 @@ const restIntervals = 5
 // contentsAtRest reads everything in a load balancer, where the driver needs it not before that has come
 // to rest. A cloud whose clock is another is not waited for: what a batch loses then, the status tree
 // shows after the next one.
-func (e *Engine) contentsAtRest(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (*model.LoadBalancer, error) {
-	timing := e.Drivers.Timing(lb.Provider)
-	rest := restIntervals * timing.ChildInterval
+func (e *Engine) contentsAtRest(ctx context.Context, id ownership.Identity, at *reading) (*model.LoadBalancer, error) {
+	lb := at.next
 	if !driver.QuirksOf(lb.Provider).MemberByMember || e.Cloud.Observer.Listed {
-		return e.Cloud.Observer.Contents(ctx, id, lb)
+		return e.Cloud.Observer.Contents(ctx, id, *lb)
 	}
-	for deadline := e.Clock.Now().Add(timing.ChildTimeout); e.Clock.Now().Before(deadline); {
-		age := e.Clock.Since(lb.UpdatedAt)
-		if age >= rest || age < -rest {
+	timing := e.Drivers.Timing(lb.Provider)
+	if at.deadline.IsZero() {
+		at.deadline = e.Clock.Now().Add(timing.ChildTimeout)
+	}
+	for {
+		if at.again == nil {
+			rest, age := restIntervals*timing.ChildInterval, e.Clock.Since(at.next.UpdatedAt)
+			if !at.resting && (age >= rest || age < -rest || !e.Clock.Now().Before(at.deadline)) {
+				break
+			}
+			at.resting = true
+			if err := async.Sleep(ctx, e.Clock, stopwatch.Octavia, "rest "+lb.ID, rest-max(age, time.Duration(0))); err != nil {
+				return nil, err
+			}
+			at.resting = false
+			var err error
+			if at.again, err = e.readAgain(ctx, lb.ID); err != nil {
+				return nil, err
+			}
+		}
+		var again *octavia.LoadBalancer
+		if at.again != nil {
+			var err error
+			if again, err = e.settled(ctx, *at.again); err != nil {
+				return nil, err
+			}
+			at.again = nil
+		}
+		if again == nil || again.UpdatedAt.Equal(at.next.UpdatedAt) {
 			break
 		}
-		if err := async.Sleep(ctx, e.Clock, rest-max(age, time.Duration(0))); err != nil {
-			return nil, err
-		}
-		again, err := e.readAgain(ctx, lb.ID)
-		if err == nil && again != nil {
-			again, err = e.settled(ctx, *again)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if again == nil || again.UpdatedAt.Equal(lb.UpdatedAt) {
-			break
-		}
-		lb = *again
+		at.next = again
 	}
-	return e.Cloud.Observer.Contents(ctx, id, lb)
+	return e.Cloud.Observer.Contents(ctx, id, *at.next)
 }

@@ -17,45 +17,73 @@ import (
 )
 
 // depth reads what is in a load balancer: all of it, or as much as it takes to delete it.
-type depth func(context.Context, ownership.Identity, octavia.LoadBalancer) (*model.LoadBalancer, error)
+type depth func(context.Context, ownership.Identity, *reading) (*model.LoadBalancer, error)
+
+// look is the state of Engine.read between two calls. The zero value is the first one.
+type look struct {
+	found *observe.Found
+	// locked is set once the load balancer is locked, and known to be as found.
+	waited, locked bool
+	serving        reading
+	replaced       reading
+}
+
+// reading is the state of Engine.contents between two calls: of reading one load balancer.
+type reading struct {
+	// next is the load balancer as it was last read, settled is set once nothing is done to it.
+	next    *octavia.LoadBalancer
+	settled bool
+	// resting, again and deadline are those of contentsAtRest.
+	resting  bool
+	again    *octavia.LoadBalancer
+	deadline time.Time
+	// lb has its contents, children waits for their end.
+	lb       *model.LoadBalancer
+	children *apply.Settling
+	// done is the result.
+	done *model.Observed
+}
 
 // read finds the load balancers of a Service, takes the lock of the one that serves it, and
-// reads what is in it once nothing works on it any more.
-func (e *Engine) read(ctx context.Context, in Inputs, named string, inside depth, lock *async.Guard) (Observation, error) {
-	found, err := e.Cloud.Observer.Find(ctx, in.ID, e.hints(in.Service, named))
-	if err != nil {
-		return Observation{}, err
+// reads its contents once nothing is done to it any more.
+func (e *Engine) read(ctx context.Context, in Inputs, named string, inside depth, lock *async.Guard, at *look) (Observation, error) {
+	have, err := e.readOn(ctx, in, named, inside, lock, at)
+	if !async.IsWaiting(err) {
+		*at = look{}
 	}
-	all := found.LoadBalancers
-	if len(all) == 0 {
-		return nothing(in.ID), nil
-	}
-	waited, err := lock.Acquire(ctx, e.Cloud.Locks, all[0].ID)
-	if err != nil {
-		return Observation{}, err
-	}
-	if waited { // a Service may have come to it, or gone, in the meantime
-		again, err := e.Cloud.Octavia.LoadBalancer(ctx, all[0].ID)
-		if apierror.IsNotFound(err) {
-			return nothing(in.ID), nil
-		}
+	return have, err
+}
+
+func (e *Engine) readOn(ctx context.Context, in Inputs, named string, inside depth, lock *async.Guard, at *look) (Observation, error) {
+	if at.found == nil {
+		found, err := e.Cloud.Observer.Find(ctx, in.ID, e.hints(in.Service, named))
 		if err != nil {
 			return Observation{}, err
 		}
-		all[0] = *again
+		at.found = &found
 	}
-	observed, err := e.contents(ctx, observe.Found{LoadBalancers: all[:1], As: found.As}, inside)
+	found, all := at.found, at.found.LoadBalancers
+	if len(all) == 0 {
+		return nothing(in.ID), nil
+	}
+	switch there, err := e.lock(ctx, lock, at); {
+	case err != nil:
+		return Observation{}, err
+	case !there:
+		return nothing(in.ID), nil
+	}
+	observed, err := e.contents(ctx, observe.Found{LoadBalancers: all[:1], As: found.As}, inside, &at.serving)
 	if err != nil {
 		return Observation{}, err
 	}
 	rest := all[1:]
 	if found.Replaces {
-		if err := e.readReplaced(ctx, observe.Found{LoadBalancers: rest[:1], As: found.As}, inside, observed); err != nil {
+		if observed, err = e.readReplaced(ctx, observe.Found{LoadBalancers: rest[:1], As: found.As}, inside, &at.replaced, *observed); err != nil {
 			return Observation{}, err
 		}
 		rest = rest[1:]
 	}
-	if err := e.readDuplicates(ctx, in.ID, found, rest, observed); err != nil {
+	if err := e.readDuplicates(ctx, in.ID, *found, rest, observed); err != nil {
 		return Observation{}, err
 	}
 	switch {
@@ -67,6 +95,23 @@ func (e *Engine) read(ctx context.Context, in Inputs, named string, inside depth
 	return Observation{Observed: observed, As: found.As, Current: true}, nil
 }
 
+// lock takes the lock of the load balancer that was found first, and reads it again if it had to wait: a
+// Service may have come to it, or gone, in the meantime. It is false if the load balancer is gone.
+func (e *Engine) lock(ctx context.Context, lock *async.Guard, at *look) (there bool, err error) {
+	first := &at.found.LoadBalancers[0]
+	waited, err := lock.Acquire(ctx, e.Cloud.Locks, first.ID)
+	at.waited = at.waited || waited
+	if err != nil || at.locked || !at.waited {
+		return true, err
+	}
+	again, err := e.readAgain(ctx, first.ID)
+	if err != nil || again == nil {
+		return false, err
+	}
+	*first, at.locked = *again, true
+	return true, nil
+}
+
 // nothing is what is observed of a Service that has no load balancer.
 func nothing(id ownership.Identity) Observation {
 	return Observation{Observed: &model.Observed{}, As: id, Current: true}
@@ -76,54 +121,79 @@ func nothing(id ownership.Identity) Observation {
 // whole need not be read but for what is another's; known is what is known to be in it, nil
 // for nothing.
 func (e *Engine) outline(known *model.LoadBalancer) depth {
-	if !e.Config.LoadBalancer.CascadeDelete {
-		return e.Cloud.Observer.Contents
-	}
-	return func(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (*model.LoadBalancer, error) {
-		if id.Sharing.Is {
-			return e.Cloud.Observer.Contents(ctx, id, lb)
+	return func(ctx context.Context, id ownership.Identity, at *reading) (*model.LoadBalancer, error) {
+		if id.Sharing.Is || !e.Config.LoadBalancer.CascadeDelete {
+			return e.Cloud.Observer.Contents(ctx, id, *at.next)
 		}
-		return e.Cloud.Observer.Outline(ctx, id, lb, known)
+		return e.Cloud.Observer.Outline(ctx, id, *at.next, known)
 	}
 }
 
 // contents reads what is in a load balancer, once nothing works on it any more. It is
 // empty where the load balancer has gone meanwhile. What was on its way out, and is gone at
 // the end of that, is not in it.
-func (e *Engine) contents(ctx context.Context, found observe.Found, inside depth) (*model.Observed, error) {
-	next := &found.LoadBalancers[0]
-	for {
-		chosen, err := e.settled(ctx, *next)
-		if err != nil || chosen == nil {
-			return &model.Observed{}, err
+func (e *Engine) contents(ctx context.Context, found observe.Found, inside depth, at *reading) (*model.Observed, error) {
+	if at.next == nil {
+		at.next = &found.LoadBalancers[0]
+	}
+	for at.done == nil {
+		if err := e.readInside(ctx, found, inside, at); err != nil || at.done != nil {
+			return at.done, err
 		}
-		lb, err := inside(ctx, found.As, *chosen)
+		settled, changed, err := e.settleChildren(ctx, at)
 		if err != nil {
 			return nil, err
 		}
-		settled, changed, err := e.settleChildren(ctx, lb)
-		if err != nil || !changed || !slices.ContainsFunc(lb.Unsound(), func(c model.Child) bool { return c.Status.Leaving() }) {
-			return &model.Observed{LoadBalancer: settled}, err
+		if !changed || !slices.ContainsFunc(at.lb.Unsound(), func(c model.Child) bool { return c.Status.Leaving() }) {
+			at.done = &model.Observed{LoadBalancer: settled}
+			break
 		}
-		if next, err = e.readAgain(ctx, lb.ID); err != nil || next == nil {
-			return &model.Observed{}, err
+		again, err := e.readAgain(ctx, at.lb.ID)
+		if err != nil {
+			return nil, err
+		}
+		if *at = (reading{next: again}); again == nil {
+			at.done = &model.Observed{}
 		}
 	}
+	return at.done, nil
+}
+
+// readInside waits until nothing is done to a load balancer, and reads its contents. It is done where the load
+// balancer is gone.
+func (e *Engine) readInside(ctx context.Context, found observe.Found, inside depth, at *reading) error {
+	if at.lb != nil {
+		return nil
+	}
+	if !at.settled {
+		chosen, err := e.settled(ctx, *at.next)
+		if err != nil {
+			return err
+		}
+		if chosen == nil {
+			at.done = &model.Observed{}
+			return nil
+		}
+		at.next, at.settled = chosen, true
+	}
+	lb, err := inside(ctx, found.As, at)
+	at.lb = lb
+	return err
 }
 
 // readReplaced reads the load balancer whose place another one takes. Where the other one
 // is gone meanwhile, it stays.
-func (e *Engine) readReplaced(ctx context.Context, found observe.Found, inside depth, observed *model.Observed) error {
-	there, err := e.contents(ctx, found, inside)
+func (e *Engine) readReplaced(ctx context.Context, found observe.Found, inside depth, at *reading, observed model.Observed) (*model.Observed, error) {
+	there, err := e.contents(ctx, found, inside, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if observed.LoadBalancer == nil {
 		observed.LoadBalancer = there.LoadBalancer
 	} else {
 		observed.Outgoing = there.LoadBalancer
 	}
-	return nil
+	return &observed, nil
 }
 
 // readDuplicates reads of further load balancers of the Service as much as it takes to
@@ -144,11 +214,15 @@ func (e *Engine) readDuplicates(ctx context.Context, id ownership.Identity, foun
 // load balancer, and reports whether there are others now. What is broken, or stays PENDING
 // for ever, the plan brings back. One that was read from lists is returned as it is: it is read
 // as a whole then, which is when to wait.
-func (e *Engine) settleChildren(ctx context.Context, lb *model.LoadBalancer) (settled *model.LoadBalancer, changed bool, err error) {
+func (e *Engine) settleChildren(ctx context.Context, at *reading) (settled *model.LoadBalancer, changed bool, err error) {
+	lb := at.lb
 	if e.Cloud.Observer.Listed || !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
 		return lb, false, nil
 	}
-	settled, err = e.Cloud.Applier.Settle(ctx, lb)
+	if at.children == nil {
+		at.children = apply.NewSettling(lb)
+	}
+	settled, err = e.Cloud.Applier.Settle(ctx, at.children)
 	var broken *apply.ChildrenError
 	var other *apply.ChangedError
 	if errors.As(err, &other) { // what else changed meanwhile, updated_at tells

@@ -93,22 +93,22 @@ func idsOf(all []model.LoadBalancer) []string {
 
 // leaveOthers takes the Service off the load balancers where it was before.
 func (a *Asked) leaveOthers(ctx context.Context, r Round, lock *async.Guard) error {
-	left, err := a.e.elsewhere(ctx, a.in, r.Have.LoadBalancer)
-	left = slices.DeleteFunc(left, func(f observe.Found) bool { return r.Have.Has(f.LoadBalancers[0].ID) }) // what the plan leaves alone
-	if err != nil {
-		return err
+	if a.left == nil {
+		left, err := a.departures(ctx, r)
+		if err != nil {
+			return err
+		}
+		a.left = left
 	}
 	options := plan.Options{KeepFloatingIP: a.in.Settings.Floating.Keep}
-	turnedBack := func(f observe.Found) bool {
-		id := f.LoadBalancers[0].ID
-		return slices.Contains(a.in.Entered, id) && !slices.Contains(a.in.Previous, id)
-	}
-	if err := a.e.leave(ctx, a.in, slices.DeleteFunc(slices.Clone(left), turnedBack), options, lock); err != nil {
+	if err := a.e.leave(ctx, a.in, &a.left.served, options, lock); err != nil {
 		return err
 	}
-	entered := slices.DeleteFunc(left, func(f observe.Found) bool { return !turnedBack(f) })
-	if err := a.e.leave(ctx, a.in, entered, options, lock); err != nil { // the Service is served, and this is tried again with its next change
-		klog.FromContext(ctx).Error(err, "Cannot remove the remains of a move that was taken back", "loadBalancer", entered[0].LoadBalancers[0].ID)
+	switch err := a.e.leave(ctx, a.in, &a.left.entered, options, lock); {
+	case async.IsWaiting(err):
+		return err
+	case err != nil: // the Service is served, and this is tried again with its next change
+		klog.FromContext(ctx).Error(err, "Cannot remove the remains of a move that was taken back", "loadBalancer", a.left.entered.all[0].LoadBalancers[0].ID)
 		return nil
 	}
 	if err := a.deleteUnattached(ctx, r.Have.LoadBalancer); err != nil {
@@ -131,7 +131,32 @@ func (a *Asked) deleteUnattached(ctx context.Context, lb *model.LoadBalancer) er
 	if err := a.e.leavingFloatingIPs(ctx, a.in.Service, own, asked.Asked() || len(a.in.Previous) == 0); err != nil {
 		return err
 	}
-	return a.e.remove(ctx, a.in, own.As, *own.Observed, plan.Options{KeepFloatingIP: a.in.Settings.Floating.Keep})
+	run := a.e.removal(a.in, own.As, *own.Observed, plan.Options{KeepFloatingIP: a.in.Settings.Floating.Keep})
+	_, err := a.e.Cloud.Applier.Continue(ctx, run)
+	return err
+}
+
+// departures are the load balancers that a Service leaves: those that have served it, and those of moves
+// that were taken back.
+type departures struct{ served, entered departure }
+
+func (a *Asked) departures(ctx context.Context, r Round) (*departures, error) {
+	left, err := a.e.elsewhere(ctx, a.in, r.Have.LoadBalancer)
+	if err != nil {
+		return nil, err
+	}
+	var all departures
+	for _, found := range left {
+		id := found.LoadBalancers[0].ID
+		switch {
+		case r.Have.Has(id): // the plan keeps it
+		case slices.Contains(a.in.Entered, id) && !slices.Contains(a.in.Previous, id):
+			all.entered.all = append(all.entered.all, found)
+		default:
+			all.served.all = append(all.served.all, found)
+		}
+	}
+	return &all, nil
 }
 
 // settledOn reports whether a Service surely has nothing on any load balancer but this one:
@@ -167,41 +192,60 @@ func (e *Engine) elsewhere(ctx context.Context, in Inputs, lb *model.LoadBalance
 	return e.Cloud.Observer.Elsewhere(ctx, in.ID, hints, except)
 }
 
-// leave takes everything of a Service off the load balancers where it has been before, and
-// deletes those that were its own.
-func (e *Engine) leave(ctx context.Context, in Inputs, all []observe.Found, options plan.Options, lock *async.Guard) error {
+// departure is the state of Engine.leave between two calls.
+type departure struct {
+	// all are the load balancers to leave. Of the first, at reads the contents, and run removes them.
+	all []observe.Found
+	at  reading
+	run *apply.Run
+}
+
+// leave takes everything of a Service off other load balancers, one after the other, and deletes those of
+// its own.
+func (e *Engine) leave(ctx context.Context, in Inputs, d *departure, options plan.Options, lock *async.Guard) error {
 	options.Cascade = e.Config.LoadBalancer.CascadeDelete
-	for _, found := range all {
-		if _, err := lock.Acquire(ctx, e.Cloud.Locks, found.LoadBalancers[0].ID); err != nil {
+	for len(d.all) > 0 {
+		if d.run == nil {
+			if err := e.startLeaving(ctx, in, d, options, lock); err != nil {
+				return err
+			}
+		}
+		if _, err := e.Cloud.Applier.Continue(ctx, d.run); err != nil {
 			return err
 		}
-		observed, err := e.contents(ctx, found, e.outline(nil))
-		if err != nil {
-			return err
-		}
-		if observed.LoadBalancer == nil {
-			return fmt.Errorf("load balancer %s, where the Service was before, is gone all of a sudden: looking again", found.LoadBalancers[0].ID)
-		}
-		if err := e.Cloud.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
-			return err
-		}
-		observed.UnattachedFloatingIPs = nil // those belong to where the Service is now
-		if err := e.remove(ctx, in, found.As, *observed, options); err != nil {
-			return err
-		}
+		*d = departure{all: d.all[1:]}
 	}
 	return nil
 }
 
-// remove deletes everything of a Service that was observed.
-func (e *Engine) remove(ctx context.Context, in Inputs, as ownership.Identity, observed model.Observed, options plan.Options) error {
-	todo := floatingIPsFirst(plan.Delete(observed, options))
-	if todo.Empty() {
-		return nil
+// startLeaving reads the first load balancer of a departure, and plans the removal.
+func (e *Engine) startLeaving(ctx context.Context, in Inputs, d *departure, options plan.Options, lock *async.Guard) error {
+	found := d.all[0]
+	if _, err := lock.Acquire(ctx, e.Cloud.Locks, found.LoadBalancers[0].ID); err != nil {
+		return err
 	}
-	e.Events.Planned(in.Service, todo)
-	_, err := e.Cloud.Applier.Run(ctx, apply.Request{ID: as, Observed: observed, Plan: todo, Progress: in.Progress})
-	return err
+	observed, err := e.contents(ctx, found, e.outline(nil), &d.at)
+	if err != nil {
+		return err
+	}
+	if observed.LoadBalancer == nil {
+		return fmt.Errorf("load balancer %s, where the Service was before, is gone all of a sudden: looking again", found.LoadBalancers[0].ID)
+	}
+	if err := e.Cloud.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
+		return err
+	}
+	observed.UnattachedFloatingIPs = nil // those belong to where the Service is now
+	d.run = e.removal(in, found.As, *observed, options)
+	return nil
+}
+
+// removal returns the Run that deletes everything of a Service that was observed.
+func (e *Engine) removal(in Inputs, as ownership.Identity, observed model.Observed, options plan.Options) *apply.Run {
+	todo := floatingIPsFirst(plan.Delete(observed, options))
+	if !todo.Empty() {
+		e.Events.Planned(in.Service, todo)
+	}
+	return apply.NewRun(apply.Request{ID: as, Observed: observed, Plan: todo})
 }
 
 // floatingIPsFirst has floating IPs deleted before their load balancers: those of a load

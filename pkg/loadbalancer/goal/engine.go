@@ -45,7 +45,7 @@ type Cluster struct {
 type Engine struct {
 	Config  *config.Config
 	Cluster Cluster
-	Clock   clock.WithTicker
+	Clock   clock.WithTickerAndDelayedExecution
 	// Settings reads Services, Config has the rest.
 	Settings *settings.Parser
 	Cloud    Cloud
@@ -96,8 +96,8 @@ type Cloud struct {
 // Applier carries out plans, and waits for what others have begun. *apply.Applier implements
 // it; *apply.Rehearsal does so without a write.
 type Applier interface {
-	Run(ctx context.Context, req apply.Request) (model.Observed, error)
-	Settle(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error)
+	Continue(ctx context.Context, run *apply.Run) (model.Observed, error)
+	Settle(ctx context.Context, s *apply.Settling) (*model.LoadBalancer, error)
 }
 
 // NodeGroups are the security groups of nodes. *securitygroup.Groups implements it.

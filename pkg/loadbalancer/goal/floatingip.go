@@ -16,8 +16,8 @@ import (
 )
 
 // observe reads load balancer and floating IPs of a Service, where settings say.
-func (e *Engine) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard) (Observation, error) {
-	have, err := e.read(ctx, in, settings.LoadBalancer.ID, e.contentsAtRest, lock)
+func (e *Engine) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard, at *look) (Observation, error) {
+	have, err := e.read(ctx, in, settings.LoadBalancer.ID, e.contentsAtRest, lock, at)
 	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !e.mayHaveHadFloatingIP(in.Service) {
 		return have, err
 	}

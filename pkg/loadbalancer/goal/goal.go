@@ -80,8 +80,6 @@ type Inputs struct {
 	Entered []string
 	// Drift is what another client has changed, if that was noticed.
 	Drift state.Drift
-	// Progress is called while a plan waits for the cloud: see apply.Request.
-	Progress func(left time.Duration)
 	// NodesCurrent reports whether no round has begun with later nodes; nil: it is so.
 	NodesCurrent func() bool
 }
@@ -90,9 +88,8 @@ type Inputs struct {
 type Subject struct {
 	Service *v1.Service
 	Nodes   []*v1.Node
-	// Drift, Progress and NodesCurrent are those of Inputs.
+	// Drift and NodesCurrent are those of Inputs.
 	Drift        state.Drift
-	Progress     func(left time.Duration)
 	NodesCurrent func() bool
 }
 

@@ -30,6 +30,11 @@ type Gone struct {
 	asksFloatingIP bool
 	// guestOn is another's load balancer that the Service is, or was a moment ago, on.
 	guestOn string
+	// look and left are the states of Observe and Commit between two calls, unnamed is set where the named
+	// load balancer is not the Service's.
+	look    look
+	unnamed bool
+	left    *departure
 }
 
 // NewGone reads of a Service what it says of what it leaves behind. One that says something
@@ -44,7 +49,7 @@ func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied
 	}
 	says := settings.ParseDeletion(svc)
 	g := &Gone{e: e, in: Inputs{
-		Service: svc, Settings: &settings.Settings{}, ID: e.Identity(svc, version), Version: version, Previous: previous, Progress: of.Progress,
+		Service: svc, Settings: &settings.Settings{}, ID: e.Identity(svc, version), Version: version, Previous: previous,
 		Entered: e.Store.Get(svc.UID).Made.Entered,
 	}}
 	g.in.Settings.LoadBalancer.ID, g.in.Settings.Floating.Keep = says.LoadBalancerID, says.KeepFloatingIP
@@ -68,9 +73,14 @@ func (g *Gone) Recall(context.Context, *async.Guard) (Known, error) { return Kno
 // floating IPs, and what it has elsewhere. A load balancer that may be another's is left
 // alone.
 func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
-	have, err := g.e.read(ctx, g.in, g.in.Settings.LoadBalancer.ID, g.e.outline(g.known), lock)
-	if observe.IsNotOurs(err) { // its own one, whatever it names
-		have, err = g.e.read(ctx, g.in, "", g.e.outline(g.known), lock)
+	var have Observation
+	var err error
+	if !g.unnamed {
+		have, err = g.e.read(ctx, g.in, g.in.Settings.LoadBalancer.ID, g.e.outline(g.known), lock, &g.look)
+		g.unnamed = observe.IsNotOurs(err)
+	}
+	if g.unnamed {
+		have, err = g.e.read(ctx, g.in, "", g.e.outline(g.known), lock, &g.look)
 	}
 	if observe.IsNotOurs(err) {
 		g.e.Events.NotDeleted(g.in.Service, err)
@@ -166,9 +176,13 @@ func (g *Gone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 // Commit removes what the Service has elsewhere, and its security groups.
 func (g *Gone) Commit(ctx context.Context, r Round, _ plan.Plan, lock *async.Guard) (*v1.LoadBalancerStatus, error) {
 	keep := g.in.Settings.Floating.Keep
-	if err := g.e.leave(ctx, g.in, r.Have.Elsewhere, plan.Options{KeepFloatingIP: keep}, lock); err != nil {
+	if g.left == nil {
+		g.left = &departure{all: r.Have.Elsewhere}
+	}
+	if err := g.e.leave(ctx, g.in, g.left, plan.Options{KeepFloatingIP: keep}, lock); err != nil {
 		return nil, err
 	}
+	g.left = nil
 	if err := g.e.Groups.Remove(ctx, g.in.ID); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,10 @@ type Kept struct {
 	limits Limits
 	// like is what the load balancer stays like: what a round has seen first.
 	like *model.LoadBalancer
+	// look is the state of Observe between two calls, unnamed is set where the named load balancer is not
+	// the Service's.
+	look    look
+	unnamed bool
 }
 
 // Limits are what earlier attempts to keep a load balancer have found.
@@ -81,7 +85,7 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
 	return &Kept{e: e, unread: unread, limits: limits, in: Inputs{
 		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
-		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Entered: e.Store.Get(svc.UID).Made.Entered, Drift: of.Drift, Progress: of.Progress, NodesCurrent: of.NodesCurrent,
+		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Entered: e.Store.Get(svc.UID).Made.Entered, Drift: of.Drift, NodesCurrent: of.NodesCurrent,
 	}}, nil
 }
 
@@ -108,13 +112,16 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	has := func(have Observation) bool {
 		return have.LoadBalancer != nil && (have.LoadBalancer.Shared == nil || len(have.LoadBalancer.Listeners) > 0)
 	}
-	settings := k.in.Settings
-	have, err := k.e.observe(ctx, k.in, settings, lock)
-	if settings.LoadBalancer.ID != "" && (observe.IsNotOurs(err) || err == nil && !has(have)) {
-		unnamed := *settings
-		unnamed.LoadBalancer.ID = ""
-		settings = &unnamed
-		have, err = k.e.observe(ctx, k.in, settings, lock)
+	settings := *k.in.Settings
+	var have Observation
+	var err error
+	if !k.unnamed {
+		have, err = k.e.observe(ctx, k.in, &settings, lock, &k.look)
+		k.unnamed = settings.LoadBalancer.ID != "" && (observe.IsNotOurs(err) || err == nil && !has(have))
+	}
+	if k.unnamed {
+		settings.LoadBalancer.ID = ""
+		have, err = k.e.observe(ctx, k.in, &settings, lock, &k.look)
 	}
 	if err == nil && !has(have) || observe.IsNotOurs(err) {
 		err = refusal.ErrNothingKept
@@ -129,7 +136,7 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 		}
 	}
 	have.Outgoing, have.Duplicates = nil, nil
-	return k.restoreFloatingIP(ctx, have, settings)
+	return k.restoreFloatingIP(ctx, have, &settings)
 }
 
 // restoreFloatingIP looks for what takes the place of a floating IP that the load balancer

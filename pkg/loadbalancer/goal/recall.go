@@ -25,7 +25,19 @@ const maxSnapshotAge = time.Minute
 // lastApplied returns what was applied last, by this process or by the one before, what the
 // Service asks for now on a load balancer like that, and whether that is the same. It is nil
 // where the load balancer is to be read.
-func (a *Asked) lastApplied(ctx context.Context) (applied *state.Applied, want *Desired, same bool, err error) {
+func (a *Asked) lastApplied(ctx context.Context) (last lastApplied, err error) {
+	last.applied, last.want, last.same, err = a.compareLast(ctx)
+	return last, err
+}
+
+// lastApplied is the result of Asked.lastApplied.
+type lastApplied struct {
+	applied *state.Applied
+	want    *Desired
+	same    bool
+}
+
+func (a *Asked) compareLast(ctx context.Context) (applied *state.Applied, want *Desired, same bool, err error) {
 	named := a.in.Settings.LoadBalancer.ID
 	moves := func(applied *state.Applied) bool {
 		return named != applied.LoadBalancer.Named && named != applied.LoadBalancer.ID

@@ -33,7 +33,12 @@ func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, b
 	if a.met || !a.meets() {
 		return Observation{}, false, nil
 	}
-	a.met = true
+	have, found, err := a.takeOverOn(ctx, lock)
+	a.met = !async.IsWaiting(err)
+	return have, found, err
+}
+
+func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation, bool, error) {
 	project, err := a.e.Cloud.Projects.Get(ctx, maxSnapshotAge)
 	if err != nil {
 		return Observation{}, false, err
@@ -43,7 +48,7 @@ func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, b
 		return Observation{}, false, err
 	}
 	brief := len(ours) == 0
-	have, err := a.e.with(project.Observer(a.e.Cloud.Observer, brief)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock)
+	have, err := a.e.with(project.Observer(a.e.Cloud.Observer, brief)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock, &a.look)
 	var floatingIP *observe.FloatingIPError
 	switch {
 	case observe.IsNotOurs(err), errors.Is(err, observe.ErrTorn), errors.As(err, &floatingIP):

@@ -27,7 +27,7 @@ func waitsForNothing(t *testing.T, status model.Status) {
 		t.Fatalf("nothing is PENDING: %v", lb.Unsound())
 	}
 	e := (&Engine{}).with(&observe.Observer{Listed: true}) // has nothing to wait with
-	got, _, err := e.settleChildren(t.Context(), lb)
+	got, _, err := e.settleChildren(t.Context(), &reading{lb: lb})
 	if err != nil || got != lb {
 		t.Errorf("%v: got %v, error %v", status, got, err)
 	}

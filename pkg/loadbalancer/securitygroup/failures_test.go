@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -137,62 +136,5 @@ func TestOpen_TakesGroupOffPortThatOneAnswerDenies(t *testing.T) {
 	}
 	if using != 1 {
 		t.Errorf("%d ports use the group, want that of the node which stayed", using)
-	}
-}
-
-// Those who hold the shared group wait for each other at a port, and need a place after that. They never
-// get one where all places are had by rounds that wait for the group.
-func TestGroups_GiveThePlaceOfTheRoundAwayWhileTheyWaitForTheSharedGroup(t *testing.T) {
-	t.Parallel()
-	const mode = securitygroup.Shared
-	n := &network{}
-	env := newEnvironment(t, mode, n)
-	both := env.nodes
-	env.nodes = both[:1]
-	env.open(mode, "web", 30080)
-	env.nodes = both // one node joins
-	began, end := make(chan struct{}, 1), make(chan struct{})
-	n.writing = func() { began <- struct{}{}; <-end }
-	places := async.NewPlaces(2)
-	entered, ended := make(chan struct{}, 2), make(chan error, 2)
-	round := func(service string, nodePort int) {
-		go func() {
-			ctx, leave, err := places.Enter(t.Context(), 1)
-			if err != nil {
-				ended <- err
-				return
-			}
-			defer leave()
-			entered <- struct{}{}
-			task, err := env.groups.Plan(ctx, env.request(mode, service, nodePort))
-			if err == nil {
-				err = env.groups.Open(ctx, task)
-			}
-			ended <- err
-		}()
-	}
-	round("web", 30080)
-	<-entered
-	<-began
-	env.groups.Reread("any") // as after an error, or when another client has changed something
-	round("dns", 30053)
-	<-entered
-	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	_, leave, err := places.Enter(soon, 1)
-	if err != nil {
-		t.Fatalf("the round that waits for the group keeps its place: %v", err)
-	}
-	leave()
-	close(end)
-	for range cap(ended) {
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}
-	for _, port := range env.ports() {
-		if len(port.SecurityGroups) != 2 {
-			t.Errorf("port %s uses %v, want the default group and ours", port.ID, port.SecurityGroups)
-		}
 	}
 }

@@ -56,7 +56,7 @@ func (g *Groups) takeOff(ctx context.Context, groupID string, using []neutron.Po
 // if the port does not exist. The shared group is kept on the port if current returns false: see
 // Request.NodesCurrent.
 func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Port, groupID string, member bool, current func() bool) (there bool, err error) {
-	unlock, _, err := g.ports.Lock(ctx, portID)
+	unlock, err := g.ports.LockInPlace(ctx, portID)
 	if err != nil {
 		return false, err
 	}

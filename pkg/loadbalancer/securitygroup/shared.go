@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // sharedGroup is the group of the cluster. Rounds that add to it hold it together; a round that
@@ -43,10 +43,10 @@ const (
 
 func newSharedGroup() sharedGroup { return sharedGroup{held: semaphore.NewWeighted(alone)} }
 
-// hold waits until a share of the group is free; meanwhile the round gives its place away, because
-// the holders of the group may need one. The error is the context's.
+// hold waits until a share of the group is free. The error is the context's.
 func (s *sharedGroup) hold(ctx context.Context, share int64) (release func(), err error) {
-	if err := async.Acquire(ctx, s.held, share); err != nil {
+	defer stopwatch.In(ctx, stopwatch.Queue)()
+	if err := s.held.Acquire(ctx, share); err != nil {
 		return nil, err
 	}
 	return func() { s.held.Release(share) }, nil

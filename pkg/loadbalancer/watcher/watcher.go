@@ -63,7 +63,7 @@ type Token struct {
 // Watcher polls load balancers for waiters. The zero value is not usable: see New.
 type Watcher struct {
 	octavia Octavia
-	clock   clock.WithTicker
+	clock   clock.WithTickerAndDelayedExecution
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -94,8 +94,9 @@ type waiter struct {
 	polled   bool          // its own first poll is over
 	seen     time.Time     // the last time it was PENDING
 	since    time.Time     // its updated_at at that time
-	answer   chan answer   // buffered, so that a send never blocks
 	last     error         // the error of the last failed request
+	end      func(error)   // ends the span
+	*async.Future[Token]
 }
 
 type answer struct {
@@ -104,7 +105,7 @@ type answer struct {
 }
 
 // New returns a watcher. Close ends it, and every wait.
-func New(octaviaAPI Octavia, clk clock.WithTicker) *Watcher {
+func New(octaviaAPI Octavia, clk clock.WithTickerAndDelayedExecution) *Watcher {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Watcher{
 		octavia: octaviaAPI,
@@ -121,56 +122,40 @@ func New(octaviaAPI Octavia, clk clock.WithTicker) *Watcher {
 func (w *Watcher) Close() {
 	w.mu.Lock()
 	w.cancel() // park starts nothing afterwards
+	for p := range w.parked {
+		delete(w.parked, p)
+		p.Resolve(Token{}, ErrClosed)
+	}
 	w.mu.Unlock()
 	w.done.Wait()
 }
 
-// Settled waits until a load balancer is not PENDING, or gone. An error ends the wait only if it
-// would occur again; otherwise the context does. The wait gives its place away (async.Yield).
-func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (token Token, err error) {
-	ctx, end := tracing.Start(ctx, "wait", attribute.String("loadbalancer", id))
-	defer func() { end(err) }()
-	me := &waiter{id: id, pace: pace, pending: pace.Pending, parked: w.clock.Now(), answer: make(chan answer, 1)}
-	w.park(me)
-	defer async.Yield(ctx)()
-	defer stopwatch.In(ctx, stopwatch.Octavia)()
-	select {
-	case got := <-me.answer:
-		return got.token, got.err
-	case <-w.ctx.Done():
-		return Token{}, ErrClosed
-	case <-ctx.Done():
-		return Token{}, w.unpark(me, ctx.Err())
-	}
+// Settled waits until a load balancer is not PENDING, or gone, as async.Await does. An error ends the wait
+// only if it would occur again; otherwise the context does.
+func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, error) {
+	return async.Await(ctx, stopwatch.Octavia, "settled "+id, func() *async.Future[Token] {
+		_, end := tracing.Start(ctx, "wait", attribute.String("loadbalancer", id))
+		me := &waiter{id: id, pace: pace, pending: pace.Pending, parked: w.clock.Now(), end: end}
+		me.Future = async.NewFuture[Token](func(err error) error {
+			err = w.unpark(me, err)
+			end(err)
+			return err
+		})
+		w.park(me)
+		return me.Future
+	})
 }
 
-// StatusTree returns the status tree of a load balancer as it is after a time, 0 for now.
-// This is the one wait that shares no requests: Octavia has no list of status trees. The
-// error is that of the request or of the context, or ErrClosed.
+// StatusTree returns the status tree of a load balancer as it is after a time, 0 for now. This wait
+// shares no requests: Octavia has no list of status trees. The error is that of the request or of the
+// context.
 func (w *Watcher) StatusTree(ctx context.Context, id string, after time.Duration) (*octavia.StatusTree, error) {
-	if err := w.sleep(ctx, after); err != nil {
-		return nil, err
+	if after > 0 {
+		if err := async.Sleep(ctx, w.clock, stopwatch.Octavia, "children "+id, after); err != nil {
+			return nil, err
+		}
 	}
 	return w.octavia.StatusTree(ctx, id)
-}
-
-// sleep waits as Settled does.
-func (w *Watcher) sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := w.clock.NewTimer(d)
-	defer timer.Stop()
-	defer async.Yield(ctx)()
-	defer stopwatch.In(ctx, stopwatch.Octavia)()
-	select {
-	case <-timer.C():
-		return nil
-	case <-w.ctx.Done():
-		return ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Usual returns the usual duration of a kind of operation: that of recent ones, or an estimate.
@@ -191,11 +176,12 @@ func (w *Watcher) Waiting() int {
 func (w *Watcher) park(me *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.parked[me] = struct{}{}
-	w.schedule(me)
 	if w.ctx.Err() != nil {
+		me.Resolve(Token{}, ErrClosed)
 		return
 	}
+	w.parked[me] = struct{}{}
+	w.schedule(me)
 	if w.running {
 		if !w.latest(me).Before(w.planned) {
 			return
@@ -369,7 +355,8 @@ func (w *Watcher) settle(p *waiter, got answer, now time.Time) bool {
 	if _, waits := w.parked[p]; waits {
 		w.learn(p, got, now)
 		delete(w.parked, p)
-		p.answer <- got
+		p.end(got.err)
+		p.Resolve(got.token, got.err)
 	}
 	return true
 }
