@@ -13,9 +13,8 @@ import (
 // Waits returns the functions below some directories that may block, each as "file: function", in
 // order. A function may block that receives from a channel or sends to one, other than in a select
 // with a default case, or calls a method Wait, or the method Acquire of a semaphore, or time.Sleep.
-// A function that calls async.Yield is not one of them: it gives the place of its round away. Neither
-// is what only calls a function that does so, such as async.Acquire, async.Sleep and async.Locks.Lock.
-// Tests are left out. The error is that of a file that cannot be read.
+// Functions that wait with async.Await are none of them: they return to the queue. Tests are left out. The
+// error is that of a file that cannot be read.
 func Waits(root string, below ...string) ([]string, error) {
 	var found []string
 	for _, directory := range below {
@@ -82,13 +81,13 @@ func nameOf(function *ast.FuncDecl) string {
 	}
 }
 
-// waits is what a function does.
-type waits struct{ blocks, yields bool }
+// waits looks for what blocks.
+type waits struct{ blocks bool }
 
-// at reports whether a node blocks, and does not give its place away.
+// at reports whether a node blocks.
 func (w *waits) at(node ast.Node) bool {
 	ast.Inspect(node, w.visit)
-	return w.blocks && !w.yields
+	return w.blocks
 }
 
 func (w *waits) visit(node ast.Node) bool {
@@ -115,22 +114,18 @@ func (w *waits) visit(node ast.Node) bool {
 }
 
 func (w *waits) call(call *ast.CallExpr) {
-	const ofSemaphore = 2 // the method of async.Guard, which gives places away, has three arguments
-	switch called := call.Fun.(type) {
-	case *ast.Ident: // in package async
-		w.yields = w.yields || called.Name == "Yield"
-	case *ast.SelectorExpr:
-		from, _ := called.X.(*ast.Ident)
-		async := from != nil && from.Name == "async"
-		switch called.Sel.Name {
-		case "Yield":
-			w.yields = w.yields || async
-		case "Wait":
-			w.blocks = true
-		case "Acquire":
-			w.blocks = w.blocks || !async && len(call.Args) == ofSemaphore
-		case "Sleep":
-			w.blocks = w.blocks || from != nil && from.Name == "time"
-		}
+	const ofSemaphore = 2 // the method of async.Guard, which does not block, has three arguments
+	called, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return
+	}
+	from, _ := called.X.(*ast.Ident)
+	switch called.Sel.Name {
+	case "Wait":
+		w.blocks = true
+	case "Acquire":
+		w.blocks = w.blocks || len(call.Args) == ofSemaphore
+	case "Sleep":
+		w.blocks = w.blocks || from != nil && from.Name == "time"
 	}
 }

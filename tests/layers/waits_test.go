@@ -12,29 +12,26 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/layers"
 )
 
-// Reasons why a function may block without giving its place away.
+// Reasons why a function may block.
 const (
-	goroutines = "waits for goroutines of its own, which do requests, or give the place away where they wait for others"
+	goroutines = "waits for goroutines of its own, which do requests"
+	requests   = "waits for a round that does requests"
 	apart      = "has a goroutine of its own, which is no round"
-	caller     = "is what the caller of a round waits in, which has no place"
+	caller     = "is called by the caller of a round, which is no worker of the queue"
 	atEnd      = "waits at the end of the process"
-	buffered   = "does not block: the channel has room"
-	places     = "is how a round gets its places"
 )
 
-// allowed are the functions that may block. A round has a place, of which there are a hundred: one that
-// blocks in it holds up all others, and those that it waits for may be among them. So nothing may block
-// in a place but a request to OpenStack.
+// allowed are the functions that may block. The queue has a hundred workers, and a round that blocks holds
+// one of them. So it blocks in nothing but requests to OpenStack.
 func allowed() map[string]string {
 	return map[string]string{
-		"pkg/async/actors.go: Actors.Close":                            atEnd,
-		"pkg/async/actors.go: Task.Wait":                               caller,
+		"pkg/async/await.go: Await":                                    "blocks only where the context has no Slot",
 		"pkg/async/flight.go: Flight.Do":                               "waits for a request that several rounds share",
 		"pkg/async/flight.go: Flight.Wait":                             atEnd,
-		"pkg/async/places.go: Places.Enter":                            places,
-		"pkg/async/places.go: taken.regain":                            places,
-		"pkg/async/workers.go: Workers.until":                          apart,
 		"pkg/loadbalancer/dispatch/dispatch.go: Dispatcher.Call":       caller,
+		"pkg/loadbalancer/dispatch/dispatch.go: Dispatcher.Close":      atEnd,
+		"pkg/loadbalancer/dispatch/dispatch.go: Dispatcher.abandon":    caller,
+		"pkg/loadbalancer/dispatch/dispatch.go: Dispatcher.step":       requests,
 		"pkg/loadbalancer/dispatch/dispatch.go: Dispatcher.Wait":       caller,
 		"pkg/loadbalancer/drift/detector.go: Detector.Watch":           apart,
 		"pkg/loadbalancer/drift/records.go: Detector.PersistRecords":   apart,
@@ -53,23 +50,22 @@ func allowed() map[string]string {
 		"pkg/loadbalancer/records/records.go: ConfigMaps.Run":          apart,
 		"pkg/loadbalancer/securitygroup/port.go: Groups.changePorts":   goroutines,
 		"pkg/loadbalancer/securitygroup/port.go: Groups.takeOff":       goroutines,
+		"pkg/loadbalancer/securitygroup/shared.go: sharedGroup.hold":   requests,
 		"pkg/loadbalancer/snapshot/snapshot.go: Reader.Wait":           atEnd,
 		"pkg/loadbalancer/snapshot/snapshot.go: Reader.take":           goroutines,
 		"pkg/loadbalancer/watcher/watcher.go: Watcher.Close":           atEnd,
 		"pkg/loadbalancer/watcher/watcher.go: Watcher.run":             apart,
-		"pkg/loadbalancer/watcher/watcher.go: Watcher.settle":          buffered,
 	}
 }
 
-func TestLayers_NothingBlocksInPlaceOfRoundButRequests(t *testing.T) {
+func TestLayers_RoundBlocksOnlyInRequests(t *testing.T) {
 	t.Parallel()
 	found, err := layers.Waits(root, "pkg/async", "pkg/loadbalancer")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(allowed())), found); diff != "" {
-		t.Errorf("functions that may block, and do not give the place of their round away (- allowed, + found); "+
-			"wait with async.Acquire, async.Sleep or async.Locks, or call async.Yield:\n%s", diff)
+		t.Errorf("functions that may block (- allowed, + found); wait with async.Await, async.Sleep, async.Locks or async.Slots:\n%s", diff)
 	}
 }
 
@@ -119,12 +115,7 @@ func looks(c chan int) {
 	}
 }
 
-func yields(ctx context.Context, c chan int) {
-	defer async.Yield(ctx)()
-	<-c
-}
-
-func acquires(ctx context.Context) error { return async.Acquire(ctx, held, 1) }
+func waits(ctx context.Context) error { return async.Sleep(ctx, clock, part, "key", time.Second) }
 
 func (r *round) locks(ctx context.Context) error { _, err := r.guard.Acquire(ctx, &r.all, "key"); return err }
 `)
