@@ -22,12 +22,16 @@ import (
 // whose calls may hold their workers for a moment only.
 func slowWorld(t *testing.T) (env *environment, pass func()) {
 	t.Helper()
+	return slowWorldOf(t, environmentOptions{})
+}
+
+func slowWorldOf(t *testing.T, options environmentOptions) (env *environment, pass func()) {
+	t.Helper()
 	clock := clocktesting.NewFakeClock(time.Now())
 	minute := octavia.Delays{Create: time.Minute, Update: time.Minute, Delete: time.Minute}
-	env = newEnvironment(t, environmentOptions{
-		simulator: simulator.Options{Clock: clock, Delays: map[string]octavia.Delays{"": minute}},
-		hold:      time.Millisecond,
-	})
+	options.simulator = simulator.Options{Clock: clock, Delays: map[string]octavia.Delays{"": minute}}
+	options.hold = time.Millisecond
+	env = newEnvironment(t, options)
 	return env, func() { clock.Step(time.Minute) }
 }
 

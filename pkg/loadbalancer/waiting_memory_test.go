@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,62 @@ func TestEnsure_TakesLittleMemoryWhileWaitingForCloud(t *testing.T) {
 			t.Errorf("%s: a round that waits takes %d KiB more than one that is done, want %d at most", step.what, each>>10, most>>10)
 		}
 	}
+}
+
+// A Service that waits is a value in the queue. A thousand of them on a cloud that does not finish anything
+// take no goroutine, and each takes little memory beside what is kept of it when it is done.
+func TestEnsure_TakesNoGoroutineWhileWaitingForCloud(t *testing.T) {
+	const services, most = 1000, 12 << 10
+	var nodes []*v1.Node
+	env, pass := slowWorldOf(t, environmentOptions{newest: func(svc *v1.Service) (*v1.Service, []*v1.Node) { return svc, nodes }})
+	for _, resource := range []string{"port", "floatingip"} {
+		env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, resource, -1)
+	}
+	nodes = env.nodes(3)
+	var all []*v1.Service
+	for i := range services {
+		all = append(all, service("web"+itoa(i), 1))
+	}
+	before := goroutines()
+	for _, svc := range all {
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
+		_ = env.handedBack(err, "")
+	}
+	env.until("all wait", func() bool { return env.engine.Waits() == services })
+	_ = env.told()
+	if now := goroutines(); now > before+2 { // the watcher, and a request of it
+		t.Errorf("%d goroutines, %d before", now, before)
+	}
+	waiting := env.heap()
+	env.until("all are ready", func() bool {
+		pass()
+		_ = env.told() // the recorder has room for a thousand events
+		time.Sleep(100 * time.Millisecond)
+		working, _ := env.engine.Actors()
+		return working == 0
+	})
+	for _, svc := range all {
+		env.ensure(svc, nodes)
+	}
+	_ = env.told()
+	each := (waiting - env.heap()) / services
+	t.Logf("a Service that waits takes %d bytes more than one that is done", each)
+	if each > most {
+		t.Errorf("a Service that waits takes %d bytes more than one that is done, want %d at most", each, most)
+	}
+}
+
+// goroutines returns how many goroutines have our code on their stack.
+func goroutines() int {
+	stacks := make([]byte, 16<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	ours := 0
+	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
+		if strings.Contains(stack, "openstack-ccm/pkg/") && !strings.Contains(stack, "openstack-ccm/tests/") {
+			ours++
+		}
+	}
+	return ours
 }
 
 // heap returns the memory that is in use once that has stopped to fall: what earlier tests

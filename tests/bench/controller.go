@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,7 @@ type controller struct {
 
 	stop       context.CancelFunc
 	background sync.WaitGroup
+	calls      calls
 }
 
 // dial opens connections.
@@ -42,7 +44,8 @@ func newController(ctx context.Context, conf *config.Config, dial dial, kept *no
 	if err != nil {
 		return nil, err
 	}
-	engine, err := loadbalancer.New(loadbalancer.Options{
+	c := &controller{session: session}
+	c.engine, err = loadbalancer.New(loadbalancer.Options{
 		Config:      conf,
 		Session:     session,
 		ClusterName: "kubernetes",
@@ -50,14 +53,15 @@ func newController(ctx context.Context, conf *config.Config, dial dial, kept *no
 		Records:     kept,
 		Recorder:    &record.FakeRecorder{}, // without a channel it drops events
 		Workers:     workers,
+		Hold:        2 * time.Minute, // the delays of the cloud are those of a slow one
+		Ended:       c.calls.again,
 	})
 	if err != nil {
 		session.Close()
 		return nil, err
 	}
-	c := &controller{session: session, engine: engine}
 	ctx, c.stop = context.WithCancel(ctx)
-	c.background.Go(func() { engine.PersistRecords(ctx, unannotated) })
+	c.background.Go(func() { c.engine.PersistRecords(ctx, unannotated) })
 	return c, nil
 }
 

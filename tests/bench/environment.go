@@ -104,7 +104,7 @@ func parse(text string) (*config.Config, error) {
 
 func (env *environment) warmUp(ctx context.Context) error {
 	svc := newService("first", 1)
-	q := &queue{workers: 1}
+	q := &queue{workers: 1, calls: &env.controller.calls}
 	for _, do := range []func(context.Context, *v1.Service) error{
 		func(ctx context.Context, svc *v1.Service) error {
 			return env.controller.ensure(ctx, svc, env.nodes[:1])

@@ -176,7 +176,7 @@ func newHolder(ctx context.Context, told holding) (*holder, error) {
 
 // measure plays a case and returns what it took.
 func (h *holder) measure(ctx context.Context, name string) held {
-	q := &queue{workers: h.workers}
+	q := &queue{workers: h.workers, calls: &h.controller.calls}
 	allocs, cpu := allocations(), cpuSeconds()
 	written := h.notes.all()
 	err := h.play(ctx, q, name)

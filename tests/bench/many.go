@@ -64,7 +64,7 @@ func (c *crowd) changeNodes(ctx context.Context, name string, nodes []*v1.Node) 
 }
 
 func (c *crowd) each(ctx context.Context, name string, work func(context.Context, *v1.Service) error) {
-	q := &queue{workers: c.scale.workers}
+	q := &queue{workers: c.scale.workers, calls: &c.controller.calls}
 	row := c.measure(ctx, name, c.scale, func(ctx context.Context) error { return q.each(ctx, c.services, work) })
 	row.Retries = int(q.retries.Load())
 	c.rows = append(c.rows, row)
@@ -72,12 +72,13 @@ func (c *crowd) each(ctx context.Context, name string, work func(context.Context
 
 // restart is a start-up with Services in which nothing has changed.
 func (c *crowd) restart(ctx context.Context, ensure func(context.Context, *v1.Service) error) {
-	q := &queue{workers: c.scale.workers}
+	q := &queue{workers: c.scale.workers, calls: &c.controller.calls}
 	row := c.measure(ctx, caseRestart, c.scale, func(ctx context.Context) error {
 		err := c.environment.restart(ctx)
 		if err != nil {
 			return err
 		}
+		q.calls = &c.controller.calls
 		return c.controller.watching(ctx, func(ctx context.Context) error { return q.each(ctx, c.services, ensure) })
 	})
 	row.Retries = int(q.retries.Load())

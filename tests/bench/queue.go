@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cloud-provider/api"
 )
 
@@ -16,7 +17,39 @@ import (
 // workers, and what fails again after a while.
 type queue struct {
 	workers int
+	// calls has the ends of rounds that a call has not waited for; nil: none is known.
+	calls   *calls
 	retries atomic.Int64
+}
+
+// calls has the service controller call again at the end of a round.
+type calls struct {
+	mu    sync.Mutex
+	ended map[types.UID]chan struct{}
+}
+
+// again is loadbalancer.Options.Ended.
+func (c *calls) again(svc *v1.Service) {
+	select {
+	case c.of(svc.UID) <- struct{}{}:
+	default:
+	}
+}
+
+// of returns the channel that receives at the end of a round of a Service.
+func (c *calls) of(uid types.UID) chan struct{} {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended == nil {
+		c.ended = map[types.UID]chan struct{}{}
+	}
+	if c.ended[uid] == nil {
+		c.ended[uid] = make(chan struct{}, 1)
+	}
+	return c.ended[uid]
 }
 
 // mostTries is how often one Service may fail.
@@ -70,6 +103,11 @@ func (q *queue) later(waiting chan<- task, t task, err error) {
 	if errors.As(err, &asked) {
 		delay = asked.RetryAfter()
 	}
-	time.Sleep(delay)
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-q.calls.of(t.service.UID):
+	}
 	waiting <- t
 }
