@@ -127,7 +127,7 @@ func jitter(d time.Duration) time.Duration {
 func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName)) {
 	snap, err := d.options.Snapshots.Snapshot(ctx, 0)
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot look for changes that somebody else made")
+		klog.FromContext(ctx).Error(err, "Cannot look for changes of other clients")
 		return
 	}
 	d.options.Store.Sweep(snap)
@@ -139,7 +139,7 @@ func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName
 		}
 		reason := cmp.Or(d.inspect(ctx, uid, applied, snap, read), d.duplicate(uid, applied, snap))
 		if reason != "" && d.mark(uid, applied, reason) {
-			klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "change", reason)
+			klog.FromContext(ctx).Info("Another client changed a load balancer", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "change", reason)
 			drifted(applied.Service)
 		}
 		if known := d.options.Store.Get(uid).Applied; reason == "" && known != nil && d.options.Seen != nil {
@@ -153,7 +153,7 @@ func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName
 func (d *Detector) detectSecurityGroups(ctx context.Context, drifted func(types.NamespacedName)) {
 	changed, err := d.options.SecurityGroups.Drifted(ctx)
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot look for changes of security groups that somebody else made")
+		klog.FromContext(ctx).Error(err, "Cannot look for changes of security groups by other clients")
 	}
 	for id, reason := range changed {
 		uid := types.UID(id)
@@ -163,7 +163,7 @@ func (d *Detector) detectSecurityGroups(ctx context.Context, drifted func(types.
 			d.options.SecurityGroups.Reread(id)
 		}
 		if marked {
-			klog.FromContext(ctx).Info("Somebody else changed a security group", "service", applied.Service, "change", reason)
+			klog.FromContext(ctx).Info("Another client changed a security group", "service", applied.Service, "change", reason)
 			drifted(applied.Service)
 		}
 	}
