@@ -225,7 +225,7 @@ func printMember(m model.Member) string {
 	return text
 }
 
-// list prints a few members and says how many there are.
+// list prints the first members and their number.
 func list(members model.Members) string {
 	const most = 3
 	var names []string
