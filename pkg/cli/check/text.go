@@ -110,8 +110,8 @@ func (t Topic) title() string {
 	return strings.ToUpper(string(t[:1])) + string(t[1:])
 }
 
-// runs reports whether the controller runs in spite of what is wrong: it needs a configuration that
-// can be read, and to sign in. Wrong values of load balancers refuse Services only.
+// runs reports whether the controller runs despite wrong findings: it needs a readable
+// configuration, and to sign in. Wrong values of load balancers only cause refusals of Services.
 func (r *Report) runs() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Verdict == Wrong && (f.Topic == SignIn || f.Topic == Certificates || f.Topic == Configuration && !strings.HasPrefix(f.Subject, "[LoadBalancer"))
@@ -127,7 +127,7 @@ func (r *Report) verdict() (string, screen.Color) {
 		rest = fmt.Sprintf("%d wrong, 1 warning, %d not checked", wrong, unchecked)
 	}
 	if r.Offline {
-		rest += "; no cloud was asked"
+		rest += "; without requests to the cloud"
 	}
 	switch r.ExitCode() {
 	case ExitWrong:

@@ -54,7 +54,7 @@ func TestPlan_TakesItsArguments(t *testing.T) {
 	}
 }
 
-// A user without rights is told so at once, in one line.
+// A user without rights gets an error at once, in one line.
 func TestPlan_NeedsToReadWhatIdentifiesTheCluster(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}})

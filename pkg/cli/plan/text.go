@@ -8,8 +8,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// WriteText writes the report for people: a line for each Service, below it the steps as a diff
-// has them, and what all of it comes to.
+// WriteText writes the report for people: a line for each Service, then its steps in the form of a
+// diff, and the sums.
 func (r *Report) WriteText(out *screen.Screen) error {
 	for _, s := range r.Services {
 		color := scale().Color(s.Verdict)
@@ -32,7 +32,7 @@ func (s Service) verdict() string {
 	switch s.Verdict {
 	case NoChange:
 		if s.Deletes {
-			return "nothing is left of it"
+			return "its load balancer is already removed"
 		}
 		return "no change"
 	case TakenOver:
@@ -45,7 +45,7 @@ func (s Service) verdict() string {
 		return "not known: " + s.Error
 	case NotOurs:
 	}
-	return "not served: it is no Service of type LoadBalancer of this controller"
+	return "not served: it needs no load balancer of this controller"
 }
 
 // change returns the kind of change that the steps make.
@@ -67,14 +67,14 @@ func (s Service) refused() string {
 	case !s.Refusal.Kept:
 		return "and has no load balancer"
 	case s.Refusal.Stuck != "":
-		return "and is left as it is"
+		return "and does not change"
 	case len(s.Steps) > 0:
-		return "keeps running as it is, and follows the nodes: " + s.Cost.String()
+		return "keeps its load balancer, which follows the nodes: " + s.Cost.String()
 	}
-	return "keeps running as it is"
+	return "keeps its load balancer"
 }
 
-// String prints a cost, as in "2 writes, 1 load balancer change".
+// String formats a cost, such as "2 writes, 1 load balancer change".
 func (c Cost) String() string {
 	return count(c.Writes, "write") + ", " + count(c.LoadBalancerChanges, "load balancer change")
 }
@@ -127,7 +127,7 @@ func (s Service) rows() [][]screen.Cell {
 func (a Address) line() string {
 	after := a.After
 	if after == "" {
-		after = "one that OpenStack chooses"
+		after = "chosen by OpenStack"
 	}
 	switch a.Change {
 	case loadbalancer.AddressNew:

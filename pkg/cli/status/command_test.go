@@ -33,7 +33,7 @@ func TestStatus_RefusesWrongFlags(t *testing.T) {
 	}
 }
 
-// untilDegraded ends a context once a degraded Service is written to it.
+// untilDegraded ends a context after a degraded Service was written to it.
 type untilDegraded struct {
 	text bytes.Buffer
 	end  func()

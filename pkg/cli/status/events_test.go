@@ -10,7 +10,7 @@ import (
 
 var now = time.Date(2027, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// ago is an event that came for the last time so long ago.
+// ago is an event with its last occurrence that long ago.
 func ago(age time.Duration, kind, reason, text string) v1.Event {
 	return v1.Event{Type: kind, Reason: reason, Message: text, LastTimestamp: metav1.NewTime(now.Add(-age))}
 }
