@@ -30,7 +30,7 @@ const (
 type said struct {
 	reason, message string
 	repeats         bool
-	// hidden is set where it is not to be written.
+	// hidden is set if it is not written.
 	hidden bool
 }
 
@@ -92,7 +92,7 @@ func TestServiceEvents_TellWhatBecomesOfAService(t *testing.T) {
 	}
 }
 
-// One that was taken over, of which nothing was recorded when it began, has its end told.
+// The end of a takeover without a record at its beginning is reported.
 func TestServiceEvents_TellTheEndOfWhatTheyHaveBegunToTell(t *testing.T) {
 	t.Parallel()
 	recorded := false
@@ -109,7 +109,8 @@ func TestServiceEvents_TellTheEndOfWhatTheyHaveBegunToTell(t *testing.T) {
 	}
 }
 
-// oneClient implements cloudprovider.ControllerClientBuilder as far as the service controller uses it.
+// oneClient implements the part of cloudprovider.ControllerClientBuilder that the service
+// controller uses.
 type oneClient struct {
 	cloudprovider.ControllerClientBuilder
 	client kubernetes.Interface
@@ -125,7 +126,7 @@ func TestEventBuilder_WritesWhatIsToBeTold(t *testing.T) {
 		&serviceEvents{untouched: func(service types.UID) bool { return service == untouched }},
 		func(queue *eventqueue.Sink) { go queue.Run(t.Context(), nil) },
 	}
-	// As the service controller's broadcaster does.
+	// Like the service controller's broadcaster.
 	sink := &typedcorev1.EventSinkImpl{Interface: builder.ClientOrDie("service-controller").CoreV1().Events("")}
 	write := func(service types.UID, s said) {
 		t.Helper()
