@@ -79,7 +79,7 @@ func (d *Detector) inspectRestored(ctx context.Context, uid types.UID, applied *
 func (d *Detector) judge(ctx context.Context, uid types.UID, applied *state.Applied, same bool, err error, known func() *state.Applied) string {
 	switch {
 	case err != nil:
-		klog.FromContext(ctx).V(2).Info("Cannot look closer at a load balancer, trying again at the next look", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "err", err)
+		klog.FromContext(ctx).V(2).Info("Cannot read a load balancer, retrying in the next interval", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "err", err)
 		return ""
 	case !same:
 		return state.ReasonChanged

@@ -90,7 +90,7 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 		if addressDue(applied, d.options.Clock.Now()) && !d.options.Brought(applied.Service, uid) {
 			err := write(ctx, applied.Service, uid, RecordOf(uid, applied))
 			if err != nil {
-				klog.FromContext(ctx).V(2).Info("Cannot write the address of a load balancer, trying again", "service", applied.Service, "err", err)
+				klog.FromContext(ctx).V(2).Info("Cannot write the address of a load balancer, retrying", "service", applied.Service, "err", err)
 			}
 			persisted.Address = err == nil
 		}
@@ -127,7 +127,7 @@ func (d *Detector) confirmDue(ctx context.Context) bool {
 	}
 	snap, err := d.options.Snapshots.Snapshot(ctx, 0)
 	if err != nil {
-		klog.FromContext(ctx).V(2).Info("Cannot look at load balancers that were changed, trying again", "err", err)
+		klog.FromContext(ctx).V(2).Info("Cannot read changed load balancers, retrying", "err", err)
 		return false
 	}
 	d.options.Store.Sweep(snap)
