@@ -76,7 +76,7 @@ func policy(service string, rights []right, check func(string) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Rights of the role kubernetes-ccm in %s, as oslo.policy. Written by make generate from the table of
 # rights in pkg/cli/check. Do not install it as it is: it would replace the rules of all other users.
-# docs/security.md (Least rights in OpenStack) says how to add it to them.
+# docs/security.md (Least rights in OpenStack) explains how to add it to them.
 `, service)
 	granted := map[string]bool{}
 	for _, r := range rights {
