@@ -14,7 +14,7 @@ func Document(rows []Row, proofs []Proof, results Results) string {
 	b.WriteString(`# Features
 
 Features that users of Kubernetes on OpenStack have, miss or ask for, and whether this project has them. A
-row is "yes" if its tests ran and passed, "partly" with what is missing, and "on a real OpenStack only" if
+row is "yes" if its tests ran and passed, "partly" with the missing parts, and "on a real OpenStack only" if
 its tests were skipped because there was none. ` + "`make features`" + ` generates this page from the results of
 ` + "`make test`, which fails if they differ; `make prove`" + ` shows for each row with "yes" that its tests fail
 without the feature ([testing.md](testing.md)). Rows with "no" are the known limitations; some are [not planned](#not-planned).
