@@ -37,7 +37,6 @@ func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 	return all
 }
 
-// forServices returns the configuration for the service controller.
 func (p *process) forServices(completed *appconfig.CompletedConfig) *appconfig.CompletedConfig {
 	changed := *completed.Config
 	p.serviceCalls.written = func(before, now *v1.Service) bool { return p.provider.Load().IsWritten(before, now) }

@@ -49,7 +49,6 @@ func memoryLimit(root fs.FS) (limit int64, file string, err error) {
 // unlimited is the value of version 1 for no limit, or slightly less: it rounds to pages.
 const unlimited = 1 << 62
 
-// readLimit returns the limit in a file, 0 for none.
 func readLimit(root fs.FS, file string) int64 {
 	text, err := fs.ReadFile(root, file)
 	if err != nil {

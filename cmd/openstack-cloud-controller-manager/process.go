@@ -122,7 +122,6 @@ func (p *process) writeEvents(queue interface {
 	go queue.Run(context.WithoutCancel(p.ctx), p.ctx.Done())
 }
 
-// registerMetrics returns the metrics that the program serves.
 func (p *process) registerMetrics() (*cloudprovider.Metrics, *transport.Metrics, error) {
 	reconciles, requests := cloudprovider.NewMetrics(clock.RealClock{}), transport.NewMetrics()
 	err := errors.Join(legacyregistry.Register(p.build.metric()), legacyregistry.Register(p.build.ownMetric()),
@@ -186,7 +185,6 @@ func userAgent(version string, additions []string) string {
 	return strings.Join(append(additions[:len(additions):len(additions)], programName+"/"+version), " ")
 }
 
-// logProblems logs each of the errors in an error.
 func logProblems(err error) {
 	for problem := range strings.Lines(err.Error()) {
 		klog.Error(strings.TrimSpace(problem))

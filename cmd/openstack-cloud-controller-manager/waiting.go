@@ -88,7 +88,6 @@ func (l *borrowedListener) Accept() (net.Conn, error) {
 // Close implements net.Listener: the owner closes it.
 func (l *borrowedListener) Close() error { return nil }
 
-// giveBack ends Accept permanently.
 func (l *borrowedListener) giveBack() {
 	close(l.returned)
 	_ = l.SetDeadline(time.Unix(1, 0))

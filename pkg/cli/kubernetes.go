@@ -64,7 +64,6 @@ func (f *Kubernetes) AddTo(command *cobra.Command, p Program) {
 	}
 }
 
-// config returns the configuration of the client.
 func (f *Kubernetes) config() (*rest.Config, error) {
 	found, err := f.client().ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
@@ -159,7 +158,6 @@ func (t readsOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("%s %s was not sent: nothing is written to Kubernetes here", req.Method, req.URL.Path)
 }
 
-// startingWith returns the words with a prefix.
 func startingWith(words []string, begun string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, begun) })
 }

@@ -249,7 +249,6 @@ func (b *balancers) members(ctx context.Context, e example) (Verdict, string) {
 	return b.subnet(ctx, e.facts.MemberSubnetID)
 }
 
-// subnet describes a subnet, which must exist.
 func (b *balancers) subnet(ctx context.Context, id string) (Verdict, string) {
 	subnet, err := b.session.Neutron().Subnet(ctx, id)
 	switch {

@@ -88,7 +88,6 @@ func certificateFindings(all []certificate, now time.Time) []Finding {
 	return found
 }
 
-// ending checks an expiry.
 func ending(at, now time.Time) (Verdict, string) {
 	rest, day := at.Sub(now), at.UTC().Format("2006-01-02")
 	switch {

@@ -45,7 +45,6 @@ const (
 	Times         Topic = "time"
 )
 
-// topics returns all topics in the order of a report.
 func topics() []Topic {
 	return []Topic{Configuration, Certificates, SignIn, Services, LoadBalancers, Nodes, Quotas, Rights, Times}
 }
@@ -85,7 +84,6 @@ const (
 	ExitWarning = 2
 )
 
-// scale returns the verdicts.
 func scale() screen.Scale[Verdict] {
 	return screen.Scale[Verdict]{
 		{Verdict: Good, Color: screen.Green, ExitCode: ExitGood},

@@ -28,7 +28,6 @@ type flags struct {
 	settings bool
 }
 
-// newCommand returns the command, which calls run with valid flags.
 func newCommand(run func(*cobra.Command, *flags) error) *cobra.Command {
 	var f flags
 	command := &cobra.Command{

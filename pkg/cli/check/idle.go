@@ -66,7 +66,6 @@ func idleRules() []idleRule {
 	}...)
 }
 
-// signInRules are those of [Global].
 func signInRules() []idleRule {
 	scoped := unless(func(c *config.Config) bool {
 		method := c.Global.AuthMethod()

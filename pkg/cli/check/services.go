@@ -39,7 +39,6 @@ type service struct {
 	chain []*x509.Certificate
 }
 
-// reachable reports whether a service can be used.
 func reachable(all []service, name string) bool {
 	return slices.ContainsFunc(all, func(s service) bool { return s.name == name && s.err == nil })
 }

@@ -63,7 +63,6 @@ func settingRow(s config.Setting) []screen.Cell {
 	return []screen.Cell{{Text: "  " + s.Key, Color: color}, {Text: s.Source, Color: screen.Dim}, {Text: s.Value, Color: color}}
 }
 
-// sectionsOf returns the sections in the order of the settings.
 func sectionsOf(all []config.Setting) []string {
 	var sections []string
 	for _, s := range all {
@@ -102,7 +101,6 @@ func (r *Report) writeTopic(out *screen.Screen, topic Topic) {
 
 func heading(out *screen.Screen, text string) { out.Line(screen.Cell{Text: text, Color: screen.Bold}) }
 
-// title returns the topic as a heading.
 func (t Topic) title() string {
 	if t == LoadBalancers {
 		return "Load balancers"

@@ -45,7 +45,6 @@ type flags struct {
 	options                  garbage.Options
 }
 
-// newCommand returns the command, which calls run with valid flags.
 func newCommand(run func(context.Context, *flags) error) *cobra.Command {
 	var f flags
 	command := &cobra.Command{
@@ -118,7 +117,6 @@ func (f *flags) check(given func(string) bool) error {
 	return nil
 }
 
-// run reads cloud.conf, signs in and cleans up.
 func (f *flags) run(ctx context.Context, p cli.Program) (*garbage.Report, error) {
 	conf, err := p.ReadConfig(f.cloudConfig)
 	if err != nil {

@@ -155,7 +155,6 @@ func (s service) ofMixedPorts() []Finding {
 	return found
 }
 
-// ofLoadBalancer is about the Service's load balancer.
 func (s service) ofLoadBalancer() []Finding {
 	found := []Finding{}
 	if len(tagPrefix+s.cluster+"_"+s.svc.Namespace+"_"+s.svc.Name) > 255 && s.have != nil && !s.have.Adopted {

@@ -53,7 +53,6 @@ type flags struct {
 	target string
 }
 
-// newCommand returns the command, which calls run with valid flags.
 func newCommand(p cli.Program, run func(context.Context, *flags) error) *cobra.Command {
 	var f flags
 	command := &cobra.Command{
@@ -95,7 +94,6 @@ not have or handles differently, and the steps before going back to it: 0 none,
 	return command
 }
 
-// check returns an error that names a flag with a wrong value.
 func (f *flags) check() error {
 	asked := 0
 	for _, given := range []bool{len(f.query.Names) > 0, f.query.All, f.file != ""} {
@@ -160,7 +158,6 @@ func (f *flags) run(ctx context.Context, p cli.Program) (*Report, error) {
 	return Run(ctx, Options{Client: client, Engine: engine, Query: f.query, Nodes: f.nodes, Patience: f.timeout, AtATime: atATime})
 }
 
-// goBack returns the report of --for.
 func (f *flags) goBack(ctx context.Context, p cli.Program) (*goback.Report, error) {
 	namespace, err := f.kubernetes.Namespace()
 	if err != nil {

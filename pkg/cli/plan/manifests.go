@@ -50,7 +50,6 @@ func (q Query) fromFile(ctx context.Context, client kubernetes.Interface) ([]ask
 	return services, nil
 }
 
-// applied returns a Service after its manifest is applied.
 func (q Query) applied(ctx context.Context, server *server, manifest *unstructured.Unstructured) (asked, error) {
 	if manifest.GetNamespace() == "" {
 		manifest.SetNamespace(q.Namespace)

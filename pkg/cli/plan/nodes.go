@@ -73,7 +73,6 @@ func included(node *v1.Node) *v1.Node {
 	return in
 }
 
-// newNode returns a node that does not exist yet.
 func newNode(name, address string, there *v1.Node) (*v1.Node, error) {
 	if there != nil {
 		return nil, fmt.Errorf("--with-nodes: node %s exists: name it without an address", name)

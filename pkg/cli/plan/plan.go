@@ -153,7 +153,6 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 	return report, nil
 }
 
-// preview returns the preview for one Service.
 func (o Options) preview(ctx context.Context, svc asked, nodes []*v1.Node) Service {
 	s := Service{Namespace: svc.Namespace, Name: svc.Name, Verdict: NotOurs, Steps: []loadbalancer.PreviewStep{}, Address: Address{Change: loadbalancer.AddressNone}}
 	if svc.invalid != "" {
@@ -178,7 +177,6 @@ func (o Options) preview(ctx context.Context, svc asked, nodes []*v1.Node) Servi
 	return s
 }
 
-// fill copies the fields of a preview.
 func (s *Service) fill(p loadbalancer.Preview) {
 	s.Steps, s.Notes = append(s.Steps, p.Steps...), append(s.Notes, p.Notes...)
 	s.TakenOver, s.Deletes, s.Refusal = p.TakenOver, p.Deletes, p.Refusal

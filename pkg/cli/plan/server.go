@@ -43,7 +43,6 @@ func (s *server) read(ctx context.Context, named *v1.Service) (*v1.Service, erro
 	return svc, nil
 }
 
-// keep stores a Service for later manifests.
 func (s *server) keep(svc *v1.Service) {
 	if s.stored == nil {
 		s.stored = map[types.NamespacedName]*v1.Service{}

@@ -47,7 +47,6 @@ func served(svc *v1.Service) bool {
 	return dispatch.Wanted(svc) || goes
 }
 
-// services returns the selected Services.
 func (q Query) services(ctx context.Context, client kubernetes.Interface) ([]asked, error) {
 	switch {
 	case q.File != nil:

@@ -27,7 +27,6 @@ func (r *Report) WriteText(out *screen.Screen) error {
 	return out.Err()
 }
 
-// verdict returns the verdict on a Service in words.
 func (s Service) verdict() string {
 	switch s.Verdict {
 	case NoChange:
@@ -48,7 +47,6 @@ func (s Service) verdict() string {
 	return "not served: it needs no load balancer of this controller"
 }
 
-// change returns the kind of change that the steps make.
 func (s Service) change() string {
 	switch {
 	case s.Deletes:
@@ -86,7 +84,6 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// rows returns the lines below that of the Service.
 func (s Service) rows() [][]screen.Cell {
 	var rows [][]screen.Cell
 	add := func(sign, text string, color screen.Color) {
@@ -143,7 +140,6 @@ func (a Address) line() string {
 	return ""
 }
 
-// verdict returns the last line.
 func (r *Report) verdict() (string, screen.Color) {
 	var parts []string
 	counts := screen.Count(r.Services, verdictOf)

@@ -136,7 +136,6 @@ func keyOf(l Listener) model.ListenerKey {
 	return model.ListenerKey{Transport: model.Protocol(l.Protocol).Transport(), Port: l.Port}
 }
 
-// loadBalancerOf describes a load balancer that was read.
 func loadBalancerOf(lb *model.LoadBalancer, created time.Time, floating []floatingips.FloatingIP) *LoadBalancer {
 	described := &LoadBalancer{
 		ID: lb.ID, Name: lb.Name, Provider: lb.Provider, Status: statusOf(lb.Status, lb.AdminDown), ChangedAt: lb.UpdatedAt.UTC(), Tags: lb.Tags,

@@ -97,7 +97,6 @@ func (r *Reader) readServices(ctx context.Context, query Query) ([]v1.Service, e
 	return found, nil
 }
 
-// split returns namespace and name of NAME or NAMESPACE/NAME.
 func split(name, otherwise string) (namespace, service string) {
 	if namespace, name, has := strings.Cut(name, "/"); has {
 		return namespace, name
@@ -117,7 +116,6 @@ func notServed(svc *v1.Service) string {
 	return ""
 }
 
-// readEvents reads the events of one Service, or of all in a namespace.
 func (r *Reader) readEvents(ctx context.Context, query Query, c *cluster) error {
 	namespace, selector := query.Namespace, fields.Set{"involvedObject.kind": "Service"}
 	for i, svc := range c.services {

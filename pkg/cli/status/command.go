@@ -34,7 +34,6 @@ type flags struct {
 	interval, timeout time.Duration
 }
 
-// newCommand returns the command, which calls run with valid flags.
 func newCommand(p cli.Program, run func(context.Context, *flags) error) *cobra.Command {
 	var f flags
 	command := &cobra.Command{

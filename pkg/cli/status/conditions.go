@@ -80,7 +80,6 @@ func (c *Condition) says(text string) bool {
 	return strings.HasPrefix(c.Message, text) || strings.HasPrefix(text, beginning)
 }
 
-// problem returns a condition as a problem.
 func (c *Condition) problem(state State) Problem {
 	since := c.LastTransitionTime.UTC()
 	text, kept := refusal.Parts(c.Message)

@@ -78,7 +78,6 @@ func (e evidence) stating(kind reason.Condition) *Condition {
 	return stating(e.conditions, kind)
 }
 
-// isRefused reports whether the rules or the controller refuse the Service.
 func (e evidence) isRefused() bool { return len(e.refused) > 0 || e.stating(reason.IsRefused) != nil }
 
 // judgeIgnored adds the settings without effect, such as misspelled ones.
@@ -129,7 +128,6 @@ func (v *verdicts) add(state State, since *time.Time, format string, args ...any
 	*v = append(*v, Problem{State: state, Text: fmt.Sprintf(format, args...), Since: since})
 }
 
-// wanted reports whether a Service needs a load balancer.
 func wanted(svc *v1.Service) bool {
 	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.DeletionTimestamp == nil
 }
@@ -192,7 +190,6 @@ func (e evidence) judgeStatus(found *verdicts) {
 	}
 }
 
-// missingPorts returns the ports of the Service without a listener.
 func (e evidence) missingPorts() []model.ListenerKey {
 	var missing []model.ListenerKey
 	for _, port := range e.service.Spec.Ports {
@@ -290,7 +287,6 @@ func (e evidence) judgeAddress(found *verdicts) {
 	}
 }
 
-// counted returns a number with its noun.
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

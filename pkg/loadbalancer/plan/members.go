@@ -127,7 +127,6 @@ func (d *differ) stages(from, to model.Members) []model.Members {
 	return []model.Members{staying.With(unmoved), staying.With(moving.Slice(0, half)), to}
 }
 
-// anyKind reports whether any member is of a kind.
 func anyKind(members model.Members, is func(kind model.Member) bool) bool {
 	for kind := range members.Kinds() {
 		if is(kind) {
@@ -232,7 +231,6 @@ func (s SetMembers) smallest() []Step {
 	}
 }
 
-// nothing reports whether a batch changes nothing.
 func (s SetMembers) nothing() bool { return s.Added.Len()+s.Removed.Len()+s.Changed.Len() == 0 }
 
 // single reports whether a batch is equivalent to at most one request for one member.

@@ -225,7 +225,6 @@ func printMember(m model.Member) string {
 	return text
 }
 
-// list prints the first members and their number.
 func list(members model.Members) string {
 	const most = 3
 	var names []string

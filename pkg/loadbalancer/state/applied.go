@@ -173,7 +173,6 @@ func (s *Store) Unpersisted() map[types.UID]*Applied {
 	return some
 }
 
-// unpersisted reports whether there is something to persist.
 func (a *Applied) unpersisted() bool {
 	return a != nil && (!a.Persisted.Address || a.FingerprintDue())
 }

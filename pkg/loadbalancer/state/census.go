@@ -130,7 +130,6 @@ func (e *Entry) phase() Phase {
 	return ""
 }
 
-// countParts adds the parts of a load balancer.
 func countParts(parts map[Part]int, lb *model.LoadBalancer) {
 	for _, l := range lb.Listeners {
 		parts[Part{"listener", l.Status}]++

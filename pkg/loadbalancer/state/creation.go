@@ -24,7 +24,6 @@ type Creation struct {
 	Resolved bool
 }
 
-// over reports whether the load balancer can no longer appear.
 func (c Creation) over(now time.Time) bool { return now.After(c.Until) }
 
 // CreationSent records that a load balancer is about to be created for a Service.
