@@ -197,7 +197,7 @@ func TestPlan_IsRefusedInAnotherProject(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.plan(plan.Query{All: true}, plan.NodeChange{}); err == nil || !strings.Contains(err.Error(), "cloud.conf leads to another project") {
+	if _, err := c.plan(plan.Query{All: true}, plan.NodeChange{}); err == nil || !strings.Contains(err.Error(), "cloud.conf has another project") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -17,7 +17,7 @@ func TestStatus_RefusesWrongFlags(t *testing.T) {
 	for says, arguments := range map[string][]string{
 		`--output is "yaml": allowed are text and json`: {"-o", "yaml"},
 		"--timeout is 0s: it must be above zero":        {"--timeout=0"},
-		"--interval is 1ms: it must be a second":        {"--interval=1ms"},
+		"--interval is 1ms: it must be at least one second":        {"--interval=1ms"},
 		"--all-namespaces lists Services":               {"-A", "web"},
 		"unknown flag: --writes":                        {"--writes"},
 	} {

@@ -89,7 +89,7 @@ func TestJudge_TellsWhatIsMissingOnTheLoadBalancer(t *testing.T) {
 		"error: listener TCP/443 is in ERROR",
 		"degraded: listener TCP/443 is switched off (admin_state_up is false)",
 		"degraded: the published address 203.0.113.7 is not on the load balancer",
-		"pending: 2 further load balancers that should not be there: to be removed",
+		"pending: 2 further load balancers that should not exist: being removed",
 		"pending: UDP/53 has no listener",
 	}
 	if len(got) != len(want) {

@@ -165,7 +165,7 @@ func (e evidence) judgeBalancer(found *verdicts) {
 	if e.replaces {
 		found.add(Pending, nil, "it replaces another load balancer, which still exists")
 	} else if e.further > 0 {
-		found.add(Pending, nil, "%s that should not exist, and is to remove", counted(e.further, "further load balancer"))
+		found.add(Pending, nil, "%s that should not exist: being removed", counted(e.further, "further load balancer"))
 	}
 	for _, port := range e.missingPorts() {
 		found.add(Pending, nil, "%s has no listener", port)
