@@ -31,9 +31,9 @@ type serviceEvents struct {
 	begun map[types.UID]string
 }
 
-// tells reports whether to write an event. Repeats is set if an equal one was written, as far as
+// emits reports whether to write an event. Repeats is set if an equal one was written, as far as
 // the broadcaster remembers: it does of 4,096 events, fewer than those of five thousand Services.
-func (s *serviceEvents) tells(event *v1.Event, repeats bool) bool {
+func (s *serviceEvents) emits(event *v1.Event, repeats bool) bool {
 	service := event.InvolvedObject.UID
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ type filteredEvents struct {
 
 // CreateWithEventNamespace implements typedcorev1.EventExpansion.
 func (e filteredEvents) CreateWithEventNamespace(event *v1.Event) (*v1.Event, error) {
-	if !e.sink.events.tells(event, false) {
+	if !e.sink.events.emits(event, false) {
 		return event, nil
 	}
 	return e.sink.queue.Create(event)
@@ -124,7 +124,7 @@ func (e filteredEvents) CreateWithEventNamespace(event *v1.Event) (*v1.Event, er
 
 // PatchWithEventNamespace implements typedcorev1.EventExpansion.
 func (e filteredEvents) PatchWithEventNamespace(event *v1.Event, patch []byte) (*v1.Event, error) {
-	if !e.sink.events.tells(event, true) {
+	if !e.sink.events.emits(event, true) {
 		return event, nil
 	}
 	return e.sink.queue.Patch(event, patch)

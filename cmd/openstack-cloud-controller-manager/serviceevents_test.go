@@ -84,8 +84,8 @@ func TestServiceEvents_TellWhatBecomesOfAService(t *testing.T) {
 			t.Parallel()
 			events := serviceEvents{untouched: func(service types.UID) bool { return service == untouched }}
 			for i, s := range test.events {
-				if tells := events.tells(s.event(test.service), s.repeats); tells == s.hidden {
-					t.Errorf("event %d, %s, repeats %t: is told %t", i+1, s.reason, s.repeats, tells)
+				if emits := events.emits(s.event(test.service), s.repeats); emits == s.hidden {
+					t.Errorf("event %d, %s, repeats %t: emitted: %t, want otherwise", i+1, s.reason, s.repeats, emits)
 				}
 			}
 		})
@@ -93,16 +93,16 @@ func TestServiceEvents_TellWhatBecomesOfAService(t *testing.T) {
 }
 
 // The end of a takeover without a record at its beginning is reported.
-func TestServiceEvents_TellTheEndOfWhatTheyHaveBegunToTell(t *testing.T) {
+func TestServiceEvents_EmitTheEndOfATakeover(t *testing.T) {
 	t.Parallel()
 	recorded := false
 	events := serviceEvents{untouched: func(types.UID) bool { return recorded }}
-	if !events.tells(said{reason: begins}.event(untouched), false) {
-		t.Error("nothing tells that a Service is taken over")
+	if !events.emits(said{reason: begins}.event(untouched), false) {
+		t.Error("no event for the beginning of a takeover")
 	}
 	recorded = true
-	if !events.tells(said{reason: ended}.event(untouched), false) {
-		t.Error("nothing tells that a Service was taken over")
+	if !events.emits(said{reason: ended}.event(untouched), false) {
+		t.Error("no event for the end of a takeover")
 	}
 	if len(events.begun) > 0 {
 		t.Errorf("%v are remembered", events.begun)

@@ -27,7 +27,7 @@ func TestPlan_RefusesWrongFlags(t *testing.T) {
 		"unknown flag: --yes":                                 {"--yes"},
 		"unknown flag: --al":                                  {"--al"},
 		`--for is "cpo": allowed is cloud-provider-openstack`: {"--for=cpo"},
-		"--for covers all Services":                         {"--for=cloud-provider-openstack", "web"},
+		"--for covers all Services":                           {"--for=cloud-provider-openstack", "web"},
 	} {
 		command := newCommand(cli.Program{}, func(context.Context, *flags) error {
 			t.Errorf("%q: it runs", arguments)

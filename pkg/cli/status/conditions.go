@@ -74,8 +74,8 @@ func stating(all []Condition, kind reason.Condition) *Condition {
 	return nil
 }
 
-// says reports whether the message has a prefix, which may itself be truncated.
-func (c *Condition) says(text string) bool {
+// startsWith reports whether the message has a prefix, which may itself be truncated.
+func (c *Condition) startsWith(text string) bool {
 	beginning, _, _ := strings.Cut(c.Message, "…")
 	return strings.HasPrefix(c.Message, text) || strings.HasPrefix(text, beginning)
 }

@@ -26,8 +26,8 @@ func successes() []string {
 	return []string{"EnsuredLoadBalancer", string(reason.Updated), string(reason.Ready)}
 }
 
-// told returns the reasons of events that report a repeated failure once.
-func told() []string {
+// reportedOnce returns the reasons of events that report a repeated failure once.
+func reportedOnce() []string {
 	return []string{string(reason.InError), string(reason.Pending), string(reason.QuotaExceeded)}
 }
 
@@ -43,7 +43,7 @@ func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event)
 	for _, e := range all {
 		read := eventOf(e)
 		switch {
-		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, reason.GoesOn) || slices.Contains(told(), e.Reason):
+		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, reason.GoesOn) || slices.Contains(reportedOnce(), e.Reason):
 		case slices.Contains(failures(), e.Reason):
 			if failure == nil || read.Last.After(failure.Last) {
 				failure = &read

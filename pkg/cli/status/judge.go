@@ -39,7 +39,7 @@ func (e evidence) judge() []Problem {
 	var found verdicts
 	refused := e.stating(reason.IsRefused)
 	for _, why := range e.refused {
-		if refused == nil || !refused.says(why) {
+		if refused == nil || !refused.startsWith(why) {
 			found.add(Refused, nil, "%s", why)
 		}
 	}
