@@ -20,7 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
-// rightsOf are the rules of the ClusterRole and the Roles that values give.
+// rightsOf are the rules of the ClusterRole and the Roles for values.
 func rightsOf(t *testing.T, values string) (cluster, namespaced []string) {
 	t.Helper()
 	of := rendered(t, minimalValues+values)[0]
@@ -82,7 +82,7 @@ func TestChart_RightsFollowControllersThatRun(t *testing.T) {
 	}
 }
 
-// The lease is that of the arguments, whichever value they come from, and no other one can be taken.
+// The lease is that of the arguments, for any source, and no other one can be taken.
 func TestChart_RightsAreForTheLeaseOfTheArguments(t *testing.T) {
 	t.Parallel()
 	for values, want := range map[string][]string{
@@ -164,7 +164,7 @@ serviceMonitor: {enabled: true}
 	}
 }
 
-// Labels that commonLabels changes are found by the monitor all the same.
+// The monitor finds labels that commonLabels changes.
 func TestChart_MonitorSelectsLabelsThatServiceHas(t *testing.T) {
 	t.Parallel()
 	for _, values := range []string{"", "commonLabels: {app: x}", "commonLabels: {release: prometheus, team: a}", "selectorLabels: {a: b}\ncommonLabels: {a: c}"} {
@@ -191,7 +191,7 @@ func TestChart_MonitorSelectsLabelsThatServiceHas(t *testing.T) {
 // selecting is a command that selects pods in a page.
 var selecting = regexp.MustCompile(`(?:--selector|-l)[ =]([-a-z0-9./]+=[-a-z0-9./]+)`)
 
-// The commands in the pages find the pods, however they are installed.
+// The commands in the pages find the pods of any installation.
 func TestPages_SelectPodsOfEveryInstallation(t *testing.T) {
 	t.Parallel()
 	pods := map[string]map[string]string{"manifests/static": only[*appsv1.DaemonSet](t).Spec.Template.Labels}

@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/chart"
 )
 
-// refusal are values that cannot work, and what the text names.
+// refusal are invalid values, and the expected parts of the error.
 type refusal struct{ values, want string }
 
 func assertRefused(t *testing.T, cases []refusal) {
@@ -26,7 +26,7 @@ func assertRefused(t *testing.T, cases []refusal) {
 	}
 }
 
-// What cannot work is refused before anything is installed, and the text names it.
+// Invalid values are refused before anything is installed, and the error names them.
 //
 //proves:119
 func TestChart_RefusesValuesThatCannotWork(t *testing.T) {
@@ -63,7 +63,8 @@ func TestChart_RefusesValuesThatCannotWork(t *testing.T) {
 	}
 }
 
-// Without leader election every pod works, and each makes a load balancer for the same Service.
+// Without leader election every pod is active, and each creates a load balancer for the same
+// Service.
 func TestChart_RefusesSeveralLeaders(t *testing.T) {
 	t.Parallel()
 	var cases []refusal
@@ -109,7 +110,7 @@ func TestChart_RefusesImageOfCloudProviderOpenStack(t *testing.T) {
 	assertRefused(t, append(cases, refusal{minimalConf, "image.repository is missing"}, refusal{minimalConf + "image: {tag: v1.36.0}", "image.repository is missing"}))
 }
 
-// What the API server would refuse, or drop, is refused before anything is installed.
+// Values that the API server would refuse, or drop, are refused before anything is installed.
 func TestChart_RefusesWhatAPIServerWould(t *testing.T) {
 	t.Parallel()
 	var cases []refusal

@@ -136,7 +136,7 @@ func cloudConfSchema(t *testing.T) map[string]schema {
 	for name, keys := range sections {
 		byValue[strings.ToLower(name[:1])+name[1:]] = keys
 	}
-	// cloud-provider-openstack has had it, and who switches may still give it.
+	// cloud-provider-openstack has had it, and users may still set it after a switch.
 	byValue["loadBalancer"]["properties"].(map[string]any)["use-octavia"] = schema{"deprecated": true}
 	return byValue
 }

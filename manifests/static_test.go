@@ -100,7 +100,7 @@ func printed(rules []rbacv1.PolicyRule) []string {
 	return lines
 }
 
-// Whoever adds a right here says in rbac.yaml what needs it.
+// Each right has its reason in rbac.yaml.
 //
 //proves:97
 func TestRBAC_GrantsOnlyListedRightsInCluster(t *testing.T) {
@@ -255,7 +255,7 @@ func confExample(t *testing.T) string {
 	return string(readFile(t, "static/cloud.conf.example"))
 }
 
-// Who applies or deletes a directory as a whole keeps the Secret that is there.
+// Applying or deleting a directory keeps an existing Secret.
 func TestManifests_HaveNoSecret(t *testing.T) {
 	t.Parallel()
 	for _, directory := range []string{"static", "dry-run", "additional-rights", "host-certificates"} {
@@ -267,8 +267,7 @@ func TestManifests_HaveNoSecret(t *testing.T) {
 	}
 }
 
-// A reader who forgets to replace a value must be told, and nothing in the
-// example may be a real one.
+// A forgotten placeholder must cause an error, and the example must contain no real value.
 func TestSecret_LoadsWhenFilledInAndNamesNothingReal(t *testing.T) {
 	t.Parallel()
 	text := confExample(t)

@@ -27,7 +27,7 @@ import (
 const (
 	programName = "openstack-cloud-controller-manager"
 
-	// Nodes of a growing cluster come in groups; each costs one request.
+	// Nodes of a growing cluster arrive in groups; each costs one request.
 	defaultNodeSyncs = 50
 
 	// Hundreds of workers with an event and a status each need more of the API server
@@ -40,7 +40,7 @@ const (
 func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 	opts, err := options.NewCloudControllerManagerOptions()
 	if err != nil {
-		return nil, fmt.Errorf("make the default options: %w", err)
+		return nil, fmt.Errorf("create the default options: %w", err)
 	}
 	opts.KubeCloudShared.CloudProvider.Name = cloudprovider.Name
 	opts.ServiceController.ConcurrentServiceSyncs = cloudprovider.DefaultServiceWorkers
@@ -51,16 +51,16 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 	flags.FlagSet("openstack").StringArrayVar(&p.userAgents, "user-agent", nil,
 		"Text to add to the User-Agent of OpenStack requests. May be given several times.")
 	flags.FlagSet("openstack").StringVar(&p.tracing, tracingFlag, "",
-		"File with a TracingConfiguration, as for kube-apiserver: spans of what is done for Services are sent to its endpoint. None without it.")
+		"File with a TracingConfiguration, as for kube-apiserver: spans of the work on Services are sent to its endpoint. By default, there are none.")
 	flags.FlagSet("openstack").BoolVar(&p.dryRun.asked, "dry-run", false,
-		"Write nothing, neither to OpenStack nor to Kubernetes, beside a leader election lease whose name ends with "+dryRunSuffix+
-			", and report what would be done: in the log, in metrics, and at "+dryrun.Path+". Runs beside a controller that works.")
+		"Write nothing to OpenStack, and to Kubernetes only a leader election lease with the suffix "+dryRunSuffix+
+			", and report the changes to make: in the log, in metrics, and at "+dryrun.Path+". Runs next to the active controller.")
 	opts.Authentication.WithCustomRoundTripper(p.dryRun.wrapReviews)
 	opts.Authorization.WithCustomRoundTripper(p.dryRun.wrapReviews)
 
 	command := app.NewCloudControllerManagerCommand(opts, p.initCloud, p.controllers(),
 		names.CCMControllerAliases(), flags, p.ctx.Done())
-	command.Flags().Lookup("concurrent-service-syncs").Usage = "The number of Services that are reconciled at a time. " +
+	command.Flags().Lookup("concurrent-service-syncs").Usage = "The number of Services that are reconciled concurrently. " +
 		"A Service holds its worker for at most two minutes, and for less when workers become scarce; past that the operation " +
 		"continues in the background, and the Service is requeued until the operation completes."
 	command.Use = programName
@@ -68,18 +68,16 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 that it runs on. It reads cloud.conf (--cloud-config), or the OS_* environment
 variables if no file is given.
 
-` + programName + ` check --help tells how to try cloud.conf out
-without a cluster, ` + programName + ` plan --help how to see
-what would be done for Services, ` + programName + ` status --help
-how to see what they have in the cloud, ` + programName + ` cleanup --help
-how to remove what a dead cluster has left there.`
-	command.SilenceUsage = true // its 170 lines would hide what is wrong
+Verbs, each with its own --help: check validates cloud.conf without a cluster,
+plan previews changes for Services, status shows their load balancers, and
+cleanup removes the objects of a deleted cluster.`
+	command.SilenceUsage = true // its 170 lines would hide the error
 	command.SetFlagErrorFunc(cli.SuggestFlag)
 	gates := tolerateUnknownGates(command.Flags(), utilfeature.DefaultMutableFeatureGate)
 	runManager := command.RunE
 	command.RunE = func(command *cobra.Command, arguments []string) error {
 		switch command.Flags().Lookup("version").Value.String() {
-		case "true", "raw": // else it is the version of the libraries, as "Kubernetes"
+		case "true", "raw": // otherwise it is the version of the libraries, as "Kubernetes"
 			_, err := fmt.Fprintf(out, "%s %s\n", programName, p.build)
 			return err
 		}
@@ -92,8 +90,7 @@ how to remove what a dead cluster has left there.`
 	return command, nil
 }
 
-// start does what comes before the controller manager starts: our line is the first of the
-// log.
+// start runs before the controller manager starts: our line is the first of the log.
 func (p *process) start(flags *pflag.FlagSet, unknownGates []string) error {
 	if err := startLogging(flags); err != nil {
 		return err
@@ -109,8 +106,8 @@ func (p *process) start(flags *pflag.FlagSet, unknownGates []string) error {
 	return setFromEnvironment(flags, p.env)
 }
 
-// initCloud returns the provider once the flags are parsed. It has no error to return: where
-// there is no provider, it ends the process.
+// initCloud returns the provider after the flags are parsed. It cannot return an error: without a
+// provider, it ends the process.
 func (p *process) initCloud(completed *appconfig.CompletedConfig) upstream.Interface {
 	cloud, err := p.connect(completed)
 	if errors.Is(context.Cause(p.ctx), errSignalled) {

@@ -10,19 +10,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commands is held by the test that has a command, or executes one: all commands of a process
-// share the flags of pflag.CommandLine, and whoever takes them in writes to them.
+// commands is held by the test that has a command, or executes one: all commands of a process share
+// the flags of pflag.CommandLine, and creating a command writes to them.
 var commands sync.Mutex
 
-// execute executes a command, and keeps other tests from theirs meanwhile.
+// execute executes a command, and delays those of other tests.
 func execute(command *cobra.Command, arguments ...string) error {
 	commands.Lock()
 	defer commands.Unlock()
-	command.SetArgs(append([]string{}, arguments...)) // with nil it would take those of the test
+	command.SetArgs(append([]string{}, arguments...)) // nil would mean the arguments of the test
 	return command.Execute()
 }
 
-// command makes a command, and keeps other tests from making theirs until the test ends.
+// command creates a command, and delays those of other tests until the test ends.
 func command(t *testing.T, arguments ...string) (*cobra.Command, *process, *bytes.Buffer) {
 	t.Helper()
 	commands.Lock()
@@ -38,7 +38,7 @@ func command(t *testing.T, arguments ...string) (*cobra.Command, *process, *byte
 	return command, p, &out
 }
 
-// Users of cloud-provider-openstack replace the image and nothing else.
+// Users of cloud-provider-openstack only replace the image.
 func TestCommand_AcceptsFlagsOfCloudProviderOpenStack(t *testing.T) {
 	t.Parallel()
 	command, p, _ := command(t)

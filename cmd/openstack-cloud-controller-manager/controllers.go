@@ -16,9 +16,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/eventqueue"
 )
 
-// controllers returns those of k8s.io/cloud-provider. The service controller starts when the
-// cloud has a load balancer service, which it would look for only once, hears of no
-// nodes nor of what we write, and does not say that a Service waits.
+// controllers returns those of k8s.io/cloud-provider. The service controller starts when the cloud
+// has a load balancer service, for which it would only look once. It gets no events of nodes and of
+// our own writes, and emits no events for a Service that waits.
 func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 	all := maps.Clone(app.DefaultInitFuncConstructors)
 	services := all[names.ServiceLBController]
@@ -37,7 +37,6 @@ func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 	return all
 }
 
-// forServices returns the configuration for the service controller.
 func (p *process) forServices(completed *appconfig.CompletedConfig) *appconfig.CompletedConfig {
 	changed := *completed.Config
 	p.serviceCalls.written = func(before, now *v1.Service) bool { return p.provider.Load().IsWritten(before, now) }

@@ -27,20 +27,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// dryRunSuffix is added to the name of the leader election lease of a dry run: it competes with
-// nobody who works.
+// dryRunSuffix is added to the name of the leader election lease of a dry run, which must not
+// compete with the active controller.
 const dryRunSuffix = "-dry-run"
 
-// dryRun is the side of a process that writes nothing.
+// dryRun is the part of a process that prevents writes.
 type dryRun struct {
 	// asked is --dry-run.
 	asked bool
-	// report is nil before the start, and where nothing was asked.
+	// report is nil before the start, and without --dry-run.
 	report *dryrun.Report
 }
 
-// wrapReviews guards the clients by which the HTTP server asks the API server who may read
-// /metrics. They are made before the others, from flags of their own.
+// wrapReviews guards the clients of the HTTP server for the authorization of /metrics. They are
+// created before the others, from flags of their own.
 func (d *dryRun) wrapReviews(next http.RoundTripper) http.RoundTripper {
 	if !d.asked {
 		return next
@@ -48,13 +48,13 @@ func (d *dryRun) wrapReviews(next http.RoundTripper) http.RoundTripper {
 	return (&dryrun.Kubernetes{}).Wrap(next)
 }
 
-// start puts guarded clients in the place of all that the controller manager has, and gives the
-// leader election a lease of its own. Without --dry-run it does nothing.
+// start replaces all clients of the controller manager by guarded ones, and sets another lease.
+// Without --dry-run it does nothing.
 func (d *dryRun) start(completed *appconfig.CompletedConfig) error {
 	if !d.asked {
 		return nil
 	}
-	klog.InfoS("Dry run: nothing is written, neither to OpenStack nor to Kubernetes. Lines of the log that say that something was done mean that it would be", "report", dryrun.Path)
+	klog.InfoS("Dry run: nothing is written, neither to OpenStack nor to Kubernetes. Log lines about changes are about planned ones", "report", dryrun.Path)
 	metrics := dryrun.NewMetrics()
 	if err := metrics.Register(legacyregistry.Register); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
@@ -70,24 +70,24 @@ func (d *dryRun) start(completed *appconfig.CompletedConfig) error {
 	return guardClients(completed, guard.Wrap)
 }
 
-// guardClients makes all clients of the API server anew. None was used so far.
+// guardClients replaces all clients of the API server. None has been used.
 func guardClients(completed *appconfig.CompletedConfig, guard transport.WrapperFunc) (err error) {
 	completed.Kubeconfig.Wrap(guard)
 	builder := clientbuilder.SimpleControllerClientBuilder{ClientConfig: completed.Kubeconfig}
 	completed.ClientBuilder = builder
 	if completed.Client, err = kubernetes.NewForConfig(rest.AddUserAgent(completed.Kubeconfig, options.CloudControllerManagerUserAgent)); err != nil {
-		return fmt.Errorf("make a client of the API server: %w", err)
+		return fmt.Errorf("create a client of the API server: %w", err)
 	}
 	if completed.VersionedClient, err = builder.Client("shared-informers"); err != nil {
-		return fmt.Errorf("make a client of the API server: %w", err)
+		return fmt.Errorf("create a client of the API server: %w", err)
 	}
 	resync := completed.ComponentConfig.Generic.MinResyncPeriod.Duration
 	completed.SharedInformers = informers.NewSharedInformerFactory(completed.VersionedClient, resync+time.Duration(rand.Int64N(int64(resync)+1)))
 	return nil
 }
 
-// serve serves the report beside what the controller manager would, with the same authorization:
-// that has no way to add a path. Without --dry-run it does nothing.
+// serve serves the report in addition to the paths of the controller manager, which cannot be
+// extended, with the same authorization. Without --dry-run it does nothing.
 func (d *dryRun) serve(ctx context.Context, completed *appconfig.CompletedConfig) error {
 	serving := completed.SecureServing
 	if serving == nil || d.report == nil {

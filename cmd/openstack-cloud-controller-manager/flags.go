@@ -14,9 +14,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// ownArguments returns the arguments without a first one that is the path of the program itself.
-// The manifests and the chart of cloud-provider-openstack, whose image has no
-// entrypoint, begin the container's args with it.
+// ownArguments returns the arguments without a leading path of the program itself. The manifests
+// and the chart of cloud-provider-openstack, the image of which has no entrypoint, start the
+// container's args with it.
 func ownArguments(arguments []string) []string {
 	if len(arguments) > 0 && path.Base(arguments[0]) == programName {
 		return arguments[1:]
@@ -24,13 +24,13 @@ func ownArguments(arguments []string) []string {
 	return arguments
 }
 
-// environmentFlags are the flags that have a variable: the manifests of
-// cloud-provider-openstack set these for $(CLOUD_CONFIG) and $(CLUSTER_NAME) in its args.
+// environmentFlags are the flags with a variable: the manifests of cloud-provider-openstack set
+// these for $(CLOUD_CONFIG) and $(CLUSTER_NAME) in its args.
 var environmentFlags = map[string]string{"cloud-config": "CLOUD_CONFIG", "cluster-name": "CLUSTER_NAME"}
 
-// setFromEnvironment sets the environmentFlags from their variables, unless one of them is
-// given: a cluster that was named "kubernetes" by the flag's default must not get another
-// name from a variable that nobody has read so far.
+// setFromEnvironment sets the environmentFlags from their variables, unless one of them is given: a
+// cluster that was named "kubernetes" by the flag's default must not get another name from a
+// variable that was ignored so far.
 func setFromEnvironment(flags *pflag.FlagSet, env config.Environment) error {
 	if env == nil {
 		return nil
@@ -55,18 +55,18 @@ func setFromEnvironment(flags *pflag.FlagSet, env config.Environment) error {
 // gatesFlag is the name of the flag for feature gates.
 const gatesFlag = "feature-gates"
 
-// lenientGates is the value of --feature-gates. It ignores gates that this program does not
-// have: cloud-provider-openstack has all those of Kubernetes, and installations pass the
-// same list to all components.
+// lenientGates is the value of --feature-gates. It ignores gates that this program does not have:
+// cloud-provider-openstack has all those of Kubernetes, and installations pass the same list to all
+// components.
 type lenientGates struct {
 	pflag.Value
 	gates featuregate.MutableFeatureGate
-	// unknown are those that were ignored.
+	// unknown are the ignored ones.
 	unknown []string
 }
 
-// tolerateUnknownGates replaces the value of --feature-gates, which sets the gates, by a
-// lenient one, and returns it.
+// tolerateUnknownGates replaces the value of --feature-gates, which sets the gates, by a lenient
+// one, and returns it.
 func tolerateUnknownGates(flags *pflag.FlagSet, gates featuregate.MutableFeatureGate) *lenientGates {
 	flag := flags.Lookup(gatesFlag)
 	lenient := &lenientGates{Value: flag.Value, gates: gates}
@@ -93,8 +93,8 @@ func (l *lenientGates) knows(name string) bool {
 	return known
 }
 
-// startLogging applies the flags for logging. The controller manager does the same as its
-// first step, and then logs its flags: our line is to come before them.
+// startLogging applies the flags for logging. The controller manager does the same first, and then
+// logs its flags: our line must precede them.
 func startLogging(flags *pflag.FlagSet) error {
 	logging := logsapi.NewLoggingConfiguration()
 	same := pflag.NewFlagSet(programName, pflag.ContinueOnError)

@@ -17,23 +17,23 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// leaseReadTimeout is how long the start of the controllers waits for the read of the
-// lease, which is needed to release it.
+// leaseReadTimeout is how long the start of the controllers waits for the read of the lease, which
+// its release needs.
 const leaseReadTimeout = 5 * time.Second
 
-// leaseReleaseTimeout is how long the release of the lease may take. An API server that is
-// away does not hold up the shutdown: the lease expires soon enough.
+// leaseReleaseTimeout limits the release of the lease, so that an unavailable API server does not
+// delay the shutdown: the lease expires soon.
 const leaseReleaseTimeout = 3 * time.Second
 
-// lease is the leader election lease, which is released at the shutdown. The leader election
-// of the controller manager cannot do it: it never ends before the process. A nil lease is
-// that of a process without leader election.
+// lease is the leader election lease, which is released at the shutdown. The leader election of the
+// controller manager cannot do that: it only ends with the process. A nil lease is that of a
+// process without leader election.
 type lease struct {
 	leases coordination.LeaseInterface
 	name   string
 
 	mu sync.Mutex
-	// holder is the identity of this process in the lease, once it leads.
+	// holder is the identity of this process in the lease, when it leads.
 	holder string
 }
 
@@ -60,7 +60,7 @@ func (l *lease) readHolder(ctx context.Context) {
 	}
 	held, err := l.leases.Get(ctx, l.name, metav1.GetOptions{})
 	if err != nil {
-		klog.FromContext(ctx).V(2).Info("The lease will be left to expire at the end: it cannot be read", "lease", l.name, "err", err)
+		klog.FromContext(ctx).V(2).Info("Cannot read the lease: it will expire after the shutdown", "lease", l.name, "err", err)
 		return
 	}
 	if holder := ptr.Deref(held.Spec.HolderIdentity, ""); strings.HasPrefix(holder, host+"_") {
@@ -96,7 +96,7 @@ func (l *lease) release(ctx context.Context) error {
 		return err
 	})
 	if err == nil {
-		err = ctx.Err() // which the retry takes for its own timeout
+		err = ctx.Err() // which the retry mistakes for its own timeout
 	}
 	if err != nil {
 		return fmt.Errorf("give back lease %s: %w", l.name, err)
@@ -105,12 +105,13 @@ func (l *lease) release(ctx context.Context) error {
 	return nil
 }
 
-// The lease of a cloud controller manager that is the only one of its cluster.
+// The lease of the only cloud controller manager of a cluster.
 const defaultLeaseNamespace, defaultLeaseName = metav1.NamespaceSystem, "cloud-controller-manager"
 
-// controllerName returns what tells this controller from others of the cluster, such as those of
-// other regions: the name of its lease, without which only one of them works; where there is no
-// leader election, and provider IDs name the region, the region. It is "" for the default lease. A dry run has the name of the one that it stands for.
+// controllerName returns the name that distinguishes this controller from others of the cluster,
+// such as those of other regions: the name of its lease, without which only one of them works; or
+// the region, without leader election and with provider IDs that have the region. It is "" for the
+// default lease. A dry run has the name of the controller that it previews.
 func controllerName(completed *appconfig.CompletedConfig, regionalIDs bool, region string) string {
 	election := completed.ComponentConfig.Generic.LeaderElection
 	name := strings.TrimSuffix(election.ResourceName, dryRunSuffix)

@@ -19,7 +19,7 @@ import (
 
 const leaseName = "cloud-controller-manager"
 
-// heldBy returns a cluster whose lease is held by holder, and our view of it.
+// heldBy returns a cluster with a lease of this holder, and our view of it.
 func heldBy(holder string) (*fake.Clientset, *lease) {
 	client := fake.NewClientset(&coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: leaseName},

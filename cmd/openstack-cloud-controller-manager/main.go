@@ -1,6 +1,6 @@
-// Command openstack-cloud-controller-manager connects a Kubernetes cluster to the
-// OpenStack that it runs on: Services of type LoadBalancer become Octavia load
-// balancers, and nodes learn their addresses, flavor, zone and region.
+// Command openstack-cloud-controller-manager connects a Kubernetes cluster to the OpenStack that it
+// runs on: Services of type LoadBalancer get Octavia load balancers, and nodes their addresses,
+// flavor, zone and region.
 package main
 
 import (
@@ -22,12 +22,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// shutdownTimeout is how long calls may take to return after the shutdown has begun,
-// including those that create something in the cloud. It is below the 30 s that the
-// kubelet gives a pod.
+// shutdownTimeout is how long running calls may take after the beginning of the shutdown, including
+// those that create cloud objects. It is below the 30 s of the kubelet.
 const shutdownTimeout = 25 * time.Second
 
-// errSignalled is the cause of a shutdown that a signal has asked for.
+// errSignalled is the cause of a shutdown by a signal.
 var errSignalled = errors.New("asked to stop by a signal")
 
 func main() {
@@ -46,7 +45,7 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 		}
 	}
 	if word, is := cli.VerbIn(arguments); is {
-		fmt.Fprintf(os.Stderr, "Error: %v; without one it is the controller, which takes flags only\n", verbs().UnknownVerb(word, programName))
+		fmt.Fprintf(os.Stderr, "Error: %v; without a verb the controller starts, which takes only flags\n", verbs().UnknownVerb(word, programName))
 		return cli.ExitError
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
@@ -73,13 +72,13 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 	return 0
 }
 
-// managerStopTimeout is how long the controller manager of k8s.io/cloud-provider may take to
-// stop. It does not listen to its context while it waits for an API server that is away.
+// managerStopTimeout is how long the controller manager of k8s.io/cloud-provider may take to stop.
+// It ignores its context while it waits for an unavailable API server.
 const managerStopTimeout = 2 * time.Second
 
 // stopOnSignal shuts the process down gracefully at the first SIGTERM or SIGINT, and ends it
-// at once at the second. It logs, and so is called after logging is set up; a signal before
-// that ends the process at once.
+// immediately at the second. It logs, and must be called after logging is set up; an earlier signal
+// ends the process immediately.
 func (p *process) stopOnSignal() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)

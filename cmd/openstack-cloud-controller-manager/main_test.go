@@ -66,7 +66,7 @@ func overwrite(t *testing.T, path, text string) {
 	}
 }
 
-// clusterFlags returns the flags for an API server that nobody needs to answer.
+// clusterFlags returns the flags for an API server, which need not answer.
 func clusterFlags(t *testing.T) []string {
 	t.Helper()
 	return []string{"--kubeconfig=" + kubeconfigOf(t, "127.0.0.1:1"), "--secure-port=0", "--leader-elect=false"}
@@ -85,7 +85,7 @@ users: [{name: u, user: {}}]
 
 const password = "correct horse battery staple"
 
-// assertNoSecret fails where the program has said a password, ours or the simulator's.
+// assertNoSecret fails if the program has printed a password, ours or the simulator's.
 func assertNoSecret(t *testing.T, said string) {
 	t.Helper()
 	if err := (secrets.Set{"password": password, "the simulator's": "k8s-secret"}).Check("output of the program", said); err != nil {
@@ -93,8 +93,7 @@ func assertNoSecret(t *testing.T, said string) {
 	}
 }
 
-// The version stands alone, for scripts; what follows in parentheses is for people who
-// look for the cause of something.
+// The version is alone, for scripts; the details are in parentheses.
 func TestProgram_PrintsItsVersion(t *testing.T) {
 	t.Parallel()
 	got := runProgram(t, nil, "--version")
@@ -112,7 +111,7 @@ func TestProgram_LogsItsVersionFirst(t *testing.T) {
 	} {
 		got := runProgram(t, nil, append(clusterFlags(t), "--cloud-provider=aws", "--v=1", "--logging-format="+format)...)
 		first, rest, _ := strings.Cut(got.errors, "\n")
-		if strings.Contains(first, "Data race detection enabled") { // as it is in tests, never in an image
+		if strings.Contains(first, "Data race detection enabled") { // only in tests, never in an image
 			first, _, _ = strings.Cut(rest, "\n")
 		}
 		if !regexp.MustCompile(want).MatchString(first) {
@@ -134,7 +133,7 @@ func signInAt(authURL string) string {
 	return "[Global]\nauth-url=" + authURL + "\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n"
 }
 
-// refusingKeystone returns the URL of a Keystone that works, and refuses everybody.
+// refusingKeystone returns the URL of a Keystone that works, and refuses all users.
 func refusingKeystone(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

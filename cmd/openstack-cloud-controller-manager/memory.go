@@ -13,17 +13,17 @@ import (
 // GOMEMLIMIT is set.
 func limitMemory(env config.Environment) {
 	if given, ok := env("GOMEMLIMIT"); ok {
-		klog.InfoS("Keeping within GOMEMLIMIT", "limit", given)
+		klog.InfoS("The memory limit is GOMEMLIMIT", "limit", given)
 		return
 	}
 	limit, file, err := memoryLimit(os.DirFS("/"))
 	switch {
 	case err != nil:
-		klog.InfoS("Not keeping within the memory of the container: it is not known", "err", err)
+		klog.InfoS("No memory limit: that of the container is unknown", "err", err)
 	case limit == 0:
-		klog.V(2).InfoS("Nothing limits the memory of this process")
+		klog.V(2).InfoS("No memory limit: the container has none")
 	default:
 		debug.SetMemoryLimit(limit)
-		klog.InfoS("Keeping within the memory of the container", "limitBytes", limit, "file", file)
+		klog.InfoS("The memory limit is that of the container", "limitBytes", limit, "file", file)
 	}
 }

@@ -15,8 +15,8 @@ import (
 
 const mib = 1 << 20
 
-// atRest has a test allocate bytes during one interval after the other; allocate returns how
-// often memory was returned by the end of the interval.
+// atRest makes a test allocate bytes during one interval after the other; allocate returns the
+// number of returns of memory by the end of the interval.
 func atRest(t *testing.T, test func(allocate func(bytes uint64) (returned uint64))) {
 	t.Helper()
 	atRestWith(t, func() {}, test)
@@ -68,8 +68,8 @@ func TestReturnAtRest_ReturnsAfterWork(t *testing.T) {
 	})
 }
 
-// At rest is not only who does nothing: what a slow trickle leaves behind is returned now and
-// then.
+// A process with few allocations is at rest too: memory of a slow trickle is returned from time to
+// time.
 func TestReturnAtRest_ReturnsDuringSlowWork(t *testing.T) {
 	t.Parallel()
 	atRest(t, func(allocate func(uint64) uint64) {
@@ -83,7 +83,7 @@ func TestReturnAtRest_ReturnsDuringSlowWork(t *testing.T) {
 	})
 }
 
-// Nor is it who has as much to do all the time, whatever that is.
+// So is one with a constant load.
 func TestReturnAtRest_ReturnsBesideOtherWork(t *testing.T) {
 	t.Parallel()
 	atRest(t, func(allocate func(uint64) uint64) {

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// memoryLimit returns the limit for the Go runtime (GOMEMLIMIT), in bytes, and the file that it is
-// read from: nine tenths of the least limit of all control groups of the process, version 1 or 2.
-// The rest is for memory outside of the runtime, such as the pages of the program. Root is the root
-// of the file system. Without any limit it is 0.
+// memoryLimit returns the limit for the Go runtime (GOMEMLIMIT) in bytes, 0 for none, and the file
+// of its source: nine tenths of the lowest limit of all control groups of the process, version 1 or
+// 2. The rest is for memory outside of the runtime, such as the pages of the program. Root is the
+// root of the file system.
 func memoryLimit(root fs.FS) (limit int64, file string, err error) {
 	text, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
 		return 0, "", fmt.Errorf("read the control groups of this process: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
-		// hierarchy:controllers:path, as in "0::/kubepods/pod1" or "5:memory:/kubepods/pod1"
+		// hierarchy:controllers:path, such as "0::/kubepods/pod1" or "5:memory:/kubepods/pod1"
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue
@@ -32,7 +32,7 @@ func memoryLimit(root fs.FS) (limit int64, file string, err error) {
 		default:
 			continue
 		}
-		// A container sees its own group at the top, whatever the path says.
+		// A container sees its own group at the top, regardless of the path.
 		for group := path.Join("/", parts[2]); ; group = path.Dir(group) {
 			at := path.Join(top, group, name)
 			if bytes := readLimit(root, at); bytes > 0 && (limit == 0 || bytes < limit) {
@@ -46,15 +46,13 @@ func memoryLimit(root fs.FS) (limit int64, file string, err error) {
 	return limit / 10 * 9, file, nil
 }
 
-// unlimited is what version 1 says where there is no limit, or a little less: it rounds to
-// pages.
+// unlimited is the value of version 1 for no limit, or slightly less: it rounds to pages.
 const unlimited = 1 << 62
 
-// readLimit returns the limit in a file, 0 for none.
 func readLimit(root fs.FS, file string) int64 {
 	text, err := fs.ReadFile(root, file)
 	if err != nil {
-		return 0 // a group that has no limit, or is not to be seen from here
+		return 0 // a group without limit, or invisible from here
 	}
 	bytes, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil || bytes >= unlimited {

@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
 )
 
-// FuzzLimit has the files of the control groups say anything.
+// FuzzLimit writes any text into the files of the control groups.
 func FuzzLimit(f *testing.F) {
 	f.Add("0::/kubepods/pod1\n", "536870912\n", "")
 	f.Add("5:memory:/kubepods/pod1\n1:name=systemd:/\n", "", "9223372036854771712")

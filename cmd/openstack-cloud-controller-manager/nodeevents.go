@@ -15,11 +15,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
-// silentNodeInformer is an informer of nodes without events, whose lister has one node: the service
-// controller knows whether there are nodes, but neither which ones nor when one comes, changes or
-// goes, as pkg/resync follows nodes. For each of these events, of which every start brings one for
-// every node, the service controller compares all nodes of all Services: nodes times Services times
-// nodes.
+// silentNodeInformer is an informer of nodes without events, with a lister of one node: the service
+// controller knows whether there are nodes, but not which ones, because pkg/resync follows nodes.
+// For each event, and every start has one for every node, the service controller compares all nodes
+// of all Services: nodes times Services times nodes.
 type silentNodeInformer struct{ corev1.NodeInformer }
 
 // Lister implements corev1.NodeInformer.
@@ -28,9 +27,9 @@ func (s silentNodeInformer) Lister() corelisters.NodeLister {
 }
 
 // anyNode lists one node in place of all that can be members. The service controller passes nodes
-// on to EnsureLoadBalancer, which has its own, and otherwise wants to know only whether there are
-// any, but it keeps the list for each Service: pointers to all nodes as they were at that time, and
-// with them states of nodes that nothing else has any more.
+// on to EnsureLoadBalancer, which has its own, and otherwise only checks whether there are any, but
+// it keeps the list for each Service: pointers to old states of all nodes, which would stay in
+// memory.
 type anyNode struct {
 	corelisters.NodeLister
 
@@ -38,8 +37,8 @@ type anyNode struct {
 	last atomic.Pointer[string]
 }
 
-// placeholder is listed for any node that can be a member. It is not that node, of which each Service
-// would keep an old state.
+// placeholder is listed for any node that can be a member, because each Service would keep an old
+// state of a real one.
 var placeholder = &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "any"}}
 
 // List implements corelisters.NodeLister.
@@ -54,7 +53,7 @@ func (l *anyNode) List(selector labels.Selector) ([]*v1.Node, error) {
 	if err != nil || at < 0 {
 		return nil, err
 	}
-	name := all[at].Name // and not a pointer into the node, which would stay with it
+	name := all[at].Name // a pointer into the node would keep it in memory
 	l.last.Store(&name)
 	return []*v1.Node{placeholder}, nil
 }
@@ -64,8 +63,8 @@ func (s silentNodeInformer) Informer() cache.SharedIndexInformer {
 	return silentInformer{s.NodeInformer.Informer()}
 }
 
-// silentInformer drops the handler that it is given. An informer in use is registered with
-// all the same, so that HasSynced of the registration works.
+// silentInformer drops its handler. It registers with an informer in use all the same, so that
+// HasSynced of the registration works.
 type silentInformer struct{ cache.SharedIndexInformer }
 
 // AddEventHandlerWithResyncPeriod implements cache.SharedInformer. It is what the service

@@ -52,7 +52,7 @@ func TestServiceInformers_ListNodesWithoutEventsAndServicesWithTheirs(t *testing
 		_, err := silent.Nodes().Lister().Get("node-2")
 		return err
 	})
-	<-others // the new node, which the silent handler would have been told of by now or soon
+	<-others // the new node, of which the silent handler would have an event now or soon
 	select {
 	case name := <-events:
 		t.Errorf("the service controller is told of %s", name)
@@ -63,7 +63,6 @@ func TestServiceInformers_ListNodesWithoutEventsAndServicesWithTheirs(t *testing
 	}
 }
 
-// A Warning says when there is none.
 func TestAnyNode_IsListedAsLongAsAnyCanBeMember(t *testing.T) {
 	t.Parallel()
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)

@@ -25,7 +25,7 @@ func runAs(t *testing.T, name string, env []string, arguments ...string) outcome
 	command.Env = append(env, asProgram+"=1", "HOME="+t.TempDir())
 	var out, errs strings.Builder
 	command.Stdout, command.Stderr = &out, &errs
-	_ = command.Run() // its exit code says all
+	_ = command.Run() // only its exit code matters
 	return outcome{command.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
@@ -55,7 +55,7 @@ func TestPlugin_HasTheVerbsOfTheProgram(t *testing.T) {
 	}
 }
 
-// kubectl runs the one program for completions, and shells with cobra's script the other.
+// kubectl calls the one program for completions, and shells with cobra's script the other.
 func TestPlugin_CompletesVerbsAndTheirFlags(t *testing.T) {
 	t.Parallel()
 	var described string

@@ -27,7 +27,7 @@ import (
 
 // process is the state of the program from start to exit.
 type process struct {
-	// ctx ends when the process is to shut down, which stop has it do.
+	// ctx ends when the shutdown begins, which stop starts.
 	ctx        context.Context
 	stop       context.CancelCauseFunc
 	env        config.Environment
@@ -38,11 +38,11 @@ type process struct {
 	stopTracing func(context.Context)
 	dryRun      dryRun
 	serving     serving
-	// serviceCalls knows the service controller once that is there.
+	// serviceCalls has the service controller after that is created.
 	serviceCalls serviceCalls
 
-	// lease belongs to the provider, which is nil until the controller manager has asked for
-	// it and Keystone has answered.
+	// lease belongs to the provider, which is nil until the controller manager has requested it and
+	// Keystone has answered.
 	lease    *lease
 	provider atomic.Pointer[cloudprovider.Provider]
 	// returned is closed when the controller manager has stopped.
@@ -114,15 +114,14 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	return connected, p.dryRun.serve(p.ctx, completed)
 }
 
-// writeEvents writes those of a queue in the background until the process is gone: those of the
-// shutdown too.
+// writeEvents writes the events of a queue in the background until the process ends, including
+// those of the shutdown.
 func (p *process) writeEvents(queue interface {
 	Run(ctx context.Context, ending <-chan struct{})
 }) {
 	go queue.Run(context.WithoutCancel(p.ctx), p.ctx.Done())
 }
 
-// registerMetrics returns the metrics that the program serves.
 func (p *process) registerMetrics() (*cloudprovider.Metrics, *transport.Metrics, error) {
 	reconciles, requests := cloudprovider.NewMetrics(clock.RealClock{}), transport.NewMetrics()
 	err := errors.Join(legacyregistry.Register(p.build.metric()), legacyregistry.Register(p.build.ownMetric()),
@@ -133,35 +132,34 @@ func (p *process) registerMetrics() (*cloudprovider.Metrics, *transport.Metrics,
 	return reconciles, requests, nil
 }
 
-// signIn connects to the cloud, and answers probes as long as that takes. A process that waits
-// for Keystone takes no part in the leader election, is alive and not ready.
+// signIn connects to the cloud, and answers probes meanwhile. A process that waits for Keystone
+// takes no part in the leader election, is alive and not ready.
 func (p *process) signIn(serving *apiserver.SecureServingInfo, c cloudprovider.Connection) (*cloudprovider.Provider, error) {
 	stop := serveWaiting(serving)
 	defer stop()
 	return cloudprovider.ConnectWhenAvailable(p.ctx, c)
 }
 
-// cloudRoutes reports whether the route controller will ask for routes.
+// cloudRoutes reports whether the route controller will use routes.
 func cloudRoutes(completed *appconfig.CompletedConfig) bool {
 	conf := completed.ComponentConfig
 	return conf.KubeCloudShared.ConfigureCloudRoutes &&
 		controllermanager.IsControllerEnabled(names.NodeRouteController, app.ControllersDisabledByDefault, conf.Generic.Controllers)
 }
 
-// checkRoutes returns an error that names what is missing where the route controller would
-// end the process over an "invalid CIDR address".
+// checkRoutes returns an error that names the missing setting with which the route controller would
+// end the process with "invalid CIDR address".
 func checkRoutes(routerID string, cloudRoutes bool, clusterCIDR string) error {
 	if routerID == "" || !cloudRoutes || clusterCIDR != "" {
 		return nil
 	}
-	return errors.New("cloud.conf [Route] router-id asks for routes to pods: give --cluster-cidr with the networks of all pods, " +
-		"as the kube-controller-manager has it, or switch routes off with --configure-cloud-routes=false or --controllers=*,-route")
+	return errors.New("cloud.conf [Route] router-id enables routes to pods: set --cluster-cidr to the networks of all pods, " +
+		"as in the kube-controller-manager, or disable routes with --configure-cloud-routes=false or --controllers=*,-route")
 }
 
-// shutdown ends the calls that still run and then releases the lease, so that another
-// replica takes over at once. The lease of a process that is still changing something is
-// left to expire. It returns when that is done, also when it is called a second time
-// meanwhile.
+// shutdown ends the running calls and then releases the lease, so that another replica takes over
+// at once. If this process is still changing something, its lease is left to expire. A second
+// concurrent call waits for the first.
 func (p *process) shutdown() {
 	p.shutdownOnce.Do(func() {
 		defer p.dryRun.end()
@@ -182,13 +180,11 @@ func (p *process) shutdown() {
 	})
 }
 
-// userAgent returns the User-Agent of requests to OpenStack: ours, after the operator's
-// additions.
+// userAgent returns the User-Agent of requests to OpenStack: the operator's additions, then ours.
 func userAgent(version string, additions []string) string {
 	return strings.Join(append(additions[:len(additions):len(additions)], programName+"/"+version), " ")
 }
 
-// logProblems logs an error that may consist of many, each by itself.
 func logProblems(err error) {
 	for problem := range strings.Lines(err.Error()) {
 		klog.Error(strings.TrimSpace(problem))

@@ -7,8 +7,8 @@ import (
 	appconfig "k8s.io/cloud-provider/app/config"
 )
 
-// cloud.conf is often shared with what needs its router: it must not keep a controller
-// from starting that does nothing with routes.
+// cloud.conf is often shared with components that need its router: it must not prevent the start of
+// a controller without routes.
 func TestCheckRoutes_NeedsPodNetworksOnlyWhereRoutesAreServed(t *testing.T) {
 	t.Parallel()
 	const route, nodes = "node-route-controller", "cloud-node-controller"

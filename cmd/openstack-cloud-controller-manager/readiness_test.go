@@ -15,8 +15,7 @@ import (
 	componentconfig "k8s.io/component-base/config"
 )
 
-// A replica whose credentials are refused is not ready, leader or not, and is not
-// killed for it.
+// A replica with refused credentials is not ready, leader or not, and is not killed for it.
 func TestReadiness_FailsWhileCredentialsAreRefused(t *testing.T) {
 	t.Parallel()
 	allowed, err := path.NewAuthorizer([]string{"/healthz", "/readyz", "/livez"}) // the default

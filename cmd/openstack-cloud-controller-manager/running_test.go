@@ -20,8 +20,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
-// standbyFlags returns the flags of a process that never leads, as its API server is away, and
-// that listens where running looks for it.
+// standbyFlags returns the flags of a process that never leads, because it has no API server, and
+// that listens where running expects it.
 func standbyFlags(t *testing.T) []string {
 	t.Helper()
 	return append(clusterFlags(t), "--leader-elect=true", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", freePort(t)),
@@ -108,8 +108,8 @@ func (r *running) answers(t *testing.T, path string, want int) {
 	})
 }
 
-// terminate sends SIGTERM, and returns the exit code. It fails the test where the shutdown
-// takes as long as that of calls that hang.
+// terminate sends SIGTERM, and returns the exit code. It fails the test if the shutdown takes as
+// long as that of blocked calls.
 func (r *running) terminate(t *testing.T) int {
 	t.Helper()
 	if err := r.command.Process.Signal(syscall.SIGTERM); err != nil {

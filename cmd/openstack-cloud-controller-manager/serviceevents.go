@@ -15,25 +15,25 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// serviceEvents says which events of the service controller say something. It has a Warning for each
-// call that ends before the load balancer is there, or gone, and says with the next one that it
-// begins: of a thousand Services that are created at once, which wait for each other in Octavia, that
-// would be most of the events, and all of the Warnings. What is being made, ChangingLoadBalancer says,
-// and what keeps it longer, a Warning of ours. After a restart it says of each Service that it begins,
-// and ends, to look at it.
+// serviceEvents filters the events of the service controller. That emits a Warning for each call
+// that ends before the load balancer is created or deleted, and an event for the beginning of the
+// next call: for a thousand concurrent creations, which wait for each other in Octavia, these would
+// be most of the events, and all of the Warnings. ChangingLoadBalancer reports the changes, and a
+// Warning of ours a delay. After a restart it emits the beginning and the end of a call for each
+// Service, although nothing changes.
 type serviceEvents struct {
-	// untouched reports whether a Service is as an earlier process has left it.
+	// untouched reports whether this process has not changed a Service.
 	untouched func(types.UID) bool
 
 	mu sync.Mutex
-	// begun are Services of which was said that they are looked at, or have failed, and not how
-	// that has ended, with the reason of the event that says that it begins; "" for none.
+	// begun are Services with an event for the beginning of a call or for a failure, and none for
+	// the end, with the reason of the event for the beginning; "" for none.
 	begun map[types.UID]string
 }
 
-// tells reports whether an event is to be written. Repeats is set where one that says the same was,
-// as far as the broadcaster remembers: it does of 4,096 events, fewer than five thousand Services have.
-func (s *serviceEvents) tells(event *v1.Event, repeats bool) bool {
+// emits reports whether to write an event. Repeats is set if an equal one was written, as far as
+// the broadcaster remembers: it does of 4,096 events, fewer than those of five thousand Services.
+func (s *serviceEvents) emits(event *v1.Event, repeats bool) bool {
 	service := event.InvolvedObject.UID
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,11 +65,12 @@ func (s *serviceEvents) tells(event *v1.Event, repeats bool) bool {
 	return true
 }
 
-// eventBuilder makes clients that write only events that serviceEvents tells, and those together.
+// eventBuilder creates clients that write only the events that serviceEvents selects, several at a
+// time.
 type eventBuilder struct {
 	cloudprovider.ControllerClientBuilder
 	events *serviceEvents
-	// write has a queue written in the background.
+	// write starts a background writer of a queue.
 	write func(*eventqueue.Sink)
 }
 
@@ -82,7 +83,6 @@ func (b eventBuilder) ClientOrDie(name string) kubernetes.Interface {
 	return eventClient{client, eventSink{b.events, queue}}
 }
 
-// eventSink is where events go.
 type eventSink struct {
 	events *serviceEvents
 	queue  *eventqueue.Sink
@@ -108,7 +108,7 @@ func (c eventCore) Events(namespace string) typedcorev1.EventInterface {
 	return filteredEvents{c.CoreV1Interface.Events(namespace), c.sink}
 }
 
-// filteredEvents implements what a record.EventSink calls.
+// filteredEvents implements the methods that a record.EventSink uses.
 type filteredEvents struct {
 	typedcorev1.EventInterface
 	sink eventSink
@@ -116,7 +116,7 @@ type filteredEvents struct {
 
 // CreateWithEventNamespace implements typedcorev1.EventExpansion.
 func (e filteredEvents) CreateWithEventNamespace(event *v1.Event) (*v1.Event, error) {
-	if !e.sink.events.tells(event, false) {
+	if !e.sink.events.emits(event, false) {
 		return event, nil
 	}
 	return e.sink.queue.Create(event)
@@ -124,7 +124,7 @@ func (e filteredEvents) CreateWithEventNamespace(event *v1.Event) (*v1.Event, er
 
 // PatchWithEventNamespace implements typedcorev1.EventExpansion.
 func (e filteredEvents) PatchWithEventNamespace(event *v1.Event, patch []byte) (*v1.Event, error) {
-	if !e.sink.events.tells(event, true) {
+	if !e.sink.events.emits(event, true) {
 		return event, nil
 	}
 	return e.sink.queue.Patch(event, patch)

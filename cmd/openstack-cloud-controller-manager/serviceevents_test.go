@@ -30,7 +30,7 @@ const (
 type said struct {
 	reason, message string
 	repeats         bool
-	// hidden is set where it is not to be written.
+	// hidden is set if it is not written.
 	hidden bool
 }
 
@@ -84,32 +84,33 @@ func TestServiceEvents_TellWhatBecomesOfAService(t *testing.T) {
 			t.Parallel()
 			events := serviceEvents{untouched: func(service types.UID) bool { return service == untouched }}
 			for i, s := range test.events {
-				if tells := events.tells(s.event(test.service), s.repeats); tells == s.hidden {
-					t.Errorf("event %d, %s, repeats %t: is told %t", i+1, s.reason, s.repeats, tells)
+				if emits := events.emits(s.event(test.service), s.repeats); emits == s.hidden {
+					t.Errorf("event %d, %s, repeats %t: emitted: %t, want otherwise", i+1, s.reason, s.repeats, emits)
 				}
 			}
 		})
 	}
 }
 
-// One that was taken over, of which nothing was recorded when it began, has its end told.
-func TestServiceEvents_TellTheEndOfWhatTheyHaveBegunToTell(t *testing.T) {
+// The end of a takeover without a record at its beginning is reported.
+func TestServiceEvents_EmitTheEndOfATakeover(t *testing.T) {
 	t.Parallel()
 	recorded := false
 	events := serviceEvents{untouched: func(types.UID) bool { return recorded }}
-	if !events.tells(said{reason: begins}.event(untouched), false) {
-		t.Error("nothing tells that a Service is taken over")
+	if !events.emits(said{reason: begins}.event(untouched), false) {
+		t.Error("no event for the beginning of a takeover")
 	}
 	recorded = true
-	if !events.tells(said{reason: ended}.event(untouched), false) {
-		t.Error("nothing tells that a Service was taken over")
+	if !events.emits(said{reason: ended}.event(untouched), false) {
+		t.Error("no event for the end of a takeover")
 	}
 	if len(events.begun) > 0 {
 		t.Errorf("%v are remembered", events.begun)
 	}
 }
 
-// oneClient implements cloudprovider.ControllerClientBuilder as far as the service controller uses it.
+// oneClient implements the part of cloudprovider.ControllerClientBuilder that the service
+// controller uses.
 type oneClient struct {
 	cloudprovider.ControllerClientBuilder
 	client kubernetes.Interface
@@ -125,7 +126,7 @@ func TestEventBuilder_WritesWhatIsToBeTold(t *testing.T) {
 		&serviceEvents{untouched: func(service types.UID) bool { return service == untouched }},
 		func(queue *eventqueue.Sink) { go queue.Run(t.Context(), nil) },
 	}
-	// As the service controller's broadcaster does.
+	// Like the service controller's broadcaster.
 	sink := &typedcorev1.EventSinkImpl{Interface: builder.ClientOrDie("service-controller").CoreV1().Events("")}
 	write := func(service types.UID, s said) {
 		t.Helper()

@@ -12,22 +12,22 @@ import (
 )
 
 // serviceInformers are the informers of the service controller: nodes without events, and Services
-// whose handler does not hear of what we write into their annotations. Each new load balancer would
-// be looked at once more for that, with one more event that says it is there.
+// without events of our own writes to annotations. Each new load balancer would be checked again
+// for these, with one more event about its creation.
 type serviceInformers struct {
 	informers.SharedInformerFactory
 	calls *serviceCalls
 }
 
-// serviceCalls decides for which Services the service controller calls.
+// serviceCalls selects the Services for which the service controller calls.
 type serviceCalls struct {
-	// written reports whether all that has changed of a Service is what this process has written.
+	// written reports whether only this process has caused the difference.
 	written func(before, now *v1.Service) bool
-	// handler is the service controller's; nil before it is there.
+	// handler is the service controller's; nil before that is created.
 	handler atomic.Pointer[cache.ResourceEventHandler]
 }
 
-// again has the service controller call for a Service at once, as for a new one.
+// again makes the service controller call for a Service at once, as for a new one.
 func (c *serviceCalls) again(service *v1.Service) {
 	if handler := c.handler.Load(); handler != nil {
 		(*handler).OnAdd(service, false)
@@ -60,8 +60,8 @@ func (i serviceV1) Services() corev1.ServiceInformer {
 	return othersServiceInformer{i.Interface.Services(), i.calls}
 }
 
-// othersServiceInformer is an informer of Services that tells the service controller of what others
-// write.
+// othersServiceInformer is an informer of Services with events only of others' writes for the
+// service controller.
 type othersServiceInformer struct {
 	corev1.ServiceInformer
 	calls *serviceCalls

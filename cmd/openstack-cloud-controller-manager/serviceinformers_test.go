@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Of two updates that are told in their order, the one that this process has made is left out.
+// Of two updates in order, the one of this process is omitted.
 func TestServiceInformers_TellOfWhatOthersWrite(t *testing.T) {
 	t.Parallel()
 	service := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
@@ -20,7 +20,7 @@ func TestServiceInformers_TellOfWhatOthersWrite(t *testing.T) {
 	calls := &serviceCalls{written: func(before, now *v1.Service) bool {
 		return before.Annotations["by"] == "" && now.Annotations["by"] == "us"
 	}}
-	calls.again(service) // which nobody hears yet
+	calls.again(service) // without a handler yet
 	services := serviceInformers{factory, calls}.Core().V1().Services()
 	_, err := services.Informer().AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(now any) { told <- now.(*v1.Service) },

@@ -18,18 +18,17 @@ import (
 	"k8s.io/cloud-provider/options"
 )
 
-// serving is the HTTPS port of the controller manager, as its flags ask for it. The options of
-// k8s.io/cloud-provider make two RSA keys for it at each start, one of them for a client of
-// their own that a controller manager does not have. That is a third of what a restart with a
-// thousand nodes takes; where a container has a tenth of a processor, it is three seconds in
-// which nobody answers probes. So they are told of no port, and what they would make for one is
-// made here.
+// serving is the HTTPS port of the controller manager from its flags. The options of
+// k8s.io/cloud-provider generate two RSA keys for it at each start, one of them for a client of its
+// own that a controller manager does not have. That is a third of a restart's time with a thousand
+// nodes; with a tenth of a processor, it takes three seconds without answers to probes. So the
+// options get no port, and their work for one is done here.
 type serving struct {
 	options *options.CloudControllerManagerOptions
 	asked   apiserveroptions.SecureServingOptions
 }
 
-// take takes the port out of the options, once the flags are parsed.
+// take removes the port from the options, after the flags are parsed.
 func (s *serving) take(from *options.CloudControllerManagerOptions) {
 	s.options, s.asked = from, *from.SecureServing.SecureServingOptions
 	from.SecureServing.BindPort, from.SecureServing.Listener = 0, nil
@@ -55,14 +54,14 @@ func (s *serving) open(completed *appconfig.CompletedConfig) error {
 	return nil
 }
 
-// certify makes a certificate where the flags name none: one with an RSA key where they name
-// ciphers, which may be for such keys only.
+// certify creates a certificate if the flags set none: one with an RSA key if they set ciphers,
+// which may be for such keys only.
 func (s *serving) certify() (err error) {
 	const host = "localhost"
 	local := []net.IP{net.IPv4(127, 0, 0, 1)}
 	given := s.asked.ServerCert
 	if given.CertDirectory != "" || given.CertKey.CertFile != "" || given.CertKey.KeyFile != "" || len(s.asked.CipherSuites) > 0 {
-		return s.asked.MaybeDefaultWithSelfSignedCerts(host, nil, local) // which keeps it in the directory
+		return s.asked.MaybeDefaultWithSelfSignedCerts(host, nil, local) // it is stored in the directory
 	}
 	if !s.asked.BindAddress.IsUnspecified() {
 		local = append(local, s.asked.BindAddress)
@@ -75,8 +74,8 @@ func (s *serving) certify() (err error) {
 	return err
 }
 
-// selfSigned returns a certificate for a host and its key, in PEM, valid for a year from then
-// on: as long as those of the Kubernetes libraries.
+// selfSigned returns a certificate for a host and its key, in PEM, valid for a year like those of
+// the Kubernetes libraries.
 func selfSigned(host string, addresses []net.IP, now time.Time) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

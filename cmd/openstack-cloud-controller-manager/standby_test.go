@@ -21,7 +21,7 @@ func TestProgram_IsReadyAsStandby(t *testing.T) {
 	}
 }
 
-// freePort returns a port that nobody listens on just now.
+// freePort returns a port that is free now.
 func freePort(t *testing.T) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

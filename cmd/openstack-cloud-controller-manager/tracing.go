@@ -16,8 +16,8 @@ import (
 // tracingFlag is the name of the flag for the file with a TracingConfiguration.
 const tracingFlag = "tracing-config-file"
 
-// startTracing returns what records spans, nil where none is asked for, and what sends the last
-// of them.
+// startTracing returns the recorder of spans, nil without configuration, and the function that
+// sends the last of them.
 func (p *process) startTracing() (provider trace.TracerProvider, stop func(context.Context), err error) {
 	if p.tracing == "" {
 		return nil, func(context.Context) {}, nil

@@ -11,12 +11,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// verbs returns the verbs, sorted by name.
 func verbs() cli.Verbs {
 	return cli.Verbs{check.Verb(), cleanup.Verb(), plan.Verb(), status.Verb()}
 }
 
-// program returns this program for its verbs.
 func program(env config.Environment, out, errs io.Writer) cli.Program {
 	return cli.Program{Name: programName, UserAgent: userAgent(thisBuild().version, nil), Env: env, Out: out, Errs: errs}
 }

@@ -10,20 +10,20 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// version and commit are set when a release is linked
-// (-ldflags "-X main.version=v1.2.3 -X main.commit=…").
+// version and commit are set when a release is linked (-ldflags "-X main.version=v1.2.3 -X
+// main.commit=…").
 var version, commit string
 
 // kubernetesLibrary is one of the Kubernetes libraries, which all have one version:
 // v0.36.3 is that of Kubernetes 1.36.3.
 const kubernetesLibrary = "k8s.io/cloud-provider"
 
-// build is what a program was built from.
+// build describes the sources of a program.
 type build struct {
 	version, commit, toolchain, libraries string
 }
 
-// thisBuild returns what was set at link time, else what the Go toolchain has recorded of
+// thisBuild returns the values of link time, otherwise those that the Go toolchain has recorded of
 // the module and its repository.
 func thisBuild() build {
 	info, ok := debug.ReadBuildInfo()
@@ -35,8 +35,7 @@ func thisBuild() build {
 
 func buildOf(info *debug.BuildInfo, version, commit string) build {
 	b := build{
-		// It may stand in a User-Agent, where parentheses, as in the toolchain's
-		// "(devel)", are comments.
+		// In a User-Agent, parentheses, as in the toolchain's "(devel)", are comments.
 		version:   cmp.Or(version, strings.Trim(info.Main.Version, "()"), "unknown"),
 		commit:    cmp.Or(commit, repositoryCommit(info), "unknown"),
 		toolchain: cmp.Or(info.GoVersion, runtime.Version()),
@@ -65,12 +64,12 @@ func repositoryCommit(info *debug.BuildInfo) string {
 	return found
 }
 
-// String returns all of it: the version comes first.
+// String returns all values, the version first.
 func (b build) String() string {
 	return fmt.Sprintf("%s (commit %s, %s, Kubernetes libraries %s)", b.version, b.commit, b.toolchain, b.libraries)
 }
 
-// ownMetric returns the same under a name, and with labels, of our own.
+// ownMetric returns the same as a metric of our own.
 func (b build) ownMetric() *metrics.GaugeVec {
 	info := metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Name:           "cloudprovider_openstack_build_info",
@@ -82,9 +81,9 @@ func (b build) ownMetric() *metrics.GaugeVec {
 	return info
 }
 
-// metric returns kubernetes_build_info, which all components of Kubernetes have, with our
-// version and commit. That of component-base cannot be used: the variables behind it also
-// select the release whose feature gates are in force.
+// metric returns kubernetes_build_info, which all components of Kubernetes have, with our version
+// and commit. That of component-base cannot be used: its variables also select the release of the
+// feature gates.
 func (b build) metric() *metrics.GaugeVec {
 	libraries := strings.Split(b.libraries, ".") // v0.36.3 are those of Kubernetes 1.36.3
 	minor := ""

@@ -52,7 +52,7 @@ func TestBuild_MetricHasOurVersion(t *testing.T) {
 	}
 }
 
-// docs/metrics.md has what the program registers by itself, too.
+// docs/metrics.md also has the metrics that the program registers itself.
 //
 //proves:99
 func TestBuild_MetricsAreThoseOfThePage(t *testing.T) {

@@ -11,11 +11,10 @@ import (
 	apiserver "k8s.io/apiserver/pkg/server"
 )
 
-// serveWaiting answers probes on the port of the controller manager until the returned
-// function is called: the process is alive and not ready. The controller manager serves
-// there only after the sign-in; without an answer the kubelet would restart the container in
-// the middle of an outage of Keystone. The port stays open for the controller manager.
-// Without a port, nothing is served.
+// serveWaiting answers probes on the port of the controller manager until the returned function is
+// called: the process is alive and not ready. The controller manager serves there only after the
+// sign-in; without an answer the kubelet would restart the container during an outage of Keystone.
+// The port stays open for the controller manager. Without a port, nothing is served.
 func serveWaiting(serving *apiserver.SecureServingInfo) (stop func()) {
 	if serving == nil || serving.Cert == nil {
 		return func() {}
@@ -29,7 +28,7 @@ func serveWaiting(serving *apiserver.SecureServingInfo) (stop func()) {
 		Handler:           http.HandlerFunc(answerWaiting),
 		TLSConfig:         &tls.Config{GetCertificate: currentCertificate(serving), MinVersion: tls.VersionTLS12},
 		ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog:          log.New(io.Discard, "", 0), // probes that give up
+		ErrorLog:          log.New(io.Discard, "", 0), // probes that time out
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -39,12 +38,12 @@ func serveWaiting(serving *apiserver.SecureServingInfo) (stop func()) {
 	return func() {
 		port.giveBack()
 		<-ended
-		_ = server.Close() // clients that are still connected try again
+		_ = server.Close() // connected clients retry
 		_ = own.SetDeadline(time.Time{})
 	}
 }
 
-// answerWaiting answers as the controller manager will, as far as that is known yet.
+// answerWaiting answers like the controller manager, as far as possible.
 func answerWaiting(w http.ResponseWriter, request *http.Request) {
 	if request.URL.Path != healthPath {
 		http.Error(w, "waiting for Keystone, see the log", http.StatusServiceUnavailable)
@@ -60,13 +59,13 @@ func currentCertificate(serving *apiserver.SecureServingInfo) func(*tls.ClientHe
 	}
 }
 
-// deadlineListener is a listener whose Accept can be interrupted, as that of TCP can.
+// deadlineListener is a listener with an interruptible Accept, like that of TCP.
 type deadlineListener interface {
 	net.Listener
 	SetDeadline(time.Time) error
 }
 
-// borrowedListener is a listener that is used for a while, and stays open after that.
+// borrowedListener is a listener that is used temporarily, and stays open.
 type borrowedListener struct {
 	deadlineListener
 	returned chan struct{}
@@ -78,7 +77,7 @@ func (l *borrowedListener) Accept() (net.Conn, error) {
 	select {
 	case <-l.returned:
 		if err == nil {
-			_ = conn.Close() // the client tries again, and reaches the next server
+			_ = conn.Close() // the client retries, and reaches the next server
 		}
 		return nil, net.ErrClosed
 	default:
@@ -89,7 +88,6 @@ func (l *borrowedListener) Accept() (net.Conn, error) {
 // Close implements net.Listener: the owner closes it.
 func (l *borrowedListener) Close() error { return nil }
 
-// giveBack ends Accept for good.
 func (l *borrowedListener) giveBack() {
 	close(l.returned)
 	_ = l.SetDeadline(time.Unix(1, 0))

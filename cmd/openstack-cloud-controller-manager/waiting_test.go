@@ -14,8 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// During an outage of Keystone no probe restarts the container, and no restart with its
-// growing delays is needed when it is over.
+// During an outage of Keystone no probe restarts the container, and none is delayed after it.
 func TestProgram_WaitsForKeystone(t *testing.T) {
 	t.Parallel()
 	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
@@ -34,7 +33,7 @@ func TestProgram_WaitsForKeystone(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(cloud.Close)
-	overwrite(t, path, cloud.CloudConf()) // with what cloud.conf says by then
+	overwrite(t, path, cloud.CloudConf()) // with the cloud.conf of that time
 	p.answers(t, "/readyz", 200)
 	p.answers(t, "/metrics", 403)
 	p.awaitLog(t, "Attempting to acquire leader lease")
@@ -67,7 +66,7 @@ func silentServer(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// Whatever the controller manager does while the API server is away, SIGTERM ends it.
+// SIGTERM ends the controller manager even while the API server is unavailable.
 func TestProgram_StopsWhileTheAPIServerIsAway(t *testing.T) {
 	t.Parallel()
 	cloud, err := simulator.Start(simulator.Options{})

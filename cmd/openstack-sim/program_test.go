@@ -36,7 +36,7 @@ type process struct {
 	stderr *bytes.Buffer
 }
 
-// run starts the program and waits until it says that it is ready.
+// run starts the program and waits until it reports that it is ready.
 func run(t *testing.T, path string, args ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(path, args...), stderr: &bytes.Buffer{}}

@@ -104,7 +104,7 @@ func writeFiles(cloud *simulator.Cloud, chosen settings) error {
 	)
 }
 
-// writeSecret replaces the file at once, so that nobody reads half of it. An empty path
+// writeSecret replaces the file at once, so that no reader gets half of it. An empty path
 // means that the file is not wanted.
 func writeSecret(path string, text []byte) error {
 	if path == "" {
@@ -131,6 +131,6 @@ func reporter(to io.Writer) func(error) {
 	return func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		_, _ = fmt.Fprintf(to, "openstack-sim: %v\n", err) // nobody is left to tell
+		_, _ = fmt.Fprintf(to, "openstack-sim: %v\n", err) // there is no other output
 	}
 }

@@ -68,7 +68,7 @@ func releases() []string {
 	return slices.Sorted(maps.Keys(octavia.Releases()))
 }
 
-// check names every flag that has a bad value, with the value and what is allowed.
+// check names every flag that has a bad value, with the value and the allowed ones.
 func (s *settings) check() error {
 	return errors.Join(
 		checkListen(s.listen),

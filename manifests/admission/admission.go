@@ -1,6 +1,6 @@
-// Package admission makes policies for the API server from the table of annotations: what the
-// controller would refuse of a Service whoever applies it is told at once, and what it would
-// warn of is a warning of kubectl. `make generate` writes policy.yaml.
+// Package admission generates policies for the API server from the table of annotations: they
+// reject Services that the controller would refuse, and warn like the controller. `make generate`
+// writes policy.yaml.
 package admission
 
 import (
@@ -19,10 +19,10 @@ import (
 
 // The names of the policies, and of their bindings.
 const (
-	// Refuse denies what the controller refuses, Warn warns of what it warns of.
+	// Refuse denies Services that the controller refuses, Warn warns like the controller.
 	Refuse = "openstack-load-balancer-refuse"
 	Warn   = "openstack-load-balancer-warn"
-	// DenyUnknown denies a new Service with an annotation whose name begins as ours do and is none.
+	// DenyUnknown denies a new Service with an unknown annotation of our prefixes.
 	DenyUnknown = "openstack-load-balancer-deny-unknown"
 )
 
@@ -69,8 +69,8 @@ func binding(name string, actions ...admissionv1.ValidationAction) *admissionv1.
 	}
 }
 
-// policy returns a policy for Services that are ours. One that cannot be evaluated lets pass: the
-// controller judges in any case.
+// policy returns a policy for Services that are ours. Requests pass if it cannot be evaluated: the
+// controller checks in any case.
 func policy(name string, validations []admissionv1.Validation) *admissionv1.ValidatingAdmissionPolicy {
 	return &admissionv1.ValidatingAdmissionPolicy{
 		TypeMeta: typeOf("ValidatingAdmissionPolicy"), ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -88,11 +88,11 @@ func policy(name string, validations []admissionv1.Validation) *admissionv1.Vali
 			}},
 			Variables: []admissionv1.Variable{
 				{Name: "now", Expression: annotationsOf("object")},
-				// A Service that was none of ours is judged whole, as a new one is.
+				// A Service that was not ours is checked completely, like a new one.
 				{Name: "known", Expression: "oldObject != null && oldObject.spec.type == 'LoadBalancer' && !has(oldObject.spec.loadBalancerClass)"},
 				{Name: "before", Expression: "variables.known ? " + annotationsOf("oldObject") + " : {}"},
-				// What is the same as before is not judged: whoever has a Service that is refused, or
-				// comes from cloud-provider-openstack, can change anything else of it.
+				// Unchanged annotations are not checked: users can change other parts of a Service
+				// that is refused, or comes from cloud-provider-openstack.
 				{Name: "changed", Expression: "variables.now.filter(k, !(k in variables.before) || variables.before[k] != variables.now[k])"},
 				{Name: "portsChanged", Expression: "!variables.known || object.spec.ports != oldObject.spec.ports"},
 			},
@@ -105,13 +105,13 @@ func annotationsOf(object string) string {
 	return fmt.Sprintf("(has(%[1]s.metadata.annotations) ? %[1]s.metadata.annotations : {})", object)
 }
 
-// judged returns those annotations that users write.
+// judged returns the annotations of users.
 func judged() []annotation.Annotation {
 	return slices.DeleteFunc(slices.Clone(annotation.Table()), func(a annotation.Annotation) bool { return a.Change == annotation.Written })
 }
 
-// refusals are what the controller refuses: values that are not allowed and, of a new Service,
-// those that cloud-provider-openstack hands on to OpenStack, which refuses them.
+// refusals are the controller's refusals: invalid values and, of a new Service, those that
+// cloud-provider-openstack passes on to OpenStack, which refuses them.
 func refusals() []admissionv1.Validation {
 	var all []admissionv1.Validation
 	for _, a := range judged() {
@@ -123,15 +123,14 @@ func refusals() []admissionv1.Validation {
 				quoted(annotation.LoadBalancerID), value(a.Name), a.Most(), rule(a, fmt.Sprintf("(%s) || !(%s)", a.Rule, a.Handed))),
 				annotation.Path(a.Name).String()+": allowed: "+a.Allowed+"; no load balancer is made with another value"))
 		}
-		if a.Lenient() { // its length is no leniency
+		if a.Lenient() { // a too long value is never accepted
 			all = append(all, validation(a.Name, fmt.Sprintf("size(bytes(%s)) <= %d", value(a.Name), a.Most()), fmt.Sprintf("%s: allowed: %d bytes at most", annotation.Path(a.Name), a.Most())))
 		}
 	}
 	return append(all, combinations()...)
 }
 
-// warnings are what the controller warns of: values that count as not given, and names that
-// there are not.
+// warnings are the controller's warnings: ignored values, and unknown names.
 func warnings() []admissionv1.Validation {
 	var all []admissionv1.Validation
 	for _, a := range judged() {
@@ -151,7 +150,7 @@ func names() string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// ofNew returns a validation that only new Services have to pass.
+// ofNew returns a validation for new Services only.
 func ofNew(v admissionv1.Validation) admissionv1.Validation {
 	v.Expression = "variables.known || " + v.Expression
 	return v
@@ -159,12 +158,12 @@ func ofNew(v admissionv1.Validation) admissionv1.Validation {
 
 func value(name string) string { return "variables.now[" + quoted(name) + "]" }
 
-// validation judges an annotation where it has changed.
+// validation checks an annotation if it has changed.
 func validation(name, expression, message string) admissionv1.Validation {
 	return admissionv1.Validation{Expression: fmt.Sprintf("!(%s in variables.changed) || %s", quoted(name), expression), Message: message}
 }
 
-// rule returns the rule of an annotation for its value; one that is empty is not given.
+// rule returns the rule of an annotation for its value; an empty one is not given.
 func rule(a annotation.Annotation, expression string) string {
 	text := value(a.Name)
 	if !a.Exact() {

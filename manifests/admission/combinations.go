@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// combinations are what the controller refuses of several annotations and fields together,
-// wherever that does not depend on cloud.conf or on the cloud.
+// combinations are the controller's refusals of combined annotations and fields that depend neither
+// on cloud.conf nor on the cloud.
 func combinations() []admissionv1.Validation {
 	probe := []string{
 		annotation.MonitorType, annotation.MonitorPath, annotation.MonitorMethod, annotation.MonitorCodes, annotation.MonitorVersion, annotation.MonitorDomain,
@@ -45,8 +45,8 @@ func combinations() []admissionv1.Validation {
 			Message: path(annotation.ForwardedFor) + ": " + annotation.ProxyProtocol + " already sends the client's address to the members: choose one of the two",
 		},
 		{
-			// Where only ports change, a name that no port had before denies nothing: the Service is
-			// refused already, and its user mends something else.
+			// If only ports change, a name that no port had before denies nothing: the Service is
+			// already refused, and its user corrects another part.
 			Expression: fmt.Sprintf("!(%[1]s || variables.portsChanged) || !%[2]s || %[3]s.split(',', 102).size() > 100 || "+
 				"%[3]s.split(',').all(p, %[4]s || !%[1]s && !(%[5]s))",
 				changed(annotation.Protocols), given(annotation.Protocols), value(annotation.Protocols), hasPort("object"), hasPort("oldObject")),
@@ -60,7 +60,7 @@ func combinations() []admissionv1.Validation {
 	}
 }
 
-// hasPort is true where the Service has the port of TCP that an item p such as "web=HTTP" names.
+// hasPort is true if the Service has the port of TCP of an item p such as "web=HTTP".
 func hasPort(object string) string {
 	return object + ".spec.ports.exists(q, (!has(q.protocol) || q.protocol == 'TCP') && " +
 		"(p.split('=')[0].trim() == string(q.port) || has(q.name) && p.split('=')[0].trim() == q.name))"
@@ -70,7 +70,7 @@ func exactly(name, text string) string {
 	return fmt.Sprintf("(%s in variables.now && %s == %s)", quoted(name), value(name), quoted(text))
 }
 
-// given is true where an annotation is given.
+// given is true if an annotation is given.
 func given(name string) string {
 	return fmt.Sprintf("(%s in variables.now && %s.trim() != '')", quoted(name), value(name))
 }
@@ -80,7 +80,7 @@ func is(name string) string {
 	return fmt.Sprintf("(%s in variables.now && %s.trim() == 'true')", quoted(name), value(name))
 }
 
-// changed is true where one of some annotations has changed.
+// changed is true if one of some annotations has changed.
 func changed(names ...string) string {
 	var all []string
 	for _, name := range names {
@@ -91,9 +91,9 @@ func changed(names ...string) string {
 
 func path(name string) string { return annotation.Path(name).String() }
 
-// unknown warns of names that begin as ours do, and of which there is none. The nearest one is
-// that which has the same letters but for - and _, else the first that begins or ends like it:
-// the controller's event has the one that a distance of letters finds.
+// unknown warns of unknown names of our prefixes. The nearest one has the same letters except - and
+// _, or is the first with the same beginning or end: the controller's event has the one with the
+// smallest edit distance.
 func unknown(names string) admissionv1.Validation {
 	const (
 		letters = ".lowerAscii().replace('-', '').replace('_', '')"

@@ -39,18 +39,18 @@ func (f *Kubernetes) AddTo(command *cobra.Command, p Program) {
 	f.userAgent = p.UserAgent
 	f.rules = clientcmd.NewDefaultClientConfigLoadingRules()
 	flags := command.Flags()
-	flags.StringVar(&f.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "", "Path of the kubeconfig; without it, $KUBECONFIG or ~/.kube/config.")
+	flags.StringVar(&f.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "", "Path of the kubeconfig; by default, $KUBECONFIG or ~/.kube/config.")
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.CurrentContext.Description = "The context of the kubeconfig to use."
 	names.ClusterOverrideFlags.APIServer.ShortName = "s"
-	names.ContextOverrideFlags.Namespace.Description = "The namespace; without it, that of the context."
+	names.ContextOverrideFlags.Namespace.Description = "The namespace; by default, that of the context."
 	given := pflag.NewFlagSet("", pflag.ContinueOnError)
 	clientcmd.BindOverrideFlags(&f.overrides, given, names)
 	given.VisitAll(func(flag *pflag.Flag) {
 		flag.Usage = sentence(flag.Usage)
 		flags.AddFlag(flag)
 	})
-	flags.BoolVarP(&f.All, "all-namespaces", "A", false, "All namespaces, in place of --namespace.")
+	flags.BoolVarP(&f.All, "all-namespaces", "A", false, "All namespaces, instead of --namespace.")
 	for flag, complete := range map[string]func() []string{
 		clientcmd.FlagContext:      func() []string { return slices.Sorted(maps.Keys(f.known().Contexts)) },
 		clientcmd.FlagClusterName:  func() []string { return slices.Sorted(maps.Keys(f.known().Clusters)) },
@@ -64,11 +64,10 @@ func (f *Kubernetes) AddTo(command *cobra.Command, p Program) {
 	}
 }
 
-// config returns how to reach the API server.
 func (f *Kubernetes) config() (*rest.Config, error) {
 	found, err := f.client().ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, errors.New("find the cluster: there is no kubeconfig: name one with --kubeconfig or $KUBECONFIG")
+		return nil, errors.New("find the cluster: there is no kubeconfig: set --kubeconfig or $KUBECONFIG")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
@@ -95,7 +94,7 @@ func (f *Kubernetes) client() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.rules, &f.overrides)
 }
 
-// known returns the kubeconfig, an empty one where there is none.
+// known returns the kubeconfig, an empty one if there is none.
 func (f *Kubernetes) known() *clientcmdapi.Config {
 	found, err := f.client().RawConfig()
 	if err != nil {
@@ -104,8 +103,8 @@ func (f *Kubernetes) known() *clientcmdapi.Config {
 	return &found
 }
 
-// ReadOnlyClient returns a client that sends the API server reads only, whatever the role of its
-// user permits.
+// ReadOnlyClient returns a client that only sends reads to the API server, even if its user may
+// write.
 func (f *Kubernetes) ReadOnlyClient() (kubernetes.Interface, error) {
 	config, err := f.config()
 	if err != nil {
@@ -114,8 +113,8 @@ func (f *Kubernetes) ReadOnlyClient() (kubernetes.Interface, error) {
 	return readOnlyClient(config, f.userAgent)
 }
 
-// namespaces returns the names of all namespaces; nothing where the API server does not return
-// them within completionTimeout.
+// namespaces returns the names of all namespaces; none if the API server does not return them
+// within completionTimeout.
 func (f *Kubernetes) namespaces() []string {
 	client, err := f.ReadOnlyClient()
 	if err != nil {
@@ -145,7 +144,7 @@ func readOnlyClient(config *rest.Config, userAgent string) (kubernetes.Interface
 	return kubernetes.NewForConfig(config)
 }
 
-// readsOnly passes on what reads.
+// readsOnly passes on only reads.
 type readsOnly struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -159,12 +158,11 @@ func (t readsOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("%s %s was not sent: nothing is written to Kubernetes here", req.Method, req.URL.Path)
 }
 
-// startingWith returns the words that begin as one that is being typed.
 func startingWith(words []string, begun string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, begun) })
 }
 
-// sentence returns the usage of a flag of client-go as those of ours are written.
+// sentence returns the usage of a flag of client-go in the style of ours.
 func sentence(usage string) string {
 	if usage == "" || strings.HasSuffix(usage, ".") {
 		return usage

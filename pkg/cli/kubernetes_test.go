@@ -31,7 +31,7 @@ current-context: prod
 
 // execute runs a command.
 func execute(command *cobra.Command, arguments ...string) error {
-	command.SetArgs(append([]string{}, arguments...)) // with nil it would take those of the test
+	command.SetArgs(append([]string{}, arguments...)) // nil would mean the arguments of the test
 	return command.Execute()
 }
 
@@ -96,7 +96,7 @@ func TestKubernetesFlags_CompleteContexts(t *testing.T) {
 		"--context ":  "prod\ntest\n:4\n",
 		"--context t": "test\n:4\n",
 		"--cluster c": "c1\nc2\n:4\n",
-		"-n ":         ":4\n", // nobody answers there
+		"-n ":         ":4\n", // no server listens there
 	} {
 		command, _ := kubernetesCommand(t, file(t, twoContexts))
 		var out strings.Builder
@@ -112,12 +112,12 @@ func TestKubernetesFlags_CompleteContexts(t *testing.T) {
 	}
 }
 
-// A machine without a kubeconfig is told what to give.
+// Without a kubeconfig, the error names the flag.
 func TestVerbs_SayThatThereIsNoKubeconfig(t *testing.T) {
 	t.Parallel()
 	_, flags := kubernetesCommand(t, "")
 	flags.rules.ExplicitPath, flags.rules.Precedence = "", nil
-	if _, err := flags.config(); err == nil || !strings.Contains(err.Error(), "there is no kubeconfig: name one with --kubeconfig") || strings.Contains(err.Error(), "KUBERNETES_MASTER") {
+	if _, err := flags.config(); err == nil || !strings.Contains(err.Error(), "there is no kubeconfig: set --kubeconfig") || strings.Contains(err.Error(), "KUBERNETES_MASTER") {
 		t.Error(err)
 	}
 }

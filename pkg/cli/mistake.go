@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// VerbIn returns the first argument where it can only be a verb: the controller takes no arguments.
+// VerbIn returns the first argument if it can only be a verb: the controller takes no arguments.
 func VerbIn(arguments []string) (word string, is bool) {
 	if len(arguments) == 0 || arguments[0] == "" || strings.HasPrefix(arguments[0], "-") {
 		return "", false

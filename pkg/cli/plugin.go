@@ -8,22 +8,21 @@ import (
 )
 
 const (
-	// PluginFile is the name by which kubectl finds the program. As "kubectl openstack-lb" it has
-	// verbs only.
+	// PluginFile is the name of the program as a plugin of kubectl. As "kubectl openstack-lb" it
+	// has only verbs.
 	PluginFile = "kubectl-openstack_lb"
-	// completionFile is the name by which kubectl asks it for completions.
+	// completionFile is the name with which kubectl calls it for completions.
 	completionFile = "kubectl_complete-openstack_lb"
-	// PluginName is what users of the plugin type.
+	// PluginName is the command of the plugin.
 	PluginName = "kubectl openstack-lb"
 
-	// The hidden commands of cobra that shells ask for completions, and its answer that
-	// there are no files to complete.
+	// The hidden commands of cobra for completions, and its answer without file names.
 	completeCommand, plainCompleteCommand = "__complete", "__completeNoDesc"
 	noFiles                               = ":4"
 )
 
-// PluginArguments returns the arguments of the plugin, for a program that is called by a path
-// with arguments. is is false where the path is not that of the plugin.
+// PluginArguments returns the arguments of the plugin, for a program that is called by a path with
+// arguments. is is false for the path of another program.
 func PluginArguments(path string, arguments []string) (plugin []string, is bool) {
 	switch strings.TrimSuffix(filepath.Base(path), ".exe") {
 	case PluginFile:
@@ -34,9 +33,8 @@ func PluginArguments(path string, arguments []string) (plugin []string, is bool)
 	return nil, false
 }
 
-// Verbs are the verbs of a program, sorted by name. They stand beside the command of
-// k8s.io/cloud-provider, which takes no arguments: as its subcommands they would get its flags
-// and its usage.
+// Verbs are the verbs of a program, sorted by name. They are no subcommands of the command of
+// k8s.io/cloud-provider, which takes no arguments, because they would get its flags and its usage.
 type Verbs []Verb
 
 // Find returns the verb of a name.
@@ -80,7 +78,7 @@ func (all Verbs) RunPlugin(p Program, arguments []string, version fmt.Stringer) 
 	return ExitError
 }
 
-// complete answers a shell with the verbs, or with the flags and values of a verb.
+// complete prints the verbs, or the flags and values of a verb, for a shell.
 func (all Verbs) complete(p Program, how string, arguments []string) int {
 	if len(arguments) > 1 {
 		if v, is := all.Find(arguments[0]); is {

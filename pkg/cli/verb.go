@@ -1,5 +1,5 @@
-// Package cli has the parts that all verbs of the program share: the way a verb is run, its
-// flags for the cluster and for the format of its report, and its way to sign in.
+// Package cli has the shared parts of all verbs of the program: their run, the flags for the
+// cluster and for the format of the report, and the sign-in.
 package cli
 
 import (
@@ -23,7 +23,7 @@ import (
 
 // Program is the program that runs a verb.
 type Program struct {
-	// Name is what users type to run it.
+	// Name is the command of users.
 	Name string
 	// UserAgent is sent to OpenStack and to the API server.
 	UserAgent string
@@ -33,7 +33,7 @@ type Program struct {
 
 // Verb is a command that runs once, next to the controller.
 type Verb struct {
-	// Name is the argument that asks for the verb, Short its line in a list of verbs.
+	// Name is the verb's argument, Short its line in a list of verbs.
 	Name, Short string
 	// Command returns the command. Its RunE returns the error of Program.Finish, or any other.
 	Command func(Program) *cobra.Command
@@ -42,7 +42,7 @@ type Verb struct {
 // ExitError is the exit code of every verb that has failed.
 const ExitError = 1
 
-// Exit is the error of a verb that has done its work. The program exits with this code.
+// Exit is the error of a completed verb. The program exits with this code.
 type Exit int
 
 // Error implements error.
@@ -132,12 +132,12 @@ func (o Output) Check() error {
 	return nil
 }
 
-// JSON reports whether programs read the report.
+// JSON reports whether the format is JSON.
 func (o Output) JSON() bool { return o == outputJSON }
 
 // AddCloudConfig adds the flag for the path of cloud.conf.
 func AddCloudConfig(flags *pflag.FlagSet, path *string) {
-	flags.StringVar(path, "cloud-config", "", "Path of cloud.conf; without it, the OS_* environment variables are read.")
+	flags.StringVar(path, "cloud-config", "", "Path of cloud.conf; by default, the OS_* environment variables are read.")
 }
 
 // ReadConfig reads cloud.conf and logs its warnings.

@@ -70,7 +70,7 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 		}, labels),
 		refused: metrics.NewGaugeVec(&metrics.GaugeOpts{
 			Namespace: namespace, Name: "refused_services",
-			Help:           "Services that are refused at present, by reason: their load balancers go on with what was last good.",
+			Help:           "Services that are currently refused, by reason: their load balancers keep the last good state.",
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"reason"}),
 		held: metrics.NewGauge(&metrics.GaugeOpts{

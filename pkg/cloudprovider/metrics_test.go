@@ -67,7 +67,7 @@ func TestMetrics_CountRefusedServicesByReason(t *testing.T) {
 	m.Refused("quota", 1)
 	m.Refused("quota", 0)
 	want := `
-# HELP cloudprovider_openstack_refused_services [ALPHA] Services that are refused at present, by reason: their load balancers go on with what was last good.
+# HELP cloudprovider_openstack_refused_services [ALPHA] Services that are currently refused, by reason: their load balancers keep the last good state.
 # TYPE cloudprovider_openstack_refused_services gauge
 cloudprovider_openstack_refused_services{reason="invalid"} 2
 cloudprovider_openstack_refused_services{reason="quota"} 0

@@ -22,18 +22,19 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// ScopeRecord is the ConfigMap in kube-system that records the Scope of the cluster. An operator confirms
-// that the cluster has moved by deleting it or, beside other controllers, by setting the keys of this one.
+// ScopeRecord is the ConfigMap in kube-system that records the Scope of the cluster. An operator
+// confirms a move of the cluster by deleting it or, with other controllers, by setting the keys of
+// this one.
 const ScopeRecord = "openstack-cloud"
 
 const (
-	// projectKey and regionKey are those of the only controller of a cluster. Those of one
-	// among several, such as one for each region, have its name after a dot.
+	// projectKey and regionKey are those of the only controller of a cluster. Those of one among
+	// several, such as one for each region, have its name after a dot.
 	projectKey = "project"
 	regionKey  = "region"
-	// confirmationPeriod is how often a confirmation is looked for.
+	// confirmationPeriod is the time between two checks for a confirmation.
 	confirmationPeriod = 10 * time.Second
-	// reminderPeriod is how often an event says that one is needed.
+	// reminderPeriod is the time between two events about a missing confirmation.
 	reminderPeriod = time.Hour
 )
 
@@ -45,10 +46,10 @@ type Scope struct {
 // keys are those of one controller in the record.
 type keys struct{ project, region string }
 
-// noKey matches what a key of a ConfigMap cannot have.
+// noKey matches characters that a key of a ConfigMap cannot have.
 var noKey = regexp.MustCompile(`[^-._a-zA-Z0-9]`)
 
-// maxName is how much of a controller's name a key, of at most 253 characters, has room for.
+// maxName is the maximum length of a controller's name in a key of at most 253 characters.
 const maxName = 240
 
 // keysOf returns the keys of the controller of a name, "" for the only one.
@@ -61,22 +62,22 @@ func keysOf(controller string) keys {
 	return keys{projectKey + name, regionKey + name}
 }
 
-// scope returns what a record has for the controller.
+// scope returns the controller's Scope in a record.
 func (k keys) scope(record *v1.ConfigMap) Scope {
 	return Scope{record.Data[k.project], record.Data[k.region]}
 }
 
 // Controller is one of the controllers of a cluster.
 type Controller struct {
-	// Name distinguishes it from the others, which have Scopes of their own; "" is the name of the only
-	// one.
+	// Name distinguishes it from the others, which have Scopes of their own; "" is the name of the
+	// only one.
 	Name string
-	// Regional is set where each region may have a controller of its own.
+	// Regional is set if each region may have its own controller.
 	Regional bool
 }
 
-// confirmation returns the command that confirms that the controller is in a Scope now. It leaves what
-// is recorded of others.
+// confirmation returns the command that confirms that the controller is now in a Scope. It keeps
+// the records of others.
 func (k keys) confirmation(record *v1.ConfigMap, current Scope) string {
 	command := "kubectl --namespace " + metav1.NamespaceSystem
 	if others := controllersIn(record); len(others) == 1 && others[0] == k {
@@ -86,7 +87,7 @@ func (k keys) confirmation(record *v1.ConfigMap, current Scope) string {
 	return fmt.Sprintf("%s patch configmap %s --type=merge --patch='%s'", command, ScopeRecord, strings.ReplaceAll(patch, "'", `'\''`))
 }
 
-// controllersIn returns the keys of the controllers that a record has something of.
+// controllersIn returns the keys of the controllers in a record.
 func controllersIn(record *v1.ConfigMap) []keys {
 	var all []keys
 	for key := range record.Data {
@@ -100,10 +101,10 @@ func controllersIn(record *v1.ConfigMap) []keys {
 }
 
 // ErrMoved is returned while the credentials are of another Scope than the cluster's.
-var ErrMoved = errors.New("cloud.conf leads to another project or region than before")
+var ErrMoved = errors.New("cloud.conf has another project or region than before")
 
-// Guard compares the Scope of the session with the recorded one. Without the right to keep
-// the record it only knows that of this process. A nil Guard permits everything.
+// Guard compares the Scope of the session with the recorded one. Without the right to write the
+// record it only knows that of this process. A nil Guard permits everything.
 type Guard struct {
 	maps     corev1.ConfigMapInterface
 	keys     keys
@@ -115,24 +116,24 @@ type Guard struct {
 	mu sync.Mutex
 	// confirmed is the Scope that is permitted, nil before the record is read.
 	confirmed *Scope
-	// forbidden is set when this process may keep no record.
+	// forbidden is set if this process may not write the record.
 	forbidden bool
-	// refusal is the error of the last comparison, which holds until a time.
+	// refusal is the error of the last comparison, which is valid until a time.
 	refusal error
 	until   time.Time
 	// reported is the time of the last event.
 	reported time.Time
 }
 
-// NewGuard returns a Guard with its record among the ConfigMaps, those of kube-system, for
-// a session of a controller. current returns the Scope of the session.
+// NewGuard returns a Guard with its record among the ConfigMaps, those of kube-system, for a
+// session of a controller. current returns the Scope of the session.
 func NewGuard(maps corev1.ConfigMapInterface, controller Controller, current func() Scope, recorder record.EventRecorder, clock clock.PassiveClock) *Guard {
 	return &Guard{maps: maps, keys: keysOf(controller.Name), regional: controller.Regional, current: current, recorder: recorder, clock: clock}
 }
 
-// Check returns an error that wraps ErrMoved while the session is in another Scope than
-// the cluster was and nobody has confirmed it, and other errors while that cannot be read.
-// It costs no request as long as all is well.
+// Check returns an error that wraps ErrMoved if the session is in another Scope than the cluster
+// and this is not confirmed, and other errors if the record cannot be read. Without an error it
+// usually sends no request.
 func (g *Guard) Check(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -157,7 +158,7 @@ func (g *Guard) Check(ctx context.Context) error {
 	return err
 }
 
-// Unrecorded reports whether this process may not keep the record: a restart with credentials of
+// Unrecorded reports whether this process may not write the record: a restart with credentials of
 // another project or region would not be noticed.
 func (g *Guard) Unrecorded() bool {
 	if g == nil {
@@ -168,16 +169,16 @@ func (g *Guard) Unrecorded() bool {
 	return g.forbidden
 }
 
-// CompareScope returns an error that wraps ErrMoved where the record has other Scopes, and no
-// controller in the given one. It writes nothing: without a record, or the right to read it, there is nothing to
-// compare with.
+// CompareScope returns an error that wraps ErrMoved if the record has Scopes of controllers, but
+// not the given one. It writes nothing: without a record, or the right to read it, it compares
+// nothing.
 func CompareScope(ctx context.Context, maps corev1.ConfigMapInterface, current Scope) error {
 	stored, err := maps.Get(ctx, ScopeRecord, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("read in which project and region of OpenStack the cluster is: %w", err)
+		return fmt.Errorf("read the cluster's project and region: %w", err)
 	}
 	var refusal error
 	for _, of := range controllersIn(stored) {
@@ -192,17 +193,17 @@ func CompareScope(ctx context.Context, maps corev1.ConfigMapInterface, current S
 	return refusal
 }
 
-// changed returns ErrMoved with the way out.
+// changed returns ErrMoved with the remedy.
 func (k keys) changed(record *v1.ConfigMap, before, current Scope) error {
 	return fmt.Errorf("%w: project %s in region %q, and the cluster is in project %s in region %q. "+
-		"Nothing is made, deleted or taken for gone until that is mended, or confirmed with: %s",
+		"The controller creates and deletes nothing until this is fixed, or confirmed with: %s",
 		ErrMoved, current.ProjectID, current.Region, before.ProjectID, before.Region, k.confirmation(record, current))
 }
 
-// compare reads the record, and adds what it lacks.
+// compare reads the record, and adds its missing parts.
 func (g *Guard) compare(ctx context.Context, current Scope) error {
 	if g.forbidden {
-		return fmt.Errorf("%w: project %s in region %q, before project %s in region %q. If that is meant, restart the cloud-controller-manager",
+		return fmt.Errorf("%w: project %s in region %q, before project %s in region %q. If this is intended, restart the cloud-controller-manager",
 			ErrMoved, current.ProjectID, current.Region, g.confirmed.ProjectID, g.confirmed.Region)
 	}
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -213,7 +214,7 @@ func (g *Guard) compare(ctx context.Context, current Scope) error {
 		case apierrors.IsNotFound(err):
 			stored = nil
 		case err != nil:
-			return fmt.Errorf("read in which project and region of OpenStack the cluster is: %w", err)
+			return fmt.Errorf("read the cluster's project and region: %w", err)
 		}
 		if before, known := g.elsewhere(stored, current); known {
 			return g.refuse(ctx, stored, before, current)
@@ -226,14 +227,15 @@ func (g *Guard) compare(ctx context.Context, current Scope) error {
 	})
 }
 
-// elsewhere returns where the cluster is by a record, and true if that is not where this controller is. What
-// is recorded of others counts where nothing is of this one: its name may be new, and not the cluster.
+// elsewhere returns the Scope of the cluster in a record, and true if this controller is in another
+// one. Without a record of this controller, those of others count: its name may be new, but not the
+// cluster.
 //
 //	recorded                                            elsewhere
-//	of this controller                                  where it is different
+//	of this controller                                  if it differs
 //	of none                                             no
 //	of others only, one of them in the same Scope       no: it was renamed
-//	of others only, in no Scope of this one's region    no where regional: it is that of a further region
+//	of others only, in no Scope of this one's region    no if regional: it is that of a further region
 //	of others only                                      yes
 func (g *Guard) elsewhere(record *v1.ConfigMap, current Scope) (before Scope, is bool) {
 	if record == nil {
@@ -259,7 +261,7 @@ func (g *Guard) elsewhere(record *v1.ConfigMap, current Scope) (before Scope, is
 	return before, len(all) > 0 && (sameRegion || !g.regional)
 }
 
-// withScope returns the record with the keys of the controller that it lacked.
+// withScope returns the record with the missing keys of the controller.
 func (k keys) withScope(stored *v1.ConfigMap, current Scope) *v1.ConfigMap {
 	changed := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ScopeRecord}}
 	if stored != nil {
@@ -276,7 +278,7 @@ func (k keys) withScope(stored *v1.ConfigMap, current Scope) *v1.ConfigMap {
 	return changed
 }
 
-// store writes the record. An error that is a conflict has it read again.
+// store writes the record. After a conflict it is read again.
 func (g *Guard) store(ctx context.Context, create bool, changed *v1.ConfigMap) (err error) {
 	if create {
 		_, err = g.maps.Create(ctx, changed, metav1.CreateOptions{})
@@ -285,34 +287,34 @@ func (g *Guard) store(ctx context.Context, create bool, changed *v1.ConfigMap) (
 	}
 	switch {
 	case err == nil:
-		klog.FromContext(ctx).Info("Wrote down where in OpenStack the cluster is", "configMap", ScopeRecord,
+		klog.FromContext(ctx).Info("Recorded the cluster's project and region", "configMap", ScopeRecord,
 			"project", changed.Data[g.keys.project], "region", changed.Data[g.keys.region])
 		return nil
 	case apierrors.IsForbidden(err):
 		return g.withoutRecord(ctx, err)
-	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another client was quicker
-		return apierrors.NewConflict(v1.Resource("configmaps"), ScopeRecord, errors.New("it came or went meanwhile"))
+	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another client was faster
+		return apierrors.NewConflict(v1.Resource("configmaps"), ScopeRecord, errors.New("it was created or deleted meanwhile"))
 	case apierrors.IsConflict(err):
 		return err
 	}
-	return fmt.Errorf("write down in which project and region of OpenStack the cluster is: %w", err)
+	return fmt.Errorf("record the cluster's project and region: %w", err)
 }
 
-// refuse returns ErrMoved with the way out, and reports it once in a while.
+// refuse returns ErrMoved with the remedy, and reports it in intervals.
 func (g *Guard) refuse(ctx context.Context, stored *v1.ConfigMap, before, current Scope) error {
 	err := g.keys.changed(stored, before, current)
 	if now := g.clock.Now(); g.reported.IsZero() || !now.Before(g.reported.Add(reminderPeriod)) {
 		g.reported = now
-		klog.FromContext(ctx).Error(err, "Refusing to work")
+		klog.FromContext(ctx).Error(err, "Refusing to change the cloud")
 		reason.CloudChanged.Emit(g.recorder, stored, err.Error())
 	}
 	return err
 }
 
-// withoutRecord goes on without a record, which this process may not keep.
+// withoutRecord continues without a record, which this process may not write.
 func (g *Guard) withoutRecord(ctx context.Context, err error) error {
 	g.forbidden = true
-	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+ScopeRecord+": a restart with credentials of another project will not be noticed. "+
+	klog.FromContext(ctx).Error(err, "This service account may not write the ConfigMap "+ScopeRecord+": a restart with credentials of another project will not be noticed. "+
 		"Apply manifests/additional-rights/rbac.yaml, which replaces no role")
 	return nil
 }

@@ -24,7 +24,7 @@ func newRecord(data map[string]string) *v1.ConfigMap {
 	return &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: ScopeRecord}, Data: data}
 }
 
-// newFixture returns the guard of a process that works in project b of RegionOne.
+// newFixture returns the guard of a process in project b of RegionOne.
 func newFixture(objects ...runtime.Object) (*Guard, *fake.Clientset, *record.FakeRecorder, *clocktesting.FakeClock) {
 	client, events, now := fake.NewClientset(objects...), record.NewFakeRecorder(100), clocktesting.NewFakeClock(time.Now())
 	return NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), Controller{}, func() Scope { return Scope{"b", "RegionOne"} }, events, now),
@@ -127,7 +127,7 @@ func TestGuard_PermitsAnotherScopeOnceTheRecordIsDeleted(t *testing.T) {
 	}
 }
 
-// The role of cloud-provider-openstack knows no such ConfigMap.
+// The role of cloud-provider-openstack has no right for the ConfigMap.
 func TestGuard_HoldsUpNothingWithoutTheRightToKeepTheRecord(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"get", "create", "update"} {
@@ -172,15 +172,15 @@ func TestGuard_PermitsNothingWhileTheRecordCannotBeRead(t *testing.T) {
 	}
 }
 
-// Each controller of a cluster has a Scope of its own, and what confirms a move of one leaves what
-// is recorded of the others.
+// Each controller of a cluster has its own Scope, and the confirmation of a move of one keeps the
+// records of the others.
 func TestGuard_KeepsControllersApart(t *testing.T) {
 	t.Parallel()
 	both := map[string]string{"project": "a", "region": "RegionOne", "project.ccm-two": "b", "region.ccm-two": "RegionTwo"}
 	for name, test := range map[string]struct {
 		controller string
 		scope      Scope
-		refused    string // the way out
+		refused    string // with the remedy
 	}{
 		"the only one":              {"", Scope{"a", "RegionOne"}, ""},
 		"the second":                {"ccm-two", Scope{"b", "RegionTwo"}, ""},
@@ -214,8 +214,8 @@ func TestGuard_KeepsControllersApart(t *testing.T) {
 	}
 }
 
-// The name of a controller is that of its lease. Where that changes, and nothing is recorded of the new
-// one, the cluster is where the others are; only a further region may have a controller of its own.
+// The name of a controller is that of its lease. If it changes, and the new one has no record, the
+// Scope of the cluster is that of the others; only a further region may have its own controller.
 func TestGuard_NoticesAnotherProjectWhereTheControllerHasAnotherName(t *testing.T) {
 	t.Parallel()
 	only := map[string]string{"project": "a", "region": "RegionOne"}
@@ -225,7 +225,7 @@ func TestGuard_NoticesAnotherProjectWhereTheControllerHasAnotherName(t *testing.
 		stored     map[string]string
 		controller Controller
 		scope      Scope
-		before     string // where it is refused
+		before     string // in a refusal
 	}{
 		"it gets a name":                           {only, Controller{Name: "occm"}, Scope{"a", "RegionOne"}, ""},
 		"it gets a name, and another project":      {only, Controller{Name: "occm"}, Scope{"b", "RegionOne"}, "project a"},
@@ -270,7 +270,7 @@ func TestGuard_NoticesAnotherProjectWhereTheControllerHasAnotherName(t *testing.
 	}
 }
 
-// confirm applies the patch of the command that an error ends with.
+// confirm applies the patch in the command at the end of an error.
 func confirm(t *testing.T, client *fake.Clientset, text string) {
 	t.Helper()
 	_, patch, found := strings.Cut(text, " patch configmap openstack-cloud --type=merge --patch='")
@@ -284,7 +284,7 @@ func confirm(t *testing.T, client *fake.Clientset, text string) {
 	}
 }
 
-// A preview does not know which controller it stands for.
+// A preview does not know its controller.
 func TestCompare_PermitsTheScopeOfAnyController(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

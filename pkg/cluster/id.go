@@ -1,5 +1,5 @@
-// Package cluster knows the Kubernetes cluster: its identity, its place in the cloud, and the rules
-// for its Services and Nodes.
+// Package cluster contains the identity of the Kubernetes cluster, its place in the cloud, and the
+// rules for its Services and Nodes.
 package cluster
 
 import (
@@ -15,8 +15,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// forbiddenAttempts is how often "forbidden" is taken for RBAC that is still
-// being applied: with the delays between them, about a quarter of a minute.
+// forbiddenAttempts is the number of "forbidden" answers that may mean that RBAC is still being
+// applied: about 15 s, with the delays between them.
 const forbiddenAttempts = 5
 
 // retryDelays returns the delays between attempts.
@@ -25,10 +25,10 @@ func retryDelays() wait.Backoff {
 }
 
 // ReadID returns the identity of the cluster: the UID of the namespace kube-system, which is unique
-// and lives as long as the cluster. It tries until the API server answers; the
-// only error is that of the context. Without the right to read the identity it returns "",
-// and logs how to grant it: after a few attempts, or at once where the other rights of the
-// role are in force, as with that of cloud-provider-openstack.
+// and lives as long as the cluster. It tries until the API server answers; the only error is that
+// of the context. Without the right to read the identity it returns "", and logs how to grant it:
+// after a few attempts, or at once if the other rights of the role are in force, as with that of
+// cloud-provider-openstack.
 func ReadID(ctx context.Context, client kubernetes.Interface, clock clock.Clock) (string, error) {
 	logger := klog.FromContext(ctx)
 	delays := retryDelays()
@@ -45,11 +45,11 @@ func ReadID(ctx context.Context, client kubernetes.Interface, clock clock.Clock)
 			}
 		}
 		if forbidden == forbiddenAttempts {
-			logger.Error(err, "The cluster's identity may not be read: load balancers carry the UIDs of their Services, but not the cluster's. "+
+			logger.Error(err, "The cluster's identity is not readable: load balancers have the UIDs of their Services, but not the cluster's. "+
 				`Grant the ClusterRole of this service account {apiGroups: [""], resources: ["namespaces"], resourceNames: ["kube-system"], verbs: ["get"]} and restart`)
 			return "", nil
 		}
-		logger.Error(err, "Cannot read the cluster's identity, will try again", "namespace", metav1.NamespaceSystem)
+		logger.Error(err, "Cannot read the cluster's identity, retrying", "namespace", metav1.NamespaceSystem)
 		select {
 		case <-ctx.Done():
 			return "", fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, ctx.Err())
@@ -58,8 +58,8 @@ func ReadID(ctx context.Context, client kubernetes.Interface, clock clock.Clock)
 	}
 }
 
-// roleInForce reports whether the role of this process is in force: every role that was
-// ever written for a cloud controller manager permits to list nodes.
+// roleInForce reports whether the role of this process is in force: every role for a cloud
+// controller manager permits to list nodes.
 func roleInForce(ctx context.Context, client kubernetes.Interface) bool {
 	_, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 1})
 	return err == nil

@@ -20,7 +20,7 @@ func kubeSystem() *v1.Namespace {
 	return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "cluster-uid"}}
 }
 
-// instantClock is a clock whose waits are over at once; it records them.
+// instantClock is a clock with waits that end at once; it records them.
 type instantClock struct {
 	clock.RealClock
 	waits []time.Duration
@@ -41,7 +41,7 @@ func refusing(n int, refusal error) *fake.Clientset {
 		return n >= 0, nil, refusal
 	})
 	client.PrependReactor("list", "nodes", func(k8stesting.Action) (bool, runtime.Object, error) {
-		return true, nil, refusal // no rule of the role is there yet
+		return true, nil, refusal // the role has no rules yet
 	})
 	return client
 }
@@ -78,8 +78,8 @@ func TestReadID_ReturnsUIDOfKubeSystem(t *testing.T) {
 	}
 }
 
-// A role that lacks this right alone, such as that of cloud-provider-openstack, is not
-// waited for at each change of the leader.
+// A role that only lacks this right, such as that of cloud-provider-openstack, causes no wait at
+// each change of the leader.
 func TestReadID_DoesNotWaitForRoleThatLacksTheRight(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(kubeSystem())

@@ -10,8 +10,8 @@ import (
 // toBeDeletedTaint is on nodes that the cluster autoscaler is about to delete.
 const toBeDeletedTaint = "ToBeDeletedByClusterAutoscaler"
 
-// ExcludesNode reports whether the label of a node keeps it out of load balancers, by the rules of the
-// service controller (KEP-3458). The label is a wish of a user.
+// ExcludesNode reports whether a user has excluded a node from load balancers by its label, by the
+// rules of the service controller (KEP-3458).
 func ExcludesNode(node *v1.Node) bool {
 	label, ok := node.Labels[v1.LabelNodeExcludeBalancers]
 	if !ok {
@@ -21,8 +21,8 @@ func ExcludesNode(node *v1.Node) bool {
 	return err != nil || exclude
 }
 
-// LosesNode reports whether a node is about to go: it is being deleted, or the cluster autoscaler is
-// about to. The service controller leaves it out of load balancers too.
+// LosesNode reports whether a node is being deleted, or the cluster autoscaler is about to delete
+// it. The service controller excludes it from load balancers too.
 func LosesNode(node *v1.Node) bool {
 	return node.DeletionTimestamp != nil ||
 		slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == toBeDeletedTaint })

@@ -9,17 +9,18 @@ import (
 
 const scheme = "openstack://"
 
-// ProviderID returns the provider ID of the node on a server, as cloud-provider-openstack writes it.
+// ProviderID returns the provider ID of the node on a server, in the form of
+// cloud-provider-openstack.
 func ProviderID(serverID string) string { return RegionalProviderID("", serverID) }
 
-// RegionalProviderID returns it with the region, as cloud-provider-openstack writes it with
-// OS_CCM_REGIONAL=true, and as the Cluster API provider for OpenStack expects it then.
-// Without a region it is ProviderID.
+// RegionalProviderID returns it with the region, in the form of cloud-provider-openstack with
+// OS_CCM_REGIONAL=true, which the Cluster API provider for OpenStack then expects. Without a region
+// it is ProviderID.
 func RegionalProviderID(region, serverID string) string { return scheme + region + "/" + serverID }
 
-// ParseProviderID reads the region and the server's ID from a provider ID in one of the forms
-// that are in use: openstack:///ID, openstack://REGION/ID and ID alone. The ID must be
-// a UUID, which also keeps it from changing the URL that it becomes part of.
+// ParseProviderID returns the region and the server's ID of a provider ID in one of the known
+// forms: openstack:///ID, openstack://REGION/ID and ID alone. The ID must be a UUID, so that it
+// cannot change the URL that it becomes part of.
 func ParseProviderID(providerID string) (region, serverID string, err error) {
 	id := providerID
 	if rest, named := strings.CutPrefix(providerID, scheme); named {
@@ -32,8 +33,7 @@ func ParseProviderID(providerID string) (region, serverID string, err error) {
 	return region, parsed.String(), nil
 }
 
-// ServerID returns the server's ID in a provider ID of any region; "" where that is no server
-// of OpenStack.
+// ServerID returns the server's ID in a provider ID of any region; "" for none of OpenStack.
 func ServerID(providerID string) string {
 	_, id, err := ParseProviderID(providerID)
 	if err != nil {

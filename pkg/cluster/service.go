@@ -5,9 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// IsOurs reports whether a Service asks this controller for a load balancer: it is of type
-// LoadBalancer, and of no class, which would be another controller's. One that is being deleted
-// is still what it was.
+// IsOurs reports whether a Service needs a load balancer of this controller: it is of type
+// LoadBalancer, and of no class, which would be another controller's. A deletion does not change
+// that.
 func IsOurs(svc *v1.Service) bool {
 	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil
 }

@@ -20,38 +20,38 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// maxBody bounds what is read of a write that is withheld; the API server takes 3 MiB.
+// maxBody is the maximum size of a withheld write; the API server accepts 3 MiB.
 const maxBody = 4 << 20
 
 // Write is a write to the API server that was not sent.
 type Write struct {
 	// Verb is create, update, patch, delete or deletecollection.
 	Verb string
-	// Resource has its subresource: nodes/status.
+	// Resource includes its subresource: nodes/status.
 	Resource string
 	// Namespace and Name are of the object.
 	Namespace, Name string
-	// Patch is what a patch would have changed.
+	// Patch is the content of a patch.
 	Patch string
 }
 
-// Kubernetes guards clients of the API server: what they send is a read, a review of who may do
-// what, which stores nothing, or a write to one Lease.
+// Kubernetes guards clients of the API server: they can send reads, reviews of permissions, which
+// store nothing, and writes to one Lease.
 //
-// Every other write is answered here as if it had been done, so that the controllers of
-// k8s.io/cloud-provider neither fail nor try again:
+// It answers every other write as if it had been executed, so that the controllers of
+// k8s.io/cloud-provider neither fail nor retry:
 //
 //	create, update   with the object that was sent
 //	delete           with success
-//	patch            with the object as it is, which is read in its place
-//	patch (event)    with an event that has its name: who may not write events need not read them
+//	patch            with the current object, which is read instead
+//	patch (event)    with an event of its name: a client that may not write events may be unable to read them
 //
-// The API server's own dry run (dryRun=All) would know better what it refuses, but asks for the
-// right to write.
+// The API server's own dry run (dryRun=All) would find more errors, but requires the right to
+// write.
 type Kubernetes struct {
-	// Lease is the one that may be written.
+	// Lease is the writable one.
 	Lease types.NamespacedName
-	// Withheld is told of every write that is not sent; it must not block.
+	// Withheld is called with every write that is not sent; it must not block.
 	Withheld func(Write)
 }
 
@@ -106,8 +106,7 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answerStatus(req, &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusOK})
 }
 
-// apiPath returns the part of a path that is the API's: a proxy in front of several API servers
-// has a part of its own before that.
+// apiPath returns the API server's part of a path: a proxy for several API servers adds a prefix.
 func apiPath(path string) string {
 	for _, root := range []string{"/apis/", "/api/"} {
 		if i := strings.Index(path, root); i >= 0 {
@@ -125,18 +124,18 @@ func bodyOf(req *http.Request) ([]byte, error) {
 	defer req.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1))
 	if err == nil && len(body) > maxBody {
-		err = errors.New("a write to the API server is larger than any that it takes")
+		err = errors.New("a write to the API server is larger than its limit")
 	}
 	return body, err
 }
 
-// isReview reports whether a request asks who somebody is, or what somebody may do.
+// isReview reports whether a request is a review of a user or of permissions.
 func isReview(info *apirequest.RequestInfo) bool {
 	return info.Verb == "create" && info.Subresource == "" && strings.HasSuffix(info.Resource, "reviews") &&
 		(info.APIGroup == "authentication.k8s.io" || info.APIGroup == "authorization.k8s.io")
 }
 
-// isLease reports whether a request writes the one Lease that may be written.
+// isLease reports whether a request writes the writable Lease.
 func (k *Kubernetes) isLease(info *apirequest.RequestInfo, body []byte) bool {
 	if info.APIGroup != coordinationv1.GroupName || info.Resource != "leases" || info.Subresource != "" || info.Namespace != k.Lease.Namespace {
 		return false
@@ -152,7 +151,7 @@ func (k *Kubernetes) isLease(info *apirequest.RequestInfo, body []byte) bool {
 	return false
 }
 
-// report tells of a write that is withheld.
+// report reports a withheld write.
 func (g *guarded) report(info *apirequest.RequestInfo, req *http.Request, body []byte) {
 	if g.Withheld == nil {
 		return
@@ -177,16 +176,16 @@ func (g *guarded) report(info *apirequest.RequestInfo, req *http.Request, body [
 	g.Withheld(write)
 }
 
-// eventNamed returns an event as JSON. Nobody looks at more of it than that it is one.
+// eventNamed returns an event as JSON. Clients only check that it is one.
 func eventNamed(info *apirequest.RequestInfo) []byte {
 	version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
 	return fmt.Appendf(nil, `{"kind":"Event","apiVersion":%q,"metadata":{"namespace":%q,"name":%q}}`, version, info.Namespace, info.Name)
 }
 
-// WrappedRoundTripper has requests canceled that go through (net.RoundTripperWrapper).
+// WrappedRoundTripper makes requests cancelable (net.RoundTripperWrapper).
 func (g *guarded) WrappedRoundTripper() http.RoundTripper { return g.next }
 
-// readInstead answers a patch with the object as it is.
+// readInstead answers a patch with the current object.
 func (g *guarded) readInstead(req *http.Request, info *apirequest.RequestInfo) (*http.Response, error) {
 	read := req.Clone(req.Context())
 	read.Method, read.Body, read.GetBody, read.ContentLength = http.MethodGet, nil, nil, 0

@@ -25,7 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// server is an API server that has a node, and says what was sent to it.
+// server is an API server with a node. It records the requests.
 type server struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -72,15 +72,15 @@ func leaseNamed(name string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "kube-system"}}
 }
 
-// attempt is something that a controller does, and what of it reaches the API server.
+// attempt is an action of a controller, with the requests that reach the API server.
 type attempt struct {
 	name string
 	do   func(context.Context, kubernetes.Interface) error
-	// sent are the requests that it costs.
+	// sent are its requests.
 	sent []string
-	// fails says that the caller is told.
+	// fails is set if the caller gets an error.
 	fails bool
-	// write is what is reported as withheld.
+	// write is the withheld write.
 	write Write
 }
 

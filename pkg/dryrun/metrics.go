@@ -8,13 +8,13 @@ type Metrics struct {
 	writes   *metrics.CounterVec
 }
 
-// NewMetrics returns metrics that count nothing before Register.
+// NewMetrics returns metrics without values before Register.
 func NewMetrics() *Metrics {
 	const namespace, subsystem = "cloudprovider_openstack", "dry_run"
 	return &Metrics{
 		previews: metrics.NewGaugeVec(&metrics.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "services",
-			Help:           "Services by what would become of them: unchanged, changed, refused, deleted, unknown. Only with --dry-run.",
+			Help:           "Services by outcome: unchanged, changed, refused, deleted, unknown. Only with --dry-run.",
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"outcome"}),
 		writes: metrics.NewCounterVec(&metrics.CounterOpts{

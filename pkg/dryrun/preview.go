@@ -8,7 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 )
 
-// ServiceOf returns the entry of a Service from its preview, or from the error of that.
+// ServiceOf returns the entry of a Service from its preview, or from an error.
 func ServiceOf(service *v1.Service, found loadbalancer.Preview, err error) Service {
 	s := Service{Namespace: service.Namespace, Name: service.Name}
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package dryrun keeps a controller that runs beside another one from writing to Kubernetes, and
-// reports what it would have done.
+// Package dryrun prevents a controller that runs next to another one from writing to Kubernetes,
+// and reports the changes that it would make.
 package dryrun
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// Outcome is what would become of a Service.
+// Outcome is the result for a Service.
 type Outcome string
 
-// The outcomes, in the order of how much they ask for.
+// The outcomes, in the order of their urgency.
 const (
-	// Unknown: the cloud did not say, or not in time.
+	// Unknown: the preview failed, or took too long.
 	Unknown Outcome = "unknown"
-	// Refused: the Service would keep what it has, and not be given what it asks for.
+	// Refused: the Service would be refused, and keep its load balancer.
 	Refused Outcome = "refused"
 	Deleted Outcome = "deleted"
 	Changed Outcome = "changed"
-	// Unchanged: it would be taken over as it is.
+	// Unchanged: it would be taken over without a change.
 	Unchanged Outcome = "unchanged"
 )
 
@@ -43,50 +43,50 @@ func outcomes() screen.Scale[Outcome] {
 	}
 }
 
-// Service is what would be done for a Service of type LoadBalancer.
+// Service is the preview for a Service of type LoadBalancer.
 type Service struct {
 	Namespace string  `json:"namespace"`
 	Name      string  `json:"name"`
 	Outcome   Outcome `json:"outcome"`
-	// Reason is that of a refusal, Text why: of a refusal or of what is unknown.
+	// Reason is that of a refusal, Text the explanation of a refusal or an error.
 	Reason string `json:"reason,omitempty"`
 	Text   string `json:"text,omitempty"`
-	// Steps are the changes in OpenStack, in order, Notes what users would be told besides.
+	// Steps are the changes in OpenStack, in order, Notes are further events for users.
 	Steps []string `json:"steps,omitempty"`
 	Notes []string `json:"notes,omitempty"`
-	// Address is what would become of the address.
+	// Address is the effect on the address.
 	Address string `json:"address,omitempty"`
-	// Since is when all of this was first so, Checked when it was last found.
+	// Since is the time of the first equal preview, Checked that of the last one.
 	Since   time.Time `json:"since"`
 	Checked time.Time `json:"checked"`
 }
 
 func outcomeOf(s Service) Outcome { return s.Outcome }
 
-// same reports whether two previews of a Service say the same.
+// same reports whether two previews of a Service are equal.
 func (s Service) same(other Service) bool {
 	return s.Outcome == other.Outcome && s.Reason == other.Reason && s.Text == other.Text && s.Address == other.Address &&
 		slices.Equal(s.Steps, other.Steps) && slices.Equal(s.Notes, other.Notes)
 }
 
-// Change is something other than a load balancer that would be changed: a Node, a route.
+// Change is a change other than of a load balancer: of a Node, or a route.
 type Change struct {
-	// Object is its kind and name, What what would be done to it.
+	// Object is its kind and name, What the change.
 	Object string `json:"object"`
 	What   string `json:"what"`
-	// First and Last are when that was asked for, Times how often: what is not done is asked
-	// for again.
+	// First and Last are the times of its first and last request, Times the number: a change that
+	// is not made is requested again.
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
 	Times int       `json:"times"`
 }
 
-// changeAge is how long a change stays in the report that is not asked for any more: somebody
-// else has made it, or it is not needed any more. The controllers of nodes ask every five
-// minutes at the latest.
+// changeAge is how long a change that is no longer requested stays in the report: another
+// controller has made it, or it is no longer needed. The controllers of nodes request one at least
+// every five minutes.
 const changeAge = 15 * time.Minute
 
-// Report is what a controller would do. Its methods may be called from many goroutines.
+// Report contains the changes that a controller would make. Its methods may be called concurrently.
 type Report struct {
 	clock   clock.PassiveClock
 	metrics *Metrics
@@ -97,7 +97,7 @@ type Report struct {
 	changes  map[[2]string]Change
 }
 
-// New returns an empty Report. Without metrics none are kept.
+// New returns an empty Report. metrics may be nil.
 func New(clock clock.PassiveClock, metrics *Metrics) *Report {
 	return &Report{
 		clock: clock, metrics: metrics, started: clock.Now(),
@@ -105,7 +105,7 @@ func New(clock clock.PassiveClock, metrics *Metrics) *Report {
 	}
 }
 
-// Preview reports what would be done for a Service. What differs from before is logged.
+// Preview stores the preview of a Service, and logs it if it has changed.
 func (r *Report) Preview(ctx context.Context, s Service) {
 	key := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
 	r.mu.Lock()
@@ -123,7 +123,7 @@ func (r *Report) Preview(ctx context.Context, s Service) {
 	}
 }
 
-// Forget drops a Service that is none of ours any more.
+// Forget drops a Service that is no longer ours.
 func (r *Report) Forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,8 +131,7 @@ func (r *Report) Forget(key types.NamespacedName) {
 	r.count()
 }
 
-// Open returns the Services whose preview is not that nothing would be done: it can become
-// another one without anybody's notice.
+// Open returns the Services with changes to make: those may change without an event.
 func (r *Report) Open() []types.NamespacedName {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +144,7 @@ func (r *Report) Open() []types.NamespacedName {
 	return open
 }
 
-// Would reports a change of something else. The first of its kind is logged.
+// Would reports another change, and logs the first of its kind.
 func (r *Report) Would(ctx context.Context, object, what string) {
 	r.mu.Lock()
 	key, now := [2]string{object, what}, r.clock.Now()
@@ -163,13 +162,13 @@ func (r *Report) Would(ctx context.Context, object, what string) {
 	}
 }
 
-// drop forgets the changes that are not asked for any more. The caller holds the lock.
+// drop drops the changes that are no longer requested. The caller holds the lock.
 func (r *Report) drop(now time.Time) {
 	maps.DeleteFunc(r.changes, func(_ [2]string, c Change) bool { return now.Sub(c.Last) > changeAge })
 }
 
-// Withheld takes the writes that Kubernetes withholds. All are counted; those of Services are
-// not told, as their previews say more, nor are events.
+// Withheld records a write that Kubernetes has withheld. All are counted; those of Services are not
+// reported, because their previews contain more, nor are events.
 func (r *Report) Withheld(w Write) {
 	r.metrics.withheld(w)
 	if resource, _, _ := strings.Cut(w.Resource, "/"); resource == "services" || resource == "events" {
@@ -186,7 +185,7 @@ func (r *Report) Withheld(w Write) {
 	r.Would(context.Background(), strings.TrimSpace(w.Resource+" "+object), what)
 }
 
-// maxPatch bounds what the report has of a patch.
+// maxPatch is the maximum length of a patch in the report.
 const maxPatch = 500
 
 func limited(text string) string {
@@ -209,7 +208,7 @@ type State struct {
 	Counts   map[Outcome]int `json:"counts"`
 }
 
-// State returns what is known by now: what asks for the most comes first.
+// State returns the current state, the most urgent first.
 func (r *Report) State() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -233,11 +232,11 @@ func (r *Report) State() State {
 	return s
 }
 
-// words are an outcome for people.
+// words describe an outcome.
 func (o Outcome) words() string {
 	switch o {
 	case Unknown:
-		return "not known what would be done"
+		return "unknown"
 	case Refused:
 		return "would be refused"
 	case Deleted:

@@ -58,7 +58,7 @@ shop/cart would change (since 2026-03-01T12:00:00Z)
   step     listener TCP/443: allowed_cidrs [] → [10.0.0.0/8]
   address  changes: 203.0.113.4 → 203.0.113.5
 
-What else would be changed
+Other changes
   configmaps kube-system/openstack-cloud  since 2026-03-01T13:00:00Z  create
   node node-3                             since 2026-03-01T13:00:00Z  delete: its server is gone
 `
@@ -94,7 +94,7 @@ func TestReport_CountsServicesByOutcomeAndWithheldWrites(t *testing.T) {
 	r.Withheld(Write{Verb: "patch", Resource: "services", Name: "a"})
 	r.Withheld(Write{Verb: "patch", Resource: "services", Name: "a"})
 	want := `
-# HELP cloudprovider_openstack_dry_run_services [ALPHA] Services by what would become of them: unchanged, changed, refused, deleted, unknown. Only with --dry-run.
+# HELP cloudprovider_openstack_dry_run_services [ALPHA] Services by outcome: unchanged, changed, refused, deleted, unknown. Only with --dry-run.
 # TYPE cloudprovider_openstack_dry_run_services gauge
 cloudprovider_openstack_dry_run_services{outcome="changed"} 0
 cloudprovider_openstack_dry_run_services{outcome="deleted"} 0
@@ -113,7 +113,7 @@ cloudprovider_openstack_dry_run_withheld_writes_total{resource="services",verb="
 	}
 }
 
-// What nobody asks for any more has been done by the controller that works, or needs not be.
+// A change that is no longer requested was made by the active controller, or is not needed.
 func TestReport_DropsWhatIsNotAskedForAnyMore(t *testing.T) {
 	t.Parallel()
 	r, clock, _ := reporting(t)

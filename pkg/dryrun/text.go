@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// Path is where the report is served.
+// Path is the URL path of the report.
 const Path = "/dry-run"
 
 // ServeHTTP implements http.Handler: text, or JSON with ?output=json.
@@ -32,8 +32,8 @@ func (r *Report) WriteJSON(out io.Writer) error {
 	return screen.WriteJSON(out, "DryRun", r.State())
 }
 
-// WriteText writes the report for people: how many Services there are by outcome, all that would
-// not stay as they are, and what else would be changed.
+// WriteText writes the report for people: the number of Services by outcome, all with changes, and
+// the other changes.
 func (r *Report) WriteText(out *screen.Screen) error {
 	state := r.State()
 	out.Line(screen.Cell{Text: "Dry run since " + clockTime(state.Started) + ": nothing was written", Color: screen.Bold})
@@ -44,7 +44,7 @@ func (r *Report) WriteText(out *screen.Screen) error {
 		}
 	}
 	if counts == nil {
-		counts = []string{"none that is known yet"}
+		counts = []string{"none yet"}
 	}
 	out.Line(screen.Text("Services: " + strings.Join(counts, ", ")))
 	for _, s := range state.Services {
@@ -54,7 +54,7 @@ func (r *Report) WriteText(out *screen.Screen) error {
 	}
 	if len(state.Changes) > 0 {
 		out.Line()
-		out.Line(screen.Cell{Text: "What else would be changed", Color: screen.Bold})
+		out.Line(screen.Cell{Text: "Other changes", Color: screen.Bold})
 	}
 	var rows [][]screen.Cell
 	for _, c := range state.Changes {

@@ -1,7 +1,6 @@
-// Package eventqueue records events with the API server, as the broadcaster of client-go
-// does, which drops events while a thousand wait, and writes them one by one: a change of nodes
-// gives one for each Service, faster than they may be written. Here the queue has room for all of
-// them, and those that wait are written together.
+// Package eventqueue records events with the API server. Unlike the broadcaster of client-go, which
+// writes events one by one and drops those beyond a thousand, it has room for all events of a
+// change of nodes, one for each Service, and writes them concurrently.
 package eventqueue
 
 import (
@@ -22,17 +21,17 @@ import (
 )
 
 const (
-	// maxQueued is how many events may wait: those of two changes of nodes for ten thousand
-	// Services, of some hundred bytes each. More are dropped.
+	// maxQueued is the maximum number of waiting events: those of two changes of nodes for ten
+	// thousand Services, of some hundred bytes each. More are dropped.
 	maxQueued = 20_000
-	// cacheSize is of how many objects and reasons is known what was written last, so that
-	// an event that repeats is counted, not written again. Each takes a KiB and more. What
-	// repeats is what fails.
+	// cacheSize is the number of objects and reasons with a remembered last event, so that a
+	// repeated one is counted, not written again. Each takes at least a KiB. Events of failures
+	// repeat.
 	cacheSize = 1024
 )
 
-// Recorder implements record.EventRecorder. Its methods may be called from many goroutines,
-// and do not block.
+// Recorder implements record.EventRecorder. Its methods may be called concurrently, and do not
+// block.
 type Recorder struct {
 	queue      *queue
 	component  string
@@ -50,8 +49,8 @@ func New(sink record.EventSink, component string, clk clock.Clock) *Recorder {
 	}
 }
 
-// Run writes events until the context ends: the first at once, those of the second after it together,
-// and a hundred in a second at most, but each at once when ending is closed.
+// Run writes events until the context ends: the first at once, those of the second after it
+// together, at most a hundred per second, but all at once after ending is closed.
 func (r *Recorder) Run(ctx context.Context, ending <-chan struct{}) { r.queue.run(ctx, ending) }
 
 // Event implements record.EventRecorder.
@@ -83,12 +82,12 @@ func (r *Recorder) enqueue(object runtime.Object, annotations map[string]string,
 	})
 }
 
-// isChange reports whether events of a reason announce a change. None of them repeats: it is the
-// summary of another change each time (events.Memory).
+// isChange reports whether events of a reason announce a change. They never repeat: each has the
+// summary of another change (events.Memory).
 func isChange(why string) bool { return why == string(reason.Changing) }
 
-// verbosity is where the log has an event. What is being changed it need not say before: it has a
-// line for each change.
+// verbosity is the log level of an event. Announced changes are not logged, because each change has
+// a line when it is made.
 func verbosity(change bool) klog.Level {
 	if change {
 		return 3
@@ -96,7 +95,7 @@ func verbosity(change bool) klog.Level {
 	return 0
 }
 
-// event returns an event as it is written. One that waits is smaller.
+// event returns an event in the form that is written. It is smaller while it waits.
 func (r *Recorder) event(to *v1.ObjectReference, annotations map[string]string, eventtype, why, message string, at metav1.Time) *v1.Event {
 	namespace := to.Namespace
 	if namespace == "" {
@@ -112,9 +111,8 @@ func (r *Recorder) event(to *v1.ObjectReference, annotations map[string]string, 
 	}
 }
 
-// record writes an event, or counts it where it repeats. Changes, which do not, it does not
-// remember: those of a thousand Services at once would be most of what it knows, and scatter it
-// over five MiB more of memory.
+// record writes an event, or counts it if it repeats. It does not remember changes, which never
+// repeat and would fill the cache with those of a thousand Services, in five MiB of memory.
 func (r *Recorder) record(ctx context.Context, event *v1.Event) {
 	if isChange(event.Reason) {
 		r.queue.insist(ctx, &record.EventCorrelateResult{Event: event})

@@ -20,7 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// fakeSink takes a while for each event.
+// fakeSink is a slow sink.
 type fakeSink struct {
 	mu      sync.Mutex
 	created []*v1.Event
@@ -51,8 +51,8 @@ func (s *fakeSink) Patch(event *v1.Event, _ []byte) (*v1.Event, error) {
 	return event, nil
 }
 
-// whileRunning calls a test with what writes events meanwhile, in a bubble of testing/synctest. End
-// tells it that the process ends.
+// whileRunning calls a test while a queue writes events, in a bubble of testing/synctest. End
+// announces the end of the process.
 func whileRunning[Q interface {
 	Run(ctx context.Context, ending <-chan struct{})
 }](t *testing.T, start func() Q, test func(q Q, end func())) {
@@ -116,7 +116,7 @@ func TestRecorder_DropsNoneOfTenThousandEventsAtOnce(t *testing.T) {
 	})
 }
 
-// Each event that is written for itself wakes the program and the API server.
+// Each event that is written alone wakes the program and the API server.
 func TestRecorder_WritesTheFirstEventAtOnceAndThoseOfASecondTogether(t *testing.T) {
 	t.Parallel()
 	sink := &fakeSink{}
@@ -145,7 +145,7 @@ func TestRecorder_WritesAHundredEventsInASecond(t *testing.T) {
 	})
 }
 
-// The process is gone a moment later.
+// The process ends a moment later.
 func TestRecorder_WritesAllThatWaitsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	sink := &fakeSink{}
@@ -259,7 +259,7 @@ func TestRecorder_GivesUpWhatTheAPIServerRefuses(t *testing.T) {
 	})
 }
 
-// Each change has a line of its own, once it is made.
+// Each change has its own line after it is made.
 func TestRecorder_LogsWhatIsBeingChangedOnlyWhereAllIsLogged(t *testing.T) {
 	t.Parallel()
 	if verbosity(isChange(string(reason.Changing))) <= 2 || verbosity(isChange(string(reason.Ready))) > 0 {

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// atOnce is how many events are written together, and perSecond how many in a second. One that
-	// is written alone wakes two processes for itself: 32 together take a third of the CPU time.
+	// atOnce is the number of concurrent writes, and perSecond the limit of writes. An event that
+	// is written alone wakes two processes: 32 together take a third of the CPU time.
 	atOnce, perSecond = 32, 100
-	// collect is for how long others wait after the first: those of a change of nodes come when
-	// everything else has to be done at once, too.
+	// collect is how long events wait after the first: those of a change of nodes come when the CPU
+	// is busy.
 	collect = time.Second
-	// retries is how often an event is written that the API server does not answer, with
-	// retryDelay in between. The others wait meanwhile.
+	// retries is the number of attempts while the API server does not answer, with retryDelay in
+	// between. The others wait meanwhile.
 	retries    = 12
 	retryDelay = 10 * time.Second
 )
 
-// queue writes events in the order in which they come, those of different objects together.
+// queue writes events in order, those of different objects concurrently.
 type queue struct {
 	sink  record.EventSink
 	clock clock.Clock
@@ -37,7 +37,7 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []task
 	dropped int
-	// more has a value while something waits.
+	// more has a value while events wait.
 	more chan struct{}
 }
 
@@ -51,7 +51,7 @@ func newQueue(sink record.EventSink, limit int, clk clock.Clock) *queue {
 	return &queue{sink: sink, clock: clk, limit: limit, more: make(chan struct{}, 1)}
 }
 
-// add lets an event of an object wait, unless too many do.
+// add queues an event of an object, unless the queue is full.
 func (q *queue) add(object types.UID, write func(context.Context)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -63,7 +63,7 @@ func (q *queue) add(object types.UID, write func(context.Context)) {
 	q.signal()
 }
 
-// signal says that something waits.
+// signal reports that an event waits.
 func (q *queue) signal() {
 	select {
 	case q.more <- struct{}{}:
@@ -71,13 +71,12 @@ func (q *queue) signal() {
 	}
 }
 
-// next takes the events that have waited longest out of the queue, those of one object after each
-// other.
+// next takes the oldest events from the queue, those of one object in order.
 func (q *queue) next(ctx context.Context) (all [][]task, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.dropped > 0 {
-		klog.FromContext(ctx).Error(nil, "Dropped events: too many were waiting", "dropped", q.dropped, "waiting", len(q.waiting))
+		klog.FromContext(ctx).Error(nil, "Dropped events: the queue is full", "dropped", q.dropped, "waiting", len(q.waiting))
 		q.dropped = 0
 	}
 	n = min(len(q.waiting), atOnce)
@@ -111,13 +110,13 @@ func (q *queue) run(ctx context.Context, ending <-chan struct{}) {
 		case 0:
 		case atOnce:
 			q.sleep(ending, atOnce*time.Second/perSecond)
-		default: // all that waited
+		default: // all of the waiting events
 			q.sleep(ending, collect)
 		}
 	}
 }
 
-// writeTogether writes events of different objects at the same time.
+// writeTogether writes events of different objects concurrently.
 func writeTogether(ctx context.Context, all [][]task) {
 	var writing sync.WaitGroup
 	for _, tasks := range all {
@@ -138,8 +137,8 @@ func (q *queue) sleep(end <-chan struct{}, d time.Duration) {
 	}
 }
 
-// insist writes an event, again as long as the API server does not answer, and returns it as it is
-// there; nil where it is not. What the API server refuses is not tried again.
+// insist writes an event, with retries while the API server does not answer, and returns the stored
+// one; nil if there is none. It does not retry one that the API server refuses.
 func (q *queue) insist(ctx context.Context, next *record.EventCorrelateResult) *v1.Event {
 	for range retries {
 		written, err := q.write(next)
@@ -153,7 +152,7 @@ func (q *queue) insist(ctx context.Context, next *record.EventCorrelateResult) *
 			}
 			return nil
 		}
-		logger.Error(err, "Cannot write an event, trying again")
+		logger.Error(err, "Cannot write an event, retrying")
 		q.sleep(ctx.Done(), retryDelay)
 		if ctx.Err() != nil {
 			return nil
@@ -162,8 +161,7 @@ func (q *queue) insist(ctx context.Context, next *record.EventCorrelateResult) *
 	return nil
 }
 
-// write patches an event that repeats, and creates any other, also where the earlier one is
-// gone.
+// write patches a repeated event, and creates any other, also if the earlier one is gone.
 func (q *queue) write(next *record.EventCorrelateResult) (*v1.Event, error) {
 	if len(next.Patch) > 0 {
 		written, err := q.sink.Patch(next.Event, next.Patch)

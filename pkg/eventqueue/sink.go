@@ -8,12 +8,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// maxOfOthers is how many events of others may wait, of about a KiB and a half each.
+// maxOfOthers is the maximum number of waiting events of others, of about 1.5 KiB each.
 const maxOfOthers = 4_000
 
-// Sink implements record.EventSink for a broadcaster of client-go: what that writes waits here, and
-// does not fill its own queue. It counts events that repeat itself. The methods may be called from
-// many goroutines, do not block, and return the event that was given, and no error.
+// Sink implements record.EventSink for a broadcaster of client-go: its events wait here, and do not
+// fill its own queue. The broadcaster counts repeated events itself. The methods may be called
+// concurrently, do not block, and return the given event, and no error.
 type Sink struct{ queue *queue }
 
 var _ record.EventSink = (*Sink)(nil)
@@ -23,7 +23,7 @@ func NewSink(to record.EventSink, clk clock.Clock) *Sink {
 	return &Sink{newQueue(to, maxOfOthers, clk)}
 }
 
-// Run writes events as that of a Recorder does.
+// Run writes events like that of a Recorder.
 func (s *Sink) Run(ctx context.Context, ending <-chan struct{}) { s.queue.run(ctx, ending) }
 
 // Create implements record.EventSink.
@@ -34,7 +34,7 @@ func (s *Sink) Update(event *v1.Event) (*v1.Event, error) { return s.Patch(event
 
 // Patch implements record.EventSink.
 func (s *Sink) Patch(event *v1.Event, patch []byte) (*v1.Event, error) {
-	written := *event // the broadcaster keeps that one
+	written := *event // the broadcaster keeps the event
 	s.queue.add(event.InvolvedObject.UID, func(ctx context.Context) {
 		s.queue.insist(ctx, &record.EventCorrelateResult{Event: &written, Patch: patch})
 	})

@@ -42,7 +42,7 @@ func TestSink_KeepsBroadcasterFromDroppingEvents(t *testing.T) {
 	})
 }
 
-// What the broadcaster counts as a repeat is written anew where the API server has dropped it.
+// A repeat that the broadcaster counts is created if the API server has deleted the event.
 func TestSink_WritesRepeatAnewWhoseFirstIsGone(t *testing.T) {
 	t.Parallel()
 	sink := &goneSink{}
@@ -58,7 +58,7 @@ func TestSink_WritesRepeatAnewWhoseFirstIsGone(t *testing.T) {
 	})
 }
 
-// goneSink has no event any more that is to be patched.
+// goneSink has no events to patch.
 type goneSink struct{ fakeSink }
 
 func (s *goneSink) Patch(event *v1.Event, patch []byte) (*v1.Event, error) {

@@ -74,7 +74,7 @@ func NewMetrics() *Metrics {
 		}, []string{"part"}),
 		rounds: metrics.NewCounterVec(&metrics.CounterOpts{
 			Namespace: namespace, Name: "rounds_total",
-			Help:           "Rounds of reconciliation by what was known of the load balancer at the beginning.",
+			Help:           "Rounds of reconciliation by the initial knowledge of the load balancer.",
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"knowledge"}),
 		drift: metrics.NewCounterVec(&metrics.CounterOpts{
@@ -94,7 +94,7 @@ func NewMetrics() *Metrics {
 		}, []string{"resource"}),
 	}
 	m.counted = []*countedGauge{
-		m.newCounted("services", "Services of type LoadBalancer that this process has worked on, by how far they are.",
+		m.newCounted("services", "Services of type LoadBalancer that this process has worked on, by phase.",
 			(*Reconciler).countServices, "phase"),
 		m.newCounted("oldest_service_timestamp_seconds", "Since when the oldest Service is in a phase, in seconds since 1970; there is none where no Service is.",
 			(*Reconciler).countOldest, "phase"),
@@ -102,7 +102,7 @@ func NewMetrics() *Metrics {
 			(*Reconciler).countObjects, "kind", "provisioning_status", "operating_status"),
 		m.newCounted("oldest_pending_loadbalancer_timestamp_seconds", "Since when the load balancer of the cluster that has been PENDING for longest has not changed, in seconds since 1970; there is none where none is PENDING.",
 			(*Reconciler).countPending),
-		m.newCounted("rounds", "Rounds of reconciliation that work, that wait for Octavia, and whose result no call has fetched yet.",
+		m.newCounted("rounds", "Rounds of reconciliation that work, that wait for Octavia, or that have a result that no call has fetched yet.",
 			(*Reconciler).countRounds, "state"),
 	}
 	return m

@@ -135,7 +135,7 @@ func (u *upstream) await(what string, many, want int) time.Duration {
 	return took
 }
 
-// published tells which Services have an address.
+// published returns the names of Services with an address.
 func (u *upstream) published(prefix string) (names []string) {
 	u.T.Helper()
 	list, err := u.client.CoreV1().Services("default").List(u.ctx, metav1.ListOptions{})

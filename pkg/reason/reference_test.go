@@ -49,17 +49,17 @@ Each names the ID of the load balancer and the address, at its end unless its te
 const upstream = `
 ## Events of Kubernetes' service controller
 
-It is a part of the program, and emits these on Services as it does with every cloud. It emits no ` + "`UpdatedLoadBalancer`:\nof a change of nodes `ChangingLoadBalancer` tells. Nor does it say again and again that it begins, or that a load\nbalancer is not there yet, as long as work on it goes on; nor, after a restart, that it has looked at a Service for which\nnothing was to be done." + `
+It is a part of the program, and emits these on Services as it does with every cloud. It emits no ` + "`UpdatedLoadBalancer`:\n`ChangingLoadBalancer` reports a change of nodes. While work on a load balancer continues, it emits its beginning only\nonce, and no failure because of a missing load balancer; and after a restart, it emits nothing for a Service without\nchanges." + `
 
 | reason | type | when | what to do |
 |---|---|---|---|
-` + "| `DeletedLoadBalancer` | Normal | all that was made for the Service is removed | nothing |\n" +
-	"| `DeleteLoadBalancerFailed` | Warning | what a Service had that went without its finalizer could not be removed: the error | it is tried again by itself; what is left in the end is reported as [garbage](garbage.md) |\n" +
-	"| `DeletingLoadBalancer` | Normal | it begins to remove that | nothing |\n" +
-	"| `EnsuredLoadBalancer` | Normal | the Service has what it asks for | nothing |\n" +
-	"| `EnsuringLoadBalancer` | Normal | it begins to look at a Service that is new or has changed | nothing |\n" +
-	"| `SyncLoadBalancerFailed` | Warning | an attempt has failed, or the Service is refused: the error of the controller | the error names the field, or the step and the ID of the request; the condition `Refused` tells the two apart. It is tried again by itself |\n" +
-	"| `UnAvailableLoadBalancer` | Warning | the cluster has no node that could be a member | look at the nodes (`kubectl get nodes`), and at labels that [exclude them](services.md#members) |\n"
+` + "| `DeletedLoadBalancer` | Normal | all objects of the Service are removed | nothing |\n" +
+	"| `DeleteLoadBalancerFailed` | Warning | the objects of a Service that was deleted without its finalizer could not be removed: the error | the controller retries; remaining objects are reported as [garbage](garbage.md) |\n" +
+	"| `DeletingLoadBalancer` | Normal | the removal begins | nothing |\n" +
+	"| `EnsuredLoadBalancer` | Normal | the Service has its desired state | nothing |\n" +
+	"| `EnsuringLoadBalancer` | Normal | a Service is new or has changed | nothing |\n" +
+	"| `SyncLoadBalancerFailed` | Warning | an attempt has failed, or the Service is refused: the error of the controller | the error names the field, or the step and the ID of the request; the condition `Refused` distinguishes the two. The controller retries |\n" +
+	"| `UnAvailableLoadBalancer` | Warning | the cluster has no node that could be a member | check the nodes (`kubectl get nodes`), and labels that [exclude them](services.md#members) |\n"
 
 // sorted returns all reasons, sorted by name.
 func sorted() []reason.Entry {

@@ -25,7 +25,6 @@ func (w *Watcher) look() look {
 	return look{conf: conf, warnings: warnings, files: files, err: err}
 }
 
-// same reports whether two looks are equal.
 func (l look) same(o look) bool {
 	if l.err != nil || o.err != nil {
 		return l.err != nil && o.err != nil && l.err.Error() == o.err.Error()

@@ -14,7 +14,6 @@ import (
 // A port with port security accepts only packets from its own addresses and its allowed address
 // pairs. Therefore the node's port needs a pair for each of its pod CIDRs.
 
-// needsPairs reports whether a port needs address pairs.
 func needsPairs(port *neutron.RoutedPort) bool {
 	return port.AddressPairs != nil && (port.PortSecurity == nil || *port.PortSecurity)
 }
@@ -43,7 +42,6 @@ func prefixOf(pair neutron.AddressPair, port *neutron.RoutedPort) (netip.Prefix,
 	return netip.PrefixFrom(address, address.BitLen()), true
 }
 
-// addPairs adds the pairs for the CIDRs to a port.
 func (t *Table) addPairs(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
 	return t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
 		pairs := slices.Clone(*port.AddressPairs)

@@ -148,7 +148,6 @@ func (r *record) store(ctx context.Context) (err error) {
 	return fmt.Errorf("record which routes are ours: %w", err)
 }
 
-// text returns a line for each route.
 func (r *record) text() string {
 	lines := make([]string, 0, len(r.ports))
 	for h, port := range r.ports {

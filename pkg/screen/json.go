@@ -10,14 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// apiVersion is the version of the JSON of all commands. It changes when a field is removed, or
-// means something else; fields that are added leave it as it is.
+// apiVersion is the version of the JSON of all commands. It changes when a field is removed or
+// changes its meaning, but not when fields are added.
 const apiVersion = "openstack-ccm/v1"
 
-// WriteJSON writes the fields of objects as one JSON object for programs, with the version of its
-// fields and its kind before them: indented, as people read it too, and without the escapes that
-// only HTML needs. Characters that change a terminal are escaped: other users of the project choose
-// names.
+// WriteJSON writes the fields of objects as one JSON object for programs, preceded by the version
+// of its fields and its kind: indented for people, and without the escapes that only HTML needs.
+// Characters that control a terminal are escaped, because other users of the project choose names.
 func WriteJSON(out io.Writer, kind string, objects ...any) error {
 	head := struct {
 		Version string `json:"apiVersion"`
@@ -56,8 +55,8 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
-// escaped returns JSON in which what is not printable is escaped. Outside of strings, where there
-// are no escapes, JSON is ASCII; in them encoding/json has escaped what is below a space already.
+// escaped returns JSON with unprintable characters escaped. Outside of strings JSON is ASCII;
+// within them encoding/json has escaped control characters already.
 func escaped(text []byte) []byte {
 	safe := make([]byte, 0, len(text))
 	for len(text) > 0 {

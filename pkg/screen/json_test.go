@@ -8,7 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// Names that others choose cannot change a terminal, and are read by programs as they are.
+// Names of other users cannot control a terminal, and programs read them unchanged.
 func TestWriteJSON_EscapesWhatWouldChangeATerminal(t *testing.T) {
 	t.Parallel()
 	for name, escaped := range map[string]string{

@@ -10,7 +10,7 @@ type Grade[V comparable] struct {
 // Scale lists all verdicts of a kind of report, the best first.
 type Scale[V comparable] []Grade[V]
 
-// Rank returns the place of a verdict on the scale, -1 where it is not on it.
+// Rank returns the place of a verdict on the scale, -1 for none.
 func (s Scale[V]) Rank(verdict V) int {
 	for i, grade := range s {
 		if grade.Verdict == verdict {
@@ -23,7 +23,7 @@ func (s Scale[V]) Rank(verdict V) int {
 // Color returns the color of a verdict.
 func (s Scale[V]) Color(verdict V) Color { return s[s.Rank(verdict)].Color }
 
-// Count returns how many items have each verdict.
+// Count returns the number of items with each verdict.
 func Count[T any, V comparable](items []T, verdict func(T) V) map[V]int {
 	counts := map[V]int{}
 	for _, item := range items {

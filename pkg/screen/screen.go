@@ -1,5 +1,5 @@
-// Package screen writes text for people, with colors and line breaks where a terminal is, and
-// without what names that others have chosen could do to it.
+// Package screen writes text for people, with colors and line breaks on a terminal, and without
+// control characters in names of other users.
 package screen
 
 import (
@@ -12,12 +12,11 @@ import (
 	"golang.org/x/term"
 )
 
-// Color is how a word is shown on a terminal, and nowhere else.
+// Color is the color of a word on a terminal.
 type Color string
 
-// The colors, in the order of how much they ask for. Green, yellow and red are of those 256 that
-// are the same on every terminal: the yellow that a terminal chooses for itself cannot be read on
-// white (xterm, PuTTY).
+// The colors, in the order of their urgency. Green, yellow and red are of the 256 colors that are
+// equal on every terminal: the default yellow of a terminal is unreadable on white (xterm, PuTTY).
 const (
 	Plain  Color = ""
 	Dim    Color = "2"
@@ -27,21 +26,21 @@ const (
 	Red    Color = "1;38;5;196"
 )
 
-// Screen is where text for people goes.
+// Screen is an output of text for people.
 type Screen struct {
 	out     io.Writer
 	colored bool
-	// moves is set where lines that were written can be written over.
+	// moves is set if written lines can be overwritten.
 	moves bool
-	// width is that of the terminal, 0 elsewhere.
+	// width is that of the terminal, 0 for none.
 	width int
-	// progress is set while the last line is one that Progress has written.
+	// progress is set while the last line is one of Progress.
 	progress bool
 	err      error
 }
 
-// New returns a Screen, which has colors where out is a terminal and the environment does not
-// say otherwise (NO_COLOR, see no-color.org, or TERM=dumb).
+// New returns a Screen, with colors if out is a terminal, unless the environment forbids them
+// (NO_COLOR, see no-color.org, or TERM=dumb).
 func New(out io.Writer, env func(string) (string, bool)) *Screen {
 	s := &Screen{out: out}
 	file, is := out.(*os.File)
@@ -72,14 +71,14 @@ func allowsMoves(env func(string) (string, bool)) bool {
 	return kind != "dumb"
 }
 
-// The sequences that move what a terminal shows: ECMA-48, CR and EL, CUP and ED.
+// The sequences that move the cursor of a terminal: ECMA-48, CR and EL, CUP and ED.
 const (
 	eraseLine   = "\r\x1b[K"
 	eraseScreen = "\x1b[H\x1b[2J"
 )
 
-// Progress shows on the last line of a terminal what is being done, until something else is
-// written there; "" erases it. It is shown on terminals only.
+// Progress shows a text on the last line of a terminal, until other text is written; "" erases it.
+// Without a terminal it does nothing.
 func (s *Screen) Progress(text string) {
 	if !s.moves || text == "" && !s.progress {
 		return
@@ -92,7 +91,7 @@ func (s *Screen) Progress(text string) {
 	s.progress = text != ""
 }
 
-// Clear empties a terminal, so that what is written next stands at its top. Elsewhere it does
+// Clear empties a terminal, so that the next text is at its top. Without a terminal it does
 // nothing.
 func (s *Screen) Clear() {
 	if s.moves {
@@ -100,7 +99,7 @@ func (s *Screen) Clear() {
 	}
 }
 
-// Moves reports whether lines can be written over.
+// Moves reports whether lines can be overwritten.
 func (s *Screen) Moves() bool { return s.moves }
 
 // Cell is a piece of a line.
@@ -112,16 +111,16 @@ type Cell struct {
 // Text returns a Cell without color.
 func Text(text string) Cell { return Cell{Text: text} }
 
-// Line writes cells one after the other, with a space between, and goes on below, a little further
-// in, where the terminal ends.
+// Line writes cells separated by spaces, and wraps them at the end of a terminal's line, with an
+// indent.
 func (s *Screen) Line(cells ...Cell) {
 	const hanging = 2
 	s.write(strings.Join(s.wrapped(cells, 0, hanging), "\n"+strings.Repeat(" ", hanging)))
 }
 
-// Table writes rows whose cells stand below each other; a row has one cell at least. The last one
-// goes on below itself where the terminal ends, or further to the left where its words need that,
-// and the lines of a tree in the first ones go on beside it.
+// Table writes rows with aligned cells; a row has at least one. The last cell is wrapped below
+// itself at the end of a terminal's line, or further left if its words need that, and the lines of
+// a tree in the first ones continue beside it.
 func (s *Screen) Table(indent int, rows [][]Cell) {
 	widths := columnWidths(rows)
 	for i, row := range rows {
@@ -170,7 +169,7 @@ func (s *Screen) print(text string) {
 // Err returns the first error of writing.
 func (s *Screen) Err() error { return s.err }
 
-// Printable replaces what would change a terminal: others of the project choose names.
+// Printable replaces characters that control a terminal: other users of the project choose names.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

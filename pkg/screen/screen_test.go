@@ -140,7 +140,7 @@ Configuration
 	}
 }
 
-// The grounds of terminals: black, the grey of many editors, and white.
+// Backgrounds of terminals: black, the grey of many editors, and white.
 func TestColors_CanBeReadOnDarkAndOnLightGround(t *testing.T) {
 	t.Parallel()
 	for _, color := range []Color{Green, Yellow, Red} {

@@ -23,11 +23,11 @@ func columnWidths(rows [][]Cell) []int {
 	return widths
 }
 
-// narrowest is how many characters of a column are worth going on below itself.
+// narrowest is the minimum width of a column to wrap text in, in characters.
 const narrowest = 30
 
-// below returns where a cell that begins at a column goes on in the lines below it: there, unless
-// that is too far right for its longest word, and never before least.
+// below returns the column at which a cell continues in the lines below it: its own, unless that is
+// too far right for its longest word, and never less than least.
 func (s *Screen) below(cell Cell, at, least int) int {
 	needed := narrowest
 	for _, w := range wordsOf([]Cell{cell}, s.width-at) {
@@ -36,7 +36,7 @@ func (s *Screen) below(cell Cell, at, least int) int {
 	return max(least, min(at, s.width-needed))
 }
 
-// word is a part of a cell that stands on one line.
+// word is a part of a cell in one line.
 type word struct {
 	text string
 	// cell is the number of the cell, color that of it.
@@ -46,7 +46,7 @@ type word struct {
 	glued bool
 }
 
-// wordsOf returns the words of cells. One that is longer than the room is one for each comma in it.
+// wordsOf returns the words of cells. One that is longer than the room is split at its commas.
 func wordsOf(cells []Cell, room int) (words []word) {
 	for n, cell := range cells {
 		for _, text := range strings.Fields(Printable(cell.Text)) {
@@ -62,7 +62,7 @@ func wordsOf(cells []Cell, room int) (words []word) {
 	return words
 }
 
-// wrapped returns the lines of cells: the first begins at one column, those below it at another.
+// wrapped returns the lines of cells: the first starts at one column, those below it at another.
 func (s *Screen) wrapped(cells []Cell, at, below int) (lines []string) {
 	var whole []string
 	length := at - 1
@@ -91,7 +91,7 @@ func (s *Screen) wrapped(cells []Cell, at, below int) (lines []string) {
 	return append(lines, s.painted(line))
 }
 
-// painted returns words as one line, in which those of a cell are painted as one.
+// painted returns words as one line, with one color sequence for those of a cell.
 func (s *Screen) painted(words []word) string {
 	var line strings.Builder
 	for len(words) > 0 {
@@ -111,7 +111,7 @@ func (s *Screen) painted(words []word) string {
 	return line.String()
 }
 
-// downTo returns what of a tree leads from the line above to the row that begins with a text.
+// downTo returns the lines of a tree from the line above to the row that starts with a text.
 func downTo(text string) []rune {
 	var lines []rune
 	for _, r := range text {

@@ -10,9 +10,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Step begins a step, which changes the cloud, with its span. End ends it: where that has no
-// error, the log has one line of it, with the values, the IDs of the requests that OpenStack has
-// taken for it, and how long that took.
+// Step begins a step that changes the cloud, with its span. End ends it, and logs a successful one
+// with the values, the IDs of its writes in OpenStack, and its duration.
 func Step(ctx context.Context, clk clock.PassiveClock, text string) (with context.Context, end func(err error, values ...any)) {
 	logger, began := klog.FromContext(ctx), clk.Now()
 	ctx, endSpan := Start(ctx, "step", attribute.String("step", text))
@@ -30,31 +29,30 @@ func Step(ctx context.Context, clk clock.PassiveClock, text string) (with contex
 // writesKey is that of a context for its Writes.
 type writesKey struct{}
 
-// Writes are the requests that OpenStack has taken to change something.
+// Writes are the writes that OpenStack has accepted.
 type Writes struct {
 	mu   sync.Mutex
 	sent bool
 	ids  []string
 }
 
-// mostIDs is how many request IDs are kept: the global one finds the others.
+// mostIDs is the maximum number of request IDs: the global one finds the others.
 const mostIDs = 5
 
-// Collect returns a context whose requests Writes has.
+// Collect returns a context that records its writes in Writes.
 func Collect(ctx context.Context) (context.Context, *Writes) {
 	w := &Writes{}
 	return context.WithValue(ctx, writesKey{}, w), w
 }
 
-// Wrote notes that OpenStack has taken a request to change something, with the ID that it has
-// there; "" where it has none.
+// Wrote records a write that OpenStack has accepted, with its request ID there; "" for none.
 func Wrote(ctx context.Context, requestID string) {
 	if w, ok := ctx.Value(writesKey{}).(*Writes); ok {
 		w.note(requestID)
 	}
 }
 
-// Add adds those of others, where there are any.
+// Add adds other writes; they may be nil.
 func (w *Writes) Add(others *Writes) {
 	others.mu.Lock()
 	sent, ids := others.sent, others.ids
@@ -75,7 +73,7 @@ func (w *Writes) note(ids ...string) {
 	}
 }
 
-// Any reports whether there is any; nil has none.
+// Any reports whether there are any; nil has none.
 func (w *Writes) Any() bool {
 	if w == nil {
 		return false
@@ -85,7 +83,7 @@ func (w *Writes) Any() bool {
 	return w.sent
 }
 
-// Values returns the IDs for a line of the log; nothing where there are none.
+// Values returns the IDs for the log, none if there are none.
 func (w *Writes) Values() []any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

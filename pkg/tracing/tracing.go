@@ -1,6 +1,5 @@
-// Package tracing marks what is done as spans of OpenTelemetry, gives it an ID that OpenStack's
-// services log, and logs what has been changed there. Whether anything is recorded a context
-// says: without a span in it nothing is, and costs nothing.
+// Package tracing records work as spans of OpenTelemetry, gives it an ID that OpenStack's services
+// log, and logs changes there. Without a span in the context, it records nothing and costs nothing.
 package tracing
 
 import (
@@ -19,16 +18,15 @@ const scope = "github.com/openstack-ccm/openstack-ccm"
 // rootKey is that of a context for its root.
 type rootKey struct{}
 
-// root is what all has that is done in a root span: its global request ID, and the logger of
-// whoever has begun it.
+// root is common to all work in a root span: its global request ID, and the logger of its caller.
 type root struct {
 	id     string
 	logger klog.Logger
 }
 
-// Root begins a span that is in no other, and returns the context of what is done in it, which
-// has a global request ID: that of the trace where one is recorded. The log has it too. End ends
-// the span with what came of it. A nil provider records nothing.
+// Root begins a root span, and returns its context, with a global request ID: that of the trace if
+// one is recorded. The log has it too. End ends the span with its error. A nil provider records
+// nothing.
 func Root(ctx context.Context, provider trace.TracerProvider, name string, attributes ...attribute.KeyValue) (with context.Context, end func(error)) {
 	id := uuid.UUID{}
 	end = func(error) {}
@@ -47,9 +45,9 @@ func Root(ctx context.Context, provider trace.TracerProvider, name string, attri
 	return klog.NewContext(context.WithValue(ctx, rootKey{}, r), r.logger.WithValues("globalRequestID", r.id)), end
 }
 
-// Together begins a root span of what is done for all who have asked for it, given by their
-// contexts: it is in the trace of none, and it and their spans have links to each other. Of the
-// context it has what Root leaves, which may be that of one of them.
+// Together begins a root span of work for several requesters, given by their contexts: it is in the
+// trace of none, and it and their spans have links to each other. It keeps the values of Root in
+// the context, which may be that of one of them.
 func Together(ctx context.Context, name string, askers []context.Context, attributes ...attribute.KeyValue) (with context.Context, end func(error)) {
 	ctx, end = Root(ctx, trace.SpanFromContext(ctx).TracerProvider(), name, attributes...)
 	for _, asker := range askers {
@@ -59,8 +57,8 @@ func Together(ctx context.Context, name string, askers []context.Context, attrib
 	return ctx, end
 }
 
-// Start begins a span within that of a context. End ends it with what came of it. Where none is
-// recorded it does nothing.
+// Start begins a span within that of a context. End ends it with its error. If none is recorded it
+// does nothing.
 func Start(ctx context.Context, name string, attributes ...attribute.KeyValue) (with context.Context, end func(error)) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -78,11 +76,11 @@ func Note(ctx context.Context, attributes ...attribute.KeyValue) {
 	trace.SpanFromContext(ctx).SetAttributes(attributes...)
 }
 
-// Here returns where the span of a context is, for Link.
+// Here returns the span of a context, for Link.
 func Here(ctx context.Context) trace.SpanContext { return trace.SpanContextFromContext(ctx) }
 
-// Link gives the span of a context a link to one of another trace that has done something for
-// it. One that is not recorded, and one of the same trace, which shows that anyway, are none.
+// Link adds a link from the span of a context to one of another trace that has worked for it. It
+// ignores one that is not recorded, and one of the same trace.
 func Link(ctx context.Context, to trace.SpanContext) {
 	if span := trace.SpanFromContext(ctx); to.IsSampled() && to.TraceID() != span.SpanContext().TraceID() {
 		span.AddLink(trace.Link{SpanContext: to})

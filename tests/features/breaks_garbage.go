@@ -6,7 +6,7 @@ func garbageBreaks() []Break {
 	return []Break{
 		{
 			Row: 88, What: "what is of no Service is not told of",
-			File:  "pkg/loadbalancer/garbage/tell.go",
+			File:  "pkg/loadbalancer/garbage/report.go",
 			Old:   `if len(objects) > 0 {`,
 			New:   `if false {`,
 			Tests: []string{"TestGarbage_IsReportedAtTheSecondLookAndStays"},
@@ -56,8 +56,8 @@ func garbageBreaks() []Break {
 		{
 			Row: 88, What: "what Services use is garbage",
 			File:  services,
-			Old:   `if whose == theirs || !service.Copied {`,
-			New:   `if whose == theirs {`,
+			Old:   `if owner == theirs || !service.Copied {`,
+			New:   `if owner == theirs {`,
 			Tests: []string{"TestList_FollowsTruthTableOfServices"},
 		},
 	}

@@ -14,7 +14,7 @@ func Document(rows []Row, proofs []Proof, results Results) string {
 	b.WriteString(`# Features
 
 Features that users of Kubernetes on OpenStack have, miss or ask for, and whether this project has them. A
-row is "yes" if its tests ran and passed, "partly" with what is missing, and "on a real OpenStack only" if
+row is "yes" if its tests ran and passed, "partly" with the missing parts, and "on a real OpenStack only" if
 its tests were skipped because there was none. ` + "`make features`" + ` generates this page from the results of
 ` + "`make test`, which fails if they differ; `make prove`" + ` shows for each row with "yes" that its tests fail
 without the feature ([testing.md](testing.md)). Rows with "no" are the known limitations; some are [not planned](#not-planned).
@@ -42,7 +42,7 @@ const notPlanned = `
   certificates of their own. With a TCP listener TLS is end to end, and the pods, an ingress controller or a Gateway check clients.
 - **DNS names of addresses (16).** external-dns reads the address or host name of a Service and writes it into Designate or another
   DNS. A second writer of the same records would be in its way.
-- **A load balancer per zone (41).** A Service has one address. ` + "`" + `availability-zone` + "`" + ` says where its load balancer is, and
+- **A load balancer per zone (41).** A Service has one address. ` + "`" + `availability-zone` + "`" + ` sets the zone of its load balancer, and
   ` + "`" + `node-selector` + "`" + ` which nodes are its members; a Service for each zone has a load balancer in each.
 - **Services of type ClusterIP by load balancers.** kube-proxy serves them on each node, at once and without a quota of OpenStack.
 `

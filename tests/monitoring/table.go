@@ -77,7 +77,7 @@ func classes() []Label {
 }
 
 func requests(more ...Label) []Label {
-	return append([]Label{{Name: "request", Pattern: `[a-z0-9_]+`, Most: 90, Text: "kind of object and verb, as in `loadbalancer_create`; `other_VERB` for what is not known"}}, more...)
+	return append([]Label{{Name: "request", Pattern: `[a-z0-9_]+`, Most: 90, Text: "kind of object and verb, such as `loadbalancer_create`; `other_VERB` for unknown ones"}}, more...)
 }
 
 func code() Label {
@@ -92,40 +92,40 @@ func Groups() []Group {
 }
 
 func services() Group {
-	return Group{"Services", "How Services of type LoadBalancer are served.", []Use{
+	return Group{"Services", "The state of Services of type LoadBalancer.", []Use{
 		{
 			Metric: "cloudprovider_openstack_services", Title: "Services by phase", Unit: "short",
 			Query: `sum by (phase) (cloudprovider_openstack_services)`, Labels: phase(),
-			Note: "`settled` has what it asks for, `pending` is being brought to that, `refused` keeps what was last good, `deleting` is being removed.",
+			Note: "`settled`: the Service has its desired state. `pending`: it is being changed. `refused`: it keeps its last good state. `deleting`: it is being removed.",
 		},
 		{
-			Metric: "cloudprovider_openstack_oldest_service_timestamp_seconds", Title: "Age of what is pending", Unit: "s",
+			Metric: "cloudprovider_openstack_oldest_service_timestamp_seconds", Title: "Age of the oldest pending Service", Unit: "s",
 			Query:  `time() - min by (phase) (cloudprovider_openstack_oldest_service_timestamp_seconds)`,
 			Labels: []Label{{Name: "phase", Values: texts([]state.Phase{state.Pending, state.Refused, state.Deleting})}},
-			Note:   "How long this process has worked on the oldest: a restart begins anew.",
+			Note:   "The time for which this process has worked on the oldest: a restart resets it.",
 		},
 		{
 			Metric: "cloudprovider_openstack_refused_services", Title: "Refused Services by reason", Unit: "short",
 			Query: `sum by (reason) (cloudprovider_openstack_refused_services)`, Labels: []Label{{Name: "reason", Values: refusal.Reasons()}},
-			Note: "[services.md](services.md#services-that-are-refused) says who can do what about each reason.",
+			Note: "[services.md](services.md#services-that-are-refused) has the remedy for each reason.",
 		},
 		{
 			Metric: "cloudprovider_openstack_service_address_seconds", Title: "Time from Service to address (95 % are faster)", Unit: "s",
 			Query: `histogram_quantile(0.95, sum by (le) (rate(cloudprovider_openstack_service_address_seconds_bucket[15m])))`,
-			Note:  "From the creation of the Service, where that was at most an hour before this process first worked on it.",
+			Note:  "From the creation of the Service, if that was at most an hour before this process first worked on it.",
 		},
 		{
 			Metric: "cloudprovider_openstack_service_address_part_seconds_total", Title: "Where the time to an address goes, per Service", Unit: "s",
 			Query:  `sum by (part) (rate(cloudprovider_openstack_service_address_part_seconds_total[15m])) / ignoring (part) group_left sum (rate(cloudprovider_openstack_service_address_seconds_count[15m]))`,
 			Labels: []Label{{Name: "part", Values: parts()}},
 			Note: "`controller`: this process works. `queue`: it waits for other work, for a limit of requests or a `Retry-After`. `octavia`: requests to Octavia and its work between them. " +
-				"`openstack`: requests to other services. `retry`: the pause after a round that failed. Where several wait at once, the time counts once.",
+				"`openstack`: requests to other services. `retry`: the pause after a round that failed. The time of concurrent waits counts once.",
 		},
 	}}
 }
 
 func balancers() Group {
-	return Group{"Load balancers", "What is in the cloud, and what others do to it.", []Use{
+	return Group{"Load balancers", "The objects in the cloud, and changes by other clients.", []Use{
 		{
 			Metric: "cloudprovider_openstack_loadbalancer_objects", Title: "Load balancers and parts that are not ACTIVE", Unit: "short",
 			Query: `sum by (kind, provisioning_status) (cloudprovider_openstack_loadbalancer_objects{provisioning_status!="ACTIVE"})`,
@@ -134,13 +134,13 @@ func balancers() Group {
 				{Name: "provisioning_status", Values: statuses(model.ProvisioningStatuses())},
 				{Name: "operating_status", Values: statuses(model.OperatingStatuses())},
 			},
-			Note: "Load balancers are those of the last look at the project (`drift-interval`; there are none with `drift-policy=off`), parts are as they were when the controller last read them. " +
-				"Whether single members answer is not kept: the `operating_status` of their load balancer tells that some do not.",
+			Note: "Load balancers are those of the last snapshot of the project (`drift-interval`; there are none with `drift-policy=off`), parts are those of the controller's last read. " +
+				"The status of single members is not kept: the `operating_status` of their load balancer shows that some do not answer.",
 		},
 		{
 			Metric: "cloudprovider_openstack_oldest_pending_loadbalancer_timestamp_seconds", Title: "Age of the oldest PENDING", Unit: "s",
 			Query: `time() - min (cloudprovider_openstack_oldest_pending_loadbalancer_timestamp_seconds)`,
-			Note:  "The time is `updated_at` of Octavia: a restart of this process does not begin it anew.",
+			Note:  "The time is `updated_at` of Octavia: a restart of this process does not reset it.",
 		},
 		{
 			Metric: "cloudprovider_openstack_drift_total", Title: "Changes by other clients per hour", Unit: "short",
@@ -158,18 +158,18 @@ func balancers() Group {
 		{
 			Metric: "cloudprovider_openstack_rounds_total", Title: "What rounds of reconciliation know", Unit: "short",
 			Query: `sum by (knowledge) (rate(cloudprovider_openstack_rounds_total[5m]))`, Labels: []Label{{Name: "knowledge", Values: []string{"unchanged", "recalled", "read"}}},
-			Note: "`unchanged` costs no request. `recalled` goes by what was applied last, which is verified with a request that all share. `read` reads the load balancer.",
+			Note: "`unchanged` costs no request. `recalled` uses the last applied state, which one request verifies for all. `read` reads the load balancer.",
 		},
 		{
 			Metric: "cloudprovider_openstack_rounds", Title: "Rounds of reconciliation", Unit: "short",
 			Query: `sum by (state) (cloudprovider_openstack_rounds)`, Labels: []Label{{Name: "state", Values: []string{"working", "waiting_for_octavia", "unfetched"}}},
-			Note: "All that are `waiting_for_octavia` share the requests of one watcher. The result of a round that is `unfetched` goes to the next call of the service controller.",
+			Note: "All that are `waiting_for_octavia` share the requests of one watcher. The next call of the service controller gets the result of a round that is `unfetched`.",
 		},
 	}}
 }
 
 func requestsGroup() Group {
-	return Group{"Requests to OpenStack", "What the cloud is asked, how it answers, and what holds requests back.", []Use{
+	return Group{"Requests to OpenStack", "Requests to the cloud, their results, and their limits.", []Use{
 		{
 			Metric: "openstack_api_requests_total", Title: "Requests per second", Unit: "reqps",
 			Query: `sum by (request) (rate(openstack_api_requests_total[5m]))`, Labels: requests(code()),
@@ -178,7 +178,7 @@ func requestsGroup() Group {
 			Metric: "openstack_api_request_errors_total", Title: "Share of requests without a good answer", Unit: "percentunit",
 			Query:  `sum by (request) (rate(openstack_api_request_errors_total[5m])) / sum by (request) (rate(openstack_api_requests_total[5m]))`,
 			Labels: requests(code()),
-			Note:   "A 404 or 409 can be an answer that was expected.",
+			Note:   "A 404 or 409 can be an expected answer.",
 		},
 		{
 			Metric: "openstack_api_request_duration_seconds", Title: "Latency of requests (95 % are faster)", Unit: "s",
@@ -230,11 +230,11 @@ func calls() Group {
 }
 
 func operator() Group {
-	return Group{"For the operator", "What runs low or out, and which program runs.", []Use{
+	return Group{"For the operator", "Exhausted resources, and the version of the program.", []Use{
 		{
 			Metric: "cloudprovider_openstack_quota_used", Title: "Share of quotas that is used", Unit: "percentunit",
 			Query: `max by (resource) (cloudprovider_openstack_quota_used / (cloudprovider_openstack_quota_limit > 0))`, Labels: resource(),
-			Note: "Read with one request an hour, by turns from Neutron and Octavia, each for the first time within ten minutes of the start. Of Octavia's quotas that of load balancers alone: of the others it tells no use.",
+			Note: "Read with one request an hour, alternately from Neutron and Octavia, each for the first time within ten minutes of the start. Of Octavia's quotas only that of load balancers: Octavia does not report the use of the others.",
 		},
 		{
 			Metric: "cloudprovider_openstack_quota_limit", Title: "Left of quotas", Unit: "short",

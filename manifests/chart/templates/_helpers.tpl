@@ -4,7 +4,7 @@
 {{- end -}}
 
 {{/* The labels that select the pods: by default those of cloud-provider-openstack's chart,
-whose DaemonSet can then be upgraded in place. */}}
+so that its DaemonSet can be upgraded in place. */}}
 {{- define "ccm.selectorLabels" -}}
 {{- with .Values.selectorLabels -}}
 {{- toYaml . -}}
@@ -54,7 +54,7 @@ annotations:
 {{- end -}}
 {{- end -}}
 
-{{/* Whether somebody outside of the node, or of the pod, has to reach the port. */}}
+{{/* Whether a client outside of the node, or of the pod, must reach the port. */}}
 {{- define "ccm.ownBindAddress" -}}
 {{- if .Values.bindAddress -}}
 {{ .Values.bindAddress }}

@@ -27,15 +27,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// example is what a Service would get that asks for nothing but its class.
+// example is the load balancer of a Service with no settings but its class.
 type example struct {
 	settings *settings.Settings
 	facts    desire.Facts
-	// ignored is what would have no effect.
+	// ignored are the settings without effect.
 	ignored []annotation.Notice
 }
 
-// balancers looks up, by the controller's own code, what Services would get.
+// balancers determines the load balancers of Services with the controller's own code.
 type balancers struct {
 	*cloud
 	parser  *settings.Parser
@@ -43,12 +43,12 @@ type balancers struct {
 	drivers *driver.Registry
 }
 
-// loadBalancers says what Services would get, those of each class too.
+// loadBalancers describes the load balancers of Services, for each class.
 func (c *cloud) loadBalancers(ctx context.Context) []Finding {
 	conf := cloudprovider.WithKnownAnnotations(c.conf)
 	parser, err := settings.NewParser(conf)
 	if err != nil || len(conf.Refused.LoadBalancers) > 0 {
-		return nil // which is told of the configuration
+		return nil // reported with the configuration
 	}
 	b := &balancers{
 		cloud: c, parser: parser,
@@ -66,7 +66,7 @@ func (c *cloud) loadBalancers(ctx context.Context) []Finding {
 	return found
 }
 
-// of says what Services of a class would get; "" is those without one.
+// of describes the load balancer of a Service of a class; "" means no class.
 func (b *balancers) of(ctx context.Context, class string) []Finding {
 	of := ""
 	if class != "" {
@@ -111,7 +111,7 @@ func (b *balancers) of(ctx context.Context, class string) []Finding {
 	return append(found, b.certificate(ctx, say)...)
 }
 
-// example returns what a Service of a class would get that has one port of TCP.
+// example returns the load balancer of a Service of a class with one port of TCP.
 func (b *balancers) example(ctx context.Context, class string) (example, error) {
 	read, ignored, errs := b.parser.Parse(exampleService(class, v1.IPv4Protocol))
 	if len(errs) == 0 && b.onlyIPv6(ctx, read.VIP) {
@@ -150,8 +150,7 @@ func exampleService(class string, family v1.IPFamily) *v1.Service {
 	return svc
 }
 
-// onlyIPv6 reports whether the VIP goes where there is no IPv4. What cannot be read is told
-// of later.
+// onlyIPv6 reports whether the network of the VIP has no IPv4. Read errors are reported later.
 func (b *balancers) onlyIPv6(ctx context.Context, vip settings.VIPSettings) bool {
 	switch {
 	case vip.SubnetID != "":
@@ -164,9 +163,8 @@ func (b *balancers) onlyIPv6(ctx context.Context, vip settings.VIPSettings) bool
 	return false
 }
 
-// reasonOf returns why a Service would be refused, and the key of cloud.conf that the first
-// reason is about, "" for none: errors of settings name the annotation, which is of the same
-// name as the key.
+// reasonOf returns the reason of a refusal, and the key of cloud.conf that causes it, "" for none:
+// errors of settings name the annotation, which has the same name as the key.
 func reasonOf(err error) (key, text string) {
 	var invalid *message.InvalidError
 	if !errors.As(err, &invalid) {
@@ -190,8 +188,8 @@ func reasonOf(err error) (key, text string) {
 	return key, strings.Join(reasons, "; ")
 }
 
-// sourceOfValue returns where cloud.conf has a value that a text names, as an error of the cloud
-// names an ID; "" for nowhere.
+// sourceOfValue returns the place in cloud.conf of a value in a text, such as an ID in an error of
+// the cloud; "" for none.
 func (b *balancers) sourceOfValue(class, text string) string {
 	const shortest = 8 // a shorter one may be any word
 	for _, section := range []string{fmt.Sprintf("[LoadBalancerClass %q]", class), "[LoadBalancer]"} {
@@ -204,8 +202,8 @@ func (b *balancers) sourceOfValue(class, text string) string {
 	return ""
 }
 
-// sourceOf returns where cloud.conf has a key: in the class, or else in [LoadBalancer]; "" for
-// nowhere.
+// sourceOf returns the place of a key in cloud.conf: in the class, or else in [LoadBalancer]; ""
+// for none.
 func (b *balancers) sourceOf(class, key string) string {
 	for _, section := range []string{fmt.Sprintf("LoadBalancerClass %q", class), "LoadBalancer"} {
 		if s := b.read.Setting(section, key); s.Given {
@@ -217,7 +215,7 @@ func (b *balancers) sourceOf(class, key string) string {
 
 func (b *balancers) provider(ctx context.Context, name string) (Verdict, string) {
 	if name == "" {
-		return Good, "the one that Octavia takes by itself"
+		return Good, "the default of Octavia"
 	}
 	enabled, err := b.session.Octavia().Providers(ctx)
 	switch {
@@ -236,7 +234,7 @@ func (b *balancers) vip(ctx context.Context, e example) (Verdict, string) {
 	case e.facts.VIPSubnetID == "" && e.facts.VIPNetworkID != "":
 		return Good, "in " + b.network(ctx, e.facts.VIPNetworkID) + ", in the subnet that Octavia chooses"
 	case e.facts.VIPSubnetID == "":
-		return Unchecked, "goes into the subnet that most nodes are in, which the cluster tells: subnet-id or network-id would say it"
+		return Unchecked, "the subnet of most nodes, which is known only in the cluster: set subnet-id or network-id to fix it"
 	}
 	return b.subnet(ctx, e.facts.VIPSubnetID)
 }
@@ -251,7 +249,6 @@ func (b *balancers) members(ctx context.Context, e example) (Verdict, string) {
 	return b.subnet(ctx, e.facts.MemberSubnetID)
 }
 
-// subnet describes a subnet, which has to exist.
 func (b *balancers) subnet(ctx context.Context, id string) (Verdict, string) {
 	subnet, err := b.session.Neutron().Subnet(ctx, id)
 	switch {
@@ -274,9 +271,9 @@ func (b *balancers) network(ctx context.Context, id string) string {
 func (b *balancers) floatingIP(ctx context.Context, e example) (Verdict, string) {
 	switch {
 	case e.settings.Internal:
-		return Good, "none, as internal-lb=true"
+		return Good, "none, because internal-lb=true"
 	case !e.settings.FloatingIP():
-		return Good, "none, as there are none of IPv6"
+		return Good, "none, because there are no floating IPs of IPv6"
 	case e.facts.NoFloatingIP != "":
 		return Warning, e.facts.NoFloatingIP
 	case e.facts.Chosen != "":
@@ -288,13 +285,13 @@ func (b *balancers) floatingIP(ctx context.Context, e example) (Verdict, string)
 	}
 	if id := e.settings.Floating.SubnetID; id != "" {
 		if _, err := b.session.Neutron().Subnet(ctx, id); err != nil {
-			return Unchecked, text + ", which this user cannot see, as usual of external networks"
+			return Unchecked, text + ", which this user cannot read: that is usual for external networks"
 		}
 	}
 	return Good, text
 }
 
-// certificate looks for the certificate that all listeners would have.
+// certificate checks the default certificate of listeners.
 func (b *balancers) certificate(ctx context.Context, say func(Verdict, string, string, string) Finding) []Finding {
 	ref := b.conf.LoadBalancer.DefaultTLSContainerRef
 	if ref == "" || b.conf.LoadBalancer.ContainerStore == "external" {

@@ -11,19 +11,19 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// expiresSoon is how long before the end of credentials and certificates it is worth a
-// warning: as long as the controller itself tells it before.
+// expiresSoon is the time before the expiry of credentials and certificates from which it is a
+// warning, as in the controller.
 const expiresSoon = 14 * 24 * time.Hour
 
-// certificate is one that the connections to the cloud depend on.
+// certificate is one that connections to the cloud depend on.
 type certificate struct {
-	// of names the setting or the service, subject who it is for.
+	// of is the setting or the service, subject the certificate's subject.
 	of, subject string
 	notAfter    time.Time
 	err         error
 }
 
-// certificatesOf reads the certificates in the files that [Global] names.
+// certificatesOf reads the certificates in the files of [Global].
 func certificatesOf(global config.Global) []certificate {
 	var all []certificate
 	for _, file := range []struct{ key, path string }{{"ca-file", global.CAFile}, {"cert-file", global.CertFile}} {
@@ -61,8 +61,8 @@ func certificatesIn(of, path string) []certificate {
 	return all
 }
 
-// certificateFindings judges certificates. Of a bundle of authorities, others may still be
-// good: one that has expired is wrong where no other one is left.
+// certificateFindings checks certificates. An expired one in a bundle of authorities is only wrong
+// if no valid one is left.
 func certificateFindings(all []certificate, now time.Time) []Finding {
 	usable := map[string]bool{}
 	for _, c := range all {
@@ -88,7 +88,6 @@ func certificateFindings(all []certificate, now time.Time) []Finding {
 	return found
 }
 
-// ending judges the end of something.
 func ending(at, now time.Time) (Verdict, string) {
 	rest, day := at.Sub(now), at.UTC().Format("2006-01-02")
 	switch {
@@ -100,7 +99,7 @@ func ending(at, now time.Time) (Verdict, string) {
 	return Good, "is good until " + day
 }
 
-// inWords returns a time in days, or in hours where there are few.
+// inWords formats a time in days, or a short one in hours.
 func inWords(d time.Duration) string {
 	if d < 48*time.Hour {
 		return d.Round(time.Minute).String()

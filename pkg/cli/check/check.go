@@ -29,7 +29,7 @@ const (
 	Wrong Verdict = "wrong"
 )
 
-// Topic is what findings are about.
+// Topic is a group of findings.
 type Topic string
 
 // The topics, in the order of a report.
@@ -45,12 +45,11 @@ const (
 	Times         Topic = "time"
 )
 
-// topics returns all topics in the order of a report.
 func topics() []Topic {
 	return []Topic{Configuration, Certificates, SignIn, Services, LoadBalancers, Nodes, Quotas, Rights, Times}
 }
 
-// Finding is one thing that was looked at.
+// Finding is the result of one check.
 type Finding struct {
 	Topic   Topic   `json:"topic"`
 	Verdict Verdict `json:"verdict"`
@@ -63,11 +62,11 @@ type Finding struct {
 	Rules []string `json:"rules,omitempty"`
 }
 
-// Report is what a check has found.
+// Report is the result of all checks.
 type Report struct {
-	// File is the path of cloud.conf, "" where all comes from the environment.
+	// File is the path of cloud.conf, "" if only the environment was read.
 	File string `json:"file"`
-	// Offline is set where no cloud was asked.
+	// Offline is set if no requests were sent to the cloud.
 	Offline  bool             `json:"offline"`
 	Settings []config.Setting `json:"settings"`
 	Findings []Finding        `json:"findings"`
@@ -79,14 +78,12 @@ type Report struct {
 const (
 	// ExitGood: all settings of cloud.conf take effect.
 	ExitGood = 0
-	// ExitWrong: nodes, load balancers or routes would not be served; or the check could not
-	// be carried out.
+	// ExitWrong: nodes, load balancers or routes would not be served, or the check failed.
 	ExitWrong = 1
-	// ExitWarning: the controller runs, and something has no effect.
+	// ExitWarning: the controller runs, but a setting has no effect.
 	ExitWarning = 2
 )
 
-// scale returns the verdicts.
 func scale() screen.Scale[Verdict] {
 	return screen.Scale[Verdict]{
 		{Verdict: Good, Color: screen.Green, ExitCode: ExitGood},
@@ -104,23 +101,23 @@ func (r *Report) Kind() string { return "Check" }
 // ExitCode implements cli.Report.
 func (r *Report) ExitCode() int { return screen.Worst(scale(), r.Findings, verdictOf).ExitCode }
 
-// Options are what Run needs.
+// Options are the arguments of Run.
 type Options struct {
 	// Path is that of cloud.conf, "" for the environment alone.
 	Path string
 	Env  config.Environment
-	// Offline asks no cloud; ReadOnly sends it no request that could write, not even one that
-	// has to be refused.
+	// Offline sends no requests to the cloud; ReadOnly sends no writes, not even ones that must be
+	// refused.
 	Offline, ReadOnly bool
 	// UserAgent is sent to OpenStack.
 	UserAgent string
-	// Timeout is for all requests together, Retry how each of them is repeated.
+	// Timeout is that of all requests together, Retry the repetition of each.
 	Timeout time.Duration
 	Retry   transport.RetryPolicy
 	Clock   clock.PassiveClock
 }
 
-// Run reads a configuration, asks the cloud that it names, and returns the findings.
+// Run reads a configuration, checks its cloud, and returns the findings.
 func Run(ctx context.Context, options Options) *Report {
 	inspected := config.Inspect(options.Path, options.Env)
 	now := options.Clock.Now()
@@ -139,8 +136,8 @@ func Run(ctx context.Context, options Options) *Report {
 	return report.ask(ctx, inspected, options)
 }
 
-// signsIn reports whether the configuration is good enough to sign in with: what is wrong
-// only concerns load balancers.
+// signsIn reports whether the configuration suffices to sign in: only settings of load balancers
+// are wrong.
 func signsIn(i *config.Inspection) bool {
 	balancers := len(i.Config.Refused.LoadBalancers)
 	for _, errs := range i.Config.Refused.Classes {

@@ -16,8 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// situation is a cloud and a cloud.conf, and what the check says of both, which is in a
-// golden file of the situation's name.
+// situation is a cloud and a cloud.conf. The golden file of the situation's name has the report.
 type situation struct {
 	name    string
 	cloud   simulator.Options
@@ -85,7 +84,7 @@ func situations() []situation {
 	}
 }
 
-// without takes services out of the catalog.
+// without removes services from the catalog.
 func (e *environment) without(types ...string) {
 	var left []keystone.Service
 	for _, s := range keystone.DefaultServices() {
@@ -96,7 +95,7 @@ func (e *environment) without(types ...string) {
 	e.cloud.Keystone.SetServices(left)
 }
 
-// The page for users has the output of golden files.
+// The page for users shows the golden files.
 //
 //proves:121
 func TestCheck_MatchesGoldenFilesAndReference(t *testing.T) {
@@ -139,7 +138,7 @@ func TestCheck_JSONMatchesGoldenFile(t *testing.T) {
 	golden.File(t, "testdata/json.golden", e.stable(out.String()))
 }
 
-// Whatever the check tries, the cloud is afterwards as it was before.
+// The cloud is unchanged after the check.
 //
 //proves:121
 func TestCheck_ChangesNothing(t *testing.T) {
@@ -166,7 +165,7 @@ func TestCheck_ChangesNothing(t *testing.T) {
 	}
 }
 
-// Secrets of each way to sign in, wherever they come from, are in no output.
+// Secrets of all kinds of sign-in and all sources are in no output.
 func TestCheck_PrintsNoSecret(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cr3t-of-everybody"

@@ -22,13 +22,12 @@ func Verb() cli.Verb {
 type flags struct {
 	output  cli.Output
 	options Options
-	// tolerant turns the exit code of warnings into that of success.
+	// tolerant replaces the exit code of warnings with that of success.
 	tolerant bool
 	// settings shows all settings too.
 	settings bool
 }
 
-// newCommand returns the command, which calls run with valid flags.
 func newCommand(run func(*cobra.Command, *flags) error) *cobra.Command {
 	var f flags
 	command := &cobra.Command{
@@ -41,7 +40,7 @@ changes nothing.
 
 Exit codes: 0 all is good, 1 nodes, load balancers or routes would not be
 served, or a flag is wrong, 2 the controller runs, but something has no effect,
-or not the one that is expected.`,
+or an unexpected one.`,
 		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := f.output.Check(); err != nil {
@@ -59,15 +58,14 @@ or not the one that is expected.`,
 
 func (f *flags) addTo(set *pflag.FlagSet) {
 	cli.AddCloudConfig(set, &f.options.Path)
-	set.BoolVar(&f.options.Offline, "offline", false, "Ask no cloud: only cloud.conf, and the files that it names, are read.")
-	set.BoolVar(&f.options.ReadOnly, "read-only", false, "Send reads only. Without it, two requests to create something are sent that the services have to refuse, to see whether their policy would.")
-	set.DurationVar(&f.options.Timeout, "timeout", time.Minute, "How long all requests together may take.")
-	set.BoolVar(&f.tolerant, "tolerate-warnings", false, "Exit with 0 in place of 2, as an init container needs that is to let the controller start.")
+	set.BoolVar(&f.options.Offline, "offline", false, "Read only cloud.conf and the files that it names, without requests to the cloud.")
+	set.BoolVar(&f.options.ReadOnly, "read-only", false, "Send only reads. Without it, two invalid creations test the policies of the services.")
+	set.DurationVar(&f.options.Timeout, "timeout", time.Minute, "Maximum time of all requests together.")
+	set.BoolVar(&f.tolerant, "tolerate-warnings", false, "Exit with 0 instead of 2, so that an init container lets the controller start.")
 	set.BoolVar(&f.settings, "settings", false, "Print every setting with its source before the findings.")
 	f.output.AddTo(set)
 }
 
-// run checks, and writes the report.
 func (f *flags) run(command *cobra.Command, p cli.Program) error {
 	f.options.Env, f.options.Clock, f.options.UserAgent = p.Env, clock.RealClock{}, p.UserAgent
 	report := Run(command.Context(), f.options)

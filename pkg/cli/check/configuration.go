@@ -7,8 +7,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// configuration returns what is to be said of the settings themselves: what is wrong, and
-// what has no effect.
+// configuration returns the findings about the settings themselves: wrong ones, and ones without
+// effect.
 func configuration(i *config.Inspection) []Finding {
 	var found []Finding
 	for _, err := range i.Problems {
@@ -30,7 +30,7 @@ func configuration(i *config.Inspection) []Finding {
 	return append(found, idle(i)...)
 }
 
-// aboutPlace returns a finding about a place, which its text begins with.
+// aboutPlace returns a finding about a place, which is the prefix of its text.
 func aboutPlace(i *config.Inspection, verdict Verdict, place, text string) Finding {
 	f := Finding{Topic: Configuration, Verdict: verdict, Subject: "cloud.conf", Text: text, Source: i.SourceOf(place)}
 	rest, found := strings.CutPrefix(text, place)

@@ -18,7 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// environment is a simulated cloud with the cloud.conf to be checked.
+// environment is a simulated cloud with a cloud.conf.
 type environment struct {
 	t     *testing.T
 	cloud *simulator.Cloud
@@ -37,7 +37,7 @@ func newEnvironment(t *testing.T, options simulator.Options) *environment {
 	return &environment{t: t, cloud: cloud, conf: cloud.CloudConf(), now: time.Now()}
 }
 
-// set gives keys of [LoadBalancer], which is the last section of the cloud's own file.
+// set adds keys to [LoadBalancer], which is the last section of the cloud's own file.
 func (e *environment) set(lines ...string) {
 	for _, line := range lines {
 		key, _, _ := strings.Cut(line, "=")
@@ -46,7 +46,7 @@ func (e *environment) set(lines ...string) {
 	}
 }
 
-// global replaces keys of [Global]; one without a value goes.
+// global replaces keys of [Global], and removes one without a value.
 func (e *environment) global(lines ...string) {
 	for _, line := range lines {
 		key, value, _ := strings.Cut(line, "=")
@@ -57,7 +57,7 @@ func (e *environment) global(lines ...string) {
 	}
 }
 
-// check runs the check as the command does.
+// check runs the check like the command.
 func (e *environment) check(change func(*check.Options)) *check.Report {
 	e.t.Helper()
 	path := filepath.Join(e.t.TempDir(), "cloud.conf")
@@ -74,7 +74,7 @@ func (e *environment) check(change func(*check.Options)) *check.Report {
 	return check.Run(e.t.Context(), options)
 }
 
-// text returns a report for people.
+// text formats a report for people.
 func text(t *testing.T, r *check.Report) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -85,7 +85,7 @@ func text(t *testing.T, r *check.Report) string {
 	return out.String()
 }
 
-// stable returns output in which what differs from run to run is replaced.
+// stable replaces the parts of an output that differ between runs.
 func (e *environment) stable(output string) string {
 	output = regexp.MustCompile(`\S*/cloud\.conf`).ReplaceAllString(output, "/etc/kubernetes/cloud.conf")
 	output = regexp.MustCompile(`/tmp/[^\s"]*/`).ReplaceAllString(output, "/etc/kubernetes/")

@@ -4,20 +4,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// idleRule says which settings have no effect beside others.
+// idleRule describes settings that have no effect with others.
 type idleRule struct {
 	section string
-	// keys; none: all of the section but those in except.
+	// keys of the rule; none means all of the section except those in except.
 	keys, except []string
-	// why returns the reason, "" where the settings count.
+	// why returns the reason, "" if the settings have an effect.
 	why func(*config.Config) string
 }
 
-// idle returns the settings that somebody has written and that do nothing.
+// idle returns the given settings that have no effect.
 func idle(i *config.Inspection) []Finding {
 	var found []Finding
 	for _, setting := range i.Settings {
-		if !setting.Given || setting.Value == "" { // an empty key asks for nothing
+		if !setting.Given || setting.Value == "" { // an empty value is the default
 			continue
 		}
 		for _, rule := range idleRules() {
@@ -54,25 +54,23 @@ func (r idleRule) covers(key string) bool {
 	return len(r.keys) == 0
 }
 
-// idleRules returns the table of what has no effect beside what. The first rule for a setting
-// counts.
+// idleRules returns the table of settings without effect. The first rule for a setting applies.
 func idleRules() []idleRule {
 	return append(signInRules(), []idleRule{
-		{"LoadBalancer", nil, []string{"enabled"}, unless(func(c *config.Config) bool { return c.LoadBalancer.Enabled }, "enabled=false: Services of type LoadBalancer are left alone")},
-		{"LoadBalancerClass", nil, nil, unless(func(c *config.Config) bool { return c.LoadBalancer.Enabled }, "[LoadBalancer] enabled=false: Services of type LoadBalancer are left alone")},
+		{"LoadBalancer", nil, []string{"enabled"}, unless(func(c *config.Config) bool { return c.LoadBalancer.Enabled }, "enabled=false: Services of type LoadBalancer are ignored")},
+		{"LoadBalancerClass", nil, nil, unless(func(c *config.Config) bool { return c.LoadBalancer.Enabled }, "[LoadBalancer] enabled=false: Services of type LoadBalancer are ignored")},
 		{"LoadBalancer", []string{"security-group-mode"}, nil, unless(func(c *config.Config) bool { return c.LoadBalancer.ManageSecurityGroups }, "manage-security-groups is not true")},
 		{"LoadBalancer", []string{"drift-interval"}, nil, unless(func(c *config.Config) bool { return c.LoadBalancer.DriftPolicy != "off" }, "drift-policy=off")},
 		{"LoadBalancer", []string{"floating-subnet", "floating-subnet-tags"}, nil, unless(func(c *config.Config) bool { return c.LoadBalancer.FloatingSubnetID == "" }, "floating-subnet-id takes precedence")},
-		{"Metadata", []string{"search-order"}, nil, func(*config.Config) string { return "it is accepted for the sake of files that have it" }},
+		{"Metadata", []string{"search-order"}, nil, func(*config.Config) string { return "it is accepted only for compatibility" }},
 	}...)
 }
 
-// signInRules are those of [Global].
 func signInRules() []idleRule {
 	scoped := unless(func(c *config.Config) bool {
 		method := c.Global.AuthMethod()
 		return method != config.AuthApplicationCredential && method != config.AuthTrust
-	}, "an application credential and a trust are for one project already")
+	}, "an application credential and a trust have their own project")
 	rules := []idleRule{
 		{"Global", []string{"tenant-id", "tenant-name", "tenant-domain-id", "tenant-domain-name"}, nil, scoped},
 		{"Global", []string{"trustee-id", "trustee-password"}, nil, unless(func(c *config.Config) bool { return c.Global.TrustID != "" }, "there is no trust-id")},
@@ -94,7 +92,7 @@ func signInRules() []idleRule {
 	return rules
 }
 
-// unless returns the reason of a rule where a condition does not hold.
+// unless returns the reason of a rule if a condition is false.
 func unless(holds func(*config.Config) bool, reason string) func(*config.Config) string {
 	return func(c *config.Config) string {
 		if holds(c) {

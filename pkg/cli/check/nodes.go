@@ -6,7 +6,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// nodes looks for what the sections name that are about nodes.
 func (c *cloud) nodes(ctx context.Context) []Finding {
 	var found []Finding
 	add := func(verdict Verdict, section, key, text string) {

@@ -14,17 +14,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 )
 
-// cloud is a cloud that is being asked, with what cloud.conf says of it.
+// cloud is the cloud of a cloud.conf.
 type cloud struct {
 	session *openstack.Session
 	conf    *config.Config
-	// read says where cloud.conf has its settings.
+	// read has the places of settings in cloud.conf.
 	read    *config.Inspection
 	options Options
 	now     func() time.Time
 }
 
-// ask signs in and adds what the cloud says.
+// ask signs in and adds the findings about the cloud.
 func (r *Report) ask(ctx context.Context, i *config.Inspection, options Options) *Report {
 	session, err := signIn(ctx, i.Config, options)
 	if err != nil {
@@ -59,7 +59,7 @@ func signIn(ctx context.Context, conf *config.Config, options Options) (*opensta
 	return openstack.NewSession(ctx, conf.Global, sessionOptions)
 }
 
-// signInFindings says who the controller works as.
+// signInFindings describes the user of the controller.
 func signInFindings(who auth.Identity, global config.Global, region string) []Finding {
 	good := func(subject, text string) Finding {
 		return Finding{Topic: SignIn, Verdict: Good, Subject: subject, Text: text}
@@ -78,7 +78,7 @@ func signInFindings(who auth.Identity, global config.Global, region string) []Fi
 		found = append(found, good("region", region))
 	}
 	if global.TLSInsecure {
-		found = append(found, Finding{Topic: SignIn, Verdict: Warning, Subject: "tls-insecure", Text: "certificates of the services are not verified: whoever is in between can read the credentials"})
+		found = append(found, Finding{Topic: SignIn, Verdict: Warning, Subject: "tls-insecure", Text: "certificates of the services are not verified: a proxy in between can read the credentials"})
 	}
 	return found
 }
@@ -90,16 +90,16 @@ func nameAndID(name, id string) string {
 	return fmt.Sprintf("%s (%s)", name, id)
 }
 
-// expiryFinding judges the end of credentials.
+// expiryFinding checks the expiry of credentials.
 func expiryFinding(expiry auth.Expiry, now time.Time) Finding {
 	subject := map[string]string{
 		auth.ExpiringPassword: "password", auth.ExpiringApplicationCredential: "application credential", auth.ExpiringToken: "token",
 	}[expiry.Kind]
 	f := Finding{Topic: Times, Subject: subject}
 	if expiry.At.IsZero() {
-		f.Verdict, f.Text = Good, "Keystone names no end"
+		f.Verdict, f.Text = Good, "Keystone returns no expiry"
 		if expiry.Kind == auth.ExpiringApplicationCredential {
-			f.Text += ", or does not let it read itself"
+			f.Text += ", or cannot read itself"
 		}
 		return f
 	}
@@ -107,8 +107,8 @@ func expiryFinding(expiry auth.Expiry, now time.Time) Finding {
 	return f
 }
 
-// certificatesOfServices returns those that the services have shown, one for each that is to
-// end first of its chain. Services behind one gateway show the same.
+// certificatesOfServices returns the first certificate to expire of each service's chain, without
+// duplicates: services behind one gateway have the same.
 func certificatesOfServices(all []service) []certificate {
 	var shown []certificate
 	for _, s := range all {

@@ -11,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
 
-// policies are the services with a policy file, and what the role may do by a rule. Barbican knows the
-// project of what is asked for by another name.
+// policies are the services with a policy file, and the user's rights by a rule. Barbican has
+// another name for the project of a target.
 func policies() map[string]func(rule string) string {
 	ofProject := func(string) string { return "role:kubernetes-ccm and project_id:%(project_id)s" }
 	return map[string]func(string) string{
@@ -24,7 +24,7 @@ func policies() map[string]func(rule string) string {
 	}
 }
 
-// extras are rights that the controller works without. check does not ask for them.
+// extras are optional rights of the controller, which check does not test.
 func extras() []right {
 	const api = "os_load-balancer_api:"
 	return []right{
@@ -41,7 +41,7 @@ func extras() []right {
 	}
 }
 
-// TestPolicyReference_GrantsRightsThatCheckAsksFor keeps docs/policy like the table of rights.
+// TestPolicyReference_GrantsRightsThatCheckAsksFor keeps docs/policy equal to the table of rights.
 //
 //proves:136
 func TestPolicyReference_GrantsRightsThatCheckAsksFor(t *testing.T) {
@@ -76,7 +76,7 @@ func policy(service string, rights []right, check func(string) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Rights of the role kubernetes-ccm in %s, as oslo.policy. Written by make generate from the table of
 # rights in pkg/cli/check. Do not install it as it is: it would replace the rules of all other users.
-# docs/security.md (Least rights in OpenStack) says how to add it to them.
+# docs/security.md (Least rights in OpenStack) explains how to add it to them.
 `, service)
 	granted := map[string]bool{}
 	for _, r := range rights {

@@ -7,14 +7,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// quota is how much of something the project may have.
+// quota is the limit and the use of a resource in the project.
 type quota struct {
 	service, of string
-	// limit is negative where there is none.
+	// limit is negative if there is none.
 	limit, used int
 }
 
-// quotas returns what is left of the quotas that the controller uses up.
+// quotas returns the free part of the quotas that the controller uses.
 func (c *cloud) quotas(ctx context.Context, asked []service) []Finding {
 	if !c.conf.LoadBalancer.Enabled {
 		return nil
@@ -39,7 +39,7 @@ func (c *cloud) quotas(ctx context.Context, asked []service) []Finding {
 	return found
 }
 
-// neutronKinds returns the kinds that load balancers use up, by Neutron's name and ours.
+// neutronKinds returns the resources of load balancers, with Neutron's name and ours.
 func (c *cloud) neutronKinds() [][2]string {
 	kinds := [][2]string{{"port", "ports"}, {"floatingip", "floating IPs"}}
 	if c.conf.LoadBalancer.ManageSecurityGroups {
@@ -54,7 +54,7 @@ func quotaFinding(q quota) Finding {
 	case q.limit < 0:
 		f.Text = "no limit"
 	case left <= 0:
-		f.Verdict, f.Text = Warning, fmt.Sprintf("none left of %d: what is there goes on, new ones are refused", q.limit)
+		f.Verdict, f.Text = Warning, fmt.Sprintf("none left of %d: existing ones stay, new ones are refused", q.limit)
 	default:
 		f.Text = fmt.Sprintf("%d left of %d", left, q.limit)
 	}

@@ -9,33 +9,33 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// right is something that the controller has to be allowed to do.
+// right is a permission that the controller needs.
 type right struct {
 	service, what string
-	// rules are the names that the policy of the service has for it.
+	// rules are its names in the policy of the service.
 	rules []string
-	// needed; nil: always. setting says when that is, in words.
+	// needed reports whether it is necessary; nil: always. setting describes the condition.
 	needed  func(*config.Config) bool
 	setting string
-	// try does it, or has the service refuse it; nil: it cannot be tried without doing it, for
-	// the reason in why.
+	// try executes it, or makes the service refuse it; nil: it cannot be tested without executing
+	// it, for the reason in why.
 	try func(context.Context, *cloud) error
-	// writes is set where try sends what has to be refused.
+	// writes is set if try sends a write that must be refused.
 	writes bool
 	why    string
 }
 
-// errHidden is of a list without objects.
+// errHidden is the error of an empty list.
 var errHidden = errors.New("the list is empty; there is none, or Neutron hides them from this user")
 
-// Why a right cannot be tried.
+// Reasons why a right cannot be tested.
 const (
-	octaviaLooksFirst = "Octavia looks for the object before it asks its policy; unless an operator has changed that, who may create load balancers may do this"
-	neutronLooksFirst = "Neutron looks for the object before it asks its policy"
-	wouldBeDone       = "Neutron refuses no such request but by policy: it would be carried out"
+	octaviaLooksFirst = "Octavia reads the object before its policy; by default, a user who may create load balancers may do this"
+	neutronLooksFirst = "Neutron reads the object before its policy"
+	wouldBeDone       = "Neutron would execute such a request if its policy allows it"
 )
 
-// rights returns what the user may do of what the controller needs.
+// rights tests the user's permissions that the controller needs.
 func (c *cloud) rights(ctx context.Context, asked []service) []Finding {
 	var found []Finding
 	for _, r := range allRights() {
@@ -47,7 +47,7 @@ func (c *cloud) rights(ctx context.Context, asked []service) []Finding {
 		case r.try == nil:
 			f.Verdict, f.Text = Unchecked, r.what+": "+r.why
 		case r.writes && c.options.ReadOnly:
-			f.Verdict, f.Text = Unchecked, r.what+": only reads were asked for"
+			f.Verdict, f.Text = Unchecked, r.what+": not tested with --read-only"
 		default:
 			f.Verdict, f.Text = r.outcome(r.try(ctx, c))
 		}
@@ -56,13 +56,13 @@ func (c *cloud) rights(ctx context.Context, asked []service) []Finding {
 	return found
 }
 
-// outcome judges the answer to a try.
+// outcome evaluates the answer to a try.
 //
-//	answer                          read        refused write
-//	success                         allowed     allowed, which no service of ours does
-//	403 of its policy               denied      denied
-//	400, 404 of what is asked for   not known   allowed: policy comes first
-//	a quota                         not known   not known: it comes before policy
+//	answer                          read         refused write
+//	success                         allowed      allowed, which does not happen
+//	403 of its policy               denied       denied
+//	400, 404 for the object         not known    allowed: policy comes first
+//	a quota                         not known    not known: it comes before policy
 func (r right) outcome(err error) (Verdict, string) {
 	switch {
 	case err == nil:
@@ -70,22 +70,21 @@ func (r right) outcome(err error) (Verdict, string) {
 	case apierror.IsForbidden(err):
 		return Wrong, "this user may not " + r.what + ": " + apierror.Message(err)
 	case apierror.IsQuota(err):
-		return Unchecked, r.what + ": the quota is used up, which is looked at before the policy"
+		return Unchecked, r.what + ": the quota is exhausted, which is checked before the policy"
 	case r.writes && (apierror.IsInvalid(err) || apierror.IsNotFound(err)):
 		return Good, r.what
 	}
 	return Unchecked, r.what + ": " + err.Error()
 }
 
-// allRights returns the table of what the controller has to be allowed to do. Names of rules
-// are those of the services' own policies (octavia/policies, neutron/conf/policies,
-// nova/policies).
+// allRights returns the table of permissions. Names of rules are those of the services' own
+// policies (octavia/policies, neutron/conf/policies, nova/policies).
 func allRights() []right {
 	return append(octaviaRights(), append(neutronRights(),
 		right{service: novaService, what: "read servers", rules: []string{"os_compute_api:servers:detail", "os_compute_api:servers:show"},
 			try: func(ctx context.Context, c *cloud) error { return c.session.Nova().First(ctx) }},
 		right{service: barbicanService, what: "read certificates", rules: []string{"secret:get", "container:get"}, needed: balancing, setting: "listeners with TLS",
-			why: "Barbican asks for each certificate on its own, and the Services name them"},
+			why: "Barbican has rights for each certificate, and the Services name them"},
 	)...)
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// The services that the controller asks.
+// The services that the controller uses.
 const (
 	keystoneService = request.Keystone
 	novaService     = request.Nova
@@ -27,24 +27,23 @@ const (
 	barbicanService = request.Barbican
 )
 
-// service is a service of the cloud, as it answers.
+// service is a service of the cloud, with its answer.
 type service struct {
 	name, endpoint, version string
-	// err is why it cannot be asked.
+	// err is the reason why it cannot be used.
 	err error
-	// ahead is by how much its clock is ahead of ours, known where it tells the time.
+	// ahead is the difference of its clock from ours, if its answers have the time.
 	ahead time.Duration
 	timed bool
-	// chain is what it has shown to secure the connection.
+	// chain are the certificates of its connection.
 	chain []*x509.Certificate
 }
 
-// reachable reports whether a service can be asked.
 func reachable(all []service, name string) bool {
 	return slices.ContainsFunc(all, func(s service) bool { return s.name == name && s.err == nil })
 }
 
-// askServices asks each service for its versions.
+// askServices reads the versions of each service.
 func (c *cloud) askServices(ctx context.Context) []service {
 	var all []service
 	for _, one := range []struct {
@@ -64,7 +63,7 @@ func (c *cloud) askServices(ctx context.Context) []service {
 		} else {
 			c.askVersion(ctx, client, &s)
 		}
-		if one.name == octaviaService && s.err == nil { // by the way that the controller has to its version
+		if one.name == octaviaService && s.err == nil { // by the controller's own code
 			version, err := c.session.LoadBalancerVersion(ctx)
 			s.version, s.err = version.String(), err
 		}
@@ -73,7 +72,7 @@ func (c *cloud) askServices(ctx context.Context) []service {
 	return all
 }
 
-// askVersion reads the root of a service. Any answer of it tells the time.
+// askVersion reads the root of a service. Every answer has the time.
 func (c *cloud) askVersion(ctx context.Context, client *gophercloud.ServiceClient, s *service) {
 	s.endpoint = client.Endpoint
 	var document json.RawMessage
@@ -85,7 +84,7 @@ func (c *cloud) askVersion(ctx context.Context, client *gophercloud.ServiceClien
 	case err == nil:
 		s.version, header = newest(document), answer.Header
 	case errors.As(err, &refused) && refused.Actual < http.StatusInternalServerError:
-		header = refused.ResponseHeader // a gateway may keep the root from us; the API need not be
+		header = refused.ResponseHeader // a gateway may hide the root, but not the API
 	default:
 		s.err = apierror.Wrap(err, "read the versions of "+s.name)
 	}
@@ -97,8 +96,8 @@ func (c *cloud) askVersion(ctx context.Context, client *gophercloud.ServiceClien
 	}
 }
 
-// newest returns the version that a document names last of those that are served, with its
-// microversion where there is one; "" for none.
+// newest returns the last version in a document that is supported, with its microversion if there
+// is one; "" for none.
 func newest(document []byte) string {
 	type version struct {
 		ID, Status, Version string
@@ -116,7 +115,7 @@ func newest(document []byte) string {
 		all = append(all, *answer.Version)
 	}
 	if json.Unmarshal(answer.Versions, &all) != nil {
-		var wrapped struct{ Values []version } // Keystone, Barbican of old
+		var wrapped struct{ Values []version } // Keystone, and old releases of Barbican
 		if json.Unmarshal(answer.Versions, &wrapped) == nil {
 			all = wrapped.Values
 		}
@@ -136,8 +135,7 @@ func newest(document []byte) string {
 	return found
 }
 
-// serviceFindings says which services there are. Barbican is needed by listeners that
-// terminate TLS only.
+// serviceFindings returns the available services. Only listeners that terminate TLS need Barbican.
 func serviceFindings(all []service, conf *config.Config) []Finding {
 	var found []Finding
 	for _, s := range all {
@@ -146,7 +144,7 @@ func serviceFindings(all []service, conf *config.Config) []Finding {
 		case s.err == nil && s.version != "":
 			f.Text = s.version + " " + f.Text
 		case s.err == nil:
-			f.Text += ", which does not name its version to us"
+			f.Text += ", which does not return its version"
 		case s.name == octaviaService && !conf.LoadBalancer.Enabled:
 			f.Text = "not needed, as [LoadBalancer] enabled=false: " + s.err.Error()
 		case s.name == barbicanService && conf.LoadBalancer.ContainerStore == "external":
@@ -161,23 +159,23 @@ func serviceFindings(all []service, conf *config.Config) []Finding {
 	return found
 }
 
-// advice says what to do about a service that is not in the catalog.
+// advice returns the remedy for a service that is missing in the catalog.
 func advice(err error) string {
 	var none auth.ErrNoEndpoint
 	if !errors.As(err, &none) {
 		return ""
 	}
 	if none.Service == "load-balancer" {
-		return ". Look at [Global] region and os-endpoint-type; a cloud without Octavia needs [LoadBalancer] enabled=false"
+		return ". Check [Global] region and os-endpoint-type; a cloud without Octavia needs [LoadBalancer] enabled=false"
 	}
-	return ". Look at [Global] region and os-endpoint-type"
+	return ". Check [Global] region and os-endpoint-type"
 }
 
-// apart is by how much a clock may differ: Date is in whole seconds, and proxies take time.
+// apart is the accepted difference of a clock: Date is in whole seconds, and proxies take time.
 const apart = time.Minute
 
-// clockFindings compares the clocks of the services with ours. The controller does not need
-// them to agree but for what is written with a time: certificates, and the end of credentials.
+// clockFindings compares the clocks of the services with ours. The controller only depends on them
+// for expiry times, of certificates and of credentials.
 func clockFindings(all []service) []Finding {
 	var found []Finding
 	for _, s := range all {
@@ -190,7 +188,7 @@ func clockFindings(all []service) []Finding {
 			if s.ahead < 0 {
 				way = "behind"
 			}
-			f.Verdict, f.Text = Warning, fmt.Sprintf("%s %s ours: certificates and credentials seem to end at other times than they do", s.ahead.Abs().Round(10*time.Second), way)
+			f.Verdict, f.Text = Warning, fmt.Sprintf("%s %s ours: certificates and credentials seem to expire at other times than they do", s.ahead.Abs().Round(10*time.Second), way)
 		}
 		same := slices.IndexFunc(found, func(other Finding) bool { return other.Text == f.Text })
 		if same < 0 {

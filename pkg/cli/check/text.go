@@ -63,7 +63,6 @@ func settingRow(s config.Setting) []screen.Cell {
 	return []screen.Cell{{Text: "  " + s.Key, Color: color}, {Text: s.Source, Color: screen.Dim}, {Text: s.Value, Color: color}}
 }
 
-// sectionsOf returns the sections in the order of the settings.
 func sectionsOf(all []config.Setting) []string {
 	var sections []string
 	for _, s := range all {
@@ -102,7 +101,6 @@ func (r *Report) writeTopic(out *screen.Screen, topic Topic) {
 
 func heading(out *screen.Screen, text string) { out.Line(screen.Cell{Text: text, Color: screen.Bold}) }
 
-// title returns the topic as a heading.
 func (t Topic) title() string {
 	if t == LoadBalancers {
 		return "Load balancers"
@@ -110,8 +108,8 @@ func (t Topic) title() string {
 	return strings.ToUpper(string(t[:1])) + string(t[1:])
 }
 
-// runs reports whether the controller runs in spite of what is wrong: it needs a configuration that
-// can be read, and to sign in. Wrong values of load balancers refuse Services only.
+// runs reports whether the controller runs despite wrong findings: it needs a readable
+// configuration, and to sign in. Wrong values of load balancers only cause refusals of Services.
 func (r *Report) runs() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Verdict == Wrong && (f.Topic == SignIn || f.Topic == Certificates || f.Topic == Configuration && !strings.HasPrefix(f.Subject, "[LoadBalancer"))
@@ -127,7 +125,7 @@ func (r *Report) verdict() (string, screen.Color) {
 		rest = fmt.Sprintf("%d wrong, 1 warning, %d not checked", wrong, unchecked)
 	}
 	if r.Offline {
-		rest += "; no cloud was asked"
+		rest += "; without requests to the cloud"
 	}
 	switch r.ExitCode() {
 	case ExitWrong:

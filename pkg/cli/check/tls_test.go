@@ -37,7 +37,7 @@ func newAuthority(t *testing.T, name string, notAfter time.Time) *authority {
 	return a
 }
 
-// sign makes a certificate; without a parent it is its own.
+// sign creates a certificate; without a parent it is self-signed.
 func (a *authority) sign(template *x509.Certificate, parent *authority) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -60,7 +60,7 @@ func (a *authority) sign(template *x509.Certificate, parent *authority) (*x509.C
 	return cert, key
 }
 
-// serve puts a gateway with TLS before a cloud, whose catalog names it, and has cloud.conf use it.
+// serve adds a gateway with TLS to a cloud and its catalog, and to cloud.conf.
 func (a *authority) serve(e *environment, notAfter time.Time) {
 	cert, key := a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "cloud.example.com"}, NotAfter: notAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, a)
 	target, err := url.Parse(e.cloud.URL())
@@ -75,7 +75,7 @@ func (a *authority) serve(e *environment, notAfter time.Time) {
 	e.global("auth-url=" + gateway.URL + "/identity/v3")
 }
 
-// trust writes a ca-file with the authorities, and names it in cloud.conf.
+// trust writes a ca-file with the authorities, and adds it to cloud.conf.
 func (e *environment) trust(all ...*authority) {
 	e.t.Helper()
 	path := filepath.Join(e.t.TempDir(), "ca.pem")

@@ -23,7 +23,7 @@ import (
 
 // Verb returns the verb garbage.
 func Verb() cli.Verb {
-	return cli.Verb{Name: "cleanup", Short: "Removes what a dead cluster has left in OpenStack", Command: func(p cli.Program) *cobra.Command {
+	return cli.Verb{Name: "cleanup", Short: "Removes the objects of a deleted cluster from OpenStack", Command: func(p cli.Program) *cobra.Command {
 		return newCommand(func(ctx context.Context, f *flags) error {
 			f.options.Progress = func(text string) { fmt.Fprintln(p.Errs, screen.Printable(text)) }
 			report, err := f.run(ctx, p)
@@ -45,7 +45,6 @@ type flags struct {
 	options                  garbage.Options
 }
 
-// newCommand returns the command, which calls run with valid flags.
 func newCommand(run func(context.Context, *flags) error) *cobra.Command {
 	var f flags
 	command := &cobra.Command{
@@ -53,12 +52,12 @@ func newCommand(run func(context.Context, *flags) error) *cobra.Command {
 		Long: `Lists the load balancers, floating IPs, security groups and routes
 that a cluster has left in its OpenStack project, and removes them with --yes.
 It needs no Kubernetes API. Run it when the cluster, and its controllers, are gone:
-it leaves everything alone while a member of a load balancer is a server that runs.
+it removes nothing while a member of a load balancer is a running server.
 
-Exit codes: 0 nothing is left to be removed, 1 an error, or it was interrupted,
-3 something was found and --yes was not given, 4 nothing is left for sure, but
-something that may be the cluster's was left alone, 5 nothing in the project
-carries the ID or the name.`,
+Exit codes: 0 nothing is left to remove, 1 an error, or it was interrupted, 3
+objects were found and --yes was not given, 4 no object is certainly the
+cluster's, but some that may be were kept, 5 no object in the project has the ID
+or the name.`,
 		Args: cli.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := f.check(command.Flags().Changed); err != nil {
@@ -69,22 +68,22 @@ carries the ID or the name.`,
 	}
 	set := command.Flags()
 	set.StringVar(&f.query.ClusterID, "cluster-id", "", "UID of the cluster's namespace kube-system, which is in the tags and descriptions of its objects.")
-	set.StringVar(&f.query.ClusterName, "cluster-name", "", "The cluster's --cluster-name. It adds what carries no cluster ID, such as what cloud-provider-openstack has created.")
+	set.StringVar(&f.query.ClusterName, "cluster-name", "", "The cluster's --cluster-name. It adds objects without a cluster ID, such as those of cloud-provider-openstack.")
 	cli.AddCloudConfig(set, &f.cloudConfig)
 	set.BoolVar(&f.yes, "yes", false, "Remove the objects. Without it, they are only listed.")
 	set.BoolVar(&f.force, "force", false, "Do not check whether servers of the cluster still run. A controller that runs creates removed objects again, with other addresses.")
 	f.output.AddTo(set)
-	set.StringVar(&f.floatingIPs, "floating-ips", "attached", "Floating IPs to remove: attached, those on load balancers that are removed, or all, also those that are on none, as Services may have asked to keep them.")
+	set.StringVar(&f.floatingIPs, "floating-ips", "attached", "Floating IPs to remove: attached, those on removed load balancers, or all, including unattached ones, which Services may have kept on purpose.")
 	set.StringSliceVar(&f.podNetworks, "cluster-cidr", nil, "The cluster's pod networks. Routes to them, of the router that cloud.conf names, are the cluster's.")
-	set.DurationVar(&f.options.Timeout, "timeout", garbage.DefaultTimeout, "How long to wait for load balancers, altogether.")
+	set.DurationVar(&f.options.Timeout, "timeout", garbage.DefaultTimeout, "Maximum time to wait for all load balancers.")
 	return command
 }
 
 // isUID matches the UIDs of Kubernetes.
 var isUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// check returns an error that names a flag with a wrong value. A flag that is given and
-// empty is a shell variable without a value.
+// check returns an error that names a flag with a wrong value. A given empty flag is assumed to be
+// an unset shell variable.
 func (f *flags) check(given func(string) bool) error {
 	for name, value := range map[string]string{"cluster-id": f.query.ClusterID, "cluster-name": f.query.ClusterName} {
 		if given(name) && value == "" {
@@ -106,7 +105,7 @@ func (f *flags) check(given func(string) bool) error {
 	}
 	switch {
 	case f.query.ClusterID == "" && f.query.ClusterName == "":
-		return errors.New("--cluster-id, --cluster-name or both must say which cluster")
+		return errors.New("--cluster-id, --cluster-name or both must be set")
 	case f.output.Check() != nil:
 		return f.output.Check()
 	case !slices.Contains([]string{"attached", "all"}, f.floatingIPs):
@@ -118,7 +117,6 @@ func (f *flags) check(given func(string) bool) error {
 	return nil
 }
 
-// run reads cloud.conf, signs in and cleans up.
 func (f *flags) run(ctx context.Context, p cli.Program) (*garbage.Report, error) {
 	conf, err := p.ReadConfig(f.cloudConfig)
 	if err != nil {
@@ -148,7 +146,7 @@ func (f *flags) run(ctx context.Context, p cli.Program) (*garbage.Report, error)
 	return report, err
 }
 
-// withoutUser returns a URL without user and password, "" where it is none.
+// withoutUser returns a URL without user and password, "" if it is invalid.
 func withoutUser(text string) string {
 	parsed, err := url.Parse(text)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 func TestCleanup_RefusesFlagsThatDoNotSayWhichCluster(t *testing.T) {
 	t.Parallel()
 	for says, arguments := range map[string][]string{
-		"--cluster-id, --cluster-name or both must say which cluster": nil,
+		"--cluster-id, --cluster-name or both must be set":       nil,
 		"--cluster-id is empty":                                  {"--cluster-id=", "--cluster-name=prod"},
 		"--cluster-name is empty":                                {"--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--cluster-name", ""},
 		`--output is "yaml": allowed are text and json`:          {"--cluster-id=5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "--output=yaml"},
@@ -29,7 +29,7 @@ func TestCleanup_RefusesFlagsThatDoNotSayWhichCluster(t *testing.T) {
 			return nil
 		})
 		command.SilenceUsage, command.SilenceErrors = true, true
-		command.SetArgs(append([]string{}, arguments...)) // with nil it would take those of the test
+		command.SetArgs(append([]string{}, arguments...)) // nil would mean the arguments of the test
 		if err := command.Execute(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: got error %v, want %q", arguments, err, says)
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// Report is the report of the verb.
 type Report struct{ *garbage.Report }
 
 // Kind implements cli.Report.
@@ -43,15 +42,16 @@ func (r Report) WriteText(out *screen.Screen) error {
 	return out.Err()
 }
 
-// unknown returns the line of a cluster that no object names. It lists the clusters that objects name.
+// unknown returns the line for a cluster without objects. It lists the clusters of existing
+// objects.
 func (r Report) unknown() string {
-	text := "Nothing in this project carries the ID or the name of this cluster: it was removed before, or the flags or the project are wrong. "
+	text := "No object of this project has the ID or the name of this cluster: it was removed before, or the flags or the project are wrong. "
 	if len(r.Known) == 0 {
-		return text + "No object of the project names a cluster."
+		return text + "No object of the project belongs to a cluster."
 	}
 	names := make([]string, len(r.Known))
 	for i, cluster := range r.Known {
 		names[i] = cluster.String()
 	}
-	return text + "Clusters that objects of the project name: " + strings.Join(names, "; ") + "."
+	return text + "Clusters with objects in the project: " + strings.Join(names, "; ") + "."
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// ignores is what becomes of a setting that it does not have.
+// ignores is the effect of a setting that it does not have.
 const ignores = "cloud-provider-openstack does not have it, and ignores it"
 
-// ofConfiguration returns what of cloud.conf it does not have, or does otherwise.
+// ofConfiguration returns the settings of cloud.conf that it does not have or handles differently.
 func ofConfiguration(inspection *config.Inspection) []Finding {
 	found := []Finding{}
 	outside := false
@@ -32,11 +32,11 @@ func ofConfiguration(inspection *config.Inspection) []Finding {
 		f := Finding{Subject: s.Section + " " + s.Key, Text: ignores}
 		switch {
 		case s.Key == "security-group-mode" && s.Value == "shared":
-			f = Finding{f.Subject, true, "it makes a group for each Service, and leaves the shared one on the ports", "set per-service, restart, and wait until the group lb-sg-cluster-… is gone"}
+			f = Finding{f.Subject, true, "it creates a group for each Service, and leaves the shared one on the ports", "set per-service, restart, and wait until the group lb-sg-cluster-… is gone"}
 		case s.Key == "vip-sg-ids" && s.Value != "":
 			f = Finding{f.Subject, true, "Octavia rejects allowed_cidrs together with these groups: every sync fails", "remove it"}
 		case s.Key == "lb-provider":
-			f = Finding{f.Subject, true, "it takes the provider of [LoadBalancer] for that of every load balancer", "no Service can keep a provider of its own: give those of the class new load balancers"}
+			f = Finding{f.Subject, true, "it assumes the provider of [LoadBalancer] for every load balancer", "no Service can keep another provider: give those of the class new load balancers"}
 		case s.Key == "max-members" && s.Value != "0":
 			f.Text = "it uses all nodes"
 		case s.Key == "app-protocol" && s.Value == "true":
@@ -50,15 +50,15 @@ func ofConfiguration(inspection *config.Inspection) []Finding {
 	}
 	if outside {
 		found = append(found, Finding{"OS_* variables and clouds.yaml", true,
-			"it reads no OS_* variables, and of clouds.yaml not verify, interface, trust_id, auth_type and regions", "put what comes from there into cloud.conf (check --settings shows the source of each)"})
+			"it reads no OS_* variables, and does not read verify, interface, trust_id, auth_type and regions in clouds.yaml", "move these settings to cloud.conf (check --settings shows the source of each)"})
 	}
 	return found
 }
 
-// secondListener is what it does where a listener has another protocol than it would give it.
+// secondListener is the effect of a listener with another protocol than its own choice.
 const secondListener = "it requests a second listener on the port, which Octavia rejects (409): every sync fails, and members no longer follow the nodes"
 
-// service is a Service with what it asks for and has.
+// service is a Service with its desired and existing load balancer.
 type service struct {
 	conf    *config.Config
 	svc     *v1.Service
@@ -67,7 +67,8 @@ type service struct {
 	cluster string
 }
 
-// findings returns what of the Service it does not have, or does otherwise: the risks first.
+// findings returns the properties of the Service that it does not have or handles differently,
+// risks first.
 func (s service) findings() []Finding {
 	found := slices.Concat(s.ofAnnotations(), s.ofFields(), s.ofLoadBalancer())
 	slices.SortStableFunc(found, func(a, b Finding) int {
@@ -82,7 +83,8 @@ func (s service) findings() []Finding {
 	return found
 }
 
-// ofAnnotations is of annotations that it does not have, and of a selector that it reads otherwise.
+// ofAnnotations is about annotations that it does not have, and a selector that it reads
+// differently.
 func (s service) ofAnnotations() []Finding {
 	found := []Finding{}
 	for _, a := range annotation.Table() {
@@ -90,10 +92,10 @@ func (s service) ofAnnotations() []Finding {
 		if !given || !a.New || a.Change == annotation.Written {
 			continue
 		}
-		f := Finding{Subject: a.Name, Text: ignores, Do: "remove it if the Service can do without"}
+		f := Finding{Subject: a.Name, Text: ignores, Do: "remove it if the Service does not need it"}
 		switch a.Name {
 		case annotation.Provider:
-			f.Risk, f.Text, f.Do = true, "it assumes lb-provider of [LoadBalancer]; where that differs, syncs can fail", "a Service cannot keep a provider of its own: give it a new load balancer"
+			f.Risk, f.Text, f.Do = true, "it assumes lb-provider of [LoadBalancer]; if that differs, syncs can fail", "a Service cannot keep another provider: give it a new load balancer"
 		case annotation.VIPSecurityGroups:
 			f.Risk, f.Text, f.Do = true, "Octavia rejects allowed_cidrs together with these groups: every sync fails", "remove it"
 		case annotation.Protocols, annotation.ForwardedProto, annotation.ForwardedPort, annotation.AppProtocol:
@@ -112,7 +114,7 @@ func (s service) ofAnnotations() []Finding {
 	return found
 }
 
-// ofFields is of the spec of the Service, and of annotations that do harm there beside its ports.
+// ofFields is about the Service's spec, and about annotations that are harmful with its ports.
 func (s service) ofFields() []Finding {
 	found := s.ofMixedPorts()
 	monitored := s.svc.Annotations[annotation.Monitor] == "true" || s.svc.Annotations[annotation.Monitor] != "false" && s.conf.LoadBalancer.CreateMonitor
@@ -125,16 +127,16 @@ func (s service) ofFields() []Finding {
 		}
 	}
 	if len(s.asked.Access.SourceRanges) > 0 && driver.Canonical(s.asked.LoadBalancer.Provider) == "ovn" && !s.conf.LoadBalancer.ManageSecurityGroups {
-		found = append(found, Finding{"spec.loadBalancerSourceRanges", true, "with the provider ovn and without manage-security-groups it admits everyone", "set manage-security-groups=true, or remove the ranges"})
+		found = append(found, Finding{"spec.loadBalancerSourceRanges", true, "with the provider ovn and without manage-security-groups it admits all clients", "set manage-security-groups=true, or remove the ranges"})
 	}
 	reuses := s.asked.Floating.ID != "" || s.asked.Floating.Tag != "" || s.svc.Spec.LoadBalancerIP != "" && !s.asked.Internal
 	if reuses && !s.asked.Floating.Keep {
-		found = append(found, Finding{"the floating IP", true, "it deletes the floating IP with the Service if it was made for an earlier Service and kept", annotation.KeepFloatingIP + `: "true"`})
+		found = append(found, Finding{"the floating IP", true, "it deletes the floating IP with the Service if it was created for an earlier Service and kept", annotation.KeepFloatingIP + `: "true"`})
 	}
 	return found
 }
 
-// ofMixedPorts is of annotations that do harm there beside ports of UDP and SCTP.
+// ofMixedPorts is about annotations that are harmful with UDP and SCTP ports.
 func (s service) ofMixedPorts() []Finding {
 	found := []Finding{}
 	datagrams := slices.ContainsFunc(s.svc.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolUDP || p.Protocol == v1.ProtocolSCTP })
@@ -153,17 +155,16 @@ func (s service) ofMixedPorts() []Finding {
 	return found
 }
 
-// ofLoadBalancer is of what the Service has in the cloud.
 func (s service) ofLoadBalancer() []Finding {
 	found := []Finding{}
 	if len(tagPrefix+s.cluster+"_"+s.svc.Namespace+"_"+s.svc.Name) > 255 && s.have != nil && !s.have.Adopted {
-		found = append(found, Finding{"the name of the load balancer", true, "it takes the listeners for those of another Service: every sync fails, and the load balancer stays when the Service is deleted", "use a Service with a shorter name"})
+		found = append(found, Finding{"the name of the load balancer", true, "it assumes that the listeners are another Service's: every sync fails, and the load balancer stays when the Service is deleted", "use a Service with a shorter name"})
 	}
 	if s.have == nil || s.have.Owner == "" && len(s.have.SharedWith) == 0 {
 		return found
 	}
 	if len(s.have.FloatingIPs) == 0 && s.have.Owner != "" {
-		found = append(found, Finding{"load balancer " + s.have.ID, true, "it lets no second Service on a load balancer that is internal or has no floating IP: every sync of this one fails; nodes are followed", "give it a load balancer of its own"})
+		found = append(found, Finding{"load balancer " + s.have.ID, true, "it accepts no second Service on a load balancer that is internal or has no floating IP: every sync of this one fails, but members follow the nodes", "give it a load balancer of its own"})
 	}
 	return found
 }

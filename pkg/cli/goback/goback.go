@@ -1,5 +1,5 @@
-// Package goback lists what of a cluster cloud-provider-openstack does not have or does otherwise,
-// and what to do about it before that serves the cluster again.
+// Package goback lists the features in use that cloud-provider-openstack does not have or handles
+// differently, and the steps before it serves the cluster again.
 package goback
 
 import (
@@ -15,51 +15,51 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// Finding is something that cloud-provider-openstack does not have, or does otherwise.
+// Finding is a feature that cloud-provider-openstack does not have, or handles differently.
 type Finding struct {
 	// Subject is an annotation, a field, a key of cloud.conf or a load balancer.
 	Subject string `json:"subject"`
-	// Risk is set where traffic, or what serves it, suffers.
+	// Risk is set if it harms traffic or the load balancer.
 	Risk bool `json:"risk"`
-	// Text is what cloud-provider-openstack does with it, Do what to do before; "" for nothing.
+	// Text is the behavior of cloud-provider-openstack, Do the remedy, "" for none.
 	Text string `json:"text"`
 	Do   string `json:"do,omitempty"`
 }
 
-// Service is what is found of a Service.
+// Service has the findings about a Service.
 type Service struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	Findings  []Finding `json:"findings"`
-	// Error is why not all could be found out, "" where it could.
+	// Error is the reason for incomplete findings, "" if they are complete.
 	Error string `json:"error,omitempty"`
 }
 
-// Report is what is found of a cluster.
+// Report has the findings about a cluster.
 type Report struct {
-	// Configuration is of cloud.conf.
+	// Configuration is about cloud.conf.
 	Configuration []Finding `json:"configuration"`
-	// Services are all, in the order in which they were given.
+	// Services are all, in the given order.
 	Services []Service `json:"services"`
-	// LoadBalancers are those whose tags have to change.
+	// LoadBalancers are those with tags to change.
 	LoadBalancers []Finding `json:"loadBalancers"`
 }
 
 // Exit codes of the command.
 const (
 	ExitNothing = 0
-	// ExitUnknown: it could not be found out, of one Service at least.
+	// ExitUnknown: the findings of at least one Service are incomplete.
 	ExitUnknown = 1
-	// ExitFound: there is something to be done.
+	// ExitFound: there is something to do.
 	ExitFound = 2
 )
 
-// Input is what a report is made from.
+// Input is the input of a report.
 type Input struct {
 	ClusterName string
 	// Inspection is cloud.conf. It has a Config.
 	Inspection *config.Inspection
-	// Services are those of the cluster, Status what each of them has, in the same order.
+	// Services are those of the cluster, Status their statuses in the same order.
 	Services []*v1.Service
 	Status   []status.Service
 }
@@ -98,8 +98,8 @@ func (r *Report) ExitCode() int {
 // Kind implements cli.Report.
 func (r *Report) Kind() string { return "GoingBack" }
 
-// WriteText writes the report for people: what concerns cloud.conf, each Service, and the tags of
-// load balancers, and the sums.
+// WriteText writes the report for people: cloud.conf, each Service, the tags of load balancers, and
+// the sums.
 func (r *Report) WriteText(out *screen.Screen) error {
 	section := func(title string, findings []Finding, problem string) {
 		if len(findings) == 0 && problem == "" {
@@ -117,12 +117,12 @@ func (r *Report) WriteText(out *screen.Screen) error {
 		}
 	}
 	section("Tags of load balancers", r.LoadBalancers, "")
-	out.Line(screen.Text(fmt.Sprintf("%d Services; with what cloud-provider-openstack does not have or does otherwise: %d; load balancers that need other tags: %d. Nothing was changed.",
+	out.Line(screen.Text(fmt.Sprintf("%d Services; with features that cloud-provider-openstack does not have or handles differently: %d; load balancers that need other tags: %d. Nothing was changed.",
 		len(r.Services), concerned, len(r.LoadBalancers))))
 	return out.Err()
 }
 
-// rows are the lines of findings: "!" is a risk, "i" anything else, "?" what is not known.
+// rows are the lines of findings: "!" is a risk, "i" another one, "?" an unknown.
 func rows(findings []Finding, problem string) (all [][]screen.Cell) {
 	for _, f := range findings {
 		sign, color := "i", screen.Dim
@@ -141,7 +141,7 @@ func rows(findings []Finding, problem string) (all [][]screen.Cell) {
 	return all
 }
 
-// ofTags returns the load balancers that do not carry exactly the tags of the Services on them.
+// ofTags returns the load balancers that do not have exactly the tags of the Services on them.
 // cloud-provider-openstack counts the Services of a load balancer by these.
 func ofTags(in Input) []Finding {
 	found := []Finding{}
@@ -177,14 +177,14 @@ func ofTags(in Input) []Finding {
 		if len(commands) > 0 {
 			found = append(found, Finding{
 				Subject: "load balancer " + id, Risk: true, Do: strings.Join(commands, "; "),
-				Text: "it deletes a load balancer with its owner, and the listeners of all others with it, unless the tags name exactly the Services that are on it",
+				Text: "it deletes a load balancer with its owner, including the listeners of all others, unless the tags name exactly the Services on it",
 			})
 		}
 	}
 	return found
 }
 
-// tagPrefix begins the tag that cloud-provider-openstack gives a load balancer for each Service.
+// tagPrefix is the prefix of cloud-provider-openstack's tag on a load balancer for each Service.
 const tagPrefix = "kube_service_"
 
 // tagOf returns the tag of a Service, "namespace/name".
@@ -195,7 +195,7 @@ func tagOf(cluster, service string) string {
 	return tag[:min(len(tag), most)]
 }
 
-// compare returns the tags that are missing, and those of Services that are there and not wanted.
+// compare returns the missing tags, and those of other Services.
 func compare(wanted, there []string) (missing, stale []string) {
 	for _, tag := range wanted {
 		if !slices.Contains(there, tag) {

@@ -114,7 +114,7 @@ func TestGoingBack_TellsTheRisksOfAService(t *testing.T) {
 		"it replaces the health monitors":                {"", service("a", annotated(annotation.MonitorPath, "/healthz"))},
 		"pools become empty":                             {"", service("a", annotated(annotation.NodeSelector, "zone in (a,b)"))},
 		`"!edge" matches no node`:                        {"[LoadBalancer]\nnode-selector=!edge\n", service("a")},
-		"it admits everyone":                             {ovn, service("a", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })},
+		"it admits all clients":                          {ovn, service("a", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })},
 		"deletes the floating IP with the Service":       {"", service("a", func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "203.0.113.7" })},
 		"use a Service with a shorter name":              {"", service(strings.Repeat("long", 60))},
 		"Octavia rejects allowed_cidrs":                  {"", service("a", annotated(annotation.VIPSecurityGroups, "none"))},
@@ -140,10 +140,10 @@ func TestGoingBack_TellsTheRisksOfAService(t *testing.T) {
 func TestGoingBack_TellsWhatOfCloudConfIsNew(t *testing.T) {
 	t.Parallel()
 	for conf, want := range map[string]string{
-		"[LoadBalancer]\nmanage-security-groups=true\nsecurity-group-mode=shared\n": "[LoadBalancer] security-group-mode: it makes a group for each Service",
+		"[LoadBalancer]\nmanage-security-groups=true\nsecurity-group-mode=shared\n": "[LoadBalancer] security-group-mode: it creates a group for each Service",
 		"[LoadBalancer]\ndrift-policy=report\n":                                     "[LoadBalancer] drift-policy: cloud-provider-openstack does not have it",
 		"[LoadBalancer]\nlb-provider=ovn\n":                                         "[LoadBalancer] lb-method: it tries ROUND_ROBIN",
-		"[LoadBalancerClass \"gold\"]\nlb-provider=ovn\n":                           `[LoadBalancerClass "gold"] lb-provider: it takes the provider`,
+		"[LoadBalancerClass \"gold\"]\nlb-provider=ovn\n":                           `[LoadBalancerClass "gold"] lb-provider: it assumes the provider`,
 		"[Node]\nmax-gone-percent=100\n":                                            "[Node] max-gone-percent",
 		"[Limits]\nreads=3\n":                                                       "[Limits] reads",
 	} {

@@ -64,7 +64,7 @@ func paired(in Input, services []v1.Service, have []status.Service) Input {
 		named[services[i].Namespace+"/"+services[i].Name] = &services[i]
 	}
 	for _, read := range have {
-		if svc := named[read.Namespace+"/"+read.Name]; svc != nil { // not one that is new since
+		if svc := named[read.Namespace+"/"+read.Name]; svc != nil { // unless it was created since
 			in.Services, in.Status = append(in.Services, svc), append(in.Status, read)
 		}
 	}

@@ -19,12 +19,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 )
 
-// atATime is how many Services are previewed at a time: the session bounds their reads.
+// atATime is the number of concurrent previews: the session limits their reads.
 const atATime = 100
 
 // Verb returns the verb plan.
 func Verb() cli.Verb {
-	return cli.Verb{Name: "plan", Short: "Previews the changes of the controller for Services", Command: func(p cli.Program) *cobra.Command {
+	return cli.Verb{Name: "plan", Short: "Previews the controller's changes for Services", Command: func(p cli.Program) *cobra.Command {
 		return newCommand(p, func(ctx context.Context, f *flags) (err error) {
 			var report cli.Report
 			if f.target == "" {
@@ -49,11 +49,10 @@ type flags struct {
 	file                     string
 	nodes                    NodeChange
 	timeout                  time.Duration
-	// target is the controller that is going to serve the cluster; "" means this one.
+	// target is the next controller of the cluster; "" means this one.
 	target string
 }
 
-// newCommand returns the command, which calls run with valid flags.
 func newCommand(p cli.Program, run func(context.Context, *flags) error) *cobra.Command {
 	var f flags
 	command := &cobra.Command{
@@ -70,8 +69,9 @@ the namespace that the controller serves.
 Exit codes: 0 nothing would change, 1 the changes are not known, or a flag is
 wrong, 2 something would change, 3 a Service is refused.
 
-With --for=cloud-provider-openstack it lists instead what that does not have or
-does otherwise, and what to do before going back to it: 0 nothing, 2 something.`,
+With --for=cloud-provider-openstack it lists instead the features that this does
+not have or handles differently, and the steps before going back to it: 0 none,
+2 some.`,
 		RunE: func(command *cobra.Command, names []string) error {
 			f.query.Names, f.query.All = names, f.kubernetes.All
 			if err := f.check(); err != nil {
@@ -85,16 +85,15 @@ does otherwise, and what to do before going back to it: 0 nothing, 2 something.`
 	set.StringVar(&f.clusterName, "cluster-name", "kubernetes", "The controller's --cluster-name.")
 	f.kubernetes.AddTo(command, p)
 	set.BoolVar(&f.kubernetes.All, "all", false, "The same as --all-namespaces.")
-	set.StringVarP(&f.file, "filename", "f", "", "Manifests, - for standard input: what would be done once their Services are applied.")
-	set.StringSliceVar(&f.nodes.Without, "without-nodes", nil, "Names of nodes that are taken to be gone.")
-	set.StringSliceVar(&f.nodes.With, "with-nodes", nil, "Nodes that are taken to be there: the name of one that load balancers leave out at present, or NAME=ADDRESS of one that does not exist yet.")
-	set.DurationVar(&f.timeout, "timeout", time.Minute, "How long is waited for one Service, as for a load balancer that is PENDING.")
-	set.StringVar(&f.target, "for", "", "The controller that is to serve the cluster next: cloud-provider-openstack.")
+	set.StringVarP(&f.file, "filename", "f", "", "Manifests, - for standard input: preview the state after their Services are applied.")
+	set.StringSliceVar(&f.nodes.Without, "without-nodes", nil, "Names of nodes to preview as removed.")
+	set.StringSliceVar(&f.nodes.With, "with-nodes", nil, "Nodes to preview as members: the name of one that load balancers exclude, or NAME=ADDRESS of a new one.")
+	set.DurationVar(&f.timeout, "timeout", time.Minute, "Maximum time to wait for one Service, such as for a load balancer that is PENDING.")
+	set.StringVar(&f.target, "for", "", "The next controller of the cluster: cloud-provider-openstack.")
 	f.output.AddTo(set)
 	return command
 }
 
-// check returns an error that names a flag with a wrong value.
 func (f *flags) check() error {
 	asked := 0
 	for _, given := range []bool{len(f.query.Names) > 0, f.query.All, f.file != ""} {
@@ -106,7 +105,7 @@ func (f *flags) check() error {
 	case f.target != "" && f.target != goback.Target:
 		return fmt.Errorf("--for is %q: allowed is %s", f.target, goback.Target)
 	case f.target != "" && (len(f.query.Names) > 0 || f.file != "" || len(f.nodes.Without)+len(f.nodes.With) > 0):
-		return errors.New("--for looks at all Services of a namespace, or of all with --all, and takes no names, files and nodes")
+		return errors.New("--for covers all Services of a namespace, or of all with --all, and accepts no names, files and nodes")
 	case asked > 1:
 		return errors.New("give either names of Services, --all or --filename")
 	case f.clusterName == "":
@@ -117,14 +116,14 @@ func (f *flags) check() error {
 	return f.output.Check()
 }
 
-// run reads cloud.conf, signs in, and asks the engine of the controller.
+// run reads cloud.conf, signs in, and previews with the engine of the controller.
 func (f *flags) run(ctx context.Context, p cli.Program) (*Report, error) {
 	conf, err := p.ReadConfig(f.cloudConfig)
 	if err != nil {
 		return nil, err
 	}
 	if !conf.LoadBalancer.Enabled {
-		return nil, errors.New("cloud.conf says [LoadBalancer] enabled=false: Services of type LoadBalancer are left alone")
+		return nil, errors.New("cloud.conf has [LoadBalancer] enabled=false: Services of type LoadBalancer are ignored")
 	}
 	if f.file != "" && f.file != "-" {
 		file, err := os.Open(f.file)
@@ -159,7 +158,6 @@ func (f *flags) run(ctx context.Context, p cli.Program) (*Report, error) {
 	return Run(ctx, Options{Client: client, Engine: engine, Query: f.query, Nodes: f.nodes, Patience: f.timeout, AtATime: atATime})
 }
 
-// goBack returns the report of --for.
 func (f *flags) goBack(ctx context.Context, p cli.Program) (*goback.Report, error) {
 	namespace, err := f.kubernetes.Namespace()
 	if err != nil {
@@ -174,12 +172,12 @@ func (f *flags) goBack(ctx context.Context, p cli.Program) (*goback.Report, erro
 	})
 }
 
-// mayPlan returns an error where the user may not read what identifies the cluster, by which load
-// balancers are found.
+// mayPlan returns an error if the user may not read the UID of the cluster, by which load balancers
+// are found.
 func mayPlan(ctx context.Context, client kubernetes.Interface) error {
 	_, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("this user may not read namespace %s, and its UID identifies the cluster: grant the rights that docs/plan.md lists (%w)", metav1.NamespaceSystem, err)
+		return fmt.Errorf("this user may not read namespace %s, the UID of which identifies the cluster: grant the rights in docs/plan.md (%w)", metav1.NamespaceSystem, err)
 	}
-	return nil // any other error is met again, and tried again
+	return nil // any other error occurs again, and is retried
 }

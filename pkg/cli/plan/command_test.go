@@ -27,7 +27,7 @@ func TestPlan_RefusesWrongFlags(t *testing.T) {
 		"unknown flag: --yes":                                 {"--yes"},
 		"unknown flag: --al":                                  {"--al"},
 		`--for is "cpo": allowed is cloud-provider-openstack`: {"--for=cpo"},
-		"--for looks at all Services":                         {"--for=cloud-provider-openstack", "web"},
+		"--for covers all Services":                           {"--for=cloud-provider-openstack", "web"},
 	} {
 		command := newCommand(cli.Program{}, func(context.Context, *flags) error {
 			t.Errorf("%q: it runs", arguments)
@@ -54,7 +54,7 @@ func TestPlan_TakesItsArguments(t *testing.T) {
 	}
 }
 
-// A user without rights is told so at once, in one line.
+// A user without rights gets an error at once, in one line.
 func TestPlan_NeedsToReadWhatIdentifiesTheCluster(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}})

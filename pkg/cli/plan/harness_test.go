@@ -35,7 +35,7 @@ import (
 
 const clusterID = "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
 
-// cluster is a simulated cloud, and what the API server has of a cluster in it.
+// cluster is a simulated cloud, and a cluster in it with its objects of the API server.
 type cluster struct {
 	*simulated.Environment
 	client  *fake.Clientset
@@ -59,7 +59,7 @@ func newCluster(t *testing.T, options simulator.Options, uid string, objects ...
 	return c
 }
 
-// inFamily gives the cluster its first IP family, which the Service of the API server has.
+// inFamily sets the first IP family of the cluster, that of the Service of the API server.
 func (c *cluster) inFamily(family v1.IPFamily) {
 	c.T.Helper()
 	apiServer := &v1.Service{
@@ -70,7 +70,7 @@ func (c *cluster) inFamily(family v1.IPFamily) {
 	c.add(apiServer)
 }
 
-// add gives the API server a Service.
+// add adds a Service to the API server.
 func (c *cluster) add(svc *v1.Service) {
 	c.T.Helper()
 	if err := c.client.Tracker().Add(svc); err != nil {
@@ -78,7 +78,7 @@ func (c *cluster) add(svc *v1.Service) {
 	}
 }
 
-// addNodes gives the cluster nodes with servers in the cloud.
+// addNodes adds nodes with servers in the cloud.
 func (c *cluster) addNodes(n int) {
 	c.T.Helper()
 	for range n {
@@ -100,7 +100,7 @@ func (c *cluster) addNodes(n int) {
 	}
 }
 
-// serve has a controller serve Services, and publishes their addresses.
+// serve makes a controller serve Services, and publishes their addresses.
 func (c *cluster) serve(services ...*v1.Service) {
 	c.T.Helper()
 	timing := driver.PollInterval{First: time.Millisecond, Step: time.Millisecond, Cap: 5 * time.Millisecond}
@@ -123,7 +123,7 @@ func (c *cluster) serve(services ...*v1.Service) {
 	c.Settle()
 }
 
-// plan does what the command does. A write is a failure, in Kubernetes and in OpenStack.
+// plan runs like the command. It fails on a write to Kubernetes or OpenStack.
 func (c *cluster) plan(query plan.Query, nodes plan.NodeChange) (*plan.Report, error) {
 	c.T.Helper()
 	c.client.ClearActions()
@@ -155,7 +155,7 @@ func (c *cluster) plan(query plan.Query, nodes plan.NodeChange) (*plan.Report, e
 	})
 }
 
-// service makes a Service of the service controller.
+// service returns a Service of the service controller.
 func service(namespace, name string, ports ...int) *v1.Service {
 	svc := &v1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
@@ -174,7 +174,7 @@ func service(namespace, name string, ports ...int) *v1.Service {
 	return svc
 }
 
-// peers is what cloud-provider-openstack has left in a real cloud, in a simulated one.
+// peers returns a simulated cloud with the objects of cloud-provider-openstack in a real one.
 func peers(t *testing.T) *cluster {
 	t.Helper()
 	read := func(name string) []byte {
@@ -212,7 +212,7 @@ func peers(t *testing.T) *cluster {
 	return c
 }
 
-// text returns a report for people, with what differs from run to run replaced.
+// text formats a report for people, with the parts replaced that differ between runs.
 func text(t *testing.T, r *plan.Report) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -235,7 +235,7 @@ func stable(output string) string {
 	})
 }
 
-// must returns a report that there has to be, with its exit code.
+// must returns a report without error and with this exit code.
 func must(t *testing.T, code int) func(*plan.Report, error) *plan.Report {
 	return func(r *plan.Report, err error) *plan.Report {
 		t.Helper()
@@ -249,7 +249,7 @@ func must(t *testing.T, code int) func(*plan.Report, error) *plan.Report {
 	}
 }
 
-// seeing is an engine that only takes down what it is asked for.
+// seeing is an engine that only records its requests.
 type seeing struct {
 	lock     sync.Mutex
 	services []*v1.Service
@@ -262,7 +262,7 @@ func (s *seeing) Preview(_ context.Context, svc *v1.Service, _ []*v1.Node) (load
 	return loadbalancer.Preview{}, nil
 }
 
-// plans has an engine look at the Services of a query.
+// plans makes an engine preview the Services of a query.
 func (c *cluster) plans(engine plan.Engine, query plan.Query) {
 	c.T.Helper()
 	query.Namespace = "default"

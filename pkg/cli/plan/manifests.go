@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// fromFile returns the Services of a file as they would be once kubectl apply has sent the file
-// to the API server. One that either of them refuses is returned with the reason.
+// fromFile returns the Services of a file after kubectl apply of the file. One that kubectl or the
+// API server refuses is returned with the reason.
 func (q Query) fromFile(ctx context.Context, client kubernetes.Interface) ([]asked, error) {
 	manifests, err := decode(q.File)
 	if err != nil {
@@ -38,7 +38,7 @@ func (q Query) fromFile(ctx context.Context, client kubernetes.Interface) ([]ask
 		}
 		name := types.NamespacedName{Namespace: done.Namespace, Name: done.Name}
 		if i, again := at[name]; again && name.Name != "" {
-			services[i] = done // the later manifest was applied to what the earlier one has left
+			services[i] = done // the later manifest was applied to the result of the earlier one
 			continue
 		}
 		at[name] = len(services)
@@ -50,7 +50,6 @@ func (q Query) fromFile(ctx context.Context, client kubernetes.Interface) ([]ask
 	return services, nil
 }
 
-// applied returns a Service once its manifest is applied.
 func (q Query) applied(ctx context.Context, server *server, manifest *unstructured.Unstructured) (asked, error) {
 	if manifest.GetNamespace() == "" {
 		manifest.SetNamespace(q.Namespace)
@@ -80,7 +79,7 @@ func (q Query) applied(ctx context.Context, server *server, manifest *unstructur
 	return done, nil
 }
 
-// decode returns the Services among manifests of any kind, in YAML or JSON, as kubectl reads them.
+// decode returns the Services among manifests of any kind, in YAML or JSON, like kubectl.
 func decode(file io.Reader) ([]*unstructured.Unstructured, error) {
 	var services []*unstructured.Unstructured
 	documents := yaml.NewYAMLOrJSONDecoder(file, 4096)
@@ -93,7 +92,7 @@ func decode(file io.Reader) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the manifests: %w", err)
 		}
-		if len(text) == 0 || string(text) == "null" { // a document of comments alone
+		if len(text) == 0 || string(text) == "null" { // a document with only comments
 			continue
 		}
 		object, err := runtime.Decode(unstructured.UnstructuredJSONScheme, text)
@@ -108,8 +107,8 @@ func decode(file io.Reader) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// servicesIn returns the Services that an object is, or has in it. An item of a typed list need
-// not name its kind, one of a List has to.
+// servicesIn returns the Services in an object. The items of a typed list need no kind, those of a
+// List do.
 func servicesIn(object runtime.Object) ([]*unstructured.Unstructured, error) {
 	var services []*unstructured.Unstructured
 	switch object := object.(type) {

@@ -25,7 +25,7 @@ func asJSON(t *testing.T, object any) string {
 	return string(text)
 }
 
-// planFile returns what would be done for the only Service of a file.
+// planFile previews the only Service of a file.
 func planFile(t *testing.T, c *cluster, code int, query plan.Query, file string) plan.Service {
 	t.Helper()
 	query.File = strings.NewReader(file)
@@ -36,7 +36,7 @@ func planFile(t *testing.T, c *cluster, code int, query plan.Query, file string)
 	return r.Services[0]
 }
 
-// exported is a Service with all that another cluster, or an earlier object of its name, had of it.
+// exported is a Service with values of another cluster, or of an earlier object of its name.
 func exported(svc *v1.Service) *v1.Service {
 	svc = svc.DeepCopy()
 	svc.UID, svc.ResourceVersion, svc.Generation = "5a1c0f6e-0000-4000-8000-000000000001", "4711", 3
@@ -46,7 +46,7 @@ func exported(svc *v1.Service) *v1.Service {
 	return svc
 }
 
-// A Service that is made anew from what kubectl get has printed is another one: it has neither the
+// A Service that is created again from the output of kubectl get is another one: it has neither the
 // address nor the load balancer of the first.
 func TestPlan_TakesNothingOverForAnExportedServiceThatIsCreated(t *testing.T) {
 	t.Parallel()
@@ -80,7 +80,7 @@ func TestPlan_TakesNothingOverForAnExportedServiceThatIsCreated(t *testing.T) {
 	}
 }
 
-// Of a Service that exists, the manifest decides neither what was published nor which object it is.
+// The manifest of an existing Service decides neither its published address nor its UID.
 func TestPlan_KeepsWhatTheAPIServerKeepsOfALiveService(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, simulator.Options{}, clusterID)
@@ -140,8 +140,8 @@ func TestPlan_TellsWhatTheAPIServerAndKubectlRefuse(t *testing.T) {
 	}
 }
 
-// kubectl fills in the namespace of its context before it compares a manifest with the one that it
-// has applied last.
+// kubectl adds the namespace of its context before it compares a manifest with the last applied
+// one.
 func TestPlan_TakesTheNamespaceOfTheContextForThatOfTheManifest(t *testing.T) {
 	t.Parallel()
 	const bare = `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"type": "LoadBalancer", "ports": [{"name": "p80", "port": 80}]}}`
@@ -213,12 +213,12 @@ func TestPlan_SaysWhereTheIPFamilyOfTheClusterIsNotKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := planFile(t, c, plan.ExitChanges, plan.Query{}, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "new"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80, "nodePort": 30080}]}}`)
-	if len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "taken for IPv4") {
+	if len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "IPv4 is assumed") {
 		t.Errorf("%+v", s.Notes)
 	}
 }
 
-// An item of a typed list need not name its kind, as in the answer of kubectl get --raw.
+// The items of a typed list need no kind, as in the output of kubectl get --raw.
 func TestPlan_ReadsTypedAndNestedLists(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, simulator.Options{}, clusterID)
@@ -241,7 +241,7 @@ func TestPlan_ReadsTypedAndNestedLists(t *testing.T) {
 	}
 }
 
-// The second manifest of a Service is applied to what the first one has left.
+// The second manifest of a Service is applied to the result of the first one.
 func TestPlan_AppliesTheManifestsOfAServiceOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, simulator.Options{}, clusterID)

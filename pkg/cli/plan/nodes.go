@@ -14,18 +14,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
-// NodeChange is a change of the nodes of the cluster, of which is asked what it would lead to. The
-// zero value is none.
+// NodeChange is a hypothetical change of the nodes of the cluster. The zero value is none.
 type NodeChange struct {
-	// Without are the names of nodes that are taken to be gone.
+	// Without are the names of nodes to remove.
 	Without []string
-	// With are nodes that are taken to be there: the name of one that load balancers leave out
-	// at present, or "name=address" of one that does not exist yet.
+	// With are nodes to add: the name of one that load balancers exclude, or "name=address" of a
+	// new one.
 	With []string
 }
 
-// nodes returns the nodes of the cluster once they have changed so. It is an error that
-// a node is named that does not exist.
+// nodes returns the nodes of the cluster after the change. It returns an error for the name of a
+// node that does not exist.
 func (c NodeChange) nodes(ctx context.Context, client kubernetes.Interface) ([]*v1.Node, error) {
 	found, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -54,7 +53,7 @@ func (c NodeChange) nodes(ctx context.Context, client kubernetes.Interface) ([]*
 			}
 		}
 		if node == nil {
-			return nil, fmt.Errorf("--with-nodes: there is no node %s: give the address of one that does not exist yet, as in %s=10.0.0.7", name, name)
+			return nil, fmt.Errorf("--with-nodes: there is no node %s: give the address of a new one, such as %s=10.0.0.7", name, name)
 		}
 		if !slices.ContainsFunc(nodes, func(n *v1.Node) bool { return n.Name == name }) {
 			nodes = append(nodes, included(node))
@@ -74,7 +73,6 @@ func included(node *v1.Node) *v1.Node {
 	return in
 }
 
-// newNode returns a node that does not exist yet.
 func newNode(name, address string, there *v1.Node) (*v1.Node, error) {
 	if there != nil {
 		return nil, fmt.Errorf("--with-nodes: node %s exists: name it without an address", name)

@@ -1,5 +1,5 @@
 // Package plan previews the changes that the controller would make for Services, for the verb plan.
-// The engine of the controller goes through a round for each Service without a write.
+// The engine of the controller executes a round for each Service without a write.
 package plan
 
 import (
@@ -19,32 +19,32 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// Verdict is what would become of a Service.
+// Verdict is the result for a Service.
 type Verdict string
 
 // The verdicts.
 const (
-	// NoChange: all is as the Service asks for.
+	// NoChange: the Service has its desired state.
 	NoChange Verdict = "no-change"
-	// TakenOver: the same, and another controller has made it.
+	// TakenOver: the same, on a load balancer of another controller.
 	TakenOver Verdict = "taken-over"
-	// Change: something would be made, changed or removed.
+	// Change: something would be created, changed or removed.
 	Change Verdict = "change"
-	// Refused: the Service is not given what it asks for; what it has goes on.
+	// Refused: the controller would refuse the Service, and keep its load balancer.
 	Refused Verdict = "refused"
-	// Unknown: it could not be found out.
+	// Unknown: the preview failed.
 	Unknown Verdict = "unknown"
-	// NotOurs: the Service asks for no load balancer of this controller, and has none.
+	// NotOurs: the Service needs no load balancer of this controller, and has none.
 	NotOurs Verdict = "not-ours"
 )
 
-// Service is what would be done for one Service.
+// Service is the preview for one Service.
 type Service struct {
 	Namespace string  `json:"namespace"`
 	Name      string  `json:"name"`
 	Verdict   Verdict `json:"verdict"`
-	// TakenOver is set where another controller has made the load balancer; Deletes where all
-	// that was made for the Service is removed.
+	// TakenOver is set if another controller created the load balancer; Deletes if all objects of
+	// the Service are removed.
 	TakenOver bool                       `json:"takenOver,omitempty"`
 	Deletes   bool                       `json:"deletes,omitempty"`
 	Steps     []loadbalancer.PreviewStep `json:"steps"`
@@ -52,30 +52,29 @@ type Service struct {
 	Refusal   *loadbalancer.Refusal      `json:"refusal,omitempty"`
 	Address   Address                    `json:"address"`
 	Cost      Cost                       `json:"cost"`
-	// Error is why the verdict is Unknown.
+	// Error is the reason for the verdict Unknown.
 	Error string `json:"error,omitempty"`
 }
 
-// ReasonManifest is the reason of a Refusal where kubectl or the API server refuses the manifest,
-// so that the Service stays as it is.
+// ReasonManifest is the reason of a Refusal if kubectl or the API server refuses the manifest, so
+// that the Service does not change.
 const ReasonManifest = "manifest"
 
-// Address is what becomes of the published address or host name; "" is one that is not known
-// before.
+// Address is the change of the published address or host name; "" is one that cannot be predicted.
 type Address struct {
 	Change loadbalancer.AddressChange `json:"change"`
 	Before string                     `json:"before,omitempty"`
 	After  string                     `json:"after,omitempty"`
 }
 
-// Cost is what the steps take: requests that write, at least, and changes of load balancers,
+// Cost is the cost of the steps: the minimum number of writes, and the changes of load balancers,
 // each of which is a cycle through a PENDING state.
 type Cost struct {
 	Writes              int `json:"writes"`
 	LoadBalancerChanges int `json:"loadBalancerChanges"`
 }
 
-// Report is what would be done.
+// Report is the preview for all Services.
 type Report struct {
 	Services []Service `json:"services"`
 }
@@ -83,13 +82,13 @@ type Report struct {
 // Exit codes of the command.
 const (
 	ExitNothing = 0
-	// ExitUnknown: it could not be found out, for one Service at least.
+	// ExitUnknown: the preview of at least one Service failed.
 	ExitUnknown = 1
 	ExitChanges = 2
 	ExitRefused = 3
 )
 
-// scale returns the verdicts. Unknown counts most, as an exit code of its own.
+// scale returns the verdicts. Unknown is the worst, and has its own exit code.
 func scale() screen.Scale[Verdict] {
 	return screen.Scale[Verdict]{
 		{Verdict: NotOurs, Color: screen.Dim, ExitCode: ExitNothing},
@@ -109,28 +108,27 @@ func (r *Report) Kind() string { return "Plan" }
 // ExitCode implements cli.Report.
 func (r *Report) ExitCode() int { return screen.Worst(scale(), r.Services, verdictOf).ExitCode }
 
-// Engine foretells rounds. *loadbalancer.Reconciler implements it.
+// Engine previews rounds. *loadbalancer.Reconciler implements it.
 type Engine interface {
 	Preview(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (loadbalancer.Preview, error)
 }
 
-// Options are what Run needs.
+// Options are the arguments of Run.
 type Options struct {
 	Client kubernetes.Interface
 	Engine Engine
 	Query  Query
 	Nodes  NodeChange
-	// Patience bounds what is waited for with one Service, as for a load balancer that is
-	// PENDING.
+	// Patience bounds the waits for one Service, such as for a load balancer that is PENDING.
 	Patience time.Duration
-	// AtATime is how many Services are looked at at a time.
+	// AtATime is the number of concurrent previews.
 	AtATime int
 }
 
-// Run reads Services and nodes, and returns what would be done for each Service now. It writes
-// nothing. The error is one of Kubernetes, or of the query: nothing is known then.
+// Run reads Services and nodes, and returns the preview for each Service. It writes nothing. The
+// error is one of Kubernetes, or of the query: then nothing is known.
 func Run(ctx context.Context, options Options) (*Report, error) {
-	ctx = klog.NewContext(ctx, klog.Logger{}) // the report has all of it
+	ctx = klog.NewContext(ctx, klog.Logger{}) // the report includes it
 	services, err := options.Query.services(ctx, options.Client)
 	if err != nil {
 		return nil, err
@@ -155,7 +153,6 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 	return report, nil
 }
 
-// preview returns what would be done for one Service.
 func (o Options) preview(ctx context.Context, svc asked, nodes []*v1.Node) Service {
 	s := Service{Namespace: svc.Namespace, Name: svc.Name, Verdict: NotOurs, Steps: []loadbalancer.PreviewStep{}, Address: Address{Change: loadbalancer.AddressNone}}
 	if svc.invalid != "" {
@@ -180,7 +177,6 @@ func (o Options) preview(ctx context.Context, svc asked, nodes []*v1.Node) Servi
 	return s
 }
 
-// fill sets the fields that a preview has.
 func (s *Service) fill(p loadbalancer.Preview) {
 	s.Steps, s.Notes = append(s.Steps, p.Steps...), append(s.Notes, p.Notes...)
 	s.TakenOver, s.Deletes, s.Refusal = p.TakenOver, p.Deletes, p.Refusal

@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// What the command says, in the cases that the documentation shows.
+// The output of the command for the examples of the documentation.
 //
 //proves:90,122
 func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
@@ -85,7 +85,7 @@ func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 	t.Cleanup(func() { golden.Outputs(t, "../../../docs/plan.md", 5) })
 }
 
-// manifests are Services that are yet to be applied, one of which is there.
+// manifests are Services to apply, one of which exists.
 const manifests = `apiVersion: v1
 kind: Service
 metadata:
@@ -110,12 +110,13 @@ items:
   spec: {type: LoadBalancer, externalTrafficPolicy: Local, ports: [{port: 80}]}
 `
 
-// untypedItem is a List whose second item is not said to be a Service.
+// untypedItem is a List with a second item without kind.
 const untypedItem = `{"apiVersion": "v1", "kind": "List", "items": [
   {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}},
   {"metadata": {"name": "b"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 81}]}}]}`
 
-// What a manifest no longer says goes, as with kubectl apply; what others have set stays.
+// As with kubectl apply, fields that the manifest no longer has are removed, and those of others
+// stay.
 func TestPlan_TakesAManifestForWhatKubectlApplyWouldLeave(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, simulator.Options{}, clusterID)
@@ -169,7 +170,7 @@ func TestPlan_TellsWhatCannotBeFoundOut(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", nodes, err, text)
 		}
 	}
-	// A load balancer that is PENDING is waited for, but not for ever.
+	// The wait for a PENDING load balancer has a limit.
 	if err := c.Cloud.Octavia.SetProvisioningStatus(lbOf(t, c, "down"), "PENDING_UPDATE"); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func TestPlan_TellsWhatCannotBeFoundOut(t *testing.T) {
 	}
 }
 
-// A controller would refuse to work in another project than before, and so does the command.
+// The controller refuses another project than before, and so does the command.
 func TestPlan_IsRefusedInAnotherProject(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, simulator.Options{}, clusterID)
@@ -196,7 +197,7 @@ func TestPlan_IsRefusedInAnotherProject(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.plan(plan.Query{All: true}, plan.NodeChange{}); err == nil || !strings.Contains(err.Error(), "cloud.conf leads to another project") {
+	if _, err := c.plan(plan.Query{All: true}, plan.NodeChange{}); err == nil || !strings.Contains(err.Error(), "cloud.conf has another project") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -19,14 +19,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// server stands for the API server that manifests are applied to: it does to a Service what
-// kubectl apply and the API server do, and stores nothing.
+// server replaces the API server for manifests: it changes a Service like kubectl apply and the API
+// server, and stores nothing.
 type server struct {
 	client kubernetes.Interface
-	// stored are Services as manifests of the same file have left them.
+	// stored are Services after earlier manifests of the same file.
 	stored map[types.NamespacedName]*v1.Service
-	// family is the IP family of the cluster, "" as long as it was not needed, and familyNote
-	// what users should know of it.
+	// family is the IP family of the cluster, "" before it is needed, and familyNote a note for
+	// users about it.
 	family     v1.IPFamily
 	familyNote string
 }
@@ -43,7 +43,6 @@ func (s *server) read(ctx context.Context, named *v1.Service) (*v1.Service, erro
 	return svc, nil
 }
 
-// keep stores a Service for the manifests that follow.
 func (s *server) keep(svc *v1.Service) {
 	if s.stored == nil {
 		s.stored = map[types.NamespacedName]*v1.Service{}
@@ -51,13 +50,13 @@ func (s *server) keep(svc *v1.Service) {
 	s.stored[types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}] = svc.DeepCopy()
 }
 
-// create returns the Service that the API server makes from a manifest. An error is one that
-// kubectl or the API server would have.
+// create returns the Service that the API server creates from a manifest. The errors are those of
+// kubectl and the API server.
 //
 //	field of the manifest                                          the API server
 //	status, uid, creationTimestamp, managedFields                  sets its own
-//	deletionTimestamp, deletionGracePeriodSeconds, generation      takes it away
-//	resourceVersion                                                is not sent it by kubectl
+//	deletionTimestamp, deletionGracePeriodSeconds, generation      removes it
+//	resourceVersion                                                does not get it from kubectl
 //	finalizers, ownerReferences, labels, annotations               keeps it
 func (s *server) create(ctx context.Context, manifest *unstructured.Unstructured) (asked, error) {
 	var svc v1.Service
@@ -86,8 +85,8 @@ func (s *server) create(ctx context.Context, manifest *unstructured.Unstructured
 	return done, nil
 }
 
-// ignored returns the fields of a manifest that say something of an object that exists, and that
-// the API server sets for itself where a controller goes by them.
+// ignored returns the fields of a manifest that the API server sets itself and that matter to a
+// controller.
 func ignored(svc *v1.Service) []string {
 	var fields []string
 	if svc.UID != "" {
@@ -102,9 +101,9 @@ func ignored(svc *v1.Service) []string {
 	return fields
 }
 
-// patch returns a Service as kubectl apply would leave it: with what the manifest says, without
-// what the last one said that was applied and this one does not, and with what others have set.
-// An error is one that kubectl or the API server would have.
+// patch returns a Service after kubectl apply: with the fields of the manifest, without those of
+// the last applied manifest that are missing in it, and with those of others. The errors are those
+// of kubectl and the API server.
 func (s *server) patch(live *v1.Service, manifest *unstructured.Unstructured) (asked, error) {
 	if err := decoded(manifest.Object, &v1.Service{}); err != nil {
 		return asked{}, err
@@ -129,21 +128,21 @@ func (s *server) patch(live *v1.Service, manifest *unstructured.Unstructured) (a
 	keepAllocated(applied, live)
 	done := asked{Service: applied, live: live}
 	if live.Annotations[v1.LastAppliedConfigAnnotation] == "" {
-		done.notes = append(done.notes, "the Service was not made by kubectl apply, which therefore removes nothing that the manifest leaves out, such as ports and annotations")
+		done.notes = append(done.notes, "the Service was not created by kubectl apply, which therefore removes no ports, annotations and other fields that the manifest lacks")
 	}
 	done.notes = append(done.notes, allocate(applied)...)
 	return done, nil
 }
 
-// updates returns what the API server refuses of the metadata of an update. A resourceVersion is
-// always sent by kubectl's patch.
+// updates returns the errors of the API server about the metadata of an update. kubectl's patch
+// always contains a resourceVersion.
 func updates(updated, live *metav1.ObjectMeta) field.ErrorList {
 	updated, live = updated.DeepCopy(), live.DeepCopy()
 	updated.ResourceVersion, live.ResourceVersion = "1", "1"
 	return validation.ValidateObjectMetaUpdate(updated, live, field.NewPath("metadata"))
 }
 
-// merged returns what kubectl's patch makes of a Service.
+// merged returns a Service after kubectl's patch.
 func merged(live *v1.Service, manifest *unstructured.Unstructured) (*v1.Service, error) {
 	current, err := json.Marshal(live)
 	if err != nil {
@@ -172,8 +171,8 @@ func merged(live *v1.Service, manifest *unstructured.Unstructured) (*v1.Service,
 	return &applied, nil
 }
 
-// annotated returns a manifest with the annotation that kubectl apply gives it: the manifest
-// itself, with the namespace, and without an earlier annotation of the kind.
+// annotated returns a manifest with the annotation of kubectl apply: the manifest itself, with the
+// namespace, and without an earlier annotation of the kind.
 func annotated(manifest *unstructured.Unstructured) ([]byte, error) {
 	manifest = manifest.DeepCopy()
 	annotations := manifest.GetAnnotations()
@@ -191,7 +190,7 @@ func annotated(manifest *unstructured.Unstructured) ([]byte, error) {
 	return json.Marshal(manifest.Object)
 }
 
-// lastApplied returns the annotation of a manifest that has one.
+// lastApplied returns the annotation of a manifest.
 func lastApplied(manifest []byte) string {
 	var object metav1.PartialObjectMetadata
 	if json.Unmarshal(manifest, &object) != nil {
@@ -200,11 +199,11 @@ func lastApplied(manifest []byte) string {
 	return object.Annotations[v1.LastAppliedConfigAnnotation]
 }
 
-// decoded reads a manifest as the API server does for kubectl, which has it refuse unknown fields.
+// decoded parses a manifest like the API server for kubectl, which makes it refuse unknown fields.
 func decoded(manifest map[string]any, into *v1.Service) error {
 	text, err := json.Marshal(manifest)
 	if err == nil {
-		err = json.Unmarshal(text, into) // whose errors name the field
+		err = json.Unmarshal(text, into) // its errors name the field
 	}
 	if err == nil {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(manifest, &v1.Service{}, true)
@@ -217,7 +216,7 @@ func decoded(manifest map[string]any, into *v1.Service) error {
 
 func refuses(err error) error { return fmt.Errorf("the API server refuses the manifest: %w", err) }
 
-// setDefaults sets what the API server sets where a Service does not say it.
+// setDefaults sets the API server's defaults of a Service.
 func setDefaults(svc *v1.Service) {
 	svc.Spec.Type = cmp.Or(svc.Spec.Type, v1.ServiceTypeClusterIP)
 	svc.Spec.SessionAffinity = cmp.Or(svc.Spec.SessionAffinity, v1.ServiceAffinityNone)
@@ -229,9 +228,9 @@ func setDefaults(svc *v1.Service) {
 	}
 }
 
-// setFamilies gives a new Service the IP families that the API server would, and returns what
-// users should know of them: those of its cluster IPs, else the first one of the cluster, which
-// the Service of the API server has.
+// setFamilies sets the IP families that the API server would choose for a new Service, and returns
+// a note for users: those of its cluster IPs, else the first one of the cluster, which the Service
+// of the API server has.
 func (s *server) setFamilies(ctx context.Context, svc *v1.Service) []string {
 	if svc.Spec.Type == v1.ServiceTypeExternalName {
 		return nil
@@ -272,7 +271,7 @@ func (s *server) readFamily(ctx context.Context) {
 		s.family = familyOf(apiServer.Spec.ClusterIP)
 	default:
 		s.family = v1.IPv4Protocol
-		s.familyNote = "the IP family of the cluster is not known, as Service default/kubernetes could not be read: taken for IPv4"
+		s.familyNote = "the IP family of the cluster is unknown, because Service default/kubernetes could not be read: IPv4 is assumed"
 	}
 }
 
@@ -283,8 +282,8 @@ func familyOf(address string) v1.IPFamily {
 	return v1.IPv4Protocol
 }
 
-// keepAllocated gives a Service the ports that the API server keeps for it: one that is not asked
-// for stays what it was, as long as the Service has one of its kind.
+// keepAllocated keeps the ports that the API server allocated to a Service: one that is not
+// requested stays, as long as the Service has one of its kind.
 func keepAllocated(svc, live *v1.Service) {
 	for i := range svc.Spec.Ports {
 		port := &svc.Spec.Ports[i]
@@ -306,11 +305,11 @@ func needsHealthCheckPort(svc *v1.Service) bool {
 	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 }
 
-// firstNodePort stands for what the API server would allocate.
+// firstNodePort is a placeholder for allocated ports.
 const firstNodePort = 30000
 
-// allocate gives a Service the ports that the API server would allocate, and returns what users
-// should know of them.
+// allocate sets placeholders for the ports that the API server would allocate, and returns a note
+// for users.
 func allocate(svc *v1.Service) (notes []string) {
 	allocates := svc.Spec.AllocateLoadBalancerNodePorts == nil || *svc.Spec.AllocateLoadBalancerNodePorts
 	next := int32(firstNodePort)
@@ -321,7 +320,7 @@ func allocate(svc *v1.Service) (notes []string) {
 		}
 		*port = next
 		next++
-		notes = []string{"NodePorts that the API server is yet to allocate are shown as 30000 and up"}
+		notes = []string{"NodePorts that the API server will allocate are shown as 30000 and above"}
 	}
 	for i := range svc.Spec.Ports {
 		if svc.Spec.Ports[i].NodePort == 0 && allocates && svc.Spec.Type == v1.ServiceTypeLoadBalancer {

@@ -14,40 +14,39 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 )
 
-// Query says which Services are looked at.
+// Query selects Services.
 type Query struct {
 	// Namespace is that of names without one.
 	Namespace string
-	// Names are those of Services, "name" or "namespace/name". Without any, and without All and
-	// File, all Services of the namespace that the controller serves are meant.
+	// Names are those of Services, "name" or "namespace/name". Without Names, All and File, all
+	// Services of the namespace that the controller serves are selected.
 	Names []string
-	// All means all Services of all namespaces that the controller serves.
+	// All selects all Services of all namespaces that the controller serves.
 	All bool
-	// File has manifests, nil for none: what would be done once its Services are applied.
+	// File has manifests to preview, nil for none.
 	File io.Reader
-	// Enforced tells that Namespace was given by a flag: kubectl refuses a manifest that names
-	// another one then.
+	// Enforced is set if Namespace is from a flag: kubectl refuses a manifest with another one
+	// then.
 	Enforced bool
 }
 
-// asked is a Service, and what is to be said of how it was read.
+// asked is a Service with the notes about its read.
 type asked struct {
 	*v1.Service
 	notes []string
-	// invalid is why the API server, or kubectl, refuses the manifest, "" where neither does;
-	// live is the Service that is there then, nil for none.
+	// invalid is the reason why kubectl or the API server refuses the manifest, "" if neither does;
+	// live is the existing Service, nil for none.
 	invalid string
 	live    *v1.Service
 }
 
-// served reports whether the service controller has something to do for a Service: it is to have
-// a load balancer of this controller, or has had one.
+// served reports whether the service controller handles a Service: it needs a load balancer of this
+// controller, or has had one.
 func served(svc *v1.Service) bool {
 	goes := servicehelpers.HasLBFinalizer(svc) && (svc.DeletionTimestamp != nil || svc.Spec.Type != v1.ServiceTypeLoadBalancer)
 	return dispatch.Wanted(svc) || goes
 }
 
-// services returns the Services that are meant.
 func (q Query) services(ctx context.Context, client kubernetes.Interface) ([]asked, error) {
 	switch {
 	case q.File != nil:

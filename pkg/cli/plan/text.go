@@ -8,8 +8,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// WriteText writes the report for people: a line for each Service, below it the steps as a diff
-// has them, and what all of it comes to.
+// WriteText writes the report for people: a line for each Service, then its steps in the form of a
+// diff, and the sums.
 func (r *Report) WriteText(out *screen.Screen) error {
 	for _, s := range r.Services {
 		color := scale().Color(s.Verdict)
@@ -27,12 +27,11 @@ func (r *Report) WriteText(out *screen.Screen) error {
 	return out.Err()
 }
 
-// verdict returns the verdict on a Service in words.
 func (s Service) verdict() string {
 	switch s.Verdict {
 	case NoChange:
 		if s.Deletes {
-			return "nothing is left of it"
+			return "its load balancer is already removed"
 		}
 		return "no change"
 	case TakenOver:
@@ -45,10 +44,9 @@ func (s Service) verdict() string {
 		return "not known: " + s.Error
 	case NotOurs:
 	}
-	return "not served: it is no Service of type LoadBalancer of this controller"
+	return "not served: it needs no load balancer of this controller"
 }
 
-// change returns the kind of change that the steps make.
 func (s Service) change() string {
 	switch {
 	case s.Deletes:
@@ -67,14 +65,14 @@ func (s Service) refused() string {
 	case !s.Refusal.Kept:
 		return "and has no load balancer"
 	case s.Refusal.Stuck != "":
-		return "and is left as it is"
+		return "and does not change"
 	case len(s.Steps) > 0:
-		return "keeps running as it is, and follows the nodes: " + s.Cost.String()
+		return "keeps its load balancer, which follows the nodes: " + s.Cost.String()
 	}
-	return "keeps running as it is"
+	return "keeps its load balancer"
 }
 
-// String prints a cost, as in "2 writes, 1 load balancer change".
+// String formats a cost, such as "2 writes, 1 load balancer change".
 func (c Cost) String() string {
 	return count(c.Writes, "write") + ", " + count(c.LoadBalancerChanges, "load balancer change")
 }
@@ -86,7 +84,6 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// rows returns the lines below that of the Service.
 func (s Service) rows() [][]screen.Cell {
 	var rows [][]screen.Cell
 	add := func(sign, text string, color screen.Color) {
@@ -127,7 +124,7 @@ func (s Service) rows() [][]screen.Cell {
 func (a Address) line() string {
 	after := a.After
 	if after == "" {
-		after = "one that OpenStack chooses"
+		after = "chosen by OpenStack"
 	}
 	switch a.Change {
 	case loadbalancer.AddressNew:
@@ -143,7 +140,6 @@ func (a Address) line() string {
 	return ""
 }
 
-// verdict returns the last line.
 func (r *Report) verdict() (string, screen.Color) {
 	var parts []string
 	counts := screen.Count(r.Services, verdictOf)

@@ -12,23 +12,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Status is what Octavia says of an object.
+// Status is Octavia's status of an object.
 type Status struct {
 	Provisioning string `json:"provisioningStatus,omitempty"`
 	Operating    string `json:"operatingStatus,omitempty"`
-	// Down is set where it is switched off (admin_state_up is false).
+	// Down is set if it is disabled (admin_state_up is false).
 	Down bool `json:"adminStateDown,omitempty"`
 }
 
-// pending reports whether Octavia works on the object, failed whether its last work failed.
+// pending reports whether Octavia is changing the object, failed whether its last change failed.
 func (s Status) pending() bool { return strings.HasPrefix(s.Provisioning, "PENDING_") }
 func (s Status) failed() bool  { return s.Provisioning == octavia.StatusError }
 
 // silent reports whether it does not answer its health monitor.
 func (s Status) silent() bool { return s.Operating == "ERROR" }
 
-// LoadBalancer is what a Service has of a load balancer. Of one that it shares, Listeners are
-// its own.
+// LoadBalancer is a Service's load balancer. Of a shared one, Listeners are its own.
 type LoadBalancer struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -36,12 +35,12 @@ type LoadBalancer struct {
 	Status
 	Ownership
 	Tags []string `json:"tags,omitempty"`
-	// ChangedAt is when it was changed last, or made.
+	// ChangedAt is the time of the last change, or of the creation.
 	ChangedAt   time.Time    `json:"changedAt"`
 	VIP         VIP          `json:"vip"`
 	FloatingIPs []FloatingIP `json:"floatingIPs,omitempty"`
 	Listeners   []Listener   `json:"listeners"`
-	// Traffic is of the whole load balancer, nil where Octavia does not say.
+	// Traffic is that of the whole load balancer, nil if Octavia does not report it.
 	Traffic *Traffic `json:"traffic,omitempty"`
 }
 
@@ -54,19 +53,19 @@ type Traffic struct {
 	RequestErrors     int64 `json:"requestErrors"`
 }
 
-// Ownership is whose a load balancer is.
+// Ownership describes the owner of a load balancer.
 type Ownership struct {
-	// Adopted is set where another controller made it for the Service, TakenOver where this
-	// one serves the Service on it.
+	// Adopted is set if another controller created it for the Service, TakenOver if this one serves
+	// the Service on it.
 	Adopted   bool `json:"adopted,omitempty"`
 	TakenOver bool `json:"takenOver,omitempty"`
-	// Owner is whom it was made for, where that is not the Service, and SharedWith are the
+	// Owner is the one for which it was created, if that is not the Service; SharedWith are the
 	// other Services on it.
 	Owner      string   `json:"owner,omitempty"`
 	SharedWith []string `json:"sharedWith,omitempty"`
 }
 
-// VIP is where a load balancer listens.
+// VIP is the address of a load balancer.
 type VIP struct {
 	Address   string `json:"address"`
 	SubnetID  string `json:"subnetID,omitempty"`
@@ -91,11 +90,11 @@ type Listener struct {
 	Port     int    `json:"port"`
 	Status
 	AllowedCIDRs []string `json:"allowedCIDRs,omitempty"`
-	// Pool is nil where it was not read, or there is none.
+	// Pool is nil if it was not read, or there is none.
 	Pool *Pool `json:"pool,omitempty"`
 }
 
-// Pool is what a listener sends traffic to.
+// Pool is the pool of a listener.
 type Pool struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -122,7 +121,7 @@ type Monitor struct {
 // Member is a NodePort of a node.
 type Member struct {
 	ID string `json:"id"`
-	// Node has the address, "" where none has.
+	// Node is the one with the address, "" for none.
 	Node    string `json:"node,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Address string `json:"address"`
@@ -130,14 +129,13 @@ type Member struct {
 	Status
 }
 
-// key returns how a listener is called: TCP/443.
+// key returns the name of a listener, such as TCP/443.
 func (l Listener) key() string { return keyOf(l).String() }
 
 func keyOf(l Listener) model.ListenerKey {
 	return model.ListenerKey{Transport: model.Protocol(l.Protocol).Transport(), Port: l.Port}
 }
 
-// loadBalancerOf describes what was read of a load balancer.
 func loadBalancerOf(lb *model.LoadBalancer, created time.Time, floating []floatingips.FloatingIP) *LoadBalancer {
 	described := &LoadBalancer{
 		ID: lb.ID, Name: lb.Name, Provider: lb.Provider, Status: statusOf(lb.Status, lb.AdminDown), ChangedAt: lb.UpdatedAt.UTC(), Tags: lb.Tags,
@@ -186,7 +184,7 @@ func statusOf(s model.Status, down bool) Status {
 	return Status{Provisioning: s.Provisioning, Operating: s.Operating, Down: down}
 }
 
-// fill brings statuses up to the status tree, and adds the members, which it alone has. Nodes
+// fill updates statuses from the status tree, and adds the members, which only the tree has. Nodes
 // are the names of nodes by address.
 func (lb *LoadBalancer) fill(tree *octavia.StatusTree, nodes map[string]string) {
 	lb.update(tree.NodeStatus)
@@ -194,7 +192,7 @@ func (lb *LoadBalancer) fill(tree *octavia.StatusTree, nodes map[string]string) 
 		l := &lb.Listeners[i]
 		at := slices.IndexFunc(tree.Listeners, func(s octavia.ListenerStatus) bool { return s.ID == l.ID })
 		if at < 0 {
-			continue // gone meanwhile
+			continue // it was deleted meanwhile
 		}
 		l.update(tree.Listeners[at].NodeStatus)
 		for _, pool := range tree.Listeners[at].Pools {
@@ -222,7 +220,7 @@ func (s *Status) update(from octavia.NodeStatus) {
 	s.Provisioning, s.Operating = from.ProvisioningStatus, from.OperatingStatus
 }
 
-// title returns how a member is called: by its node, or by what it was called when it was made.
+// title returns the name of a member: its node, or its name at its creation.
 func (m Member) title() string {
 	switch {
 	case m.Node != "":

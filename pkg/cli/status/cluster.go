@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 )
 
-// cluster is what Kubernetes says.
+// cluster has the objects of Kubernetes.
 type cluster struct {
 	id       string
 	services []v1.Service
@@ -25,11 +25,11 @@ type cluster struct {
 	names   map[string]string
 	events  map[types.UID][]v1.Event
 	records *records.ConfigMaps
-	// notes are what may not be read.
+	// notes are about missing read permissions.
 	notes []string
 }
 
-// readCluster reads the Services, and what else is of use and may be read.
+// readCluster reads the Services, and other useful objects with read permission.
 func (r *Reader) readCluster(ctx context.Context, query Query) (*cluster, error) {
 	core := r.options.Kubernetes.CoreV1()
 	c := &cluster{events: map[types.UID][]v1.Event{}, names: map[string]string{}}
@@ -38,12 +38,12 @@ func (r *Reader) readCluster(ctx context.Context, query Query) (*cluster, error)
 		return nil, err
 	}
 	system, err := core.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
-	if err = c.note(err, "namespace kube-system may not be read: load balancers are found without the cluster's identity"); err != nil {
+	if err = c.note(err, "this user may not read namespace kube-system: load balancers are found without the cluster's identity"); err != nil {
 		return nil, err
 	}
 	c.id = string(system.UID)
 	nodes, err := core.Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err = c.note(err, "nodes may not be listed: members have the names that they were made with"); err != nil {
+	if err = c.note(err, "this user may not list nodes: members have the names of their creation"); err != nil {
 		return nil, err
 	}
 	c.nodes = nodes.Items
@@ -61,7 +61,7 @@ func (r *Reader) readCluster(ctx context.Context, query Query) (*cluster, error)
 	return c, c.records.Load(ctx)
 }
 
-// note keeps what may not be read; any other error is returned.
+// note adds a note about a missing read permission; it returns any other error.
 func (c *cluster) note(err error, text string) error {
 	if apierrors.IsForbidden(err) {
 		c.notes = append(c.notes, text)
@@ -70,7 +70,7 @@ func (c *cluster) note(err error, text string) error {
 	return err
 }
 
-// readServices reads those that are asked for, in the order of their names where all are.
+// readServices reads the selected Services; all are sorted by name.
 func (r *Reader) readServices(ctx context.Context, query Query) ([]v1.Service, error) {
 	core := r.options.Kubernetes.CoreV1()
 	if len(query.Services) == 0 {
@@ -97,7 +97,6 @@ func (r *Reader) readServices(ctx context.Context, query Query) ([]v1.Service, e
 	return found, nil
 }
 
-// split returns namespace and name of what may be NAMESPACE/NAME.
 func split(name, otherwise string) (namespace, service string) {
 	if namespace, name, has := strings.Cut(name, "/"); has {
 		return namespace, name
@@ -105,8 +104,8 @@ func split(name, otherwise string) (namespace, service string) {
 	return otherwise, name
 }
 
-// notServed returns why no load balancer of this controller is asked for, "" where one is, or
-// where what is left of one is to be removed.
+// notServed returns the reason why this controller does not serve a Service, "" if it does, also
+// for a deletion.
 func notServed(svc *v1.Service) string {
 	switch {
 	case svc.Spec.LoadBalancerClass != nil:
@@ -117,7 +116,6 @@ func notServed(svc *v1.Service) string {
 	return ""
 }
 
-// readEvents reads the events on the Services: those of one, or those of all of a namespace.
 func (r *Reader) readEvents(ctx context.Context, query Query, c *cluster) error {
 	namespace, selector := query.Namespace, fields.Set{"involvedObject.kind": "Service"}
 	for i, svc := range c.services {
@@ -133,7 +131,7 @@ func (r *Reader) readEvents(ctx context.Context, query Query, c *cluster) error 
 		}
 	}
 	found, err := r.options.Kubernetes.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: selector.String(), ResourceVersion: "0"})
-	if err := c.note(err, "events may not be listed: what failed last is not known"); err != nil {
+	if err := c.note(err, "this user may not list events: the last failure is not known"); err != nil {
 		return err
 	}
 	for _, event := range found.Items {

@@ -18,7 +18,7 @@ import (
 
 // Verb returns the verb status.
 func Verb() cli.Verb {
-	return cli.Verb{Name: "status", Short: "Shows what Services have in OpenStack", Command: func(p cli.Program) *cobra.Command {
+	return cli.Verb{Name: "status", Short: "Shows the load balancers of Services", Command: func(p cli.Program) *cobra.Command {
 		return newCommand(p, func(ctx context.Context, f *flags) error { return f.run(ctx, p) })
 	}}
 }
@@ -34,16 +34,14 @@ type flags struct {
 	interval, timeout time.Duration
 }
 
-// newCommand returns the command, which calls run with valid flags.
 func newCommand(p cli.Program, run func(context.Context, *flags) error) *cobra.Command {
 	var f flags
 	command := &cobra.Command{
 		Use: "status [SERVICE...]",
-		Long: `Shows of Services of type LoadBalancer what they have in OpenStack, and what is
-wrong with it. With names (NAME or NAMESPACE/NAME): the tree from the address down
-to the members, security groups, traffic and the last error. Without: a line for
-each Service of the namespace, or of all with -A. It works without the controller,
-and only reads.
+		Long: `Shows the load balancers of Services and their problems. With names (NAME or
+NAMESPACE/NAME): the tree from the address down to the members, security groups,
+traffic and the last error. Without: a line for each Service of the namespace, or
+of all with -A. It works without the controller, and never writes.
 
 Exit codes: 0 all is good, 1 the status could not be read, or a flag is wrong,
 2 something is degraded or pending, 3 something is in ERROR or refused.`,
@@ -58,10 +56,10 @@ Exit codes: 0 all is good, 1 the status could not be read, or a flag is wrong,
 	set := command.Flags()
 	f.kubernetes.AddTo(command, p)
 	cli.AddCloudConfig(set, &f.cloudConfig)
-	set.StringVar(&f.clusterName, "cluster-name", "kubernetes", "That of the controller, by which load balancers are named.")
-	set.BoolVarP(&f.watch, "watch", "w", false, "Show the status again and again, until a signal ends it.")
-	set.DurationVar(&f.interval, "interval", 5*time.Second, "How long --watch waits in between.")
-	set.DurationVar(&f.timeout, "timeout", time.Minute, "How long one reading may take.")
+	set.StringVar(&f.clusterName, "cluster-name", "kubernetes", "The controller's --cluster-name, which is in the names of load balancers.")
+	set.BoolVarP(&f.watch, "watch", "w", false, "Show the status repeatedly, until a signal ends it.")
+	set.DurationVar(&f.interval, "interval", 5*time.Second, "Time between two readings of --watch.")
+	set.DurationVar(&f.timeout, "timeout", time.Minute, "Maximum time of one reading.")
 	f.output.AddTo(set)
 	return command
 }
@@ -71,7 +69,7 @@ func (f *flags) check() error {
 	case f.kubernetes.All && len(f.services) > 0:
 		return errors.New("--all-namespaces lists Services, and takes no names: give NAMESPACE/NAME")
 	case f.interval < time.Second:
-		return fmt.Errorf("--interval is %v: it must be a second at least", f.interval)
+		return fmt.Errorf("--interval is %v: it must be at least one second", f.interval)
 	case f.timeout <= 0:
 		return fmt.Errorf("--timeout is %v: it must be above zero", f.timeout)
 	}
@@ -142,7 +140,7 @@ func (f *flags) follow(ctx context.Context, read func() (*Report, error), p cli.
 	}
 }
 
-// Connection is what Connect needs.
+// Connection has the arguments of Connect.
 type Connection struct {
 	// CloudConfig is the path of cloud.conf, "" for the environment alone.
 	CloudConfig, ClusterName string
@@ -151,8 +149,8 @@ type Connection struct {
 	Timeout time.Duration
 }
 
-// Connect reads cloud.conf, signs in for reading only, and returns a Reader that shows its
-// progress. The caller calls end.
+// Connect reads cloud.conf, signs in for reads only, and returns a Reader that shows its progress.
+// The caller calls end.
 func Connect(ctx context.Context, p cli.Program, c Connection) (reader *Reader, end func(), err error) {
 	errs := screen.New(p.Errs, p.Env)
 	errs.Progress("Signing in")

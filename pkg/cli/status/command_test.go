@@ -15,11 +15,11 @@ import (
 func TestStatus_RefusesWrongFlags(t *testing.T) {
 	t.Parallel()
 	for says, arguments := range map[string][]string{
-		`--output is "yaml": allowed are text and json`: {"-o", "yaml"},
-		"--timeout is 0s: it must be above zero":        {"--timeout=0"},
-		"--interval is 1ms: it must be a second":        {"--interval=1ms"},
-		"--all-namespaces lists Services":               {"-A", "web"},
-		"unknown flag: --writes":                        {"--writes"},
+		`--output is "yaml": allowed are text and json`:     {"-o", "yaml"},
+		"--timeout is 0s: it must be above zero":            {"--timeout=0"},
+		"--interval is 1ms: it must be at least one second": {"--interval=1ms"},
+		"--all-namespaces lists Services":                   {"-A", "web"},
+		"unknown flag: --writes":                            {"--writes"},
 	} {
 		command := newCommand(cli.Program{}, func(context.Context, *flags) error {
 			t.Errorf("%q: it runs", arguments)
@@ -33,7 +33,7 @@ func TestStatus_RefusesWrongFlags(t *testing.T) {
 	}
 }
 
-// untilDegraded ends a context once a degraded Service is written to it.
+// untilDegraded ends a context after a degraded Service was written to it.
 type untilDegraded struct {
 	text bytes.Buffer
 	end  func()

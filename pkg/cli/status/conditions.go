@@ -12,18 +12,19 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// Condition is what the controller says in the status of a Service.
+// Condition is one of the controller in the status of a Service.
 type Condition struct {
 	metav1.Condition
-	// ServiceChanged is when somebody last changed the Service after the controller last wrote
-	// to its status, nil where nobody has: what is said may be of the Service as it was before.
+	// ServiceChanged is the time of the last change of the Service after the controller's last
+	// write to its status, nil for none: then the condition may be about an earlier state of the
+	// Service.
 	ServiceChanged *time.Time `json:"serviceChanged,omitempty"`
-	// Over is set where what is said is of the past: the Service was served since, by a controller
-	// that writes no conditions.
+	// Over is set if the condition is obsolete: the Service was served since, by a controller that
+	// writes no conditions.
 	Over bool `json:"over,omitempty"`
 }
 
-// conditionsOf returns what our conditions of a Service say, given when it was last served.
+// conditionsOf returns our conditions of a Service, given the time when it was last served.
 func conditionsOf(svc *v1.Service, served time.Time) []Condition {
 	var found []Condition
 	for _, kind := range reason.Conditions() {
@@ -33,16 +34,16 @@ func conditionsOf(svc *v1.Service, served time.Time) []Condition {
 		}
 		found = append(found, Condition{
 			Condition: *said, ServiceChanged: changedAfter(svc, kind),
-			// Our own controller ends a refusal with the same round that an event tells of.
+			// Our own controller ends a refusal in the same round as it emits the event.
 			Over: kind == reason.IsRefused && said.Status == metav1.ConditionTrue && served.After(said.LastTransitionTime.Time),
 		})
 	}
 	return found
 }
 
-// changedAfter returns when the Service was last changed after whoever writes a condition of it
-// last wrote to its status; nil where it was not, or nobody knows. Services have no generation
-// that a condition could name.
+// changedAfter returns the time of the last change of the Service after the last write to its
+// status by the writer of a condition; nil for none or unknown. Services have no generation for
+// conditions.
 func changedAfter(svc *v1.Service, kind reason.Condition) *time.Time {
 	var writer string
 	var written, changed time.Time
@@ -63,7 +64,7 @@ func changedAfter(svc *v1.Service, kind reason.Condition) *time.Time {
 	return &changed
 }
 
-// stating returns the condition of a kind, where it is true and not over; else nil.
+// stating returns the condition of a kind if it is true and not over; else nil.
 func stating(all []Condition, kind reason.Condition) *Condition {
 	for i := range all {
 		if c := &all[i]; c.Type == string(kind) && c.Status == metav1.ConditionTrue && !c.Over {
@@ -73,13 +74,12 @@ func stating(all []Condition, kind reason.Condition) *Condition {
 	return nil
 }
 
-// says reports whether the message begins with a text, of which it may have only the beginning.
-func (c *Condition) says(text string) bool {
+// startsWith reports whether the message has a prefix, which may itself be truncated.
+func (c *Condition) startsWith(text string) bool {
 	beginning, _, _ := strings.Cut(c.Message, "…")
 	return strings.HasPrefix(c.Message, text) || strings.HasPrefix(text, beginning)
 }
 
-// problem returns what a condition says as a problem.
 func (c *Condition) problem(state State) Problem {
 	since := c.LastTransitionTime.UTC()
 	text, kept := refusal.Parts(c.Message)

@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// refusedBy is a Service that was refused 20 minutes ago by the cloud, as its condition says.
+// refusedBy is a Service with the condition that the cloud refused it 20 minutes ago.
 func refusedBy(cloud string) *v1.Service {
 	svc := &v1.Service{Spec: v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer}}
 	svc.Finalizers = []string{"service.kubernetes.io/load-balancer-cleanup"}
@@ -24,7 +24,7 @@ func said(kind reason.Condition, why reason.Reason, text string) metav1.Conditio
 	return metav1.Condition{Type: string(kind), Status: metav1.ConditionTrue, Reason: string(why), Message: text, LastTransitionTime: metav1.NewTime(now.Add(-20 * time.Minute))}
 }
 
-// judged returns the problems of a Service, in words.
+// judged formats the problems of a Service.
 func judged(e evidence) (words []string) {
 	report := &Report{At: now}
 	for _, p := range e.judge() {
@@ -62,10 +62,10 @@ func TestJudge_TellsWhyAndSinceWhenAConditionSaysRefused(t *testing.T) {
 	assertWords(t, "the rules say something newer", judged(e), "refused: spec.ports[0]: Forbidden", refusal)
 
 	e.refused, svc.DeletionTimestamp = nil, &metav1.Time{Time: now.Add(-time.Minute)}
-	assertWords(t, "it leaves", judged(e), "pending: the Service leaves, and has no load balancer any more (since 60s)")
+	assertWords(t, "it leaves", judged(e), "pending: the Service is being deleted, and has no load balancer any more (since 60s)")
 }
 
-// A controller that writes no conditions, as that of cloud-provider-openstack, leaves what is there.
+// A controller that writes no conditions, such as cloud-provider-openstack, keeps existing ones.
 func TestConditions_OfARefusalAreOverOnceTheServiceIsServed(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[time.Duration]bool{-time.Minute: false, time.Minute: true} {

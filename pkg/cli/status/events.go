@@ -11,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// quiet is after how long an error that did not come again is taken to be over: everything that
-// fails is tried again within five minutes, but for what Octavia itself shows to be in ERROR.
+// quiet is the time after which an error that was not repeated is over: every failure is retried
+// within five minutes, except those that Octavia shows as ERROR.
 const quiet = 10 * time.Minute
 
 // failures returns the reasons of events that report that a Service could not be served: the
@@ -21,29 +21,29 @@ func failures() []string {
 	return []string{"SyncLoadBalancerFailed", "UpdateLoadBalancerFailed", "DeleteLoadBalancerFailed"}
 }
 
-// successes returns the reasons of events after which what failed before is over.
+// successes returns the reasons of events that end earlier failures.
 func successes() []string {
 	return []string{"EnsuredLoadBalancer", string(reason.Updated), string(reason.Ready)}
 }
 
-// told returns the reasons of events that say, once, what a failure says again and again.
-func told() []string {
+// reportedOnce returns the reasons of events that report a repeated failure once.
+func reportedOnce() []string {
 	return []string{string(reason.InError), string(reason.Pending), string(reason.QuotaExceeded)}
 }
 
-// requestID finds what an error says of a request that OpenStack refused.
+// requestID finds the ID of OpenStack's refused request in an error.
 var requestID = regexp.MustCompile(`\(request ([^\s()]+)\)`)
 
-// lastError returns the newest error of a Service, nil where none was reported lately, and the
-// newest warning of each other reason, the newest first. The error of one that is being made, which
-// another version may have left there, is none.
+// lastError returns the newest error of a Service, nil without a recent one, and the newest warning
+// of each other reason, newest first. It ignores the error of a Service being created, which
+// another version may have emitted.
 func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event) {
 	newest := map[string]Event{}
 	success := served(all)
 	for _, e := range all {
 		read := eventOf(e)
 		switch {
-		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, reason.GoesOn) || slices.Contains(told(), e.Reason):
+		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, reason.GoesOn) || slices.Contains(reportedOnce(), e.Reason):
 		case slices.Contains(failures(), e.Reason):
 			if failure == nil || read.Last.After(failure.Last) {
 				failure = &read
@@ -67,8 +67,8 @@ func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event)
 	return failure, warnings
 }
 
-// served returns when a Service last had all that it asks for, as far as events tell; the zero time
-// where none does.
+// served returns the time at which a Service last had its desired state according to events; zero
+// if there is none.
 func served(all []v1.Event) time.Time {
 	var last time.Time
 	for _, e := range all {
@@ -79,14 +79,14 @@ func served(all []v1.Event) time.Time {
 	return last
 }
 
-// preamble is what the service controller, and that for changes of nodes, say before an error.
+// preamble is the prefix of errors of the service controller, and of a change of nodes.
 var preamble = regexp.MustCompile(`^Error (syncing|updating|deleting) load balancer( with new hosts .*?, error)?: (failed to ensure load balancer: )?`)
 
-// text returns the message without what its reason says too.
+// text returns the message without the prefix that repeats its reason.
 func (e Event) text() string { return strings.TrimPrefix(e.Message, preamble.FindString(e.Message)) }
 
-// unsaid returns what of the text of an error none of the problems says, and whether one says its
-// beginning. Each attempt has another ID of a request, and another end.
+// unsaid returns the part of an error's text that is in none of the problems, and whether one has
+// its beginning. Each attempt has another request ID, and another end.
 func unsaid(problems []Problem, text string) (rest string, said bool) {
 	const separator = "; "
 	parts := strings.Split(text, separator)
@@ -104,7 +104,7 @@ func unsaid(problems []Problem, text string) (rest string, said bool) {
 
 func anonymous(text string) string { return requestID.ReplaceAllString(text, "") }
 
-// eventOf reads an event, be it counted in the old way or the new one.
+// eventOf converts an event with either kind of count.
 func eventOf(e v1.Event) Event {
 	read := Event{Reason: e.Reason, Message: e.Message, First: e.FirstTimestamp.Time, Last: e.LastTimestamp.Time, Count: int(max(e.Count, 1))}
 	if match := requestID.FindStringSubmatch(e.Message); match != nil {
@@ -131,10 +131,10 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// refused finds in an error what a Service asks for and cannot have: a field with its value.
+// refused finds in an error a field with a value that a Service cannot have.
 var refused = regexp.MustCompile(`(metadata\.annotations\[[^\]]+\]|\bspec(\.\w+(\[\d+\])?)+): (Invalid value|Unsupported value|Not found|Duplicate value|Required value|Forbidden|Too long|Too many)`)
 
-// stateOf returns what an error that is not over means for the Service.
+// stateOf returns the Service's state for a current error.
 func (e Event) stateOf() State {
 	switch {
 	case refused.MatchString(e.Message):

@@ -10,7 +10,7 @@ import (
 
 var now = time.Date(2027, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// ago is an event that came for the last time so long ago.
+// ago is an event with its last occurrence that long ago.
 func ago(age time.Duration, kind, reason, text string) v1.Event {
 	return v1.Event{Type: kind, Reason: reason, Message: text, LastTimestamp: metav1.NewTime(now.Add(-age))}
 }
@@ -89,7 +89,7 @@ func TestJudge_TellsWhatIsMissingOnTheLoadBalancer(t *testing.T) {
 		"error: listener TCP/443 is in ERROR",
 		"degraded: listener TCP/443 is switched off (admin_state_up is false)",
 		"degraded: the published address 203.0.113.7 is not on the load balancer",
-		"pending: 2 further load balancers that should not be there: to be removed",
+		"pending: 2 further load balancers that should not exist: being removed",
 		"pending: UDP/53 has no listener",
 	}
 	if len(got) != len(want) {

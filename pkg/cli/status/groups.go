@@ -12,16 +12,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// SecurityGroup is one that lets traffic to the nodes of a Service.
+// SecurityGroup is one that admits traffic to the nodes of a Service.
 type SecurityGroup struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Opens are its rules for the Service: TCP/30080 from 10.0.0.0/8.
+	// Opens are its rules for the Service, such as TCP/30080 from 10.0.0.0/8.
 	Opens []string `json:"opens,omitempty"`
 }
 
-// securityGroups reads the groups that the controller manages for a Service: nothing where it
-// manages none.
+// securityGroups reads the groups that the controller manages for a Service, none if it manages
+// none.
 func (rd *round) securityGroups(ctx context.Context, have held) ([]SecurityGroup, error) {
 	id, name := have.found.As, ""
 	switch rd.engine.Config.LoadBalancer.SecurityGroups() {
@@ -55,7 +55,7 @@ func (rd *round) securityGroups(ctx context.Context, have held) ([]SecurityGroup
 	return groups, nil
 }
 
-// opens returns what a rule lets in.
+// opens formats a rule.
 func opens(rule neutron.SecurityGroupRule) string {
 	text := strings.ToUpper(rule.Protocol)
 	if text == "" {
@@ -75,8 +75,8 @@ func opens(rule neutron.SecurityGroupRule) string {
 	return text
 }
 
-// quotas reads what is left of the quotas that new Services use up first. What may not be read
-// is noted.
+// quotas reads the free part of the quotas that new Services use first. It notes missing read
+// permissions.
 func (r *Reader) quotas(ctx context.Context, notes *[]string) []Quota {
 	var quotas []Quota
 	ofOctavia, err := r.options.Session.Octavia().Quotas(ctx, octavia.LoadBalancers, octavia.Listeners)

@@ -34,17 +34,17 @@ import (
 
 const clusterUID = "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
 
-// environment is a cluster on a simulated cloud, whose controller has stopped.
+// environment is a cluster on a simulated cloud, with a stopped controller.
 type environment struct {
 	*simulated.Environment
 	session *openstack.Session
 	client  *fake.Clientset
 	engine  *loadbalancer.Reconciler
 	nodes   []*v1.Node
-	// said is what conditions are to say of Services that are being served.
+	// said are the conditions for served Services.
 	said map[types.UID][]conditions.Said
-	// now is when the status is read: half a day after all was made, which a slow machine does
-	// not change.
+	// now is the time of the status: half a day after the creations, regardless of the machine's
+	// speed.
 	now time.Time
 }
 
@@ -76,8 +76,7 @@ func (env *environment) Say(_ types.NamespacedName, uid types.UID, said []condit
 // Brings implements loadbalancer.Conditions.
 func (env *environment) Brings(types.NamespacedName, types.UID) bool { return false }
 
-// state has the conditions of a Service say this, as they do: what went well half a day ago, and
-// what did not for 14 minutes.
+// state sets the conditions of a Service: good ones are half a day old, bad ones 14 minutes.
 func (env *environment) state(svc *v1.Service, said ...conditions.Said) {
 	for _, s := range said {
 		condition := metav1.Condition{Type: string(s.Condition), Status: metav1.ConditionFalse, Reason: string(s.Reason), Message: s.Message}
@@ -107,8 +106,8 @@ func (r recorder) AnnotatedEventf(object runtime.Object, _ map[string]string, ki
 	r.Eventf(object, kind, reason, format, args...)
 }
 
-// event writes an event: what went well came half a day ago, what did not three times since, five
-// minutes ago for the last time.
+// event writes an event: a normal one half a day old, a warning with three occurrences, the last
+// five minutes ago.
 func (env *environment) event(svc *v1.Service, kind, reason, text string) {
 	env.T.Helper()
 	event := &v1.Event{
@@ -170,7 +169,7 @@ func annotated(key, value string) func(*v1.Service) {
 	return func(svc *v1.Service) { svc.Annotations["loadbalancer.openstack.org/"+key] = value }
 }
 
-// add stores a Service, which nobody has begun with.
+// add stores a Service that is not handled yet.
 func (env *environment) add(svc *v1.Service) *v1.Service {
 	env.T.Helper()
 	stored, err := env.client.CoreV1().Services(svc.Namespace).Create(env.T.Context(), svc, metav1.CreateOptions{})
@@ -180,8 +179,8 @@ func (env *environment) add(svc *v1.Service) *v1.Service {
 	return stored
 }
 
-// serve has the controller serve a Service that is stored, as the service controller does; the
-// error is that of the event.
+// serve makes the controller serve a stored Service, like the service controller; the error is that
+// of the event.
 func (env *environment) serve(svc *v1.Service) error {
 	env.T.Helper()
 	ctx, cancel := context.WithTimeout(env.T.Context(), await.Patience)
@@ -197,14 +196,14 @@ func (env *environment) serve(svc *v1.Service) error {
 	return err
 }
 
-// store writes a Service that is changed.
+// store writes a changed Service.
 func (env *environment) store(svc *v1.Service) {
 	env.T.Helper()
 	_, err := env.client.CoreV1().Services(svc.Namespace).Update(env.T.Context(), svc, metav1.UpdateOptions{})
 	env.must(err)
 }
 
-// served stores a Service that has all that it asks for.
+// served stores a Service with its desired state.
 func (env *environment) served(name string, ports []int32, changes ...func(*v1.Service)) (*v1.Service, simoctavia.LoadBalancer) {
 	env.T.Helper()
 	svc := env.add(env.newService(name, ports, changes...))
@@ -231,7 +230,7 @@ func (env *environment) must(err error) {
 	}
 }
 
-// read reads the status as the command does, without the controller.
+// read reads the status like the command, without the controller.
 func (env *environment) read(t *testing.T, services ...string) *status.Report {
 	t.Helper()
 	reader, err := status.New(status.Options{
@@ -247,7 +246,7 @@ func (env *environment) read(t *testing.T, services ...string) *status.Report {
 	return report
 }
 
-// text returns a report for people.
+// text formats a report for people.
 func text(t *testing.T, r *status.Report) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -257,7 +256,7 @@ func text(t *testing.T, r *status.Report) string {
 	return out.String()
 }
 
-// stable returns output in which what differs from run to run is replaced.
+// stable replaces the parts of an output that differ between runs.
 func stable(output string) string {
 	output = regexp.MustCompile(`req-[0-9a-f-]+`).ReplaceAllString(output, "req-00000000-0000-4000-8000-000000000000")
 	output = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`).ReplaceAllString(output, "2027-05-01T12:00:00Z")

@@ -14,32 +14,32 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// evidence is all that a Service is judged by.
+// evidence are the facts about a Service.
 type evidence struct {
 	service *v1.Service
-	// refused are the reasons why what it asks for cannot be, by the controller's own code.
+	// refused are the reasons of a refusal by the controller's own code.
 	refused []string
-	// ignored are the settings of it that have no effect.
+	// ignored are its settings without effect.
 	ignored []annotation.Notice
-	// balancer is nil where there is none.
+	// balancer is nil if there is none.
 	balancer *LoadBalancer
-	// further is how many more it has, replaces whether the first is to take the place of one.
+	// further is the number of its other load balancers, replaces whether the first is to replace
+	// one.
 	further  int
 	replaces bool
-	// unhealthy are the statuses of pools that have one to tell of, by listener, where members
-	// were not read.
+	// unhealthy are the bad statuses of pools, by listener, if members were not read.
 	unhealthy map[string]Status
-	// conditions are what the controller says, lastError what it failed with.
+	// conditions are the controller's, lastError is its last error.
 	conditions []Condition
 	lastError  *Event
 }
 
-// judge returns what is wrong with a Service, the worst first. It is pure.
+// judge returns the problems of a Service, the worst first. It is pure.
 func (e evidence) judge() []Problem {
 	var found verdicts
 	refused := e.stating(reason.IsRefused)
 	for _, why := range e.refused {
-		if refused == nil || !refused.says(why) {
+		if refused == nil || !refused.startsWith(why) {
 			found.add(Refused, nil, "%s", why)
 		}
 	}
@@ -69,8 +69,8 @@ func (e evidence) judge() []Problem {
 	return found
 }
 
-// stating returns a condition that is true; nil where it is not, and of a Service that leaves: what
-// is said of it is of before.
+// stating returns a true condition; nil for a Service that is being deleted, because its conditions
+// are about the state before.
 func (e evidence) stating(kind reason.Condition) *Condition {
 	if !wanted(e.service) {
 		return nil
@@ -78,10 +78,9 @@ func (e evidence) stating(kind reason.Condition) *Condition {
 	return stating(e.conditions, kind)
 }
 
-// isRefused reports whether the rules refuse what the Service asks for, or the controller does.
 func (e evidence) isRefused() bool { return len(e.refused) > 0 || e.stating(reason.IsRefused) != nil }
 
-// judgeIgnored adds the settings that have no effect: what a misspelled one was to do is not done.
+// judgeIgnored adds the settings without effect, such as misspelled ones.
 func (e evidence) judgeIgnored(found *verdicts) {
 	if !wanted(e.service) {
 		return
@@ -91,9 +90,9 @@ func (e evidence) judgeIgnored(found *verdicts) {
 	}
 }
 
-// judgeSaid adds what the controller knows and the cloud does not show: since when no member
-// answers, what leads out of ERROR, and what of another client's changes stands. Where the cloud
-// shows nothing broken any more, the controller has not looked since.
+// judgeSaid adds the controller's knowledge that the cloud does not show: the time since which no
+// member answers, the remedy for ERROR, and unreverted changes of another client. If the cloud is
+// healthy, the controller has not checked since.
 func (e evidence) judgeSaid(found *verdicts) {
 	if degraded := e.stating(reason.Degraded); degraded != nil && e.balancer != nil && found.has(Failed) {
 		*found = append(*found, degraded.problem(Degraded))
@@ -103,8 +102,8 @@ func (e evidence) judgeSaid(found *verdicts) {
 	}
 }
 
-// judgeError adds the last error, unless it is what was found already in other words: those of a
-// condition, or of the rules that refuse the Service.
+// judgeError adds the last error, unless a condition, or a rule that refuses the Service, reports
+// the same.
 func (e evidence) judgeError(found *verdicts) {
 	last := e.lastError
 	if last == nil || last.Over || found.has(last.stateOf()) && last.stateOf() == Refused {
@@ -129,22 +128,21 @@ func (v *verdicts) add(state State, since *time.Time, format string, args ...any
 	*v = append(*v, Problem{State: state, Text: fmt.Sprintf(format, args...), Since: since})
 }
 
-// wanted reports whether a Service is to have a load balancer.
 func wanted(svc *v1.Service) bool {
 	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.DeletionTimestamp == nil
 }
 
-// judgeLeaving is of a Service that is deleted, or is no longer to have a load balancer.
+// judgeLeaving is about a Service that is deleted, or no longer needs a load balancer.
 func (e evidence) judgeLeaving(found *verdicts) {
 	var since *time.Time
 	if e.service.DeletionTimestamp != nil {
 		since = &e.service.DeletionTimestamp.Time
 	}
 	if e.balancer == nil {
-		found.add(Pending, since, "the Service leaves, and has no load balancer any more")
+		found.add(Pending, since, "the Service is being deleted, and has no load balancer any more")
 		return
 	}
-	found.add(Pending, since, "the load balancer is to be removed with the Service")
+	found.add(Pending, since, "the load balancer is being removed with the Service")
 	e.judgeStatus(found)
 }
 
@@ -152,12 +150,12 @@ func (e evidence) judgeMissing(found *verdicts) {
 	since := &e.service.CreationTimestamp.Time
 	switch {
 	case len(e.service.Status.LoadBalancer.Ingress) > 0:
-		found.add(Failed, nil, "there is no load balancer, though an address is published")
+		found.add(Failed, nil, "there is no load balancer, although an address is published")
 	case e.isRefused():
 	case servicehelpers.HasLBFinalizer(e.service):
 		found.add(Pending, since, "there is no load balancer yet")
 	default:
-		found.add(Pending, since, "there is no load balancer yet, and no controller has begun with the Service")
+		found.add(Pending, since, "there is no load balancer yet, and no controller has started with the Service")
 	}
 }
 
@@ -165,9 +163,9 @@ func (e evidence) judgeBalancer(found *verdicts) {
 	lb := e.balancer
 	e.judgeStatus(found)
 	if e.replaces {
-		found.add(Pending, nil, "it takes the place of another load balancer, which is still there")
+		found.add(Pending, nil, "it replaces another load balancer, which still exists")
 	} else if e.further > 0 {
-		found.add(Pending, nil, "%s that should not be there: to be removed", counted(e.further, "further load balancer"))
+		found.add(Pending, nil, "%s that should not exist: being removed", counted(e.further, "further load balancer"))
 	}
 	for _, port := range e.missingPorts() {
 		found.add(Pending, nil, "%s has no listener", port)
@@ -178,7 +176,7 @@ func (e evidence) judgeBalancer(found *verdicts) {
 	e.judgeAddress(found)
 }
 
-// judgeStatus is of the load balancer itself. How well it operates, its listeners tell.
+// judgeStatus is about the load balancer itself. Its operating status is covered by its listeners.
 func (e evidence) judgeStatus(found *verdicts) {
 	lb := e.balancer
 	switch {
@@ -192,7 +190,6 @@ func (e evidence) judgeStatus(found *verdicts) {
 	}
 }
 
-// missingPorts returns the ports of the Service that have no listener.
 func (e evidence) missingPorts() []model.ListenerKey {
 	var missing []model.ListenerKey
 	for _, port := range e.service.Spec.Ports {
@@ -231,8 +228,8 @@ func (e evidence) judgeListener(found *verdicts, l Listener) {
 	e.judgeMembers(found, l, silent, serving)
 }
 
-// judgeMembers judges how many members answer. Of a Service with externalTrafficPolicy Local,
-// those alone are to answer whose nodes have endpoints.
+// judgeMembers evaluates how many members answer. With externalTrafficPolicy Local, only members on
+// nodes with endpoints must answer.
 func (e evidence) judgeMembers(found *verdicts, l Listener, silent []string, serving int) {
 	switch {
 	case len(l.Pool.Members) == 0:
@@ -249,8 +246,8 @@ func (e evidence) local() bool {
 	return e.service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 }
 
-// judgePart judges a part by its provisioning status: one that is PENDING with the load
-// balancer is not worth a line.
+// judgePart evaluates the provisioning status of a part: one that is PENDING with the load balancer
+// is not reported.
 func (e evidence) judgePart(found *verdicts, what string, s Status) {
 	switch {
 	case s.failed():
@@ -263,7 +260,7 @@ func (e evidence) judgePart(found *verdicts, what string, s Status) {
 	}
 }
 
-// judgePool judges a pool of a listener by its own statuses alone.
+// judgePool evaluates a pool of a listener by its own statuses alone.
 func (e evidence) judgePool(found *verdicts, of string, s Status) {
 	e.judgePart(found, "the pool of "+of, s)
 	switch {
@@ -274,7 +271,7 @@ func (e evidence) judgePool(found *verdicts, of string, s Status) {
 	}
 }
 
-// judgeAddress compares what is published with what is there. A host name may be anything.
+// judgeAddress compares the published addresses with the actual ones. It ignores host names.
 func (e evidence) judgeAddress(found *verdicts) {
 	ingress := e.service.Status.LoadBalancer.Ingress
 	if len(ingress) == 0 && !e.balancer.pending() && !e.isRefused() {
@@ -290,7 +287,6 @@ func (e evidence) judgeAddress(found *verdicts) {
 	}
 }
 
-// counted returns a number with its noun.
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -24,41 +24,41 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
-// Options are what a Reader needs.
+// Options are the dependencies and settings of a Reader.
 type Options struct {
 	Config  *config.Config
 	Session *openstack.Session
-	// Kubernetes is read with the rights to get and list Services; what else it may not read
-	// is missing in reports, which say so.
+	// Kubernetes needs the rights to get and list Services; reports note which other ones are
+	// missing.
 	Kubernetes kubernetes.Interface
 	// ClusterName is --cluster-name of the controller, a part of the names of load balancers.
 	ClusterName string
 	// Clock is the real one when nil.
 	Clock clock.WithTickerAndDelayedExecution
-	// Progress is told what is being read; nil: nobody is.
+	// Progress is called with each step; may be nil.
 	Progress func(text string)
 }
 
-// Query is which Services a report is of.
+// Query selects the Services of a report.
 type Query struct {
-	// Namespace is that of names without one, and that whose Services are listed without
-	// names; "" lists all namespaces.
+	// Namespace is that of names without one, and of the list without names; "" lists all
+	// namespaces.
 	Namespace string
-	// Services are the names of those whose trees are read: NAME or NAMESPACE/NAME. Without
-	// any, all are listed.
+	// Services are those to show with their trees: NAME or NAMESPACE/NAME. Without any, all are
+	// listed.
 	Services []string
 }
 
-// Reader reads reports. It only reads. One call of Read is made at a time.
+// Reader reads reports. It never writes. Read must not be called concurrently.
 type Reader struct {
 	options Options
 	engine  *goal.Engine
 }
 
-// lookupAge is how long subnets and ports are taken to stay as they were read.
+// lookupAge is how long subnets and ports are cached.
 const lookupAge = 10 * time.Minute
 
-// New returns a Reader, which asks for nothing yet.
+// New returns a Reader, and sends no requests.
 func New(options Options) (*Reader, error) {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -87,20 +87,18 @@ func New(options Options) (*Reader, error) {
 	return r, nil
 }
 
-// Config returns the configuration that the Reader was made for.
 func (r *Reader) Config() *config.Config { return r.options.Config }
 
-// namespace reads whom a namespace lets share what it has.
+// namespace reads the namespaces for rules of sharing.
 func (r *Reader) namespace(ctx context.Context, name string) (*v1.Namespace, error) {
 	return r.options.Kubernetes.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 }
 
-// Read reads the status of Services. One that cannot be read is Unknown, and the others are read
-// nevertheless. It costs Kubernetes a list of Services, events and nodes
-// each, and five reads; and OpenStack, without names, lists of the whole project, however many
-// Services there are.
+// Read reads the status of Services. One that cannot be read is Unknown. It takes a list of
+// Services, events and nodes each, and five reads from Kubernetes; without names, it takes lists of
+// the whole project from OpenStack, regardless of the number of Services.
 func (r *Reader) Read(ctx context.Context, query Query) (*Report, error) {
-	ctx = klog.NewContext(ctx, klog.Logger{}) // what the controller logs is of no use here
+	ctx = klog.NewContext(ctx, klog.Logger{}) // the controller's log is not needed here
 	defer r.options.Progress("")
 	r.options.Progress("Reading the cluster")
 	cluster, err := r.readCluster(ctx, query)
@@ -135,16 +133,15 @@ func (r *Reader) Read(ctx context.Context, query Query) (*Report, error) {
 type round struct {
 	*Reader
 	cluster *cluster
-	// engine looks for load balancers: in lists of the project, or one by one.
+	// engine searches for load balancers: in lists of the project, or one by one.
 	engine   *goal.Engine
 	detailed bool
-	// unhealthy are the statuses of pools that have one to tell of, by listener, where trees
-	// are not read.
+	// unhealthy are the bad statuses of pools, by listener, if trees are not read.
 	unhealthy map[string]Status
 	notes     []string
 }
 
-// begin reads what is read once for all Services. One Service alone is not worth lists.
+// begin makes the reads for all Services. One Service alone does not need lists.
 func (r *Reader) begin(ctx context.Context, c *cluster, named int) (*round, error) {
 	engine := *r.engine
 	engine.Cluster.ID, engine.Records = c.id, c.records

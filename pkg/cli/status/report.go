@@ -1,6 +1,6 @@
-// Package status shows what Services of type LoadBalancer have in the cloud, from the address
-// down to the members, and says what is wrong with it. It finds load balancers by the
-// controller's own code, works without the controller, and only reads.
+// Package status shows the cloud objects of Services of type LoadBalancer, from the address to the
+// members, and their problems. It finds load balancers by the controller's own code, works without
+// the controller, and never writes.
 package status
 
 import (
@@ -10,23 +10,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// State is how well a Service is served.
+// State is the state of a Service.
 type State string
 
 // The states, the best first.
 const (
-	// Good: the Service has what it asks for, and traffic can pass.
+	// Good: the Service has its desired state, and traffic can pass.
 	Good State = "good"
-	// Pending: something is being made, changed or removed.
+	// Pending: something is being created, changed or removed.
 	Pending State = "pending"
 	// Degraded: some members do not answer, a setting has no effect, or the last change failed and
-	// is tried again.
+	// is retried.
 	Degraded State = "degraded"
 	// Failed: something is in ERROR.
 	Failed State = "error"
-	// Refused: what the Service asks for cannot be; what it has stays in operation.
+	// Refused: the controller refuses the Service, and keeps its existing load balancer.
 	Refused State = "refused"
-	// Unknown: what the Service has could not be read.
+	// Unknown: the Service's objects could not be read.
 	Unknown State = "unknown"
 )
 
@@ -49,7 +49,7 @@ func (s State) worse(than State) bool { return scale().Rank(s) > scale().Rank(th
 const (
 	// ExitGood: all Services are good.
 	ExitGood = 0
-	// ExitError: the status could not be read, of one Service at least.
+	// ExitError: the status of at least one Service could not be read.
 	ExitError = 1
 	// ExitDegraded: something is degraded or pending.
 	ExitDegraded = 2
@@ -62,7 +62,7 @@ type Report struct {
 	At       time.Time `json:"at"`
 	Services []Service `json:"services"`
 	Quotas   []Quota   `json:"quotas,omitempty"`
-	// Notes are what could not be read, and what is missing for it.
+	// Notes are about missing read permissions.
 	Notes []string `json:"notes,omitempty"`
 	// detailed reports have the tree of each Service.
 	detailed bool
@@ -73,31 +73,31 @@ type Service struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	State     State  `json:"state"`
-	// Problems are why it is not good, the worst first.
+	// Problems are the reasons why it is not good, the worst first.
 	Problems []Problem `json:"problems,omitempty"`
-	// Local is set where only nodes with endpoints are to answer (externalTrafficPolicy: Local).
+	// Local is set if only nodes with endpoints must answer (externalTrafficPolicy: Local).
 	Local bool `json:"externalTrafficPolicyLocal,omitempty"`
 	// Addresses are the published ones, IP addresses or host names.
 	Addresses      []string        `json:"addresses,omitempty"`
 	LoadBalancer   *LoadBalancer   `json:"loadBalancer,omitempty"`
 	SecurityGroups []SecurityGroup `json:"securityGroups,omitempty"`
-	// Conditions are what the controller says of it, true or not.
+	// Conditions are the controller's, true or not.
 	Conditions []Condition `json:"conditions,omitempty"`
-	// LastError is the newest error that was reported of it, be it over or not.
+	// LastError is the newest reported error, over or not.
 	LastError *Event `json:"lastError,omitempty"`
 	// Warnings are the newest ones of each other reason.
 	Warnings []Event `json:"warnings,omitempty"`
 }
 
-// Problem is something that is wrong with a Service.
+// Problem is a problem of a Service.
 type Problem struct {
 	State State `json:"state"`
-	// Reason is that of the condition that says it, "" where none does.
+	// Reason is that of the condition that reports it, "" for none.
 	Reason reason.Reason `json:"reason,omitempty"`
 	Text   string        `json:"text"`
-	// Kept is what a Service that is refused has meanwhile, as the condition says; "" where none does.
+	// Kept is the existing load balancer of a refused Service, from the condition; "" for none.
 	Kept string `json:"kept,omitempty"`
-	// Since is nil where nobody knows.
+	// Since is nil if it is unknown.
 	Since *time.Time `json:"since,omitempty"`
 	// ServiceChanged is that of the condition.
 	ServiceChanged *time.Time `json:"serviceChanged,omitempty"`
@@ -107,24 +107,24 @@ type Problem struct {
 type Event struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// RequestID is what OpenStack calls the request that failed, "" where the message names none.
+	// RequestID is OpenStack's ID of the failed request, "" if the message has none.
 	RequestID string `json:"requestID,omitempty"`
-	// First and Last are when it came for the first and the last time, Count how often.
+	// First and Last are the times of its first and last occurrence, Count the number.
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
 	Count int       `json:"count"`
-	// Over is set when things went well later, or the error did not come again.
+	// Over is set if a success followed, or the error was not repeated.
 	Over bool `json:"over"`
 }
 
-// Quota is how much of something the project may have.
+// Quota is the limit and the use of a resource in the project.
 type Quota struct {
 	Of    string `json:"of"`
 	Limit int    `json:"limit"`
 	Used  int    `json:"used"`
 }
 
-// Left returns how many more there can be.
+// Left returns the number of further ones.
 func (q Quota) Left() int { return max(q.Limit-q.Used, 0) }
 
 func stateOf(s Service) State { return s.State }

@@ -18,17 +18,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// held is what a Service has in the cloud.
+// held is a Service's load balancer in the cloud.
 type held struct {
 	found observe.Found
-	// model is nil where it has nothing.
+	// model is nil if it has none.
 	model    *model.LoadBalancer
 	balancer *LoadBalancer
-	// refused is why it cannot be where it asks to be.
+	// refused is the reason why it cannot have the requested load balancer.
 	refused error
 }
 
-// service reads the status of one Service. Where that fails, it returns what Kubernetes has of it.
+// service reads the status of one Service. On an error it returns the status in Kubernetes.
 func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) {
 	read := Service{Namespace: svc.Namespace, Name: svc.Name, Local: svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal}
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {
@@ -71,8 +71,8 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 	return read, nil
 }
 
-// unknown says why what a Service has could not be read, and why it is refused where the
-// controller says so.
+// unknown sets the reason why a Service's load balancer could not be read, and that of a refusal
+// from the conditions.
 func (s *Service) unknown(why error) {
 	s.State, s.LoadBalancer, s.SecurityGroups = Unknown, nil, nil
 	s.Problems = []Problem{{State: Unknown, Text: message.Truncate(why.Error(), message.MaxError)}}
@@ -81,8 +81,8 @@ func (s *Service) unknown(why error) {
 	}
 }
 
-// held looks for what a Service has: where it asks to be or, where it cannot be there, where it
-// is.
+// held finds a Service's load balancer: the requested one or, if it cannot have that, the existing
+// one.
 func (rd *round) held(ctx context.Context, svc *v1.Service, asked *settings.Settings) (held, error) {
 	named := settings.ParseDeletion(svc).LoadBalancerID
 	have, err := rd.heldAt(ctx, svc, named)
@@ -106,7 +106,7 @@ func (rd *round) held(ctx context.Context, svc *v1.Service, asked *settings.Sett
 	return own, err
 }
 
-// heldAt looks for what a Service has, given the load balancer that it names.
+// heldAt finds a Service's load balancer, given the one that it names.
 func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (held, error) {
 	found, err := rd.engine.Find(ctx, svc, named)
 	if observe.IsNotOurs(err) {
@@ -139,8 +139,8 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 	return have, nil
 }
 
-// refusals returns why a Service is refused, as far as that shows without the facts of the
-// cloud: what it says, what the provider cannot do, and where it may not be.
+// refusals returns the reasons of a refusal that need no facts of the cloud: invalid values,
+// missing support of the provider, and a load balancer that it must not use.
 func (rd *round) refusals(asked *settings.Settings, errs field.ErrorList, version octavia.Version, have held) []string {
 	invalid := message.Invalid(errs)
 	if invalid == nil {
@@ -155,7 +155,7 @@ func (rd *round) refusals(asked *settings.Settings, errs field.ErrorList, versio
 	return refused
 }
 
-// details adds to what a Service has the members, the traffic and the security groups.
+// details adds the members, the traffic and the security groups.
 func (rd *round) details(ctx context.Context, have held, read *Service) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var tree *octavia.StatusTree

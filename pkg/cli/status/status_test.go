@@ -29,7 +29,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// populate makes a Service in each state that there is.
+// populate creates a Service in each state.
 func populate(t *testing.T) *environment {
 	t.Helper()
 	env := newEnvironment(t, map[string]string{"manage-security-groups": "true", "create-monitor": "true"})
@@ -87,7 +87,7 @@ func populate(t *testing.T) *environment {
 	return env
 }
 
-// exhausted makes a Service for which there is no floating IP.
+// exhausted creates a Service for which there is no floating IP.
 func (env *environment) exhausted() *v1.Service {
 	env.T.Helper()
 	id := env.Cloud.LimitQuota("floatingip", len(env.Cloud.Neutron.FloatingIPs()))
@@ -99,7 +99,7 @@ func (env *environment) exhausted() *v1.Service {
 	return svc
 }
 
-// inherit makes a Service with a load balancer of cloud-provider-openstack.
+// inherit creates a Service with a load balancer of cloud-provider-openstack.
 func (env *environment) inherit(svc *v1.Service) {
 	env.T.Helper()
 	name := "kube_service_kubernetes_default_" + svc.Name
@@ -118,7 +118,7 @@ func (env *environment) inherit(svc *v1.Service) {
 	env.add(svc)
 }
 
-// states are those that the Services of populate are in.
+// states are those of the Services of populate.
 func states() map[string]status.State {
 	return map[string]status.State{
 		"good": status.Good, "pending": status.Pending, "degraded": status.Degraded, "failed": status.Failed, "silent": status.Failed, "local": status.Good,
@@ -163,7 +163,7 @@ func TestStatus_MatchesGoldenFilesAndReference(t *testing.T) {
 	golden.Outputs(t, "../../../docs/status.md", 4)
 }
 
-// assertOnlyReads fails when anything was written, in Kubernetes or OpenStack.
+// assertOnlyReads fails after a write to Kubernetes or OpenStack.
 func (env *environment) assertOnlyReads() {
 	env.T.Helper()
 	for _, action := range env.client.Actions() {
@@ -212,8 +212,8 @@ func TestStatus_OfThousandServicesCostsLists(t *testing.T) {
 	env.assertOnlyReads()
 }
 
-// quickly makes a Service with a load balancer as the controller makes it, without a look at
-// anything. The clientset would take seconds to store a thousand.
+// quickly creates a Service with its load balancer without the controller. The clientset would take
+// seconds to store a thousand.
 func (env *environment) quickly(name string, into *v1.Service) error {
 	svc := env.newService(name, []int32{80})
 	tags := []string{"kube_service_kubernetes_default_" + name, "kube_cluster_id_" + clusterUID, "kube_svc_uid_" + string(svc.UID)}
@@ -280,12 +280,12 @@ func TestStatus_ShowsWhatIsLeavingAsPending(t *testing.T) {
 	_, err := env.client.CoreV1().Services("default").Update(t.Context(), svc, metav1.UpdateOptions{})
 	env.must(err)
 	found := env.read(t, "web").Services[0]
-	if found.State != status.Pending || found.Problems[0].Text != "the load balancer is to be removed with the Service" || !found.Problems[0].Since.Equal(since.Time) {
+	if found.State != status.Pending || found.Problems[0].Text != "the load balancer is being removed with the Service" || !found.Problems[0].Since.Equal(since.Time) {
 		t.Errorf("a Service that leaves: %+v", found)
 	}
 }
 
-// Kubernetes forgets events after an hour, and the cloud does not show what it refuses.
+// Kubernetes deletes events after an hour, and the cloud does not show refused objects.
 func TestStatus_KnowsARefusalWhoseEventsAreGone(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, nil)

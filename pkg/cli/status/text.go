@@ -13,8 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// WriteText writes the report for people: the tree of each Service that was asked for, or a
-// line for each Service, and what it comes to.
+// WriteText writes the report for people: the trees of the named Services, or a line for each
+// Service, and the sums.
 func (r *Report) WriteText(out *screen.Screen) error {
 	if r.detailed {
 		for _, s := range r.Services {
@@ -33,7 +33,7 @@ func (r *Report) WriteText(out *screen.Screen) error {
 	return out.Err()
 }
 
-// mostReason is how much of a reason stands in a list, in bytes: trees have all of it.
+// mostReason is the maximum length of a reason in a list, in bytes: trees have the whole one.
 const mostReason = 120
 
 // writeList writes a line for each Service, the worst last: a terminal shows the end.
@@ -77,7 +77,7 @@ func (r *Report) fromTheBest() []Service {
 	return ordered
 }
 
-// total returns how many Services are in which state.
+// total returns the number of Services in each state.
 func (r *Report) total() []screen.Cell {
 	cells := []screen.Cell{screen.Text(counted(len(r.Services), "Service") + ":")}
 	var parts []screen.Cell
@@ -96,11 +96,11 @@ func (r *Report) total() []screen.Cell {
 	return append(cells, parts...)
 }
 
-// problem returns a problem with what is known of it: the reason of its condition, its age, and
-// whether it may be of the Service as it was before.
+// problem formats a problem with the reason of its condition, its age, and whether it may be about
+// an earlier state of the Service.
 func (r *Report) problem(p Problem) string {
 	var known []string
-	if p.Reason != "" && p.Reason != reason.SettingIgnored { // its line begins with that
+	if p.Reason != "" && p.Reason != reason.SettingIgnored { // its line starts with that
 		known = append(known, string(p.Reason))
 	}
 	if p.Since != nil {
@@ -115,7 +115,7 @@ func (r *Report) problem(p Problem) string {
 	return p.Text + " (" + strings.Join(known, ", ") + ")"
 }
 
-// age returns how long ago something was.
+// age formats the time since something.
 func (r *Report) age(at time.Time) string {
 	return duration.HumanDuration(max(r.At.Sub(at), 0))
 }

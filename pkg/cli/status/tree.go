@@ -12,10 +12,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
-// mostMembers is how many good members of a pool are shown; all that are not good are.
+// mostMembers is the maximum number of good members of a pool to show; all others are shown.
 const mostMembers = 8
 
-// writeService writes a Service, what is wrong with it, and the tree of what it has.
+// writeService writes a Service, its problems, and the tree of its load balancer.
 func (r *Report) writeService(out *screen.Screen, s Service) {
 	address := "without an address"
 	if len(s.Addresses) > 0 {
@@ -44,8 +44,7 @@ func (r *Report) writeService(out *screen.Screen, s Service) {
 	out.Line()
 }
 
-// tree returns the rows of a load balancer: what it is, its two statuses, and what else there
-// is to say.
+// tree returns the rows of a load balancer: its description, its two statuses, and its parts.
 func (r *Report) tree(s Service) [][]screen.Cell {
 	lb := s.LoadBalancer
 	t := &tree{}
@@ -81,7 +80,7 @@ func (t *tree) row(what string, s Status, about string) {
 
 func (t *tree) plain(what, about string) { t.row(what, Status{}, about) }
 
-// The lines that lead to a part: the last one below another, or not.
+// branch returns the lines before a part, which may be the last one.
 func branch(last bool) string {
 	if last {
 		return "└─ "
@@ -136,7 +135,7 @@ func (t *tree) pool(indent string, local bool, p Pool) {
 	}
 }
 
-// shownMembers returns the members that are worth a line, and how many good ones are not.
+// shownMembers returns the members to show, and the number of the omitted good ones.
 func shownMembers(all []Member) (shown []Member, good int) {
 	for _, m := range all {
 		fine := m.Provisioning == octavia.StatusActive && (m.Operating == "ONLINE" || m.Operating == "NO_MONITOR")
@@ -186,7 +185,7 @@ func aboutMonitor(m Monitor) string {
 	return fmt.Sprintf("%s %severy %ds, waits %ds, down after %s", m.Type, space(m.URLPath), m.Delay, m.Timeout, counted(m.MaxRetries, "failure"))
 }
 
-// space returns a text with a space behind it, unless it is empty.
+// space appends a space to a text unless it is empty.
 func space(text string) string {
 	if text == "" {
 		return ""
@@ -202,7 +201,7 @@ func aboutTraffic(t Traffic, shared bool) string {
 	return about
 }
 
-// size returns a number of bytes in the greatest unit that leaves a digit.
+// size formats a number of bytes in the greatest unit below it.
 func size(n int64) string {
 	const unit = 1000
 	value, name := float64(n), "B"
@@ -236,7 +235,7 @@ func provisioningColor(s Status) screen.Color {
 	case s.pending():
 		return screen.Yellow
 	}
-	return screen.Dim // ACTIVE is nothing to look at
+	return screen.Dim // ACTIVE needs no attention
 }
 
 func operatingColor(s Status) screen.Color {
@@ -282,7 +281,7 @@ func (s Service) has(why reason.Reason) bool {
 	return slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Reason == why })
 }
 
-// times returns how long ago an event came, and how often.
+// times formats the age of an event, and the number of its occurrences.
 func (r *Report) times(e Event) string {
 	text := r.age(e.Last) + " ago"
 	if e.Count > 1 {

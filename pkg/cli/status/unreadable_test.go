@@ -57,7 +57,7 @@ func TestStatus_ShowsAServiceThatItCannotReadAmongTheOthers(t *testing.T) {
 	}
 }
 
-// A setting without effect is worth a look: what it was to do is not done.
+// A setting without effect is reported.
 func TestStatus_TellsOfSettingsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -1,6 +1,5 @@
-// Package desire builds the desired load balancer of a Service from its settings, its
-// hosts and a few facts of the cloud. It is pure: it does no I/O, and it changes
-// nothing that it is given.
+// Package desire builds the desired load balancer of a Service from its settings, its hosts and
+// facts of the cloud. It is pure: it does no I/O, and it does not change its arguments.
 package desire
 
 import (
@@ -16,33 +15,32 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// Facts are what has to be known of the cloud; package lookup reads them.
+// Facts are the required facts of the cloud; package lookup reads them.
 type Facts struct {
 	Driver driver.Driver
-	// VIPSubnetID and VIPNetworkID are where the VIP goes.
+	// VIPSubnetID and VIPNetworkID are those of the VIP.
 	VIPSubnetID, VIPNetworkID string
-	// FlavorID and AvailabilityZone are what the load balancer is built like, and
-	// where.
+	// FlavorID and AvailabilityZone are those of the load balancer.
 	FlavorID, AvailabilityZone string
-	// Ignored are settings that the driver does not have.
+	// Ignored are settings that the driver does not support.
 	Ignored []annotation.Notice
-	// FloatingNetworkID is where the floating IP comes from, and FloatingSubnetIDs
-	// its subnets to try in turn; none means any of them.
+	// FloatingNetworkID is the network of the floating IP, and FloatingSubnetIDs its subnets to try
+	// in turn; none means any of them.
 	FloatingNetworkID string
 	FloatingSubnetIDs []string
-	// NoFloatingIP is why the Service, though it is external, can have no floating
-	// IP in this cloud; empty when it can.
+	// NoFloatingIP is the reason why an external Service can have no floating IP in this cloud;
+	// empty if it can.
 	NoFloatingIP string
-	// Chosen is which of several external networks was taken, if nobody has chosen;
-	// ChosenSubnet the same of the VIP and the nodes' subnets.
+	// Chosen is the external network that was chosen among several without a setting; ChosenSubnet
+	// the same for the VIP and the nodes' subnets.
 	Chosen, ChosenSubnet string
-	// MemberSubnetID is the subnet of all members; where it is empty, MemberSubnets are
-	// those of their nodes, by address.
+	// MemberSubnetID is the subnet of all members; if it is empty, MemberSubnets are those of their
+	// nodes, by address.
 	MemberSubnetID string
 	MemberSubnets  map[string]string
 }
 
-// members returns a member on each host. All are like one member, but in the subnet of their host.
+// members returns a member on each host, equal to one member except for the subnet of the host.
 func (f Facts) members(hosts *model.Hosts, like model.Member) model.Members {
 	like.SubnetID = f.MemberSubnetID
 	all := hosts.Members(like)
@@ -55,8 +53,8 @@ func (f Facts) members(hosts *model.Hosts, like model.Member) model.Members {
 	})
 }
 
-// LoadBalancer returns the load balancer that a Service asks for, with a member on each host in each pool. The
-// settings must have passed Validate.
+// LoadBalancer returns the desired load balancer of a Service, with a member on each host in each
+// pool. The settings must have passed Validate.
 func LoadBalancer(id ownership.Identity, s *settings.Settings, hosts *model.Hosts, facts Facts) *model.LoadBalancer {
 	tags := tags(id, s)
 	lb := &model.LoadBalancer{
@@ -81,8 +79,8 @@ func LoadBalancer(id ownership.Identity, s *settings.Settings, hosts *model.Host
 	return lb
 }
 
-// tags returns the tags of everything that is made for the Service: the user's beside
-// those that name its owner; none where Octavia has no tags. All parts have the same slice.
+// tags returns the tags of all objects of the Service: the user's and those of its owner; none if
+// Octavia has no tags. All parts have the same slice.
 func tags(id ownership.Identity, s *settings.Settings) []string {
 	ours := id.Tags()
 	if len(ours) == 0 {
@@ -91,7 +89,6 @@ func tags(id ownership.Identity, s *settings.Settings) []string {
 	return slices.Clip(slices.Concat(ours, s.LoadBalancer.Tags))
 }
 
-// vip returns the VIP that a Service asks for.
 func vip(s *settings.Settings, facts Facts) model.VIP {
 	v := model.VIP{
 		SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID,
@@ -103,7 +100,6 @@ func vip(s *settings.Settings, facts Facts) model.VIP {
 	return v
 }
 
-// floatingIP returns the floating IP that a Service asks for.
 func floatingIP(s *settings.Settings, description string, facts Facts) *model.FloatingIP {
 	fip, _ := s.AskedFloatingIP()
 	fip.NetworkID, fip.SubnetIDs, fip.Description = facts.FloatingNetworkID, facts.FloatingSubnetIDs, description
@@ -129,8 +125,8 @@ func listener(port v1.ServicePort, i int, id ownership.Identity, tags []string, 
 	return l
 }
 
-// allowedCIDRs returns the clients that a listener lets in. Where it cannot choose, the
-// security groups of the nodes do.
+// allowedCIDRs returns the source ranges of a listener. If the driver has none, the security groups
+// of the nodes enforce them.
 func allowedCIDRs(s *settings.Settings, drv driver.Driver) []string {
 	if !drv.Supports(driver.SourceRanges) {
 		return nil
@@ -138,7 +134,7 @@ func allowedCIDRs(s *settings.Settings, drv driver.Driver) []string {
 	return slices.Clone(s.Access.SourceRanges)
 }
 
-// supportedLimits leaves out the limits that a driver does not keep.
+// supportedLimits omits the limits that a driver does not enforce.
 func supportedLimits(l model.Limits, drv driver.Driver) model.Limits {
 	for name, limit := range l.Named {
 		if !drv.Supports(settings.LimitFeature(name)) {
@@ -157,7 +153,7 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 		Tags:      tags,
 	}
 	if !slices.Contains(facts.Driver.Algorithms, p.Algorithm) {
-		p.Algorithm = facts.Driver.Algorithms[0] // only a default comes this far
+		p.Algorithm = facts.Driver.Algorithms[0] // only the default is left here
 	}
 	p.Persistence, p.PersistenceTimeout = persistence(s.Traffic, protocol)
 	var monitorPort int
@@ -169,8 +165,8 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 	return p
 }
 
-// persistence returns the session persistence of a pool, and how long it lasts. Octavia
-// knows a time for UDP and SCTP only.
+// persistence returns the session persistence of a pool, and its timeout, which Octavia has only
+// for UDP and SCTP.
 func persistence(t settings.TrafficSettings, protocol model.Protocol) (kind string, timeout int) {
 	if !t.ClientAffinity {
 		return "", 0

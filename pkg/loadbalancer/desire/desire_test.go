@@ -19,8 +19,8 @@ import (
 
 const certificate = "https://barbican.example.com/v1/containers/5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
 
-// TestLoadBalancer_MatchesGoldenModels compares whole models with files: what a change of this
-// package changes in the cloud is seen there.
+// TestLoadBalancer_MatchesGoldenModels compares whole models with files, which show the effect of a
+// change of this package on the cloud.
 func TestLoadBalancer_MatchesGoldenModels(t *testing.T) {
 	t.Parallel()
 	tcp, udp := v1.ProtocolTCP, v1.ProtocolUDP
@@ -67,7 +67,7 @@ func TestLoadBalancer_MatchesGoldenModels(t *testing.T) {
 	}
 }
 
-// printed prints a model without what is empty, and what a desired one never has.
+// printed formats a model without empty fields and without those that a desired one never has.
 func printed(t *testing.T, lb *model.LoadBalancer) string {
 	t.Helper()
 	text, err := json.Marshal(lb)
@@ -91,7 +91,7 @@ func printed(t *testing.T, lb *model.LoadBalancer) string {
 	return string(text) + "\n"
 }
 
-// asTree returns what a value is as JSON.
+// asTree returns the JSON of a value as a tree.
 func asTree(t *testing.T, value any) (tree any) {
 	t.Helper()
 	text, err := json.Marshal(value)

@@ -14,32 +14,31 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// Followers are the nodes that a kept load balancer is brought to.
+// Followers are the nodes for a kept load balancer.
 type Followers struct {
-	// ID is the Service, and Driver what its load balancer can do.
+	// ID is the Service's, and Driver that of its load balancer.
 	ID       ownership.Identity
 	Driver   driver.Driver
 	Backends []members.Backend
-	// Subnets are those of backends by address, as far as they are known. Members that are
-	// there stay where they are, and new ones may have to go there too: plan knows.
+	// Subnets are the known ones of backends by address. Existing members stay in their subnets,
+	// and new ones may have to join them: package plan decides.
 	Subnets map[string]string
-	// Subnet is that of new members of a pool that has none, "" where Subnets have it.
+	// Subnet is that of new members of a pool without one, "" if Subnets have it.
 	Subnet string
-	// Unchosen is set where the node selector cannot be read, or matches no node: members
-	// that are there and still backends stay, others come only when none of them is left.
+	// Unchosen is set if the node selector is invalid or matches no node: existing members that are
+	// still backends stay, others are added only when none of them is left.
 	Unchosen bool
-	// Capped is set where no pool may have more members than it has, NoMonitors where none
-	// may get a monitor that has none.
+	// Capped is set if pools may not get more members than they have, NoMonitors if pools without a
+	// monitor may not get one.
 	Capped, NoMonitors bool
-	// Excluded is set where the operator has taken all nodes out of load balancers.
+	// Excluded is set if the operator has excluded all nodes from load balancers.
 	Excluded bool
 }
 
-// Follow returns the load balancer that is like a kept one but for what goes by the nodes: its
-// members, and what kube-proxy serves there now, by the settings of the refused Service: the
-// NodePort of each port, and where its traffic policy has monitors ask (settings.KeptMonitor).
-// Ports that the Service does not have any more stay as they are, and so do pools without a
-// listener. It asks for no floating IP. No pool is emptied but where all nodes are excluded.
+// Follow returns a kept load balancer with changes only for the nodes: its members and, by the
+// settings of the refused Service, the NodePort of each port and the monitors that its traffic
+// policy requires (settings.KeptMonitor). Ports that the Service no longer has and pools without a
+// listener stay. It requests no floating IP. It empties a pool only if all nodes are excluded.
 func Follow(s *settings.Settings, kept *model.LoadBalancer, nodes Followers) *model.LoadBalancer {
 	lb := asDesired(kept)
 	for i := range lb.Listeners {
@@ -55,8 +54,8 @@ func Follow(s *settings.Settings, kept *model.LoadBalancer, nodes Followers) *mo
 	return lb
 }
 
-// monitor has a pool probed as the traffic policy requires, by a monitor of this name where it had
-// none. It returns the port at which that asks members if it is not their own.
+// monitor sets the monitor that the traffic policy requires, with this name if it is new. It
+// returns the port of its checks if it is not the members' own.
 func (f Followers) monitor(pool *model.Pool, s *settings.Settings, name string) int {
 	before := settings.NoMember
 	if pool.Members.Len() > 0 {
@@ -81,8 +80,8 @@ func (f Followers) monitor(pool *model.Pool, s *settings.Settings, name string) 
 	return now
 }
 
-// members returns the members of a pool: those that are there first. New ones are asked at a port
-// by their monitor.
+// members returns the members of a pool, existing ones first. New ones get the port of the
+// monitor's checks.
 func (f Followers) members(there model.Members, port, monitorPort int) model.Members {
 	var stay, come []model.Member
 	for _, b := range f.Backends {
@@ -102,7 +101,7 @@ func (f Followers) members(there model.Members, port, monitorPort int) model.Mem
 	case f.Excluded:
 		return model.Members{}
 	case len(stay)+len(come) == 0:
-		return there // never drained by mistake
+		return there // never empty it by mistake
 	case f.Unchosen && len(stay) > 0:
 		return model.MembersOf(stay...)
 	case f.Capped && there.Len() > 0 && len(stay)+len(come) > there.Len():
@@ -111,8 +110,8 @@ func (f Followers) members(there model.Members, port, monitorPort int) model.Mem
 	return model.MembersOf(append(stay, come...)...)
 }
 
-// asDesired returns a load balancer that is there as one that is desired: without what the
-// cloud decides, what is not the Service's, and the floating IP.
+// asDesired returns an existing load balancer as a desired one: without values that the cloud
+// chooses, objects of others, and the floating IP.
 func asDesired(there *model.LoadBalancer) *model.LoadBalancer {
 	lb := *there
 	lb.ID, lb.Status, lb.UpdatedAt = "", model.Status{}, time.Time{}
@@ -128,7 +127,7 @@ func asDesired(there *model.LoadBalancer) *model.LoadBalancer {
 		}
 		l.Pool.Members = l.Pool.Members.Map(func(_ int, m model.Member) model.Member {
 			m.ID, m.Status, m.SubnetUnknown = "", model.Status{}, false
-			m.Backup, m.Unasked = false, "" // which no Service asks for
+			m.Backup, m.Unasked = false, "" // which no Service can request
 			return m
 		})
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// keptLoadBalancer has a port with members at these addresses, and one that the Service
-// of followed does not have any more.
+// keptLoadBalancer has a port with members at these addresses, and one that the Service of followed
+// no longer has.
 func keptLoadBalancer(addresses ...string) *model.LoadBalancer {
 	sound := model.Status{Provisioning: "ACTIVE", Operating: "ONLINE"}
 	pool := model.Pool{ID: "pool", Name: "pool", Protocol: model.TCP, Status: sound,
@@ -45,7 +45,7 @@ func serving(nodePort int32) *settings.Settings {
 	return &settings.Settings{Traffic: settings.TrafficSettings{Ports: []v1.ServicePort{{Protocol: v1.ProtocolTCP, Port: 80, NodePort: nodePort}}}}
 }
 
-// followed gives the members of port 80 of a kept load balancer, as they print.
+// followed formats the members of port 80 of a kept load balancer.
 func followed(nodePort int32, nodes desire.Followers) []string {
 	var members []string
 	for _, m := range desire.Follow(serving(nodePort), keptLoadBalancer("10.0.0.1", "10.0.0.2"), nodes).Listeners[0].Pool.Members.All() {
@@ -83,8 +83,8 @@ func TestFollow_ChangesMembersWithNodes(t *testing.T) {
 	}
 }
 
-// Where the nodes are the same nothing is to be done; and what is kept asks for nothing
-// that the cloud decides.
+// With the same nodes there is nothing to do; and the kept load balancer sets no values that the
+// cloud chooses.
 func TestFollow_ChangesNothingWhileNodesStay(t *testing.T) {
 	t.Parallel()
 	kept := keptLoadBalancer("10.0.0.1", "10.0.0.2")

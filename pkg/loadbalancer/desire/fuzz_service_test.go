@@ -18,9 +18,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// FuzzService makes a whole Service of what is given: annotations line by line, ranges
-// and ports one by one. What comes out is short, and a load balancer for all ports or
-// an error.
+// FuzzService creates a whole Service from its input: annotations line by line, ranges and ports
+// one by one. The result is short: a load balancer for all ports, or an error.
 func FuzzService(f *testing.F) {
 	for _, a := range annotation.Table() {
 		for _, value := range []string{"true", "5", "10.0.0.0/8", "web=HTTP", "\xff"} {

@@ -1,6 +1,5 @@
-// Package digest condenses what a Service asks for, so that two states of it can be compared
-// without the load balancer: by this process, and, as it is recorded, by the next
-// one. It is pure.
+// Package digest hashes the desired state of a Service, so that this process and, from the record,
+// the next one can compare two states without the load balancer. It is pure.
 package digest
 
 import (
@@ -15,15 +14,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// Of returns a digest of what a Service asks for, once VIP and floating IP are there: the load
-// balancer, the settings that it does not show, and what it needs of the nodes' security
-// groups, nil where that is not ours to manage.
+// Of returns the digest of a desired state with its VIP and floating IP: the load balancer, the
+// settings that are not part of it, and its rules for the nodes' security groups, nil if we do not
+// manage these.
 func Of(desired *model.LoadBalancer, settings *settings.Settings, spec *securitygroup.Spec) string {
 	return sum(desired, settings, spec, model.Members.Digest)
 }
 
-// Nodeless returns a digest of what a Service asks for without its nodes. It is "" where members differ in more than
-// their node, and where a pool has none.
+// Nodeless returns the digest of a desired state without its nodes. It is "" if members differ in
+// more than their node, or a pool has none.
 func Nodeless(desired *model.LoadBalancer, settings *settings.Settings) string {
 	for _, l := range desired.Listeners {
 		if _, alike := Like(l.Pool.Members); !alike {
@@ -36,8 +35,8 @@ func Nodeless(desired *model.LoadBalancer, settings *settings.Settings) string {
 	})
 }
 
-// Like returns what members have in common, without ID, name, address and subnet. It is false where they differ in
-// more than these, and where there are no members.
+// Like returns the common values of members, without ID, name, address and subnet. It is false if
+// they differ in other values, or there are no members.
 func Like(members model.Members) (like model.Member, alike bool) {
 	for kind := range members.Kinds() {
 		kind.SubnetID, kind.Status.Operating = "", ""
@@ -67,7 +66,7 @@ func sum(desired *model.LoadBalancer, settings *settings.Settings, spec *securit
 		Tags                 string
 		Flavor, Zone, Subnet string
 		AllowReplace         bool
-		InternalGuest        bool // publishes the VIP, whatever is on it
+		InternalGuest        bool // publishes the VIP even if that has a floating IP
 		SecurityGroups       *securitygroup.Spec
 	}{
 		&lb, members, settings.Floating.Pattern, settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone,
@@ -80,9 +79,9 @@ func sum(desired *model.LoadBalancer, settings *settings.Settings, spec *securit
 	return hex.EncodeToString(sum[:16])
 }
 
-// Covers reports whether the digest without nodes, with the status tree, tells all of a load balancer. It does not
-// where a member differs from how it would be made today and stays so, where parts have other names than they
-// would get today, and where the nodes' security groups are ours too.
+// Covers reports whether the digest without nodes and the status tree together cover the whole load
+// balancer. They do not if a member permanently differs from a new one, if parts have other names
+// than new ones, or if we also manage the nodes' security groups.
 func Covers(desired, observed *model.LoadBalancer, settings *settings.Settings) bool {
 	if settings.Access.SecurityGroupMode != "" || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
 		return false
@@ -101,8 +100,8 @@ func Covers(desired, observed *model.LoadBalancer, settings *settings.Settings) 
 	return true
 }
 
-// isStray reports whether a member at an address is not as it would be made today, and stays so:
-// out of service, or in another subnet. One that names none is in the VIP's.
+// isStray reports whether the member at an address permanently differs from a new one: it is out of
+// service, or in another subnet. A member without a subnet is in the VIP's.
 func isStray(m model.Member, address string, wanted model.Members, vipSubnet string) bool {
 	if m.Drained || m.AdminDown {
 		return true

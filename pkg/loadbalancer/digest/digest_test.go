@@ -13,8 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// A Service whose digest is as it was is left alone: so every field of what is desired
-// has to be in it. Here each is changed by itself.
+// A Service with the same digest is not changed: so every desired field must be part of it. Each is
+// changed separately.
 func TestOf_ChangesWithEveryDesiredField(t *testing.T) {
 	t.Parallel()
 	monitor := &model.Monitor{Tags: []string{"t"}}
@@ -64,7 +64,7 @@ func TestOf_ChangesWithEveryDesiredField(t *testing.T) {
 	}
 }
 
-// The next process compares what this one has recorded, and may be another version of the program.
+// The next process, perhaps of another version, compares the records of this one.
 func TestOf_IsTheSameInEveryProgramThatWritesTheSameVersionOfRecords(t *testing.T) {
 	t.Parallel()
 	lb := &model.LoadBalancer{
@@ -78,7 +78,8 @@ func TestOf_IsTheSameInEveryProgramThatWritesTheSameVersionOfRecords(t *testing.
 	}
 }
 
-// changes changes one field after another, at any depth, with its name and how to undo it.
+// changes yields each field, at any depth, changed, with its name and a function to undo the
+// change.
 func changes(v reflect.Value, name string) func(func(string, func()) bool) {
 	return func(yield func(string, func()) bool) { change(v, name, yield) }
 }
@@ -115,8 +116,8 @@ func change(v reflect.Value, name string, yield func(string, func()) bool) bool 
 	return true
 }
 
-// Settings that are not part of what is desired are in the digest by themselves, or do
-// not matter to a load balancer that is there. Who adds one has to say which.
+// Settings that are not part of the desired load balancer are in the digest themselves, or have no
+// effect on an existing one. Each new setting must be assigned here.
 func TestOf_AccountsForEverySetting(t *testing.T) {
 	t.Parallel()
 	itself := map[string]func(*settings.Settings){
@@ -150,8 +151,8 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 	}
 }
 
-// On a load balancer of another owner, which has its floating IP, the Service is published by
-// the one or the other address.
+// On a load balancer of another owner, which has its floating IP, the Service publishes one of the
+// two addresses.
 func TestOf_TellsInternalGuestFromOther(t *testing.T) {
 	t.Parallel()
 	guest := &model.LoadBalancer{Shared: &model.Shared{}}
@@ -160,8 +161,7 @@ func TestOf_TellsInternalGuestFromOther(t *testing.T) {
 	}
 }
 
-// settingNames returns the names of the settings, as group.name where those of a group are
-// not all alike.
+// settingNames returns the names of the settings, as group.name if those of a group differ.
 func settingNames(of reflect.Type, alike []string) []string {
 	var names []string
 	for i := range of.NumField() {

@@ -58,7 +58,7 @@ func TestCovers_IsFalseWhereATreeDoesNotTellAll(t *testing.T) {
 	}
 }
 
-// The digest without nodes is the same for all nodes, whatever their subnets.
+// The digest without nodes is the same for all nodes and subnets.
 func TestNodeless_ChangesWithAllButNodes(t *testing.T) {
 	t.Parallel()
 	of := func(members ...model.Member) string {

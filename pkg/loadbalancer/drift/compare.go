@@ -16,8 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// sameParts compares the parts of a load balancer with the status tree, and records their
-// statuses.
+// sameParts compares the parts of a load balancer with the status tree, and records their statuses.
 func (d *Detector) sameParts(ctx context.Context, lb *model.LoadBalancer) (bool, error) {
 	tree, err := d.options.Octavia.StatusTree(ctx, lb.ID)
 	if err != nil || observe.Compare(lb, tree) != "" {
@@ -27,9 +26,9 @@ func (d *Detector) sameParts(ctx context.Context, lb *model.LoadBalancer) (bool,
 	return lb.Status.Sound() && len(lb.Unsound()) == 0, nil
 }
 
-// sameSettings reads listeners, pools and monitors of a load balancer, whose own settings a
-// snapshot has shown, and compares them: nothing is left to be done to make them what was
-// applied, and no other client has added or removed anything.
+// sameSettings reads listeners, pools and monitors of a load balancer in a snapshot, and reports
+// whether they match the applied ones: no step is left, and no other client has added or removed
+// anything.
 func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, i inspection) (bool, error) {
 	lb := i.contents
 	read, members, err := d.settings(ctx, id, lb, i.seen, i.settings)
@@ -44,8 +43,8 @@ func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, i in
 	return slices.Equal(partIDs(lb), partIDs(read)) && nothingToDo(lb, read), nil
 }
 
-// sameAsRecorded is sameSettings for a state that the process before this one has recorded: all
-// parts are there that it knew, by their IDs, and they are as the Service asks for.
+// sameAsRecorded is sameSettings for a state that the previous process has recorded: the same parts
+// exist, by their IDs, with the desired settings.
 func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, seen snapshot.LoadBalancer) (bool, error) {
 	lb := applied.Restored.Outline.Clone()
 	lb.ID, lb.Name, lb.Description, lb.Tags, lb.Provider = seen.ID, seen.Name, seen.Description, seen.Tags, seen.Provider
@@ -61,12 +60,11 @@ func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, s
 	if partsOf(read) != applied.Restored.Parts {
 		return false, nil
 	}
-	return nothingToDo(lb, read.WithoutMembers()), nil // its members are those that were compared
+	return nothingToDo(lb, read.WithoutMembers()), nil // its members were just compared
 }
 
-// settings reads listeners, pools and monitors of a load balancer, whose own settings a snapshot
-// has shown, unless they were read together with others. Of members it has the IDs only, by the ID of
-// their pool.
+// settings reads listeners, pools and monitors of a load balancer in a snapshot, unless they were
+// read in a group. Of members it returns only the IDs, by the ID of their pool.
 func (d *Detector) settings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer, together settingsRead) (*model.LoadBalancer, func(poolID string) []string, error) {
 	listed := octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
 		ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider,
@@ -86,16 +84,15 @@ func (d *Detector) settings(ctx context.Context, id ownership.Identity, lb *mode
 	return read, parts.MemberIDs, nil
 }
 
-// nothingToDo reports whether no step is left from what was read to what was applied. Pools
-// without a listener may stay: see goal.Kept.
+// nothingToDo reports whether no step leads from the read state to the applied one. Pools without a
+// listener may stay: see goal.Kept.
 func nothingToDo(applied, read *model.LoadBalancer) bool {
 	wanted := *applied
 	wanted.FloatingIP, read.Orphans = nil, nil
 	return plan.Diff(&wanted, model.Observed{LoadBalancer: read}, plan.Options{}).Empty()
 }
 
-// withIDs returns those of the members that have one of the IDs, and a placeholder for every
-// other ID.
+// withIDs returns the members with one of the IDs, and a placeholder for every other ID.
 func withIDs(members model.Members, ids []string) model.Members {
 	byID := make(map[string]model.Member, members.Len())
 	for _, m := range members.All() {
@@ -112,7 +109,7 @@ func withIDs(members model.Members, ids []string) model.Members {
 	return model.MembersOf(there...)
 }
 
-// partIDs returns the IDs of listeners and pools, the Service's and others', sorted.
+// partIDs returns the sorted IDs of all listeners and pools, of all owners.
 func partIDs(lb *model.LoadBalancer) []string {
 	var ids []string
 	for _, l := range lb.Listeners {

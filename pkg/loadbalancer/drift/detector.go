@@ -1,7 +1,7 @@
-// Package drift finds what other clients change in the cloud. A Detector takes snapshots of
-// the whole project at intervals, compares them with what was applied last, reads what a
-// snapshot does not show, and names the Services to repair. As nothing may be recorded for
-// the next process before that has confirmed it, the Detector also persists what is known.
+// Package drift finds changes of other clients in the cloud. A Detector takes snapshots of the
+// whole project at intervals, compares them with the applied states, reads the settings that a
+// snapshot lacks, and reports the Services to repair. It also persists records for the next
+// process, which may contain only states that it has confirmed.
 package drift
 
 import (
@@ -28,48 +28,48 @@ const (
 	PolicyOff    = "off"
 )
 
-// Snapshots is what shows the whole project.
+// Snapshots returns the state of the whole project.
 type Snapshots interface {
 	// Snapshot returns one that is no older than maxAge.
 	Snapshot(ctx context.Context, maxAge time.Duration) (*snapshot.Snapshot, error)
 }
 
-// Octavia is what is asked of the load balancer service.
+// Octavia is the part of the load balancer service that a Detector uses.
 type Octavia interface {
 	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 
-// Observer reads what is in a load balancer.
+// Observer reads the parts of a load balancer.
 type Observer interface {
 	// Settings reads listeners, pools and monitors.
 	Settings(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (observe.Parts, error)
-	// SettingsOf reads them of the load balancers of several Services, by the ID of the load balancer.
-	// One is missing where tags do not show all that is in it.
+	// SettingsOf reads them of the load balancers of several Services, by the ID of the load
+	// balancer. It omits one if tags do not show all of its parts.
 	SettingsOf(ctx context.Context, services []ownership.Identity) (map[string]observe.Parts, error)
-	// MembersChanged sets which members are out of service, and reports whether other settings of
-	// members have changed; brief where little is known of these.
+	// MembersChanged records which members are out of service, and reports whether other settings
+	// of members have changed; brief if few of these are known.
 	MembersChanged(ctx context.Context, lb *model.LoadBalancer, brief bool) (bool, error)
 }
 
-// Records take what is recorded of Services for the next process.
+// Records store the records of Services for the next process.
 type Records interface {
 	Set(service types.UID, text string)
 }
 
 // SecurityGroups are the security groups that the controller manages.
 type SecurityGroups interface {
-	// Drifted returns what another client has changed, by the UID of a Service that
-	// repairs it, at each look until Reread.
+	// Drifted returns the changes of other clients, by the UID of a Service that repairs them, in
+	// each call until Reread.
 	Drifted(ctx context.Context) (map[string]string, error)
-	// Reread has the next round of a Service read its groups.
+	// Reread makes the next round of a Service read its groups.
 	Reread(uid string)
 }
 
-// Options are what a Detector needs.
+// Options are the dependencies and settings of a Detector.
 type Options struct {
-	// ClusterID is the UID of the namespace kube-system, "" when it could not be read.
+	// ClusterID is the UID of the namespace kube-system, "" if it could not be read.
 	ClusterID string
-	// Interval is the time between two snapshots; 0: drift is not watched.
+	// Interval is the time between two snapshots; 0 disables them.
 	Interval       time.Duration
 	Store          *state.Store
 	Snapshots      Snapshots
@@ -80,10 +80,10 @@ type Options struct {
 	// Busy reports whether this process is changing something for a Service, or on its load
 	// balancer for another Service.
 	Busy func(uid types.UID, loadBalancerID string) bool
-	// Seen is told, at each look, what is known of a load balancer that is as it was applied;
-	// nil: nobody asks.
+	// Seen is called in each interval for each load balancer without drift; may be nil.
 	Seen func(uid types.UID, applied *state.Applied)
-	// Brought reports whether the annotations of a Service are about to be written with its conditions.
+	// Brought reports whether the annotations of a Service are about to be written with its
+	// conditions.
 	Brought func(service types.NamespacedName, uid types.UID) bool
 	Clock   clock.WithTicker
 }
@@ -96,11 +96,10 @@ type Detector struct {
 // New returns a Detector.
 func New(options Options) *Detector { return &Detector{options} }
 
-// Watch compares the project with what was applied, now and at intervals: all load
-// balancers with one request, all floating IPs with another, and the rules and ports of
-// managed security groups with two more. It calls drifted for every Service that has to be
-// repaired, whose drift is in the Store then. Watch returns when the context ends, or at
-// once where drift is not watched.
+// Watch compares the project with the applied states, now and at intervals: all load balancers with
+// one request, all floating IPs with another, and the rules and ports of managed security groups
+// with two more. It calls drifted for every Service to repair, after storing its drift. Watch
+// returns when the context ends, or at once if drift is not watched.
 func (d *Detector) Watch(ctx context.Context, drifted func(types.NamespacedName)) {
 	if d.options.Interval == 0 {
 		return
@@ -117,17 +116,17 @@ func (d *Detector) Watch(ctx context.Context, drifted func(types.NamespacedName)
 	}
 }
 
-// jitter varies an interval by a tenth to either side, so that many clusters do not ask at
-// the same time.
+// jitter varies an interval by up to 10 % in both directions, so that clusters do not send their
+// requests at the same time.
 func jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
 }
 
-// detect compares the project with what was applied, once.
+// detect compares the project once.
 func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName)) {
 	snap, err := d.options.Snapshots.Snapshot(ctx, 0)
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot look for changes that somebody else made")
+		klog.FromContext(ctx).Error(err, "Cannot look for changes of other clients")
 		return
 	}
 	d.options.Store.Sweep(snap)
@@ -139,7 +138,7 @@ func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName
 		}
 		reason := cmp.Or(d.inspect(ctx, uid, applied, snap, read), d.duplicate(uid, applied, snap))
 		if reason != "" && d.mark(uid, applied, reason) {
-			klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "change", reason)
+			klog.FromContext(ctx).Info("Another client changed a load balancer", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "change", reason)
 			drifted(applied.Service)
 		}
 		if known := d.options.Store.Get(uid).Applied; reason == "" && known != nil && d.options.Seen != nil {
@@ -149,37 +148,36 @@ func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName
 	d.detectSecurityGroups(ctx, drifted)
 }
 
-// detectSecurityGroups does the same for security groups.
+// detectSecurityGroups compares the security groups once.
 func (d *Detector) detectSecurityGroups(ctx context.Context, drifted func(types.NamespacedName)) {
 	changed, err := d.options.SecurityGroups.Drifted(ctx)
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot look for changes of security groups that somebody else made")
+		klog.FromContext(ctx).Error(err, "Cannot look for changes of security groups by other clients")
 	}
 	for id, reason := range changed {
 		uid := types.UID(id)
 		applied := d.options.Store.Get(uid).Applied
 		marked := applied != nil && d.mark(uid, applied, reason)
-		if marked || applied == nil { // else something is being changed there: the next look tells it again
+		if marked || applied == nil { // otherwise a change is in progress: the next interval reports it again
 			d.options.SecurityGroups.Reread(id)
 		}
 		if marked {
-			klog.FromContext(ctx).Info("Somebody else changed a security group", "service", applied.Service, "change", reason)
+			klog.FromContext(ctx).Info("Another client changed a security group", "service", applied.Service, "change", reason)
 			drifted(applied.Service)
 		}
 	}
 }
 
-// changing reports whether this process is changing something for a Service, or on its load
-// balancer, or has done so since the state was recorded: what differs is its own doing. A round
-// that failed is followed by another, which reads; a Service that is refused goes on as it is.
+// changing reports whether this process is changing something for a Service or on its load
+// balancer, or has done so since the state was recorded: then it has caused the difference itself.
+// A failed round is followed by another, which reads; a refused Service keeps its state.
 func (d *Detector) changing(uid types.UID, applied *state.Applied) bool {
 	entry := d.options.Store.Get(uid)
 	failed := !entry.Unsettled.Since.IsZero() && entry.Refusal == (state.Refusal{})
 	return d.options.Busy(uid, applied.LoadBalancer.ID) || entry.Applied != applied || failed
 }
 
-// mark records drift, unless this process is changing something there. It reports whether
-// it has.
+// mark records drift, unless this process is changing something there. It reports whether it has.
 func (d *Detector) mark(uid types.UID, applied *state.Applied, reason string) bool {
 	return !d.changing(uid, applied) && d.options.Store.MarkDrifted(uid, applied, reason)
 }

@@ -72,7 +72,7 @@ func TestWatch_LeavesAloneWhatThisProcessIsChanging(t *testing.T) {
 	}
 }
 
-// What was applied while the cloud was read is newer than what was read.
+// A state that was applied during the read is newer than the read.
 func TestWatch_KeepsWhatWasAppliedMeanwhile(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
@@ -161,7 +161,7 @@ func TestWatch_ReportsChangedSecurityGroups(t *testing.T) {
 	})
 }
 
-// A change for another Service on the load balancer is no reason to lose it.
+// A change for another Service on the load balancer does not lose the drift.
 func TestWatch_LeavesChangedSecurityGroupToNextLookDuringChange(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {

@@ -37,37 +37,36 @@ func identity() ownership.Identity {
 	return ownership.Identity{ClusterName: "kubernetes", ClusterID: "cluster", ServiceUID: string(uid), Namespace: "default", Service: "web"}
 }
 
-// fakeCloud has one load balancer, with a listener, a pool and two members. It records what
-// is read.
+// fakeCloud has one load balancer, with a listener, a pool and two members. It records reads.
 type fakeCloud struct {
-	// seen is what snapshots show of the load balancer; others are further ones.
+	// seen is the load balancer in snapshots; others are further ones.
 	seen        snapshot.LoadBalancer
 	others      []snapshot.LoadBalancer
 	floatingIPs []snapshot.FloatingIP
 	parts       observe.Parts
-	// alone are the parts of the load balancers of further Services, by the UID of the Service, together
-	// those that are found by tags.
+	// alone are the parts of the load balancers of further Services, by the UID of the Service,
+	// together those that are found by tags.
 	alone, together map[string]observe.Parts
 	togetherErr     error
 	tree            octavia.StatusTree
-	// groups is what another client has changed of security groups.
+	// groups are the changes of other clients to security groups.
 	groups map[string]string
 	// lookErr, readErr and groupsErr are returned by snapshots, reads and the security groups.
 	reread                      []string // Services whose groups are read again
 	lookErr, readErr, groupsErr error
-	// drained are the members that MembersChanged finds out of service; membersChanged is what it
-	// reports.
+	// drained are the members that MembersChanged finds out of service; membersChanged is its
+	// result.
 	drained        []string
 	membersChanged bool
-	// reading, when set, is called by reads of settings.
+	// reading, if set, is called by reads of settings.
 	reading func()
 
-	// mu is held by the test while it looks and changes: timers of a bubble wake others
-	// without the race detector knowing what came before.
+	// mu is held by the test while it reads and changes: timers of a bubble wake goroutines without
+	// a happens-before edge for the race detector.
 	mu    sync.Mutex
 	looks []time.Time
 	reads []string
-	// recorded is what is recorded for the next process.
+	// recorded are the records for the next process.
 	recorded []string
 }
 
@@ -76,7 +75,7 @@ func (c *fakeCloud) Set(_ types.UID, text string) {
 	c.recorded = append(c.recorded, text)
 }
 
-// after has what follows come after what the test has done.
+// after adds a happens-before edge to the actions of the test.
 func (c *fakeCloud) after() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +110,7 @@ func newCloud() *fakeCloud {
 	}
 }
 
-// contents is the load balancer as it was applied.
+// contents is the applied load balancer.
 func (c *fakeCloud) contents() *model.LoadBalancer {
 	lb := c.parts.Model(identity())
 	for i, id := range []string{"a", "b"} {
@@ -194,12 +193,13 @@ type fixture struct {
 	// busy are the Services and load balancers that this process is changing.
 	busy    map[string]bool
 	drifted []types.NamespacedName
-	// brought is set while the annotations of the Service are about to be written with its conditions.
+	// brought is set while the annotations of the Service are about to be written with its
+	// conditions.
 	brought atomic.Bool
 }
 
-// run calls a test with a Detector in a bubble. What was applied last is what the cloud has,
-// and was confirmed five minutes ago.
+// run calls a test with a Detector in a bubble. The cloud has the applied state, which was
+// confirmed five minutes ago.
 func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,7 +254,7 @@ func (f *fixture) watch() {
 	})
 }
 
-// advance lets time pass, and waits until all that is due is done.
+// advance advances the time, and waits until all due work is done.
 func (f *fixture) advance(d time.Duration) {
 	f.cloud.mu.Unlock()
 	time.Sleep(d)
@@ -264,7 +264,7 @@ func (f *fixture) advance(d time.Duration) {
 
 func (f *fixture) applied() *state.Applied { return f.store.Get(uid).Applied }
 
-// change replaces what was applied last.
+// change replaces the applied state.
 func (f *fixture) change(change func(*state.Applied)) {
 	changed := *f.applied()
 	change(&changed)

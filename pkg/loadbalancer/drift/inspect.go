@@ -15,28 +15,27 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// What is known of a load balancer is only as good as its updated_at. After a change of
-// ours that time is read when the change is done: another client can have changed something
-// in between, or within the same second, as Octavia's clock has seconds. The parts are
-// compared at once, in the status tree. The settings are read once, by the first snapshot
-// that comes when the second is over, of this process or of the next one.
+// Knowledge of a load balancer is only as reliable as its updated_at. After a change of ours that
+// time is read when the change is done: another client can have changed something in between, or
+// within the same second, because Octavia's clock has seconds. The parts are compared at once, in
+// the status tree. The settings are read once, by the first snapshot after that second, of this
+// process or of the next one.
 
-// inspect compares a load balancer with what was applied, and reads it where a snapshot does
-// not show enough. It returns how they differ, "" where they do not, or where that cannot be
-// said now.
+// inspect compares a load balancer with its applied state, and reads the settings that a snapshot
+// lacks. It returns a description of the difference, "" for none or if it cannot be determined now.
 //
 //	the snapshot shows                        is read
-//	nothing changed, and it is confirmed      nothing
-//	nothing changed, and it is not            settings: then it is confirmed, also of what the last process recorded;
-//	                                          where nothing is known that they could be compared with, a round
-//	                                          reads it: the change of another Service on it was seen last
+//	no change, confirmed                      nothing
+//	no change, unconfirmed                    settings: this confirms it, also the record of the last process; if
+//	                                          there is nothing to compare with, a round reads it: the last change
+//	                                          was that of another Service
 //	updated_at and operating status moved     the status tree: members' health has changed, which is no drift
-//	updated_at moved                          settings: health can have changed twice; and those of members: which are
-//	                                          out of service is not repaired, and must be known; again when it is
-//	                                          confirmed, as statuses come late
+//	updated_at moved                          settings: health can have changed twice; and those of members: those
+//	                                          out of service are not repaired, but must be known; again in the
+//	                                          confirmation, because statuses come late
 //	anything else                             nothing: it is drift
 //
-// What is in read, of this look, is not read again.
+// Settings in read are not read again.
 func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, snap *snapshot.Snapshot, read settingsRead) string {
 	reason := applied.DriftIn(snap)
 	moved := reason == state.ReasonChanged && applied.Contents != nil && applied.FloatingIPDriftIn(snap) == ""
@@ -59,14 +58,14 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 	return d.judge(ctx, uid, applied, same, err, func() *state.Applied { return i.confirm(applied, d.options.Clock.Now()) })
 }
 
-// inspectRestored is inspect for a load balancer of which no more is known than the process before
-// this one has recorded, and that a snapshot shows unchanged.
+// inspectRestored is inspect for a load balancer that is only known from the record of the previous
+// process, and unchanged in a snapshot.
 func (d *Detector) inspectRestored(ctx context.Context, uid types.UID, applied *state.Applied, seen snapshot.LoadBalancer) string {
 	same, err := d.sameAsRecorded(ctx, applied, seen)
 	if err == nil && !same {
 		unknown := *applied
 		unknown.Digests = state.Digests{}
-		d.record(uid, &unknown, "") // or the round that repairs it would believe the record once more
+		d.record(uid, &unknown, "") // otherwise the round that repairs it would trust the record again
 	}
 	return d.judge(ctx, uid, applied, same, err, func() *state.Applied {
 		known := *applied
@@ -75,12 +74,12 @@ func (d *Detector) inspectRestored(ctx context.Context, uid types.UID, applied *
 	})
 }
 
-// judge returns how a load balancer that was read differs from what was applied, and records what is
-// known by now of one that is the same.
+// judge returns the difference between a read load balancer and its applied state; without one it
+// records the new knowledge.
 func (d *Detector) judge(ctx context.Context, uid types.UID, applied *state.Applied, same bool, err error, known func() *state.Applied) string {
 	switch {
 	case err != nil:
-		klog.FromContext(ctx).V(2).Info("Cannot look closer at a load balancer, trying again at the next look", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "err", err)
+		klog.FromContext(ctx).V(2).Info("Cannot read a load balancer, retrying in the next interval", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "err", err)
 		return ""
 	case !same:
 		return state.ReasonChanged
@@ -89,25 +88,25 @@ func (d *Detector) judge(ctx context.Context, uid types.UID, applied *state.Appl
 	return ""
 }
 
-// inspection is a load balancer that is read because a snapshot does not show enough.
+// inspection is a load balancer to read, because a snapshot lacks its settings.
 type inspection struct {
-	// began is when the snapshot began, seen what it shows.
+	// began is the start of the snapshot, seen its load balancer.
 	began time.Time
 	seen  snapshot.LoadBalancer
-	// contents is what was applied; reading adds which members are out of service.
+	// contents is the applied state; the read adds which members are out of service.
 	contents *model.LoadBalancer
-	// moved is set when updated_at has moved, health when that was the members' health.
+	// moved is set if updated_at has moved, health if the members' health caused that.
 	moved, health bool
-	// others is set when another client has changed something since it was confirmed last.
+	// others is set if another client has changed something since the last confirmation.
 	others bool
-	// brief is set where little is known of members.
+	// brief is set if few settings of members are known.
 	brief bool
-	// settings is what was read together with those of others.
+	// settings were read in the group.
 	settings settingsRead
 }
 
-// read reads a load balancer as far as the inspection asks for, and reports whether it is as
-// it was applied.
+// read reads a load balancer as far as the inspection requires, and reports whether it has its
+// applied state.
 func (d *Detector) read(ctx context.Context, id ownership.Identity, i inspection) (same bool, err error) {
 	if i.health {
 		same, err = d.sameParts(ctx, i.contents)
@@ -121,7 +120,7 @@ func (d *Detector) read(ctx context.Context, id ownership.Identity, i inspection
 	return !changed, err
 }
 
-// confirm returns what is known of a load balancer that is as it was applied.
+// confirm returns the knowledge of a load balancer in its applied state.
 func (i inspection) confirm(applied *state.Applied, now time.Time) *state.Applied {
 	known := *applied
 	known.Seen.UpdatedAt, known.Seen.OperatingStatus = i.seen.UpdatedAt, i.seen.Operating
@@ -140,8 +139,8 @@ func (i inspection) confirm(applied *state.Applied, now time.Time) *state.Applie
 	return &known
 }
 
-// serviceChanged reports whether the operating status of a member contradicts what is known
-// of whether it is out of service.
+// serviceChanged reports whether the operating status of a member contradicts the knowledge that it
+// is in or out of service.
 func serviceChanged(lb *model.LoadBalancer) bool {
 	return anyMember(lb, func(m model.Member) bool {
 		switch m.Status.Operating {
@@ -172,8 +171,8 @@ func anyMember(lb *model.LoadBalancer, is func(model.Member) bool) bool {
 	})
 }
 
-// duplicate returns that a snapshot shows a second load balancer of a Service; "" where
-// there is none, or it is known and left alone, or it is only being made.
+// duplicate reports a second load balancer of a Service in a snapshot; it returns "" if there is
+// none, if it is known and ignored, or if it is being created.
 func (d *Detector) duplicate(uid types.UID, applied *state.Applied, snap *snapshot.Snapshot) string {
 	if applied.LoadBalancer.Shared != nil || snap.Began.Before(applied.Seen.Since) {
 		return ""
@@ -183,7 +182,7 @@ func (d *Detector) duplicate(uid types.UID, applied *state.Applied, snap *snapsh
 		replaced, _ := ownership.Replaces(lb.Tags)
 		switch {
 		case lb.ID == applied.LoadBalancer.ID, slices.Contains(applied.LoadBalancer.Duplicates, lb.ID), id.Claim(lb.Tags, "") != ownership.Ours:
-		case replaced == applied.LoadBalancer.ID: // it is about to take its place
+		case replaced == applied.LoadBalancer.ID: // it is about to replace this one
 		case lb.Status == octavia.StatusActive, lb.Status == octavia.StatusError:
 			return "a second load balancer was made"
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// What is read of a load balancer that a snapshot shows, and what is known of it then.
+// The reads after a snapshot, and the resulting knowledge.
 func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 	t.Parallel()
 	const tree, settings, members = "status tree", "settings", "members"
@@ -110,7 +110,7 @@ func justNow(f *fixture) { f.change(func(a *state.Applied) { a.Seen.Since = time
 
 func noContents(f *fixture) { f.change(func(a *state.Applied) { a.Contents = nil }) }
 
-// restored has the Service look as after a restart: what was applied was not confirmed yet.
+// restored gives the Service the state after a restart: the applied state is unconfirmed.
 func restored(f *fixture) {
 	f.t.Helper()
 	f.change(func(a *state.Applied) { a.Seen.Confirmed, a.Persisted.Fingerprint = false, false })
@@ -157,8 +157,7 @@ func foreignListener(f *fixture) {
 	f.cloud.parts.Listeners = append(f.cloud.parts.Listeners, listeners.Listener{ID: "theirs", Name: "theirs", Protocol: "TCP", ProtocolPort: 9000, AdminStateUp: true})
 }
 
-// waitingPool is one of the Service's without a listener, as a listener that the cloud refuses
-// leaves it.
+// waitingPool is a pool of the Service without a listener, as a refused listener leaves it.
 func waitingPool(f *fixture) {
 	f.cloud.parts.Pools = append(f.cloud.parts.Pools, octavia.Pool{Pool: pools.Pool{ID: "waits", Name: identity().PoolName(1), Tags: identity().Tags(), Protocol: "TCP"}})
 }
@@ -228,8 +227,8 @@ func brokenInTree(f *fixture) {
 	f.cloud.tree.Listeners[0].ProvisioningStatus = octavia.StatusError
 }
 
-// The digest without nodes does not cover who is out of service, and the fingerprint is of
-// another updated_at.
+// The digest without nodes does not cover members out of service, and the fingerprint has another
+// updated_at.
 func TestWatch_KnowsMembersThatAreOutOfService(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
@@ -248,7 +247,7 @@ func TestWatch_KnowsMembersThatAreOutOfService(t *testing.T) {
 	})
 }
 
-// A round that repairs the Service must not believe the record that was wrong.
+// A round that repairs the Service must not trust the wrong record.
 func TestWatch_DiscreditsARecordThatIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {

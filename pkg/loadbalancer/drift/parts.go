@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// partsOf condenses which listeners, pools, health monitors and members are in a load balancer, of
-// whatever owner, by their IDs. It is "" where one of them is not known.
+// partsOf returns a hash of the IDs of all listeners, pools, health monitors and members in a load
+// balancer, of all owners. It is "" if one ID is unknown.
 func partsOf(lb *model.LoadBalancer) string {
 	ids := partIDs(lb)
 	for i := range lb.Listeners {
@@ -31,8 +31,8 @@ func partsOf(lb *model.LoadBalancer) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// knownParts returns partsOf what is known of a load balancer: by this process, or by the one
-// before.
+// knownParts returns partsOf the knowledge of a load balancer, of this process or of the previous
+// one.
 func knownParts(applied *state.Applied) string {
 	switch {
 	case applied.Contents != nil:

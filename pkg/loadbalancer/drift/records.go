@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// recordInterval is how often records are looked for that are due: nothing waits for them, and while
-	// many load balancers are made, each look passes those of five minutes.
+	// recordInterval is the time between two searches for due records: nothing waits for them, and
+	// while many load balancers are created, each search covers those of five minutes.
 	recordInterval = 5 * time.Second
-	// confirmRetry is when records are confirmed again after some could not be, where drift
-	// is not watched.
+	// confirmRetry is the time until records are confirmed again after a failure, if drift is not
+	// watched.
 	confirmRetry = time.Minute
 )
 
 // WriteRecord writes ID and address of a load balancer into the annotations of a Service.
 type WriteRecord func(ctx context.Context, service types.NamespacedName, uid types.UID, record annotation.Record) error
 
-// PersistRecords persists what is known of load balancers: by write ID and address, for
-// people and other tools, a while after they are known; in Records the fingerprint, for the
-// next process, when a snapshot of Watch has confirmed it. What cannot be written is written
-// later. Where drift is not watched, it takes those snapshots itself. When the context ends, it
-// records what is left to record, confirmed or not, and returns.
+// PersistRecords persists the knowledge of load balancers: ID and address with write, for people
+// and other tools, some time after they are known; the fingerprint in Records, for the next
+// process, after a snapshot of Watch has confirmed it. It retries failed writes. If drift is not
+// watched, it takes the snapshots itself. When the context ends, it records the rest, confirmed or
+// not, and returns.
 func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 	var pause time.Time
 	for {
@@ -47,9 +47,9 @@ func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 	}
 }
 
-// recordRest records what was confirmed since persistDue has looked last, and what no snapshot has
-// confirmed yet, which the next process has done by one of its own. Of what is being changed, or was by
-// others, also where that is only reported, it has to find out itself what it is.
+// recordRest records states that were confirmed since the last persistDue, and unconfirmed ones,
+// which a snapshot of the next process will confirm. States that are being changed, or were changed
+// by others, even if that is only reported, must be read by the next process.
 func (d *Detector) recordRest() {
 	for uid, applied := range d.options.Store.AllApplied() {
 		if len(applied.Reported) > 0 {
@@ -69,15 +69,14 @@ func (d *Detector) recordRest() {
 	}
 }
 
-// record records a fingerprint; parts are "" where it is confirmed.
+// record records a fingerprint; parts are "" if it is confirmed.
 func (d *Detector) record(uid types.UID, applied *state.Applied, parts string) {
 	fingerprint := applied.Fingerprint(uid)
 	fingerprint.Parts, fingerprint.Warnings = parts, d.options.Store.Warnings(uid)
 	d.options.Records.Set(uid, fingerprint.String())
 }
 
-// persistDue persists what is known and not persisted yet. Of drift that is only reported
-// (drift-policy=report) that is nothing.
+// persistDue persists new knowledge, except drift that is only reported (drift-policy=report).
 func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 	for uid, applied := range d.options.Store.Unpersisted() {
 		persisted := applied.Persisted
@@ -91,7 +90,7 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 		if addressDue(applied, d.options.Clock.Now()) && !d.options.Brought(applied.Service, uid) {
 			err := write(ctx, applied.Service, uid, RecordOf(uid, applied))
 			if err != nil {
-				klog.FromContext(ctx).V(2).Info("Cannot write the address of a load balancer, trying again", "service", applied.Service, "err", err)
+				klog.FromContext(ctx).V(2).Info("Cannot write the address of a load balancer, retrying", "service", applied.Service, "err", err)
 			}
 			persisted.Address = err == nil
 		}
@@ -103,8 +102,8 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 	}
 }
 
-// RecordOf returns what the annotations of a Service are to say of what was applied; the zero
-// Record where that is nothing, as drift is only reported (drift-policy=report).
+// RecordOf returns the record for the annotations of a Service; the zero Record for drift that is
+// only reported (drift-policy=report).
 func RecordOf(uid types.UID, applied *state.Applied) annotation.Record {
 	if len(applied.Reported) > 0 {
 		return annotation.Record{}
@@ -112,14 +111,14 @@ func RecordOf(uid types.UID, applied *state.Applied) annotation.Record {
 	return annotation.Record{Service: uid, LoadBalancerID: applied.LoadBalancer.ID, Address: applied.Address, Named: applied.LoadBalancer.Named}
 }
 
-// addressDue reports whether ID and address are to be written.
+// addressDue reports whether ID and address must be written.
 func addressDue(applied *state.Applied, now time.Time) bool {
 	return !applied.Persisted.Address && (applied.Seen.Confirmed || now.Sub(applied.Seen.Since) >= state.ConfirmAfter)
 }
 
-// confirmDue confirms what has changed and has come to rest, and drops what another client
-// has changed. It reports whether nothing is left: this process may be changing it, or the
-// cloud may not answer.
+// confirmDue confirms changes that have come to rest, and drops states that another client has
+// changed. It reports whether none is left: this process may be changing them, or the cloud may not
+// answer.
 func (d *Detector) confirmDue(ctx context.Context) bool {
 	all, now := d.options.Store.AllApplied(), d.options.Clock.Now()
 	maps.DeleteFunc(all, func(_ types.UID, applied *state.Applied) bool { return !applied.Confirmable(now) })
@@ -128,7 +127,7 @@ func (d *Detector) confirmDue(ctx context.Context) bool {
 	}
 	snap, err := d.options.Snapshots.Snapshot(ctx, 0)
 	if err != nil {
-		klog.FromContext(ctx).V(2).Info("Cannot look at load balancers that were changed, trying again", "err", err)
+		klog.FromContext(ctx).V(2).Info("Cannot read changed load balancers, retrying", "err", err)
 		return false
 	}
 	d.options.Store.Sweep(snap)

@@ -35,7 +35,7 @@ func (f *fixture) records(fail func() error) *[]annotation.Record {
 	return &written
 }
 
-// ensured has the Service look as after a change of ours.
+// ensured gives the Service the state after a change of ours.
 func (f *fixture) ensured() {
 	now := time.Now()
 	f.cloud.seen.UpdatedAt = now
@@ -50,7 +50,7 @@ func (f *fixture) fingerprint() string {
 	return confirmed.Fingerprint(uid).String()
 }
 
-// address is what is written into the annotations of the Service.
+// address is the record in the annotations of the Service.
 func address() annotation.Record {
 	return annotation.Record{Service: uid, LoadBalancerID: "lb", Address: "192.0.2.1"}
 }
@@ -88,7 +88,8 @@ func TestPersistRecords_WritesAddressSoonAndFingerprintOnceConfirmed(t *testing.
 	})
 }
 
-// A creation is one write for conditions and annotations, however long that write waits for its turn.
+// A creation is one write for conditions and annotations, however long that write waits for its
+// turn.
 func TestPersistRecords_LeavesAddressToWriteThatBringsItAnyway(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
@@ -201,7 +202,7 @@ func TestPersistRecords_RetriesWhatCannotBeWritten(t *testing.T) {
 	})
 }
 
-// Else the next process would send the Service the same warning again.
+// Otherwise the next process would send the Service the same warning again.
 func TestPersistRecords_RecordsTheWarningsThatTheServiceWasSent(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
@@ -219,7 +220,7 @@ func TestPersistRecords_RecordsTheWarningsThatTheServiceWasSent(t *testing.T) {
 	})
 }
 
-// What is only reported is not what the Service asks for: the next process has to find it.
+// A state with reported drift is not the desired one: the next process must find it.
 func TestPersistRecords_WritesNothingOfDriftThatIsOnlyReported(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
@@ -233,7 +234,7 @@ func TestPersistRecords_WritesNothingOfDriftThatIsOnlyReported(t *testing.T) {
 	})
 }
 
-// end runs PersistRecords to its end at once, and returns what it records.
+// end runs PersistRecords to its end at once, and returns its records.
 func (f *fixture) end() (recorded []string) {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	cancel()
@@ -301,8 +302,8 @@ func TestPersistRecords_RecordsAtItsEndWhatNothingHasConfirmed(t *testing.T) {
 	}
 }
 
-// A process that ends between a confirmation and the next look for records that are due has the next
-// one read nothing for it.
+// If a process ends between a confirmation and the next search for due records, the next process
+// need not read.
 func TestPersistRecords_RecordsAtItsEndWhatWasConfirmedSinceItLooked(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

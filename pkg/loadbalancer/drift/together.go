@@ -14,23 +14,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// After a creation of many, and after each change of nodes, all load balancers are to be confirmed by
-// the same snapshot. Most of them are as this process made them: tags find all that is in them, so
-// that a handful of requests reads a group of them, where each on its own would take two or three.
+// After the creation of many load balancers, and after each change of nodes, one snapshot must
+// confirm all of them. Most are unchanged since this process created them: tags find all of their
+// parts, so that four requests read a group of them, instead of two or three for each.
 
 const (
-	// groupSize bounds the load balancers of a group, as a request names the tag of each.
+	// groupSize bounds the load balancers of a group, because a request has the tag of each.
 	groupSize = 20
-	// groupMembers bounds their members: for a list of pools, Octavia loads every member, a thousand in
-	// some ninety milliseconds.
+	// groupMembers bounds their members: for a list of pools, Octavia loads every member, at about
+	// 90 ms per thousand.
 	groupMembers = 5000
 )
 
 // settingsRead are settings that were read together, by the ID of the load balancer.
 type settingsRead map[string]observe.Parts
 
-// together yields all Services, each with what was read of the group that it is in. A group is read when
-// it is come to, so that one at a time is in memory.
+// together yields all Services, each with the settings of its group. A group is read with its first
+// Service, so that only one is in memory.
 func (d *Detector) together(ctx context.Context, all map[types.UID]*state.Applied, snap *snapshot.Snapshot) iter.Seq2[types.UID, settingsRead] {
 	return func(yield func(types.UID, settingsRead) bool) {
 		var group []types.UID
@@ -62,14 +62,15 @@ func (d *Detector) together(ctx context.Context, all map[types.UID]*state.Applie
 	}
 }
 
-// readInGroup reports whether inspect reads the settings of a load balancer, and tags are to show all of them.
+// readInGroup reports whether inspect reads the settings of a load balancer, and tags should show
+// all of them.
 func (d *Detector) readInGroup(uid types.UID, applied *state.Applied, snap *snapshot.Snapshot) bool {
 	return applied.Contents != nil && applied.LoadBalancer.Shared == nil && applied.ConfirmableBy(snap) && applied.DriftIn(snap) == "" &&
 		slices.Contains(snap.LoadBalancers[applied.LoadBalancer.ID].Tags, applied.Identity.ServiceTag()) && !d.changing(uid, applied)
 }
 
-// readGroup reads the settings of a group; nil where it is none, or cannot be read: then each is read on
-// its own.
+// readGroup reads the settings of a group; nil if it has only one, or on an error: then each is
+// read alone.
 func (d *Detector) readGroup(ctx context.Context, all map[types.UID]*state.Applied, group []types.UID) settingsRead {
 	if len(group) < 2 {
 		return nil

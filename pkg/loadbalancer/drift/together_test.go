@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// crowd adds Services whose load balancers are not confirmed yet, each with so many members, and has tags
+// crowd adds Services with unconfirmed load balancers, each with this many members, and makes tags
 // show all of them. It returns the UIDs.
 func (f *fixture) crowd(n, members int) []types.UID {
 	f.cloud.alone, f.cloud.together = map[string]observe.Parts{}, map[string]observe.Parts{}
@@ -118,7 +118,8 @@ func TestWatch_FindsDriftOfOneAmongManyReadTogether(t *testing.T) {
 	}
 }
 
-// What tags do not show in full, and all where that request fails, is read as if it were alone.
+// A load balancer that tags do not show completely is read alone, and all are after a failure of
+// the request.
 func TestWatch_ReadsOnItsOwnWhatCannotBeReadTogether(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
@@ -137,8 +138,7 @@ func TestWatch_ReadsOnItsOwnWhatCannotBeReadTogether(t *testing.T) {
 	})
 }
 
-// A load balancer that is shared, whose own tags do not name the Service, or that is being changed, is not
-// among them.
+// A load balancer that is shared, lacks the Service's tag or is being changed is not among them.
 func TestWatch_ReadsTogetherOnlyWhatIsWhollyTheServices(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {

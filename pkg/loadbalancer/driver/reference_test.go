@@ -112,7 +112,7 @@ func choiceTable(t *testing.T) string {
 		}
 		return text
 	})
-	row(&b, "protocols whose members must be of the VIP's IP family", func(p profile) string { return join(p.choices.SameFamily) })
+	row(&b, "protocols with members only of the VIP's IP family", func(p profile) string { return join(p.choices.SameFamily) })
 	row(&b, "health monitors", func(p profile) string { return strings.Join(p.choices.Monitors, ", ") })
 	return b.String()
 }
@@ -129,14 +129,14 @@ func join(protocols []v1.Protocol) string {
 func quirkTable(t *testing.T) string {
 	t.Helper()
 	texts := map[string]string{
-		"ActiveBeforeChildren":  "a load balancer is ACTIVE while what is in it is still being created: its children are waited for",
+		"ActiveBeforeChildren":  "a load balancer is ACTIVE before its children: the controller waits for them",
 		"MemberByMember":        "a batch is worked on member by member, those that stay as they are included, and the load balancer is ACTIVE after the first: the others are waited for, and few members of many change by themselves",
 		"AlwaysSendSubnet":      "a member that is sent with another subnet, or with none, is another member: every request names its subnet",
 		"NeedsAdminStateUp":     "an update of a pool without admin_state_up leaves its listeners PENDING_UPDATE: it is always sent",
 		"StaleMonitors":         "monitors of a full create are lost, and changes of monitors leave stale statuses: monitors follow one by one, and statuses are repaired",
 		"PreservesClientIP":     "members see the addresses of the clients: security groups of the nodes can enforce source ranges",
 		"IgnoresLimits":         "timeouts and connection limits of listeners are accepted, and have no effect",
-		"UnprovenSourceRanges":  "source ranges are accepted whether or not they are enforced: the Service is told",
+		"UnprovenSourceRanges":  "source ranges are accepted even if they are not enforced: the Service gets an event",
 		"RangesBreakFullCreate": "",
 	}
 	var b strings.Builder
@@ -178,7 +178,7 @@ func timingTable() string {
 	row(&b, "polls of a creation: until the first, from there to the second, and the longest interval", interval(func(t Timing) PollInterval { return t.Create }))
 	row(&b, "polls of a change", interval(func(t Timing) PollInterval { return t.Update }))
 	row(&b, "polls of a deletion", interval(func(t Timing) PollInterval { return t.Delete }))
-	row(&b, "polls of what is PENDING below an ACTIVE load balancer", duration(func(t Timing) time.Duration { return t.ChildInterval }))
+	row(&b, "polls of PENDING children of an ACTIVE load balancer", duration(func(t Timing) time.Duration { return t.ChildInterval }))
 	row(&b, "without an end of any of that, until it is taken to stay PENDING", duration(func(t Timing) time.Duration { return t.ChildTimeout }))
 	row(&b, "until a creation that was not answered is looked for", duration(func(t Timing) time.Duration { return t.LostCreateRetry }))
 	return b.String()

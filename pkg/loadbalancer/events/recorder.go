@@ -1,6 +1,6 @@
-// Package events emits the events on Services of type LoadBalancer. A Recorder has one
-// method for each kind of event; what has to be said again and again, such as settings
-// without effect, it emits only when it has changed.
+// Package events emits the events on Services of type LoadBalancer. A Recorder has one method for
+// each kind of event; lasting conditions, such as settings without effect, it emits only when they
+// have changed.
 package events
 
 import (
@@ -22,10 +22,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// The subjects of events that are emitted only when their text has changed.
+// The subjects of events that are emitted only if their text has changed.
 const (
-	// Settings are those without effect whatever the cloud is, and Provider those that
-	// the provider ignores.
+	// Settings are those without effect in any cloud, and Provider those that the provider ignores.
 	Settings = "settings"
 	Provider = "provider"
 
@@ -36,33 +35,32 @@ const (
 	trouble  = "trouble"
 )
 
-// Memory knows what was emitted last.
+// Memory stores the last emitted events.
 type Memory interface {
-	// Warn stores the text on a subject of a Service, "" for none, and reports whether it
-	// is to be emitted: it is another one than was stored last.
+	// Warn stores the text on a subject of a Service, "" for none, and reports whether to emit it:
+	// it differs from the last one.
 	Warn(service types.UID, subject, text string) bool
-	// Announce stores what is about to be changed of a subject of a Service, and reports whether
-	// it is to be emitted: it is not the same change that is tried again.
+	// Announce stores the next change of a subject of a Service, and reports whether to emit it: it
+	// is no retry of the last one.
 	Announce(service types.UID, subject, change string) bool
-	// Place returns what events are to name that do not: the load balancer of a Service, and the
-	// address that it is served at; "" for none.
+	// Place returns the load balancer of a Service and its address, "" for none, for events that do
+	// not name them.
 	Place(svc *v1.Service) (loadBalancerID, address string)
 }
 
-// Recorder emits events on Services. Its methods may be called from many goroutines.
+// Recorder emits events on Services. Its methods may be called concurrently.
 type Recorder struct {
 	recorder record.EventRecorder
 	memory   Memory
 }
 
-// New returns a Recorder that emits events by way of a recorder, whose messages it keeps
-// to message.MaxEvent bytes.
+// New returns a Recorder that emits events with another recorder, in at most message.MaxEvent
+// bytes.
 func New(recorder record.EventRecorder, memory Memory) *Recorder {
 	return &Recorder{recorder: message.LimitEvents(recorder), memory: memory}
 }
 
-// emit emits an event, and names in it the load balancer and the address that the Service is
-// served at, as far as they are known.
+// emit emits an event, with the load balancer and the address of the Service, if they are known.
 func (r *Recorder) emit(svc *v1.Service, why reason.Reason, text string) {
 	id, address := r.memory.Place(svc)
 	why.Emit(r.recorder, svc, message.At(text, id, address))
@@ -72,15 +70,14 @@ func (r *Recorder) emitf(svc *v1.Service, why reason.Reason, format string, args
 	r.emit(svc, why, fmt.Sprintf(format, args...))
 }
 
-// emitChanged emits an event unless the last one on the subject had the same text; none
-// where the text is empty.
+// emitChanged emits a text unless it is empty or the last one on the subject.
 func (r *Recorder) emitChanged(svc *v1.Service, subject string, why reason.Reason, text string) {
 	if r.memory.Warn(svc.UID, subject, text) {
 		r.emit(svc, why, text)
 	}
 }
 
-// Planned emits what a plan cannot change, what it leaves undeleted, and what it changes.
+// Planned emits the changes of a plan, and the objects that it cannot change or does not delete.
 func (r *Recorder) Planned(svc *v1.Service, p plan.Plan) {
 	for _, notice := range p.Notices {
 		r.emit(svc, reason.SettingImmutable, notice.Message)
@@ -91,8 +88,8 @@ func (r *Recorder) Planned(svc *v1.Service, p plan.Plan) {
 	r.changing(svc, "load balancer", Summary(p.Steps))
 }
 
-// GroupsChanging emits what is being changed of security groups; nothing where the summary is
-// empty, or the same change is tried again.
+// GroupsChanging emits the changes of security groups, unless the summary is empty, or the same
+// change is retried.
 func (r *Recorder) GroupsChanging(svc *v1.Service, summary string) {
 	r.changing(svc, "security groups", summary)
 }
@@ -103,15 +100,15 @@ func (r *Recorder) changing(svc *v1.Service, subject, summary string) {
 	}
 }
 
-// DriftReverted emits what another client changed, with the summary of what reverts it.
-// It emits nothing where nothing was changed, or nothing has to be reverted.
+// DriftReverted emits another client's change, with the summary of the steps that revert it, unless
+// one of them is empty.
 func (r *Recorder) DriftReverted(svc *v1.Service, change, summary string) {
 	if change != "" && summary != "" {
 		r.emitf(svc, reason.Drifted, "Changed by another client: %s. It is being reverted (actual → desired): %s", change, summary)
 	}
 }
 
-// DriftReported is DriftReverted for a change that drift-policy=report leaves as it is.
+// DriftReported is DriftReverted for a change that drift-policy=report does not revert.
 func (r *Recorder) DriftReported(svc *v1.Service, change, summary string) {
 	if change != "" && summary != "" {
 		r.emitf(svc, reason.Drifted, "Changed by another client: %s. It is left as it is because of drift-policy=report; this would revert it (actual → desired): %s",
@@ -119,8 +116,7 @@ func (r *Recorder) DriftReported(svc *v1.Service, change, summary string) {
 	}
 }
 
-// Ready emits which load balancer a Service got that has published no address yet, and at
-// which address it is reachable.
+// Ready emits the load balancer and the address of a Service that has published no address yet.
 func (r *Recorder) Ready(svc *v1.Service, lb *model.LoadBalancer, address string) {
 	if len(svc.Status.LoadBalancer.Ingress) > 0 {
 		return
@@ -139,7 +135,7 @@ func (r *Recorder) AddressChanged(svc *v1.Service, before, now string) {
 	}
 }
 
-// NotDeleted emits why a load balancer that may be the Service's is not deleted with it.
+// NotDeleted emits the reason why a load balancer that may be the Service's is not deleted with it.
 func (r *Recorder) NotDeleted(svc *v1.Service, why error) {
 	r.emitf(svc, reason.NotDeleted, "Not deleted: %v", why)
 }
@@ -150,7 +146,7 @@ func (r *Recorder) SettingsIgnored(svc *v1.Service, subject string, ignored []an
 	r.emitChanged(svc, subject, reason.SettingIgnored, Listed(ignored))
 }
 
-// Listed returns settings that have no effect as events list them, "" for none.
+// Listed formats settings that have no effect, "" for none.
 func Listed(ignored []annotation.Notice) string {
 	texts := make([]string, 0, len(ignored))
 	for _, notice := range ignored {
@@ -159,7 +155,7 @@ func Listed(ignored []annotation.Notice) string {
 	return message.Join(texts, "; ", message.MaxEvent)
 }
 
-// NodesSkipped emits which nodes are no members, as they have no address of the Service's
+// NodesSkipped emits the nodes that are no members because they have no address of the Service's
 // family.
 func (r *Recorder) NodesSkipped(svc *v1.Service, family v1.IPFamily, names []string) {
 	text := ""
@@ -169,8 +165,8 @@ func (r *Recorder) NodesSkipped(svc *v1.Service, family v1.IPFamily, names []str
 	r.emitChanged(svc, nodes, reason.NodeSkipped, text)
 }
 
-// MembersLeft emits that a Service has no members, as somebody asks for that, or only such as are
-// about to go. Selector is its node selector.
+// MembersLeft emits that a Service has no members because of labels or its node selector, or only
+// members that are about to be deleted.
 func (r *Recorder) MembersLeft(svc *v1.Service, selector string, of *members.Set) {
 	var names []string
 	for _, b := range of.Backends {
@@ -182,21 +178,20 @@ func (r *Recorder) MembersLeft(svc *v1.Service, selector string, of *members.Set
 	case members.Last:
 		why, text = reason.LastMembers, "All nodes that could be members are about to be deleted; these serve until then: "+message.JoinLimited(names)
 	case members.Excluded:
-		text = "The load balancer has no members, and serves nobody: all nodes have the label " + v1.LabelNodeExcludeBalancers
+		text = "The load balancer has no members, and serves no traffic: all nodes have the label " + v1.LabelNodeExcludeBalancers
 	case members.Unselected:
-		text = fmt.Sprintf("The load balancer has no members, and serves nobody: no node that is not excluded matches the node selector %q", message.TruncateValue(selector))
+		text = fmt.Sprintf("The load balancer has no members, and serves no traffic: no node that is not excluded matches the node selector %q", message.TruncateValue(selector))
 	}
 	r.emitChanged(svc, left, why, text)
 }
 
-// HealthMonitorMissing emits what a load balancer without health monitors lacks, "" for
-// nothing.
+// HealthMonitorMissing emits the effect of missing health monitors, "" for none.
 func (r *Recorder) HealthMonitorMissing(svc *v1.Service, text string) {
 	r.emitChanged(svc, monitors, reason.HealthMonitorMissing, text)
 }
 
-// Chosen emits where the addresses of a load balancer come from, where the Service and
-// cloud.conf leave that open, when a plan makes them.
+// Chosen emits the networks that the controller chose for the addresses of a plan, because neither
+// the Service nor cloud.conf does.
 func (r *Recorder) Chosen(svc *v1.Service, facts desire.Facts, p plan.Plan) {
 	if facts.NoFloatingIP != "" && p.Creates() {
 		r.emit(svc, reason.ForcedInternal, facts.NoFloatingIP)
@@ -209,24 +204,23 @@ func (r *Recorder) Chosen(svc *v1.Service, facts desire.Facts, p plan.Plan) {
 	}
 }
 
-// SharedWithoutFloatingIP emits that an external Service is reachable only on the VIP of
-// a load balancer of another Service, which has no floating IP.
+// SharedWithoutFloatingIP emits that an external Service is reachable only at the VIP of another
+// Service's load balancer, which has no floating IP.
 func (r *Recorder) SharedWithoutFloatingIP(svc *v1.Service, vip string) {
 	r.emitf(svc, reason.ForcedInternal, "The load balancer that the Service shares has no floating IP: the Service is reachable at its VIP %s only", vip)
 }
 
-// ForeignFloatingIP emits which floating IP another client attached to a VIP that should
-// have none.
+// ForeignFloatingIP emits the floating IP that another client attached to a VIP that should have
+// none.
 func (r *Recorder) ForeignFloatingIP(svc *v1.Service, fip model.FloatingIP, vip string) {
 	r.emitf(svc, reason.ForeignFloatingIP, "Another client attached floating IP %s (%s) to VIP %s of the load balancer, which should have none: "+
 		"it is left attached, and clients can reach the Service through it", fip.Address, fip.ID, vip)
 }
 
-// PortsNotFound emits which nodes the security groups do not open: those that are unfound, as no Neutron
-// port has their address, those whose address has strayed, as their server is unknown and only a port
-// outside of the members' subnets has their address, and those whose address is taken: it is on the port
-// of another server. A new Node that waits to be initialized is none of them: which server it is comes
-// later, and is reconciled then.
+// PortsNotFound emits the nodes that the security groups do not open: unfound ones have an address
+// on no Neutron port; strayed ones have no known server, and only a port outside of the members'
+// subnets has their address; the address of taken ones is on the port of another server. It omits
+// new Nodes that wait for their initialization, which triggers a reconciliation.
 func (r *Recorder) PortsNotFound(svc *v1.Service, unfound, strayed, taken []string, backends []members.Backend) {
 	initialized := func(names []string) []string {
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
@@ -252,19 +246,18 @@ func uninitialized(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
 }
 
-// Trouble emits what the cloud keeps a Service from, unless the last trouble of it had the
-// same key.
+// Trouble emits an obstacle in the cloud, unless the Service's last one had the same key.
 func (r *Recorder) Trouble(svc *v1.Service, why reason.Reason, key, text string) {
 	if r.memory.Warn(svc.UID, trouble, string(why)+" "+key) {
 		r.emit(svc, why, text)
 	}
 }
 
-// TroubleOver has the next trouble emitted whatever it is.
+// TroubleOver makes the next trouble be emitted.
 func (r *Recorder) TroubleOver(svc *v1.Service) { r.memory.Warn(svc.UID, trouble, "") }
 
-// Summary returns the first steps of a plan as an event lists them, and how many more
-// there are; "" where there is none.
+// Summary formats the first steps of a plan for an event, and the number of the others; "" for
+// none.
 func Summary[Step fmt.Stringer](steps []Step) string {
 	texts := make([]string, 0, len(steps))
 	for _, step := range steps {
@@ -273,7 +266,7 @@ func Summary[Step fmt.Stringer](steps []Step) string {
 	return SummaryOf(texts)
 }
 
-// SummaryOf is Summary for steps as they print.
+// SummaryOf is Summary for formatted steps.
 func SummaryOf(steps []string) string {
 	const most = 5
 	var lines []string

@@ -85,7 +85,7 @@ func TestCleanup_TellsANameThatNothingCarriesFromACleanCluster(t *testing.T) {
 		report := env.cleaned(garbage.Options{Query: query, Remove: true}, garbage.ExitNotCarried)
 		var out bytes.Buffer
 		env.check(cleanup.Report{Report: report}.WriteText(screen.New(&out, nil)))
-		for _, want := range []string{"Nothing in this project carries the ID or the name", "kubernetes, ID c1", "; test."} {
+		for _, want := range []string{"No object of this project has the ID or the name", "kubernetes, ID c1", "; test."} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%s: %q is not in %s", name, want, out.String())
 			}

@@ -69,8 +69,8 @@ type Collector struct {
 	options CollectorOptions
 	// seen are the objects that the previous look found.
 	seen map[key]bool
-	// told are the objects that were reported.
-	told map[key]bool
+	// reported are the objects with an event.
+	reported map[key]bool
 	// pools caches the pools of load balancers with garbage.
 	pools map[string]knownPools
 }

@@ -100,8 +100,8 @@ func List(inventory Inventory, query Query) (Target, []Item) {
 		l.floatingIP(fip)
 	}
 	for _, group := range inventory.SecurityGroups {
-		whose, why := l.judge(ownership.SecurityGroupSigns(group.Name, group.Description, group.Tags))
-		l.judged(whose, why, Item{Kind: SecurityGroup, ID: group.ID, Name: group.Name})
+		owner, why := l.judge(ownership.SecurityGroupSigns(group.Name, group.Description, group.Tags))
+		l.judged(owner, why, Item{Kind: SecurityGroup, ID: group.ID, Name: group.Name})
 	}
 	l.routes(inventory.Routes)
 	kinds := order()
@@ -142,15 +142,15 @@ func (l *lister) judge(s ownership.Signs) (claim, string) {
 }
 
 // judged adds an item according to its owner.
-func (l *lister) judged(whose claim, why string, item Item) {
-	switch item.Why = why; whose {
+func (l *lister) judged(owner claim, why string, item Item) {
+	switch item.Why = why; owner {
 	case theirs:
 		return
 	case ours:
 		item.State = Found
 	case unclear:
 		item.State, item.Unclear = LeftAlone, true
-	case told:
+	case mistakable:
 		item.State = LeftAlone
 	}
 	l.items = append(l.items, item)
@@ -169,18 +169,18 @@ func (l *lister) loadBalancer(lb octavia.LoadBalancer, parts []part) {
 	}
 	item := Item{Kind: LoadBalancer, ID: lb.ID, Name: lb.Name}
 	switch {
-	case on.whose == ours && len(others) == 0:
+	case on.owner == ours && len(others) == 0:
 		item.State = Found
 		l.judged(ours, "", item)
 		l.ports[lb.VipPortID] = item
 		return
-	case on.whose == ours && clusters:
-		l.judged(told, "it holds objects that are not this cluster's:  "+strings.Join(others, ", "), item)
-	case on.whose == ours: // it may still be needed
+	case on.owner == ours && clusters:
+		l.judged(mistakable, "it holds objects that are not this cluster's:  "+strings.Join(others, ", "), item)
+	case on.owner == ours: // it may still be needed
 		l.judged(unclear, "it holds objects that no cluster has created:  "+strings.Join(others, ", "), item)
-	case l.living() && on.whose == unclear && served: // it is needed
+	case l.living() && on.owner == unclear && served: // it is needed
 	default:
-		l.judged(on.whose, on.why, item)
+		l.judged(on.owner, on.why, item)
 	}
 	for _, p := range parts {
 		l.partOfAnothers(p, on, own)
@@ -190,7 +190,7 @@ func (l *lister) loadBalancer(lb octavia.LoadBalancer, parts []part) {
 // judgedLoadBalancer is a load balancer with its owner.
 type judgedLoadBalancer struct {
 	octavia.LoadBalancer
-	whose claim
+	owner claim
 	why   string
 	// users are the Services of a live cluster that use it.
 	users []Service
@@ -198,10 +198,10 @@ type judgedLoadBalancer struct {
 
 func (l *lister) judgeLoadBalancer(lb octavia.LoadBalancer) judgedLoadBalancer {
 	on := judgedLoadBalancer{LoadBalancer: lb}
-	on.whose, on.why = l.judge(ownership.LoadBalancerSigns(lb.Name, lb.Description, lb.Tags))
+	on.owner, on.why = l.judge(ownership.LoadBalancerSigns(lb.Name, lb.Description, lb.Tags))
 	if l.living() {
 		on.users = l.query.Services.users(lb, l.addresses[lb.VipPortID])
-		on.whose, on.why = used(on.users, on.whose, on.why)
+		on.owner, on.why = used(on.users, on.owner, on.why)
 	}
 	return on
 }
@@ -211,7 +211,7 @@ func (l *lister) judgeLoadBalancer(lb octavia.LoadBalancer) judgedLoadBalancer {
 func (l *lister) part(p part, on judgedLoadBalancer) (claim, string) {
 	signs := ownership.PartSigns(p.name, p.tags)
 	if ownership.IsPartOf(p.name, p.tags, on.Name) || recreated(on.users, signs) {
-		return on.whose, ""
+		return on.owner, ""
 	}
 	return l.judge(signs)
 }
@@ -219,12 +219,12 @@ func (l *lister) part(p part, on judgedLoadBalancer) (claim, string) {
 // partOfAnothers adds a part of a load balancer that is kept.
 func (l *lister) partOfAnothers(p part, on judgedLoadBalancer, own map[string]bool) {
 	claimed, why := l.part(p, on)
-	if claimed != ours && (ownership.IsPartOf(p.name, p.tags, on.Name) || l.living() && claimed == on.whose) {
+	if claimed != ours && (ownership.IsPartOf(p.name, p.tags, on.Name) || l.living() && claimed == on.owner) {
 		return // the reason of the load balancer applies
 	}
 	item := Item{Kind: p.kind, ID: p.id, Name: p.name, LoadBalancer: on.ID}
 	if i := slices.IndexFunc(p.listeners, func(user string) bool { return !own[user] }); i >= 0 && claimed == ours {
-		claimed, why = told, fmt.Sprintf("listener %s, which is not this cluster's, uses it", p.listeners[i])
+		claimed, why = mistakable, fmt.Sprintf("listener %s, which is not this cluster's, uses it", p.listeners[i])
 	}
 	l.judged(claimed, why, item)
 }
@@ -233,17 +233,17 @@ func (l *lister) partOfAnothers(p part, on judgedLoadBalancer, own map[string]bo
 func (p part) String() string { return fmt.Sprintf("%s %s (%s)", p.kind, p.id, p.name) }
 
 func (l *lister) floatingIP(fip floatingips.FloatingIP) {
-	whose, why := l.judge(ownership.FloatingIPSigns(fip.Description))
+	owner, why := l.judge(ownership.FloatingIPSigns(fip.Description))
 	item := Item{Kind: FloatingIP, ID: fip.ID, Name: fip.FloatingIP, portID: fip.PortID, description: fip.Description}
 	goes := fip.PortID != "" && l.ports[fip.PortID].State == Found
 	if goes {
 		item.LoadBalancer = l.ports[fip.PortID].ID
 	}
 	switch {
-	case whose == theirs && goes:
-		l.judged(told, "it was not made for this cluster, and is free when the load balancer that it is on is removed", item)
-	case whose != ours:
-		l.judged(whose, why, item)
+	case owner == theirs && goes:
+		l.judged(mistakable, "it was not created for this cluster, and is free after its load balancer is removed", item)
+	case owner != ours:
+		l.judged(owner, why, item)
 	case fip.PortID == "" && !l.query.AllFloatingIPs:
 		item.State, item.Why = Kept, "it is on no load balancer, as one that a Service asked to keep: --floating-ips=all removes it"
 		if l.living() {
@@ -251,7 +251,7 @@ func (l *lister) floatingIP(fip floatingips.FloatingIP) {
 		}
 		l.items = append(l.items, item)
 	case fip.PortID != "" && !goes:
-		l.judged(told, "it is on port "+fip.PortID+", which is of no load balancer that is removed", item)
+		l.judged(mistakable, "it is on port "+fip.PortID+", which is not of a removed load balancer", item)
 	default:
 		l.judged(ours, "", item)
 	}

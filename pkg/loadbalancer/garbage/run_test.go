@@ -216,7 +216,7 @@ func TestRun_RemovesOthersBesideWhatFails(t *testing.T) {
 		}, "still PENDING_UPDATE after 15m0s: run the command again", 0},
 		"a deletion that fails": {func(env *environment, lb simoctavia.LoadBalancer) {
 			env.Cloud.Faults.Add(faults.Rule{Method: http.MethodDelete, Route: strings.Replace(anyLB, "{id}", lb.ID, 1), Status: http.StatusInternalServerError, Worded: true})
-		}, "after 3 deletions", 0},
+		}, "after 3 delete requests", 0},
 		"a deletion that is refused": {func(env *environment, lb simoctavia.LoadBalancer) {
 			env.Cloud.Faults.Add(faults.Rule{Method: http.MethodDelete, Route: strings.Replace(anyLB, "{id}", lb.ID, 1), Status: http.StatusForbidden, Worded: true})
 		}, "delete load balancer", 0},

@@ -111,7 +111,7 @@ func (t Target) judgeLiving(services *Services, s ownership.Signs) (claim, strin
 		return unclear, "it carries the name of this cluster and no ID, as what cloud-provider-openstack has created, and none of the Services of its name wants it: " +
 			"only the cleanup command removes it, once no other cluster of the name is there"
 	case len(s.ClusterIDs) > 1:
-		return unclear, fmt.Sprintf("it carries the IDs of several clusters: %q", s.ClusterIDs)
+		return unclear, fmt.Sprintf("it has the IDs of several clusters: %q", s.ClusterIDs)
 	case standing == indifferent:
 		return unclear, "its Service is there and wants no load balancer"
 	default:
@@ -136,14 +136,14 @@ func (s *Services) users(lb octavia.LoadBalancer, addresses []string) []Service 
 //	its users                                            it is
 //	one names it, or has published its address           theirs
 //	name it in copied annotations     unclear
-func used(users []Service, whose claim, why string) (claim, string) {
+func used(users []Service, owner claim, why string) (claim, string) {
 	for _, service := range users {
-		if whose == theirs || !service.Copied {
+		if owner == theirs || !service.Copied {
 			return theirs, ""
 		}
-		whose, why = unclear, fmt.Sprintf("Service %s names it in annotations that were copied from another Service", service.Name)
+		owner, why = unclear, fmt.Sprintf("Service %s names it in annotations that were copied from another Service", service.Name)
 	}
-	return whose, why
+	return owner, why
 }
 
 // recreated reports whether a part of a load balancer has the name of one of the users: the part of

@@ -28,8 +28,8 @@ type claim int
 const (
 	// theirs are objects that are unrelated to the cluster.
 	theirs claim = iota
-	// told are objects of others that a person could mistake for the cluster's.
-	told
+	// mistakable are objects of others that a person could mistake for the cluster's.
+	mistakable
 	// unclear are objects that may belong to the cluster.
 	unclear
 	// ours are objects of the cluster.
@@ -81,7 +81,7 @@ func resolve(id, name string, all []ownership.Signs) Target {
 //	ID of the object        its cluster name            it is
 //	this cluster's          any                         ours
 //	this and another one's  any                         unclear
-//	another's               this cluster's              told, or unclear if only the name was given
+//	another's               this cluster's              mistakable, or unclear if only the name was given
 //	another's               any other                   theirs
 //	none                    this cluster's              ours, or unclear if the name proves nothing
 //	none                    cannot be read              unclear, if a name was given and a cluster created it
@@ -92,13 +92,13 @@ func (t Target) judge(s ownership.Signs) (claim, string) {
 	switch {
 	case t.ID != "" && slices.Contains(s.ClusterIDs, t.ID):
 		if len(s.ClusterIDs) > 1 {
-			return unclear, "it carries the IDs of several clusters: " + strings.Join(s.ClusterIDs, ", ")
+			return unclear, "it has the IDs of several clusters: " + strings.Join(s.ClusterIDs, ", ")
 		}
 		return ours, ""
 	case len(s.ClusterIDs) > 0 && named && t.ID == "":
 		return unclear, t.doubt
 	case len(s.ClusterIDs) > 0 && named:
-		return told, "it carries the ID of another cluster of this name: " + strings.Join(s.ClusterIDs, ", ")
+		return mistakable, "it has the ID of another cluster of this name: " + strings.Join(s.ClusterIDs, ", ")
 	case len(s.ClusterIDs) > 0:
 		return theirs, ""
 	case named && t.doubt != "":

@@ -160,7 +160,7 @@ func TestKnownFloatingIPs_AreEachNamedOnce(t *testing.T) {
 	}
 }
 
-// There is no Neutron here: what needs no request is all that can be told.
+// There is no Neutron here: the test fails on a request.
 func TestVerify_ReadsNothingWhereTheFloatingIPStays(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"weak"
 )
 
-// Host is where a member runs, such as a node.
+// Host is the machine of a member, such as a node.
 type Host struct{ Name, Address string }
 
 // Hosts are the hosts of the members of a pool, in the order of the members. It never changes. Equal lists

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Limits are what a listener grants its connections. Timeouts are in milliseconds.
+// Limits are the limits of a listener's connections. Timeouts are in milliseconds.
 type Limits struct {
 	ConnectionLimit      Limit // connections at a time; -1 is no limit
 	TimeoutClientData    Limit
@@ -15,14 +15,14 @@ type Limits struct {
 	TimeoutTCPInspect    Limit
 }
 
-// Limit is a setting that is what the cloud's operator chose unless the Service asks for
-// something else. Of a desired one that is not asked for, the value has no meaning.
+// Limit is a setting with the cloud operator's value unless the Service requests another. The value
+// of a desired one that is not requested has no meaning.
 type Limit struct {
 	Value int
 	Asked bool
 }
 
-// String returns the value, or "default" where it is the cloud's.
+// String returns the value, or "default" for the cloud's.
 func (l Limit) String() string {
 	if !l.Asked && l.Value == UnknownLimit {
 		return "default"
@@ -30,10 +30,10 @@ func (l Limit) String() string {
 	return strconv.Itoa(l.Value)
 }
 
-// UnknownLimit is the value of a limit that was just left to the cloud.
+// UnknownLimit is the value of a limit that was just reset to the cloud's.
 const UnknownLimit = -2
 
-// The names that Octavia has for limits.
+// The names of limits in Octavia.
 const (
 	ConnectionLimit      = "connection_limit"
 	TimeoutClientData    = "timeout_client_data"
@@ -61,8 +61,7 @@ func (l *Limits) Get(name string) *Limit {
 	return nil
 }
 
-// LimitChange is a limit that has to change; without Asked it is reset to what the cloud's
-// operator chose.
+// LimitChange is a limit to change; without Asked it is reset to the operator's value.
 type LimitChange struct {
 	Name     string
 	From, To Limit
@@ -70,10 +69,10 @@ type LimitChange struct {
 
 // LimitChanges returns the limits that differ.
 //
-//	asked for   there                     differs
-//	a value     the same value            no, whoever set it
+//	requested   actual                    differs
+//	a value     the same value            no
 //	a value     another one               yes
-//	nothing     one that was asked for    yes: it is reset to the operator's
+//	nothing     one that was requested    yes: it is reset to the operator's
 //	nothing     any other                 no: it is the operator's
 func LimitChanges(from, to Limits) []LimitChange {
 	var changes []LimitChange
@@ -90,8 +89,7 @@ func LimitChanges(from, to Limits) []LimitChange {
 	return changes
 }
 
-// Settled returns limits as they are once they were sent: the cloud chooses those that were
-// not asked for.
+// Settled returns the limits after they were sent: the cloud chooses those that were not requested.
 func (l Limits) Settled() Limits {
 	for _, limit := range l.Named {
 		if !limit.Asked {
@@ -101,11 +99,11 @@ func (l Limits) Settled() Limits {
 	return l
 }
 
-// limitsMark begins the description of a listener on which limits were asked for.
+// limitsMark is the prefix of the description of a listener with requested limits.
 const limitsMark = "Set by Kubernetes: "
 
-// Mark returns the description of a listener whose limits were set, which records what was
-// asked for: Octavia does not distinguish a value that was asked for from the operator's.
+// Mark returns the description of a listener with limits, which records the requested ones: Octavia
+// does not distinguish them from the operator's.
 func (l Limits) Mark() string {
 	var asked []string
 	for name, limit := range l.Named {
@@ -119,7 +117,7 @@ func (l Limits) Mark() string {
 	return limitsMark + strings.Join(asked, ", ")
 }
 
-// Any reports whether any limit is asked for.
+// Any reports whether any limit is requested.
 func (l Limits) Any() bool {
 	for _, limit := range l.Named {
 		if limit.Asked {
@@ -129,8 +127,8 @@ func (l Limits) Any() bool {
 	return false
 }
 
-// ReadMark marks the limits as asked for that the description of a listener names. It
-// reports whether the description names any, or none on purpose.
+// ReadMark marks the limits in the description of a listener as requested. It reports whether the
+// description lists any, or explicitly none.
 func (l *Limits) ReadMark(description string) bool {
 	list, marked := strings.CutPrefix(description, limitsMark)
 	asked := strings.Split(list, ", ")
@@ -140,7 +138,7 @@ func (l *Limits) ReadMark(description string) bool {
 	return marked
 }
 
-// stockLimits are what an Octavia that nobody has configured starts with.
+// stockLimits are the defaults of Octavia.
 func stockLimits() Limits {
 	return Limits{
 		ConnectionLimit:      Limit{Value: -1},
@@ -150,9 +148,8 @@ func stockLimits() Limits {
 	}
 }
 
-// AskUnlessStock marks every limit as asked for that is not what Octavia starts with: for
-// listeners of cloud-provider-openstack, which always sends all of them, and these where no
-// annotation names one.
+// AskUnlessStock marks every limit that differs from Octavia's default as requested: for listeners
+// of cloud-provider-openstack, which always sends all, and these without an annotation.
 func (l *Limits) AskUnlessStock() {
 	stock := stockLimits()
 	for name, limit := range l.Named {

@@ -37,7 +37,7 @@ func MembersOf(list ...Member) Members {
 	return b.members()
 }
 
-// kind returns what a member shares with others: all but ID, name and address.
+// kind returns the values that members share: all but ID, name and address.
 func (m *Member) kind() Member {
 	kind := *m
 	kind.ID, kind.Name, kind.Address = "", "", ""
@@ -183,7 +183,7 @@ func (m Members) Slice(i, j int) Members {
 	return m.Filter(func(at int) bool { return i <= at && at < j })
 }
 
-// Map returns what change makes of each member, given its index.
+// Map returns the results of change for each member, given its index.
 func (m Members) Map(change func(i int, member Member) Member) Members {
 	b := builder{room: m.Len(), like: m}
 	for i, member := range m.All() {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// builder makes Members of the members that are added to it.
+// builder builds Members from the members that are added to it.
 type builder struct {
 	room  int     // the number of members that will be added at most
 	like  Members // shares with the result the columns that are equal

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// ofService returns the load balancer of a Service with ports on hosts, as it is kept in memory: nothing but the
-// hosts is shared with others.
+// ofService returns the load balancer of a Service with ports on hosts as it is kept in memory:
+// only the hosts are shared with others.
 func ofService(ports, hosts int) *LoadBalancer {
 	id := func() string { return uuid.NewString() }
 	name := func(kind string, i int) string {

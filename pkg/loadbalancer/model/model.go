@@ -1,6 +1,6 @@
-// Package model holds the one description of a load balancer that all stages share: desire
-// builds it from a Service, observe reads it from the cloud, plan compares the two, and
-// apply changes the cloud. It knows neither Kubernetes nor a client of OpenStack.
+// Package model describes a load balancer for all stages: desire builds it from a Service, observe
+// reads it from the cloud, plan compares the two, and apply changes the cloud. It depends neither
+// on Kubernetes nor on a client of OpenStack.
 package model
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// LoadBalancer is a load balancer with all that belongs to it. IDs, statuses and
-// UpdatedAt are the cloud's: a desired one has none.
+// LoadBalancer is a load balancer with all its parts. IDs, statuses and UpdatedAt are the cloud's:
+// a desired one has none.
 type LoadBalancer struct {
 	ID               string
 	Name             string
@@ -22,29 +22,28 @@ type LoadBalancer struct {
 	FlavorID         string
 	AvailabilityZone string
 	VIP              VIP
-	// AdminDown is set when it is administratively down (admin_state_up is false), as those
-	// of listener, pool and monitor are. Nothing that is desired is.
+	// AdminDown is set if admin_state_up is false, also in listener, pool and monitor. It is never
+	// desired.
 	AdminDown bool
 	Listeners []Listener
 	// Orphans are pools of ours that no listener uses. A desired load balancer
 	// has none.
 	Orphans []Pool
-	// Foreign are the listeners and pools of other owners: as long as there are any, the load
-	// balancer is not ours alone to delete.
+	// Foreign are the listeners and pools of other owners: with any, we must not delete the load
+	// balancer.
 	Foreign []Foreign
-	// Adopted is set when another controller created what the Service has here.
+	// Adopted is set if another controller created the Service's objects.
 	Adopted bool
-	// Shared is set when the load balancer was not created for the Service: only its own
+	// Shared is set if the load balancer was not created for the Service: then only its own
 	// listeners and pools are the Service's.
 	Shared *Shared
-	// ReplacementHash is that of the settings for which it was created in place of another
-	// one, and empty when it was not. See plan.ReplacementHash.
+	// ReplacementHash is that of the settings for which it was created to replace another one, ""
+	// if it was not. See plan.ReplacementHash.
 	ReplacementHash string
-	// FloatingIP is nil when none is wanted, or none is there.
+	// FloatingIP is nil if none is wanted, or none exists.
 	FloatingIP *FloatingIP
 	Status     Status
-	// UpdatedAt moves whenever anything in the load balancer changes through the
-	// API, in seconds.
+	// UpdatedAt moves with every change through the API in the load balancer, in seconds.
 	UpdatedAt time.Time
 }
 
@@ -73,8 +72,8 @@ func (lb *LoadBalancer) Unmonitored() bool {
 	return lb.Adopted && !slices.ContainsFunc(lb.Listeners, func(l Listener) bool { return l.Pool.Monitor != nil })
 }
 
-// OwnFloatingIP returns the floating IP on the VIP, unless the load balancer is shared: then
-// that is its owner's.
+// OwnFloatingIP returns the floating IP on the VIP, unless the load balancer is shared: then it is
+// the owner's.
 func (lb *LoadBalancer) OwnFloatingIP() *FloatingIP {
 	if lb.Shared != nil {
 		return nil
@@ -82,8 +81,7 @@ func (lb *LoadBalancer) OwnFloatingIP() *FloatingIP {
 	return lb.FloatingIP
 }
 
-// VIP is where a load balancer listens. Of the desired one, what is empty is the
-// cloud's to choose.
+// VIP is the address of a load balancer. The cloud chooses the empty values of a desired one.
 type VIP struct {
 	NetworkID string
 	SubnetID  string
@@ -92,35 +90,34 @@ type VIP struct {
 	VIPSettings
 }
 
-// Listener is a port on which a load balancer accepts traffic, with the pool that it sends
-// that to.
+// Listener is a port on which a load balancer accepts traffic, with its pool.
 type Listener struct {
 	ID       string
 	Name     string
 	Protocol Protocol
 	Port     int
 	Tags     []string
-	// AllowedCIDRs are the clients that may connect, sorted; none means everybody.
+	// AllowedCIDRs are the clients that may connect, sorted; none means all.
 	AllowedCIDRs []string
 	Limits       Limits
-	// InsertHeaders are the headers that requests get on their way, sorted.
+	// InsertHeaders are the headers that are added to requests, sorted.
 	InsertHeaders []string
-	// TLSContainerRef is where the certificate is; "" where the listener ends no TLS.
+	// TLSContainerRef is the certificate; "" if the listener does not terminate TLS.
 	TLSContainerRef string
 	AdminDown       bool
 	Pool            Pool
 	Status          Status
 }
 
-// Pool is a set of members and how traffic spreads over them.
+// Pool is a set of members and the distribution of traffic over them.
 type Pool struct {
 	ID          string
 	Name        string
 	Protocol    Protocol
 	Algorithm   string
 	Persistence string // session persistence: "" or SOURCE_IP
-	// PersistenceTimeout is how long a client that sends nothing keeps its member, in
-	// seconds; 0 leaves it to the provider. Only pools of UDP and SCTP have one.
+	// PersistenceTimeout is how long an idle client keeps its member, in seconds; 0 is the
+	// provider's default. Only pools of UDP and SCTP have one.
 	PersistenceTimeout int
 	Tags               []string
 	AdminDown          bool
@@ -129,8 +126,8 @@ type Pool struct {
 	Status             Status
 }
 
-// Monitored returns the transport of a pool with a health monitor that the provider has
-// heard of, else "".
+// Monitored returns the transport of a pool with a health monitor that the provider has received,
+// else "".
 func (p Pool) Monitored() Protocol {
 	if p.Monitor == nil || p.Monitor.Status.Provisioning == "PENDING_CREATE" {
 		return ""
@@ -145,19 +142,18 @@ type Member struct {
 	Address  string
 	Port     int
 	SubnetID string
-	// MonitorPort is where the health monitor asks; 0 means at Port.
+	// MonitorPort is the port of health checks; 0 means Port.
 	MonitorPort int
-	// SubnetUnknown is set when nobody has read the subnet of a member that exists: SubnetID
-	// is empty then. No desired member is like this.
+	// SubnetUnknown is set if the subnet of an existing member was not read: SubnetID is empty
+	// then. It is never set in a desired member.
 	SubnetUnknown bool
-	// Drained is set when the member's weight is 0, AdminDown when admin_state_up is false:
-	// an operator has taken it out of service, and it stays so (plan keeps it). No Service
-	// asks for either.
+	// Drained is set if the member's weight is 0, AdminDown if admin_state_up is false: an operator
+	// has taken it out of service permanently (plan keeps it). A Service requests neither.
 	Drained, AdminDown bool
-	// Backup is set when it gets traffic only when all others are down. No desired member is.
+	// Backup is set if it gets traffic only when all others are down. It is never desired.
 	Backup bool
-	// Unasked are further settings that no Service asks for, as in "weight 5"; "" for none. No
-	// desired member has any.
+	// Unasked are further settings that no Service can request, such as "weight 5"; "" for none. A
+	// desired member has none.
 	Unasked string
 	Status  Status
 }
@@ -174,8 +170,8 @@ type Monitor struct {
 	HTTPMethod     string
 	URLPath        string
 	ExpectedCodes  string
-	// HTTPVersion is "1.0" or "1.1", empty for Octavia's default; DomainName is the
-	// host that a monitor of HTTP/1.1 asks for.
+	// HTTPVersion is "1.0" or "1.1", empty for Octavia's default; DomainName is the host of
+	// requests with HTTP/1.1.
 	HTTPVersion string
 	DomainName  string
 	Tags        []string
@@ -183,54 +179,51 @@ type Monitor struct {
 	Status      Status
 }
 
-// FloatingIP is a floating IP on the VIP. A desired one that has neither ID nor
-// Address nor Tag may be any.
+// FloatingIP is a floating IP on the VIP. A desired one without ID, Address and Tag can be any.
 type FloatingIP struct {
 	ID        string
 	NetworkID string
-	// SubnetIDs are where a new one comes from: the first that has a free address;
-	// none means anywhere in the network.
+	// SubnetIDs are those for a new one: the first with a free address is used; none means any in
+	// the network.
 	SubnetIDs   []string
 	Address     string
 	Description string
 	PortID      string
-	// Tag is one that the desired one must carry; Tags are what one carries.
+	// Tag is the required tag of the desired one; Tags are those of an existing one.
 	Tag  string
 	Tags []string
-	// Revision counts the changes of one that is there; nil when it is not known.
+	// Revision counts the changes of an existing one; nil if it is unknown.
 	Revision *int
-	// Owned is set when it was created for this Service, so that it may be deleted.
+	// Owned is set if it was created for this Service, so that it may be deleted.
 	Owned bool
-	// Retained is set when it was created for a Service of the same name that was deleted, and
-	// was to outlive it.
+	// Retained is set if it was created for a deleted Service of the same name, and kept.
 	Retained bool
 }
 
-// Asked reports whether a desired floating IP must be a certain one, or one of certain
-// ones.
+// Asked reports whether a desired floating IP must be a certain one, or one of several.
 func (f FloatingIP) Asked() bool { return f.ID != "" || f.Address != "" || f.Tag != "" }
 
-// Fits reports whether a floating IP that exists is one that is desired.
+// Fits reports whether an existing floating IP satisfies the desired one.
 func (f FloatingIP) Fits(there FloatingIP) bool {
 	return (f.ID == "" || f.ID == there.ID) &&
 		(f.Address == "" || f.Address == there.Address) &&
 		(f.Tag == "" || slices.Contains(there.Tags, f.Tag))
 }
 
-// Foreign names a listener or pool that is not ours.
+// Foreign identifies a listener or pool of another owner.
 type Foreign struct {
 	Kind string // "listener" or "pool"
 	ID   string
 	Name string
-	// Key is the port that a foreign listener holds.
+	// Key is the port of a foreign listener.
 	Key ListenerKey
-	// Service is the one that a foreign listener serves, "" if that is not known.
+	// Service is the one of a foreign listener, "" if it is unknown.
 	Service string
 	// Monitored is the transport of its pool, if that has a health monitor.
 	Monitored Protocol
 }
 
-// String returns its name, and the Service that it serves where that is known.
+// String returns its name, and its Service if that is known.
 func (f Foreign) String() string {
 	if f.Service != "" {
 		return fmt.Sprintf("%s %s of %s", f.Kind, f.ID, f.Service)
@@ -240,13 +233,13 @@ func (f Foreign) String() string {
 
 // Shared describes a load balancer that was created for another owner.
 type Shared struct {
-	// Owner is the owner, in words.
+	// Owner describes the owner in words.
 	Owner string
 	// Removable is set when it is deleted with the last Service on it.
 	Removable bool
 	// Left is set when the Service has just left it.
 	Left bool
-	// Orphaned is set when it is Removable, and its owner has nothing on it any more.
+	// Orphaned is set if it is Removable, and its owner has no more objects on it.
 	Orphaned bool
 }
 
@@ -289,7 +282,7 @@ const (
 	SourceIP          = "SOURCE_IP"
 )
 
-// ListenerKey is what no two listeners of a load balancer share.
+// ListenerKey identifies a listener in a load balancer.
 type ListenerKey struct {
 	Transport Protocol
 	Port      int
@@ -301,8 +294,8 @@ func (k ListenerKey) String() string { return fmt.Sprintf("%s/%d", k.Transport, 
 // Key returns the key of a listener.
 func (l Listener) Key() ListenerKey { return ListenerKey{l.Protocol.Transport(), l.Port} }
 
-// MemberKey is what no two members of a pool share. Octavia compares addresses by the
-// letter: another spelling of an IPv6 address is another member.
+// MemberKey identifies a member in a pool. Octavia compares addresses as text: another spelling of
+// an IPv6 address is another member.
 type MemberKey struct {
 	Address string
 	Port    int
@@ -344,8 +337,8 @@ func (lb *LoadBalancer) Sort() {
 	slices.SortFunc(lb.Orphans, func(a, b Pool) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 }
 
-// CanonicalCIDRs returns CIDRs sorted, each once. A list that lets everybody in becomes the
-// empty list, which means the same.
+// CanonicalCIDRs returns CIDRs sorted, each once. A list that admits all clients becomes the empty
+// list, which is equivalent.
 func CanonicalCIDRs(cidrs []string) []string {
 	if slices.Contains(cidrs, "0.0.0.0/0") || slices.Contains(cidrs, "::/0") {
 		return nil
@@ -355,22 +348,21 @@ func CanonicalCIDRs(cidrs []string) []string {
 	return slices.Compact(sorted)
 }
 
-// Observed is what the cloud has for a Service.
+// Observed is the state of the cloud for a Service.
 type Observed struct {
-	// LoadBalancer is nil when there is none. Its FloatingIP is the one on its VIP.
+	// LoadBalancer is nil if there is none. Its FloatingIP is the one on its VIP.
 	LoadBalancer *LoadBalancer
 	// Outgoing is the load balancer that LoadBalancer is to replace: it serves until the
 	// floating IP is moved.
 	Outgoing *LoadBalancer
-	// Duplicates are further load balancers of the Service: two creations at the same time. The
-	// one in LoadBalancer is kept. Each has the floating IP on its VIP.
+	// Duplicates are further load balancers of the Service, of concurrent creations. The one in
+	// LoadBalancer is kept. Each has the floating IP on its VIP.
 	Duplicates []LoadBalancer
 	// UnattachedFloatingIPs are floating IPs that the Service can have: its own, left over from an
-	// interrupted creation or an earlier load balancer; those that a Service of its
-	// name has kept; and the one it asks for. They are on no port, or on that which
-	// is to be the VIP.
+	// interrupted creation or an earlier load balancer; those that a Service of its name has kept;
+	// and the requested one. They are on no port, or on the port for the VIP.
 	UnattachedFloatingIPs []FloatingIP
-	// Contended is set where another client was found to change the load balancer while a plan was
-	// carried out: it may have settings that nobody has read.
+	// Contended is set if another client changed the load balancer during a plan: it may have
+	// unread settings.
 	Contended bool
 }

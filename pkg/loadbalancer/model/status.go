@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Status is what the cloud reports of an object.
+// Status is the cloud's status of an object.
 type Status struct {
 	Provisioning string
 	Operating    string
 }
 
-// ProvisioningStatuses returns those that Octavia has.
+// ProvisioningStatuses returns Octavia's provisioning statuses.
 func ProvisioningStatuses() []string {
 	return []string{"ACTIVE", "ERROR", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE", "DELETED"}
 }
 
-// OperatingStatuses returns those that Octavia has.
+// OperatingStatuses returns Octavia's operating statuses.
 func OperatingStatuses() []string {
 	return []string{"ONLINE", "DRAINING", "OFFLINE", "DEGRADED", "ERROR", "NO_MONITOR"}
 }
@@ -32,8 +32,8 @@ func (s Status) Leaving() bool {
 // Failed reports whether the cloud's last work on the object failed.
 func (s Status) Failed() bool { return s.Provisioning == "ERROR" }
 
-// Sound reports whether the object is as it was last requested. A desired object, which has
-// no status, is sound.
+// Sound reports whether the object has its last requested state. A desired object, which has no
+// status, is sound.
 func (s Status) Sound() bool { return s.Provisioning == "" || s.Provisioning == "ACTIVE" }
 
 // AnyPending reports whether the cloud is still working on one of the children.
@@ -50,10 +50,9 @@ type Child struct {
 	Status         Status
 }
 
-// Unsound returns the children that are not as they were requested. A load
-// balancer can be ACTIVE while some of them are in ERROR (a change that failed) or
-// still PENDING (ovn; Octavia 11.0 after a fully populated create). Pools that no
-// listener uses do not count.
+// Unsound returns the children without their requested state. A load balancer can be ACTIVE while
+// some of them are in ERROR (a change that failed) or still PENDING (ovn; Octavia 11.0 after a
+// fully populated create). Pools that no listener uses do not count.
 func (lb *LoadBalancer) Unsound() []Child {
 	var found []Child
 	add := func(kind, name, id string, status Status) {

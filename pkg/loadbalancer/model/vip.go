@@ -2,28 +2,26 @@ package model
 
 import "slices"
 
-// None asks for no QoS policy, or for no security groups of the user's own: what is there
-// is removed.
+// None requests no QoS policy, or no security groups of the user's own: existing ones are removed.
 const None = "none"
 
-// VIPSettings are what a load balancer has on its VIP and what can change of that.
-// They are compared like this:
+// VIPSettings are the changeable settings of a VIP. They are compared like this:
 //
-//	asked for   there           differs
-//	a value     the same value  no, whoever set it
-//	a value     another, none   yes
-//	None        a value         yes: it is removed
-//	nothing     anything        no: what is there is left alone
+//	requested  actual          differs
+//	a value    the same value  no
+//	a value    another, none   yes
+//	None       a value         yes: it is removed
+//	nothing    anything        no: it is not changed
 //
-// One that is not asked for any more therefore stays until None is asked for: what protects
-// a load balancer is not removed because a user forgot to name it.
+// A value that is no longer requested therefore stays until None is requested: the protection of a
+// load balancer is not removed because a user forgot to name it.
 type VIPSettings struct {
 	QoSPolicyID string `json:",omitempty"`
 	// SecurityGroupIDs are sorted.
 	SecurityGroupIDs []string `json:",omitempty"`
 }
 
-// Settled returns the settings as the cloud has them once they were sent.
+// Settled returns the settings of the cloud after they were sent.
 func (s VIPSettings) Settled() VIPSettings {
 	if s.QoSPolicyID == None {
 		s.QoSPolicyID = ""
@@ -35,8 +33,7 @@ func (s VIPSettings) Settled() VIPSettings {
 	return s
 }
 
-// Over returns the settings as they are once those that are asked for were sent to a load
-// balancer that has others.
+// Over returns the settings of a load balancer with others after the requested ones were sent.
 func (s VIPSettings) Over(there VIPSettings) VIPSettings {
 	if s.QoSPolicyID != "" {
 		there.QoSPolicyID = s.QoSPolicyID

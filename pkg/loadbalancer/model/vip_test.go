@@ -22,8 +22,8 @@ func TestVIPSettings_OverrideOnlyWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestVIP_MarshalsAsBeforeWithoutSettings: else every load balancer would be read
-// anew after an update of the controller.
+// TestVIP_MarshalsAsBeforeWithoutSettings: otherwise every load balancer would be read after an
+// update of the controller.
 func TestVIP_MarshalsAsBeforeWithoutSettings(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(model.VIP{})

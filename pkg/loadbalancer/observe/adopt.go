@@ -13,22 +13,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// nameIt is how a Service gets a load balancer that nothing else proves to be its own.
+// nameIt is the remedy for a load balancer without proof of ownership.
 const nameIt = "if it is, name it in the annotation loadbalancer.openstack.org/load-balancer-id; if it is another cluster's, delete the Service and create it anew"
 
-// adopt finds the load balancer that cloud-provider-openstack has made for a Service by
-// an address. It has no UID, and the name that it has other clusters' load balancers may
-// have too. What an address proves:
+// adopt finds the load balancer that cloud-provider-openstack created for a Service by an address.
+// It has no UID, and other clusters may use its name. What an address proves:
 //
 //	published                                              the load balancer is
-//	a floating IP on it: no two in a project are equal     the Service's
-//	its VIP, where load balancers of this cluster can be,  the Service's
+//	a floating IP on it (unique in a project)              the Service's
+//	its VIP, in the place of the cluster's load balancers, the Service's
 //	and no other one of the name has that address there
 //	its VIP anywhere else, or it is one of several         perhaps another cluster's: refused
 //	an address within a host name                          perhaps another cluster's: refused
 //
-// The Service's load balancer was another one where it names or has written down one
-// that is none of those: then there is nothing to refuse.
+// It refuses nothing if the Service names or has recorded another load balancer.
 func (o *Observer) adopt(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
 	for _, address := range hints.Addresses {
 		mine, floating, err := o.unclaimedAt(ctx, id, address)
@@ -60,26 +58,26 @@ func (o *Observer) adopt(ctx context.Context, id ownership.Identity, hints Hints
 	return Found{As: id}, nil
 }
 
-// doubt tells of a load balancer of which nobody knows whose it is. Its ID is for the
-// operator: it may be another cluster's.
+// doubt returns the error for load balancers without a known owner. It logs their IDs for the
+// operator, because they may be another cluster's.
 func doubt(ctx context.Context, all []octavia.LoadBalancer, why string) error {
 	var ids []string
 	for _, lb := range all {
 		ids = append(ids, lb.ID)
 	}
-	klog.FromContext(ctx).Info("Nothing proves whose load balancer it is", "loadBalancers", ids, "name", all[0].Name, "why", why)
+	klog.FromContext(ctx).Info("The owner of the load balancer is not proven", "loadBalancers", ids, "name", all[0].Name, "why", why)
 	if len(all) > 1 {
 		why += fmt.Sprintf(", as %d load balancers of the name have it", len(all))
 	}
 	return &NotOursError{Why: why + "; " + nameIt}
 }
 
-// wasAnother tells whether the Service says that its load balancer was none of these.
+// wasAnother reports whether the Service names or has recorded a load balancer other than these.
 func (h Hints) wasAnother(all []octavia.LoadBalancer) bool {
 	return slices.ContainsFunc([]string{h.LoadBalancerID, h.Written}, func(id string) bool { return id != "" && !holds(all, id) })
 }
 
-// inPlace gives those whose VIP is where load balancers of this cluster can be.
+// inPlace returns those with a VIP in the place of the cluster's load balancers.
 func (h Hints) inPlace(ctx context.Context, all []octavia.LoadBalancer) ([]octavia.LoadBalancer, error) {
 	if len(all) == 0 || h.Place == nil {
 		return nil, nil
@@ -91,15 +89,14 @@ func (h Hints) inPlace(ctx context.Context, all []octavia.LoadBalancer) ([]octav
 	return slices.DeleteFunc(slices.Clone(all), func(lb octavia.LoadBalancer) bool { return !place.Has(lb.VipSubnetID, lb.VipNetworkID) }), nil
 }
 
-// unclaimedAt lists the load balancers without a UID, and with a name of the Service's,
-// at an address. It also tells whether that is a floating IP.
+// unclaimedAt lists the load balancers at an address that have no UID and a name of the Service's,
+// and reports whether the address is a floating IP.
 func (o *Observer) unclaimedAt(ctx context.Context, id ownership.Identity, address string) ([]octavia.LoadBalancer, bool, error) {
 	at, floating, err := o.at(ctx, address)
 	return slices.DeleteFunc(at, func(lb octavia.LoadBalancer) bool { return !adoptable(id, lb) }), floating, err
 }
 
-// at lists the load balancers at an address: behind the floating IP that has it, or
-// with such a VIP.
+// at lists the load balancers at an address: behind the floating IP, or with such a VIP.
 func (o *Observer) at(ctx context.Context, address string) (found []octavia.LoadBalancer, floating bool, err error) {
 	if parsed, err := netip.ParseAddr(address); err == nil && parsed.Is4() {
 		fips, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Address: address})
@@ -117,8 +114,8 @@ func (o *Observer) at(ctx context.Context, address string) (found []octavia.Load
 	return found, false, err
 }
 
-// hasAddress tells whether a published address is a floating IP on a load balancer, or
-// its VIP where load balancers of this cluster can be.
+// hasAddress reports whether a published address is a floating IP on a load balancer, or its VIP in
+// the place of the cluster's load balancers.
 func (o *Observer) hasAddress(ctx context.Context, lb octavia.LoadBalancer, hints Hints) (bool, error) {
 	if len(hints.Addresses) == 0 {
 		return false, nil
@@ -141,8 +138,7 @@ func (o *Observer) hasAddress(ctx context.Context, lb octavia.LoadBalancer, hint
 	return false, nil
 }
 
-// others gives the addresses that no load balancer of the Service's own accounts for:
-// one that has it as its VIP is why it was published.
+// others returns the addresses that are not the VIP of a load balancer of the Service's own.
 func others(addresses []string, own []octavia.LoadBalancer) []string {
 	return slices.DeleteFunc(slices.Clone(addresses), func(address string) bool {
 		return slices.ContainsFunc(own, func(lb octavia.LoadBalancer) bool { return lb.VipAddress == address })

@@ -24,7 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// inherited is a cluster whose load balancers cloud-provider-openstack made.
+// inherited is a cluster with load balancers of cloud-provider-openstack.
 type inherited struct {
 	t          *testing.T
 	cloud      *recorded
@@ -66,7 +66,7 @@ func (in *inherited) identity(svc *v1.Service) ownership.Identity {
 	}
 }
 
-// hints are what the Service says: the annotation, the address, or both.
+// hints are the Service's annotation, its address, or both.
 func hints(svc *v1.Service, byAnnotation, byAddress bool) observe.Hints {
 	h := observe.Hints{Place: func(context.Context) (ownership.Place, error) {
 		return ownership.Place{Subnets: []string{"2ed11690-351f-4645-83b6-eeaa1de46fbe"}}, nil // subnet-id of its cloud.conf
@@ -130,8 +130,7 @@ func TestAdoption_FindsOurListenersOnLoadBalancerOfAnotherService(t *testing.T) 
 	if len(lb.Listeners) != 1 || lb.Listeners[0].Port != 8080 || len(lb.Foreign) != 3 || lb.Shared == nil || !lb.Shared.Removable {
 		t.Errorf("%d listeners of ours, %d of others, shared %v", len(lb.Listeners), len(lb.Foreign), lb.Shared)
 	}
-	// Another cluster's Service of the same name would have the same names, but not
-	// the address.
+	// Another cluster's Service of the same name would have the same names, but not the address.
 	found, err := in.observer.Find(t.Context(), in.identity(svc), hints(svc, true, false))
 	if err != nil || len(found.LoadBalancers) != 1 {
 		t.Fatalf("found %v, error %v", found, err)
@@ -208,7 +207,7 @@ func TestAdoption_ReadsAllOfLocalService(t *testing.T) {
 	}
 }
 
-// But for the subnet: of all but one it is not known when the status tree is read.
+// Only the subnets differ: the status tree does not have them.
 func TestContents_AreSameFromListsAndStatusTree(t *testing.T) {
 	t.Parallel()
 	atHome := cmpopts.IgnoreFields(model.Member{}, "SubnetID", "SubnetUnknown")
@@ -229,7 +228,7 @@ func TestContents_AreSameFromListsAndStatusTree(t *testing.T) {
 	}
 }
 
-// TestAdoption_RewritesNothing is the promise to who changes the image.
+// TestAdoption_RewritesNothing holds that the migration writes nothing.
 func TestAdoption_RewritesNothing(t *testing.T) {
 	t.Parallel()
 	in := inherit(t, zed)

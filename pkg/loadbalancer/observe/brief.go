@@ -11,14 +11,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// ErrTorn reports that what several requests have shown of a load balancer does not go
-// together: it has changed in between, or has pools that the status tree does not show.
+// ErrTorn reports inconsistent reads of a load balancer: it has changed between the requests, or
+// has pools that the status tree omits.
 var ErrTorn = errors.New("the lists of the project and the load balancer's status tree do not go together")
 
-// brief reads the health monitors of pools and, of their members, what the status tree has,
-// and one in full for each type of these monitors: members that the same monitor asks are
-// written alike. Where no monitor asks, it does not matter at which port it would. The error
-// may be ErrTorn.
+// brief reads the health monitors of pools and, of their members, the data of the status tree, and
+// one member in full for each type of these monitors: members with the same type of monitor have
+// the same settings. Without a monitor, the port of checks does not matter. The error may be
+// ErrTorn.
 func (o *Observer) brief(ctx context.Context, id ownership.Identity, parts *Parts) (err error) {
 	if len(parts.Listeners) != len(parts.LoadBalancer.Listeners) || len(parts.Pools) != len(parts.LoadBalancer.Pools) {
 		return ErrTorn
@@ -50,8 +50,7 @@ func (o *Observer) brief(ctx context.Context, id ownership.Identity, parts *Part
 	return nil
 }
 
-// ReadMembers reads of a load balancer that is otherwise known what Contents reads of
-// members.
+// ReadMembers reads the members of a load balancer that is otherwise known, like Contents.
 func (o *Observer) ReadMembers(ctx context.Context, lb *model.LoadBalancer) error {
 	version, err := o.Version(ctx)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// choose brings several load balancers of a Service into order: the one that it is
-// served by, the one whose place that takes, and the rest. Which serves, the floating
-// IPs tell: that is a request for each load balancer.
+// choose sorts several load balancers of a Service: the serving one, the one that it replaces, and
+// the rest. The floating IPs decide which one serves, with a request for each load balancer.
 func (o *Observer) choose(ctx context.Context, found Found, hints Hints) (Found, error) {
 	found.floatingIPs = map[string][]floatingips.FloatingIP{}
 	var candidates []ownership.Candidate
@@ -41,7 +40,7 @@ func (o *Observer) choose(ctx context.Context, found Found, hints Hints) (Found,
 	return found, nil
 }
 
-// candidate is what ownership looks at of a load balancer.
+// candidate returns the data of a load balancer that ownership needs.
 func candidate(id ownership.Identity, lb octavia.LoadBalancer, attached []floatingips.FloatingIP) ownership.Candidate {
 	c := ownership.Candidate{ID: lb.ID, VIP: lb.VipAddress, Failed: lb.ProvisioningStatus == octavia.StatusError, CreatedAt: lb.CreatedAt}
 	c.Replaces, _ = ownership.Replaces(lb.Tags)
@@ -52,7 +51,7 @@ func candidate(id ownership.Identity, lb octavia.LoadBalancer, attached []floati
 	return c
 }
 
-// Attach fills in the floating IP on the VIP of a load balancer that is one of several.
+// Attach sets the floating IP on the VIP of a load balancer that is one of several.
 func (f Found) Attach(lb *model.LoadBalancer) {
 	lb.FloatingIP = attachedFloatingIP(f.As, lb, f.floatingIPs[lb.ID])
 }

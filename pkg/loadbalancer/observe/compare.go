@@ -8,11 +8,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Compare tells how the parts in a status tree differ from those of a model of the
-// same load balancer, "" when they do not: which listeners, pools, monitors and members
-// there are, by ID where the model has one. The tree has no settings, and no pools that
-// no listener sends clients to. What is on its way out does not count, unless it is a member
-// that the model knows to be: that one is there until the tree has it no more.
+// Compare describes a difference between the parts in a status tree and those of a model of the
+// same load balancer, "" for none: the listeners, pools, monitors and members, by ID if the model
+// has one. The tree has no settings, and no pools without listener. Parts that are being deleted do
+// not count, except members that the model has as leaving: those exist until the tree omits them.
 func Compare(lb *model.LoadBalancer, tree *octavia.StatusTree) string {
 	others := map[string]bool{}
 	for _, foreign := range lb.Foreign {
@@ -49,9 +48,9 @@ func Compare(lb *model.LoadBalancer, tree *octavia.StatusTree) string {
 
 func leaving(n octavia.NodeStatus) bool { return status(n).Leaving() }
 
-// Removed returns the members that a status tree still has in the pools of a load balancer
-// and the model has not: the cloud is removing them. A provider that works on members one by
-// one reports the load balancer ACTIVE before.
+// Removed returns the members in a status tree that the model does not have: the cloud is removing
+// them. A provider that handles members one by one reports the load balancer ACTIVE before that
+// ends.
 func Removed(lb *model.LoadBalancer, tree *octavia.StatusTree) (members []model.Child) {
 	for _, listener := range tree.Listeners {
 		ours := slices.IndexFunc(lb.Listeners, func(l model.Listener) bool { return l.ID == listener.ID })
@@ -73,8 +72,8 @@ func Removed(lb *model.LoadBalancer, tree *octavia.StatusTree) (members []model.
 	return members
 }
 
-// RemovedMember is a member of a pool whose removal the cloud has accepted. Without an ID, which
-// the cloud does not give for members of a batch, it is known by its key.
+// RemovedMember is a member of a pool with an accepted removal. Without an ID, which the cloud does
+// not return for members of a batch, its key identifies it.
 type RemovedMember struct {
 	Pool, ID string
 	Key      model.MemberKey
@@ -84,10 +83,9 @@ func (r RemovedMember) is(pool string, m *octavia.MemberStatus) bool {
 	return r.Pool == pool && (r.ID == m.ID || r.ID == "" && r.Key == keyOf(m))
 }
 
-// TakeRemoved takes those members out of a status tree whose removal the cloud has accepted, and
-// returns them: they are still being removed, whatever their status is. A driver that works on members
-// one by one can report them ACTIVE until they are gone. One that is in ERROR stays in the tree: its
-// removal has failed.
+// TakeRemoved deletes the members with an accepted removal from a status tree, and returns them: a
+// driver that handles members one by one can report them ACTIVE until they are removed. One in
+// ERROR stays in the tree, because its removal has failed.
 func TakeRemoved(tree *octavia.StatusTree, removed []RemovedMember) (members []model.Child) {
 	if len(removed) == 0 {
 		return nil
@@ -111,8 +109,7 @@ func TakeRemoved(tree *octavia.StatusTree, removed []RemovedMember) (members []m
 	return members
 }
 
-// leavingMembers returns the IDs of the members that a model knows to be on their way out,
-// nil for none.
+// leavingMembers returns the IDs of the members that a model has as leaving, nil for none.
 func leavingMembers(pool model.Pool) (ids map[string]bool) {
 	for kind := range pool.Members.Kinds() {
 		if !kind.Status.Leaving() {
@@ -127,8 +124,8 @@ func leavingMembers(pool model.Pool) (ids map[string]bool) {
 	return nil
 }
 
-// comparePools is Compare for the pools below a listener of ours: its own, and those
-// of others that L7 policies send clients to.
+// comparePools is Compare for the pools below a listener of ours: its own, and those of other
+// owners that L7 policies redirect to.
 func comparePools(l model.Listener, tree octavia.ListenerStatus, others map[string]bool) string {
 	found := l.Pool.ID == ""
 	for _, pool := range tree.Pools {
@@ -175,7 +172,7 @@ type treeMembers struct {
 	next    int
 }
 
-// membersInTree returns the members of a pool for which is returns true.
+// membersInTree returns the members of a pool that satisfy a predicate.
 func membersInTree(pool octavia.PoolStatus, is func(*octavia.MemberStatus) bool) *treeMembers {
 	sorted := make([]*octavia.MemberStatus, 0, len(pool.Members))
 	for i := range pool.Members {
@@ -187,7 +184,7 @@ func membersInTree(pool octavia.PoolStatus, is func(*octavia.MemberStatus) bool)
 	return &treeMembers{members: slices.CompactFunc(sorted, func(a, b *octavia.MemberStatus) bool { return keyOf(a) == keyOf(b) })}
 }
 
-// find returns the member with a key, nil for none. It must be called with keys in ascending order.
+// find returns the member with a key, nil for none. Calls must have ascending keys.
 func (t *treeMembers) find(key model.MemberKey) *octavia.MemberStatus {
 	for ; t.next < len(t.members); t.next++ {
 		switch order := keyOf(t.members[t.next]).Compare(key); {

@@ -18,10 +18,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// releases of Octavia that are read in two ways.
+// releases are those of Octavia with different reads.
 func releases() []string { return []string{"zed", "2024.1", "2026.1"} }
 
-// full asks for two ports with monitors and three members each.
+// full adds two ports with monitors and three members each.
 func full(opts *loadbalancers.CreateOpts) {
 	id := us()
 	for i, port := range []int{80, 443} {
@@ -46,7 +46,7 @@ func full(opts *loadbalancers.CreateOpts) {
 	}
 }
 
-// contents reads a load balancer as a list gives it.
+// contents reads a listed load balancer.
 func (env *environment) contents(lbID string) *model.LoadBalancer {
 	env.T.Helper()
 	lb, err := env.session.Octavia().LoadBalancer(env.T.Context(), lbID)
@@ -241,8 +241,8 @@ func TestContents_ReturnErrorsOfOctavia(t *testing.T) {
 	}
 }
 
-// TestCreated_EqualsWhatIsRead compares the two; statuses, and what Octavia leaves out until
-// they are known, come from the status tree, members as they were sent.
+// TestCreated_EqualsWhatIsRead compares a read with the answer to a creation, after the status tree
+// has added the statuses and the values that Octavia omits at first, and with the members as sent.
 func TestCreated_EqualsWhatIsRead(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "")

@@ -15,8 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Model makes one model of the parts. What is not the Service's goes into
-// Foreign.
+// Model returns a model of the parts, with those of other owners in Foreign.
 func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 	lb := &model.LoadBalancer{
 		ID:               p.LoadBalancer.ID,
@@ -77,14 +76,14 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 	return lb
 }
 
-// has tells that a listener or a pool is an owner's.
+// has reports whether a listener or a pool belongs to an owner.
 func (p Parts) has(owner ownership.Owner) bool {
 	return slices.ContainsFunc(p.Listeners, func(l listeners.Listener) bool { return owner.Has(l.Name, l.Tags) }) ||
 		slices.ContainsFunc(p.Pools, func(pool octavia.Pool) bool { return owner.Has(pool.Name, pool.Tags) })
 }
 
-// adopted tells that another controller made what the Service has here: its load balancer
-// or, on one that it shares, any of its listeners. Tags tell it, which are never changed.
+// adopted reports whether another controller created the Service's load balancer or, on a shared
+// one, any of its listeners. The tags prove it, because they never change.
 func (p Parts) adopted(id ownership.Identity) bool {
 	if !id.Sharing.Is {
 		return id.Claim(p.LoadBalancer.Tags, p.LoadBalancer.Description) != ownership.Ours
@@ -114,13 +113,13 @@ func (p Parts) listener(l listeners.Listener, id ownership.Identity) model.Liste
 	return converted
 }
 
-// limits reads the limits of a listener and who asked for them.
+// limits returns the limits of a listener, and those that were requested.
 //
-//	listener                                      asked for
-//	its description says which                    those
-//	made by us, and its description says nothing  none
-//	made by cloud-provider-openstack              all that Octavia would not start with: it always sends all
-//	any, where the driver ignores them            none: nothing is changed about them
+//	listener                                   requested
+//	its description lists some                 those
+//	created by us, its description lists none  none
+//	created by cloud-provider-openstack        all that differ from Octavia's defaults: it always sends all
+//	any, if the driver ignores them            none: they are never changed
 func (p Parts) limits(l listeners.Listener, id ownership.Identity) model.Limits {
 	var limits model.Limits
 	LimitValues(&limits, &l)
@@ -134,7 +133,7 @@ func (p Parts) limits(l listeners.Listener, id ownership.Identity) model.Limits 
 	return limits
 }
 
-// LimitValues fills in what the limits of a listener stand at.
+// LimitValues sets the current values of the limits of a listener.
 func LimitValues(limits *model.Limits, l *listeners.Listener) {
 	limits.ConnectionLimit.Value = l.ConnLimit
 	limits.TimeoutClientData.Value = l.TimeoutClientData
@@ -143,7 +142,7 @@ func LimitValues(limits *model.Limits, l *listeners.Listener) {
 	limits.TimeoutTCPInspect.Value = l.TimeoutTCPInspect
 }
 
-// insertedHeaders names the headers that are switched on, sorted.
+// insertedHeaders returns the enabled headers, sorted.
 func insertedHeaders(all map[string]string) []string {
 	var on []string
 	for name, value := range all {
@@ -176,7 +175,7 @@ func (p Parts) pool(pool octavia.Pool) model.Pool {
 	return converted
 }
 
-// members makes models of the members of a pool.
+// members returns models of the members of a pool.
 func (p Parts) members(poolID string) model.Members {
 	members := make([]model.Member, 0, len(p.Members[poolID]))
 	for i, m := range p.Members[poolID] {
@@ -189,7 +188,7 @@ func (p Parts) members(poolID string) model.Members {
 	return model.MembersOf(members...)
 }
 
-// Member makes a model of a member.
+// Member returns the model of a member.
 func Member(m pools.Member) model.Member {
 	return model.Member{
 		ID:          m.ID,
@@ -206,7 +205,7 @@ func Member(m pools.Member) model.Member {
 	}
 }
 
-// unasked gives the settings of a member that no Service asks for, as they print.
+// unasked formats the settings of a member that no Service can request.
 func unasked(m pools.Member) string {
 	var all []string
 	if m.Weight > 1 {
@@ -238,9 +237,9 @@ func monitor(m monitors.Monitor) *model.Monitor {
 	}
 }
 
-// Statuses brings a model up to the status tree: the status of everything, and
-// the IDs of members, which a batch does not tell, and of monitors, which a fully
-// populated create does not tell on all releases.
+// Statuses updates a model from the status tree: all statuses, and the IDs of members, which a
+// batch does not return, and of monitors, which a fully populated create does not return on all
+// releases.
 func Statuses(lb *model.LoadBalancer, tree *octavia.StatusTree) {
 	lb.Status = status(tree.NodeStatus)
 	for _, listener := range tree.Listeners {
@@ -260,7 +259,7 @@ func Statuses(lb *model.LoadBalancer, tree *octavia.StatusTree) {
 func poolStatuses(pool *model.Pool, tree octavia.PoolStatus) {
 	pool.Status = status(tree.NodeStatus)
 	if m := pool.Monitor; m != nil && (m.ID == "" || m.ID == tree.Monitor.ID) {
-		m.ID, m.Status = strings.Clone(tree.Monitor.ID), status(tree.Monitor.NodeStatus) // IDs are parts of the texts of an answer
+		m.ID, m.Status = strings.Clone(tree.Monitor.ID), status(tree.Monitor.NodeStatus) // the IDs share the memory of the response
 	}
 	there := membersInTree(tree, func(*octavia.MemberStatus) bool { return true })
 	pool.Members = pool.Members.Map(func(_ int, m model.Member) model.Member {

@@ -31,7 +31,7 @@ func BenchmarkModel(b *testing.B) {
 	}
 }
 
-// read gives the answers of the load balancer service about a load balancer of ours.
+// read returns the answers of the load balancer service about a load balancer of ours.
 func read(id ownership.Identity, ports, nodes int) observe.Parts {
 	const active, online = "ACTIVE", "ONLINE"
 	parts := observe.Parts{

@@ -8,16 +8,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// trace is where a Service may have something: a load balancer, or the ID of one, and
-// whether it is known to be, or to have been, the Service's place.
+// trace is a load balancer on which a Service may have objects, or its ID, and whether the Service
+// is known to have used it.
 type trace struct {
 	id    string
 	lb    *octavia.LoadBalancer
 	known bool
 }
 
-// traces gives those with the Service's identity, those where listeners of it are, those
-// where it was before, and those at its published addresses.
+// traces returns the load balancers with the Service's identity, with listeners of it, where it was
+// before, and at its published addresses.
 func (o *Observer) traces(ctx context.Context, id ownership.Identity, hints Hints) ([]trace, []octavia.LoadBalancer, error) {
 	own, err := o.Claimed(ctx, id)
 	if err != nil {
@@ -54,8 +54,8 @@ func (o *Observer) traces(ctx context.Context, id ownership.Identity, hints Hint
 	return found, own, nil
 }
 
-// Elsewhere looks for what a Service still has beside the load balancer of an ID,
-// after it has been moved: its own ones, and those that hold a listener of it.
+// Elsewhere returns the remains of a moved Service outside the load balancer of an ID: its own load
+// balancers, and those with a listener of it.
 func (o *Observer) Elsewhere(ctx context.Context, id ownership.Identity, hints Hints, except string) ([]Found, error) {
 	traces, own, err := o.traces(ctx, id, hints)
 	if err != nil {

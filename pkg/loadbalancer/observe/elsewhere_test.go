@@ -18,7 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// What is gone, and what is looked at already, hides nothing that comes after it.
+// A deleted or already read load balancer hides none after it.
 func TestElsewhere_FindsAllButTheOne(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "")

@@ -13,11 +13,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// NotOursError tells that a load balancer which the Service names can be neither its
-// own nor one that it shares, or that nothing proves the one at its address to be its
-// own. It is left alone.
+// NotOursError reports that the load balancer named by the Service can be neither its own nor
+// shared, or that ownership of the one at its address is not proven. The load balancer is not
+// changed.
 type NotOursError struct {
-	// ID and Name are empty where the Service does not name it.
+	// ID and Name are empty if the Service does not name it.
 	ID, Name, Why string
 }
 
@@ -35,60 +35,59 @@ func IsNotOurs(err error) bool {
 	return errors.As(err, &notOurs)
 }
 
-// Hints are what the Service says of its load balancer.
+// Hints are the Service's statements about its load balancer.
 type Hints struct {
 	// LoadBalancerID is the annotation of that name.
 	LoadBalancerID string
-	// Recorded is the one that the controller has written into the annotations of the Service.
+	// Recorded is the one that the controller has recorded in the Service's annotations.
 	Recorded string
-	// Addresses are the published ones. Only the controller writes them, so they prove
-	// something; see adopt.
+	// Addresses are the published ones. Only the controller writes them, so that they are a proof;
+	// see adopt.
 	Addresses []string
-	// NamedAddresses stand in published host names. Whoever may write the Service
-	// chooses those: they prove nothing.
+	// NamedAddresses are from published host names. They prove nothing, because any client that can
+	// write the Service can choose them.
 	NamedAddresses []string
-	// Place gives where load balancers of this cluster can be; nil: nobody knows.
+	// Place returns the place of the cluster's load balancers; nil if it is unknown.
 	Place func(context.Context) (ownership.Place, error)
-	// Remembered is the load balancer that this process has made for the Service, or
-	// has found to be its own.
+	// Remembered is the load balancer that this process has created for the Service, or has found
+	// to be its own.
 	Remembered string
-	// ServedOn is the load balancer of another owner at whose address this process has found
-	// the Service served. It may have another address by now: that is the owner's to change.
+	// ServedOn is the load balancer of another owner at which this process has found the Service's
+	// address. Its owner may have changed the address since.
 	ServedOn string
-	// Written is the one that is recorded of the Service. Others may have written that: it
-	// says where to look, and proves nothing.
+	// Written is the one in the Service's record. Other clients may have written it: it only shows
+	// where to search.
 	Written string
-	// Before are load balancers that the Service may have been on.
+	// Before are load balancers that the Service may have used.
 	Before []string
 }
 
 // Found are the load balancers of a Service.
 type Found struct {
-	// LoadBalancers are its own, or the one that it shares. The first is the one that
-	// serves it, or is to; see ownership.Choose.
+	// LoadBalancers are its own, or the shared one. The first one serves the Service; see
+	// ownership.Choose.
 	LoadBalancers []octavia.LoadBalancer
-	// Replaces tells that the first is to take the place of the second.
+	// Replaces reports that the first is to replace the second.
 	Replaces bool
-	// As is who the Service is there: their contents are read with it.
+	// As is the Service's identity there: their contents are read with it.
 	As ownership.Identity
-	// floatingIPs are those on each, where there are several.
+	// floatingIPs are those on each, if there are several.
 	floatingIPs map[string][]floatingips.FloatingIP
 }
 
-// Find looks for the load balancers of a Service. What proves that one is its own:
+// Find searches for the load balancers of a Service. A load balancer is the Service's own if:
 //
 //	its tags hold our Service's UID, and no other cluster's           found by one list request
 //	the Service's annotation names it, and its name is the Service's  adopted from cloud-provider-openstack
-//	this process has found it to be the Service's                     adopted, asked for by its ID
+//	this process has found it to be the Service's                     adopted, read by its ID
 //	its address is published in the Service's status, and its name    adopted from cloud-provider-openstack;
-//	is the Service's, be it under another --cluster-name              two list requests; see adopt
+//	is the Service's, with this or another --cluster-name             two list requests; see adopt
 //
-// Anything else is another's, whatever its name: another cluster of the same
-// name has load balancers of the same names. When the Service's annotation names such
-// a one, the Service shares it: Found.As says so.
+// Any other is another owner's, regardless of its name: another cluster of the same name has load
+// balancers of the same names. If the Service's annotation names such a load balancer, the Service
+// shares it, as Found.As shows.
 //
-// It is a *NotOursError where the Service may not have what it names, and where nobody
-// can tell whether a load balancer is the Service's.
+// It returns a *NotOursError if the Service must not have the named one, or ownership is unclear.
 func (o *Observer) Find(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
 	found, err := o.find(ctx, id, hints)
 	if err != nil || len(found.LoadBalancers) < 2 {
@@ -126,7 +125,7 @@ func holds(all []octavia.LoadBalancer, id string) bool {
 	return slices.ContainsFunc(all, func(lb octavia.LoadBalancer) bool { return lb.ID == id })
 }
 
-// replacing gives those that were made to take the place of one.
+// replacing returns those that were created to replace a given one.
 func replacing(all []octavia.LoadBalancer, id string) []octavia.LoadBalancer {
 	return slices.DeleteFunc(slices.Clone(all), func(lb octavia.LoadBalancer) bool {
 		replaced, _ := ownership.Replaces(lb.Tags)
@@ -134,9 +133,8 @@ func replacing(all []octavia.LoadBalancer, id string) []octavia.LoadBalancer {
 	})
 }
 
-// withReplaced adds the load balancers whose place one of ours was made to take, as
-// long as they are there: one that cloud-provider-openstack made is not found by our
-// tags. Ours says that it was the Service's.
+// withReplaced adds the existing load balancers that ours were created to replace: one of
+// cloud-provider-openstack is not found by our tags. Ours prove that it was the Service's.
 func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours []octavia.LoadBalancer) (Found, error) {
 	found := Found{LoadBalancers: ours, As: id}
 	for _, lb := range ours {
@@ -162,9 +160,9 @@ func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours
 	return found, nil
 }
 
-// known reads a load balancer that there was. It has to be denied twice: one of several API
-// servers may lag behind, and a Service whose load balancer is gone gets another, or leaves what
-// it has there. It is a *NotOursError where the load balancer is in another project.
+// known reads a load balancer that has existed. It is only gone after two such answers: an API
+// server may lag behind, and a Service without load balancer gets another one, or leaves its
+// objects behind. It returns a *NotOursError if the load balancer is in another project.
 func (o *Observer) known(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
 	lb, err := o.Octavia.LoadBalancer(ctx, id)
 	if apierror.IsNotFound(err) {
@@ -176,10 +174,10 @@ func (o *Observer) known(ctx context.Context, id string) (*octavia.LoadBalancer,
 	return lb, err
 }
 
-// forbidden returns why a load balancer may not be read. Octavia answers 403 for one of another
-// project, and for each where the credentials lack a role. The list of our project tells the two
-// apart: with it the credentials suffice, and a load balancer that it lacks is another project's. Where
-// credentials of another project would not be noticed, that is no proof that the cluster has moved.
+// forbidden returns the reason why a load balancer may not be read. Octavia answers 403 for one of
+// another project, and for each if the credentials lack a role. If the list of our project works,
+// but lacks the load balancer, it is in another project. This proves no move of the cluster if
+// credentials of another project would be unnoticed.
 func (o *Observer) forbidden(ctx context.Context, id string, refused error) error {
 	if o.ScopeRecorded != nil && !o.ScopeRecorded() {
 		return refused
@@ -191,12 +189,12 @@ func (o *Observer) forbidden(ctx context.Context, id string, refused error) erro
 	return &NotOursError{ID: id, Why: "it is in another project; a Service gets a load balancer of its own without the annotation"}
 }
 
-// isGone reports whether an error of known tells that our project has no such load balancer.
+// isGone reports whether an error of known shows that our project has no such load balancer.
 func isGone(err error) bool { return apierror.IsNotFound(err) || IsNotOurs(err) }
 
-// named reads the load balancer that the Service's annotation names. One that is
-// gone is no error: the Service gets another. Nor is one of another project that the controller
-// has written there: the cluster has moved since.
+// named reads the load balancer that the Service's annotation names. A missing one is no error: the
+// Service gets another. Neither is one of another project that the controller has recorded: the
+// cluster has moved since.
 func (o *Observer) named(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
 	lb, err := o.known(ctx, hints.LoadBalancerID)
 	switch {
@@ -212,17 +210,16 @@ func (o *Observer) named(ctx context.Context, id ownership.Identity, hints Hints
 	return Found{LoadBalancers: []octavia.LoadBalancer{*lb}, As: as}, nil
 }
 
-// proof is what speaks for a load balancer without a UID being a Service's, beside its
-// address.
+// proof is the evidence, other than its address, that a load balancer without UID is a Service's.
 type proof struct {
-	// named tells that the Service's annotation names it.
+	// named is set if the Service's annotation names it.
 	named bool
-	// known tells that this process has found it to be the Service's, or that it holds a
-	// listener with the Service's UID.
+	// known is set if this process has found it to be the Service's, or if it holds a listener with
+	// the Service's UID.
 	known bool
 }
 
-// relate says who the Service is on a load balancer.
+// relate returns the Service's identity on a load balancer.
 //
 //	UID        name                             the load balancer is
 //	ours       any                              its own
@@ -254,7 +251,7 @@ func (o *Observer) relate(ctx context.Context, id ownership.Identity, lb octavia
 	return id, nil
 }
 
-// adopted is who the Service is on a load balancer of its own.
+// adopted returns the Service's identity on a load balancer of its own.
 func adopted(id ownership.Identity, lb octavia.LoadBalancer) ownership.Identity {
 	if id.Claim(lb.Tags, lb.Description) == ownership.Unclaimed && !slices.Contains(id.Names(), lb.Name) {
 		id.Former = lb.Name
@@ -262,9 +259,8 @@ func adopted(id ownership.Identity, lb octavia.LoadBalancer) ownership.Identity 
 	return id
 }
 
-// Claimed lists the load balancers that carry our identity. Where there are no tags, the
-// description that carries it holds the name of the cluster too: one from before that
-// was changed is found among all load balancers.
+// Claimed lists the load balancers with our identity. Without tags it is in the description,
+// together with the name of the cluster: if that has changed, all load balancers are searched.
 func (o *Observer) Claimed(ctx context.Context, id ownership.Identity) ([]octavia.LoadBalancer, error) {
 	filters := []octavia.LoadBalancerFilter{{Tags: []string{id.ServiceTag()}}}
 	if id.Untagged {
@@ -283,9 +279,9 @@ func (o *Observer) Claimed(ctx context.Context, id ownership.Identity) ([]octavi
 	return nil, nil
 }
 
-// ours lists the load balancers that carry our identity. The list may come from a
-// replica that lags behind: the one that is remembered is asked for by its ID. It is
-// given apart where it carries none, because it was adopted.
+// ours lists the load balancers with our identity. The list may come from a replica that lags
+// behind, so that the remembered one is read by its ID. It is returned separately if it was adopted
+// and thus has no identity.
 func (o *Observer) ours(ctx context.Context, id ownership.Identity, hints Hints) (ours []octavia.LoadBalancer, remembered *octavia.LoadBalancer, err error) {
 	ours, err = o.Claimed(ctx, id)
 	if err != nil || hints.Remembered == "" || hints.Remembered == hints.LoadBalancerID || holds(ours, hints.Remembered) {
@@ -306,8 +302,8 @@ func (o *Observer) ours(ctx context.Context, id ownership.Identity, hints Hints)
 	}
 }
 
-// adoptable tells whether a load balancer carries no UID, but a name that the Service's
-// can have. Other clusters' can have it too.
+// adoptable reports whether a load balancer has no UID, but a name that is possible for the
+// Service, and for other clusters' Services.
 func adoptable(id ownership.Identity, lb octavia.LoadBalancer) bool {
 	return id.Claim(lb.Tags, lb.Description) == ownership.Unclaimed && (slices.Contains(id.Names(), lb.Name) || id.FormerlyOurs(lb.Name))
 }

@@ -19,8 +19,8 @@ import (
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// TestFind_ReturnsOnlyWhatIsProvenOurs goes through what proves that a load balancer is ours, and what does
-// not. Each row starts with an empty cloud.
+// TestFind_ReturnsOnlyWhatIsProvenOurs covers the proofs of ownership, and their absence. Each row
+// starts with an empty cloud.
 func TestFind_ReturnsOnlyWhatIsProvenOurs(t *testing.T) {
 	t.Parallel()
 	const gone = "5b8e7a55-2b1c-4d0c-93b5-1d4a3c1f0a77"
@@ -259,8 +259,8 @@ func TestFind_ReturnsOursOfEarlierClusterNameWithoutTags(t *testing.T) {
 	}
 }
 
-// Two subnets of ours can have one range: which of two load balancers is meant, nobody
-// can tell.
+// Two subnets of ours can have the same range: then the address does not identify the load
+// balancer.
 func TestFind_RefusesAddressOfTwoLoadBalancers(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "")

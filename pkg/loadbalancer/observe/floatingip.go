@@ -14,39 +14,38 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// FloatingIPHints are what is known of a Service's floating IP.
+// FloatingIPHints are the known facts about a Service's floating IP.
 type FloatingIPHints struct {
-	// Asked is the one that the Service asks for: by ID, address or tag.
+	// Asked is the requested one: by ID, address or tag.
 	Asked model.FloatingIP
-	// AskedBy is the field or annotation that says so, for errors.
+	// AskedBy is the field or annotation of the request, for errors.
 	AskedBy string
-	// IDs are of floating IPs that may be the Service's, though their description is
-	// not the one that it gives them today.
+	// IDs are floating IPs that may be the Service's, although their descriptions are not the
+	// current one.
 	IDs []string
-	// Published are the addresses that the Service has published, unless it asks for
-	// a certain one: that was there before.
+	// Published are the addresses that the Service has published, unless it requests a certain one,
+	// which existed before.
 	Published []string
-	// PortID is of the port that is to be the VIP, when the Service names one.
+	// PortID is the port for the VIP, if the Service names one.
 	PortID string
-	// Unattached asks for the unattached ones though the one on the VIP will do.
+	// Unattached requests the unattached ones even if the one on the VIP suffices.
 	Unattached bool
-	// MayTake tells whether the Service may have a floating IP that we made for somebody
-	// else, and that is on no port; nil: it may have any.
+	// MayTake reports whether the Service may have an unattached floating IP that we created for
+	// another owner; nil: it may have any.
 	MayTake func(ctx context.Context, owner ownership.Owner) (bool, error)
 }
 
-// FloatingIPs fills in the floating IPs: the one on the VIP of each load balancer
-// and the unattached ones, which are not asked for when the one on the VIP will do.
-// Whose one is:
+// FloatingIPs sets the floating IPs: the one on the VIP of each load balancer and the unattached
+// ones, which are not read if the one on the VIP suffices. Their owners:
 //
-//	description holds our Service's UID, and no other cluster's             ours
-//	cloud-provider-openstack's, on the VIP of a load balancer that it made  ours
-//	cloud-provider-openstack's, unattached, with an address that our Service     ours
-//	has published and has not asked for
-//	description holds our cluster's UID and our Service's name              kept for us
-//	any other                                                               another's
+//	description holds our Service's UID, and no other cluster's                ours
+//	cloud-provider-openstack's, on the VIP of a load balancer that it created  ours
+//	cloud-provider-openstack's, unattached, with an address that our Service   ours
+//	has published and has not requested
+//	description holds our cluster's UID and our Service's name                 kept for us
+//	any other                                                                  another's
 //
-// It is a *FloatingIPError when the Service cannot have the one that it asks for.
+// It returns a *FloatingIPError if the Service cannot have the requested one.
 func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
 	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Outgoing} {
 		if lb == nil {
@@ -88,7 +87,7 @@ func (o *Observer) unattachedFloatingIPs(ctx context.Context, id ownership.Ident
 	return o.askedFloatingIP(ctx, id, observed, hints)
 }
 
-// addCandidates adds those that are free, and those on the port that is to be the VIP.
+// addCandidates adds the free ones, and those on the port for the VIP.
 func (o *Observer) addCandidates(id ownership.Identity, observed *model.Observed, all []floatingips.FloatingIP, hints FloatingIPHints) {
 	for _, fip := range all {
 		candidate := floatingIP(id, fip)
@@ -99,13 +98,13 @@ func (o *Observer) addCandidates(id ownership.Identity, observed *model.Observed
 	}
 }
 
-// published tells whether a floating IP that cloud-provider-openstack made is the
-// Service's: it has published it, and has not found it there.
+// published reports whether a floating IP of cloud-provider-openstack is the Service's: published
+// by it, and not requested.
 func (h FloatingIPHints) published(id ownership.Identity, fip floatingips.FloatingIP) bool {
 	return fip.Description == id.LegacyFloatingIPDescription() && slices.Contains(h.Published, fip.FloatingIP)
 }
 
-// askedFloatingIP adds the one that the Service asks for, if it is there.
+// askedFloatingIP adds the requested one if it exists.
 func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
 	asked := hints.Asked
 	filter := neutron.FloatingIPFilter{Address: asked.Address, Tag: asked.Tag}
@@ -142,11 +141,11 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, o
 	case asked.ID != "":
 		return &FloatingIPError{fmt.Sprintf("%s: there is no floating IP %s in this project", hints.AskedBy, asked.ID)}
 	}
-	return nil // by address: it can be made
+	return nil // an address: it can be created
 }
 
-// free gives the first floating IP that the Service can have. It also tells of one that
-// is free, and kept by another owner.
+// free returns the first floating IP that the Service can have, and a free one that is kept by
+// another owner.
 func (h FloatingIPHints) free(ctx context.Context, id ownership.Identity, found []floatingips.FloatingIP) (free *model.FloatingIP, kept bool, err error) {
 	for _, fip := range found {
 		if fip.PortID != "" && fip.PortID != h.PortID {
@@ -178,8 +177,7 @@ func hasUnattached(observed *model.Observed, id string) bool {
 	return slices.ContainsFunc(observed.UnattachedFloatingIPs, func(fip model.FloatingIP) bool { return fip.ID == id })
 }
 
-// addUnattached adds a floating IP that is not known yet. The port that is to be the VIP may be the VIP
-// already.
+// addUnattached adds a new floating IP, unless its port is the VIP already.
 func addUnattached(observed *model.Observed, fip model.FloatingIP) {
 	lb := observed.LoadBalancer
 	onVIP := lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == fip.ID
@@ -188,16 +186,15 @@ func addUnattached(observed *model.Observed, fip model.FloatingIP) {
 	}
 }
 
-// FloatingIPError tells that the Service cannot have the floating IP that it asks
-// for.
+// FloatingIPError reports that the Service cannot have the requested floating IP.
 type FloatingIPError struct{ Message string }
 
 // Error implements error.
 func (e *FloatingIPError) Error() string { return e.Message }
 
-// attachedFloatingIP picks the floating IP of a VIP: ours before another's. On a
-// load balancer of ours, cloud-provider-openstack's description proves nothing: the
-// Service has asked for one that was kept.
+// attachedFloatingIP returns the floating IP of a VIP: ours before another's. On a load balancer of
+// ours, cloud-provider-openstack's description proves nothing: the Service has requested one that
+// was kept.
 func attachedFloatingIP(id ownership.Identity, lb *model.LoadBalancer, attached []floatingips.FloatingIP) *model.FloatingIP {
 	made := id.Claim(lb.Tags, lb.Description) == ownership.Unclaimed
 	var picked *model.FloatingIP
@@ -225,7 +222,8 @@ func floatingIP(id ownership.Identity, fip floatingips.FloatingIP) model.Floatin
 	}
 }
 
-// floatingIPsOn returns the floating IPs on the port of a VIP; none where the cloud has made no port.
+// floatingIPsOn returns the floating IPs on the port of a VIP; none if the cloud has created no
+// port.
 func (o *Observer) floatingIPsOn(ctx context.Context, portID string) ([]floatingips.FloatingIP, error) {
 	if portID == "" {
 		return nil, nil

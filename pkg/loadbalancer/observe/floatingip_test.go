@@ -78,7 +78,7 @@ func TestFloatingIPs_ListOurUnattachedOnes(t *testing.T) {
 	left := env.floatingIP(us().FloatingIPDescription(), "")
 	env.floatingIP(us().LegacyFloatingIPDescription(), "") // proves nothing without a load balancer
 	env.floatingIP(another().FloatingIPDescription(), "")
-	env.floatingIP(us().FloatingIPDescription(), elsewhere.VipPortID) // somebody has put it there
+	env.floatingIP(us().FloatingIPDescription(), elsewhere.VipPortID) // by another client
 	for _, observed := range []*model.Observed{env.floatingIPs(lb, ""), env.floatingIPs(nil, "")} {
 		if len(observed.UnattachedFloatingIPs) != 1 || observed.UnattachedFloatingIPs[0].ID != left.ID || !observed.UnattachedFloatingIPs[0].Owned {
 			t.Errorf("unattached: %+v, want %s", observed.UnattachedFloatingIPs, left.ID)

@@ -34,9 +34,9 @@ func (env *environment) foreign() *octavia.LoadBalancer {
 	return made
 }
 
-// Octavia answers 403 for a load balancer of another project. One that the Service names is
-// refused. One that the controller has recorded, or that it remembers, is gone: the cluster has
-// moved. Whatever the Service has here is found.
+// Octavia answers 403 for a load balancer of another project. If the Service names it, it is
+// refused. If the controller has recorded or remembers it, it is gone: the cluster has moved. The
+// Service's load balancers here are found.
 func TestFind_KnowsLoadBalancerOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -68,8 +68,8 @@ func TestFind_KnowsLoadBalancerOfAnotherProject(t *testing.T) {
 	}
 }
 
-// Without a role Octavia answers 403 for each load balancer, also for the Service's own: that it
-// may not be read is no proof that it is another project's.
+// Without a role Octavia answers 403 for each load balancer, also for the Service's own: this does
+// not prove that it is another project's.
 func TestFind_KeepsLoadBalancerThatItMayNotRead(t *testing.T) {
 	t.Parallel()
 	const one = lbaas + "loadbalancers/{id}"

@@ -47,7 +47,7 @@ func TestContents_HasInsertedHeadersThatAreOn(t *testing.T) {
 	}
 }
 
-// A floating IP of cloud-provider-openstack's is found by its ID and what was published.
+// A floating IP of cloud-provider-openstack is found by its ID and published address.
 func TestFloatingIPs_FindsSpareOnesByID(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "")
@@ -66,7 +66,7 @@ func TestFloatingIPs_FindsSpareOnesByID(t *testing.T) {
 	}
 }
 
-// Whichever of its requests fails: a floating IP that is not seen would be left behind.
+// Each request may fail: an unseen floating IP would be left behind.
 func TestLeavingFloatingIPs_FailsWithAnyRequest(t *testing.T) {
 	t.Parallel()
 	for request := 1; request <= 3; request++ {
@@ -106,8 +106,8 @@ func TestMembersChanged_NotesDrainedAndSwitchedOffMembersOnly(t *testing.T) {
 	}
 }
 
-// A setting that no Service asks for is found at whichever member, in a list, and, where that takes
-// Octavia too long, by a few short requests.
+// A setting that no Service can request is found at any member, in a list or, if that takes Octavia
+// too long, by a few short requests.
 func TestContents_ShowWhichMemberWasChanged(t *testing.T) {
 	t.Parallel()
 	weight, port, address, backup := 5, 9999, "127.100.9.9", true

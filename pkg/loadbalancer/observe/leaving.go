@@ -12,11 +12,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Outline reads of a load balancer of the Service's own what decides whether it can
-// be deleted as a whole: listeners and pools that are another's. Where every
-// one is known to be ours that is no request; else it is a list of listeners, with one
-// of pools if there are any that no listener of ours uses. A model that Outline gives
-// has no members and no monitors. It reads all when there is something foreign.
+// Outline reads the listeners and pools of other owners in a load balancer of the Service's own,
+// which decide whether it can be deleted as a whole. This takes no request if all are known to be
+// ours; otherwise one for the listeners, and one for the pools if some are used by no listener of
+// ours. The model of an Outline has no members and no monitors. With foreign parts, Outline reads
+// everything.
 func (o *Observer) Outline(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer, known *model.LoadBalancer) (*model.LoadBalancer, error) {
 	parts := Parts{LoadBalancer: lb}
 	if knows(known, lb) {
@@ -39,8 +39,7 @@ func (o *Observer) Outline(ctx context.Context, id ownership.Identity, lb octavi
 	return outline, nil
 }
 
-// knows tells whether every listener and pool of a load balancer is one that is known
-// to be ours.
+// knows reports whether all listeners and pools of a load balancer are known to be ours.
 func knows(known *model.LoadBalancer, lb octavia.LoadBalancer) bool {
 	ids := map[string]bool{}
 	if known != nil && known.ID == lb.ID && known.Shared == nil && len(known.Foreign) == 0 {
@@ -61,9 +60,8 @@ func knows(known *model.LoadBalancer, lb octavia.LoadBalancer) bool {
 	return true
 }
 
-// LeavingFloatingIPs fills in the floating IPs of a Service that goes, also unattached ones
-// beside the one on the VIP. As a rule that is one request: all that carry the
-// Service's description.
+// LeavingFloatingIPs sets the floating IPs of a Service that is being deleted, including unattached
+// ones. This usually takes one request: all with the Service's description.
 func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
 	own, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: id.FloatingIPDescription()})
 	if err != nil {

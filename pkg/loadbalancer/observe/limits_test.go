@@ -13,8 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// TestLimits_AreAskedForByMarkOrLegacyValue reads listeners with a timeout of 60 seconds and of 50, which
-// is what Octavia starts with. ovn keeps none, so nobody asked it for any.
+// TestLimits_AreAskedForByMarkOrLegacyValue reads listeners with a timeout of 60 seconds and of 50,
+// Octavia's default. ovn stores none, so that none was requested.
 //
 //proves:42
 func TestLimits_AreAskedForByMarkOrLegacyValue(t *testing.T) {

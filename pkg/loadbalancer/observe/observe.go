@@ -1,5 +1,5 @@
-// Package observe reads what the cloud has for a Service: its load balancer, and what is
-// in it. It only reads. A failed read is an error, never taken for "nothing there".
+// Package observe reads a Service's load balancer and its parts from the cloud. It never writes. A
+// failed read is an error, never "not found".
 package observe
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Octavia is what observe asks of the load balancer service.
+// Octavia is the part of the load balancer service that observe uses.
 type Octavia interface {
 	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
 	LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error)
@@ -31,7 +31,7 @@ type Octavia interface {
 	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 
-// Neutron is what observe asks of the network service.
+// Neutron is the part of the network service that observe uses.
 type Neutron interface {
 	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
 }
@@ -40,14 +40,14 @@ type Neutron interface {
 type Observer struct {
 	Octavia Octavia
 	Neutron Neutron
-	// Version gives the version of the load balancer API.
+	// Version returns the version of the load balancer API.
 	Version func(context.Context) (octavia.Version, error)
-	// Brief has Contents read of members their addresses and statuses, and of their settings
-	// no more than shows whether a health monitor asks where it should. It has to be
-	// ReadMembers before members change. The error of Contents may be ErrTorn.
+	// Brief makes Contents read only the addresses and statuses of members, and only those settings
+	// that show whether a health monitor uses the right port. ReadMembers must follow before
+	// members change. The error of Contents may be ErrTorn.
 	Brief bool
-	// Listed is set where it reads lists of a Project: reading again shows nothing new.
+	// Listed is set for reads of a Project: reading again returns the same.
 	Listed bool
-	// ScopeRecorded reports whether credentials of another project would be noticed; nil: they would.
+	// ScopeRecorded reports whether credentials of another project would be noticed; nil: yes.
 	ScopeRecorded func() bool
 }

@@ -17,20 +17,19 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// ListingOctavia is an Octavia that lists the whole project, too.
+// ListingOctavia is an Octavia that also lists the whole project.
 type ListingOctavia interface {
 	Octavia
 	AllListeners(ctx context.Context) ([]listeners.Listener, error)
 	AllMonitors(ctx context.Context) ([]monitors.Monitor, error)
 }
 
-// Project is what a project had at one moment: all load balancers, listeners, health
-// monitors and floating IPs, each read with one list. It answers what an Observer asks of
-// these. Pools and members are asked of Octavia: for a list of pools it loads all of their
-// members.
+// Project is the state of a project at one time: all load balancers, listeners, health monitors and
+// floating IPs, each read with one list. An Observer reads them from it. Pools and members are read
+// from Octavia, because for a list of pools it loads all of their members.
 type Project struct {
 	Octavia
-	// Began is when the lists began: what changed later may be missing.
+	// Began is the time before the first list: later changes may be missing.
 	Began time.Time
 
 	all           []octavia.LoadBalancer
@@ -40,10 +39,10 @@ type Project struct {
 	floatingIPs   index[floatingips.FloatingIP]
 }
 
-// index holds objects by what they are looked up by.
+// index holds objects by the attributes of lookups.
 type index[T any] map[selector][]*T
 
-// selector is an attribute that objects are looked up by, and its value.
+// selector is an attribute of a lookup, and its value.
 type selector struct {
 	by    attribute
 	value string
@@ -61,8 +60,8 @@ const (
 	byLoadBalancer
 )
 
-// Observer returns an observer that asks the Project, and Octavia for what that does not
-// have, in brief of members no more than their addresses and statuses: see Observer.Brief.
+// Observer returns an observer that reads from the Project, and the rest from Octavia. For brief
+// see Observer.Brief.
 func (p *Project) Observer(of *Observer, brief bool) *Observer {
 	return &Observer{Octavia: p, Neutron: p, Version: of.Version, Brief: brief, Listed: true}
 }
@@ -85,7 +84,7 @@ func (p *Project) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFi
 	}), nil
 }
 
-// LoadBalancer implements Octavia. One that the Project does not have, Octavia may.
+// LoadBalancer implements Octavia. It reads one that the Project does not have from Octavia.
 func (p *Project) LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
 	if found := p.loadBalancers[selector{byID, id}]; len(found) > 0 {
 		return found[0], nil
@@ -103,7 +102,7 @@ func (p *Project) ListenersTagged(_ context.Context, tags ...string) ([]listener
 	return p.listeners.tagged(tags), nil
 }
 
-// Monitor implements Octavia. One that the Project does not have, Octavia may.
+// Monitor implements Octavia. It reads one that the Project does not have from Octavia.
 func (p *Project) Monitor(ctx context.Context, id string) (*monitors.Monitor, error) {
 	if found := p.monitors[selector{byID, id}]; len(found) > 0 {
 		return found[0], nil
@@ -136,7 +135,7 @@ func given(all ...selector) []selector {
 	return slices.DeleteFunc(all, func(s selector) bool { return s.value == "" })
 }
 
-// having returns copies of the objects that all selectors select; without any, none.
+// having returns copies of the objects that match all selectors, none without selectors.
 func (i index[T]) having(wanted ...selector) (found []T) {
 	if len(wanted) == 0 {
 		return nil
@@ -162,7 +161,7 @@ func (i index[T]) tagged(tags []string) (found []T) {
 	return found
 }
 
-// add indexes an object by its tags and by what else it is looked up by.
+// add indexes an object by its tags and the other attributes of lookups.
 func (i index[T]) add(object *T, tags []string, by ...selector) {
 	for _, tag := range tags {
 		by = append(by, selector{byTag, tag})
@@ -172,8 +171,7 @@ func (i index[T]) add(object *T, tags []string, by ...selector) {
 	}
 }
 
-// Projects reads Projects. Callers at the same time share one. Its zero value is not usable:
-// see NewProjects.
+// Projects reads Projects. Concurrent callers share one. Create it with NewProjects.
 type Projects struct {
 	octavia ListingOctavia
 	neutron Neutron
@@ -189,8 +187,8 @@ func NewProjects(octaviaAPI ListingOctavia, neutronAPI Neutron, clk clock.WithDe
 	return &Projects{octavia: octaviaAPI, neutron: neutronAPI, clock: clk}
 }
 
-// Get returns a Project that is no older than an age, and reads it where there is none. It
-// is not kept for longer.
+// Get returns a Project not older than an age, and reads one if there is none. It is kept only for
+// the age.
 func (p *Projects) Get(ctx context.Context, age time.Duration) (*Project, error) {
 	p.mu.Lock()
 	last := p.last
@@ -267,8 +265,7 @@ func (p *Project) addFloatingIPs(all []floatingips.FloatingIP) {
 	}
 }
 
-// keep keeps a Project for an age: a process that has nothing to take over any more does
-// without its memory.
+// keep keeps a Project for an age: after the takeover the process does not need the memory.
 func (p *Projects) keep(project *Project, age time.Duration) {
 	p.mu.Lock()
 	p.last = project

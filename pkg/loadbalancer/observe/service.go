@@ -11,10 +11,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// MembersChanged reads the settings of the members of a load balancer anew. It notes which have the
-// weight 0 or are switched off, and reports whether others are not as they are in lb. Of pools that are
-// not small, Octavia before 16.0 shows one that is not. Brief is set where lb has ports of health checks
-// only where a monitor asks.
+// MembersChanged reads the settings of the members of a load balancer again, records which have the
+// weight 0 or are disabled, and reports whether others differ from lb. In large pools, Octavia
+// before 16.0 shows one that differs. Brief is set if lb has the ports of health checks only for
+// pools with a monitor.
 func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, brief bool) (changed bool, err error) {
 	version, err := o.Version(ctx)
 	if err != nil {
@@ -52,8 +52,8 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, b
 	return changed, nil
 }
 
-// noteMembers notes which members of a pool are out of service, of those that were read, and reports
-// whether other settings are not as they were.
+// noteMembers records which of the read members of a pool are out of service, and reports whether
+// other settings have changed.
 func noteMembers(pool *model.Pool, read map[model.MemberKey]pools.Member, anyMonitorPort bool) (changed bool) {
 	pool.Members = pool.Members.Map(func(_ int, m model.Member) model.Member {
 		found, ok := read[m.Key()]
@@ -79,11 +79,11 @@ func byKey(members []pools.Member, err error) (map[model.MemberKey]pools.Member,
 	return found, err
 }
 
-// changedMembers gives the members of a pool that are not like most others, as far as a few short
-// requests find them: all whose weight is 0, that are switched off, or that are backups, where their
-// statuses do not rule it out (one that answers a health monitor has a weight, and one that is switched
-// off is OFFLINE); and those at either end of the order by another setting. Where some have been changed,
-// one of them is there.
+// changedMembers returns the members of a pool that differ from most others, as far as a few short
+// requests find them: all with the weight 0, disabled ones and backups, unless their statuses
+// exclude that (one that answers a health monitor has a weight, and a disabled one is OFFLINE); and
+// those at either end of the order by another setting. If some were changed, one of them is
+// included.
 func (o *Observer) changedMembers(ctx context.Context, poolID string, statuses []octavia.MemberStatus) (map[model.MemberKey]pools.Member, error) {
 	found := map[model.MemberKey]pools.Member{}
 	always := func(octavia.MemberStatus) bool { return true }

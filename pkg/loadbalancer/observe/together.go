@@ -12,9 +12,9 @@ import (
 )
 
 // SettingsOf reads Settings of the load balancers of several Services by their tags, with three
-// requests, and a fourth where there are health monitors. It returns them by the ID of the load
-// balancer. Of the load balancers themselves there is the ID. One is missing where anything in it
-// does not carry the tag of its Service, as another client or controller made it.
+// requests, and a fourth if there are health monitors. It returns them by the ID of the load
+// balancer, of which they hold only the ID. It omits a load balancer with any part that lacks the
+// tag of its Service, because another client or controller created it.
 func (o *Observer) SettingsOf(ctx context.Context, services []ownership.Identity) (map[string]Parts, error) {
 	tags := make([]string, 0, len(services))
 	for _, id := range services {
@@ -50,7 +50,8 @@ func (o *Observer) SettingsOf(ctx context.Context, services []ownership.Identity
 	return found.whole(loadBalancers, pools), nil
 }
 
-// whole returns those of the load balancers of which all parts are there: pools are given, as the Project has none.
+// whole returns the complete load balancers among these; pools are an argument, because the Project
+// has none.
 func (p *Project) whole(loadBalancers []octavia.LoadBalancer, pools []octavia.Pool) map[string]Parts {
 	poolsOf := make(index[octavia.Pool], len(loadBalancers))
 	for i := range pools {
@@ -70,7 +71,7 @@ func (p *Project) whole(loadBalancers []octavia.LoadBalancer, pools []octavia.Po
 	return whole
 }
 
-// monitorsOf returns the health monitors of pools by their ID, nil where the Project does not have one of them.
+// monitorsOf returns the health monitors of pools by their ID, nil if the Project lacks one.
 func (p *Project) monitorsOf(pools []octavia.Pool) map[string]monitors.Monitor {
 	all := map[string]monitors.Monitor{}
 	for _, pool := range pools {
@@ -86,7 +87,7 @@ func (p *Project) monitorsOf(pools []octavia.Pool) map[string]monitors.Monitor {
 	return all
 }
 
-// are reports whether these are all listeners and pools that the load balancer has.
+// are reports whether these are all listeners and pools of the load balancer.
 func (p Parts) are(lb octavia.LoadBalancer) bool {
 	var have, want []string
 	for _, l := range p.Listeners {

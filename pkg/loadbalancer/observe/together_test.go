@@ -70,8 +70,8 @@ func TestSettingsOf_ReadsWhatSettingsDoesOfEach(t *testing.T) {
 	}
 }
 
-// What another client has made, or has taken the tag from, is not found by the tag of the Service: then that
-// does not show all that is there.
+// Parts of another client, or without their tag, are not found by the tag of the Service: then the
+// result is incomplete.
 func TestSettingsOf_LeavesOutWhatTagsDoNotShowInFull(t *testing.T) {
 	t.Parallel()
 	untagged := []string{}

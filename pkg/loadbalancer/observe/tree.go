@@ -13,9 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Contents reads everything in a load balancer, whose own settings a list has
-// given: listeners, pools and monitors with a request each, members with one a
-// pool (see Members).
+// Contents reads all parts of a listed load balancer: listeners, pools and monitors with one
+// request each, members with one per pool (see Members).
 func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (*model.LoadBalancer, error) {
 	parts := Parts{LoadBalancer: lb}
 	if len(lb.Listeners) == 0 && len(lb.Pools) == 0 {
@@ -49,7 +48,7 @@ func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb octav
 	return parts.Model(id), nil
 }
 
-// Settings reads what Contents does, but for members: of those there are the IDs.
+// Settings reads the same as Contents, but only the IDs of members.
 func (o *Observer) Settings(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (Parts, error) {
 	parts := Parts{LoadBalancer: lb}
 	err := o.listenersAndPools(ctx, &parts)
@@ -72,8 +71,8 @@ func (o *Observer) listenersAndPools(ctx context.Context, parts *Parts) error {
 	return group.Wait()
 }
 
-// monitors reads the health monitors of pools: ours by their tag at once, those
-// of cloud-provider-openstack, which have none, one by one.
+// monitors reads the health monitors of pools: ours by their tag in one request, those of
+// cloud-provider-openstack, which have no tag, one by one.
 func (o *Observer) monitors(ctx context.Context, id ownership.Identity, all []octavia.Pool) (map[string]monitors.Monitor, error) {
 	found := map[string]monitors.Monitor{}
 	missing := func() (ids []string) {
@@ -103,16 +102,14 @@ func (o *Observer) monitors(ctx context.Context, id ownership.Identity, all []oc
 	return found, nil
 }
 
-// smallPool is up to how many members of a pool are listed whatever that costs: Octavia before 16.0
-// takes a quarter of a second for a hundred, and half a minute for a thousand.
+// smallPool is the number of members that are always listed: Octavia before 16.0 takes 0.25 s for a
+// hundred, and 30 s for a thousand.
 const smallPool = 100
 
-// members reads the members of pools, by pool ID. Of a pool that is not small, Octavia
-// before 16.0 would take too long for a list: there the status tree gives address,
-// port and status of all, and one member of each pool is read in full. It stands
-// for the others, as all members of a pool are written alike, but for the subnet:
-// each has its node's, and but for those that somebody has changed. These are asked for:
-// see changedMembers.
+// members reads the members of pools, by pool ID. A list of a large pool takes too long on Octavia
+// before 16.0: instead the status tree has address, port and status of all, and one member of each
+// pool is read in full. Its settings are assumed for the others, except the subnet, which is that
+// of the node, and except members that changedMembers finds.
 func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool, version octavia.Version) (members map[string][]pools.Member, sampled map[string]bool, err error) {
 	found := make([][]pools.Member, len(all))
 	var tree map[string][]octavia.MemberStatus
@@ -155,8 +152,7 @@ func membersByPool(tree *octavia.StatusTree) map[string][]octavia.MemberStatus {
 	return members
 }
 
-// sampled makes members of what the status tree says and of the settings of the
-// first of them.
+// sampled returns members with the data of the status tree and the settings of the first of them.
 func (o *Observer) sampled(ctx context.Context, poolID string, statuses []octavia.MemberStatus) ([]pools.Member, error) {
 	if len(statuses) == 0 {
 		return nil, nil
@@ -173,7 +169,7 @@ func (o *Observer) sampled(ctx context.Context, poolID string, statuses []octavi
 	return alike(like, statuses, changed), nil
 }
 
-// sample reads a member in full; it is empty where that is gone.
+// sample reads a member in full; it returns an empty one if that is gone.
 func (o *Observer) sample(ctx context.Context, poolID string, of octavia.MemberStatus) (pools.Member, error) {
 	found, err := o.Octavia.MemberAt(ctx, poolID, of.Address, of.Port)
 	if err != nil || len(found) == 0 {
@@ -182,8 +178,8 @@ func (o *Observer) sample(ctx context.Context, poolID string, of octavia.MemberS
 	return found[0], nil
 }
 
-// alike makes members of what the status tree says, of the settings of one of them, and of
-// those that were read. Only that one's subnet is known: it is the first.
+// alike returns members with the data of the status tree, the settings of one of them, and those
+// that were read. The subnet is known only of the first.
 func alike(like pools.Member, statuses []octavia.MemberStatus, read map[model.MemberKey]pools.Member) []pools.Member {
 	members := make([]pools.Member, 0, len(statuses))
 	for i, s := range statuses {
@@ -203,20 +199,20 @@ func alike(like pools.Member, statuses []octavia.MemberStatus, read map[model.Me
 	return members
 }
 
-// Parts are the answers of the load balancer service about one load balancer.
+// Parts are the load balancer service's objects of one load balancer.
 type Parts struct {
 	LoadBalancer octavia.LoadBalancer
 	Listeners    []listeners.Listener
 	Pools        []octavia.Pool
 	Monitors     map[string]monitors.Monitor // by ID
 	Members      map[string][]pools.Member   // by pool ID
-	// Sampled are the pools of which one member, the first, was read in full.
+	// Sampled are the pools of which only the first member was read in full.
 	Sampled map[string]bool
-	// Brief is set where not even that was read of each pool.
+	// Brief is set if not even one member of each pool was read in full.
 	Brief bool
 }
 
-// MemberIDs gives the IDs of the members of a pool.
+// MemberIDs returns the IDs of the members of a pool.
 func (p Parts) MemberIDs(poolID string) []string {
 	var ids []string
 	for _, pool := range p.Pools {
@@ -229,8 +225,7 @@ func (p Parts) MemberIDs(poolID string) []string {
 	return ids
 }
 
-// Created gives the parts of the answer to a fully populated create, which holds
-// everything.
+// Created returns the parts in the answer to a fully populated create.
 func Created(lb octavia.LoadBalancer) Parts {
 	parts := Parts{
 		LoadBalancer: lb,

@@ -123,8 +123,8 @@ func (d *differ) poolsToRebuild() map[string]bool {
 	return rebuilt
 }
 
-// fit returns how many of some members fit into the room that is left of a request, and
-// what is left of it then.
+// fit returns how many of some members fit into the remaining room of a request, and the room left
+// after them.
 func (d *differ) fit(members model.Members, added bool, room int) (n, left int) {
 	for i := range members.Len() {
 		size := len(members.Key(i).Address) + d.bytes(members.Kind(i), added)
@@ -136,8 +136,8 @@ func (d *differ) fit(members model.Members, added bool, room int) (n, left int) 
 	return n, room
 }
 
-// bytes returns what a member of a kind takes of a request at least, besides its address: nothing needs its name,
-// and the subnet of one that is there, or that is in the VIP's, only some drivers.
+// bytes returns the minimum size of a member of a kind in a request, without its address: its name
+// is optional, and only some drivers need the subnet of an existing one, or of one in the VIP's.
 func (d *differ) bytes(m model.Member, added bool) int {
 	n := len(`{"address":"","protocol_port":65535},`)
 	if m.SubnetID != "" && (d.opts.Driver.Quirks.AlwaysSendSubnet || added && m.SubnetID != d.observed.VIP.SubnetID) {

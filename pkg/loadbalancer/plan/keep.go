@@ -28,8 +28,8 @@ func KeepMembers(desired, lb *model.LoadBalancer, opts Options) *model.LoadBalan
 	return &kept
 }
 
-// membersLike returns the members that those of a listener are to be like: its own or, for
-// want of any, those of all others.
+// membersLike returns the members with the values for those of a listener: its own or, if it has
+// none, those of all others.
 func membersLike(lb *model.LoadBalancer, key model.ListenerKey) model.Members {
 	if have := lb.Listener(key); have != nil && have.Pool.Members.Len() > 0 {
 		return have.Pool.Members
@@ -41,8 +41,8 @@ func membersLike(lb *model.LoadBalancer, key model.ListenerKey) model.Members {
 	return all
 }
 
-// takeOver returns the desired members with what they take over from those that exist. One
-// that names no subnet is in the VIP's.
+// takeOver returns the desired members with the values that existing ones keep. One without a
+// subnet is in the VIP's.
 func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options) model.Members {
 	at, vipSubnet := byAddress(desired, there), lb.VIP.SubnetID
 	changed := map[int]model.Member{} // as a rule there is none
@@ -108,9 +108,9 @@ func byAddress(desired, there model.Members) []int {
 	return places
 }
 
-// strays reports whether the members that name no subnet belong into their nodes': some of those of
-// the same addresses name one, which is their node's in each case. Members that another controller
-// has made stay where they are.
+// strays reports whether the members without a subnet belong into their nodes' subnets: some
+// existing ones of the same addresses have one, each its node's. Members of another controller stay
+// in their subnet.
 func (o Options) strays(desired, there model.Members, at []int, lb *model.LoadBalancer) bool {
 	if !o.NodesSubnets || o.MoveMembers || lb.Adopted {
 		return false
@@ -140,8 +140,8 @@ func sentSubnet(subnet, wanted, vipSubnet string, opts Options) string {
 	return subnet
 }
 
-// usualSubnet returns the subnet that most members are in, of several the first by ID. It
-// reports whether the subnet of any has been read.
+// usualSubnet returns the subnet of most members, of several the first by ID. It reports whether
+// the subnet of any has been read.
 func usualSubnet(members model.Members) (subnet string, known bool) {
 	counts := map[string]int{}
 	for kind, n := range members.Kinds() {

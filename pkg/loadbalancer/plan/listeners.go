@@ -30,7 +30,6 @@ func (d *differ) change(want, have *model.Listener) listenerChange {
 	return listenerChange{want, have, d.lost(have.Pool), d.rebuilt[have.Pool.ID]}
 }
 
-// samePool reports whether the pool is kept.
 func (c listenerChange) samePool() bool {
 	return c.have.Pool.ID != "" && !c.lost && !c.rebuilt && c.have.Pool.Protocol == c.want.Pool.Protocol
 }
@@ -134,7 +133,6 @@ func (d *differ) dropListeners() {
 	}
 }
 
-// dropPool deletes the previous pool of a listener.
 func (d *differ) dropPool(had *model.Listener) {
 	if had.Pool.ID != "" {
 		d.add(DeletePool{had.Pool.ID, had.Pool.Name})
@@ -233,7 +231,6 @@ func (d *differ) reuses(orphan model.Pool) bool {
 	})
 }
 
-// createPool creates the pool of a listener, with its members and monitor.
 func (d *differ) createPool(want model.Listener) {
 	d.add(CreatePool{want.Key(), want.Pool})
 	pool := poolFor(want)

@@ -75,14 +75,12 @@ func singly(s SetMembers) (steps []Step) {
 	return steps
 }
 
-// moves returns a function that reports whether a member has to go to another subnet: it
-// is removed and added again, as a change of the subnet would be written to Octavia's
-// database only, and not reach the data path. Members are moved only where
-// member-subnet-id names their subnet; otherwise they stay in the one that they were
-// created in, by us or by another controller that found it in another way. One whose
-// subnet nobody has read is moved with those that are known to be elsewhere: all of a pool
-// were sent with the same. One that names no subnet, which is the VIP's, and for which KeepMembers
-// names that of its node, moves there.
+// moves returns a function that reports whether a member must move to another subnet: it is removed
+// and added again, because Octavia would only write a change of the subnet to its database, and not
+// to the data path. Members only move to a subnet of member-subnet-id; otherwise they keep the one
+// of their creation, even by another controller. One with an unread subnet moves together with
+// those that are known to be elsewhere: all of a pool were sent with the same. One without a
+// subnet, which means the VIP's, moves to its node's if KeepMembers sets that.
 func (d *differ) moves(from, to model.Members) func(old, want model.Member) bool {
 	if !d.opts.MoveMembers {
 		return func(old, want model.Member) bool {
@@ -107,9 +105,9 @@ func (d *differ) moves(from, to model.Members) func(old, want model.Member) bool
 // nowhere reports whether an existing member is known to have no subnet.
 func nowhere(m model.Member) bool { return !m.SubnetUnknown && m.SubnetID == "" }
 
-// stages returns the members that a pool has one after the other, the desired ones last.
-// Members that move do so in two halves, so that half of them serve at any time; with as
-// many others that stay, they move at once.
+// stages returns the successive members of a pool, the desired ones last. Members that move do so
+// in two halves, so that half of them serve at any time; with as many others that stay, they move
+// at once.
 func (d *differ) stages(from, to model.Members) []model.Members {
 	if !d.opts.MoveMembers && !(d.opts.NodesSubnets && anyKind(from, nowhere)) {
 		return []model.Members{to}
@@ -129,7 +127,6 @@ func (d *differ) stages(from, to model.Members) []model.Members {
 	return []model.Members{staying.With(unmoved), staying.With(moving.Slice(0, half)), to}
 }
 
-// anyKind reports whether any member is of a kind.
 func anyKind(members model.Members, is func(kind model.Member) bool) bool {
 	for kind := range members.Kinds() {
 		if is(kind) {
@@ -168,7 +165,7 @@ func (d *differ) changes(pool PoolRef, from, to model.Members) SetMembers {
 	return SetMembers{Pool: pool, Added: model.MembersOf(added...), Removed: model.MembersOf(removed...), Changed: model.MembersOf(changed...)}
 }
 
-// inTheirSubnets returns members as a batch sends them. Those that stay keep their subnet: to some
+// inTheirSubnets returns members as a batch sends them. Those that stay keep their subnet: for some
 // drivers one in another subnet is another member.
 func (d *differ) inTheirSubnets(from, to model.Members) model.Members {
 	have := placesIn(from, to)
@@ -180,9 +177,8 @@ func (d *differ) inTheirSubnets(from, to model.Members) model.Members {
 	})
 }
 
-// keepSubnet leaves a member in its subnet. Where nobody has read that, none is sent, and
-// Octavia keeps it; a driver that needs one gets the wanted one, and recreates the member
-// there if that is another.
+// keepSubnet keeps a member in its subnet. If that was not read, none is sent, and Octavia keeps
+// it; a driver that needs one gets the wanted one, and recreates the member there if it differs.
 func (d *differ) keepSubnet(old, want model.Member) model.Member {
 	switch {
 	case old.SubnetUnknown && (!d.opts.Driver.Quirks.AlwaysSendSubnet || want.SubnetID == ""):
@@ -193,8 +189,8 @@ func (d *differ) keepSubnet(old, want model.Member) model.Member {
 	return want
 }
 
-// oneByOne returns the same without batches: first members are added and updated, then
-// others removed.
+// oneByOne returns the equivalent without batches: first members are added and updated, then others
+// removed.
 func (d *differ) oneByOne(pool PoolRef, from, to model.Members) []Step {
 	moves := d.moves(from, to)
 	var steps, removals []Step
@@ -215,7 +211,7 @@ func (d *differ) oneByOne(pool PoolRef, from, to model.Members) []Step {
 	return append(steps, removals...)
 }
 
-// differs reports whether a member that stays has to be updated, or repaired.
+// differs reports whether a member that stays must be updated, or repaired.
 func differs(old, want model.Member) bool {
 	return old.MonitorPort != want.MonitorPort || old.Backup != want.Backup || old.Unasked != want.Unasked || !old.Status.Sound() ||
 		old.Drained != want.Drained || old.AdminDown != want.AdminDown
@@ -235,7 +231,6 @@ func (s SetMembers) smallest() []Step {
 	}
 }
 
-// nothing reports whether a batch changes nothing.
 func (s SetMembers) nothing() bool { return s.Added.Len()+s.Removed.Len()+s.Changed.Len() == 0 }
 
 // single reports whether a batch is equivalent to at most one request for one member.

@@ -225,7 +225,6 @@ func printMember(m model.Member) string {
 	return text
 }
 
-// list prints a few members and says how many there are.
 func list(members model.Members) string {
 	const most = 3
 	var names []string

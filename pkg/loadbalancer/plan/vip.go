@@ -27,7 +27,6 @@ func (s UpdateLoadBalancer) String() string {
 	return fmt.Sprintf("load balancer %s (%s): %s", s.Name, s.ID, changes)
 }
 
-// updateVIP returns the step that updates the VIP, if it differs.
 func updateVIP(desired, lb *model.LoadBalancer) []Step {
 	from := lb.VIP.VIPSettings
 	to := desired.VIP.Over(from)

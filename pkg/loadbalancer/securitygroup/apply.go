@@ -87,7 +87,6 @@ func (g *Groups) send(ctx context.Context, t *Task, step Step) (err error) {
 	return g.do(ctx, t, step)
 }
 
-// groupOf returns the ID of the group of a step.
 func groupOf(step Step, t *Task) string {
 	switch s := step.(type) {
 	case DeleteGroup:
@@ -182,7 +181,6 @@ func (g *Groups) addRules(ctx context.Context, t *Task) error {
 	}
 }
 
-// ruleOpts returns the rules to add.
 func (g *Groups) ruleOpts(t *Task) []rules.CreateOpts {
 	var opts []rules.CreateOpts
 	add := func(wanted []Rule, description string) {

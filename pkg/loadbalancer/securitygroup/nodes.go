@@ -8,7 +8,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// nodePorts finds the ports of the nodes.
 func (g *Groups) nodePorts(ctx context.Context, r Request, t *Task, d *Desired) error {
 	members := r.Spec.Members
 	nodes := members
@@ -107,7 +106,6 @@ func (g *Groups) portsOf(ctx context.Context, nodes []Node, subnets []string) ([
 	return found, err
 }
 
-// byAddress finds the ports of nodes by their addresses.
 func (g *Groups) byAddress(ctx context.Context, nodes []Node, missing []int, subnets []string, found []located) error {
 	var addresses []string
 	for _, i := range missing {
@@ -142,7 +140,6 @@ func (l *located) add(port neutron.Port, may, inside bool) {
 	}
 }
 
-// at returns the ports that have one of the addresses.
 func at(ports []neutron.Port, addresses []string) []neutron.Port {
 	var found []neutron.Port
 	for _, port := range ports {

@@ -94,7 +94,6 @@ func heldRules(rules []neutron.SecurityGroupRule) []Held {
 	return all
 }
 
-// owned returns the groups that are the Service's own, in a stable order.
 func owned(all []neutron.SecurityGroup, id ownership.Identity) []neutron.SecurityGroup {
 	ours := slices.DeleteFunc(slices.Clone(all), func(o neutron.SecurityGroup) bool { return !id.OwnsSecurityGroup(o.Name, o.Tags) })
 	slices.SortFunc(ours, func(a, b neutron.SecurityGroup) int { // the one in use comes first

@@ -15,7 +15,6 @@ import (
 // portsAtOnce is the number of ports of one Service that are changed concurrently.
 const portsAtOnce = 8
 
-// changePorts adds the group to ports, or removes it.
 func (g *Groups) changePorts(ctx context.Context, t *Task, which []NodePort, member bool) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)

@@ -54,7 +54,6 @@ func (r Rule) EtherType() string {
 	return "IPv6"
 }
 
-// neutronProtocol returns Neutron's name of the protocol.
 func (r Rule) neutronProtocol() string {
 	if r.Protocol == icmp && r.EtherType() == "IPv6" {
 		return "ipv6-icmp"
@@ -83,7 +82,6 @@ func (h Held) String() string {
 	return h.Rule.String()
 }
 
-// held converts a rule of Neutron.
 func held(r neutron.SecurityGroupRule) Held {
 	h := Held{ID: r.ID, Text: fmt.Sprintf("%s %s %s", r.Direction, r.EtherType, cmp.Or(r.Protocol, "of any protocol"))}
 	protocol, ok := protocolName(r.Protocol)
@@ -139,7 +137,6 @@ func everybody(ipv6 bool) string {
 	return "0.0.0.0/0"
 }
 
-// sortRules sorts rules and removes duplicates.
 func sortRules(rules []Rule) []Rule {
 	slices.SortFunc(rules, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Prefix, b.Prefix))

@@ -88,14 +88,12 @@ func (s *sharedGroup) unset() {
 	s.known, s.rules = false, nil
 }
 
-// is reports whether a group is the shared one.
 func (s *sharedGroup) is(groupID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known && s.id == groupID
 }
 
-// has reports whether a port uses the shared group.
 func (s *sharedGroup) has(groupID, portID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -177,7 +177,7 @@ func differenceTable(t *testing.T, differs map[difference][]string) string {
 	says := map[string]string{
 		"-": "as without the annotation", "none": "overrides the value in cloud.conf", "=": "is passed on unchanged", "!": "the Service is refused",
 		"?": "is passed on, and rejected by OpenStack", "0": "no node is selected: the pools are empty", "trimmed": "the same without the line feed",
-		"kept": "the floating IP is kept, and an event says so",
+		"kept": "the floating IP is kept, with an event",
 	}
 	rows := map[string][]string{}
 	for d, names := range differs {

@@ -11,100 +11,95 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-// Applied is what was applied for a Service and seen of it last, when a round ended well.
-// It is never changed once it is in a Store: its address is the token by which a Store
-// compares and swaps.
+// Applied is the state of a Service's load balancer at the end of the last successful round. It
+// never changes once it is in a Store: its address is the token for compare-and-swap.
 type Applied struct {
-	// Service is the name, for who has the UID only; Identity is who the Service is on the
-	// load balancer.
+	// Service is the name, for callers with only the UID; Identity is the Service's on the load
+	// balancer.
 	Service  types.NamespacedName
 	Identity ownership.Identity
-	// Digests are of the load balancer that the Service asked for: as long as it asks for
-	// the same, there is nothing to do.
+	// Digests are of the desired load balancer: while they are equal, there is nothing to do.
 	Digests Digests
-	// Address is what is published, in whatever form the Service asks for.
+	// Address is the published one, in the form that the Service requests.
 	Address      string
 	LoadBalancer LoadBalancer
-	// Contents is all that is in the load balancer. It is nil after a restart, until
-	// something has to change. It is never changed: a change begins with Clone.
+	// Contents are the parts of the load balancer. They are nil after a restart, until a change is
+	// necessary. They never change: a change starts with Clone.
 	Contents *model.LoadBalancer
-	// Restored is what confirms a state without contents that nobody has confirmed; nil: nothing does.
+	// Restored confirms an unconfirmed state without contents; nil if nothing can.
 	Restored *Restored
-	// Brief is set where of the members in it no more was read than
-	// observe.Observer.Brief has.
+	// Brief is set if members were read only as far as observe.Observer.Brief reads them.
 	Brief     bool
 	Seen      Seen
 	Persisted Persisted
-	// Reported are the steps, as they print, that would repair what another client has
-	// changed, and that are only reported (drift-policy=report).
+	// Reported are the formatted steps that would repair changes of other clients, and are only
+	// reported (drift-policy=report).
 	Reported map[string]bool
 }
 
-// Restored is what a state is to be compared with that the process before this one has
-// recorded before it was confirmed: of its contents this process knows nothing else.
+// Restored is compared with the cloud to confirm a state that the previous process has recorded
+// before it was confirmed. This process knows nothing else of its contents.
 type Restored struct {
-	// Outline is what the Service asks for, without members and IDs.
+	// Outline is the desired load balancer, without members and IDs.
 	Outline *model.LoadBalancer
-	// Parts condenses which parts were there: see package drift.
+	// Parts is a hash of the existing parts: see package drift.
 	Parts string
 }
 
-// Digests condense what a Service asks for.
+// Digests are hashes of a Service's desired load balancer.
 type Digests struct {
 	Full string
-	// Nodeless is of the same without the nodes; "" where that proves nothing.
+	// Nodeless is the hash without the nodes; "" if that proves nothing.
 	Nodeless string
 }
 
-// LoadBalancer names the load balancer of a Service and what belongs to it.
+// LoadBalancer identifies the load balancer of a Service and its related objects.
 type LoadBalancer struct {
 	ID, Provider string
 	VIPPortID    string
-	VIPSubnetID  string // known after a restart only
+	VIPSubnetID  string // known only after a restart
 	FloatingIPID string // "" for none
-	// Named is the load balancer that the Service named then.
+	// Named is the load balancer that the Service named at that time.
 	Named string
-	// Shared is set when the load balancer is another's.
+	// Shared is set if the load balancer is another owner's.
 	Shared      *model.Shared
 	Unmonitored bool // model.LoadBalancer.Unmonitored
-	// Duplicates are further load balancers of the Service that are left alone.
+	// Duplicates are further load balancers of the Service, which are not changed.
 	Duplicates []string
 }
 
-// Seen is how the load balancer was when it was seen last.
+// Seen is the state of the load balancer in the last read.
 type Seen struct {
 	UpdatedAt       time.Time
 	OperatingStatus string
-	// Since is when the cloud was last known to be like this.
+	// Since is the last time at which the cloud was known to have this state.
 	Since time.Time
-	// Confirmed is set when the contents are surely those of UpdatedAt.
+	// Confirmed is set if the contents are proven to be those of UpdatedAt.
 	Confirmed bool
-	// ChangedByOthers is set when another client has changed something since it was
-	// confirmed last.
+	// ChangedByOthers is set if another client has changed something since the last confirmation.
 	ChangedByOthers bool
 }
 
-// Persisted is what of it is written down.
+// Persisted reports which parts are recorded.
 type Persisted struct {
-	// Fingerprint is set when it is recorded for the next process.
+	// Fingerprint is set if it is recorded for the next process.
 	Fingerprint bool
-	// Address is set when ID and address of the load balancer stand in the annotations of
-	// the Service.
+	// Address is set if ID and address of the load balancer are in the annotations of the Service.
 	Address bool
 }
 
-// SetApplied records what was applied for a Service, and that it has a load balancer.
+// SetApplied records the applied state of a Service, and that it has a load balancer.
 func (s *Store) SetApplied(uid types.UID, applied *Applied) {
 	s.update(uid, func(e *Entry) { e.Applied, e.Namespace = applied, applied.Service.Namespace })
 }
 
-// DropApplied has the cloud read anew for a Service.
+// DropApplied makes the next round of a Service read the cloud.
 func (s *Store) DropApplied(uid types.UID) {
 	s.update(uid, func(e *Entry) { e.Applied = nil })
 }
 
-// DropAppliedIf is DropApplied, unless something newer was applied since. It reports
-// whether it has dropped it.
+// DropAppliedIf is DropApplied, unless a newer state was applied. It reports whether it has dropped
+// it.
 func (s *Store) DropAppliedIf(uid types.UID, applied *Applied) (dropped bool) {
 	s.update(uid, func(e *Entry) {
 		if dropped = e.Applied == applied; dropped {
@@ -114,8 +109,8 @@ func (s *Store) DropAppliedIf(uid types.UID, applied *Applied) (dropped bool) {
 	return dropped
 }
 
-// MarkDrifted records that another client has changed what was applied, unless something
-// newer was applied since. It reports whether it has.
+// MarkDrifted records that another client has changed the applied state, unless a newer one was
+// applied. It reports whether it has recorded that.
 func (s *Store) MarkDrifted(uid types.UID, applied *Applied, reason string) (marked bool) {
 	s.update(uid, func(e *Entry) {
 		if marked = e.Applied == applied; marked {
@@ -125,15 +120,14 @@ func (s *Store) MarkDrifted(uid types.UID, applied *Applied, reason string) (mar
 	return marked
 }
 
-// DropDrift records that the drift of a Service is repaired, or that what was applied
-// before it counts no more.
+// DropDrift records that the drift of a Service is repaired, or that the earlier applied state is
+// obsolete.
 func (s *Store) DropDrift(uid types.UID) {
 	s.update(uid, func(e *Entry) { e.Drift = Drift{} })
 }
 
-// ReplaceApplied records what is known of the same state by now, unless something newer
-// was applied since. What others have recorded of that state meanwhile stays: that it is
-// confirmed, or persisted.
+// ReplaceApplied replaces the knowledge of the same state, unless a newer one was applied. It keeps
+// the records that others have made meanwhile: that the state is confirmed, or persisted.
 func (s *Store) ReplaceApplied(uid types.UID, before, now *Applied) {
 	s.update(uid, func(e *Entry) {
 		have := e.Applied
@@ -154,7 +148,7 @@ func (s *Store) ReplaceApplied(uid types.UID, before, now *Applied) {
 	})
 }
 
-// AllApplied returns what was applied for each Service, as of now.
+// AllApplied returns the current applied state of each Service.
 func (s *Store) AllApplied() map[types.UID]*Applied {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,8 +161,8 @@ func (s *Store) AllApplied() map[types.UID]*Applied {
 	return all
 }
 
-// Unpersisted is AllApplied for the Services of which something can be persisted that is not: mostly
-// none. A fingerprint waits until it is confirmed.
+// Unpersisted is AllApplied for the Services with something to persist: usually none. A fingerprint
+// waits until it is confirmed.
 func (s *Store) Unpersisted() map[types.UID]*Applied {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +173,6 @@ func (s *Store) Unpersisted() map[types.UID]*Applied {
 	return some
 }
 
-// unpersisted reports whether something can be persisted that is not.
 func (a *Applied) unpersisted() bool {
 	return a != nil && (!a.Persisted.Address || a.FingerprintDue())
 }
@@ -187,13 +180,13 @@ func (a *Applied) unpersisted() bool {
 // FingerprintDue reports whether the fingerprint is confirmed, and not persisted yet.
 func (a *Applied) FingerprintDue() bool { return a.Seen.Confirmed && !a.Persisted.Fingerprint }
 
-// Version tells one state of a load balancer from another. It is what a round keeps of the
-// state that it began with: thousands may wait at the same time.
+// Version identifies a state of a load balancer. A round keeps it of the state at its beginning,
+// because thousands may wait at the same time.
 type Version struct {
-	id           string // "" where there is no load balancer
+	id           string // "" without load balancer
 	updatedAt    time.Time
 	floatingIPID string
-	// children are the IDs of the listeners of a Service and of its pools.
+	// children are the IDs of the listeners and pools of a Service.
 	children string
 }
 
@@ -217,11 +210,11 @@ func VersionOf(lb *model.LoadBalancer) *Version {
 	return v
 }
 
-// RebaseOthers records, for the other Services on a load balancer, that its updated_at has
-// moved because of a change for the Service of this UID, from the state before its first
-// step to the load balancer after the last. What the others have there is taken to be as it was, until
-// it is read once more; what the Service has there is known anew. Where another client had
-// changed something before, and nobody has looked what yet, updated_at still has to tell.
+// RebaseOthers records, for the other Services on a load balancer, that its updated_at has moved
+// because of a change for the Service of this UID, from the state before its first step to the load
+// balancer after the last. The parts of the others are assumed to be unchanged until the next read;
+// those of the Service are known. If another client has changed something before that was not read
+// yet, updated_at must still show it.
 func (s *Store) RebaseOthers(uid types.UID, from *Version, now *model.LoadBalancer, at time.Time) {
 	to := VersionOf(now)
 	if from == nil || from.id != to.id || from.updatedAt.Equal(to.updatedAt) || from.floatingIPID != to.floatingIPID {
@@ -237,8 +230,8 @@ func (s *Store) RebaseOthers(uid types.UID, from *Version, now *model.LoadBalanc
 	}
 }
 
-// rebased returns what is known of a load balancer after a change for another Service. Of one of which
-// no more is known than which parts there were, that is nothing where those have changed.
+// rebased returns the knowledge of a load balancer after a change for another Service. If only its
+// parts are known, and they have changed, that is nothing.
 func (a *Applied) rebased(from, to *Version, now *model.LoadBalancer, at time.Time) *Applied {
 	moved := *a
 	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Seen.Confirmed = to.updatedAt, at, false
@@ -258,8 +251,8 @@ func (a *Applied) rebased(from, to *Version, now *model.LoadBalancer, at time.Ti
 	return &moved
 }
 
-// othersIn returns what is another's in a load balancer to one Service, after a change of what another
-// Service has there: which that was before, by ID, and is now.
+// othersIn returns the foreign parts of a load balancer from the view of one Service, after a
+// change of another Service's parts: children are the latter's IDs before, now has its new ones.
 func othersIn(before []model.Foreign, children string, now *model.LoadBalancer) []model.Foreign {
 	was := strings.Fields(children)
 	all := slices.DeleteFunc(slices.Clone(before), func(f model.Foreign) bool { return slices.Contains(was, f.ID) })

@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// applied returns what was applied on a load balancer with one listener.
+// applied returns the applied state of a load balancer with one listener.
 func applied(id string) *state.Applied {
 	return &state.Applied{
 		Service:      types.NamespacedName{Namespace: "default", Name: "web"},
@@ -140,8 +140,7 @@ func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 	}
 }
 
-// What the Service has there is another's to the others, so that they can be compared with what is
-// read.
+// The Service's parts are foreign to the others, so that they can be compared with a read.
 func TestStore_RebasesWhatIsAnothersToTheOthers(t *testing.T) {
 	t.Parallel()
 	later := began.Add(time.Minute)

@@ -9,15 +9,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// Unsettled says since when a Service does not have what it asks for. The zero value is of one
-// that does, or of which this process has not heard.
+// Unsettled describes a Service that does not have its desired state. The zero value is of a
+// settled Service, or one unknown to this process.
 type Unsettled struct {
-	// Since is when the first round for what is asked for has come to its turn, or began to wait for
-	// that, once that round has ended.
+	// Since is the time at which the first round for the desired state started or began to wait for
+	// its turn, set when that round has ended.
 	Since time.Time
-	// Deleting is set where that is its end.
+	// Deleting is set if the Service is being deleted.
 	Deleting bool
-	// Spent is what its rounds have taken since.
+	// Spent are the times that its rounds have taken since.
 	Spent stopwatch.Times
 }
 
@@ -31,8 +31,7 @@ func (s *Store) MarkDeleting(uid types.UID) {
 	})
 }
 
-// Spend adds what a round that ends now has taken for a Service that does not have what it asks for
-// yet.
+// Spend adds the times of a round that ends now for an unsettled Service.
 func (s *Store) Spend(uid types.UID, times stopwatch.Times) {
 	now := s.clock.Now()
 	s.update(uid, func(e *Entry) {
@@ -43,8 +42,8 @@ func (s *Store) Spend(uid types.UID, times stopwatch.Times) {
 	})
 }
 
-// Began returns when the first round began, where one that has taken so long ends now. The wait for
-// its turn is part of a round.
+// Began returns the beginning of the first round, including its wait, if one with these times ends
+// now.
 func (u Unsettled) Began(now time.Time, times stopwatch.Times) time.Time {
 	if began := now.Add(-times.Sum()); u.Since.IsZero() || began.Before(u.Since) {
 		return began
@@ -52,29 +51,29 @@ func (u Unsettled) Began(now time.Time, times stopwatch.Times) time.Time {
 	return u.Since
 }
 
-// Phase is how far a Service is.
+// Phase is the progress of a Service.
 type Phase string
 
 // The phases of a Service.
 const (
-	Settled  Phase = "settled"  // it has what it asks for
-	Pending  Phase = "pending"  // it is being brought to that
+	Settled  Phase = "settled"  // it has its desired state
+	Pending  Phase = "pending"  // it is being changed
 	Refused  Phase = "refused"  // it is refused
-	Deleting Phase = "deleting" // what it has is being removed
+	Deleting Phase = "deleting" // its objects are being removed
 )
 
 // Phases returns all phases.
 func Phases() []Phase { return []Phase{Settled, Pending, Refused, Deleting} }
 
-// Part is what load balancers consist of, and in which states.
+// Part is a type and a status of parts of load balancers.
 type Part struct {
 	Kind string
 	model.Status
 }
 
-// Census is how far all Services are.
+// Census counts all Services by phase.
 type Census struct {
-	// Services are in each phase, the oldest of them since a time; zero where there is none.
+	// Services are in each phase, the oldest of them since a time; zero if there is none.
 	Services map[Phase]int
 	Oldest   map[Phase]time.Time
 }
@@ -97,8 +96,8 @@ func (s *Store) Census() Census {
 	return c
 }
 
-// Parts counts the parts of load balancers that are Services', by the states in which they were read
-// last. Operating statuses of members are not kept.
+// Parts counts the parts of the Services' load balancers by their statuses in the last read.
+// Operating statuses of members are not kept.
 func (s *Store) Parts() map[Part]int {
 	parts := map[Part]int{}
 	for _, applied := range s.AllApplied() {
@@ -109,14 +108,14 @@ func (s *Store) Parts() map[Part]int {
 	return parts
 }
 
-// Serves reports whether a load balancer is known as one of a Service.
+// Serves reports whether a load balancer is known to be a Service's.
 func (s *Store) Serves(loadBalancerID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.on[loadBalancerID]) > 0
 }
 
-// phase returns how far the Service is; "" where it asks for nothing, as far as is known.
+// phase returns the phase of the Service; "" if it is not known to want a load balancer.
 func (e *Entry) phase() Phase {
 	switch {
 	case e.Unsettled.Deleting:
@@ -131,7 +130,6 @@ func (e *Entry) phase() Phase {
 	return ""
 }
 
-// countParts adds the parts of a load balancer.
 func countParts(parts map[Part]int, lb *model.LoadBalancer) {
 	for _, l := range lb.Listeners {
 		parts[Part{"listener", l.Status}]++

@@ -7,24 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// creationSettles is how long after a POST without an answer the load balancer can
-// still appear. Octavia commits it after it has waited for the project's quota (50 s,
-// then it gives up) and for Neutron to make the VIP's port; a proxy hangs up earlier.
+// creationSettles is how long after an unanswered POST the load balancer can still appear. Octavia
+// commits it after it has waited for the project's quota (at most 50 s) and for Neutron to create
+// the VIP's port; a proxy closes the connection earlier.
 const creationSettles = 3 * time.Minute
 
-// Creation is a load balancer that Octavia was asked for without an answer: it may appear
-// later, also after its Service is gone. The zero value is none.
+// Creation is an unanswered creation of a load balancer: it may appear later, also after its
+// Service is gone. The zero value is none.
 type Creation struct {
-	// Until is when it cannot come true any more.
+	// Until is the last time at which the load balancer can appear.
 	Until time.Time
-	// Repeated is set when another creation was sent since: a load balancer that is there
-	// does not prove that this one has come true.
+	// Repeated is set if another creation was sent since: then a load balancer does not prove that
+	// this creation has succeeded.
 	Repeated bool
 	// Resolved is set when the load balancer has been found.
 	Resolved bool
 }
 
-// over reports whether nothing can come of it any more.
 func (c Creation) over(now time.Time) bool { return now.After(c.Until) }
 
 // CreationSent records that a load balancer is about to be created for a Service.
@@ -32,7 +31,7 @@ func (s *Store) CreationSent(uid types.UID) {
 	s.update(uid, func(e *Entry) { e.Made.Creation.Repeated = !e.Made.Creation.Until.IsZero() })
 }
 
-// CreationLost records that a creation has had no answer.
+// CreationLost records an unanswered creation.
 func (s *Store) CreationLost(uid types.UID) {
 	now := s.clock.Now()
 	s.mu.Lock()
@@ -43,8 +42,8 @@ func (s *Store) CreationLost(uid types.UID) {
 	s.dropCreations(now)
 }
 
-// CreationFound records that a load balancer of a Service was found, and is about to be
-// deleted: it is the one of the creation without an answer, unless that was repeated.
+// CreationFound records that a load balancer of a Service was found, and is about to be deleted: it
+// is that of the unanswered creation, unless that was repeated.
 func (s *Store) CreationFound(svc *v1.Service) {
 	s.update(svc.UID, func(e *Entry) {
 		if until := s.creationUntil(e.Made.Creation, svc); !until.IsZero() && !e.Made.Creation.Repeated {
@@ -53,10 +52,10 @@ func (s *Store) CreationFound(svc *v1.Service) {
 	})
 }
 
-// CreationUntil returns the time until which a load balancer can appear that was asked for
-// without an answer; zero when none can. What an earlier process had sent when it ended is
-// not known: a Service that was there when this process began, and has no address, is taken
-// to have asked for one. However old it is, its turn may have come just then.
+// CreationUntil returns the time until which a load balancer of an unanswered creation can appear;
+// zero if none can. The last requests of an earlier process are unknown: a Service that is older
+// than this process and has no address is assumed to have an unanswered creation. Its age does not
+// matter, because its turn may have come just then.
 func (s *Store) CreationUntil(svc *v1.Service) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +78,7 @@ func (s *Store) creationUntil(known Creation, svc *v1.Service) time.Time {
 	return known.Until
 }
 
-// dropCreations drops the creations that cannot come true any more.
+// dropCreations drops the creations with load balancers that can no longer appear.
 func (s *Store) dropCreations(now time.Time) {
 	for uid, e := range s.entries {
 		if c := e.Made.Creation; c != (Creation{}) && c.over(now) {

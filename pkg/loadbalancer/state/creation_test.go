@@ -64,8 +64,8 @@ func TestStore_KnowsUntilWhenACreationWithoutAnAnswerCanComeTrue(t *testing.T) {
 	}
 }
 
-// A load balancer that is found is the one of the creation without an answer; where
-// another was sent since, it can be that one.
+// A found load balancer is that of the unanswered creation; if another was sent since, it may be of
+// that one.
 func TestStore_TakesALoadBalancerForTheCreationUnlessThatWasRepeated(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -101,8 +101,8 @@ func TestStore_TakesALoadBalancerForTheCreationUnlessThatWasRepeated(t *testing.
 	}
 }
 
-// What can still come true outlives the Service, also that it has; then it goes, and takes
-// the entry with it.
+// A creation that can still succeed outlives the Service; then it is dropped, together with the
+// entry.
 func TestStore_KeepsACreationUntilItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(*state.Store, *testingclock.FakePassiveClock){

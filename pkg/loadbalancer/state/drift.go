@@ -8,25 +8,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// ReasonChanged is the drift of a load balancer whose updated_at is another one than was
-// seen last.
+// ReasonChanged is the drift of a load balancer with another updated_at than in the last read.
 const ReasonChanged = "the load balancer was changed"
 
-// ReasonFailed is that of a load balancer in ERROR, which no other client has caused as far as
-// anyone can tell.
+// ReasonFailed is that of a load balancer in ERROR, presumably not caused by another client.
 const ReasonFailed = "the load balancer is in ERROR"
 
-// ConfirmAfter is when the second of an updated_at is over for sure, as Octavia's clock has
-// seconds: from then on it moves with every later change.
+// ConfirmAfter is the time after which the second of an updated_at is certainly over, because
+// Octavia's clock has seconds: every later change moves it.
 const ConfirmAfter = 3 * time.Second
 
-// AtRest is the age of an updated_at beyond which its second was over when it was read,
-// however far the cloud's clock is from ours.
+// AtRest is the age of an updated_at after which its second was over at the time of the read, even
+// if the cloud's clock differs from ours.
 const AtRest = 5 * time.Minute
 
-// DriftIn returns how a snapshot of the project differs from what was seen last; "" when
-// it does not, or when that cannot be said of a snapshot that began earlier, or of a load
-// balancer that is being changed.
+// DriftIn describes the difference between a snapshot of the project and the last read; "" for
+// none, for a snapshot that began earlier, or for a load balancer that is being changed.
 func (a *Applied) DriftIn(snap *snapshot.Snapshot) string {
 	if snap.Began.Before(a.Seen.Since) {
 		return ""
@@ -45,8 +42,8 @@ func (a *Applied) DriftIn(snap *snapshot.Snapshot) string {
 	return a.FloatingIPDriftIn(snap)
 }
 
-// FloatingIPDriftIn returns how the floating IP on the VIP differs from the one that was
-// seen last, which the load balancer's updated_at does not show; "" when it does not.
+// FloatingIPDriftIn describes the change of the floating IP on the VIP since the last read, which
+// the load balancer's updated_at does not show; "" for none.
 func (a *Applied) FloatingIPDriftIn(snap *snapshot.Snapshot) string {
 	port := snap.LoadBalancers[a.LoadBalancer.ID].VIPPortID
 	if a.LoadBalancer.FloatingIPID == "" {
@@ -65,14 +62,14 @@ func (a *Applied) FloatingIPDriftIn(snap *snapshot.Snapshot) string {
 	return ""
 }
 
-// Confirmable reports whether it is not confirmed yet, and a snapshot that begins at this
-// time can confirm it.
+// Confirmable reports whether it is unconfirmed, and a snapshot that begins at this time can
+// confirm it.
 func (a *Applied) Confirmable(at time.Time) bool {
 	return !a.Seen.Confirmed && at.Sub(a.Seen.Since) >= ConfirmAfter
 }
 
-// ConfirmableBy reports whether it is not confirmed yet, and this snapshot shows the load
-// balancer with the updated_at that was seen last, so that its contents are worth reading.
+// ConfirmableBy reports whether it is unconfirmed, and this snapshot shows the load balancer with
+// the updated_at of the last read, so that its contents are worth reading.
 func (a *Applied) ConfirmableBy(snap *snapshot.Snapshot) bool {
 	lb := snap.LoadBalancers[a.LoadBalancer.ID]
 	return a.Confirmable(snap.Began) && lb.Status == octavia.StatusActive && lb.UpdatedAt.Equal(a.Seen.UpdatedAt)

@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// What a snapshot of the project shows against what was seen last.
+// The differences between a snapshot of the project and the last read.
 //
 //proves:89
 func TestApplied_ReportsWhatASnapshotShowsChanged(t *testing.T) {

@@ -9,40 +9,38 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 )
 
-// Entry is what is known of one Service. The zero Entry knows nothing.
+// Entry is the knowledge of one Service. The zero Entry is empty.
 type Entry struct {
-	// Applied is what was applied and seen last; nil when the cloud has to be read.
+	// Applied is the last applied state; nil if the cloud must be read.
 	Applied *Applied
-	// Drift is what another client has changed since, as long as it is not repaired.
+	// Drift is an unrepaired change by another client.
 	Drift Drift
-	// Accepted is the Service as it was when all that it asked for was done; nil when
-	// that never was.
+	// Accepted is the Service in the last state that was completely applied; nil for none.
 	Accepted *v1.Service
 	// Served is the resource version of the newest state that was served.
 	Served string
-	// Unsettled is set while the Service does not have what it asks for.
+	// Unsettled is set while the Service does not have its desired state.
 	Unsettled Unsettled
 	// Refusal is set while the Service is refused.
 	Refusal Refusal
-	// Trouble is what the cloud keeps the Service from.
+	// Trouble is the last obstacle in the cloud.
 	Trouble Trouble
-	// Namespace is where the Service counts for max-services-per-namespace, "" where it
-	// does not: it has no load balancer, nor is it about to.
+	// Namespace is the one in which the Service counts for max-services-per-namespace, "" if it has
+	// no load balancer, and none is about to be created.
 	Namespace string
-	// Made is what was made for the Service.
+	// Made are the objects that this process created for the Service.
 	Made Made
-	// SecurityGroups is what package securitygroup knows of the Service.
+	// SecurityGroups is the knowledge of package securitygroup of the Service.
 	SecurityGroups securitygroup.Entry
-	// warnings are hashes of the last warning about each subject; recalled is set when those
-	// that the last process has sent are among them.
+	// warnings are hashes of the last warning about each subject; recalled is set if they include
+	// those of the last process.
 	warnings map[string]uint64
 	recalled bool
-	// announced are hashes of the last change of each subject that was announced; nil once all is
-	// done.
+	// announced are hashes of the last announced change of each subject; nil once all are done.
 	announced map[string]uint64
 }
 
-// loadBalancerID returns the load balancer of what was applied last, "" for none.
+// loadBalancerID returns the last applied load balancer, "" for none.
 func (e *Entry) loadBalancerID() string {
 	if e.Applied == nil {
 		return ""
@@ -50,8 +48,7 @@ func (e *Entry) loadBalancerID() string {
 	return e.Applied.LoadBalancer.ID
 }
 
-// LoadBalancerID returns the load balancer of a Service, as far as this process knows it; ""
-// where it does not.
+// LoadBalancerID returns the known load balancer of a Service, "" for none.
 func (s *Store) LoadBalancerID(uid types.UID) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,44 +64,44 @@ func (s *Store) LoadBalancerID(uid types.UID) string {
 	return e.Made.LoadBalancerID
 }
 
-// Drift is a change by another client that was noticed, and is neither repaired nor
-// reported yet. The zero value is none.
+// Drift is a noticed change by another client that is neither repaired nor reported yet. The zero
+// value is none.
 type Drift struct {
 	Reason string
-	// Before is what was applied and seen last before the change.
+	// Before is the applied state before the change.
 	Before *Applied
 }
 
-// Refusal is why a Service is refused. The zero value is none.
+// Refusal is the reason of a Service's refusal. The zero value is none.
 type Refusal struct {
 	Reason string
-	// Reported is set when a call of the service controller has returned it.
+	// Reported is set if a call of the service controller has returned it.
 	Reported bool
 }
 
-// Made is what this process has made for a Service, or found to be made.
+// Made are the objects that this process has created for a Service, or found.
 type Made struct {
-	// Touched is set when this process has begun a change: what an earlier one wrote down
-	// or saw is not the whole truth any more.
+	// Touched is set when this process has begun a change: records and reads of an earlier process
+	// are then incomplete.
 	Touched bool
-	// LoadBalancerID is the load balancer that this process has created for the Service, or
-	// has found to be its own. An error does not clear it: a list of load balancers may come
-	// from a replica that does not have the last creation yet, where the ID finds it.
+	// LoadBalancerID is the load balancer that this process has created for the Service, or has
+	// found to be its own. An error does not clear it: a list of load balancers may come from a
+	// replica without the last creation, which a read by ID finds.
 	LoadBalancerID string
-	// ServedOn is the load balancer of another owner on which this process has found the
-	// Service served, by the address that it had published. The owner may change the address.
+	// ServedOn is the load balancer of another owner on which this process has found the Service by
+	// its published address. The owner may change the address.
 	ServedOn string
 	// Entered are the load balancers where this process has begun a change for the Service, which
-	// was on another one, or on none. They stay here until the Service has all that it asks for and
-	// has left the others. One is "" while its ID is not known.
+	// was on another one, or on none. They are kept until the Service has its desired state and has
+	// left the others. One is "" while its ID is unknown.
 	Entered []string
-	// UnattachedFloatingIP is set when a floating IP of the Service was left on no port: a snapshot of the
-	// project has shown it, or a change has failed after it was reserved.
+	// UnattachedFloatingIP is set if a floating IP of the Service was left on no port: a snapshot
+	// of the project has shown it, or a change has failed after it was reserved.
 	UnattachedFloatingIP bool
-	// CreateEmpty is set when Octavia has refused to create the load balancer together with
-	// its listeners, and lost the port of its VIP: it is created empty, and filled later.
+	// CreateEmpty is set if Octavia has refused to create the load balancer together with its
+	// listeners, and leaked the port of its VIP: it is created empty, and filled later.
 	CreateEmpty bool
-	// Creation is a creation without an answer.
+	// Creation is an unanswered creation.
 	Creation Creation
 }
 
@@ -118,8 +115,8 @@ func (s *Store) SetLoadBalancerID(uid types.UID, id string) {
 	s.update(uid, func(e *Entry) { e.Made.LoadBalancerID = id })
 }
 
-// Enter records that a change was begun on a load balancer where the Service was not before. The ID
-// is "" for one that is being created.
+// Enter records the beginning of a change on a load balancer that is new to the Service. The ID is
+// "" for one that is being created.
 func (s *Store) Enter(uid types.UID, id string) {
 	s.update(uid, func(e *Entry) {
 		if !slices.Contains(e.Made.Entered, id) {
@@ -128,12 +125,12 @@ func (s *Store) Enter(uid types.UID, id string) {
 	})
 }
 
-// LeaveOthers records that the Service has nothing but where it asks to be.
+// LeaveOthers records that the Service has no objects outside its desired load balancer.
 func (s *Store) LeaveOthers(uid types.UID) {
 	s.update(uid, func(e *Entry) { e.Made.Entered = nil })
 }
 
-// SetServedOn records the load balancer of another owner on which the Service is served.
+// SetServedOn records the load balancer of another owner that serves the Service.
 func (s *Store) SetServedOn(uid types.UID, id string) {
 	s.update(uid, func(e *Entry) { e.Made.ServedOn = id })
 }
@@ -150,8 +147,8 @@ func (s *Store) MarkCreateEmpty(uid types.UID) {
 	s.update(uid, func(e *Entry) { e.Made.CreateEmpty = true })
 }
 
-// MarkRemoved records that all that was made for the Service is removed; a floating IP is
-// left in the project where it retains one.
+// MarkRemoved records that all objects of the Service are removed, except a floating IP that it
+// retains.
 func (s *Store) MarkRemoved(uid types.UID, retainsFloatingIP bool) {
 	s.update(uid, func(e *Entry) {
 		e.Made.LoadBalancerID, e.Made.Entered, e.Made.UnattachedFloatingIP, e.announced = "", nil, false, nil

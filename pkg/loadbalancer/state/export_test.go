@@ -1,20 +1,20 @@
 package state
 
-// On returns how many Services what is done on a load balancer concerns.
+// On returns the number of Services on a load balancer.
 func (s *Store) On(loadBalancerID string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.on[loadBalancerID])
 }
 
-// Counts returns how many reasons and namespaces are counted for.
+// Counts returns the number of counted reasons and namespaces.
 func (s *Store) Counts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.refused) + len(s.inNamespace)
 }
 
-// Indexed returns how many load balancers have any.
+// Indexed returns the number of load balancers with Services.
 func (s *Store) Indexed() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

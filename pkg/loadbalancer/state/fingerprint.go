@@ -8,40 +8,39 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Fingerprint is what is recorded of a Service, so that the next process need not read a
-// load balancer that nobody has changed. It proves nothing about the owner of the load
-// balancer: the digest, which holds the identity of cluster and Service, does.
+// Fingerprint is the record of a Service for the next process, which then need not read an
+// unchanged load balancer. It proves nothing about the owner of the load balancer: the digest,
+// which includes the identity of cluster and Service, does.
 type Fingerprint struct {
 	LoadBalancerID string
 	UpdatedAt      time.Time
-	// Digests are of what the Service asked for, "" when another version wrote them, or what is in
-	// the load balancer is not to be believed.
+	// Digests are of the desired load balancer, "" if another version wrote them, or the contents
+	// of the load balancer are not proven.
 	Digests Digests
-	// Service is the UID of the Service: on another one it is a copy.
+	// Service is the UID of the Service: on another one the record is a copy.
 	Service types.UID
-	// FloatingIPID is the floating IP on the VIP, "" for none. The published address does
-	// not name it: that can be a host name.
+	// FloatingIPID is the floating IP on the VIP, "" for none. The published address may be a host
+	// name.
 	FloatingIPID string
-	// Parts condenses which parts were in the load balancer, where nothing had confirmed yet that
-	// nobody else changed it; "" where that was confirmed. See Restored.
+	// Parts is a hash of the parts of the load balancer, if they were unconfirmed; "" if they were
+	// confirmed. See Restored.
 	Parts string
-	// Warnings are those that the Service was sent, as Store.Warnings returns them.
+	// Warnings are the ones already sent to the Service, in the format of Store.Warnings.
 	Warnings string
 }
 
-// fingerprintVersion is the seventh word of a fingerprint; warnings may follow. It goes up
-// with the contents of digests: those of another version prove nothing. The first words are the
-// same in all versions. Parts of an unconfirmed load balancer follow in the same word, as in
-// "v1+digest".
+// fingerprintVersion is the seventh word of a fingerprint; warnings may follow. It increases with
+// the format of digests: those of another version prove nothing. The first words are the same in
+// all versions. Parts of an unconfirmed load balancer follow in the same word, as in "v1+digest".
 const (
 	fingerprintVersion = "v1"
 	unconfirmed        = fingerprintVersion + "+"
 )
 
-// none stands for a word that is empty.
+// none is written for an empty word.
 const none = "-"
 
-// Fingerprint returns what is recorded of it, but for warnings.
+// Fingerprint returns its record, without warnings.
 func (a *Applied) Fingerprint(service types.UID) Fingerprint {
 	return Fingerprint{
 		LoadBalancerID: a.LoadBalancer.ID, UpdatedAt: a.Seen.UpdatedAt, Digests: a.Digests,
@@ -66,8 +65,8 @@ func (f Fingerprint) String() string {
 	return strings.Join(words, " ")
 }
 
-// ParseFingerprint reads the text of a fingerprint. It reports false for what is none. Of
-// one that another version wrote it returns load balancer, time and Service.
+// ParseFingerprint parses the text of a fingerprint, and reports false for an invalid one. From one
+// of another version it returns load balancer, time and Service.
 func ParseFingerprint(text string) (Fingerprint, bool) {
 	words := strings.Fields(text)
 	if len(words) < 4 {

@@ -7,8 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// FuzzFingerprint reads what is recorded of a Service, which others than the controller may
-// have written.
+// FuzzFingerprint parses records of a Service, which other clients may have written.
 func FuzzFingerprint(f *testing.F) {
 	f.Add("ID 2026-11-20T18:34:24Z digest UID ID frame v1")
 	f.Add("ID 2026-11-20T18:34:24.5+01:00 digest UID - - v1")
@@ -18,7 +17,7 @@ func FuzzFingerprint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		read, ok := state.ParseFingerprint(text)
 		if !ok || read.Digests.Full == "" || read.LoadBalancerID == "" || read.Service == "" {
-			return // nothing of it is believed
+			return // it is not trusted
 		}
 		again, ok := state.ParseFingerprint(read.String())
 		if read.UpdatedAt = read.UpdatedAt.UTC(); !ok || !again.UpdatedAt.Equal(read.UpdatedAt) {

@@ -41,7 +41,7 @@ func TestParseFingerprint_ReadsWhatStringWrote(t *testing.T) {
 	}
 }
 
-// Both digests, the floating IP and the order of words are what the next process reads.
+// The next process reads both digests, the floating IP and the order of words.
 func TestApplied_WritesItsFingerprint(t *testing.T) {
 	t.Parallel()
 	applied := state.Applied{
@@ -55,8 +55,8 @@ func TestApplied_WritesItsFingerprint(t *testing.T) {
 	}
 }
 
-// A program of a version that knows nothing of parts must not believe what was not confirmed: it takes
-// any other version for one that proves nothing.
+// A program of a version without parts must not trust an unconfirmed state: it trusts no other
+// version.
 func TestFingerprint_IsOfAnotherVersionWhereItWasNotConfirmed(t *testing.T) {
 	t.Parallel()
 	f := state.Fingerprint{LoadBalancerID: "lb", Digests: state.Digests{Full: "digest"}, Service: "uid"}

@@ -7,10 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Fork returns a Store for a round of one Service that is only rehearsed. It knows of that
-// Service what this one knows, and how many others there are; nothing that it is told comes
-// back, but by Adopt. Of creations without an answer it knows nothing: nobody waits for them in
-// a rehearsal.
+// Fork returns a Store for the preview of a round of one Service. It has this Store's knowledge of
+// that Service, and the number of others; only Adopt returns anything from it. It has no unanswered
+// creations: a preview does not wait for them.
 func (s *Store) Fork(uid types.UID) *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,7 +27,7 @@ func (s *Store) Fork(uid types.UID) *Store {
 	return fork
 }
 
-// Adopt takes over what a fork has learned of a Service by reading: its rehearsal has changed
+// Adopt takes over the knowledge of a Service that a fork has read: its preview has changed
 // nothing.
 func (s *Store) Adopt(fork *Store, uid types.UID) {
 	learned := fork.Get(uid)

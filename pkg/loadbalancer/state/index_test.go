@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// What one Service changes is compared with those on its load balancer, not with all.
+// A Service's changes are compared only with the Services on its load balancer.
 func TestStore_KnowsWhoIsOnLoadBalancer(t *testing.T) {
 	t.Parallel()
 	store := state.New(clock.RealClock{}, nil)

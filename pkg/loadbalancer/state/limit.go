@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// QuotaError is that a namespace has as many load balancers as cloud.conf allows.
+// QuotaError reports that a namespace has reached the limit of load balancers in cloud.conf.
 type QuotaError struct {
 	Namespace string
 	Most      int
@@ -18,9 +18,9 @@ func (e *QuotaError) Error() string {
 	return fmt.Sprintf("namespace %s has %d Services with load balancers, which is max-services-per-namespace of cloud.conf: delete one first, or ask the cluster's operator for more", e.Namespace, e.Most)
 }
 
-// Count counts a Service in that has a load balancer, or is about to. It returns a
-// *QuotaError, and counts nothing, when the namespace has as many others as the limit
-// allows; 0 is no limit. After a start only those are counted that a call has come for.
+// Count counts a Service that has a load balancer, or is about to. It returns a *QuotaError, and
+// counts nothing, if as many others in the namespace as the limit are counted; 0 is no limit. After
+// a start, a Service is counted from its first call.
 func (s *Store) Count(svc *v1.Service, limit int) error {
 	var err error
 	s.update(svc.UID, func(e *Entry) {
@@ -33,7 +33,7 @@ func (s *Store) Count(svc *v1.Service, limit int) error {
 	return err
 }
 
-// Uncount counts a Service out whose load balancer is gone: its deletion is over.
+// Uncount uncounts a Service after its deletion.
 func (s *Store) Uncount(uid types.UID) {
 	s.update(uid, func(e *Entry) { e.Namespace, e.Unsettled = "", Unsettled{} })
 }

@@ -31,7 +31,7 @@ func TestStore_CountsServicesOfANamespaceUpToItsLimit(t *testing.T) {
 	}
 }
 
-// Whatever is applied for a Service, it has a load balancer, also one beyond the limit.
+// A Service with applied state has a load balancer, even beyond the limit.
 func TestStore_CountsServicesForWhichSomethingWasApplied(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()

@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 )
 
-// RetainFloatingIP records that a floating IP was left in the project for the next Service
-// of this name.
+// RetainFloatingIP records that a floating IP was left in the project for the next Service of this
+// name.
 func (s *Store) RetainFloatingIP(service types.NamespacedName, id string) {
 	now := s.clock.Now()
 	s.mu.Lock()
@@ -30,9 +30,8 @@ func (s *Store) RetainedFloatingIPs(service types.NamespacedName) []string {
 	return slices.Sorted(maps.Keys(s.retained[service]))
 }
 
-// Sweep drops what time has settled: floating IPs that were left in the project before the
-// snapshot began, and that it does not show any more, and creations that cannot come true
-// any more.
+// Sweep drops floating IPs that were left in the project before the snapshot began and that it does
+// not show, and creations with load balancers that can no longer appear.
 func (s *Store) Sweep(snap *snapshot.Snapshot) {
 	now := s.clock.Now()
 	s.mu.Lock()

@@ -1,22 +1,16 @@
-// Package state holds what is known per Service: one Store with one Entry for each
-// Service UID.
+// Package state holds the knowledge of each Service: one Store with one Entry for each Service UID.
+// An Entry without content does not exist; Forget drops the Entry of a deleted Service.
 //
-// An Entry holds what was applied last (Applied), what another client has changed since
-// (Drift), the Service that was accepted last, why it is refused (Refusal), what this
-// process has made for it (Made), its security groups, and which warnings it was sent.
-// An Entry without content does not exist, so the Store holds no more than there are
-// Services; Forget drops the Entry of a Service that is gone.
+// Counts over all Services, for max-services-per-namespace and the metric of refused Services, are
+// derived from the entries under the same mutex.
 //
-// What is counted over all Services, as for max-services-per-namespace and for the
-// metric of refused Services, is derived from the entries under the same mutex.
+// Two things outlive an Entry: floating IPs that were left in the project for the next Service of a
+// name, by that name, and the record of a Service (Fingerprint), which package records stores for
+// the next process.
 //
-// Two things outlive an Entry. Floating IPs that were left in the project for the next
-// Service of a name are kept by that name. What is recorded of a Service (Fingerprint) is
-// for the next process; package records keeps it.
-//
-// Not here is what is not known per Service: which requests a driver of Octavia refuses,
-// and, of package securitygroup, the group that a cluster shares, the ports that use it,
-// and lists of the groups of the whole project.
+// Knowledge that is not of one Service is elsewhere: the requests that a driver of Octavia refuses,
+// and, in package securitygroup, the group that a cluster shares, the ports that use it, and lists
+// of the groups of the project.
 package state
 
 import (
@@ -33,35 +27,33 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 )
 
-// Store holds an Entry for each Service of which something is known. Its methods may be
-// called from many goroutines. Whoever serves a Service owns its Entry; all others use the
-// methods that compare first.
+// Store holds an Entry for each known Service. Its methods may be called concurrently. The round of
+// a Service owns its Entry; all others use the methods that compare first.
 type Store struct {
 	clock clock.PassiveClock
-	// started is when this process began.
+	// started is the start of this process.
 	started time.Time
-	// refusals is called with the new number of Services that are refused for a reason;
-	// nil: nobody asks.
+	// refusals is called with the new number of Services that are refused for a reason; may be nil.
 	refusals func(reason string, services int)
 
 	mu      sync.Mutex
 	entries map[types.UID]*Entry
-	// on holds the Services on each load balancer, by what was applied last.
+	// on holds the Services on each load balancer, by their last applied state.
 	on map[string]map[types.UID]*Entry
-	// unpersisted are the entries with what can be persisted and is not: see Unpersisted.
+	// unpersisted are the entries with something to persist: see Unpersisted.
 	unpersisted map[types.UID]*Entry
 	// inNamespace and refused count entries, by Entry.Namespace and Refusal.Reason.
 	inNamespace, refused map[string]int
-	// partsShort is until when a quota of parts counts as used up: see PartsShort.
+	// partsShort is the time until which a quota of parts counts as exhausted: see PartsShort.
 	partsShort time.Time
-	// retained holds when floating IPs were left in the project, by ID, for the next
+	// retained holds the times at which floating IPs were left in the project, by ID, for the next
 	// Service of a name.
 	retained map[types.NamespacedName]map[string]time.Time
 }
 
-// New returns an empty Store. Refusals is called whenever the number of Services that are
-// refused for a reason changes; nil: nobody asks. It is called by one goroutine at a time,
-// must not block and must not use the Store.
+// New returns an empty Store. Refusals, which may be nil, is called when the number of Services
+// that are refused for a reason changes, by one goroutine at a time. It must not block or use the
+// Store.
 func New(clk clock.PassiveClock, refusals func(reason string, services int)) *Store {
 	return &Store{
 		clock: clk, started: clk.Now(), refusals: refusals,
@@ -70,8 +62,8 @@ func New(clk clock.PassiveClock, refusals func(reason string, services int)) *St
 	}
 }
 
-// Get returns what is known of a Service; the zero Entry where that is nothing. What it
-// points to must not be changed.
+// Get returns the knowledge of a Service, the zero Entry if there is none. The values behind its
+// pointers must not be changed.
 func (s *Store) Get(uid types.UID) Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,15 +73,15 @@ func (s *Store) Get(uid types.UID) Entry {
 	return Entry{}
 }
 
-// Len returns the number of Services of which something is known.
+// Len returns the number of known Services.
 func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.entries)
 }
 
-// Advance records the Service as the newest state that was served. It reports false,
-// and records nothing, when a newer one has been served.
+// Advance records the Service as the newest served state. It reports false, and records nothing, if
+// a newer one has been served.
 func (s *Store) Advance(svc *v1.Service) bool {
 	advanced := true
 	s.update(svc.UID, func(e *Entry) {
@@ -104,8 +96,7 @@ func (s *Store) Advance(svc *v1.Service) bool {
 	return advanced
 }
 
-// Accept records that everything the Service asks for is done: it is not refused, and no
-// drift is left.
+// Accept records that the Service has its desired state: it is not refused, and no drift is left.
 func (s *Store) Accept(svc *v1.Service) {
 	s.update(svc.UID, func(e *Entry) {
 		if e.Accepted == nil || svc.ResourceVersion == "" || e.Accepted.ResourceVersion != svc.ResourceVersion {
@@ -115,7 +106,7 @@ func (s *Store) Accept(svc *v1.Service) {
 	})
 }
 
-// requested returns what the Service asks for, and who it is.
+// requested returns the specification and identity of the Service.
 func requested(svc *v1.Service) *v1.Service {
 	return &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{
@@ -126,9 +117,9 @@ func requested(svc *v1.Service) *v1.Service {
 	}
 }
 
-// Refuse records why a Service is refused, and whether that is reported to the service
-// controller, which then calls again until the Service is not refused any more. It
-// reports whether a refusal of the Service was reported since it was accepted last.
+// Refuse records the reason of a Service's refusal, and whether it is reported to the service
+// controller, which then retries until the Service is accepted. It returns whether a refusal was
+// reported since the Service was last accepted.
 func (s *Store) Refuse(uid types.UID, reason string, reported bool) (wasReported bool) {
 	s.update(uid, func(e *Entry) {
 		e.Refusal = Refusal{Reason: reason, Reported: e.Refusal.Reported || reported}
@@ -137,9 +128,8 @@ func (s *Store) Refuse(uid types.UID, reason string, reported bool) (wasReported
 	return wasReported
 }
 
-// StartDeletion drops what nothing may rely on once a Service is being deleted: what was
-// applied, its drift, the Service as it was accepted and served, its refusal and its
-// warnings. Since when it is being deleted stays: see MarkDeleting.
+// StartDeletion drops knowledge that is unreliable during a deletion: the applied state, its drift,
+// the accepted and served Service, its refusal and its warnings. It keeps the time of MarkDeleting.
 func (s *Store) StartDeletion(uid types.UID) {
 	s.update(uid, func(e *Entry) {
 		unsettled := e.Unsettled
@@ -150,9 +140,9 @@ func (s *Store) StartDeletion(uid types.UID) {
 	})
 }
 
-// Forget drops the Entry of a Service of which nothing is left in the cloud. What stays is
-// a creation that can still come true and, as long as the Service is not being deleted,
-// that it was touched: both are about what the cloud may show later.
+// Forget drops the Entry of a Service without remains in the cloud. It keeps a creation that can
+// still succeed and, unless the Service is being deleted, that it was touched: both concern what
+// the cloud may show later.
 func (s *Store) Forget(svc *v1.Service) {
 	now := s.clock.Now()
 	s.update(svc.UID, func(e *Entry) {
@@ -164,8 +154,8 @@ func (s *Store) Forget(svc *v1.Service) {
 	})
 }
 
-// DropAllBut drops what is left of Services that are not among the live ones but that they were touched:
-// of one that had become another type nobody says when it is gone.
+// DropAllBut drops the remaining entries of Services that are not live, if they hold only that the
+// Service was touched: the deletion of one with another type is not reported.
 func (s *Store) DropAllBut(live map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,8 +170,7 @@ func (s *Store) DropAllBut(live map[types.UID]bool) {
 	}
 }
 
-// AllSecurityGroups returns what is known of the security groups of each Service that has
-// any.
+// AllSecurityGroups returns the knowledge of the security groups of each Service that has any.
 func (s *Store) AllSecurityGroups() map[types.UID]securitygroup.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,20 +183,20 @@ func (s *Store) AllSecurityGroups() map[types.UID]securitygroup.Entry {
 	return all
 }
 
-// UpdateSecurityGroups changes what is known of the security groups of a Service. Change
-// must not use the Store.
+// UpdateSecurityGroups changes the knowledge of the security groups of a Service. Change must not
+// use the Store.
 func (s *Store) UpdateSecurityGroups(uid types.UID, change func(*securitygroup.Entry)) {
 	s.update(uid, func(e *Entry) { change(&e.SecurityGroups) })
 }
 
-// update changes the entry of a Service, and everything that is counted over entries.
+// update changes the entry of a Service, and the counts over entries.
 func (s *Store) update(uid types.UID, change func(*Entry)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.updateLocked(uid, change)
 }
 
-// updateLocked is update for who holds the mutex.
+// updateLocked is update for callers that hold the mutex.
 func (s *Store) updateLocked(uid types.UID, change func(*Entry)) {
 	e := s.entries[uid]
 	if e == nil {
@@ -230,7 +219,7 @@ func (s *Store) updateLocked(uid types.UID, change func(*Entry)) {
 	}
 }
 
-// move keeps the index of who is on which load balancer: the entry was on this one.
+// move updates the index by load balancer of an entry that was on this one.
 func (s *Store) move(uid types.UID, e *Entry, from string) {
 	to := e.loadBalancerID()
 	if from != to && from != "" {
@@ -246,7 +235,7 @@ func (s *Store) move(uid types.UID, e *Entry, from string) {
 	}
 }
 
-// listUnpersisted keeps the list of entries with what can be persisted and is not.
+// listUnpersisted updates the list of entries with something to persist.
 func (s *Store) listUnpersisted(uid types.UID, e *Entry) {
 	if e.Applied.unpersisted() {
 		s.unpersisted[uid] = e
@@ -255,8 +244,7 @@ func (s *Store) listUnpersisted(uid types.UID, e *Entry) {
 	}
 }
 
-// recount moves one from a key to another, "" for none, and returns the keys whose counts
-// have changed.
+// recount moves one from a key to another, "" for none, and returns the keys with changed counts.
 func recount(counts map[string]int, before, after string) []string {
 	if before == after {
 		return nil
@@ -278,5 +266,4 @@ func recount(counts map[string]int, before, after string) []string {
 	return changed
 }
 
-// empty reports whether nothing is known.
 func (e *Entry) empty() bool { return reflect.ValueOf(e).Elem().IsZero() }

@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// began is when each Store in these tests is made.
+// began is the time at which each Store in these tests is created.
 var began = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func newStore() (*state.Store, *testingclock.FakePassiveClock) {
@@ -36,7 +36,7 @@ func deleted(svc *v1.Service) *v1.Service {
 	return svc
 }
 
-// fill records everything that can be known of a Service.
+// fill records all kinds of knowledge of a Service.
 func fill(store *state.Store, svc *v1.Service) {
 	store.Advance(svc)
 	store.Accept(svc)
@@ -73,7 +73,7 @@ func TestStore_KnowsNothingOfAServiceThatIsForgotten(t *testing.T) {
 	}
 }
 
-// Whatever is undone leaves no entry behind.
+// Undoing any of it leaves no entry behind.
 func TestStore_HoldsNoEntryWithoutContent(t *testing.T) {
 	t.Parallel()
 	svc := service("web", "1")
@@ -126,8 +126,8 @@ func TestStore_HoldsNoEntryWithoutContent(t *testing.T) {
 	}
 }
 
-// A Service that only does not want a load balancer any more may still have floating IPs
-// that an earlier look of this process does not show.
+// A Service that no longer wants a load balancer may still have floating IPs that an earlier read
+// of this process does not show.
 func TestStore_ForgetKeepsThatAServiceWasTouchedUntilItIsDeleted(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
@@ -226,8 +226,7 @@ func TestStore_ReportsHowManyServicesAreRefusedForAReason(t *testing.T) {
 	}
 }
 
-// The service controller tries again as long as it was told of a refusal, whatever the
-// reason is by now.
+// The service controller retries after a reported refusal, even if the reason has changed.
 func TestStore_KnowsWhetherARefusalWasReportedUntilTheServiceIsAccepted(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
@@ -345,7 +344,7 @@ func TestStore_CountsRightUnderConcurrency(t *testing.T) {
 	}
 }
 
-// A rehearsal knows what the controller knows, and the controller nothing of the rehearsal.
+// A preview has the knowledge of the controller, and the controller gets none from the preview.
 func TestFork_LearnsNothingBackButByAdopt(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
@@ -375,7 +374,7 @@ func TestFork_LearnsNothingBackButByAdopt(t *testing.T) {
 	}
 }
 
-// A change of nodes of thousands of Services does not need another copy of each.
+// A change of nodes of thousands of Services does not create another copy of each.
 func TestStore_KeepsTheServiceThatItHasAccepted(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
@@ -402,8 +401,8 @@ func TestStore_KeepsTheServiceThatItHasAccepted(t *testing.T) {
 	}
 }
 
-// A Service that has become another type, and keeps its floating IP, is asked about no more: once it is
-// gone, so is what was kept of it.
+// A Service that has another type, and keeps its floating IP, causes no more calls: once it is
+// deleted, its entry is dropped.
 func TestStore_DropsWhatIsLeftOfServicesThatAreGone(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()

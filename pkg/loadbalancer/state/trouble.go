@@ -6,20 +6,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Trouble is what the cloud has kept a Service from, round after round. The zero value is none.
+// Trouble is an obstacle in the cloud that consecutive rounds of a Service have met. The zero value
+// is none.
 type Trouble struct {
-	// Key is the same as long as the trouble is.
+	// Key identifies the trouble.
 	Key string
-	// Since is when this process has met it first, Times is how many rounds have met it.
+	// Since is the time of the first of these rounds in this process, Times their number.
 	Since time.Time
 	Times int
-	// Text is what was told of it then: with the request ID of that time, so that what is told
-	// again is told in the same words.
+	// Text is the report of the first round, with its request ID, so that repeated events are
+	// equal.
 	Text string
 }
 
-// Meet records that a round has met a trouble, and returns what is recorded: of one that the
-// round before has met too, since when. Text returns what to tell of one that is new.
+// Meet records the trouble of a round, and returns its record, with the time since which
+// consecutive rounds have met it. Text returns the report of a new one.
 func (s *Store) Meet(uid types.UID, key string, text func(since time.Time) string) Trouble {
 	var met Trouble
 	now := s.clock.Now()
@@ -33,11 +34,11 @@ func (s *Store) Meet(uid types.UID, key string, text func(since time.Time) strin
 	return met
 }
 
-// partsShort is how long a quota of parts of load balancers counts as used up after it was met:
-// longer than until whoever has met it tries again.
+// partsShort is how long a quota of parts of load balancers counts as exhausted: longer than until
+// the next retry of the Service that met it.
 const partsShort = 10 * time.Minute
 
-// MarkPartsShort records that a quota for what is in load balancers is used up.
+// MarkPartsShort records that a quota for parts of load balancers is exhausted.
 func (s *Store) MarkPartsShort() {
 	now := s.clock.Now()
 	s.mu.Lock()
@@ -45,9 +46,9 @@ func (s *Store) MarkPartsShort() {
 	s.partsShort = now.Add(partsShort)
 }
 
-// PartsShort reports whether a quota for what is in load balancers was met lately, by whichever
-// Service. Octavia loses a port with each load balancer that it refuses for that, but with none
-// that is created empty.
+// PartsShort reports whether a quota for parts of load balancers was recently exhausted for any
+// Service. Octavia leaks a port with each load balancer that it refuses for that, but not if it is
+// created empty.
 func (s *Store) PartsShort() bool {
 	now := s.clock.Now()
 	s.mu.Lock()

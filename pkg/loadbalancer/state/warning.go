@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Warn records the warning about a subject that a Service is sent now, "" for none, and
-// reports whether it is to be sent: it is another one than the last. Whoever writes a
-// Service decides on how many there are, and events get lost where there are too many.
+// Warn records the current warning about a subject of a Service, "" for none, and reports whether
+// to send it: it differs from the last one. The author of a Service controls the number of
+// warnings, and too many events get lost.
 func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
 	s.update(uid, func(e *Entry) {
 		var changed bool
@@ -29,17 +29,16 @@ func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
 	return send
 }
 
-// Announce records what is about to be changed of a subject of a Service, and reports whether that is
-// to be said: it is another change than the last, or the Service has had all that it asks for since.
-// A change that fails is tried again for as long as it takes, and each attempt has an event for its
-// failure.
+// Announce records the next change of a subject of a Service, and reports whether to announce it:
+// it differs from the last one, or the Service has had its desired state since. A failing change is
+// retried without limit, and each attempt has its own event.
 func (s *Store) Announce(uid types.UID, subject, change string) (say bool) {
 	s.update(uid, func(e *Entry) { e.announced, say = put(e.announced, subject, change) })
 	return say
 }
 
-// put keeps the hash of the text on a subject, none of "". It returns the hashes, nil where there
-// are none, and whether this one has changed.
+// put sets the hash of the text on a subject, none for "". It returns the hashes, nil if there are
+// none, and whether this one has changed.
 func put(hashes map[string]uint64, subject, text string) (now map[string]uint64, changed bool) {
 	last, known := hashes[subject]
 	if text == "" {
@@ -61,7 +60,7 @@ func put(hashes map[string]uint64, subject, text string) (now map[string]uint64,
 	return hashes, true
 }
 
-// Warnings returns a word for the warnings that a Service was sent last, such as
+// Warnings returns a word for the last warnings of a Service, such as
 // "nodes:9ae16a3b2f90404f,settings:c3a5c85c97cb3127"; "" for none.
 func (s *Store) Warnings(uid types.UID) string {
 	s.mu.Lock()
@@ -78,8 +77,8 @@ func (s *Store) Warnings(uid types.UID) string {
 	return strings.Join(words, ",")
 }
 
-// RecallWarnings records the warnings that the last process has sent, as Warnings returned
-// them there, so that they are not sent again. Only the first call for a Service counts.
+// RecallWarnings records the warnings that the last process has sent, in the format of Warnings, so
+// that they are not sent again. Only the first call for a Service counts.
 func (s *Store) RecallWarnings(uid types.UID, word string) {
 	if word == "" {
 		return

@@ -76,7 +76,7 @@ func (r *VersionReader) read(ctx context.Context) (Version, error) {
 // withoutRoot is for a service whose root has no version document for us, for the reason given:
 // another place may have it, and a service that has never named its version and answers to lists all
 // the same is one that never does. It takes a definite answer of each place for that: no answer, or an
-// error of the service, says nothing of its version.
+// error of the service, does not show its version.
 func (r *VersionReader) withoutRoot(ctx context.Context, client *gophercloud.ServiceClient, reason error) (Version, error) {
 	v, err := readVersions(ctx, client, client.ResourceBaseURL())
 	switch {

@@ -18,12 +18,12 @@ func kinds() []Kind {
 // report updates the counts, and emits events for new garbage.
 func (c *Collector) report(ctx context.Context, ripe []Item) {
 	c.count(ripe)
-	told := map[key]bool{}
+	reported := map[key]bool{}
 	var found, suspected []string
 	for _, item := range ripe {
 		k := keyOf(item)
-		told[k] = true
-		if c.told[k] {
+		reported[k] = true
+		if c.reported[k] {
 			continue
 		}
 		if item.State == Found {
@@ -33,13 +33,13 @@ func (c *Collector) report(ctx context.Context, ripe []Item) {
 		}
 		klog.FromContext(ctx).Info("An object in OpenStack is of no Service", "kind", item.Kind, "id", item.ID, "name", item.Name, "loadBalancer", item.LoadBalancer, "proven", item.State == Found, "why", item.Why)
 	}
-	c.told = told
-	remedy := "are not removed: [LoadBalancer] garbage-policy=delete in cloud.conf would have them removed"
+	c.reported = reported
+	remedy := "are kept ([LoadBalancer] garbage-policy=delete in cloud.conf removes them)"
 	if c.options.Policy == PolicyDelete {
 		remedy = "are removed now"
 	}
-	c.tell(reason.GarbageFound, "Objects in OpenStack are of no Service of this cluster and "+remedy, found)
-	c.tell(reason.GarbageSuspected, "Objects in OpenStack may be of no Service of this cluster, which the log explains, and are left alone", suspected)
+	c.emit(reason.GarbageFound, "Objects in OpenStack are of no Service of this cluster and "+remedy, found)
+	c.emit(reason.GarbageSuspected, "Objects in OpenStack may be of no Service of this cluster and are kept; the log has the reasons", suspected)
 }
 
 // count reports the number of objects of each kind.
@@ -58,8 +58,8 @@ func (c *Collector) count(items []Item) {
 	}
 }
 
-// tell emits an event about objects, unless there are none.
-func (c *Collector) tell(why reason.Reason, text string, objects []string) {
+// emit emits an event about objects, unless there are none.
+func (c *Collector) emit(why reason.Reason, text string, objects []string) {
 	if len(objects) > 0 {
 		c.options.Cluster.Event(why, text+": "+message.JoinLimited(objects))
 	}
@@ -91,7 +91,7 @@ func (c *Collector) remove(ctx context.Context, inventory Inventory, query Query
 		failed = append(failed, words(item)+": "+item.Why)
 		logger.Info("Cannot remove an object of no Service from OpenStack", "why", item.Why)
 	}
-	c.tell(reason.GarbageRemoved, "Objects of no Service of this cluster were removed from OpenStack", removed)
-	c.tell(reason.GarbageNotRemoved, "Objects of no Service of this cluster could not be removed from OpenStack, which is tried again", failed)
+	c.emit(reason.GarbageRemoved, "Objects of no Service of this cluster were removed from OpenStack", removed)
+	c.emit(reason.GarbageNotRemoved, "Objects of no Service of this cluster could not be removed from OpenStack; the controller retries", failed)
 	return gone
 }
