@@ -61,8 +61,8 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 	command := app.NewCloudControllerManagerCommand(opts, p.initCloud, p.controllers(),
 		names.CCMControllerAliases(), flags, p.ctx.Done())
 	command.Flags().Lookup("concurrent-service-syncs").Usage = "The number of Services that are reconciled concurrently. " +
-		"A Service holds its worker for at most two minutes, and for less when workers become scarce; past that the operation " +
-		"continues in the background, and the Service is requeued until the operation completes."
+		"A Service holds its worker for at most ten seconds, and for less when workers become scarce. After that the operation " +
+		"continues in the background, and the Service is queued again at its end."
 	command.Use = programName
 	command.Long = programName + ` connects a Kubernetes cluster to the OpenStack cloud
 that it runs on. It reads cloud.conf (--cloud-config), or the OS_* environment
