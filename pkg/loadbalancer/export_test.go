@@ -75,5 +75,11 @@ func (r *Reconciler) Serve(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	return once.Step(ctx)
 }
 
+// Update is Repair for a Service that may be deleted already: nothing is created.
+func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
+	_, err := r.Repair(ctx, svc, nodes, func(context.Context) (bool, error) { return false, nil })
+	return err
+}
+
 // Waits returns how many rounds wait for the cloud.
 func (r *Reconciler) Waits() int { return r.engine().Cloud.Watcher.Waiting() }

@@ -264,14 +264,6 @@ func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 	return status, closed(err)
 }
 
-// Update brings an existing load balancer to these nodes, and to whatever else the Service
-// asks for, and returns at the end. It never creates one: the Service may be deleted
-// already. Where there is none it is ErrNoLoadBalancer.
-func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
-	_, err := r.dispatcher.Wait(ctx, dispatch.Request{Operation: dispatch.Update, Service: svc, Nodes: nodes, MayCreate: never})
-	return closed(err)
-}
-
 // Repair brings back what another client changed, as Ensure would; the Service is one that
 // WatchDrift has named. A load balancer that is gone is created again, if alive says, right
 // before, that the Service is still there. It returns the status to publish.
@@ -300,7 +292,6 @@ func (r *Reconciler) Delete(ctx context.Context, svc *v1.Service) error {
 }
 
 func always(context.Context) (bool, error) { return true, nil }
-func never(context.Context) (bool, error)  { return false, nil }
 
 // closed returns one error for the end of the process.
 func closed(err error) error {

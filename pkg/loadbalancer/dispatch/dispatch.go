@@ -481,7 +481,7 @@ func (d *Dispatcher) newest(r Request) (Request, bool) {
 		r.current = d.nodes.begin(r.Nodes)
 	} else {
 		switch now, all := d.options.Newest(r.Service); {
-		case now == nil && (r.Nodes == nil || r.Operation == Update): // it is gone
+		case now == nil && r.Nodes == nil: // it is gone
 			return r, false
 		case now == nil: // the age of the nodes is unknown
 			r.current = func() bool { return false }

@@ -152,12 +152,12 @@ func TestCall_DoesNothingForAServiceThatWantsNoLoadBalancer(t *testing.T) {
 	}
 }
 
-func TestWait_DoesNothingForAnUpdateOfAServiceThatHasGone(t *testing.T) {
+func TestWait_DoesNothingForRepairOfServiceThatIsGone(t *testing.T) {
 	t.Parallel()
 	d := start(t, unexpected, func(o *dispatch.Options) {
 		o.Newest = func(*v1.Service) (*v1.Service, []*v1.Node) { return nil, nil }
 	})
-	if _, err := d.Wait(t.Context(), dispatch.Request{Operation: dispatch.Update, Service: service("3"), Nodes: []*v1.Node{{}}}); err != nil {
+	if _, err := d.Wait(t.Context(), request(dispatch.Repair, "3")); err != nil {
 		t.Error(err)
 	}
 }
@@ -445,7 +445,7 @@ func TestRound_GoesOnWhileItWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, f, ended := turn(t)
-		go func() { _, _ = d.Wait(t.Context(), request(dispatch.Update, "3")) }() // a change of nodes
+		go func() { _, _ = d.Wait(t.Context(), request(dispatch.Repair, "3")) }() // a change of nodes
 		time.Sleep(time.Hour)
 		f.Resolve(nil, nil)
 		if err := <-ended; err != nil {

@@ -14,11 +14,10 @@ import (
 // Operation is what a request wants done.
 type Operation string
 
-// The operations. Ensure and Delete are calls of the service controller, Update and
-// Repair those of our own controller.
+// The operations. Ensure and Delete are calls of the service controller, Repair that of our own
+// controller.
 const (
 	Ensure Operation = "ensure"
-	Update Operation = "update"
 	Repair Operation = "repair"
 	Delete Operation = "delete"
 )

@@ -104,14 +104,3 @@ func nearlyDone(all []sample, latest time.Duration) (nearly, done time.Duration)
 func quickest(all []sample) time.Duration {
 	return slices.MinFunc(all, func(a, b sample) int { return cmp.Compare(a.done, b.done) }).done
 }
-
-// usual returns the usual duration of an operation: the median of the recent ones, or an estimate
-// if there are none.
-func (d durations) usual(k Kind) time.Duration {
-	all := slices.Clone(d[k])
-	if len(all) == 0 {
-		return map[Operation]time.Duration{Creating: 30 * time.Second, Updating: 3 * time.Second, Deleting: 5 * time.Second, FailingOver: time.Minute}[k.Operation]
-	}
-	slices.SortFunc(all, func(a, b sample) int { return int(a.done - b.done) })
-	return all[len(all)/2].done
-}

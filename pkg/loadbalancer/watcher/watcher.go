@@ -158,13 +158,6 @@ func (w *Watcher) StatusTree(ctx context.Context, id string, after time.Duration
 	return w.octavia.StatusTree(ctx, id)
 }
 
-// Usual returns the usual duration of a kind of operation: that of recent ones, or an estimate.
-func (w *Watcher) Usual(of Kind) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.took.usual(of)
-}
-
 // Waiting returns the number of waits.
 func (w *Watcher) Waiting() int {
 	w.mu.Lock()
