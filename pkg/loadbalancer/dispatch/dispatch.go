@@ -19,6 +19,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 const (
@@ -137,6 +138,9 @@ func New(options Options) *Dispatcher {
 func (d *Dispatcher) Close() {
 	d.mu.Lock()
 	d.cancel()
+	for _, line := range d.lines {
+		line[0].cancel(context.Canceled)
+	}
 	d.mu.Unlock()
 	d.open.Wait()
 	d.queue.ShutDown()
@@ -429,14 +433,12 @@ func (d *Dispatcher) begin(t *task) (status *v1.LoadBalancerStatus, err error, d
 	d.mu.Lock()
 	t.request = r
 	d.mu.Unlock()
-	closes := context.AfterFunc(d.ctx, func() { t.cancel(context.Canceled) })
-	ctx, over := d.patient(async.WithSlot(t.ctx, &t.slot), t)
+	ctx, watch := stopwatch.Start(async.WithSlot(t.ctx, &t.slot), d.options.Clock)
 	t.ctx, t.round = d.options.Begin(ctx, r)
-	wakes := context.AfterFunc(t.ctx, t.slot.Wake)
+	timer, wakes := d.patient(t, watch), context.AfterFunc(t.ctx, t.slot.Wake)
 	t.end = func() {
+		timer()
 		wakes()
-		closes()
-		over()
 	}
 	return nil, nil, true
 }

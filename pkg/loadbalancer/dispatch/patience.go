@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"context"
 	"errors"
 	"math"
 	"slices"
@@ -14,29 +13,23 @@ import (
 // than Options.Timeout.
 var ErrTimeout = errors.New("reconcile timeout exceeded")
 
-// patient returns a context for a round that ends when the round has taken longer than Options.Timeout. The
+// patient ends a round when it has taken longer than Options.Timeout, unless stop is called before. The
 // time that it waits for its turn does not count: Octavia creates five thousand load balancers in more
 // than an hour, and a round that gives up its turn has to wait for another. But a round that has waited for
 // that long ends if its Service requests something else by now, or is deleted.
-func (d *Dispatcher) patient(ctx context.Context, t *task) (with context.Context, end func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	ctx, watch := stopwatch.Start(ctx, d.options.Clock)
+func (d *Dispatcher) patient(t *task, watch *stopwatch.Watch) (stop func()) {
 	var timer *time.Timer
 	timer = time.AfterFunc(math.MaxInt64, func() {
 		times := watch.Times()
 		left := d.options.Timeout - (times.Sum() - times[stopwatch.Queue])
 		if left <= 0 || d.outdated(t) {
-			cancel(ErrTimeout)
-		}
-		if ctx.Err() == nil {
+			t.cancel(ErrTimeout)
+		} else if t.ctx.Err() == nil {
 			timer.Reset(left)
 		}
 	})
 	timer.Reset(d.options.Timeout) // not before: the function has the timer now
-	return ctx, func() {
-		timer.Stop()
-		cancel(nil)
-	}
+	return func() { timer.Stop() }
 }
 
 // outdated reports whether a request for another state of the Service waits behind a round.

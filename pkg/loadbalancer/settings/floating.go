@@ -44,7 +44,7 @@ func (f FloatingSettings) Subnets() config.SubnetMatcher {
 // has the network. An annotation with an empty network disables that of the section: the controller
 // then chooses an external network.
 func (r *reading) floating() FloatingSettings {
-	values, class, section := r.values.Floating, r.class, r.conf
+	values, class, section := r.values.Floating, r.class, *r.conf
 	f := FloatingSettings{ID: ptr.Deref(values.ID, ""), Tag: ptr.Deref(values.Tag, ""), Keep: r.values.KeepsFloatingIP()}
 	if values.NetworkID != nil && *values.NetworkID == "" && class.FloatingNetworkID == "" && section.FloatingNetworkID != "" {
 		section.FloatingNetworkID, section.FloatingSubnetID, section.FloatingSubnet, section.FloatingSubnetTags = "", "", "", ""

@@ -45,7 +45,7 @@ const (
 func (r *reading) listeners() ListenerSettings {
 	values := r.values.Listeners
 	s := ListenerSettings{
-		Limits:          limits(values.Limits, r.conf),
+		Limits:          limits(values.Limits, *r.conf),
 		annotated:       annotatedLimits(values.Limits),
 		TLSContainerRef: ptr.Deref(values.TLSContainerRef, r.conf.DefaultTLSContainerRef),
 		ExternalStore:   r.conf.ContainerStore == "external",

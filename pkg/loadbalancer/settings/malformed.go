@@ -34,7 +34,7 @@ type Malformed struct {
 func (r *reading) malformed() []Malformed {
 	var all []Malformed
 	for _, m := range r.values.Malformed {
-		all = append(all, Malformed{m, insteadOf(m.Annotation, r.conf)})
+		all = append(all, Malformed{m, insteadOf(m.Annotation, *r.conf)})
 	}
 	return all
 }

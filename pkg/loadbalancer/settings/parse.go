@@ -98,16 +98,16 @@ type reading struct {
 	svc    *v1.Service
 	values annotation.Values
 	// class is the class of the Service, empty for none; section is [LoadBalancer], and conf the
-	// class on top of the section.
+	// class on top of the section. They are not modified.
 	class         *config.LoadBalancerClass
-	section, conf config.LoadBalancer
+	section, conf *config.LoadBalancer
 	notices       []annotation.Notice
 	errs          field.ErrorList
 }
 
 func (p *Parser) read(svc *v1.Service) *reading {
 	allowed, denied := p.permitted(svc)
-	r := &reading{svc: svc, class: &config.LoadBalancerClass{}, section: p.config.LoadBalancer}
+	r := &reading{svc: svc, class: &config.LoadBalancerClass{}, section: &p.config.LoadBalancer, conf: &p.config.LoadBalancer}
 	var malformed field.ErrorList
 	r.values, r.notices, malformed = annotation.Parse(allowed)
 	r.errs = slices.Concat(wrongConfig(p.config), denied, malformed)
@@ -117,9 +117,10 @@ func (p *Parser) read(svc *v1.Service) *reading {
 			r.refuse(field.Invalid(annotation.Path(annotation.Class), *name, err.Error()+"; ask the cluster's operator for it"))
 		} else {
 			r.class = class
+			conf := r.section.With(class)
+			r.conf = &conf
 		}
 	}
-	r.conf = p.config.LoadBalancer.With(r.class)
 	return r
 }
 
