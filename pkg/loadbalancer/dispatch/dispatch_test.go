@@ -386,6 +386,7 @@ func TestDispatcher_StepsOnlyWhenWaitEnds(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		for uid, steps := range s.steps {
 			if steps != 1 {
 				t.Fatalf("%d steps of %s while it waits", steps, uid)
