@@ -103,8 +103,10 @@ type task struct {
 	cancel  context.CancelCauseFunc
 	slot    async.Slot
 	since   time.Time
-	// round is nil before the first step. end ends what belongs to the context.
+	// round is nil before the first step, steps is the context of the steps, end ends what belongs to it. Only
+	// the worker that has the task uses them.
 	round Round
+	steps context.Context
 	end   func()
 
 	// waits is closed when the round waits for the first time, or ends.
@@ -414,7 +416,7 @@ func (d *Dispatcher) step(t *task) (*v1.LoadBalancerStatus, error) {
 		share = 0 // work with a context that has ended does little more than return
 	}
 	defer d.shares.Release(share)
-	return t.round.Step(t.ctx)
+	return t.round.Step(t.steps)
 }
 
 // begin begins a round with the newest state of its Service. It is not due if there is nothing to do.
@@ -434,7 +436,7 @@ func (d *Dispatcher) begin(t *task) (status *v1.LoadBalancerStatus, err error, d
 	t.request = r
 	d.mu.Unlock()
 	ctx, watch := stopwatch.Start(async.WithSlot(t.ctx, &t.slot), d.options.Clock)
-	t.ctx, t.round = d.options.Begin(ctx, r)
+	t.steps, t.round = d.options.Begin(ctx, r)
 	timer, wakes := d.patient(t, watch), context.AfterFunc(t.ctx, t.slot.Wake)
 	t.end = func() {
 		timer()
