@@ -16,16 +16,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// Conditions take what is said in the status of Services. *conditions.Writer implements them.
+// Conditions writes conditions into the status of Services. *conditions.Writer implements it.
 type Conditions interface {
-	// Say has the conditions of a Service say this soon. What is not said of stays. Where that
-	// takes a write, the same one brings its annotations up to date.
+	// Say writes these conditions of a Service soon, and leaves the others unchanged. If they need
+	// a write, the same write updates its annotations.
 	Say(service types.NamespacedName, uid types.UID, said []conditions.Said, record annotation.Record)
-	// Brings reports whether such a write is under way, or will be soon.
+	// Brings reports whether such a write is in progress or queued.
 	Brings(service types.NamespacedName, uid types.UID) bool
 }
 
-// say says how a round for a Service has ended, with what is known of its load balancer since.
+// say reports the result of a round, and the state of the Service's load balancer, as conditions.
 func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
 	if r.options.Conditions == nil {
 		return
@@ -38,7 +38,7 @@ func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
 		round.LoadBalancerID, round.Address, round.Drift = applied.LoadBalancer.ID, applied.Address, left(applied)
 	} else if round.Err == nil {
 		if r.engine().Config.LoadBalancer.DriftPolicy != drift.PolicyReport {
-			return // it is not known, and not gone
+			return // the state is unknown, and the load balancer not deleted
 		}
 		round.Drift = "Another client has deleted the load balancer, which is left so because of drift-policy=report"
 	}
@@ -54,7 +54,7 @@ func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
 	}
 }
 
-// left says what of the changes of other clients is only reported; "" for nothing.
+// left describes the changes of other clients that are only reported; "" for none.
 func left(applied *state.Applied) string {
 	if len(applied.Reported) == 0 {
 		return ""
@@ -63,7 +63,7 @@ func left(applied *state.Applied) string {
 		events.SummaryOf(slices.Sorted(maps.Keys(applied.Reported)))
 }
 
-// sayHealth says what an operating status means that was seen of the load balancer of a Service.
+// sayHealth reports the observed operating status of a Service's load balancer as conditions.
 func (r *Reconciler) sayHealth(uid types.UID, applied *state.Applied) {
 	if r.options.Conditions == nil {
 		return
@@ -86,7 +86,7 @@ func (r *Reconciler) brought(service types.NamespacedName, uid types.UID) bool {
 	return r.options.Conditions != nil && r.options.Conditions.Brings(service, uid)
 }
 
-// watchesDrift reports whether the project is looked at, in intervals.
+// watchesDrift reports whether the project is read at intervals.
 func (r *Reconciler) watchesDrift() bool {
 	conf := r.options.Config.LoadBalancer
 	return conf.DriftInterval.Duration > 0 && conf.DriftPolicy != drift.PolicyOff

@@ -25,8 +25,8 @@ func (r *Reconciler) newDetector() *drift.Detector {
 	})
 }
 
-// WatchDrift calls drifted for every Service whose load balancer another client has changed
-// or deleted, until the context ends. Repair brings it back.
+// WatchDrift calls drifted for each Service whose load balancer another client has changed or
+// deleted, until the context ends. Repair restores it.
 func (r *Reconciler) WatchDrift(ctx context.Context, drifted func(types.NamespacedName)) {
 	r.detector.Watch(ctx, func(service types.NamespacedName) {
 		r.options.Metrics.drifted(driftFound)
@@ -34,9 +34,8 @@ func (r *Reconciler) WatchDrift(ctx context.Context, drifted func(types.Namespac
 	})
 }
 
-// PersistRecords records what is known of load balancers for the next process, and calls
-// write with what is to be written into the annotations of a Service, until the context
-// ends.
+// PersistRecords records the state of load balancers for the next process, and calls write with the
+// annotations to write on a Service, until the context ends.
 func (r *Reconciler) PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
 	r.detector.PersistRecords(ctx, write)
 }

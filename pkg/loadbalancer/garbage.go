@@ -7,9 +7,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 )
 
-// CollectGarbage looks at intervals for what is of no Service of the cluster any more, until
-// the context ends. Its load balancers and floating IPs are those of the drift watch's
-// snapshots, where that runs.
+// CollectGarbage looks for orphaned objects of the cluster at intervals, until the context ends. It
+// uses the snapshots of load balancers and floating IPs of the drift watch, if that runs.
 func (r *Reconciler) CollectGarbage(ctx context.Context, cluster garbage.Cluster) {
 	conf, cloud := r.options.Config.LoadBalancer, r.engine().Cloud
 	age := min(2*conf.DriftInterval.Duration, conf.GarbageInterval.Duration)

@@ -6,18 +6,18 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// lastGood returns a Service as it was accepted last, but for what kube-proxy has changed on the
-// nodes already, whether or not the load balancer can follow:
+// lastGood returns the last accepted version of a Service, with the changes that kube-proxy has
+// already made on the nodes:
 //
-//	of the Service                                        is taken from
-//	annotations, the ports and their settings             the accepted one
-//	externalTrafficPolicy, healthCheckNodePort            the live one
-//	the NodePort of a port that the live one has too:     the live one
-//	of the same number and protocol, or else of the
-//	same name and protocol
-//	the NodePort of a port that the live one lacks, or    the accepted one: kube-proxy serves
-//	for which it has no NodePort                          nothing in its place
-//	status                                                the live one
+//	part of the Service                                   taken from
+//	annotations, the ports and their settings             the accepted version
+//	externalTrafficPolicy, healthCheckNodePort            the live version
+//	the NodePort of a port that the live version has,     the live version
+//	too, by number and protocol, or else by name
+//	and protocol
+//	the NodePort of a port that the live version lacks,   the accepted version: kube-proxy serves
+//	or for which it has no NodePort                       nothing in its place
+//	status                                                the live version
 func lastGood(accepted, live *v1.Service) *v1.Service {
 	good := accepted.DeepCopy()
 	good.Status = live.Status
@@ -31,8 +31,8 @@ func lastGood(accepted, live *v1.Service) *v1.Service {
 	return good
 }
 
-// livePort returns what has become of an accepted port; nil where it is gone. A live port of the
-// same name is another one where it has the number of a port that was accepted.
+// livePort returns the live version of an accepted port; nil if it is removed. A live port of the
+// same name is another port if it has the number of another accepted port.
 func livePort(port v1.ServicePort, accepted, live []v1.ServicePort) *v1.ServicePort {
 	same := func(a, b v1.ServicePort) bool { return a.Protocol == b.Protocol && a.Port == b.Port }
 	if i := slices.IndexFunc(live, func(now v1.ServicePort) bool { return same(now, port) }); i >= 0 {

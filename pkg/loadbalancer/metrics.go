@@ -21,8 +21,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// Metrics show what becomes of Services and load balancers. None has a label for a Service or
-// an object: their number does not depend on how many there are. Nil Metrics count nothing.
+// Metrics are the metrics of Services and load balancers. No label names a Service or an object, so
+// their number is bounded. A nil Metrics counts nothing.
 type Metrics struct {
 	address      *metrics.Histogram
 	addressParts *metrics.CounterVec
@@ -31,19 +31,19 @@ type Metrics struct {
 	quotaLimit   *metrics.GaugeVec
 	quotaUsed    *metrics.GaugeVec
 	counted      []*countedGauge
-	// of is what is counted when somebody asks; nil before there is any.
+	// of is the source of the counted gauges; nil before New.
 	of atomic.Pointer[Reconciler]
 }
 
-// The values of labels, beside those of stopwatch and state.
+// The values of labels, besides those of stopwatch and state.
 const (
-	// partRetry is the time between two rounds of which the first has failed.
+	// partRetry is the time between a failed round and the next.
 	partRetry = "retry"
 
-	// What a round has known of the load balancer when it began.
-	knownUnchanged = "unchanged" // nothing was to be done, and nothing was read
-	knownRecalled  = "recalled"  // what was applied last, which was verified or is being
-	knownNothing   = "read"      // nothing: it was read
+	// A round's initial knowledge of the load balancer.
+	knownUnchanged = "unchanged" // nothing to do, no read
+	knownRecalled  = "recalled"  // the last applied state, confirmed now or later
+	knownNothing   = "read"      // none: a full read
 
 	driftFound    = "found"
 	driftRepaired = "repaired"
@@ -57,7 +57,7 @@ const (
 	otherStatus   = "other"
 )
 
-// NewMetrics returns metrics that count nothing before Register.
+// NewMetrics returns unregistered metrics.
 func NewMetrics() *Metrics {
 	const namespace = "cloudprovider_openstack"
 	m := &Metrics{
@@ -122,7 +122,7 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	return nil
 }
 
-// countedGauge is a gauge that is counted when somebody asks for it.
+// countedGauge is a gauge that is computed when it is collected.
 type countedGauge struct {
 	*metrics.GaugeVec
 
@@ -160,8 +160,8 @@ func (r *Reconciler) countOldest(set func(float64, ...string)) {
 	}
 }
 
-// countObjects takes load balancers from the last snapshot of the project, and their parts from
-// what was read last of each.
+// countObjects counts load balancers in the last snapshot of the project, and their parts in the
+// last read of each.
 func (r *Reconciler) countObjects(set func(float64, ...string)) {
 	for lb := range r.lastSeen() {
 		set(1, "load_balancer", provisioning(lb.Status), operating(lb.Operating))
@@ -171,8 +171,8 @@ func (r *Reconciler) countObjects(set func(float64, ...string)) {
 	}
 }
 
-// countPending takes the time of the last change, which PENDING began with, from the last snapshot
-// of the project: a restart of this process does not begin it anew.
+// countPending reports the time at which the oldest PENDING began: the last change in the last
+// snapshot of the project. A restart of this process does not reset it.
 func (r *Reconciler) countPending(set func(float64, ...string)) {
 	var oldest time.Time
 	for lb := range r.lastSeen() {
@@ -210,8 +210,7 @@ func (r *Reconciler) countRounds(set func(float64, ...string)) {
 	set(float64(unfetched), roundsUnfetched)
 }
 
-// provisioning returns a provisioning status as a label has it: one of few, whatever the cloud
-// answers.
+// provisioning returns the label of a provisioning status: one of a fixed set.
 func provisioning(status string) string { return bounded(status, model.ProvisioningStatuses()) }
 
 func operating(status string) string { return bounded(status, model.OperatingStatuses()) }
@@ -226,13 +225,12 @@ func bounded(status string, known []string) string {
 	return otherStatus
 }
 
-// maxQueued is how long a Service that had no address can have waited for its first round: the
-// time of creation of one that waited longer is taken for that of something else, as it may have
-// been of another type until now.
+// maxQueued is the longest plausible wait of a new Service for its first round. A Service with an
+// earlier creation time may have had another type until now.
 const maxQueued = time.Hour
 
-// measure counts how long a Service that never had an address has waited for it, when it gets
-// it, and keeps until then what its rounds have taken.
+// measure counts the time until a Service gets its first address. Until then it adds up the times
+// of its rounds.
 func (r *Reconciler) measure(svc *v1.Service, before state.Entry, watch *stopwatch.Watch, status *v1.LoadBalancerStatus, err error) {
 	if before.Accepted != nil || len(svc.Status.LoadBalancer.Ingress) > 0 {
 		return
@@ -265,7 +263,7 @@ func (m *Metrics) addressed(total, retry time.Duration, times stopwatch.Times) {
 	}
 }
 
-// began counts a round that has recalled what is known.
+// began counts a round by its initial knowledge.
 func (m *Metrics) began(known goal.Known, err error) {
 	switch {
 	case m == nil || err != nil:
@@ -284,7 +282,7 @@ func (m *Metrics) drifted(result string) {
 	}
 }
 
-// resolved counts that the drift of a Service, if there was any, is none any more.
+// resolved counts the end of a Service's drift, if there was any.
 func (r *Reconciler) resolved(was state.Drift) {
 	switch {
 	case was.Reason == "":

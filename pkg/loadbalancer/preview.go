@@ -12,95 +12,90 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// Preview is what a round for a Service would do now, as far as that is known before.
+// Preview is the predicted result of a round for a Service.
 type Preview struct {
-	// Deletes is set where the Service is to have no load balancer of ours: all that was made
-	// for it is removed.
+	// Deletes is set if the Service shall have no load balancer of this controller: the round
+	// deletes all of its objects.
 	Deletes bool
-	// TakenOver is set where the load balancer was made by another controller, and no process of
-	// this one is known to have served the Service.
+	// TakenOver is set if another controller created the load balancer, and this one has never
+	// served the Service, as far as recorded.
 	TakenOver bool
-	// Steps are what would be changed in the cloud, in order, in all plans of the round. Of a
-	// Service that is refused they keep what it has as it is.
+	// Steps are the changes in the cloud, in order, of all plans of the round. For a refused
+	// Service, they keep its current state.
 	Steps []PreviewStep
-	// Notes are what users would be told besides, in the words of the events.
+	// Notes are the events besides.
 	Notes []PreviewNote
-	// Refusal is why the Service is refused; nil where it is not.
+	// Refusal is set if the Service is refused.
 	Refusal *Refusal
-	// Before is the address, or host name, that is published, After the one that would be: ""
-	// where there is none, or OpenStack is yet to choose it.
+	// Before is the published address or host name, After the predicted one: "" if there is none,
+	// or OpenStack chooses it.
 	Before, After string
-	// Address is what would become of the address.
-	Address AddressChange
-	// Status is what would be published; nil where that is nothing. An address that OpenStack
-	// is yet to choose is empty in it.
+	Address       AddressChange
+	// Status is the predicted status; nil if none is published. An address that OpenStack chooses
+	// is empty in it.
 	Status *v1.LoadBalancerStatus
 }
 
-// PreviewStep is one change of the cloud.
+// PreviewStep is a change in the cloud.
 type PreviewStep struct {
-	// Action is add, change or remove.
 	Action Action `json:"action"`
-	// Text is the line in the log and in events, as in
-	// "listener TCP/443: allowed_cidrs [] → [10.0.0.0/8]".
+	// Text is the line in the log and in events, such as "listener TCP/443: allowed_cidrs [] →
+	// [10.0.0.0/8]".
 	Text string `json:"text"`
-	// Writes is the least number of requests that write: one, except for security groups.
+	// Writes is the minimum number of writing requests: one, except for security groups.
 	Writes int `json:"writes"`
-	// Pending is set where the load balancer is in a PENDING state until the provider has
-	// carried the step out.
+	// Pending is set if the load balancer is PENDING until the provider has done the step.
 	Pending bool `json:"pending"`
 	// Pauses names the traffic that the step interrupts, "" for none.
 	Pauses string `json:"pauses,omitempty"`
 }
 
-// Action is what a step does to something in the cloud.
+// Action is the kind of a change.
 type Action string
 
-// The actions.
 const (
 	Adds    Action = "add"
 	Changes Action = "change"
 	Removes Action = "remove"
 )
 
-// PreviewNote is an event that the round would emit: what has no effect, what is left as it is
-// and why, what OpenStack has chosen.
+// PreviewNote is an event that the round would emit: settings without effect, deviations that stay,
+// choices of OpenStack.
 type PreviewNote struct {
 	Reason reason.Reason `json:"reason"`
 	Text   string        `json:"text"`
 }
 
-// Refusal is why a Service is not given what it asks for.
+// Refusal is the reason why a Service does not get its desired state.
 type Refusal struct {
 	// Reason is one of refusal.Reasons, or ReasonInError.
 	Reason string `json:"reason"`
 	// Text is the error that the service controller would report. It includes the consequence for
 	// the load balancer of the Service.
 	Text string `json:"text"`
-	// Kept is set where the Service has a load balancer, which goes on. Stuck is the reason why that
-	// cannot follow the nodes; "" where it can.
+	// Kept is set if the Service keeps a load balancer. Stuck is the reason why that cannot follow
+	// the nodes; "" if it can.
 	Kept  bool   `json:"kept"`
 	Stuck string `json:"stuck,omitempty"`
 }
 
-// ReasonInError is the reason of a Refusal where the load balancer is in ERROR, and nothing
-// that the controller may do leads it out of that. It is none of refusal.Reasons, as it is tried
-// again as any error.
+// ReasonInError is the reason of a Refusal if the load balancer is in ERROR, and no step of the
+// controller can repair it. It is not in refusal.Reasons, because it is retried like any error.
 const ReasonInError = "in_error"
 
-// AddressChange is what becomes of the address of a Service.
+// AddressChange is the predicted change of a Service's address.
 type AddressChange string
 
-// What becomes of an address.
+// The changes of an address.
 const (
-	AddressNone    AddressChange = "none" // there is none, and will be none
+	AddressNone    AddressChange = "none" // before and after
 	AddressKept    AddressChange = "kept"
-	AddressNew     AddressChange = "new" // there was none
+	AddressNew     AddressChange = "new" // the first one
 	AddressChanges AddressChange = "changes"
 	AddressGoes    AddressChange = "goes"
 )
 
-// Writes returns how many requests that write the steps take at least.
+// Writes returns the minimum number of writing requests.
 func (p Preview) Writes() int {
 	writes := 0
 	for _, step := range p.Steps {
@@ -109,8 +104,8 @@ func (p Preview) Writes() int {
 	return writes
 }
 
-// LoadBalancerChanges returns how many changes of load balancers the steps are, each of which
-// is a cycle through a PENDING state.
+// LoadBalancerChanges returns the number of changes of load balancers, each of which is a PENDING
+// cycle.
 func (p Preview) LoadBalancerChanges() int {
 	changes := 0
 	for _, step := range p.Steps {
@@ -121,22 +116,22 @@ func (p Preview) LoadBalancerChanges() int {
 	return changes
 }
 
-// Preview returns what a round for a Service would do now: Ensure for one that is to have a load
-// balancer of ours, Delete for any other. It sends OpenStack no request that writes, emits no
-// event, and goes through the code of a round to its end: where a step depends on what an
-// earlier one makes, that is supposed to be as it was asked for.
+// Preview predicts a round for a Service: Ensure if it shall have a load balancer of this
+// controller, else Delete. It sends no writing request to OpenStack, emits no event, and runs the
+// code of a round to its end: if a step depends on the result of an earlier one, that result is
+// assumed to be as requested.
 //
-// Not known before is what OpenStack chooses (IDs, addresses, the subnet of a VIP in a network
-// of several) and what it refuses (quotas, policies); a round goes on from that. A load balancer
-// that is PENDING is waited for, as a round does: the context bounds that.
+// It cannot predict choices of OpenStack (IDs, addresses, the subnet of a VIP in a network with
+// several) and its refusals (quotas, policies), which a round handles. Like a round, it waits for a
+// load balancer that is PENDING, until the context ends.
 //
-// The error is one of OpenStack, or of the context: it is not known then what a round would do.
-// That a Service is refused is no error.
+// The error is one of OpenStack, or of the context: the result is unknown then. A refusal of the
+// Service is not an error.
 //
-// What was read is remembered as after a round where nothing is to be done, so that the next
-// Preview of the same costs no request, and WatchDrift names the Service once that is not so any
-// more. Else it is only counted for max-services-per-namespace. A Reconciler is therefore asked
-// either for rounds or for previews of a Service; many previews may be made at a time.
+// If there is nothing to do, the observed state is stored like after a round: the next Preview of
+// the same Service sends no request, and WatchDrift reports the Service after a change. Otherwise
+// the Service is only counted for max-services-per-namespace. Therefore a Reconciler does either
+// rounds or previews of a Service. Preview is safe for concurrent use.
 func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (Preview, error) {
 	dry, noted := r.rehearsing(svc)
 	req := dispatch.Request{Operation: dispatch.Delete, Service: svc, Nodes: nodes, MayCreate: always}
@@ -162,7 +157,7 @@ func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	return p, nil
 }
 
-// refusalOf returns why a round has refused its Service; nil where it has not.
+// refusalOf returns the refusal in the error of a round; nil for none.
 func refusalOf(err error) *Refusal {
 	why := refusal.Reason(err)
 	var blocked *refusal.BlockedError
@@ -175,11 +170,11 @@ func refusalOf(err error) *Refusal {
 	return &Refusal{Reason: why, Text: err.Error(), Kept: !errors.Is(err, refusal.ErrNothingKept), Stuck: refusal.Stuck(err)}
 }
 
-// setAddress sets what becomes of the address.
+// setAddress sets Before, After and Address.
 func (p *Preview) setAddress(svc *v1.Service) {
 	p.Before = published(&svc.Status.LoadBalancer)
 	switch {
-	case p.Refusal != nil && p.Status == nil: // what it has is left as it is
+	case p.Refusal != nil && p.Status == nil: // the published address stays
 		p.After = p.Before
 	case p.Status != nil:
 		p.After = published(p.Status)
@@ -199,14 +194,13 @@ func (p *Preview) setAddress(svc *v1.Service) {
 	}
 }
 
-// published returns the address, or host name, in a status; "" where there is none, or it is
-// not known.
+// published returns the address or host name in a status; "" if there is none, or it is unknown.
 func published(status *v1.LoadBalancerStatus) string {
 	for _, ingress := range status.Ingress {
 		switch {
 		case ingress.IP != "":
 			return ingress.IP
-		case ingress.Hostname != "" && !strings.HasPrefix(ingress.Hostname, "."): // else it is made of an address
+		case ingress.Hostname != "" && !strings.HasPrefix(ingress.Hostname, "."): // a leading dot: it contains an unknown address
 			return ingress.Hostname
 		}
 	}

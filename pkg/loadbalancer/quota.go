@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// quotaInterval is the time between two looks at quotas, each of which is one request.
+	// quotaInterval is the time between two requests for quotas.
 	quotaInterval = time.Hour
-	// quotaStart is the time from the start to the first look, and to the second one.
+	// quotaStart is the time from the start to the first request, and from there to the second.
 	quotaStart = 5 * time.Minute
 )
 
-// quotaResources are those of Neutron's quotas that load balancers use up.
+// quotaResources are the Neutron quotas that load balancers use.
 func quotaResources() []string {
 	return []string{"floatingip", "port", "security_group", "security_group_rule"}
 }
 
-// quotaLoadBalancer is what Octavia calls the quota of load balancers. Its other quotas tell no
-// use, which would take a list of everything.
+// quotaLoadBalancer is Octavia's name for the quota of load balancers. For its other quotas, the
+// use would need lists of all objects.
 const quotaLoadBalancer = "load_balancer"
 
-// WatchQuotas keeps the metrics of quotas, until the context ends. It asks Neutron and Octavia by
-// turns, with one request an hour, each for the first time within ten minutes. Without metrics it
-// asks neither.
+// WatchQuotas updates the metrics of quotas until the context ends. It alternates between Neutron
+// and Octavia, with one request an hour; the first of each is within ten minutes. Without metrics
+// it sends none.
 func (r *Reconciler) WatchQuotas(ctx context.Context) {
 	if r.options.Metrics == nil {
 		return
@@ -60,7 +60,7 @@ func (r *Reconciler) lookAtNeutron(ctx context.Context) error {
 	return err
 }
 
-// lookAtOctavia takes how many load balancers there are from the last snapshot of the project.
+// lookAtOctavia counts the load balancers in the last snapshot of the project.
 func (r *Reconciler) lookAtOctavia(ctx context.Context) error {
 	limits, err := r.options.Session.Octavia().QuotaLimits(ctx)
 	snap := r.engine().Cloud.Snapshots.Last()
@@ -70,7 +70,7 @@ func (r *Reconciler) lookAtOctavia(ctx context.Context) error {
 	return err
 }
 
-// quota sets how much of something the project may have, and has. A negative limit is none.
+// quota sets limit and use of a quota. A negative limit means unlimited.
 func (m *Metrics) quota(resource string, limit, used int) {
 	m.quotaUsed.WithLabelValues(resource).Set(float64(used))
 	if limit < 0 {

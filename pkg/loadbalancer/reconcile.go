@@ -18,41 +18,41 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// maxAttempts is how often a plan is applied in one round. A plan can leave something for
-// the next one: parts that failed, members that did not fit into a creation.
+// maxAttempts is the maximum number of plans in a round. A plan can leave work for the next one:
+// failed parts, members that did not fit into a creation.
 const maxAttempts = 4
 
-// ErrGoesOn is returned by Ensure where the load balancer is being created by itself, and
-// Options.Ended is called at the end.
+// ErrGoesOn is returned by Ensure if the round continues in the background; Options.Ended is called
+// at its end.
 var ErrGoesOn = dispatch.ErrGoesOn
 
-// IsRefusal reports whether an error of a call means that the Service is refused: it requests
-// what is not possible until it, the configuration or the cloud changes.
+// IsRefusal reports whether an error means that the Service is refused: its settings are not
+// possible until it, the configuration or the cloud changes.
 func IsRefusal(err error) bool { return refusal.Reason(err) != "" }
 
-// ErrNoLoadBalancer is returned where there is nothing to bring up to date, and nothing may
-// be created.
+// ErrNoLoadBalancer is returned if there is no load balancer to update, and none may be created.
 var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet: the service controller creates it")
 
-// pursuit is the state of a round on its way to one goal, between two steps.
+// pursuit is the progress of a round towards one goal.
 type pursuit struct {
 	goal goal.Goal
 	lock async.Guard
-	// known is set once the goal was recalled; then round is what was found out so far.
+	// known is set after Recall; round has the results so far.
 	known   bool
 	round   goal.Round
 	attempt int
-	// planned is set while todo and reported are those of the attempt, which run carries out.
+	// planned is set while todo and reported belong to the current attempt, which run applies.
 	planned        bool
 	todo, reported plan.Plan
 	run            *apply.Run
-	// arrived is set once nothing is left to do but to commit.
+	// arrived is set once only the commit is left.
 	arrived bool
 }
 
-// reconcile makes the cloud what a goal requires. It is the one way through the engine, for Services that are
-// created, changed, followed, repaired and deleted, and returns the status to publish. If the goal is
-// reached already, as far as is known, that is no request. After async.ErrWaiting it is called again.
+// reconcile brings the cloud to the state of a goal. It is the only way through the engine, for
+// Services that are created, changed, refused, repaired and deleted, and returns the status to
+// publish. It sends no request if the goal is known to be reached. After async.ErrWaiting it is
+// called again.
 func (r *Reconciler) reconcile(ctx context.Context, p *pursuit, req dispatch.Request) (status *v1.LoadBalancerStatus, err error) {
 	if !p.known {
 		known, err := p.goal.Recall(ctx, &p.lock)
@@ -73,7 +73,7 @@ func (r *Reconciler) reconcile(ctx context.Context, p *pursuit, req dispatch.Req
 	return p.goal.Commit(ctx, p.round, p.reported, &p.lock)
 }
 
-// attempt plans, and carries the plan out.
+// attempt makes a plan and applies it.
 func (r *Reconciler) attempt(ctx context.Context, p *pursuit, req dispatch.Request) (err error) {
 	if !p.planned {
 		if p.todo, p.reported, err = r.next(ctx, p, req); err != nil {
@@ -93,15 +93,15 @@ func (r *Reconciler) attempt(ctx context.Context, p *pursuit, req dispatch.Reque
 		return err
 	}
 	p.planned = false
-	if !downgraded { // else the same again, with requests that the provider takes
+	if !downgraded { // else the next plan has requests that the provider supports
 		p.attempt++
 		p.arrived = p.reported.Empty() && p.todo.ChangesOnlyMembers() && p.round.HasMembers(p.goal.Inputs())
 	}
 	return nil
 }
 
-// next returns what an attempt does, and what is only reported instead. The first attempt begins with the
-// goal, and announces what may be done.
+// next returns the plan of an attempt, and the steps that are only reported. The first attempt
+// calls the goal's Begin and Announce.
 func (r *Reconciler) next(ctx context.Context, p *pursuit, req dispatch.Request) (todo, reported plan.Plan, err error) {
 	round, first := &p.round, p.attempt == 1
 	if todo, err = r.plan(ctx, p.goal, round, &p.lock); err != nil {
@@ -122,20 +122,20 @@ func (r *Reconciler) next(ctx context.Context, p *pursuit, req dispatch.Request)
 	return todo, reported, nil
 }
 
-// arrived reports whether nothing is to be done any more, or all of it is only reported.
+// arrived reports whether there is nothing to do, or all of it is only reported.
 func arrived(round goal.Round, todo plan.Plan) bool {
 	return round.Report.All() || todo.Empty() && len(round.Groups.Open) == 0
 }
 
-// distrust has the cloud read next time, after a round that ended halfway.
+// distrust makes the next round read the cloud after an incomplete round.
 func (r *Reconciler) distrust(req dispatch.Request, round goal.Round, err error) {
 	if err != nil && (round.Wrote || refusal.Reason(err) == "") {
 		r.store.DropApplied(req.Service.UID)
 	}
 }
 
-// plan observes what there is, if that is not known, and compares it with what is desired.
-// Before anything is changed, what is only known is verified.
+// plan compares the observed with the desired state, and observes it if necessary. Before a change,
+// it verifies a recalled state.
 func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, lock *async.Guard) (plan.Plan, error) {
 	for {
 		if err := r.compareWith(ctx, g, round, lock); err != nil {
@@ -165,7 +165,7 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 	}
 }
 
-// compareWith makes the two sides of a plan known.
+// compareWith sets the observed and the desired state of a round.
 func (r *Reconciler) compareWith(ctx context.Context, g goal.Goal, round *goal.Round, lock *async.Guard) (err error) {
 	if round.Have.Observed == nil {
 		have, err := g.Observe(ctx, lock)
@@ -185,8 +185,8 @@ func (r *Reconciler) compareWith(ctx context.Context, g goal.Goal, round *goal.R
 	return nil
 }
 
-// mayCreate is ErrNoLoadBalancer where a plan makes what the request may not, right before that is
-// announced and done.
+// mayCreate returns ErrNoLoadBalancer if a plan creates objects that the request must not create.
+// It is called immediately before the plan is announced and applied.
 func mayCreate(ctx context.Context, req dispatch.Request, round goal.Round, todo plan.Plan) error {
 	if arrived(round, todo) || !todo.Creates() && !round.Groups.Creates() {
 		return nil
@@ -198,8 +198,8 @@ func mayCreate(ctx context.Context, req dispatch.Request, round goal.Round, todo
 	return err
 }
 
-// apply carries out a plan. What it leaves, also by parts that fail, is the next plan's. It
-// reports whether the provider has refused what can be done in another way.
+// apply applies a plan. The next plan has its remaining work, for example failed parts. It reports
+// whether the provider has refused a step that another kind of request can replace.
 func (r *Reconciler) apply(ctx context.Context, p *pursuit) (downgraded bool, err error) {
 	round, in := &p.round, p.goal.Inputs()
 	if p.run == nil {
@@ -226,7 +226,7 @@ func (r *Reconciler) apply(ctx context.Context, p *pursuit) (downgraded bool, er
 	case errors.As(err, &changed):
 		klog.FromContext(ctx).Info("Reading the load balancer anew", "cause", changed.Error())
 		round.Forget()
-		round.Interfered = round.Want.LoadBalancer != nil && !changed.ByDriver // where nothing is left, nothing is reverted
+		round.Interfered = round.Want.LoadBalancer != nil && !changed.ByDriver // a deletion reverts nothing
 	case errors.As(err, &broken):
 		round.Broken = broken
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
@@ -239,7 +239,7 @@ func (r *Reconciler) apply(ctx context.Context, p *pursuit) (downgraded bool, er
 	return false, nil
 }
 
-// notConverged names the parts that stay broken, else the first step that is still to be done.
+// notConverged returns the parts that stay broken, else the first remaining step.
 func notConverged(round goal.Round, todo plan.Plan) error {
 	if broken := round.Broken; broken != nil && !broken.Pending() {
 		return broken

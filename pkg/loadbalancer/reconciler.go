@@ -1,5 +1,5 @@
-// Package loadbalancer makes the load balancer in OpenStack what a Service of type
-// LoadBalancer asks for. reconcile.go is the whole of it on one screen:
+// Package loadbalancer brings the load balancer in OpenStack to the state that a Service of type
+// LoadBalancer requires. reconcile.go has all of it on one screen:
 //
 //	Service, Nodes, Config ──goal──▶ desired ──┐
 //	                                           ├─plan──▶ steps ──apply──▶ OpenStack
@@ -7,8 +7,8 @@
 //	     ▲                                                                 │
 //	     └──────────────────────────commit─────────────────────────────────┘
 //
-// One round works on one Service at a time; rounds of different Services do not hold each
-// other up, and share one watcher to wait for load balancers.
+// A Service has one round at a time; rounds of different Services are concurrent, and share one
+// watcher to wait for load balancers.
 package loadbalancer
 
 import (
@@ -47,67 +47,63 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Options are what a Reconciler needs.
+// Options are the dependencies and settings of a Reconciler.
 type Options struct {
 	Config  *config.Config
 	Session *openstack.Session
-	// ClusterName is --cluster-name; ClusterID is the UID of the namespace
-	// kube-system, empty when it could not be read.
+	// ClusterName is --cluster-name; ClusterID is the UID of the namespace kube-system, "" if it
+	// could not be read.
 	ClusterName, ClusterID string
-	// Namespace reads a namespace, for whom it lets share its load balancers; nil:
-	// none lets anybody.
+	// Namespace reads a namespace, to find the namespaces that may share its load balancers; if
+	// nil, none may.
 	Namespace func(ctx context.Context, name string) (*v1.Namespace, error)
-	// Nodes lists the nodes of the cluster, for the subnets that its load balancers can
-	// be in; nil: only what cloud.conf says counts.
+	// Nodes lists the nodes of the cluster, to find the subnets of its load balancers; if nil, only
+	// the subnets in cloud.conf count.
 	Nodes func(ctx context.Context) ([]v1.Node, error)
-	// Records are kept for the next process; nil: nothing is.
+	// Records are for the next process; if nil, nothing is recorded.
 	Records goal.Records
-	// Recorder takes the events on Services, Conditions what is said in their status; nil:
-	// nothing is.
+	// Recorder emits events of Services, Conditions writes their conditions; nil disables them.
 	Recorder   record.EventRecorder
 	Conditions Conditions
 	Clock      clock.WithTickerAndDelayedExecution
-	// Timing replaces that of every driver, unless it is zero.
+	// Timing replaces the timing of each driver, unless it is zero.
 	Timing driver.Timing
-	// Patience is how long one round goes on before it is given up until the next call, but for
-	// what it waits for its turn; 0 means 15 minutes.
+	// Patience is the time after which a round is aborted until the next call, without the wait for
+	// its turn; 0 means 15 minutes.
 	Patience time.Duration
-	// Workers is the number of workers of the service controller (--concurrent-service-syncs), 0 if it is
-	// unlimited. Hold is how long a call of Ensure or Delete waits for the end of its round: see
+	// Workers is the number of workers of the service controller (--concurrent-service-syncs), 0
+	// for unlimited. Hold is how long Ensure and Delete wait for the end of their round: see
 	// dispatch.Options. 0 means DefaultHold.
 	Workers int
 	Hold    time.Duration
-	// Ended is called at the end of a round with a call that has not waited for it: the next call returns
-	// its result. Nil: such a call returns when to call again.
+	// Ended is called at the end of a round if its call has not waited: the next call returns the
+	// result. If nil, such a call returns the time to call again.
 	Ended func(*v1.Service)
-	// Newest gives a Service and the nodes that can be its members as they are now, nil
-	// when there is no such Service any more. What it gives is not changed. Nil: what a
-	// call is given is the newest.
+	// Newest returns the current version of a Service and its possible members, nil if the Service
+	// is gone. The results are not changed. If nil, those of the call are current.
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
-	// ScopeRecorded reports whether credentials of another project would be noticed; nil: they would.
+	// ScopeRecorded reports whether credentials of another project would be detected; nil means
+	// true.
 	ScopeRecorded func() bool
-	// Refused is told how many Services are refused for a reason, one of refusal.Reasons,
-	// when that changes; nil: nobody asks. It is called from one goroutine at a time, and
-	// must not block.
+	// Refused is called with the number of Services refused for a reason, one of refusal.Reasons,
+	// whenever it changes; may be nil. Calls are sequential and must not block.
 	Refused func(reason string, services int)
-	// Tracer records what rounds do; nil: nothing is recorded.
+	// Tracer records spans of rounds; may be nil.
 	Tracer trace.TracerProvider
-	// Metrics; nil: none are kept.
+	// Metrics may be nil.
 	Metrics *Metrics
 }
 
-// DefaultHold is long enough for most changes, and for the deletion of a load balancer.
+// DefaultHold covers most changes, and the deletion of a load balancer.
 const DefaultHold = 10 * time.Second
 
-// lookupAge is how long networks, subnets and the nodes' ports are taken to stay as they
-// were read.
+// lookupAge is how long networks, subnets and the nodes' ports are cached.
 const lookupAge = 10 * time.Minute
 
-// Reconciler implements the life of load balancers. Its methods may be called from many
-// goroutines.
+// Reconciler creates, updates and deletes load balancers. It is safe for concurrent use.
 type Reconciler struct {
 	options Options
-	// engines has the engine of rounds that begin now: see Reconfigure.
+	// engines has the engine of new rounds: see Reconfigure.
 	engines    atomic.Pointer[goal.Engine]
 	store      *state.Store
 	groups     *securitygroup.Groups
@@ -117,8 +113,7 @@ type Reconciler struct {
 	locks      async.Locks // of load balancers
 }
 
-// New returns a Reconciler. Close ends it. It is an error if cloud.conf names annotations
-// that there are not.
+// New returns a Reconciler. Close ends it. The error is one of cloud.conf: unknown annotations.
 func New(options Options) (*Reconciler, error) {
 	parser, err := settings.NewParser(options.Config)
 	if err != nil {
@@ -183,13 +178,13 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	}
 }
 
-// engine returns the engine of a round that begins now.
+// engine returns the engine of new rounds.
 func (r *Reconciler) engine() *goal.Engine { return r.engines.Load() }
 
-// Reconfigure has every round that begins from now on go by another configuration, and leaves
-// those that run with theirs. Only a round for a Service finds out what that means for it.
-// Of [LoadBalancer], the keys whose change needs a restart (config.Change) stay what they
-// were at the start. An error is that of New, and nothing has changed then.
+// Reconfigure sets the configuration of new rounds; running rounds keep theirs. The effect on a
+// Service appears with its next round. In [LoadBalancer], keys whose change needs a restart
+// (config.Change) keep their values of the start. The error is that of New; nothing has changed
+// then.
 func (r *Reconciler) Reconfigure(conf *config.Config) error {
 	parser, err := settings.NewParser(conf)
 	if err != nil {
@@ -199,13 +194,13 @@ func (r *Reconciler) Reconfigure(conf *config.Config) error {
 	return nil
 }
 
-// noRecords keeps nothing.
+// noRecords discards records.
 type noRecords struct{}
 
 func (noRecords) Get(types.UID) string  { return "" }
 func (noRecords) Set(types.UID, string) {}
 
-// Close ends all rounds and every wait.
+// Close ends all rounds and waits.
 func (r *Reconciler) Close() {
 	r.dispatcher.Close()
 	r.engine().Cloud.Watcher.Close()
@@ -221,20 +216,20 @@ func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
 	return r.engine().Settings.SelectsNodes(svc)
 }
 
-// Untouched reports whether a Service has what it asks for, or an earlier process has seen that, and
-// this one has begun no change of it.
+// Untouched reports whether a Service has its desired state, now or in the record of an earlier
+// process, and this process has begun no change of it.
 func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Untouched(service) }
 
-// DropAllBut drops what nobody asks for again of Services that are gone, given those that there are; nil
-// where that is not known.
+// DropAllBut drops the state of all Services but the live ones; nil if they are unknown, which
+// drops nothing.
 func (r *Reconciler) DropAllBut(live map[types.UID]bool) {
 	if live != nil {
 		r.store.DropAllBut(live)
 	}
 }
 
-// IsWritten reports whether all that has changed of a Service is what this process has written into
-// its annotations and its status.
+// IsWritten reports whether two versions of a Service differ only in the annotations and the status
+// that this process has written.
 func (r *Reconciler) IsWritten(before, now *v1.Service) bool { return r.written(before, now) }
 
 func (r *Reconciler) written(before, now *v1.Service) bool {
@@ -243,36 +238,35 @@ func (r *Reconciler) written(before, now *v1.Service) bool {
 		equality.Semantic.DeepEqual(&before.Spec, &now.Spec)
 }
 
-// untried reports whether a Service is to have an address for the first time, and no round has failed
-// to give it one: the service controller has no delay to remember between the tries of it.
+// untried reports whether a Service waits for its first address, and no round for it has failed:
+// then the service controller has no back-off for it.
 func (r *Reconciler) untried(svc *v1.Service) bool {
 	entry := r.store.Get(svc.UID)
 	return len(svc.Status.LoadBalancer.Ingress) == 0 && entry.Unsettled.Spent.Sum() == 0 && entry.Refusal == (state.Refusal{})
 }
 
-// Actors returns how many Services are being worked on, and of how many there is a result
-// that no call has fetched yet.
+// Actors returns the number of Services with a running round, and of those with a result that no
+// call has returned yet.
 func (r *Reconciler) Actors() (working, left int) { return r.dispatcher.Size() }
 
-// Ensure makes the load balancer what the Service asks for and returns its address. A
-// Service that asks for what cannot be is an error that names the field, before the first
-// write; where its load balancer is kept alive meanwhile, the status is what to publish of
-// it. When the worker is wanted back before the end it is ErrGoesOn, or an *api.RetryError: see
-// Options.Hold and Options.Ended.
+// Ensure brings the load balancer to the Service's desired state, and returns the status to
+// publish. If the settings are impossible, the error names the field, before the first write; if
+// the Service keeps its load balancer meanwhile, there is a status, too. If Options.Hold ends
+// first, the error is ErrGoesOn or an *api.RetryError: see Options.Ended.
 func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 	status, err := r.dispatcher.Call(ctx, dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always})
 	return status, closed(err)
 }
 
-// Repair brings back what another client changed, as Ensure would; the Service is one that
-// WatchDrift has named. A load balancer that is gone is created again, if alive says, right
-// before, that the Service is still there. It returns the status to publish.
+// Repair reverts another client's changes, like Ensure, for a Service that WatchDrift has reported.
+// It recreates a deleted load balancer if alive, called immediately before, reports that the
+// Service still exists. It returns the status to publish.
 func (r *Reconciler) Repair(ctx context.Context, svc *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
 	status, err := r.dispatcher.Wait(ctx, dispatch.Request{Operation: dispatch.Repair, Service: svc, Nodes: nodes, MayCreate: alive})
 	return status, closed(err)
 }
 
-// StartRepair is Repair for a caller that does not wait: ended is called with the result.
+// StartRepair is Repair without waiting: ended is called with the result.
 func (r *Reconciler) StartRepair(ctx context.Context, svc *v1.Service, alive func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error)) {
 	err := r.dispatcher.Submit(ctx, dispatch.Request{Operation: dispatch.Repair, Service: svc, MayCreate: alive}, func(status *v1.LoadBalancerStatus, err error) {
 		ended(status, closed(err))
@@ -282,10 +276,10 @@ func (r *Reconciler) StartRepair(ctx context.Context, svc *v1.Service, alive fun
 	}
 }
 
-// Delete removes everything that was made for the Service, and returns when it is gone.
-// Where the creation of its load balancer had no answer it waits until that can have none
-// any more. The service controller does not heed what an error of this call asks for: it
-// calls again after five seconds, then ten, and so on.
+// Delete deletes all objects of the Service, and returns when they are gone. If the creation of its
+// load balancer got no answer, it waits until that load balancer cannot appear any more. The
+// service controller ignores the retry time of an error: it calls again after five seconds, then
+// ten, and so on.
 func (r *Reconciler) Delete(ctx context.Context, svc *v1.Service) error {
 	_, err := r.dispatcher.Call(ctx, dispatch.Request{Operation: dispatch.Delete, Service: svc})
 	return closed(err)
@@ -293,7 +287,7 @@ func (r *Reconciler) Delete(ctx context.Context, svc *v1.Service) error {
 
 func always(context.Context) (bool, error) { return true, nil }
 
-// closed returns one error for the end of the process.
+// closed returns watcher.ErrClosed for all errors of the end of the process.
 func closed(err error) error {
 	if errors.Is(err, dispatch.ErrClosed) {
 		return watcher.ErrClosed
@@ -301,16 +295,15 @@ func closed(err error) error {
 	return err
 }
 
-// Get reports whether anything that was made for the Service is left. The service
-// controller asks before it deletes, and never deletes once the answer is no; so it is yes
-// until load balancer, floating IP and security groups are gone, and no load balancer can
-// appear any more that was asked for without an answer.
+// Get reports whether any object of the Service is left. The service controller calls it before it
+// deletes, and never deletes after false. So it returns true until load balancer, floating IP and
+// security groups are gone, and no load balancer can appear from a creation without an answer.
 //
-// It also asks when an Update failed, and gives up on a no. For a Service that wants a load
-// balancer the answer then is yes, so that it is created again.
+// The service controller also calls it after a failed Update, and gives up after false. For a
+// Service that wants a load balancer the result is true, so that it is created again.
 //
-// While something is being done for the Service, which may create a load balancer, the
-// answer is yes, at once.
+// While a round of the Service runs, which may create a load balancer, the result is true, without
+// a request.
 func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
 	wanted := dispatch.Wanted(svc)
 	if r.dispatcher.Busy(string(svc.UID)) {
@@ -328,12 +321,12 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	}
 	status, exists, err := gone.Exists(ctx, wanted)
 	if !exists && err == nil {
-		r.store.Forget(svc) // the service controller never asks for it again
+		r.store.Forget(svc) // the service controller does not call again
 	}
 	return status, exists, err
 }
 
-// members returns how many members a request is about at the most.
+// members returns the maximum number of members of a request.
 func (r *Reconciler) members(req dispatch.Request) int {
 	nodes := len(req.Nodes)
 	if most := int(r.engine().Config.LoadBalancer.MaxMembers); most > 0 {
@@ -342,10 +335,10 @@ func (r *Reconciler) members(req dispatch.Request) int {
 	return nodes * len(req.Service.Spec.Ports)
 }
 
-// eventMemory is the events.Memory of rounds.
+// eventMemory implements events.Memory.
 type eventMemory struct{ *state.Store }
 
-// Place implements events.Memory: what this process knows, or the last one has written down.
+// Place returns the load balancer that this process knows, or else the recorded one.
 func (m eventMemory) Place(svc *v1.Service) (loadBalancerID, address string) {
 	written, address := annotation.PlaceOf(svc)
 	return cmp.Or(m.LoadBalancerID(svc.UID), written), address

@@ -19,23 +19,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// rehearsal is the side of a Preview that stands where a round writes: it notes what would be
-// changed, and what users would be told.
+// rehearsal records the changes and events of a Preview in place of writing them.
 type rehearsal struct {
 	steps []PreviewStep
 	notes []PreviewNote
-	// serves is set where the Service has an address that is published.
+	// serves is set if the Service has a published address.
 	serves bool
-	// adopted is set where another controller has made the load balancer.
+	// adopted is set if another controller has created the load balancer.
 	adopted bool
 }
 
-// rehearsing returns a Reconciler whose rounds are a rehearsal for one Service: they go through
-// the same stages, with a copy of what is known of the Service.
+// rehearsing returns a Reconciler with the same stages for rounds that write nothing, and a copy of
+// the Service's state.
 func (r *Reconciler) rehearsing(svc *v1.Service) (*Reconciler, *rehearsal) {
 	noted := &rehearsal{serves: len(svc.Status.LoadBalancer.Ingress) > 0}
 	dry := &Reconciler{options: r.options, store: r.store.Fork(svc.UID)}
-	dry.options.Conditions = nil // they say what is, not what would be
+	dry.options.Conditions = nil // they report actual states only
 	dry.groups = r.groups.With(dry.store)
 	dry.engines.Store(r.engine().Rehearsing(goal.Rehearsal{
 		Applier: &apply.Rehearsal{Applier: r.applier, Note: noted.changes},
@@ -46,7 +45,7 @@ func (r *Reconciler) rehearsing(svc *v1.Service) (*Reconciler, *rehearsal) {
 	return dry, noted
 }
 
-// changes notes the steps of a plan.
+// changes records the steps of a plan.
 func (r *rehearsal) changes(steps []plan.Step, before model.Observed) {
 	pauses := plan.Pauses(steps, before)
 	r.adopted = r.adopted || before.LoadBalancer != nil && before.LoadBalancer.Adopted
@@ -59,8 +58,8 @@ func (r *rehearsal) changes(steps []plan.Step, before model.Observed) {
 	}
 }
 
-// groupSteps notes steps of security groups, each once: nothing of them is there when the
-// groups are read again.
+// groupSteps records steps of security groups, each once: the next read still shows the groups
+// without them.
 func (r *rehearsal) groupSteps(steps []securitygroup.Step) {
 	for _, step := range steps {
 		noted := PreviewStep{Text: step.String(), Action: groupActionOf(step), Writes: securitygroup.Writes(step)}
@@ -70,7 +69,7 @@ func (r *rehearsal) groupSteps(steps []securitygroup.Step) {
 	}
 }
 
-// actionOf returns what a step of a plan does.
+// actionOf returns the kind of a step.
 func actionOf(step plan.Step) Action {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer, plan.CreateListener, plan.CreatePool, plan.AddMember, plan.CreateMonitor, plan.CreateFloatingIP:
@@ -88,7 +87,7 @@ func actionOf(step plan.Step) Action {
 	return Changes
 }
 
-// groupActionOf returns what a step of security groups does.
+// groupActionOf returns the kind of a step of security groups.
 func groupActionOf(step securitygroup.Step) Action {
 	switch step.(type) {
 	case securitygroup.CreateGroup, securitygroup.AddRules, securitygroup.JoinPorts:
@@ -99,7 +98,7 @@ func groupActionOf(step securitygroup.Step) Action {
 	return Changes
 }
 
-// Event implements record.EventRecorder. What the steps and the address say is not said again.
+// Event implements record.EventRecorder. It drops events that repeat the steps and the address.
 func (r *rehearsal) Event(_ runtime.Object, _, why, message string) {
 	if slices.Contains([]reason.Reason{reason.Changing, reason.Ready, reason.AddressChanged}, reason.Reason(why)) {
 		return
@@ -119,8 +118,8 @@ func (r *rehearsal) AnnotatedEventf(object runtime.Object, _ map[string]string, 
 	r.Event(object, eventtype, why, fmt.Sprintf(format, args...))
 }
 
-// unsent is an events.Memory in which nothing was sent before. A Preview says beside its notes where
-// the Service is served.
+// unsent is an events.Memory without earlier events. A Preview has the Service's place in other
+// fields.
 type unsent struct{}
 
 // Warn implements events.Memory.
@@ -146,7 +145,7 @@ func (g rehearsedGroups) Open(_ context.Context, t *securitygroup.Task) error {
 	return nil
 }
 
-// Close implements goal.NodeGroups. What is there is remembered, as after a round.
+// Close implements goal.NodeGroups. It stores the state, as after a round.
 func (g rehearsedGroups) Close(ctx context.Context, t *securitygroup.Task) error {
 	g.to.groupSteps(t.Plan.Close)
 	g.Suppose(t, t.Plan.Close)

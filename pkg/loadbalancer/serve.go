@@ -19,29 +19,29 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
-// round is the work for one request, between two steps.
+// round is the progress of a request.
 type round struct {
 	r      *Reconciler
 	req    dispatch.Request
 	traced func(error) // ends the span
 	watch  *stopwatch.Watch
 
-	// entry is what was known of the Service at the beginning, previous its load balancers.
+	// entry is the state of the Service at the beginning, previous are its load balancers.
 	begun    bool
 	entry    state.Entry
 	previous []string
-	// pursuit is the goal that is pursued; nil: none is.
+	// pursuit is the current goal; nil for none.
 	pursuit *pursuit
-	// refused is why the Service is refused, why its reason, reported whether that was reported; following is
-	// set once it keeps what it has in the cloud, and limits are those of that.
+	// refused is the refusal of the Service, why its reason, reported whether it was reported
+	// before; following is set once the Service keeps its state in the cloud, with these limits.
 	refused   error
 	why       string
 	reported  bool
 	following bool
 	byCloud   bool
 	limits    goal.Limits
-	// gone is set once a deletion has removed everything that was found, pause is the time before the next
-	// look for a load balancer without an answer to its creation.
+	// gone is set once a deletion has removed all objects that it has found, pause is the time
+	// before the next look for a load balancer whose creation got no answer.
 	gone  bool
 	pause time.Duration
 }
@@ -70,10 +70,9 @@ func (rd *round) Step(ctx context.Context) (status *v1.LoadBalancerStatus, err e
 	return status, err
 }
 
-// serve does a step of a round: it deletes a Service, or brings it to what it asks for.
-// Where that is refused, it keeps alive what the Service has; then the refusal is an error of
-// Ensure alone, where that reports it and tries again, as nobody else can do more. The status
-// to publish comes with that error too.
+// serve does a step of a round: it deletes a Service, or brings it to its desired state. If that is
+// refused, the Service keeps its state. Only Ensure returns the refusal as an error, because only
+// its caller reports it and retries; the status to publish comes with that error.
 func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalancerStatus, err error) {
 	svc, reports := rd.req.Service, rd.req.Operation == dispatch.Ensure
 	if rd.req.Operation == dispatch.Delete {
@@ -81,7 +80,7 @@ func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalan
 		if async.IsWaiting(err) {
 			return nil, err
 		}
-		if err != nil { // else nothing is known of it any more
+		if err != nil { // else its state is deleted
 			_, err = r.engine().Tell(ctx, svc, err, r.expired(ctx) > 0)
 		}
 		return nil, refusal.Retry(err, r.expired(ctx))
@@ -113,14 +112,14 @@ func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalan
 	}
 	r.say(svc, conditions.Round{Err: rd.refused, Refusal: refusal.Stated(rd.why), Kept: refusal.Standing(rd.refused, failure)})
 	if failure == nil {
-		if !reports && (rd.reported || rd.entry.Accepted == nil) { // else Ensure is still to come for it, after a restart
+		if !reports && (rd.reported || rd.entry.Accepted == nil) { // else Ensure will be called, after a restart
 			return status, nil
 		}
 	}
 	return status, refusal.Explain(rd.refused, failure, r.expired(ctx))
 }
 
-// pursue brings a Service to a goal, which is made once.
+// pursue brings a Service to a goal, which it creates once.
 func (r *Reconciler) pursue(ctx context.Context, rd *round, req dispatch.Request, to func() (goal.Goal, error)) (*v1.LoadBalancerStatus, error) {
 	if rd.pursuit == nil {
 		g, err := to()
@@ -143,13 +142,13 @@ func (r *Reconciler) pursue(ctx context.Context, rd *round, req dispatch.Request
 	return status, err
 }
 
-// trace begins the span of a round, and gives its requests an ID.
+// trace starts the span of a round, and gives its requests an ID.
 func (r *Reconciler) trace(ctx context.Context, req dispatch.Request) (with context.Context, end func(error)) {
 	return tracing.Root(ctx, r.options.Tracer, "reconcile", attribute.String("operation", string(req.Operation)),
 		attribute.String("k8s.namespace.name", req.Service.Namespace), attribute.String("k8s.service.name", req.Service.Name))
 }
 
-// ask brings a Service to what it asks for.
+// ask brings a Service to its desired state.
 func (r *Reconciler) ask(ctx context.Context, rd *round, req dispatch.Request, drift state.Drift, quiet bool) (*v1.LoadBalancerStatus, error) {
 	return r.pursue(ctx, rd, req, func() (goal.Goal, error) { return made(r.engine().NewAsked(ctx, subject(req, drift), quiet)) })
 }
@@ -166,19 +165,18 @@ func subject(req dispatch.Request, drift state.Drift) goal.Subject {
 	return goal.Subject{Service: req.Service, Nodes: req.Nodes, Drift: drift, NodesCurrent: req.NodesCurrent}
 }
 
-// keep brings what a refused Service has to its nodes, and returns the status to publish. A
-// Service that is refused has no less need of its nodes: members, security groups, floating
-// IP and what else others change are kept. Only what it newly asks for waits. What it is to
-// have meanwhile is
+// keep brings the load balancer of a refused Service to its nodes, and returns the status to
+// publish. Members, security groups, floating IP and drift still need updates; only the refused
+// change waits. The kept state is
 //
-//	refused                                     kept as
-//	before anything was changed                 it was asked for when that was last done, as long as this process knows
-//	by the cloud, in the middle of a plan       it is: going back would be undone by the next try
-//	both, and that is refused too, or not       it is in the cloud; where others have changed that since it was
-//	known, as after a restart                   seen first, as it was then
+//	refusal                                     kept state
+//	before the first change                     the last accepted one, if this process knows it
+//	by the cloud, in the middle of a plan       the current one: the next attempt would undo going back
+//	both; the accepted one is refused, too, or  the one in the cloud; if other clients have changed it
+//	unknown, as after a restart                 since it was first seen, the one that was seen then
 //
-// In each case it goes where kube-proxy serves the Service now: see lastGood and desire.Follow.
-// It is refusal.ErrNothingKept where the Service has nothing.
+// In each case it follows kube-proxy: see lastGood and desire.Follow. The error is
+// refusal.ErrNothingKept if the Service has no load balancer.
 func (r *Reconciler) keep(ctx context.Context, rd *round) (*v1.LoadBalancerStatus, error) {
 	req, accepted, drift := rd.req, rd.entry.Accepted, rd.entry.Drift
 	if !rd.following {
@@ -213,7 +211,7 @@ func (r *Reconciler) keep(ctx context.Context, rd *round) (*v1.LoadBalancerStatu
 	}
 }
 
-// follow brings what a Service has in the cloud to its nodes.
+// follow brings the Service's load balancer in the cloud to its nodes.
 func (r *Reconciler) follow(ctx context.Context, rd *round, drift state.Drift) (*v1.LoadBalancerStatus, error) {
 	unread := false
 	status, err := r.pursue(ctx, rd, rd.req, func() (goal.Goal, error) {
@@ -230,8 +228,8 @@ func (r *Reconciler) follow(ctx context.Context, rd *round, drift state.Drift) (
 	return status, err
 }
 
-// delete removes everything that was made for a Service, and ends when nothing can appear any more
-// that was asked for without an answer.
+// delete deletes all objects of a Service, and ends when no object can appear from a request
+// without an answer.
 func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 	svc := rd.req.Service
 	if rd.previous == nil {
@@ -264,8 +262,8 @@ func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 	}
 }
 
-// awaitLostCreation waits until a load balancer appears that was asked for without an
-// answer: it is true then. It is false if none can appear any more.
+// awaitLostCreation waits for a load balancer whose creation got no answer. It returns true if one
+// appears, and false if none can appear any more.
 func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, error) {
 	longest := 15 * r.engine().Drivers.Timing("").LostCreateRetry
 	for ; ; rd.pause = min(2*rd.pause, longest) {
@@ -284,7 +282,7 @@ func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, er
 	}
 }
 
-// expired returns the time after which a round was ended, 0 where it was not.
+// expired returns the time limit of a round that was ended by it, else 0.
 func (r *Reconciler) expired(ctx context.Context) time.Duration {
 	if errors.Is(context.Cause(ctx), dispatch.ErrTimeout) {
 		return r.options.Patience

@@ -25,8 +25,8 @@ func addressOf(lb *model.LoadBalancer, settings *settings.Settings) string {
 	return lb.VIP.Address
 }
 
-// publishedAddresses returns the addresses in the status of a Service, which the
-// controller alone writes.
+// publishedAddresses returns the addresses in the status of a Service. Only the controller writes
+// them.
 func publishedAddresses(svc *v1.Service) []string {
 	var addresses []string
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {
@@ -37,9 +37,8 @@ func publishedAddresses(svc *v1.Service) []string {
 	return addresses
 }
 
-// namedAddresses returns the addresses that stand in host names in the status, such as
-// 203.0.113.7.nip.io. They prove nothing: the annotation hostname of the Service can ask
-// for any name.
+// namedAddresses returns the addresses in host names of the status, such as 203.0.113.7.nip.io.
+// They prove nothing: the annotation hostname can request any name.
 func namedAddresses(svc *v1.Service) []string {
 	var addresses []string
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {
@@ -50,8 +49,8 @@ func namedAddresses(svc *v1.Service) []string {
 	return addresses
 }
 
-// statusAddress returns the address in the status of a Service, be it in a host name; ""
-// where there is none.
+// statusAddress returns the address in the status of a Service, also from a host name; "" if there
+// is none.
 func statusAddress(svc *v1.Service) string {
 	for _, address := range append(publishedAddresses(svc), namedAddresses(svc)...) {
 		return address
@@ -59,14 +58,13 @@ func statusAddress(svc *v1.Service) string {
 	return ""
 }
 
-// servedAt returns the address that clients know, "" where nobody knows it: where the status
-// has none, it is the one that was written down.
+// servedAt returns the address that clients use: of the status, else the recorded one; "" if
+// unknown.
 func servedAt(svc *v1.Service) string {
 	return cmp.Or(statusAddress(svc), svc.Annotations[annotation.LoadBalancerAddress])
 }
 
-// addressIn reads the address that a name begins with, as settings.Settings.Ingress
-// writes it.
+// addressIn parses the address at the start of a name, as settings.Settings.Ingress writes it.
 func addressIn(name string) (string, bool) {
 	labels := strings.Split(name, ".")
 	if len(labels) > 4 {

@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// What was written down is where clients look, but no address that was published.
+// Clients use the recorded address, unless another one is published.
 func TestServedAt_PrefersPublishedToRecordedAddress(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -16,23 +16,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 )
 
-// Asked is what a Service asks for.
+// Asked is the goal that a Service gets its desired state.
 type Asked struct {
 	e  *Engine
 	in Inputs
-	// quiet leaves settings without effect unreported: they are not those that the Service
-	// has now.
+	// quiet suppresses events for settings without effect: the settings are not the Service's
+	// current ones.
 	quiet bool
-	// met is set once the Service was met for the first time: see takeOver.
+	// met is set after the first takeOver.
 	met bool
-	// look, last and left are the states of Observe, Recall and Commit between two calls.
+	// look, last and left keep the progress of Observe, Recall and Commit between two calls.
 	look look
 	last *lastApplied
 	left *departures
 }
 
-// NewAsked reads what a Service asks for. The error is a refusal where that cannot be. Quiet
-// says that these are not the settings that the Service has now.
+// NewAsked parses the settings of a Service. The error is a refusal if they are invalid. Quiet is
+// set if they are not the Service's current settings.
 func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, error) {
 	svc := of.Service
 	if written, ok := e.written(svc); ok {
@@ -67,9 +67,9 @@ func (a *Asked) Inputs() Inputs { return a.in }
 // Owner implements Goal.
 func (a *Asked) Owner(Round) ownership.Identity { return a.in.ID }
 
-// Recall returns what this process has applied last, or what the one before has written
-// down. Where the Service asks for the same as then, and nobody is known to have changed
-// anything, nothing is to be done.
+// Recall returns the last applied state of this process, or the recorded one of the process before.
+// If the desired state is the same and no change by another client is known, there is nothing to
+// do.
 func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	if a.last == nil {
 		last, err := a.lastApplied(ctx)
@@ -97,8 +97,8 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	return Known{Applied: applied, Have: have, Want: want}, err
 }
 
-// Observe reads load balancer and floating IPs. The error is a refusal where the Service
-// may not share the load balancer that it names.
+// Observe reads load balancer and floating IPs. The error is a refusal if the Service may not share
+// the load balancer that it names.
 func (a *Asked) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
 	have, found, err := a.takeOver(ctx, lock)
 	if err == nil && !found {
@@ -114,8 +114,7 @@ func (a *Asked) authorize(ctx context.Context, have Observation) error {
 	return a.e.Sharing.Authorize(ctx, have.As, a.in.Settings.LoadBalancerIP, have.LoadBalancer)
 }
 
-// Verify reads floating IPs when the one that is known to be there is not the one that is
-// wanted.
+// Verify reads floating IPs if the known one is not the desired one.
 func (a *Asked) Verify(ctx context.Context, r Round) (Observation, bool, error) {
 	have, lb := r.Have, r.Have.LoadBalancer
 	if lb.Shared != nil {
@@ -134,7 +133,7 @@ func (a *Asked) Verify(ctx context.Context, r Round) (Observation, bool, error) 
 	return have, true, a.e.readFloatingIPs(ctx, a.in, a.in.ID, a.in.Settings, &observed)
 }
 
-// Desire returns what the Service asks for on the load balancer that is there.
+// Desire returns the desired state on the existing load balancer.
 func (a *Asked) Desire(ctx context.Context, r Round) (*Desired, error) {
 	return a.desire(ctx, r.Have.LoadBalancer)
 }
@@ -148,7 +147,7 @@ func (a *Asked) desire(ctx context.Context, existing *model.LoadBalancer) (*Desi
 	return a.e.desire(ctx, a.in, a.in.Settings.On(existing), existing, "")
 }
 
-// Plan compares what the Service asks for with what it has.
+// Plan compares the desired with the observed state.
 func (a *Asked) Plan(ctx context.Context, r Round) (plan.Plan, error) {
 	options := a.e.planOptions(a.in, r.Have.LoadBalancer, r.Serial)
 	options.Given = a.given()
@@ -171,7 +170,7 @@ func (a *Asked) Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGr
 	return groups, a.e.report(a.in, r, first, groups), err
 }
 
-// Announce emits what is going to be done, and what has no effect.
+// Announce emits the planned changes, and settings without effect.
 func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	svc, emit, lb := a.in.Service, a.e.Events, r.Have.LoadBalancer
 	a.e.announce(a.in, r, todo, reported)
@@ -189,8 +188,8 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	}
 }
 
-// newForeignFloatingIP returns a floating IP that another client put on the VIP of a
-// Service that is to have none, when it is seen for the first time: it is left alone.
+// newForeignFloatingIP returns a floating IP that another client has put on the VIP of a Service
+// without one, if it is new. It is not changed.
 func (a *Asked) newForeignFloatingIP(r Round) *model.FloatingIP {
 	if r.Have.LoadBalancer == nil {
 		return nil
@@ -203,8 +202,7 @@ func (a *Asked) newForeignFloatingIP(r Round) *model.FloatingIP {
 	return fip
 }
 
-// Prepare refuses a plan for the limits of cloud.conf, and for certificates that are not
-// there.
+// Prepare refuses a plan that exceeds limits of cloud.conf, or needs missing certificates.
 func (a *Asked) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 	limits := a.e.Config.LoadBalancer
 	opens := slices.ContainsFunc(r.Groups.Open, func(step securitygroup.Step) bool { _, adds := step.(securitygroup.AddRules); return adds })
@@ -224,8 +222,8 @@ func (a *Asked) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 	return a.e.checkCertificates(ctx, a.in, todo)
 }
 
-// Commit takes the Service off the load balancers where it was before, closes the security
-// groups, and remembers how it is. Where steps were only reported, nothing is published anew.
+// Commit removes the Service from its previous load balancers, closes the security groups, and
+// stores the state. If steps were only reported, the published status stays.
 func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *async.Guard) (*v1.LoadBalancerStatus, error) {
 	svc, lb, named := a.in.Service, r.Have.LoadBalancer, a.in.Settings.LoadBalancer.ID
 	if r.Report.All() || !reported.Empty() {

@@ -12,17 +12,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// A driver that works on members one by one has the load balancer ACTIVE, and perhaps all members of
-// it, while most of a batch is still to come. The run that has sent the batch knows what to wait for.
-// Whoever reads the load balancer later does not: after a batch without an answer, or after a restart in
-// the middle of one. The driver reports each member, and updated_at moves with each report.
+// If a driver changes members one by one, the load balancer, and perhaps all of its members, are
+// ACTIVE while most of a batch is still to come. The run that sent the batch knows the result to
+// wait for. A later reader does not, for example after a batch without an answer, or after a
+// restart. The driver reports each member, and each report moves updated_at.
 
-// restIntervals is for how many ChildIntervals nothing has moved in a load balancer at rest.
+// restIntervals is the number of ChildIntervals without a change after which a load balancer is at
+// rest.
 const restIntervals = 5
 
-// contentsAtRest reads everything in a load balancer, where the driver needs it not before that has come
-// to rest. A cloud whose clock is another is not waited for: what a batch loses then, the status tree
-// shows after the next one.
+// contentsAtRest reads the contents of a load balancer, for such a driver only once it is at rest.
+// It does not wait if the cloud's clock differs: if a batch loses members then, the status tree
+// shows that after the next one.
 func (e *Engine) contentsAtRest(ctx context.Context, id ownership.Identity, at *reading) (*model.LoadBalancer, error) {
 	lb := at.next
 	if !driver.QuirksOf(lb.Provider).MemberByMember || e.Cloud.Observer.Listed {

@@ -16,12 +16,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// BeginChange records that a plan is about to be applied: from now on what was applied last
-// says no more than where to look.
+// BeginChange records that a plan is about to be applied: from now on, the last applied state is
+// only a hint where to look.
 func (e *Engine) BeginChange(in Inputs, r *Round, todo plan.Plan) {
 	uid, first := in.Service.UID, !r.Wrote
 	r.Wrote = true
-	if r.Want.LoadBalancer == nil { // all of that was dropped when the deletion began
+	if r.Want.LoadBalancer == nil { // the deletion has already dropped the rest
 		if todo.DeletesLoadBalancer() {
 			e.Store.CreationFound(in.Service)
 		}
@@ -40,13 +40,13 @@ func (e *Engine) BeginChange(in Inputs, r *Round, todo plan.Plan) {
 	}
 }
 
-// EndChange records what has come of a plan: what is there now, and how applying it ended.
+// EndChange records the result of a plan: the current state, and its error.
 func (e *Engine) EndChange(in Inputs, now model.Observed, err error) {
 	var unsure *apply.UnsureCreationError
 	if errors.As(err, &unsure) {
 		e.Store.CreationLost(in.Service.UID)
 	}
-	if err != nil && !in.Settings.Floating.Keep && leavesFloatingIP(now) { // the Service may not request it any more when it is served next
+	if err != nil && !in.Settings.Floating.Keep && leavesFloatingIP(now) { // the next plan may not request it any more
 		e.Store.SetUnattachedFloatingIP(in.Service.UID, true)
 	}
 	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
@@ -55,8 +55,8 @@ func (e *Engine) EndChange(in Inputs, now model.Observed, err error) {
 	}
 }
 
-// enter records where a Service comes to that was elsewhere before: if it turns back halfway, it has
-// something there. Nil is a load balancer that is being created.
+// enter records the new load balancer of a Service that moves: if the Service turns back halfway,
+// it leaves parts there. Nil is a load balancer that is being created.
 func (e *Engine) enter(in Inputs, lb *model.LoadBalancer) {
 	switch {
 	case settledOn(lb, in):
@@ -67,8 +67,8 @@ func (e *Engine) enter(in Inputs, lb *model.LoadBalancer) {
 	}
 }
 
-// Downgrade takes from an error what the provider, or Octavia, does not do. It reports
-// whether a new plan, from what is then there, does without.
+// Downgrade records which feature the provider or Octavia lacks, according to an error. It reports
+// whether a new plan, from the state that now exists, avoids that feature.
 func (e *Engine) Downgrade(ctx context.Context, in Inputs, r *Round, now model.Observed, err error) bool {
 	var refused *apply.RefusedError
 	if !errors.As(err, &refused) {
@@ -91,17 +91,17 @@ func (e *Engine) Downgrade(ctx context.Context, in Inputs, r *Round, now model.O
 	return true
 }
 
-// inSingleSteps notes that a step was refused, and reports whether single steps can do the same, and for
-// how long they do.
+// inSingleSteps records that a step was refused. It reports whether single steps can replace it,
+// and for how long.
 //
-//	refused                                              single steps
-//	by a provider that does not have it, 501             from now on
-//	because no request of the kind is taken here         from now on, in all rounds
-//	in a way that may be about what it asks for          in this round: the next one sends it again
+//	refusal                                              single steps
+//	501: the provider lacks the feature                  from now on
+//	no route for this kind of request                    from now on, in all rounds
+//	any other                                            in this round: the next one sends the step again
 func (e *Engine) inSingleSteps(in Inputs, r *Round, provider string, refused *apply.RefusedError) (how string, ok bool) {
 	const fromNowOn = "from now on"
 	feature, optional := plan.Needs(refused.Step)
-	if apierror.IsUnsupported(refused.Err) { // another round may have been first
+	if apierror.IsUnsupported(refused.Err) { // perhaps recorded by another round
 		return fromNowOn, noteRefusal(e.Drivers, provider, refused.Step, false) || optional && !e.Drivers.For(provider, in.Version).Supports(feature)
 	}
 	if !optional || r.Serial != nil && r.Serial.feature == feature {
@@ -115,18 +115,18 @@ func (e *Engine) inSingleSteps(in Inputs, r *Round, provider string, refused *ap
 	return fromNowOn, true
 }
 
-// serialSetting is what has everything done in single steps from the start.
+// serialSetting is the setting that always uses single steps.
 const serialSetting = "provider-requires-serial-api-calls=true in cloud.conf"
 
-// Serial is a step that was refused in a way that may be about the kind of its request, and is done in
-// single steps for the rest of the round.
+// Serial is a refused step that is done in single steps for the rest of the round, because its kind
+// of request may be the cause.
 type Serial struct {
 	feature  driver.Feature
 	provider string
 	refused  *apply.RefusedError
 }
 
-// without returns a driver without what a step of the round was refused for; nil: none was.
+// without returns a driver without the feature that was refused in this round; s may be nil.
 func (s *Serial) without(drv driver.Driver) driver.Driver {
 	if s == nil {
 		return drv
@@ -134,9 +134,9 @@ func (s *Serial) without(drv driver.Driver) driver.Driver {
 	return drv.Without(s.feature)
 }
 
-// Tried returns an error of a round with what has led to it. Where single steps are refused too, what
-// they were tried in place of was refused for something else: their answer says for what, and it is tried
-// again next time.
+// Tried adds the first refusal to an error of single steps. If they are refused too, the kind of
+// request was not the cause: their answer has the cause, and the next round tries the original step
+// again.
 func (e *Engine) Tried(r *Round, err error) error {
 	if r.Serial == nil || apierror.IsQuota(err) || !apierror.IsRefused(err) && !apierror.IsNoRoute(err) {
 		return err
@@ -146,15 +146,15 @@ func (e *Engine) Tried(r *Round, err error) error {
 	return fmt.Errorf("%w; this was one of the single requests that are sent with %s, after the request for %s was refused: %w", err, serialSetting, what, r.Serial.refused.Err)
 }
 
-// noteRefusal notes that a step was refused, by the provider with 501 or on its way to it, and reports
-// whether the same can be done without.
+// noteRefusal records that a step was refused, by the provider with 501 or before the provider got
+// it. It reports whether the plan can do without it.
 //
-//	step                          what it shows
+//	refused step                  conclusion
 //	full create                   the provider has no full creates
-//	creation of an empty one      nothing of full creates: one that was refused before was refused for something else
+//	empty create                  none: an earlier refusal of a full create had another cause
 //	batch of members              the provider has no batches
 //	failover                      the provider has no failovers
-//	any other                     nothing
+//	any other                     none
 func noteRefusal(drivers *driver.Registry, provider string, step plan.Step, onItsWay bool) bool {
 	feature, optional := plan.Needs(step)
 	if _, creates := step.(plan.CreateLoadBalancer); creates && !optional {
@@ -163,9 +163,9 @@ func noteRefusal(drivers *driver.Registry, provider string, step plan.Step, onIt
 	return optional && drivers.Refuse(provider, feature, onItsWay)
 }
 
-// createEmpty notes that a load balancer was refused with everything in it, so that it is
-// created empty from now on. It reports whether that is likely to help at once: what a
-// quota or the provider refuses, they refuse afterwards too.
+// createEmpty records that a full create was refused, so that the load balancer is created empty
+// from now on. It reports whether that can help at once: if a quota or the provider has refused the
+// create, it refuses the parts too.
 func (e *Engine) createEmpty(ctx context.Context, in Inputs, err error) bool {
 	var refused *apply.FullCreateError
 	if !errors.As(err, &refused) {
@@ -179,8 +179,8 @@ func (e *Engine) createEmpty(ctx context.Context, in Inputs, err error) bool {
 	return apierror.IsCrash(err)
 }
 
-// checkCertificates asks for each certificate that a plan brings to a listener, before
-// anything is changed: Octavia would refuse one that is not there in the middle of the plan.
+// checkCertificates checks that the certificates of a plan exist before the first step: otherwise
+// Octavia would refuse a listener in the middle of the plan.
 func (e *Engine) checkCertificates(ctx context.Context, in Inputs, todo plan.Plan) error {
 	if in.Settings.Listeners.ExternalStore {
 		return nil

@@ -16,36 +16,35 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// depth reads what is in a load balancer: all of it, or as much as it takes to delete it.
+// depth reads the contents of a load balancer: all, or only those that a deletion needs.
 type depth func(context.Context, ownership.Identity, *reading) (*model.LoadBalancer, error)
 
-// look is the state of Engine.read between two calls. The zero value is the first one.
+// look is the progress of Engine.read between two calls. The zero value starts.
 type look struct {
 	found *observe.Found
-	// locked is set once the load balancer is locked, and known to be as found.
+	// locked is set once the load balancer is locked, and confirmed to be as found.
 	waited, locked bool
 	serving        reading
 	replaced       reading
 }
 
-// reading is the state of Engine.contents between two calls: of reading one load balancer.
+// reading is the progress of Engine.contents, for one load balancer, between two calls.
 type reading struct {
-	// next is the load balancer as it was last read, settled is set once nothing is done to it.
+	// next is the load balancer of the last read, settled is set once it is not PENDING.
 	next    *octavia.LoadBalancer
 	settled bool
-	// resting, again and deadline are those of contentsAtRest.
+	// resting, again and deadline are the progress of contentsAtRest.
 	resting  bool
 	again    *octavia.LoadBalancer
 	deadline time.Time
-	// lb has its contents, children waits for their end.
+	// lb has its contents, children waits until none is PENDING.
 	lb       *model.LoadBalancer
 	children *apply.Settling
-	// done is the result.
-	done *model.Observed
+	done     *model.Observed
 }
 
-// read finds the load balancers of a Service, takes the lock of the one that serves it, and
-// reads its contents once nothing is done to it any more.
+// read finds the load balancers of a Service, locks the one that serves it, and reads its contents
+// once it is not PENDING.
 func (e *Engine) read(ctx context.Context, in Inputs, named string, inside depth, lock *async.Guard, at *look) (Observation, error) {
 	have, err := e.readOn(ctx, in, named, inside, lock, at)
 	if !async.IsWaiting(err) {
@@ -95,8 +94,9 @@ func (e *Engine) readOn(ctx context.Context, in Inputs, named string, inside dep
 	return Observation{Observed: observed, As: found.As, Current: true}, nil
 }
 
-// lock takes the lock of the load balancer that was found first, and reads it again if it had to wait: a
-// Service may have come to it, or gone, in the meantime. It is false if the load balancer is gone.
+// lock locks the load balancer that was found first. After a wait for the lock it reads the load
+// balancer again, because Services may have joined or left it. There is false if the load balancer
+// is gone.
 func (e *Engine) lock(ctx context.Context, lock *async.Guard, at *look) (there bool, err error) {
 	first := &at.found.LoadBalancers[0]
 	waited, err := lock.Acquire(ctx, e.Cloud.Locks, first.ID)
@@ -112,14 +112,13 @@ func (e *Engine) lock(ctx context.Context, lock *async.Guard, at *look) (there b
 	return true, nil
 }
 
-// nothing is what is observed of a Service that has no load balancer.
+// nothing returns the observation of a Service without load balancer.
 func nothing(id ownership.Identity) Observation {
 	return Observation{Observed: &model.Observed{}, As: id, Current: true}
 }
 
-// outline returns how to read a load balancer that is to be deleted. One that goes as a
-// whole need not be read but for what is another's; known is what is known to be in it, nil
-// for nothing.
+// outline returns the depth for a load balancer to be deleted. With a cascading deletion, only
+// foreign parts must be read; known are its known contents, nil for none.
 func (e *Engine) outline(known *model.LoadBalancer) depth {
 	return func(ctx context.Context, id ownership.Identity, at *reading) (*model.LoadBalancer, error) {
 		if id.Sharing.Is || !e.Config.LoadBalancer.CascadeDelete {
@@ -129,9 +128,8 @@ func (e *Engine) outline(known *model.LoadBalancer) depth {
 	}
 }
 
-// contents reads what is in a load balancer, once nothing works on it any more. It is
-// empty where the load balancer has gone meanwhile. What was on its way out, and is gone at
-// the end of that, is not in it.
+// contents reads the contents of a load balancer, once it is not PENDING. The result is empty if
+// the load balancer is gone; children whose deletion has finished are not in it.
 func (e *Engine) contents(ctx context.Context, found observe.Found, inside depth, at *reading) (*model.Observed, error) {
 	if at.next == nil {
 		at.next = &found.LoadBalancers[0]
@@ -159,8 +157,8 @@ func (e *Engine) contents(ctx context.Context, found observe.Found, inside depth
 	return at.done, nil
 }
 
-// readInside waits until nothing is done to a load balancer, and reads its contents. It is done where the load
-// balancer is gone.
+// readInside waits until a load balancer is not PENDING, and reads its contents. It sets at.done if
+// the load balancer is gone.
 func (e *Engine) readInside(ctx context.Context, found observe.Found, inside depth, at *reading) error {
 	if at.lb != nil {
 		return nil
@@ -181,8 +179,8 @@ func (e *Engine) readInside(ctx context.Context, found observe.Found, inside dep
 	return err
 }
 
-// readReplaced reads the load balancer whose place another one takes. Where the other one
-// is gone meanwhile, it stays.
+// readReplaced reads the load balancer that another one replaces. It stays if the other one is
+// gone.
 func (e *Engine) readReplaced(ctx context.Context, found observe.Found, inside depth, at *reading, observed model.Observed) (*model.Observed, error) {
 	there, err := e.contents(ctx, found, inside, at)
 	if err != nil {
@@ -196,8 +194,7 @@ func (e *Engine) readReplaced(ctx context.Context, found observe.Found, inside d
 	return &observed, nil
 }
 
-// readDuplicates reads of further load balancers of the Service as much as it takes to
-// delete them.
+// readDuplicates reads further load balancers of the Service, as far as a deletion needs them.
 func (e *Engine) readDuplicates(ctx context.Context, id ownership.Identity, found observe.Found, all []octavia.LoadBalancer, observed *model.Observed) error {
 	for _, lb := range all {
 		duplicate, err := e.Cloud.Observer.Outline(ctx, id, lb, nil)
@@ -210,10 +207,9 @@ func (e *Engine) readDuplicates(ctx context.Context, id ownership.Identity, foun
 	return nil
 }
 
-// settleChildren waits for children that are still being made or removed below an ACTIVE
-// load balancer, and reports whether there are others now. What is broken, or stays PENDING
-// for ever, the plan brings back. One that was read from lists is returned as it is: it is read
-// as a whole then, which is when to wait.
+// settleChildren waits for PENDING children of an ACTIVE load balancer, and reports whether the
+// children have changed. The plan repairs children that are broken or stay PENDING. It does not
+// wait for a load balancer from lists: that one is read in full before a change, with a wait.
 func (e *Engine) settleChildren(ctx context.Context, at *reading) (settled *model.LoadBalancer, changed bool, err error) {
 	lb := at.lb
 	if e.Cloud.Observer.Listed || !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
@@ -225,7 +221,7 @@ func (e *Engine) settleChildren(ctx context.Context, at *reading) (settled *mode
 	settled, err = e.Cloud.Applier.Settle(ctx, at.children)
 	var broken *apply.ChildrenError
 	var other *apply.ChangedError
-	if errors.As(err, &other) { // what else changed meanwhile, updated_at tells
+	if errors.As(err, &other) { // updated_at shows other changes
 		return settled, true, nil
 	}
 	if errors.As(err, &broken) {
@@ -234,12 +230,12 @@ func (e *Engine) settleChildren(ctx context.Context, at *reading) (settled *mode
 	return settled, false, err
 }
 
-// longPending is when a load balancer that is PENDING is asked for ten times less often: nothing
-// takes Octavia that long, unless it has lost track.
+// longPending is the age after which a PENDING load balancer is polled ten times less often:
+// Octavia takes that long only if it has lost the operation.
 const longPending = 15 * time.Minute
 
-// settled waits until nothing works on a load balancer, and reads it again if it had to
-// wait. It is nil when it has gone meanwhile.
+// settled waits until a load balancer is not PENDING, and reads it again after a wait. It returns
+// nil if the load balancer is gone.
 func (e *Engine) settled(ctx context.Context, lb octavia.LoadBalancer) (*octavia.LoadBalancer, error) {
 	status := observe.Parts{LoadBalancer: lb}.Model(ownership.Identity{}).Status
 	if !status.Pending() {
@@ -261,7 +257,7 @@ func (e *Engine) settled(ctx context.Context, lb octavia.LoadBalancer) (*octavia
 	return e.readAgain(ctx, lb.ID)
 }
 
-// readAgain is nil for a load balancer that has gone.
+// readAgain returns nil for a load balancer that is gone.
 func (e *Engine) readAgain(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
 	again, err := e.Cloud.Octavia.LoadBalancer(ctx, id)
 	if apierror.IsNotFound(err) {
@@ -270,8 +266,8 @@ func (e *Engine) readAgain(ctx context.Context, id string) (*octavia.LoadBalance
 	return again, err
 }
 
-// Unchanged asks whether what was recalled is still so, unless that is known. What was read
-// from lists is not known well enough.
+// Unchanged reports whether a recalled observation is still true, with a request if that is
+// unknown. It is false for one from lists.
 func (e *Engine) Unchanged(ctx context.Context, have Observation) (bool, error) {
 	if have.Unchanged || !have.Listed.IsZero() {
 		return have.Unchanged, nil
@@ -280,7 +276,8 @@ func (e *Engine) Unchanged(ctx context.Context, have Observation) (bool, error) 
 	return e.unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt)
 }
 
-// unchanged reports whether a load balancer still has this value of updated_at. Calls at the same time share a request.
+// unchanged reports whether a load balancer still has this value of updated_at. Concurrent calls
+// share a request.
 func (e *Engine) unchanged(ctx context.Context, id, provider string, updatedAt time.Time) (bool, error) {
 	interval := e.Drivers.Timing(provider).Update
 	token, err := e.Cloud.Watcher.Settled(ctx, id, watcher.Pace{First: 0, Step: interval.First, Cap: interval.Cap})
@@ -290,7 +287,7 @@ func (e *Engine) unchanged(ctx context.Context, id, provider string, updatedAt t
 	return !token.Gone && token.Status.Provisioning == octavia.StatusActive && token.UpdatedAt.Equal(updatedAt), nil
 }
 
-// Verify is that of the goal; of members of which little was read, the rest is.
+// Verify calls the goal's Verify, and reads the rest of members that were read briefly.
 func (e *Engine) Verify(ctx context.Context, g Goal, r Round) (have Observation, another bool, err error) {
 	if have, another, err = g.Verify(ctx, r); err != nil || !have.Brief {
 		return have, another, err

@@ -21,8 +21,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// remember keeps what the cloud has now, so that nothing has to be read as long as nothing
-// changes. Reported are the steps that were only reported.
+// remember stores the current state, so that nothing must be read until a change. Reported are the
+// steps that were only reported.
 func (e *Engine) remember(in Inputs, r Round, address, named string, reported map[string]bool) {
 	svc, lb := in.Service, r.Have.LoadBalancer
 	now := e.Clock.Now()
@@ -52,21 +52,21 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 		applied.LoadBalancer.FloatingIPID = lb.FloatingIP.ID
 	}
 	if applied.Brief {
-		applied.Digests.Nodeless = "" // which does not cover members that are out of service
+		applied.Digests.Nodeless = "" // it does not cover members that are out of service
 	}
 	e.Store.SetApplied(svc.UID, applied)
 	e.Store.RebaseOthers(svc.UID, r.Before, r.Have.LoadBalancer, now)
 }
 
-// addressWritten reports whether ID and address of a load balancer stand in the annotations
-// of a Service, and whom they were written for.
+// addressWritten reports whether the annotations of a Service have ID and address of its load
+// balancer, and its own UID.
 func addressWritten(svc *v1.Service, loadBalancerID, address string) bool {
 	all := svc.Annotations
 	return all[annotation.LoadBalancerID] == loadBalancerID && all[annotation.LoadBalancerAddress] == address &&
 		all[annotation.WrittenFor] == annotation.WrittenForText(loadBalancerID, svc.UID)
 }
 
-// digest condenses what is desired of a Service, once for each Desired.
+// digest returns the hash of the desired state, computed once for each Desired.
 func (e *Engine) digest(in Inputs, want *Desired) string {
 	if want.digest != "" {
 		return want.digest
@@ -75,7 +75,8 @@ func (e *Engine) digest(in Inputs, want *Desired) string {
 	return want.digest
 }
 
-// nodeless returns the digest of what is desired without the nodes; "" where it does not cover what is there.
+// nodeless returns the hash of the desired state without nodes; "" if it does not cover the
+// existing parts.
 func nodeless(want *Desired, have *model.LoadBalancer, settings *settings.Settings) string {
 	if !digest.Covers(want.LoadBalancer, have, settings) {
 		return ""
@@ -91,7 +92,7 @@ func idsOf(all []model.LoadBalancer) []string {
 	return ids
 }
 
-// leaveOthers takes the Service off the load balancers where it was before.
+// leaveOthers removes the Service from its previous load balancers.
 func (a *Asked) leaveOthers(ctx context.Context, r Round, lock *async.Guard) error {
 	if a.left == nil {
 		left, err := a.departures(ctx, r)
@@ -107,7 +108,7 @@ func (a *Asked) leaveOthers(ctx context.Context, r Round, lock *async.Guard) err
 	switch err := a.e.leave(ctx, a.in, &a.left.entered, options, lock); {
 	case async.IsWaiting(err):
 		return err
-	case err != nil: // the Service is served, and this is tried again with its next change
+	case err != nil: // the Service is served; its next change tries this again
 		klog.FromContext(ctx).Error(err, "Cannot remove the remains of a move that was taken back", "loadBalancer", a.left.entered.all[0].LoadBalancers[0].ID)
 		return nil
 	}
@@ -118,15 +119,15 @@ func (a *Asked) leaveOthers(ctx context.Context, r Round, lock *async.Guard) err
 	return nil
 }
 
-// deleteUnattached deletes the floating IPs that a Service had on a load balancer of its own, and that
-// another client has taken off it, once the Service is on another's: there it needs none.
+// deleteUnattached deletes the floating IPs from the Service's own load balancer that another
+// client has detached, once the Service is on a shared one, where it needs none.
 func (a *Asked) deleteUnattached(ctx context.Context, lb *model.LoadBalancer) error {
 	if lb.Shared == nil || settledOn(lb, a.in) || len(a.in.Previous)+len(publishedAddresses(a.in.Service)) == 0 {
 		return nil
 	}
 	own := nothing(a.in.ID)
-	// What cloud-provider-openstack has published of a guest may be the owner's address: a published address proves
-	// something only where a load balancer of the Service's own is known.
+	// For a guest, cloud-provider-openstack may have published the owner's address: a published
+	// address proves something only if an own load balancer of the Service is known.
 	asked, _ := a.in.Settings.AskedFloatingIP()
 	if err := a.e.leavingFloatingIPs(ctx, a.in.Service, own, asked.Asked() || len(a.in.Previous) == 0); err != nil {
 		return err
@@ -136,8 +137,8 @@ func (a *Asked) deleteUnattached(ctx context.Context, lb *model.LoadBalancer) er
 	return err
 }
 
-// departures are the load balancers that a Service leaves: those that have served it, and those of moves
-// that were taken back.
+// departures are the load balancers that a Service leaves: those that have served it, and those of
+// aborted moves.
 type departures struct{ served, entered departure }
 
 func (a *Asked) departures(ctx context.Context, r Round) (*departures, error) {
@@ -149,7 +150,7 @@ func (a *Asked) departures(ctx context.Context, r Round) (*departures, error) {
 	for _, found := range left {
 		id := found.LoadBalancers[0].ID
 		switch {
-		case r.Have.Has(id): // the plan keeps it
+		case r.Have.Has(id): // it is part of the plan
 		case slices.Contains(a.in.Entered, id) && !slices.Contains(a.in.Previous, id):
 			all.entered.all = append(all.entered.all, found)
 		default:
@@ -159,9 +160,9 @@ func (a *Asked) departures(ctx context.Context, r Round) (*departures, error) {
 	return &all, nil
 }
 
-// settledOn reports whether a Service surely has nothing on any load balancer but this one:
-// what is known or written down of it, or its published address, is there. Both come after
-// the old one has been left. Neither shows a move that was begun and taken back.
+// settledOn reports whether a Service certainly has parts on no other load balancer: all that are
+// known or recorded, or its published address, are this one's. Both are written after the Service
+// has left the old one. Neither shows a move that was begun and aborted.
 func settledOn(lb *model.LoadBalancer, in Inputs) bool {
 	published := publishedAddresses(in.Service)
 	switch {
@@ -172,13 +173,13 @@ func settledOn(lb *model.LoadBalancer, in Inputs) bool {
 	case len(in.Previous) > 0:
 		return !slices.ContainsFunc(in.Previous, func(id string) bool { return id != lb.ID })
 	case len(published) == 0:
-		return lb.Shared == nil // it may have had its own before it came to this one
+		return lb.Shared == nil // it may have had its own before
 	}
 	return slices.Contains(published, lb.VIP.Address) || lb.FloatingIP != nil && slices.Contains(published, lb.FloatingIP.Address)
 }
 
-// elsewhere looks for what a Service has left behind on load balancers other than the one
-// that it is on now, which may be nil.
+// elsewhere finds remains of a Service on load balancers other than its current one, which may be
+// nil.
 func (e *Engine) elsewhere(ctx context.Context, in Inputs, lb *model.LoadBalancer) ([]observe.Found, error) {
 	if settledOn(lb, in) {
 		return nil, nil
@@ -192,16 +193,17 @@ func (e *Engine) elsewhere(ctx context.Context, in Inputs, lb *model.LoadBalance
 	return e.Cloud.Observer.Elsewhere(ctx, in.ID, hints, except)
 }
 
-// departure is the state of Engine.leave between two calls.
+// departure is the progress of Engine.leave between two calls.
 type departure struct {
-	// all are the load balancers to leave. Of the first, at reads the contents, and run removes them.
+	// all are the load balancers to leave. For the first, at reads the contents, and run removes
+	// them.
 	all []observe.Found
 	at  reading
 	run *apply.Run
 }
 
-// leave takes everything of a Service off other load balancers, one after the other, and deletes those of
-// its own.
+// leave removes all parts of a Service from other load balancers, one after the other, and deletes
+// those that it owns.
 func (e *Engine) leave(ctx context.Context, in Inputs, d *departure, options plan.Options, lock *async.Guard) error {
 	options.Cascade = e.Config.LoadBalancer.CascadeDelete
 	for len(d.all) > 0 {
@@ -229,17 +231,17 @@ func (e *Engine) startLeaving(ctx context.Context, in Inputs, d *departure, opti
 		return err
 	}
 	if observed.LoadBalancer == nil {
-		return fmt.Errorf("load balancer %s, where the Service was before, is gone all of a sudden: looking again", found.LoadBalancers[0].ID)
+		return fmt.Errorf("previous load balancer %s disappeared, retrying", found.LoadBalancers[0].ID)
 	}
 	if err := e.Cloud.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
 		return err
 	}
-	observed.UnattachedFloatingIPs = nil // those belong to where the Service is now
+	observed.UnattachedFloatingIPs = nil // those belong to the current load balancer
 	d.run = e.removal(in, found.As, *observed, options)
 	return nil
 }
 
-// removal returns the Run that deletes everything of a Service that was observed.
+// removal returns the Run that deletes all observed parts of a Service.
 func (e *Engine) removal(in Inputs, as ownership.Identity, observed model.Observed, options plan.Options) *apply.Run {
 	todo := floatingIPsFirst(plan.Delete(observed, options))
 	if !todo.Empty() {
@@ -248,8 +250,8 @@ func (e *Engine) removal(in Inputs, as ownership.Identity, observed model.Observ
 	return apply.NewRun(apply.Request{ID: as, Observed: observed, Plan: todo})
 }
 
-// floatingIPsFirst has floating IPs deleted before their load balancers: those of a load
-// balancer that is gone nobody finds any more, where the Service needs none.
+// floatingIPsFirst moves deletions of floating IPs before those of their load balancers: after the
+// load balancer is gone, the floating IP of a Service that needs none is not found again.
 func floatingIPsFirst(p plan.Plan) plan.Plan {
 	var first, others []plan.Step
 	for _, step := range p.Steps {

@@ -11,10 +11,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// desire returns what settings ask for, given the load balancer that is there, nil for
-// none. VIP is an address that is not asked for in Neutron, as a load balancer of the
-// Service has it. Everything that a Service can be refused for without a look at its load
-// balancer is found here.
+// desire returns the desired state for settings and an existing load balancer, nil for none. VIP is
+// an address that the Service already has: its availability is not checked in Neutron. All refusals
+// that do not depend on the load balancer come from here.
 func (e *Engine) desire(ctx context.Context, in Inputs, settings *settings.Settings, existing *model.LoadBalancer, vip string) (*Desired, error) {
 	can := e.driver(in, existing)
 	want := &Desired{Basis: BasisOf(in, existing)}
@@ -41,8 +40,7 @@ func (e *Engine) desire(ctx context.Context, in Inputs, settings *settings.Setti
 	return want, err
 }
 
-// BasisOf returns what of the load balancer that is there decides on what the Service is to
-// have.
+// BasisOf returns the properties of the existing load balancer that the desired state depends on.
 func BasisOf(in Inputs, existing *model.LoadBalancer) Basis {
 	b := Basis{Provider: providerOf(in, existing)}
 	if existing == nil {
@@ -55,15 +53,14 @@ func BasisOf(in Inputs, existing *model.LoadBalancer) Basis {
 	return b
 }
 
-// onShared leaves of what a Service asks for its listeners: the load balancer itself is
-// another's.
+// onShared reduces a desired state to its listeners: the load balancer itself is another owner's.
 func onShared(desired *model.LoadBalancer) *model.LoadBalancer {
 	return &model.LoadBalancer{Name: desired.Name, Tags: desired.Tags, Listeners: desired.Listeners, Shared: &model.Shared{},
-		VIP: model.VIP{VIPSettings: desired.VIP.VIPSettings}} // which plan refuses, unless they are there
+		VIP: model.VIP{VIPSettings: desired.VIP.VIPSettings}} // plan refuses them, unless they exist
 }
 
-// providerOf returns the provider whose abilities count: that of the load balancer that
-// exists, as it cannot change, unless another one may take its place.
+// providerOf returns the provider that decides on the features: that of the existing load balancer,
+// which cannot change, unless the load balancer may be replaced.
 func providerOf(in Inputs, existing *model.LoadBalancer) string {
 	if existing == nil || in.Settings.LoadBalancer.AllowReplace && existing.Shared == nil && len(existing.Foreign) == 0 && !in.ID.Untagged {
 		return in.Settings.LoadBalancer.Provider
@@ -71,13 +68,13 @@ func providerOf(in Inputs, existing *model.LoadBalancer) string {
 	return existing.Provider
 }
 
-// driver returns what the provider can do whose abilities count.
+// driver returns the driver of providerOf.
 func (e *Engine) driver(in Inputs, existing *model.LoadBalancer) driver.Driver {
 	return e.Drivers.For(providerOf(in, existing), in.Version)
 }
 
-// checkNew refuses a provider that Octavia does not have, and an address that somebody has
-// in the subnet of the VIP, where a load balancer is to be made.
+// checkNew refuses, for a new load balancer, a provider that Octavia does not have, and an address
+// that is in use in the subnet of the VIP.
 func (e *Engine) checkNew(ctx context.Context, in Inputs, desired *model.LoadBalancer, vip string) error {
 	if err := e.Lookup.Provider(ctx, in.Settings); err != nil {
 		return err
@@ -88,9 +85,8 @@ func (e *Engine) checkNew(ctx context.Context, in Inputs, desired *model.LoadBal
 	return e.Lookup.FreeVIP(ctx, desired.VIP, in.Settings.VIPAskedBy())
 }
 
-// planOptions returns what a plan depends on beside the two models. Its driver is that of
-// the load balancer that exists, whether or not another one may take its place, less what a step of the
-// round was refused for.
+// planOptions returns the options of a plan. Its driver is that of the existing load balancer, even
+// if that may be replaced, without the feature that was refused in this round.
 func (e *Engine) planOptions(in Inputs, existing *model.LoadBalancer, serial *Serial) plan.Options {
 	provider := in.Settings.LoadBalancer.Provider
 	if existing != nil {

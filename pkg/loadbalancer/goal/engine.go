@@ -30,40 +30,39 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Cluster is who we are.
+// Cluster identifies the cluster of this controller.
 type Cluster struct {
-	// Name is --cluster-name; ID is the UID of the namespace kube-system, empty when it
-	// could not be read.
+	// Name is --cluster-name; ID is the UID of the namespace kube-system, "" if it could not be
+	// read.
 	Name, ID string
-	// Nodes lists the nodes of the cluster, for the subnets that its load balancers can be
-	// in; nil: only what cloud.conf says counts.
+	// Nodes lists the nodes of the cluster, to find the subnets of its load balancers; if nil, only
+	// the subnets in cloud.conf count.
 	Nodes func(ctx context.Context) ([]v1.Node, error)
 }
 
-// Engine is what goals are reached with: what is known, and what reads and writes the
-// cloud. It has no state of its own, and is not changed while it is used.
+// Engine has the stages that goals share, and their dependencies. It has no state of its own, and
+// is immutable while in use.
 type Engine struct {
 	Config  *config.Config
 	Cluster Cluster
 	Clock   clock.WithTickerAndDelayedExecution
-	// Settings reads Services, Config has the rest.
+	// Settings parses Services; Config has all other settings.
 	Settings *settings.Parser
 	Cloud    Cloud
 	Lookup   *lookup.Reader
 	Groups   NodeGroups
 	Drivers  *driver.Registry
 	Sharing  sharing.Policy
-	// Failovers are those of load balancers in ERROR.
+	// Failovers limits failovers of load balancers in ERROR.
 	Failovers *Failovers
-	// Members selects nodes.
-	Members *members.Selector
-	Store   *state.Store
-	Records Records
-	Events  *events.Recorder
+	Members   *members.Selector
+	Store     *state.Store
+	Records   Records
+	Events    *events.Recorder
 }
 
-// With returns an engine that goes by another configuration, and shares all that is known
-// and all that is in progress with this one.
+// With returns an engine with another configuration that shares state and dependencies with this
+// one.
 func (e *Engine) With(conf *config.Config, parser *settings.Parser) *Engine {
 	e.Drivers.SetDefault(conf.LoadBalancer.LBProvider)
 	other := *e
@@ -71,11 +70,11 @@ func (e *Engine) With(conf *config.Config, parser *settings.Parser) *Engine {
 	return &other
 }
 
-// Records are what is recorded of Services for the next process.
+// Records are the records of Services for the next process.
 type Records interface {
-	// Get returns the record of a Service, "" where there is none.
+	// Get returns the record of a Service, "" for none.
 	Get(service types.UID) string
-	// Set records a text of one line.
+	// Set records a line of text.
 	Set(service types.UID, text string)
 }
 
@@ -87,14 +86,14 @@ type Cloud struct {
 	Watcher   *watcher.Watcher
 	Applier   Applier
 	Snapshots *snapshot.Reader
-	// Projects are read for Services that are taken over.
+	// Projects are read to take Services over.
 	Projects *observe.Projects
-	// Locks are of load balancers, as Services share them.
+	// Locks are of load balancers, which Services share.
 	Locks *async.Locks
 }
 
-// Applier carries out plans, and waits for what others have begun. *apply.Applier implements
-// it; *apply.Rehearsal does so without a write.
+// Applier applies plans, and waits for PENDING children. *apply.Applier implements it;
+// *apply.Rehearsal does so without a write.
 type Applier interface {
 	Continue(ctx context.Context, run *apply.Run) (model.Observed, error)
 	Settle(ctx context.Context, s *apply.Settling) (*model.LoadBalancer, error)
@@ -109,7 +108,7 @@ type NodeGroups interface {
 	Exists(ctx context.Context, id ownership.Identity) (bool, error)
 }
 
-// Rehearsal is what a round goes by that writes nothing in the cloud.
+// Rehearsal has the dependencies of a round that writes nothing in the cloud.
 type Rehearsal struct {
 	Applier Applier
 	Groups  NodeGroups
@@ -117,8 +116,8 @@ type Rehearsal struct {
 	Events  *events.Recorder
 }
 
-// Rehearsing returns an engine whose rounds write nothing in the cloud, and whose failovers are
-// not counted. What it reads, it shares with this one.
+// Rehearsing returns an engine whose rounds write nothing in the cloud and count no failovers. It
+// shares reads with this one.
 func (e *Engine) Rehearsing(r Rehearsal) *Engine {
 	other := *e
 	other.Cloud.Applier, other.Groups, other.Store, other.Events = r.Applier, r.Groups, r.Store, r.Events
@@ -126,13 +125,13 @@ func (e *Engine) Rehearsing(r Rehearsal) *Engine {
 	return &other
 }
 
-// HasServed reports whether a process of this program is recorded to have served a Service.
+// HasServed reports whether a record shows that this program has served a Service.
 func (e *Engine) HasServed(svc *v1.Service) bool {
 	_, recorded := e.written(svc)
 	return recorded
 }
 
-// Identity returns who a Service is to the cloud.
+// Identity returns the identity of a Service in the cloud.
 func (e *Engine) Identity(svc *v1.Service, version octavia.Version) ownership.Identity {
 	return ownership.Identity{
 		ClusterName: e.Cluster.Name,
@@ -144,8 +143,7 @@ func (e *Engine) Identity(svc *v1.Service, version octavia.Version) ownership.Id
 	}
 }
 
-// Previous returns the load balancers that a Service is known to have had: what this
-// process knows, and what is recorded.
+// Previous returns the known and the recorded load balancer of a Service.
 func (e *Engine) Previous(svc *v1.Service) []string {
 	var ids []string
 	if applied := e.Store.Get(svc.UID).Applied; applied != nil {
@@ -157,23 +155,21 @@ func (e *Engine) Previous(svc *v1.Service) []string {
 	return ids
 }
 
-// written returns the record of a Service; false where there is none, or one of another Service.
+// written returns the record of a Service; false if there is none, or one of another UID.
 func (e *Engine) written(svc *v1.Service) (state.Fingerprint, bool) {
 	written, ok := state.ParseFingerprint(e.Records.Get(svc.UID))
 	return written, ok && written.Service == svc.UID
 }
 
-// Untouched reports whether an earlier process has recorded a Service, or this one has found it as it
-// is to be, and this one has begun no change of it.
+// Untouched reports whether a Service has a record, from an earlier process or because this one has
+// found it unchanged, and this process has begun no change of it.
 func (e *Engine) Untouched(service types.UID) bool {
 	return e.recorded(service) && !e.Store.Get(service).Made.Touched
 }
 
-// recorded reports whether a Service has a record.
 func (e *Engine) recorded(service types.UID) bool { return e.Records.Get(service) != "" }
 
-// hints returns what is known of a Service's load balancer before the cloud is asked, given
-// the one that the Service names.
+// hints returns how to find a Service's load balancer, given the one that the Service names.
 func (e *Engine) hints(svc *v1.Service, named string) observe.Hints {
 	made := e.Store.Get(svc.UID).Made
 	hints := observe.Hints{
@@ -191,7 +187,7 @@ func (e *Engine) hints(svc *v1.Service, named string) observe.Hints {
 	return hints
 }
 
-// place returns where load balancers of this cluster can be.
+// place returns the subnets and networks in which load balancers of this cluster can be.
 func (e *Engine) place(ctx context.Context) (ownership.Place, error) {
 	conf := e.Config
 	place := ownership.Place{Subnets: []string{conf.LoadBalancer.SubnetID}, Networks: []string{conf.LoadBalancer.NetworkID}}

@@ -20,14 +20,14 @@ func (e *Engine) Claimed(ctx context.Context, svc *v1.Service) (bool, error) {
 	return len(found) > 0, err
 }
 
-// Exists reports whether anything that was made for a Service is left: load balancer,
-// floating IP, security groups. The status is what to publish of it; it is empty where the
-// Service wants a load balancer that is not there.
+// Exists reports whether a load balancer, floating IP or security group of a Service is left. The
+// status is its published status; it is empty if the Service wants a load balancer that does not
+// exist.
 func (g *Gone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerStatus, bool, error) {
 	svc := g.in.Service
 	found, err := g.e.Cloud.Observer.Find(ctx, g.in.ID, g.e.hints(svc, g.in.Settings.LoadBalancer.ID))
 	if observe.IsNotOurs(err) {
-		found, err = g.e.Cloud.Observer.Find(ctx, g.in.ID, g.e.hints(svc, "")) // its own one, whatever it names
+		found, err = g.e.Cloud.Observer.Find(ctx, g.in.ID, g.e.hints(svc, "")) // its own one, even if it names another
 	}
 	if err != nil && !observe.IsNotOurs(err) {
 		return nil, false, err
@@ -54,7 +54,7 @@ func (g *Gone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerStatus,
 	return &v1.LoadBalancerStatus{}, exists, err
 }
 
-// status returns what to publish of a load balancer that was found.
+// status returns the published status of a found load balancer.
 func (g *Gone) status(ctx context.Context, found observe.Found) (*v1.LoadBalancerStatus, error) {
 	if svc := g.in.Service; len(svc.Status.LoadBalancer.Ingress) > 0 {
 		return svc.Status.LoadBalancer.DeepCopy(), nil

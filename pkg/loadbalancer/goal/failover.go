@@ -15,60 +15,58 @@ import (
 )
 
 const (
-	// failoverMemory is how long a failover counts: a load balancer that fails again and again
-	// is failed over no more often than failoverPauses has entries in that time.
+	// failoverMemory is how long a failover counts: in that time, a load balancer is failed over at
+	// most as often as failoverPauses has entries.
 	failoverMemory = 24 * time.Hour
-	// failoverForbidden is how long nobody asks again after Octavia has refused a failover
-	// for want of a role.
+	// failoverForbidden is the pause after Octavia has refused a failover because a role is
+	// missing.
 	failoverForbidden = 6 * time.Hour
 )
 
-// failoverPauses are how long after the last failover of a load balancer the next one may be.
-// The first one of the list is also how old an ERROR must be that this process has only found:
-// the process before may have failed the load balancer over.
+// failoverPauses are the minimum times between the last failover of a load balancer and the next.
+// The first one is also the minimum age of an ERROR that this process has found at its start: the
+// process before may have failed the load balancer over.
 func failoverPauses() []time.Duration {
 	return []time.Duration{10 * time.Minute, 10 * time.Minute, time.Hour}
 }
 
-// Failovers are what is remembered of load balancers that were failed over. Its methods may
-// be called from many goroutines.
+// Failovers records recent failovers, and limits further ones. It is safe for concurrent use.
 type Failovers struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// forbidden is until when no failover is asked for.
+	// forbidden is the end of the pause after a refusal.
 	forbidden time.Time
-	// byID holds the load balancers that were failed over lately.
-	byID map[string]failovers
+	byID      map[string]failovers
 }
 
-// Clone returns a copy: what it is told, these do not learn.
+// Clone returns an independent copy.
 func (f *Failovers) Clone() *Failovers {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return &Failovers{clock: f.clock, forbidden: f.forbidden, byID: maps.Clone(f.byID)}
 }
 
-// failovers are those of one load balancer.
+// failovers are the recent failovers of a load balancer.
 type failovers struct {
 	count int
 	last  time.Time
 }
 
-// NewFailovers returns what is known when the process begins.
+// NewFailovers returns Failovers without records.
 func NewFailovers(clk clock.PassiveClock) *Failovers {
 	return &Failovers{clock: clk, byID: map[string]failovers{}}
 }
 
-// Of returns what is to become of a load balancer in ERROR. Known is set where this process
-// has seen it serve before.
+// Of decides whether to fail over a load balancer in ERROR. Known is set if this process has seen
+// it serve before.
 //
-//	what is known                                    to be failed over
-//	Octavia has refused that for want of a role      no, for six hours
-//	it was not failed over within a day              at once, or ten minutes after the ERROR where the process
+//	recorded                                         failover
+//	a refusal because a role is missing              not for six hours
+//	none within a day                                at once, or ten minutes after the ERROR if the process
 //	                                                 before may have done it
-//	once, twice                                      ten minutes, an hour after the last time
-//	three times                                      no, until a day after the last time
+//	one, two                                         ten minutes, an hour after the last one
+//	three                                            not until a day after the last one
 func (f *Failovers) Of(lb *model.LoadBalancer, known bool) plan.Failover {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +91,7 @@ func (f *Failovers) Of(lb *model.LoadBalancer, known bool) plan.Failover {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Begin notes that a load balancer is about to be failed over.
+// Begin records that a load balancer is about to be failed over.
 func (f *Failovers) Begin(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,7 +104,7 @@ func (f *Failovers) Begin(id string) {
 	f.byID[id] = failovers{f.byID[id].count + 1, now}
 }
 
-// Forbid notes that Octavia has refused the failover of a load balancer for want of a role.
+// Forbid records that Octavia has refused a failover because a role is missing.
 func (f *Failovers) Forbid(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +112,7 @@ func (f *Failovers) Forbid(id string) {
 	delete(f.byID, id) // it was not failed over
 }
 
-// failover returns what is to become of a load balancer if it is in ERROR.
+// failover returns the decision on a failover; the zero value unless the load balancer is in ERROR.
 func (e *Engine) failover(in Inputs, lb *model.LoadBalancer, drv driver.Driver) plan.Failover {
 	switch {
 	case lb == nil || !lb.Status.Failed():

@@ -14,10 +14,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Find returns the load balancers of a Service, as a round for it finds them that knows no more
-// than is recorded. Named is the one that the Service names, "" for none. It only reads, takes no
-// lock and waits for nothing; of the engine it needs Config, Cluster, Lookup, Store, Records and
-// the Observer alone. Found.As is set in any case. Errors are those of observe.Observer.Find.
+// Find returns the load balancers of a Service like a round that knows only the records. Named is
+// the one that the Service names, "" for none. It only reads, takes no lock and does not wait; it
+// uses only Config, Cluster, Lookup, Store, Records and the Observer of the engine. Found.As is
+// always set. Errors are those of observe.Observer.Find.
 func (e *Engine) Find(ctx context.Context, svc *v1.Service, named string) (observe.Found, error) {
 	version, err := e.Lookup.Version(ctx)
 	if err != nil {
@@ -31,8 +31,7 @@ func (e *Engine) Find(ctx context.Context, svc *v1.Service, named string) (obser
 	return found, err
 }
 
-// RecordedOn returns the load balancer on which a process of this controller has served a
-// Service, "" where none has, as far as that is recorded.
+// RecordedOn returns the load balancer in the record of a Service, "" for none.
 func (e *Engine) RecordedOn(svc *v1.Service) string {
 	written, ok := e.written(svc)
 	if !ok {
@@ -41,8 +40,8 @@ func (e *Engine) RecordedOn(svc *v1.Service) string {
 	return written.LoadBalancerID
 }
 
-// Validate refuses settings that the provider cannot serve whose abilities count on the load
-// balancer that is there, nil for none. It reads nothing; the error is a *message.InvalidError.
+// Validate refuses settings that the provider cannot serve on the existing load balancer, nil for
+// none. It reads nothing; the error is a *message.InvalidError.
 func (e *Engine) Validate(asked *settings.Settings, id ownership.Identity, version octavia.Version, existing *model.LoadBalancer) error {
 	can := e.driver(Inputs{Settings: asked, ID: id, Version: version}, existing)
 	asked = asked.On(existing)
@@ -52,8 +51,8 @@ func (e *Engine) Validate(asked *settings.Settings, id ownership.Identity, versi
 	return message.Invalid(asked.Validate(can))
 }
 
-// Unused returns which settings the provider of the load balancer that is there, nil for none,
-// makes no use of. It reads nothing.
+// Unused returns the settings that the provider of the existing load balancer, nil for none, does
+// not use. It reads nothing.
 func (e *Engine) Unused(asked *settings.Settings, id ownership.Identity, version octavia.Version, existing *model.LoadBalancer) []annotation.Notice {
 	can := e.driver(Inputs{Settings: asked, ID: id, Version: version}, existing)
 	return asked.On(existing).Unused(can)

@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// observe reads load balancer and floating IPs of a Service, where settings say.
+// observe reads load balancer and floating IPs of a Service, as its settings require.
 func (e *Engine) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard, at *look) (Observation, error) {
 	have, err := e.read(ctx, in, settings.LoadBalancer.ID, e.contentsAtRest, lock, at)
 	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !e.mayHaveHadFloatingIP(in.Service) {
@@ -24,14 +24,12 @@ func (e *Engine) observe(ctx context.Context, in Inputs, settings *settings.Sett
 	return have, e.readFloatingIPs(ctx, in, have.As, settings.On(have.LoadBalancer), have.Observed)
 }
 
-// mayHaveHadFloatingIP reports whether a Service without a load balancer may have had one, of
-// which a floating IP is left.
+// mayHaveHadFloatingIP reports whether a Service without load balancer may have left a floating IP.
 func (e *Engine) mayHaveHadFloatingIP(svc *v1.Service) bool {
 	return e.Store.Get(svc.UID).Made.Touched || len(publishedAddresses(svc)) > 0
 }
 
-// readFloatingIPs reads the floating IPs of a Service. For a new one it asks only when
-// there can be any.
+// readFloatingIPs reads the floating IPs of a Service; for a new Service only if any can exist.
 func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Identity, settings *settings.Settings, observed *model.Observed) error {
 	svc := in.Service
 	hints := observe.FloatingIPHints{PortID: settings.VIP.PortID, MayTake: func(ctx context.Context, owner ownership.Owner) (bool, error) {
@@ -57,14 +55,13 @@ func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Id
 	return err
 }
 
-// leavesFloatingIP reports whether a floating IP that was created for the Service is on no port.
+// leavesFloatingIP reports whether a floating IP that was created for the Service is unattached.
 func leavesFloatingIP(observed model.Observed) bool {
 	return slices.ContainsFunc(observed.UnattachedFloatingIPs, func(fip model.FloatingIP) bool { return fip.Owned })
 }
 
-// leavingFloatingIPs reads all floating IPs of a Service that leaves what it has, also unattached
-// ones beside the one on the VIP. Asks says that the Service asks for a certain one, which was there
-// before.
+// leavingFloatingIPs reads all floating IPs of a Service that is being removed, also unattached
+// ones next to the one on the VIP. Asks is set if the Service requests an existing one.
 func (e *Engine) leavingFloatingIPs(ctx context.Context, svc *v1.Service, have Observation, asks bool) error {
 	var hints observe.FloatingIPHints
 	if !asks {
@@ -77,9 +74,9 @@ func (e *Engine) leavingFloatingIPs(ctx context.Context, svc *v1.Service, have O
 	return e.Cloud.Observer.LeavingFloatingIPs(ctx, have.As, have.Observed, hints)
 }
 
-// knownFloatingIPs returns the IDs of the floating IPs that may be a Service's by the first
-// look of this process at the cloud, or by what this process has retained for a Service of
-// its name since. It is complete when there are surely no others.
+// knownFloatingIPs returns the IDs of floating IPs that may be a Service's: from the first snapshot
+// of this process, and those retained since for the Service's name. Complete is set if no others
+// can exist.
 func (e *Engine) knownFloatingIPs(ctx context.Context, svc *v1.Service, as ownership.Identity, published []string) (ids []string, complete bool, err error) {
 	first, err := e.Cloud.Snapshots.FirstFloatingIPs(ctx)
 	if err != nil {
@@ -98,21 +95,21 @@ func (e *Engine) knownFloatingIPs(ctx context.Context, svc *v1.Service, as owner
 	return found[:min(len(found), 100)], !e.Store.Get(svc.UID).Made.Touched, nil
 }
 
-// given returns the addresses that the Service had while it was not internal: a floating IP
-// of such an address is on the VIP because the Service asked for it.
+// given returns the addresses that the Service had before it became internal: if a floating IP on
+// the VIP has one of them, the Service has requested it.
 func (a *Asked) given() []string {
 	if !a.in.Settings.Internal {
 		return nil
 	}
 	addresses := publishedAddresses(a.in.Service)
-	if written := a.in.Service.Annotations[annotation.LoadBalancerAddress]; written != "" { // where a host name is published
+	if written := a.in.Service.Annotations[annotation.LoadBalancerAddress]; written != "" { // set even if a host name is published
 		addresses = append(addresses, written)
 	}
 	return addresses
 }
 
-// fittingFloatingIP is a floating IP that is just what the Service asks for: it stands for
-// the one that is known to be there.
+// fittingFloatingIP returns a floating IP that meets the Service's request: a placeholder for the
+// known one.
 func fittingFloatingIP(settings *settings.Settings) *model.FloatingIP {
 	asked, _ := settings.AskedFloatingIP()
 	asked.Tags = []string{asked.Tag}

@@ -1,10 +1,10 @@
-// Package goal says what a round of reconciliation is to arrive at for a Service: what it
-// asks for (Asked), what it has as long as what it asks for is refused (Kept), or nothing
-// (Gone). Each goal has the same stages; loadbalancer.Reconciler goes through them:
+// Package goal has the stages of a round of reconciliation, for each goal of a Service: its desired
+// state (Asked), its last accepted state while its settings are refused (Kept), or none (Gone). The
+// stages are the same for all:
 //
 //	Recall ──▶ Observe ──▶ Desire ──▶ Plan ──(apply)──▶ … ──▶ Commit
 //
-// Every stage takes values and returns values: what one has found out, the next is given.
+// A stage reads its input from the Round that the stages before have filled.
 package goal
 
 import (
@@ -28,63 +28,59 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Goal is what a round is to arrive at. Its stages write nothing in the cloud, but Commit,
-// which takes the Service off load balancers where it was before, and closes or removes
-// security groups.
+// Goal is the goal of a round. Only Commit writes in the cloud: it removes the Service from its
+// previous load balancers, and closes or removes security groups.
 type Goal interface {
-	// Inputs returns what the round goes by.
+	// Inputs returns the inputs of the round.
 	Inputs() Inputs
-	// Owner returns who the Service is to what a plan makes.
+	// Owner returns the Service's identity on the objects that a plan creates.
 	Owner(r Round) ownership.Identity
-	// Recall returns what is known without reading the load balancer. Of one that is known
-	// it takes the lock.
+	// Recall returns the knowledge of the load balancer without a full read, and locks a known one.
 	Recall(ctx context.Context, lock *async.Guard) (Known, error)
-	// Observe reads what the Service has, and takes the lock of its load balancer.
+	// Observe reads the Service's objects, and locks its load balancer.
 	Observe(ctx context.Context, lock *async.Guard) (Observation, error)
-	// Verify returns an observation that was recalled, now that its load balancer is known
-	// to be unchanged and is going to be changed. It is another one, for which there is
-	// another plan, where more had to be read.
+	// Verify completes a recalled observation before its load balancer, known to be unchanged, is
+	// changed. Another is true if more was read, so that a new plan is necessary.
 	Verify(ctx context.Context, r Round) (have Observation, another bool, err error)
-	// Desire returns what the Service is to have, given what it has. It is asked once for
-	// each Basis.
+	// Desire returns the desired state, given the observation. It is called once for each Basis.
 	Desire(ctx context.Context, r Round) (*Desired, error)
-	// Plan compares what there is with what is desired. The error is a refusal where the
-	// Service may not have that.
+	// Plan compares observation and desired state. The error is a refusal if the Service may not
+	// have it.
 	Plan(ctx context.Context, r Round) (plan.Plan, error)
-	// Begin settles, by the first plan of a round, what is done about the security groups of
-	// the nodes, and what is only reported.
+	// Begin uses the first plan of a round to plan the security groups of nodes, and to decide
+	// which changes are only reported.
 	Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGroups, plan.Report, error)
-	// Announce emits what is going to be done, and what has no effect.
+	// Announce emits the planned changes, and settings without effect.
 	Announce(r Round, todo, reported plan.Plan)
-	// Prepare refuses a plan before it is applied: for limits of cloud.conf, for what it
-	// needs and is not there. It notes what must be known whatever becomes of the plan.
+	// Prepare refuses a plan before it is applied: if it exceeds limits of cloud.conf, or lacks a
+	// precondition. It records all that a failed plan must not lose.
 	Prepare(ctx context.Context, r Round, todo plan.Plan) error
-	// Commit ends a round that has arrived: state, status and events. It returns the status
-	// to publish.
+	// Commit ends a successful round: it stores the state, emits events, and returns the status to
+	// publish.
 	Commit(ctx context.Context, r Round, reported plan.Plan, lock *async.Guard) (*v1.LoadBalancerStatus, error)
 }
 
-// Inputs are what a round goes by; nothing in them changes.
+// Inputs are the immutable inputs of a round.
 type Inputs struct {
 	Service *v1.Service
-	// Nodes are all of the cluster, Members those that are members of this Service.
+	// Nodes are all nodes of the cluster, Members those that are members of this Service.
 	Nodes    []*v1.Node
 	Members  *members.Set
 	Settings *settings.Settings
 	ID       ownership.Identity
 	Version  octavia.Version
-	// Previous are the load balancers that the Service is known to have been on.
+	// Previous are the load balancers that have served the Service, as far as known.
 	Previous []string
-	// Entered are the load balancers where this process has begun to change something for the
-	// Service: see state.Made.
+	// Entered are the load balancers on which this process has begun changes for the Service: see
+	// state.Made.
 	Entered []string
-	// Drift is what another client has changed, if that was noticed.
+	// Drift is the detected change by another client, if any.
 	Drift state.Drift
-	// NodesCurrent reports whether no round has begun with later nodes; nil: it is so.
+	// NodesCurrent reports whether no round has begun with later nodes; nil means true.
 	NodesCurrent func() bool
 }
 
-// Subject is whom a round is for.
+// Subject is the Service of a round, with its nodes.
 type Subject struct {
 	Service *v1.Service
 	Nodes   []*v1.Node
@@ -93,104 +89,101 @@ type Subject struct {
 	NodesCurrent func() bool
 }
 
-// Observation is what a Service has in the cloud.
+// Observation is the observed state of a Service in the cloud.
 type Observation struct {
-	// Observed is nil as long as it was not read.
+	// Observed is nil until it is read.
 	*model.Observed
-	// As is who the Service is on the load balancer.
+	// As is the Service's identity on the load balancer.
 	As ownership.Identity
-	// Current is set where it was read, or verified, in this round, Unchanged where it was
-	// recalled and the load balancer is known to have been like that in this round.
+	// Current is set if it was read or verified in this round, Unchanged if it was recalled and a
+	// request of this round has confirmed it.
 	Current, Unchanged bool
-	// Listed is when the lists of the project began that it was read from, zero where it was
-	// read on its own. No plan is carried out on the basis of lists.
+	// Listed is the time at which the project lists that it comes from were requested, zero for a
+	// full read. No plan is applied on the basis of lists.
 	Listed time.Time
-	// Brief is set where of members no more was read than observe.Observer.Brief has.
+	// Brief is set if members were read only as far as observe.Observer.Brief reads them.
 	Brief bool
-	// Elsewhere is what a Service that goes has on other load balancers.
+	// Elsewhere are the remains of a deleted Service on other load balancers.
 	Elsewhere []observe.Found
-	// Replaced is set where another load balancer was being made in place of the one that
-	// is kept. Lost is the published address that this one has no more, and Restored the
-	// floating IP in its place; nil where none is to be had.
+	// Replaced is set if a replacement of the kept load balancer was being created. Lost is the
+	// published address that the load balancer has lost, and Restored the floating IP in its place;
+	// nil if there is none.
 	Replaced bool
 	Lost     string
 	Restored *model.FloatingIP
 }
 
-// Known is what a round begins with.
+// Known is the knowledge at the beginning of a round.
 type Known struct {
-	// Applied is what was applied last, by this process or the one before; nil: nobody knows.
+	// Applied is the last applied state, of this process or the one before; nil if unknown.
 	Applied *state.Applied
-	// Have has no Observed where the load balancer must be read.
+	// Have has no Observed if the load balancer must be read.
 	Have Observation
-	// Want is what was compared with what was applied last; nil: nothing was.
+	// Want is the desired state that was compared with Applied; nil if none was.
 	Want *Desired
-	// Status is what to publish where nothing is to be done, else nil.
+	// Status is the status to publish if there is nothing to do, else nil.
 	Status *v1.LoadBalancerStatus
 }
 
-// Desired is what a Service is to have.
+// Desired is the desired state of a Service.
 type Desired struct {
-	// LoadBalancer is nil where nothing is to be left.
+	// LoadBalancer is nil if nothing shall remain.
 	LoadBalancer *model.LoadBalancer
-	// digest condenses it; "" until it is first needed.
+	// digest is its hash, "" until first used.
 	digest string
-	// Facts are what the cloud has decided; of one that is kept or goes, its driver.
+	// Facts are the cloud's decisions; for Kept and Gone, only the driver.
 	Facts desire.Facts
-	// Basis is what of the load balancer that is there has entered.
 	Basis Basis
 }
 
-// Basis is what of the load balancer that is there decides on what a Service is to have: on
-// another's it gets no floating IP, one that exists keeps its VIP, and so on. As long as it
-// is the same, so is what is desired.
+// Basis has the properties of the existing load balancer that the desired state depends on: for
+// example, a guest gets no floating IP, and an existing load balancer keeps its VIP. The same Basis
+// gives the same desired state.
 type Basis struct {
 	Exists, Shared, Unmonitored, FloatingIPFits bool
 	Provider, VIPAddress                        string
 }
 
-// SecurityGroups is what is to be done about those of the nodes, for a VIP in a subnet.
+// SecurityGroups is the task for the nodes' security groups, planned for a VIP in a subnet.
 type SecurityGroups struct {
 	*securitygroup.Task
 	VIPSubnet string
 }
 
-// Round is what a round has found out so far.
+// Round is the progress of a round.
 type Round struct {
-	// Applied is what was applied last; nil: nobody knows. Recalled is set where that was
-	// enough to begin without reading the load balancer.
+	// Applied is the last applied state; nil if unknown. Recalled is set if the round could begin
+	// without reading the load balancer.
 	Applied  *state.Applied
 	Recalled bool
 	Have     Observation
 	Want     *Desired
-	// Before is what was there before the first change; nil where nobody has looked yet.
+	// Before is the state before the first change; nil until read.
 	Before *state.Version
 	Groups SecurityGroups
 	Report plan.Report
-	// Wrote is set where the round has changed something. Interfered is set where another
-	// client has changed the load balancer at the same time.
+	// Wrote is set if the round has changed something, Interfered if another client has changed the
+	// load balancer at the same time.
 	Wrote, Interfered bool
-	// Serial is the step of this round that was refused and is done in single steps in the rest of it; nil:
-	// none was.
+	// Serial is the refused step that the rest of this round does in single steps; nil for none.
 	Serial *Serial
-	// Broken are the parts that the last plan has left in ERROR; nil where it has left none.
+	// Broken are the parts in ERROR after the last plan; nil for none.
 	Broken *apply.ChildrenError
 }
 
-// Begin returns the first state of a round.
+// Begin returns the initial Round.
 func Begin(known Known) Round {
 	return Round{Applied: known.Applied, Recalled: known.Have.Observed != nil, Have: known.Have, Want: known.Want}
 }
 
-// Forget has the load balancer read again.
+// Forget makes the round read the load balancer again.
 func (r *Round) Forget() { r.Have, r.Before = Observation{}, nil }
 
-// HasMembers reports whether the Service has what is desired once a plan was carried out that changes
-// nothing but members: the cloud was asked for the result. Security groups of nodes are closed by another plan.
+// HasMembers reports whether the Service has its desired state after a plan that changes only
+// members: the run has checked the result. Security groups of nodes need another plan to be closed.
 func (r *Round) HasMembers(in Inputs) bool {
 	return r.Want != nil && r.Have.Observed != nil && r.Broken == nil && !managesGroups(in)
 }
 
-// lastApplied returns what was applied last before another client changed it, else what was
-// applied last; nil where nobody knows.
+// lastApplied returns the last applied state before another client's change; nil if unknown.
 func (r Round) lastApplied(drift state.Drift) *state.Applied { return cmp.Or(drift.Before, r.Applied) }

@@ -10,8 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// What decides on what is desired is compared as a Basis: whatever differs here makes it
-// anew, and nothing else does.
+// Each property that the desired state depends on makes another Basis, and nothing else does.
 func TestBasisOf_TellsWhatDecidesOnWhatIsDesired(t *testing.T) {
 	t.Parallel()
 	there := func(change func(*model.LoadBalancer)) *model.LoadBalancer {

@@ -19,28 +19,27 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Gone is nothing: all that was made for a Service is removed.
+// Gone is the goal that all objects of a Service are removed.
 type Gone struct {
 	e  *Engine
 	in Inputs
-	// known is what was applied last, which tells what is whose in the load balancer.
+	// known are the last applied contents: they show which parts of the load balancer are the
+	// Service's.
 	known *model.LoadBalancer
-	// asksFloatingIP is set where the Service asks for a certain floating IP, which was
-	// there before.
+	// asksFloatingIP is set if the Service requests an existing floating IP.
 	asksFloatingIP bool
-	// guestOn is another's load balancer that the Service is, or was a moment ago, on.
+	// guestOn is the shared load balancer that the Service uses, or has just left.
 	guestOn string
-	// look and left are the states of Observe and Commit between two calls, unnamed is set where the named
-	// load balancer is not the Service's.
+	// look and left keep the progress of Observe and Commit between two calls, unnamed is set if
+	// the named load balancer is not the Service's.
 	look    look
 	unnamed bool
 	left    *departure
 }
 
-// NewGone reads of a Service what it says of what it leaves behind. One that says something
-// wrong can be deleted all the same; a floating IP that it perhaps means to keep is kept.
-// Applied is what was applied last, nil where nobody knows, previous the load balancers
-// that the Service is known to have been on.
+// NewGone parses the settings of a Service that a deletion needs. Invalid settings do not prevent a
+// deletion; if the Service may intend to keep a floating IP, it is kept. Applied is the last
+// applied state, nil if unknown; previous are the known earlier load balancers of the Service.
 func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied, previous []string) (*Gone, error) {
 	svc := of.Service
 	version, err := e.Lookup.Version(ctx)
@@ -66,12 +65,11 @@ func (g *Gone) Inputs() Inputs { return g.in }
 // Owner implements Goal.
 func (g *Gone) Owner(r Round) ownership.Identity { return r.Have.As }
 
-// Recall knows nothing: what is to be deleted is read.
+// Recall returns nothing: a deletion reads its objects.
 func (g *Gone) Recall(context.Context, *async.Guard) (Known, error) { return Known{}, nil }
 
-// Observe reads of the Service's load balancers as much as it takes to delete them, all its
-// floating IPs, and what it has elsewhere. A load balancer that may be another's is left
-// alone.
+// Observe reads the Service's load balancers as far as a deletion needs them, all its floating IPs,
+// and its remains elsewhere. It leaves out a load balancer that may be another owner's.
 func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
 	var have Observation
 	var err error
@@ -95,7 +93,7 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	}
 	have.Elsewhere, err = g.e.elsewhere(ctx, g.in, have.LoadBalancer)
 	have.Elsewhere = slices.DeleteFunc(have.Elsewhere, func(f observe.Found) bool { return have.Has(f.LoadBalancers[0].ID) })
-	if old := have.Outgoing; err == nil && old != nil && len(old.Foreign) > 0 { // it stays, but for what is the Service's in it
+	if old := have.Outgoing; err == nil && old != nil && len(old.Foreign) > 0 { // only the Service's parts in it go
 		again, err := g.e.readAgain(ctx, old.ID)
 		if err != nil || again == nil {
 			return have, err
@@ -105,8 +103,8 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	return have, err
 }
 
-// noteGuest remembers that the Service is on another's load balancer. When it has left that one
-// and only then learns that it was the last, nothing else tells that it may delete it.
+// noteGuest remembers that the Service is on a shared load balancer: if it learns after leaving
+// that it was the last guest, only this shows that it may delete the load balancer.
 func (g *Gone) noteGuest(lb *model.LoadBalancer) {
 	switch {
 	case lb == nil || lb.Shared == nil:
@@ -119,7 +117,7 @@ func (g *Gone) noteGuest(lb *model.LoadBalancer) {
 	}
 }
 
-// Verify implements Goal: all of it was read.
+// Verify implements Goal: the observation is complete.
 func (g *Gone) Verify(_ context.Context, r Round) (Observation, bool, error) {
 	return r.Have, false, nil
 }
@@ -143,17 +141,17 @@ func (g *Gone) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	}), nil
 }
 
-// Begin implements Goal: security groups are removed in the end.
+// Begin implements Goal: Commit removes security groups.
 func (g *Gone) Begin(context.Context, Round, plan.Plan) (SecurityGroups, plan.Report, error) {
 	return SecurityGroups{Task: &securitygroup.Task{}}, plan.Report{}, nil
 }
 
-// Announce emits what is going to be removed.
+// Announce emits the planned deletions.
 func (g *Gone) Announce(_ Round, todo, _ plan.Plan) {
 	g.e.Events.Planned(g.in.Service, todo)
 }
 
-// Prepare notes the floating IPs that outlive the Service, for the next one of its name.
+// Prepare records the floating IPs that outlive the Service, for the next Service of its name.
 func (g *Gone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 	if !g.in.Settings.Floating.Keep {
 		return nil
@@ -173,7 +171,7 @@ func (g *Gone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 	return nil
 }
 
-// Commit removes what the Service has elsewhere, and its security groups.
+// Commit removes the Service's remains elsewhere, and its security groups.
 func (g *Gone) Commit(ctx context.Context, r Round, _ plan.Plan, lock *async.Guard) (*v1.LoadBalancerStatus, error) {
 	keep := g.in.Settings.Floating.Keep
 	if g.left == nil {

@@ -23,35 +23,35 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// Kept is what a refused Service has: as it is in the cloud or, where others have changed it
-// since it was seen first, as it was then; but for its members, which follow the nodes, and for
-// what follows kube-proxy (desire.Follow).
-// Pools that a refused plan has left without a listener stay for the next one.
+// Kept is the goal that a refused Service keeps its load balancer: as in the cloud, or as first
+// seen if other clients have changed it since. Only its members, which follow the nodes, and
+// settings that follow kube-proxy (desire.Follow) change. Pools without a listener, remains of a
+// refused plan, stay for the next plan.
 type Kept struct {
 	e      *Engine
 	in     Inputs
 	unread settings.Unread
 	limits Limits
-	// like is what the load balancer stays like: what a round has seen first.
+	// like is the load balancer to keep: the first observation of the round.
 	like *model.LoadBalancer
-	// look is the state of Observe between two calls, unnamed is set where the named load balancer is not
-	// the Service's.
+	// look is the progress of Observe between two calls, unnamed is set if the named load balancer
+	// is not the Service's.
 	look    look
 	unnamed bool
 }
 
-// Limits are what earlier attempts to keep a load balancer have found.
+// Limits are the restrictions that earlier attempts to keep a load balancer have found.
 type Limits struct {
-	// Without are the nodes that may not become members: source ranges would not be
-	// enforced there.
+	// Without are the nodes that must not become members, because source ranges would not be
+	// enforced on them.
 	Without []string
-	// Full tells that there is no quota for more members, NoMonitors that a pool without a
-	// monitor gets none: OpenStack may be what refuses it.
+	// Full is set if there is no quota for more members, NoMonitors if pools get no new monitors,
+	// because OpenStack may refuse them.
 	Full, NoMonitors bool
 }
 
-// Learn returns the limits of another attempt after an error of one. It is false where
-// another attempt would end like that too.
+// Learn returns the limits of the next attempt after an error. It is false if the next attempt
+// would fail in the same way.
 func (l Limits) Learn(err error) (Limits, bool) {
 	var open *securitygroup.UnenforcedError
 	switch {
@@ -65,7 +65,7 @@ func (l Limits) Learn(err error) (Limits, bool) {
 	return l, false
 }
 
-// NewKept reads of a refused Service what can be read.
+// NewKept parses those settings of a refused Service that are valid.
 func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept, error) {
 	svc := of.Service
 	settings, unread := e.Settings.ParseKept(svc)
@@ -75,7 +75,7 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	}
 	nodes := slices.DeleteFunc(slices.Clone(of.Nodes), func(node *v1.Node) bool { return slices.Contains(limits.Without, node.Name) })
 	selected, err := e.Members.Select(settings, nodes)
-	if err == nil && selected.Standing == members.Unselected { // perhaps that is what is newly asked for
+	if err == nil && selected.Standing == members.Unselected { // the selector may be the refused change
 		settings.Members.NodeSelector, unread.Selector = labels.Everything(), true
 		selected, err = e.Members.Select(settings, nodes)
 	}
@@ -95,19 +95,19 @@ func (k *Kept) Inputs() Inputs { return k.in }
 // Owner implements Goal.
 func (k *Kept) Owner(Round) ownership.Identity { return k.in.ID }
 
-// Recall returns what this process has applied last, to be compared.
+// Recall returns the last applied state of this process, for comparison.
 func (k *Kept) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	applied := k.e.Store.Get(k.in.Service.UID).Applied
 	if applied != nil && applied.Brief {
-		return Known{Applied: applied}, nil // what is kept is all that it has
+		return Known{Applied: applied}, nil // keeping needs the full contents
 	}
 	have, err := k.e.recall(ctx, k.in, applied, false, lock)
 	return Known{Applied: applied, Have: have}, err
 }
 
-// Observe reads what the Service has: not where it newly wants to be, and of two load
-// balancers, one of which is to replace the other, the one that serves. It is
-// refusal.ErrNothingKept where there is none.
+// Observe reads the current load balancer of the Service, not one that it newly names. If one load
+// balancer shall replace another, it returns the one that serves. The error is
+// refusal.ErrNothingKept if there is none.
 func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
 	has := func(have Observation) bool {
 		return have.LoadBalancer != nil && (have.LoadBalancer.Shared == nil || len(have.LoadBalancer.Listeners) > 0)
@@ -139,8 +139,8 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	return k.restoreFloatingIP(ctx, have, &settings)
 }
 
-// restoreFloatingIP looks for what takes the place of a floating IP that the load balancer
-// has lost: the same one, else one that comes from where the Service's are to come from.
+// restoreFloatingIP finds a replacement for a floating IP that the load balancer has lost: the same
+// one, else a new one from the Service's floating network.
 func (k *Kept) restoreFloatingIP(ctx context.Context, have Observation, settings *settings.Settings) (Observation, error) {
 	lb, address := have.LoadBalancer, servedAt(k.in.Service)
 	if lb.Shared != nil || lb.FloatingIP != nil || !settings.FloatingIP() || address == "" || address == lb.VIP.Address {
@@ -173,8 +173,8 @@ func (k *Kept) Verify(_ context.Context, r Round) (Observation, bool, error) {
 	return r.Have, false, nil
 }
 
-// Desire returns what is there, or was there before another client changed it, with the
-// members that the nodes make. What a round keeps stays the same until its end.
+// Desire returns the existing load balancer, or that before another client's change, with the
+// members of the current nodes. The load balancer to keep stays the same for the whole round.
 func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	lb := r.Have.LoadBalancer
 	want := &Desired{Basis: BasisOf(k.in, lb), Facts: desire.Facts{Driver: k.e.driver(k.in, lb)}}
@@ -197,7 +197,7 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	return want, nil
 }
 
-// before returns the load balancer as it was before another client changed it.
+// before returns the load balancer before another client's change.
 func (k *Kept) before(lb *model.LoadBalancer) *model.LoadBalancer {
 	before := k.in.Drift.Before
 	if before != nil && before.Contents != nil && !before.Brief && before.LoadBalancer.ID == lb.ID {
@@ -206,8 +206,8 @@ func (k *Kept) before(lb *model.LoadBalancer) *model.LoadBalancer {
 	return lb.Clone()
 }
 
-// Plan compares what is kept with what is there. Pools that a refused plan has left without
-// a listener stay for the next one.
+// Plan compares the load balancer to keep with the observed one, and leaves out pools without a
+// listener that were there at the start.
 func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	lb := r.Have.LoadBalancer
 	there := model.Observed{LoadBalancer: new(model.LoadBalancer)}
@@ -234,25 +234,24 @@ func (k *Kept) Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGro
 	return groups, k.e.report(k.in, r, first, groups), err
 }
 
-// Announce emits what is going to be done.
+// Announce emits the planned changes.
 func (k *Kept) Announce(r Round, todo, reported plan.Plan) {
 	k.e.announce(k.in, r, todo, reported)
 }
 
-// Prepare refuses a plan for certificates that are not there.
+// Prepare refuses a plan with missing certificates.
 func (k *Kept) Prepare(ctx context.Context, _ Round, todo plan.Plan) error {
 	return k.e.checkCertificates(ctx, k.in, todo)
 }
 
-// Commit closes the security groups, unless the Service is served elsewhere, and remembers how
-// the load balancer is. The status is as it was, unless the floating IP could not be restored and
-// is another one.
+// Commit closes the security groups, unless the Service is served elsewhere, and stores the state.
+// The status stays, unless another floating IP replaces a lost one.
 func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async.Guard) (*v1.LoadBalancerStatus, error) {
 	svc, lb := k.in.Service, r.Have.LoadBalancer
 	if r.Report.All() || !reported.Empty() {
 		return k.e.commitReported(k.in, r, reported), nil
 	}
-	elsewhere := r.Have.Replaced || !settledOn(lb, k.in) // there is another one, of which this one says nothing
+	elsewhere := r.Have.Replaced || !settledOn(lb, k.in) // another one serves, and this state does not cover it
 	if !elsewhere {
 		if err := k.e.closeGroups(ctx, k.in, r, &k.unread); err != nil {
 			return nil, err
@@ -264,7 +263,7 @@ func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async
 		k.e.Events.AddressChanged(svc, statusAddress(svc), address)
 		status = publish(address, k.in.Settings)
 	}
-	k.e.remember(k.in, r, address, lb.ID, nil) // a Service that names another one is still to go there
+	k.e.remember(k.in, r, address, lb.ID, nil) // so that a Service that names another one still moves
 	if elsewhere {
 		k.e.Store.DropApplied(svc.UID)
 	}

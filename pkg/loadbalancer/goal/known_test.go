@@ -129,7 +129,7 @@ func TestNoteRefusal_TellsWhatAStepShows(t *testing.T) {
 	drivers := driver.NewRegistry(driver.Settings{})
 	for i, test := range []struct {
 		step plan.Step
-		want bool // what is refused is news, and can be done without
+		want bool // the refusal is new, and another way exists
 	}{
 		{full, true}, {full, false}, {plan.DeletePool{}, false}, {plan.SetMembers{}, true}, {full, false}, {plan.SetMembers{}, false},
 		{empty, false}, {plan.SetMembers{}, false}, {full, true},
@@ -160,7 +160,7 @@ func TestKnownFloatingIPs_AreEachNamedOnce(t *testing.T) {
 	}
 }
 
-// There is no Neutron here: the test fails on a request.
+// There is no Neutron here: a request fails the test.
 func TestVerify_ReadsNothingWhereTheFloatingIPStays(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -188,7 +188,7 @@ func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t
 	svc := webService()
 	recorded := oneRecord{text: state.Fingerprint{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}
-	a := &Asked{e: &Engine{Records: recorded}, in: Inputs{Service: svc, Settings: &settings.Settings{}}} // where a snapshot is asked for, it panics
+	a := &Asked{e: &Engine{Records: recorded}, in: Inputs{Service: svc, Settings: &settings.Settings{}}} // a request for a snapshot panics
 	a.in.Settings.LoadBalancer.ID = "another"
 	if applied, err := a.restore(t.Context()); applied != nil || err != nil {
 		t.Errorf("the Service is to move: %+v, %v", applied, err)
@@ -202,7 +202,7 @@ func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t
 	}
 }
 
-// oneRecord has the same record of every Service, "" for none.
+// oneRecord returns the same record for each Service, "" for none.
 type oneRecord struct {
 	Records
 	text string
@@ -212,14 +212,14 @@ func (r oneRecord) Get(types.UID) string { return r.text }
 
 var errFailed = errors.New("failed")
 
-// failing is an Octavia that does not answer.
+// failing is an Octavia without answers.
 type failing struct{}
 
 func (failing) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
 	return nil, errFailed
 }
 
-// There is no Lookup here: the subnet of members is configured.
+// There is no Lookup here: the members' subnet is configured.
 func TestDesire_LooksForNoSubnetsWhereTheOneOfMembersIsConfigured(t *testing.T) {
 	t.Parallel()
 	k := &Kept{e: &Engine{Drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService(), Members: &members.Set{}, Settings: &settings.Settings{}}}

@@ -15,12 +15,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// Explain adds to an error of OpenStack's, which knows IDs and addresses, the setting that they
-// come from and what can be done about it.
+// Explain adds to an error of OpenStack, which has only IDs and addresses, the setting that they
+// come from, and a remedy.
 //
-//	floating IP with an address of choice        spec.loadBalancerIP
-//	floating IP that no router leads to          what asks for it, or else floating-network-id
-//	any other that has an ID of the settings     the setting
+//	floating IP with a requested address         spec.loadBalancerIP
+//	floating IP that no router leads to          the setting that requests it, else floating-network-id
+//	any other with an ID of the settings         the setting
 func (e *Engine) Explain(in Inputs, err error) error {
 	if err == nil {
 		return nil
@@ -48,8 +48,8 @@ func (e *Engine) Explain(in Inputs, err error) error {
 	return err
 }
 
-// checkNamed refuses a load balancer that the Service names and that does not exist. One that the
-// Service had, and that somebody has deleted, is created anew.
+// checkNamed refuses a named load balancer that does not exist. If the Service had it and another
+// client has deleted it, it is created again.
 func (a *Asked) checkNamed() error {
 	svc, id := a.in.Service, a.in.Settings.LoadBalancer.ID
 	if id == "" || a.hadOne() {
@@ -70,8 +70,8 @@ func (a *Asked) hadOne() bool {
 	return len(svc.Status.LoadBalancer.Ingress) > 0 || made.Touched || made.LoadBalancerID != "" || len(a.e.Previous(svc)) > 0
 }
 
-// missingNamed returns what to say of a load balancer that the Service names beside the one that
-// it has, where that does not exist.
+// missingNamed returns a notice if the Service has a load balancer, and names another one that does
+// not exist.
 func (a *Asked) missingNamed(lb *model.LoadBalancer) []annotation.Notice {
 	id := a.in.Settings.LoadBalancer.ID
 	if written, _ := annotation.PlaceOf(a.in.Service); id == "" || lb == nil || lb.ID == id || written == id {
@@ -80,8 +80,8 @@ func (a *Asked) missingNamed(lb *model.LoadBalancer) []annotation.Notice {
 	return []annotation.Notice{{Annotation: annotation.LoadBalancerID, Message: fmt.Sprintf("without effect: there is no load balancer %s, so the Service stays on %s", id, lb.ID)}}
 }
 
-// checkFloatingAddress refuses an address that a plan is to create a floating IP with and that the
-// network does not have, as far as the project sees that.
+// checkFloatingAddress refuses a plan that creates a floating IP with an address outside of the
+// network's subnets, as far as the project can see them.
 func (e *Engine) checkFloatingAddress(ctx context.Context, in Inputs, todo plan.Plan) error {
 	i := slices.IndexFunc(todo.Steps, func(step plan.Step) bool {
 		s, creates := step.(plan.CreateFloatingIP)

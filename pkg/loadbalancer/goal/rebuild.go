@@ -18,17 +18,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// After a restart nothing is known of a load balancer but what was written down. When the
-// Service asks for the same as then, but for nodes, all that is missing are IDs and the
-// members that there are: the status tree has both. That is one request in place of one for
-// each pool and some more.
+// After a restart only the record of a load balancer is known. If the desired state is the same
+// except for nodes, only IDs and current members are missing. The status tree has both: one request
+// replaces one for each pool and some more.
 
-// anyAge takes the last snapshot, however old: what was written down was compared with it, or
-// with an earlier one.
+// anyAge accepts the last snapshot at any age: the record was compared with it, or with an earlier
+// one.
 const anyAge = 1 << 62 * time.Nanosecond
 
-// rebuild returns the load balancer of a Service of which nothing but a fingerprint is
-// known, if that is enough and still so: else nil, and all of it has to be read.
+// rebuild returns a load balancer from its record alone, if that is sufficient and still true: else
+// nil, and the load balancer must be read.
 func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desired) (*model.Observed, error) {
 	if applied.Digests.Nodeless == "" || managesGroups(a.in) || applied.Digests.Nodeless != digest.Nodeless(want.LoadBalancer, a.in.Settings) {
 		return nil, nil
@@ -40,10 +39,10 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	known := applied.LoadBalancer
 	listed, there := snap.LoadBalancers[known.ID]
 	if !there || applied.FloatingIPDriftIn(snap) != "" {
-		return nil, nil // the last snapshot is a later one than the fingerprint was compared with
+		return nil, nil // the record was compared with an earlier snapshot
 	}
 	if !a.provenOwn(listed) {
-		return nil, nil // what is written down proves nothing
+		return nil, nil // a record proves nothing
 	}
 	fip, ok := a.rebuildFloatingIP(snap, known.FloatingIPID)
 	if !ok {
@@ -71,8 +70,8 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	return &model.Observed{LoadBalancer: lb}, nil
 }
 
-// provenOwn reports whether a load balancer of a snapshot is surely the Service's own: by its
-// tags or, where cloud-provider-openstack made it, by its name and the annotation.
+// provenOwn reports whether a load balancer of a snapshot is certainly the Service's own: by its
+// tags or, if cloud-provider-openstack created it, by its name and the annotation.
 func (a *Asked) provenOwn(lb snapshot.LoadBalancer) bool {
 	switch a.in.ID.Claim(lb.Tags, "") {
 	case ownership.Ours:
@@ -84,9 +83,8 @@ func (a *Asked) provenOwn(lb snapshot.LoadBalancer) bool {
 	}
 }
 
-// rebuildFloatingIP returns the floating IP that was written down, nil for none. It is
-// false when whose that is depends on who made the load balancer, which a snapshot does not
-// tell.
+// rebuildFloatingIP returns the recorded floating IP, nil for none. It is false if its owner
+// depends on the creator of the load balancer, which a snapshot does not show.
 func (a *Asked) rebuildFloatingIP(snap *snapshot.Snapshot, id string) (*model.FloatingIP, bool) {
 	if id == "" {
 		return nil, true
@@ -101,8 +99,8 @@ func (a *Asked) rebuildFloatingIP(snap *snapshot.Snapshot, id string) (*model.Fl
 	return fip, true
 }
 
-// fill gives a load balancer, known to be what was asked for, the IDs and members that it
-// has. It is false when the tree has other listeners or pools.
+// fill sets the IDs and members of a load balancer that is known to be as desired. It is false if
+// the tree has other listeners or pools.
 func fill(lb *model.LoadBalancer, tree *octavia.StatusTree) bool {
 	if len(tree.Listeners) != len(lb.Listeners) {
 		return false
@@ -114,7 +112,7 @@ func fill(lb *model.LoadBalancer, tree *octavia.StatusTree) bool {
 			return false
 		}
 		found := tree.Listeners[at].Pools[0]
-		listener.ID, listener.Pool.ID = strings.Clone(tree.Listeners[at].ID), strings.Clone(found.ID) // parts of the texts of an answer
+		listener.ID, listener.Pool.ID = strings.Clone(tree.Listeners[at].ID), strings.Clone(found.ID) // which share memory with the whole answer
 		if m := listener.Pool.Monitor; (m == nil) != (found.Monitor.ID == "") {
 			return false
 		} else if m != nil {
@@ -129,8 +127,7 @@ func fill(lb *model.LoadBalancer, tree *octavia.StatusTree) bool {
 	return true
 }
 
-// fillMembers gives a pool the members that it has. It is false where one has another port
-// than those that were asked for.
+// fillMembers sets the members of a pool. It is false if one has another port than desired.
 func fillMembers(pool *model.Pool, members []octavia.MemberStatus) bool {
 	like, _ := digest.Like(pool.Members)
 	there := make([]model.Member, 0, len(members))

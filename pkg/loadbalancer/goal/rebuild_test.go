@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// project is a cloud that lists one load balancer and no floating IP.
+// project is a cloud with one load balancer and no floating IP.
 type project struct{ lb octavia.LoadBalancer }
 
 func (p project) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
@@ -28,14 +28,14 @@ func (project) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatin
 	return nil, nil
 }
 
-// The look that is taken can be a later one than what was written down was compared with:
-// the floating IP can have gone in between.
+// The snapshot can be later than the one that the record was compared with: the floating IP may be
+// gone since.
 func TestRebuild_ReadsAllWhereALaterLookLacksTheFloatingIP(t *testing.T) {
 	t.Parallel()
 	there := project{octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", VipPortID: "vip", ProvisioningStatus: octavia.StatusActive}}}
 	member := model.Member{Name: "node", Address: "10.0.0.1", Port: 30080}
 	a := &Asked{
-		e:  &Engine{Cloud: Cloud{Snapshots: snapshot.New(there, there, clock.RealClock{})}}, // without an Octavia to read a tree from
+		e:  &Engine{Cloud: Cloud{Snapshots: snapshot.New(there, there, clock.RealClock{})}}, // there is no Octavia to read a tree from
 		in: Inputs{Settings: &settings.Settings{}},
 	}
 	want := &Desired{LoadBalancer: &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: model.MembersOf(member)}}}}}

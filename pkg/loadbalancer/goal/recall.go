@@ -18,19 +18,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// maxSnapshotAge is how old a snapshot of the whole cloud may be for Services of a process that
-// has just started: they share one.
+// maxSnapshotAge is the maximum age of a snapshot of the project that the Services of a new process
+// share.
 const maxSnapshotAge = time.Minute
 
-// lastApplied returns what was applied last, by this process or by the one before, what the
-// Service asks for now on a load balancer like that, and whether that is the same. It is nil
-// where the load balancer is to be read.
+// lastApplied returns the last applied state, of this process or the one before, the desired state
+// on such a load balancer, and whether both are the same. It is empty if the load balancer must be
+// read.
 func (a *Asked) lastApplied(ctx context.Context) (last lastApplied, err error) {
 	last.applied, last.want, last.same, err = a.compareLast(ctx)
 	return last, err
 }
 
-// lastApplied is the result of Asked.lastApplied.
 type lastApplied struct {
 	applied *state.Applied
 	want    *Desired
@@ -72,9 +71,9 @@ func (a *Asked) compareLast(ctx context.Context) (applied *state.Applied, want *
 	return applied, want, true, nil
 }
 
-// noteAddress has ID and address of a load balancer written once more where the annotations of the Service
-// say something else than was written, as they do when a write that was under way comes later than the one
-// after it: that of the process before, or of this one.
+// noteAddress makes the publisher write ID and address of a load balancer again if the annotations
+// of the Service differ from the last write: a delayed write, of this process or the one before,
+// can arrive after the next one.
 func (e *Engine) noteAddress(svc *v1.Service, applied *state.Applied) {
 	if !applied.Persisted.Address || addressWritten(svc, applied.LoadBalancer.ID, applied.Address) {
 		return
@@ -84,8 +83,8 @@ func (e *Engine) noteAddress(svc *v1.Service, applied *state.Applied) {
 	e.Store.ReplaceApplied(svc.UID, applied, &unwritten)
 }
 
-// provenByAddress records what the published floating IP proves, which restore has found on
-// the load balancer: whoever takes it off does not take the load balancer from the Service.
+// provenByAddress records the proof by the published floating IP that restore has found on the load
+// balancer: if another client detaches the floating IP, the load balancer stays the Service's.
 func (a *Asked) provenByAddress(applied *state.Applied) {
 	known := applied.LoadBalancer
 	switch {
@@ -97,8 +96,8 @@ func (a *Asked) provenByAddress(applied *state.Applied) {
 	}
 }
 
-// compare returns what the Service asks for now on a load balancer like the one that is
-// known, and whether that is what was applied.
+// compare returns the desired state on a load balancer like the known one, and whether it was
+// applied.
 func (a *Asked) compare(ctx context.Context, applied *state.Applied) (want *Desired, same bool, err error) {
 	if want, err = a.desire(ctx, a.standIn(applied)); err != nil {
 		return nil, false, err
@@ -106,9 +105,9 @@ func (a *Asked) compare(ctx context.Context, applied *state.Applied) (want *Desi
 	return want, a.e.digest(a.in, want) == applied.Digests.Full, nil
 }
 
-// alike compares what the Service asks for with what was written down. Whether that was of
-// a load balancer that is another's, or that another controller made without health
-// monitors, only the digest of what the Service asks for there can tell.
+// alike compares the desired state with the record. The record does not show whether the load
+// balancer is shared, or was created by another controller without health monitors: the digest is
+// compared with that of each case.
 func (a *Asked) alike(ctx context.Context, restored *state.Applied) (applied *state.Applied, want *Desired, same bool, err error) {
 	var first *Desired
 	for _, on := range []struct{ shared, unmonitored bool }{{}, {true, false}, {false, true}, {true, true}} {
@@ -128,8 +127,7 @@ func (a *Asked) alike(ctx context.Context, restored *state.Applied) (applied *st
 	return restored, first, false, nil
 }
 
-// standIn is a load balancer like the one that is known, as far as what the Service asks
-// for depends on it.
+// standIn returns a load balancer like the known one, as far as the desired state depends on it.
 func (a *Asked) standIn(applied *state.Applied) *model.LoadBalancer {
 	known := applied.LoadBalancer
 	lb := model.LoadBalancer{Provider: known.Provider, Shared: known.Shared, Adopted: known.Unmonitored}
@@ -142,8 +140,7 @@ func (a *Asked) standIn(applied *state.Applied) *model.LoadBalancer {
 	return &lb
 }
 
-// restore returns what the last process has written down of the Service, if the cloud is
-// still like that, else nil.
+// restore returns the recorded state of the Service if the cloud is still the same, else nil.
 func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 	svc, settings := a.in.Service, a.in.Settings
 	written, ok := a.e.written(svc)
@@ -151,7 +148,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 		return nil, nil
 	}
 	if settings.LoadBalancer.ID != "" && settings.LoadBalancer.ID != written.LoadBalancerID {
-		return nil, nil // it is to move
+		return nil, nil // it shall move
 	}
 	snap, err := a.e.Cloud.Snapshots.Snapshot(ctx, maxSnapshotAge)
 	if err != nil {
@@ -159,14 +156,14 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 	}
 	lb, there := snap.LoadBalancers[written.LoadBalancerID]
 	if settings.LoadBalancer.ID == "" && lb.Name != a.in.ID.Name() {
-		return nil, nil // it named another's then, and is to have its own now
+		return nil, nil // it was a guest, and shall have its own now
 	}
 	if !there || lb.Status != octavia.StatusActive || !lb.UpdatedAt.Equal(written.UpdatedAt) {
 		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.UpdatedAt)
 		return nil, nil
 	}
 	if a.e.Store.Get(svc.UID).Made.Touched || snap.Named(lb.Name) > 1 {
-		return nil, nil // something was begun, by this process or the last one, and perhaps not ended
+		return nil, nil // a change was begun, by this process or the last one, and may be incomplete
 	}
 	applied := &state.Applied{
 		Service:  cluster.Key(svc),
@@ -184,30 +181,30 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 		applied.Restored = &state.Restored{Parts: written.Parts}
 	}
 	if applied.FloatingIPDriftIn(snap) != "" {
-		return nil, nil // the floating IP is not as it was written down
+		return nil, nil // the floating IP differs from the record
 	}
 	if !settings.Floating.Keep && a.hasUnattachedFloatingIP(snap) {
 		a.e.Store.SetUnattachedFloatingIP(svc.UID, true)
-		return nil, nil // left by a change of it that was not ended, and taken back since
+		return nil, nil // remains of an incomplete change that was reverted
 	}
 	if settings.FloatingIP() && written.FloatingIPID != "" {
 		applied.Address = snap.FloatingIPs[written.FloatingIPID].Address
 	}
 	want, have := settings.Ingress(applied.Address), svc.Status.LoadBalancer.Ingress[0]
 	if want.IP != have.IP || want.Hostname != have.Hostname {
-		return nil, nil // the status says something else
+		return nil, nil // the status differs from the record
 	}
 	applied.Persisted.Address = addressWritten(svc, lb.ID, applied.Address)
 	return applied, nil
 }
 
-// hasUnattachedFloatingIP reports whether a snapshot shows a floating IP of the Service's on no port.
+// hasUnattachedFloatingIP reports whether a snapshot has an unattached floating IP of the Service.
 func (a *Asked) hasUnattachedFloatingIP(snap *snapshot.Snapshot) bool {
 	return slices.ContainsFunc(snap.Described(a.in.ID.FloatingIPDescription()), func(fip snapshot.FloatingIP) bool { return fip.PortID == "" })
 }
 
-// securityGroupsKept reports whether the security groups of a Service that asks for what
-// was written down of it are as it needs them. All such Services share the requests.
+// securityGroupsKept reports whether the security groups of a Service with an unchanged record are
+// as desired. All such Services share the requests.
 func (a *Asked) securityGroupsKept(ctx context.Context, want *Desired, vipSubnet string) (bool, error) {
 	spec := a.e.spec(a.in, want, want.Facts.Driver.Quirks.PreservesClientIP)
 	if spec == nil {
@@ -220,9 +217,10 @@ func (a *Asked) securityGroupsKept(ctx context.Context, want *Desired, vipSubnet
 	return true, a.e.Groups.Close(ctx, task)
 }
 
-// recall returns what was applied last, once it has the lock of the load balancer: who had it
-// before may have changed what is known. It has no Observed where all of the load balancer has to be read. Changes
-// is set where the round will very likely change something: then the load balancer is asked for now.
+// recall locks the load balancer of the last applied state, and returns the state: the previous
+// holder of the lock may have changed it. Observed is nil if the load balancer must be read.
+// Changes is set if the round will probably change it: then a request checks now that it is
+// unchanged.
 func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, changes bool, lock *async.Guard) (Observation, error) {
 	have := Observation{As: in.ID}
 	if applied == nil {

@@ -9,10 +9,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
-// replacement returns what takes the place of the load balancer that is there, as for a
-// Service that has none: where it cannot become what is desired, or is in ERROR, and the
-// Service permits it, or nobody knows its address. It is nil where the one that is there
-// stays.
+// replacement returns the replacement of the existing load balancer, as for a Service that has
+// none: if the existing one cannot become the desired one, or is in ERROR, and the Service permits
+// it or its address is not published. It is nil if the existing one stays.
 func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired) (*plan.Replacement, error) {
 	lb, settings := have.LoadBalancer, a.in.Settings
 	if lb == nil || lb.Shared != nil || len(lb.Foreign) > 0 {
@@ -27,7 +26,7 @@ func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired
 	}
 	if settings.VIP.PortID == lb.VIP.PortID {
 		beside := *settings
-		beside.VIP.PortID, beside.VIP.SubnetID = "", lb.VIP.SubnetID // the port is in use, but by the one that goes
+		beside.VIP.PortID, beside.VIP.SubnetID = "", lb.VIP.SubnetID // the port is in use by the existing load balancer
 		settings = &beside
 	}
 	made, err := a.e.desire(ctx, a.in, settings, nil, lb.VIP.Address)

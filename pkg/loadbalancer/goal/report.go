@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// report returns what of the plans of a round is only reported.
+// report returns which steps of a round are only reported.
 func (e *Engine) report(in Inputs, r Round, first plan.Plan, groups SecurityGroups) plan.Report {
 	before := r.lastApplied(in.Drift)
 	if e.Config.LoadBalancer.DriftPolicy != drift.PolicyReport || r.Have.LoadBalancer == nil && in.Drift.Before == nil {
@@ -30,8 +30,8 @@ func (e *Engine) report(in Inputs, r Round, first plan.Plan, groups SecurityGrou
 	return plan.NewReport(last, !first.Empty() || groups.Task != nil && !groups.Empty())
 }
 
-// appliedLast reports whether the Service asks for what was applied last, by this process
-// or, as long as this one has begun nothing, by the one before.
+// appliedLast reports whether the desired state was applied last, by this process or, until this
+// one has begun a change, by the one before.
 func (e *Engine) appliedLast(in Inputs, r Round) bool {
 	if before := r.lastApplied(in.Drift); before != nil {
 		return before.Digests.Full == e.digest(in, r.Want)
@@ -40,8 +40,8 @@ func (e *Engine) appliedLast(in Inputs, r Round) bool {
 	return ok && written.Digests.Full != "" && written.Digests.Full == e.digest(in, r.Want) && !e.Store.Get(in.Service.UID).Made.Touched
 }
 
-// appliedButNodes reports whether the Service asks for what the process before has applied last, for
-// perhaps other nodes: what differs but for members was changed by another client.
+// appliedButNodes reports whether the process before has applied the desired state, perhaps with
+// other nodes: then all differences except for members are changes of another client.
 func (e *Engine) appliedButNodes(in Inputs, r Round) bool {
 	written, ok := e.written(in.Service)
 	if !ok || written.Digests.Nodeless == "" || managesGroups(in) || e.Store.Get(in.Service.UID).Made.Touched {
@@ -50,16 +50,16 @@ func (e *Engine) appliedButNodes(in Inputs, r Round) bool {
 	return written.Digests.Nodeless == digest.Nodeless(r.Want.LoadBalancer, in.Settings)
 }
 
-// takesOver reports whether the Service is served by what another controller has made, and by no
-// process of this one so far: what differs but for members may be an edit by hand.
+// takesOver reports whether another controller created the Service's load balancer, and this one
+// has never served it: then differences except for members may be manual changes.
 func (e *Engine) takesOver(in Inputs, r Round) bool {
 	written, published := annotation.PlaceOf(in.Service)
 	lb := r.Have.LoadBalancer
 	return lb != nil && lb.Adopted && published != "" && written == "" && !e.HasServed(in.Service)
 }
 
-// announce emits what is going to be done to load balancer and security groups, and what of
-// it reverts changes of another client, or would.
+// announce emits the changes of load balancer and security groups, and which of them revert changes
+// of another client, or would.
 func (e *Engine) announce(in Inputs, r Round, todo, reported plan.Plan) {
 	svc, drift := in.Service, in.Drift.Reason
 	switch {
@@ -83,7 +83,7 @@ func (e *Engine) announce(in Inputs, r Round, todo, reported plan.Plan) {
 	}
 }
 
-// commitReported remembers what of a round was only reported. What is published stays.
+// commitReported stores the steps that were only reported. The published status stays.
 func (e *Engine) commitReported(in Inputs, r Round, reported plan.Plan) *v1.LoadBalancerStatus {
 	if r.Have.LoadBalancer == nil { // it is gone
 		e.Store.DropApplied(in.Service.UID)

@@ -15,11 +15,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// The security groups of the nodes go beside the load balancer: they are planned when the
-// load balancer is, opened before it changes, and closed when it is done.
+// The security groups of the nodes are planned together with the load balancer, opened before it
+// changes, and closed after it.
 
-// spec returns what a desired load balancer needs of the nodes' security groups; nil when
-// they are not ours to manage.
+// spec returns the specification of the nodes' security groups for a desired load balancer; nil if
+// this controller does not manage them.
 func (e *Engine) spec(in Inputs, want *Desired, direct bool) *securitygroup.Spec {
 	if !managesGroups(in) {
 		return nil
@@ -27,7 +27,7 @@ func (e *Engine) spec(in Inputs, want *Desired, direct bool) *securitygroup.Spec
 	return e.specOf(in, want.LoadBalancer, direct)
 }
 
-// managesGroups reports whether the nodes' security groups are ours to manage.
+// managesGroups reports whether this controller manages the nodes' security groups.
 func managesGroups(in Inputs) bool { return in.Settings.Access.SecurityGroupMode != "" }
 
 func (e *Engine) specOf(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Spec {
@@ -51,9 +51,9 @@ func (e *Engine) specOf(in Inputs, lb *model.LoadBalancer, direct bool) *securit
 	return securitygroup.SpecOf(lb, options)
 }
 
-// groupNode returns a node at the addresses that are its own. Its system UUID is the ID of its server: a
-// node that was created again may still have the provider ID of the server before. Older are nodes with
-// its address.
+// groupNode returns a node with its own addresses. Its system UUID is the ID of its server: a
+// recreated node may still have the provider ID of the previous server. Older are nodes with its
+// address.
 func groupNode(node *v1.Node, addresses []string, older []*v1.Node) securitygroup.Node {
 	n := securitygroup.Node{Name: node.Name, Server: cluster.ServerID(node.Spec.ProviderID), Addresses: addresses}
 	may := func(server string) {
@@ -80,8 +80,9 @@ func addressesOf(node *v1.Node) []string {
 	return all
 }
 
-// specWhereMembersAre is spec for members in the subnets that they stay in, whatever the
-// Service says of new ones; also in those, where another load balancer may come.
+// specWhereMembersAre is spec for members that stay in their subnets, even if the Service requests
+// others for new members. If another load balancer may replace the current one, it has the subnets
+// of both.
 func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired) *securitygroup.Spec {
 	direct := want.Facts.Driver.Quirks.PreservesClientIP
 	spec, lb := e.spec(in, want, direct), have.LoadBalancer
@@ -97,7 +98,7 @@ func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired)
 	return stay
 }
 
-// vipSubnet returns the subnet of the VIP, "" where the cloud is to choose it.
+// vipSubnet returns the subnet of the VIP, "" if the cloud will choose it.
 func vipSubnet(have Observation, want *Desired) string {
 	if lb := have.LoadBalancer; lb != nil {
 		return lb.VIP.SubnetID
@@ -105,9 +106,8 @@ func vipSubnet(have Observation, want *Desired) string {
 	return want.LoadBalancer.VIP.SubnetID
 }
 
-// planGroups plans the security groups for what a load balancer is to be. Unread is what
-// cannot be read of a refused Service, nil where it is not refused: the same clients are let
-// in as are now.
+// planGroups plans the security groups for a desired load balancer. Unread are the invalid settings
+// of a refused Service, nil if it is not refused: such a Service keeps its current clients.
 func (e *Engine) planGroups(ctx context.Context, in Inputs, r Round, unread *settings.Unread) (SecurityGroups, error) {
 	spec := e.specWhereMembersAre(in, r.Have, r.Want)
 	published := len(in.Service.Status.LoadBalancer.Ingress) > 0
@@ -119,7 +119,7 @@ func (e *Engine) planGroups(ctx context.Context, in Inputs, r Round, unread *set
 	return SecurityGroups{task, subnet}, err
 }
 
-// closeGroups ends what planGroups began, now that the load balancer is done.
+// closeGroups completes planGroups after the load balancer has its desired state.
 func (e *Engine) closeGroups(ctx context.Context, in Inputs, r Round, unread *settings.Unread) error {
 	if r.Groups.VIPSubnet != r.Have.LoadBalancer.VIP.SubnetID { // the cloud has chosen it
 		var err error

@@ -12,23 +12,21 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
-// At the first start after cloud-provider-openstack, nothing is known of any Service, and
-// nothing is to be done for most. To find that out, all share lists of the project, which is
-// four requests for up to a thousand load balancers; of each load balancer its pools and the
-// status tree are read and, where it has health monitors, one member for each type of them.
-// These reads come after those of Services that change (limiter.PriorityLow).
+// At the first start after cloud-provider-openstack, nothing is known of any Service, and most need
+// no change. To confirm that, all share lists of the project: four requests for up to a thousand
+// load balancers. For each load balancer, they read its pools and the status tree and, if it has
+// health monitors, one member for each type of them. These reads have a lower priority than those
+// of Services that change (limiter.PriorityLow).
 //
-// After a process that has ended before what it had done was confirmed and recorded, Services
-// whose load balancers it has made share these lists too. Their members are read in full: what
-// others do to them is kept.
+// If a process ended before its changes were confirmed and recorded, the Services of its load
+// balancers share these lists too. Their members are read in full, to preserve settings that other
+// clients have made.
 //
-// What is found so is good for nothing but that: where anything is to be done, or anything
-// is unusual, the load balancer is read as a whole. Before its members are changed one day,
-// what was not read of them is.
+// The result serves only to confirm that no change is needed: otherwise, or if anything is unusual,
+// the load balancer is read in full. The rest of the members is read before their first change.
 
-// takeOver returns what another controller, or another process of this one, has left for a
-// Service that this process meets for the first time. It is false where that has to be read as
-// a whole.
+// takeOver returns the objects that another controller, or another process of this one, has created
+// for a Service that is new to this process. It is false if they must be read in full.
 func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, bool, error) {
 	if a.met || !a.meets() {
 		return Observation{}, false, nil
@@ -65,7 +63,7 @@ func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation,
 	return have, true, nil
 }
 
-// meets reports whether nothing is known for certain of the Service but that somebody serves it.
+// meets reports whether nothing is known of the Service, except that a controller serves it.
 func (a *Asked) meets() bool {
 	entry := a.e.Store.Get(a.in.Service.UID)
 	return entry.Applied == nil && entry.Drift.Before == nil && entry.Accepted == nil && !entry.Made.Touched && !entry.Made.UnattachedFloatingIP &&

@@ -7,9 +7,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 )
 
-// A monitor that ovn leaves PENDING is waited for by whoever reads the load balancer as a
-// whole: waiting before that too held the worker for two minutes, which is a Warning. And a
-// part that somebody removes never goes from lists that were read before.
+// A full read waits for a monitor that ovn leaves PENDING: another wait before it held the worker
+// for two minutes, which is a Warning. And a part that another client removes never disappears from
+// earlier lists.
 func TestTakeOver_WaitsForNoPendingPart(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"PENDING_CREATE", "PENDING_DELETE"} {
@@ -26,7 +26,7 @@ func waitsForNothing(t *testing.T, status model.Status) {
 	if !model.AnyPending(lb.Unsound()) {
 		t.Fatalf("nothing is PENDING: %v", lb.Unsound())
 	}
-	e := (&Engine{}).with(&observe.Observer{Listed: true}) // has nothing to wait with
+	e := (&Engine{}).with(&observe.Observer{Listed: true}) // it cannot wait
 	got, _, err := e.settleChildren(t.Context(), &reading{lb: lb})
 	if err != nil || got != lb {
 		t.Errorf("%v: got %v, error %v", status, got, err)

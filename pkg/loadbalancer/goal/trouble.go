@@ -16,19 +16,19 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// What only others can end is told by one event, as long as it is the same, with since
-// when and what to ask the cloud's operator; and the error says the same in the same words, so
-// that those who report it emit no new event each time.
+// A problem that only others can solve is reported by one event, as long as it is the same, with
+// its start and the question for the cloud's operator. The error has the same text, so that its
+// callers emit no new event each time.
 //
-//	trouble                                    told           tried again
-//	the load balancer is in ERROR, and blocks  InError        as any error; failed over as goal.Failovers says
+//	trouble                                    reason         next attempt
+//	the load balancer is in ERROR, and blocks  InError        as for any error; failover by goal.Failovers
 //	it is PENDING at the end of a round        Pending        after half a minute
-//	a quota or an address pool is used up      QuotaExceeded  after five minutes
+//	a quota or an address pool is exhausted    QuotaExceeded  after five minutes
 //	a part of it is in ERROR each time         InError        after five minutes, then twice as long, an hour at most
 
-// Tell tells what keeps a Service from what it asks for, and returns the reason that it has told,
-// "" for none, and the error to report. Expired says that the round was ended for its time.
-// Without an error, what was told is over.
+// Tell reports what keeps a Service from its desired state, and returns the reason of the event, ""
+// for none, and the error to return. Expired is set if the round was ended by its time limit.
+// Without an error, it reports the end of an earlier problem.
 func (e *Engine) Tell(ctx context.Context, svc *v1.Service, err error, expired bool) (reason.Reason, error) {
 	var blocked *refusal.BlockedError
 	var pending *watcher.PendingError
@@ -50,8 +50,8 @@ func (e *Engine) Tell(ctx context.Context, svc *v1.Service, err error, expired b
 	return "", err
 }
 
-// tellExhausted adds to a refusal for a quota, or for an address pool that is empty, how much
-// of it there is.
+// tellExhausted adds the limit and the use to a refusal because of a quota or an exhausted address
+// pool.
 func (e *Engine) tellExhausted(ctx context.Context, svc *v1.Service, err error) error {
 	what := e.Lookup.Exhausted(ctx, err)
 	if apierror.IsPartsQuota(err) {
@@ -64,7 +64,7 @@ func (e *Engine) tellExhausted(ctx context.Context, svc *v1.Service, err error) 
 	return &troubleError{met.Text, err}
 }
 
-// tellBroken tells of parts that are in ERROR however often they are written.
+// tellBroken reports parts that are in ERROR after each write.
 func (e *Engine) tellBroken(svc *v1.Service, err error, broken *apply.ChildrenError) error {
 	const first, longest = 5 * time.Minute, time.Hour
 	met := e.Store.Meet(svc.UID, broken.Error(), func(since time.Time) string {
@@ -79,7 +79,7 @@ func (e *Engine) tellBroken(svc *v1.Service, err error, broken *apply.ChildrenEr
 	return refusal.Later(&troubleError{met.Text, err}, after)
 }
 
-// troubleError is an error in the words in which it was told first.
+// troubleError is an error with the text of its first report.
 type troubleError struct {
 	text  string
 	cause error
@@ -88,5 +88,5 @@ type troubleError struct {
 // Error implements error.
 func (e *troubleError) Error() string { return e.text }
 
-// Unwrap returns the error itself.
+// Unwrap returns the cause.
 func (e *troubleError) Unwrap() error { return e.cause }

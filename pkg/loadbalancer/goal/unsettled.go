@@ -8,9 +8,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// unsettled refuses a plan that changes a load balancer by what stands in place of a value
-// that is not allowed, or that opens a port to clients whom nothing keeps out. A load
-// balancer that is as that asks for goes on, as one does that was served like this before.
+// unsettled refuses a plan that changes a load balancer because of a default in place of an invalid
+// value, or that opens a port to all clients. The plan is accepted if the load balancer already has
+// that state, or the Service was served with it before.
 func (a *Asked) unsettled(r Round, todo plan.Plan) error {
 	lb, want := r.Have.LoadBalancer, r.Want
 	if lb == nil || todo.ChangesOnlyMembers() || len(a.in.Service.Status.LoadBalancer.Ingress) == 0 {
@@ -26,8 +26,8 @@ func (a *Asked) unsettled(r Round, todo plan.Plan) error {
 	return message.Invalid(settings.Unsettled(want.LoadBalancer, lb))
 }
 
-// servedSo reports whether the Service has been served with these malformed values before:
-// what differs was changed by another client, or is what was left undone.
+// servedSo reports whether the Service was served with these malformed values before: then the
+// difference is a change of another client, or an incomplete one of this controller.
 func (a *Asked) servedSo(malformed []settings.Malformed, r Round) bool {
 	entry := a.e.Store.Get(a.in.Service.UID)
 	if entry.Accepted != nil && sameValues(entry.Accepted, a.in.Service, malformed) {
