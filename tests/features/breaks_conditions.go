@@ -48,7 +48,7 @@ func conditionBreaks() []Break {
 		{
 			Row: 90, What: "a preview says of a Service how it is served",
 			File:  "pkg/loadbalancer/rehearsal.go",
-			Old:   `	dry.options.Conditions = nil // they say what is, not what would be`,
+			Old:   `	dry.options.Conditions = nil // they report actual states only`,
 			New:   `	_ = dry.options.Conditions`,
 			Tests: []string{"TestPreview_ForetellsWhatTheRoundDoes"},
 		},

@@ -21,8 +21,8 @@ func faultBreaks() []Break {
 		{
 			Row: 79, What: "it is an error at once",
 			File:  "pkg/loadbalancer/apply/run.go",
-			Old:   `!apierror.IsLocked(err) || !r.holdable(r.steps[0]) || try == tries`,
-			New:   `err != nil || try == tries`,
+			Old:   `!apierror.IsLocked(err) || !r.holdable(r.steps[0]) || r.tried == tries-1`,
+			New:   `err != nil || r.tried == tries-1`,
 			Tests: []string{"TestEnsure_WaitsForLoadBalancerThatIsImmutable"},
 		},
 		{
@@ -85,23 +85,32 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 75, What: "a wait goes on without anybody who waits",
-			File:  "pkg/loadbalancer/watcher/watcher.go",
-			Old:   "case <-ctx.Done():\n\t\treturn Token{}",
-			New:   "case <-context.Background().Done():\n\t\treturn Token{}",
+			File:  "pkg/async/await.go",
+			Old:   "case <-ctx.Done():",
+			New:   "case <-context.Background().Done():",
 			Tests: []string{"TestSettled_EndsOneWaitWithItsContext"},
 		},
 		{
 			Row: 73, What: "workers are held however scarce they are",
-			File:  "pkg/async/workers.go",
-			Old:   `if w.spare >= 0 && w.many > w.spare {`,
-			New:   `if false {`,
-			Tests: []string{"TestWorkers_ReturnFromGroupThatHoldsMostWhenScarce"},
+			File:  "pkg/loadbalancer/dispatch/dispatch.go",
+			Old:   `return d.options.Workers > 0 && d.held >`,
+			New:   `return d.options.Workers < 0 && d.held >`,
+			Tests: []string{"TestCall_DoesNotWaitInCrowd"},
 		},
 		{
 			Row: 73, What: "our own work waits for the one before it",
-			File:  "pkg/resync/controller.go",
-			Old:   `work.Go(func() { c.process(ctx, key) })`,
-			New:   `c.process(ctx, key)`,
+			File: "pkg/resync/controller.go",
+			Old: `c.sync(ctx, key, func(err error) {
+					defer work.Done()
+					c.ended(ctx, key, err)
+				})`,
+			New: `ended := make(chan struct{})
+				c.sync(ctx, key, func(err error) {
+					defer close(ended)
+					defer work.Done()
+					c.ended(ctx, key, err)
+				})
+				<-ended`,
 			Tests: []string{"TestController_StuckLoadBalancersHoldUpNobody"},
 		},
 		{
@@ -134,11 +143,10 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 73, What: "a call keeps its worker to the end",
-			File: "pkg/async/workers.go",
-			Old: `case <-longest.C():
-		return true`,
-			New: `case <-longest.C():
-		return false`,
+			File: "pkg/loadbalancer/dispatch/dispatch.go",
+			Old: `case <-timer.C():
+	case <-waits:`,
+			New:   `case <-waits:`,
 			Tests: []string{"TestEnsure_LetsOneWorkerStartAllServicesDuringCreations"},
 		},
 	}

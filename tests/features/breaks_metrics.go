@@ -21,8 +21,8 @@ func metricsBreaks() []Break {
 		{
 			Row: 100, What: "drift that is repaired is not counted",
 			File:  engine + "serve.go",
-			Old:   "		r.store.Accept(svc)\n		r.resolved(entry.Drift)\n",
-			New:   "		r.store.Accept(svc)\n",
+			Old:   "			r.store.Accept(svc)\n			r.resolved(rd.entry.Drift)\n",
+			New:   "			r.store.Accept(svc)\n",
 			Tests: []string{"TestMetrics_CountDriftThatIsFoundAndRepaired"},
 		},
 		{

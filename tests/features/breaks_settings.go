@@ -8,8 +8,8 @@ func settingBreaks() []Break {
 		{
 			Row: 34, What: "no class is heard",
 			File:  settings + "parse.go",
-			Old:   `p.config.LoadBalancer.With(r.class)`,
-			New:   `p.config.LoadBalancer.With(&config.LoadBalancerClass{})`,
+			Old:   `r.section.With(class)`,
+			New:   `r.section.With(&config.LoadBalancerClass{})`,
 			Tests: []string{"TestCloudConf_YieldsToClassWhichYieldsToAnnotation", "TestAlgorithm_OfProviderOverridesClass"},
 		},
 		{

@@ -260,6 +260,8 @@ func TestCall_JoinsRoundThatAnswersItToo(t *testing.T) {
 }
 
 // In a crowd, calls give their workers back as soon as their rounds wait.
+//
+//proves:73
 func TestCall_DoesNotWaitInCrowd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
