@@ -14,14 +14,6 @@ import (
 // the flags of pflag.CommandLine, and creating a command writes to them.
 var commands sync.Mutex
 
-// execute executes a command, and delays those of other tests.
-func execute(command *cobra.Command, arguments ...string) error {
-	commands.Lock()
-	defer commands.Unlock()
-	command.SetArgs(append([]string{}, arguments...)) // nil would mean the arguments of the test
-	return command.Execute()
-}
-
 // command creates a command, and delays those of other tests until the test ends.
 func command(t *testing.T, arguments ...string) (*cobra.Command, *process, *bytes.Buffer) {
 	t.Helper()

@@ -53,6 +53,7 @@ type PreviewStep struct {
 // Action is the kind of a change.
 type Action string
 
+// The kinds of changes.
 const (
 	Adds    Action = "add"
 	Changes Action = "change"

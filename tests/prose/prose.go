@@ -21,6 +21,8 @@ type Construction struct {
 }
 
 // Constructions are counted separately, each with the same limit.
+//
+//nolint:gochecknoglobals // a table
 var Constructions = [4]Construction{
 	{"nobody/anybody/somebody/whoever/whose", regexp.MustCompile(`(?i)\b(nobody|anybody|somebody|whoever|whose)\b`)},
 	{"says/tells/told", regexp.MustCompile(`(?i)\b(says|tells|told)\b`)},
@@ -76,28 +78,33 @@ func Count(root string, below ...string) (map[string]*Counts, error) {
 				}
 				return nil
 			}
-			name, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			lines, err := read(path, filepath.ToSlash(name))
-			if err != nil || len(lines) == 0 {
-				return err
-			}
-			directory := filepath.ToSlash(filepath.Dir(name))
-			if counts[directory] == nil {
-				counts[directory] = &Counts{}
-			}
-			for _, line := range lines {
-				counts[directory].Add(line)
-			}
-			return nil
+			return countFile(counts, root, path)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
 	return counts, nil
+}
+
+// countFile adds the prose of a file to that of its directory.
+func countFile(counts map[string]*Counts, root, path string) error {
+	name, err := filepath.Rel(root, path)
+	if err != nil {
+		return err
+	}
+	lines, err := read(path, filepath.ToSlash(name))
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	directory := filepath.ToSlash(filepath.Dir(name))
+	if counts[directory] == nil {
+		counts[directory] = &Counts{}
+	}
+	for _, line := range lines {
+		counts[directory].Add(line)
+	}
+	return nil
 }
 
 // read returns the prose of a file, none for a file of another kind.

@@ -18,7 +18,7 @@ const (
 	limits = "testdata/limits.txt"
 )
 
-var update = flag.Bool("update", false, "lower the limits of directories that have fewer") //nolint:gochecknoglobals // a flag of the test
+var update = flag.Bool("update", false, "lower the limits of directories that have fewer")
 
 // Comments, messages and pages are in plain English: five of each construction in a thousand lines.
 // The directories in limits.txt have more, and may not get more; -update lowers their limits. If a

@@ -8,6 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
+// Report is the cli.Report of a cleanup.
 type Report struct{ *garbage.Report }
 
 // Kind implements cli.Report.

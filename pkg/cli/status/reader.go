@@ -87,6 +87,7 @@ func New(options Options) (*Reader, error) {
 	return r, nil
 }
 
+// Config returns cloud.conf.
 func (r *Reader) Config() *config.Config { return r.options.Config }
 
 // namespace reads the namespaces for rules of sharing.

@@ -50,7 +50,7 @@ func (b *builder) append(host unique.Handle[Host], kind Member) {
 		b.made.kind = make([]uint16, at, b.room)
 	}
 	if b.made.kind != nil {
-		b.made.kind = append(b.made.kind, uint16(index)) //nolint:gosec // no pool has 65,536 kinds of members
+		b.made.kind = append(b.made.kind, uint16(index)) // no pool has 65,536 kinds of members
 	}
 	if at > 0 {
 		before := MemberKey{b.hosts[at-1].Value().Address, b.made.kindOf(at - 1).Port}

@@ -140,7 +140,7 @@ func TestMembers_ChangeByKey(t *testing.T) {
 // Pairs are compared with a map of keys, for random lists.
 func TestPairs_AreAllKeysOfBothLists(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not a secret
+	random := rand.New(rand.NewPCG(1, 2))
 	some := func() Members {
 		var list []Member
 		for n := range 20 {
@@ -172,7 +172,7 @@ func TestPairs_AreAllKeysOfBothLists(t *testing.T) {
 		got := map[MemberKey][2]int{}
 		last := MemberKey{}
 		for i, j := range Pairs(a, b) {
-			key := MemberKey{}
+			var key MemberKey
 			if i >= 0 {
 				key = a.Key(i)
 			} else {
@@ -283,7 +283,7 @@ func BenchmarkMembers(b *testing.B) {
 			b.ReportAllocs()
 			others := members.With(more)
 			for b.Loop() {
-				for range Pairs(members, others) { //nolint:revive // the walk is measured
+				for range Pairs(members, others) {
 				}
 			}
 		})

@@ -109,7 +109,7 @@ func nowhere(m model.Member) bool { return !m.SubnetUnknown && m.SubnetID == "" 
 // in two halves, so that half of them serve at any time; with as many others that stay, they move
 // at once.
 func (d *differ) stages(from, to model.Members) []model.Members {
-	if !d.opts.MoveMembers && !(d.opts.NodesSubnets && anyKind(from, nowhere)) {
+	if !d.opts.MoveMembers && (!d.opts.NodesSubnets || !anyKind(from, nowhere)) {
 		return []model.Members{to}
 	}
 	have, moves := placesIn(from, to), d.moves(from, to)
