@@ -10,6 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
@@ -23,8 +24,9 @@ type Asked struct {
 	// quiet leaves settings without effect unreported: they are not those that the Service
 	// has now.
 	quiet bool
-	// met is set once the Service was met for the first time: see takeOver.
-	met bool
+	// met is set once the Service was met for the first time, project has the lists for that: see takeOver.
+	met     bool
+	project *observe.Project
 	// look, last and left are the states of Observe, Recall and Commit between two calls.
 	look look
 	last *lastApplied
