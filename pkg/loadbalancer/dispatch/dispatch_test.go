@@ -354,7 +354,7 @@ func TestDeleted_ReportsADeletionThatSucceededOnce(t *testing.T) {
 	}
 }
 
-// A round that nobody asks for any more leaves nothing.
+// No call fetches the result of a Service that is gone.
 func TestForget_DropsResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -371,7 +371,7 @@ func TestForget_DropsResult(t *testing.T) {
 	})
 }
 
-// The result of a round whose call has not waited is for the next call, also where a repair has it too: the
+// The next call gets the result of a round if its own call has not waited, also if a repair gets it too: the
 // call would begin another round else, at once after one that has failed.
 func TestCall_HasResultOfRoundThatServesARepairToo(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ const (
 )
 
 // Request asks for one round of reconciliation of a Service. The round may outlive the call: where
-// there is a Newest, nobody may change the Service afterwards, and never the nodes.
+// there is a Newest, the Service must not be changed afterwards. The nodes must never be changed.
 type Request struct {
 	Operation Operation
 	Service   *v1.Service
