@@ -45,7 +45,6 @@ func allowed() map[string]string {
 		"pkg/loadbalancer/observe/tree.go: Observer.listenersAndPools": goroutines,
 		"pkg/loadbalancer/observe/tree.go: Observer.members":           goroutines,
 		"pkg/loadbalancer/reconciler.go: Reconciler.Repair":            caller,
-		"pkg/loadbalancer/reconciler.go: Reconciler.Update":            caller,
 		"pkg/loadbalancer/records/records.go: ConfigMaps.Load":         apart,
 		"pkg/loadbalancer/records/records.go: ConfigMaps.Run":          apart,
 		"pkg/loadbalancer/securitygroup/port.go: Groups.changePorts":   goroutines,
