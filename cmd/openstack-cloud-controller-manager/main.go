@@ -1,6 +1,3 @@
-// Command openstack-cloud-controller-manager connects a Kubernetes cluster to the OpenStack that it
-// runs on: Services of type LoadBalancer get Octavia load balancers, and nodes their addresses,
-// flavor, zone and region.
 package main
 
 import (

@@ -1,5 +1,3 @@
-// Package dryrun prevents a controller that runs next to another one from writing to Kubernetes,
-// and reports the changes that it would make.
 package dryrun
 
 import (

@@ -1,6 +1,3 @@
-// Package eventqueue records events with the API server. Unlike the broadcaster of client-go, which
-// writes events one by one and drops those beyond a thousand, it has room for all events of a
-// change of nodes, one for each Service, and writes them concurrently.
 package eventqueue
 
 import (

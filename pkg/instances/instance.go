@@ -1,6 +1,3 @@
-// Package instances describes the Nova servers of nodes to Kubernetes: whether they
-// exist, whether they are shut down, and their addresses, flavor, zone and region. It
-// implements cloudprovider.InstancesV2.
 package instances
 
 import (

@@ -1,14 +1,3 @@
-// Package loadbalancer brings the load balancer in OpenStack to the state that a Service of type
-// LoadBalancer requires. reconcile.go has all of it on one screen:
-//
-//	Service, Nodes, Config ──goal──▶ desired ──┐
-//	                                           ├─plan──▶ steps ──apply──▶ OpenStack
-//	state, OpenStack ──observe────▶ observed ──┘                           │
-//	     ▲                                                                 │
-//	     └──────────────────────────commit─────────────────────────────────┘
-//
-// A Service has one round at a time; rounds of different Services are concurrent, and share one
-// watcher to wait for load balancers.
 package loadbalancer
 
 import (

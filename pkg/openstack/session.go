@@ -1,5 +1,3 @@
-// Package openstack combines a transport, an authenticated session and a client for each service.
-// It does not depend on Kubernetes.
 package openstack
 
 import (

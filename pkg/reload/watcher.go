@@ -1,10 +1,3 @@
-// Package reload applies changes of cloud.conf and of the files that it names while the process
-// runs. A change is applied without a restart, or refused with an event; then the previous settings
-// stay in force.
-//
-// It reads the files every few seconds and compares their meaning. Kernel notifications would not
-// help: a mounted Secret is updated by replacing symlinks, and reading the files takes less than a
-// millisecond.
 package reload
 
 import (

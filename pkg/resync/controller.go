@@ -1,11 +1,3 @@
-// Package resync is the controller for everything that changes the load balancer of a
-// Service without a change of the Service itself: nodes that come, go, are excluded or
-// get other addresses; labels of nodes, where a Service selects its members by them; and
-// drift, which is what another client changes in the cloud. It also writes ID and address
-// of load balancers into the annotations of their Services.
-//
-// The service controller of k8s.io/cloud-provider handles nodes with a single worker,
-// which waits for one Service after the other, and knows no drift.
 package resync
 
 import (

@@ -1,15 +1,3 @@
-// Package routes connects the pod networks through a Neutron router: each pod CIDR of a node
-// becomes a route with the node as next hop. It implements cloudprovider.Routes for the route
-// controller of k8s.io/cloud-provider.
-//
-// Routes have no tags, and several clusters may share a router. A route is ours only with proof:
-//
-//	it leads to a pod CIDR of a Node, through an address of that same Node   ours
-//	it is in our record (a ConfigMap): we made it, or it once was the above  ours
-//	anything else                                                            never touched
-//
-// A route of ours that leads to no Node is reported as a blackhole, and the route controller
-// deletes it. A pod CIDR with a route of another client to another next hop is an error.
 package routes
 
 import (

@@ -1,5 +1,3 @@
-// Package tracing records work as spans of OpenTelemetry, gives it an ID that OpenStack's services
-// log, and logs changes there. Without a span in the context, it records nothing and costs nothing.
 package tracing
 
 import (

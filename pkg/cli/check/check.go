@@ -1,5 +1,3 @@
-// Package check reports how the controller would read a cloud.conf, and whether its cloud meets the
-// needs of the controller, for the verb check. It needs no Kubernetes, and changes nothing.
 package check
 
 import (

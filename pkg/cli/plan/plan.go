@@ -1,5 +1,3 @@
-// Package plan previews the changes that the controller would make for Services, for the verb plan.
-// The engine of the controller executes a round for each Service without a write.
 package plan
 
 import (

@@ -1,6 +1,3 @@
-// Package status shows the cloud objects of Services of type LoadBalancer, from the address to the
-// members, and their problems. It finds load balancers by the controller's own code, works without
-// the controller, and never writes.
 package status
 
 import (

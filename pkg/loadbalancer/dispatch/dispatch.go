@@ -1,6 +1,3 @@
-// Package dispatch is the queue of rounds: one at a time for each Service, begun with its newest state,
-// and shared by the callers that request the same. A round that waits for the cloud is a value in the
-// queue: it has no goroutine, and holds no worker.
 package dispatch
 
 import (

@@ -1,7 +1,3 @@
-// Package drift finds changes of other clients in the cloud. A Detector takes snapshots of the
-// whole project at intervals, compares them with the applied states, reads the settings that a
-// snapshot lacks, and reports the Services to repair. It also persists records for the next
-// process, which may contain only states that it has confirmed.
 package drift
 
 import (

@@ -1,10 +1,3 @@
-// Package garbage finds and removes orphaned objects in the cloud: those of a deleted cluster
-// (Run), and those that belong to no Service of an existing cluster (Collector).
-//
-// The name, description and tags of an object identify its owner (package ownership): by the ID of
-// a cluster or, without one, as on objects of cloud-provider-openstack and of the provider inside
-// of Kubernetes, by the name of a cluster. List is pure. No decision is stored: the next run
-// continues an interrupted one.
 package garbage
 
 import (

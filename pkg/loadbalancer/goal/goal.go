@@ -1,10 +1,3 @@
-// Package goal has the stages of a round of reconciliation, for each goal of a Service: its desired
-// state (Asked), its last accepted state while its settings are refused (Kept), or none (Gone). The
-// stages are the same for all:
-//
-//	Recall ──▶ Observe ──▶ Desire ──▶ Plan ──(apply)──▶ … ──▶ Commit
-//
-// A stage reads its input from the Round that the stages before have filled.
 package goal
 
 import (

@@ -1,7 +1,3 @@
-// Package lookup reads the facts about the cloud that package desire needs: the subnet of the VIP,
-// the origin of floating IPs, the subnets of the nodes. It also checks before the first write that
-// the objects that a Service names exist. Facts that rarely change are cached and shared by all
-// Services. A fact that cannot be read is an error, never a guess.
 package lookup
 
 import (

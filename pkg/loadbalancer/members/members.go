@@ -1,5 +1,3 @@
-// Package members selects the nodes that become members of the pools of a Service. It is
-// pure.
 package members
 
 import (

@@ -1,6 +1,3 @@
-// Package model describes a load balancer for all stages: desire builds it from a Service, observe
-// reads it from the cloud, plan compares the two, and apply changes the cloud. It depends neither
-// on Kubernetes nor on a client of OpenStack.
 package model
 
 import (

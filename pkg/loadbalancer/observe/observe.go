@@ -1,5 +1,3 @@
-// Package observe reads a Service's load balancer and its parts from the cloud. It never writes. A
-// failed read is an error, never "not found".
 package observe
 
 import (

@@ -1,11 +1,3 @@
-// Package ownership names the load balancer of a Service, returns the owner of a load balancer,
-// listener, pool or floating IP, and chooses between several load balancers of a Service. It is
-// pure: observe reads its inputs.
-//
-// The names, descriptions and the first tag are those of kubernetes/cloud-provider-openstack,
-// because other programs find load balancers by them (Magnum deletes a cluster's load balancers and
-// floating IPs by their description). The proof of ownership is added to them: the UIDs of the
-// cluster and of the Service.
 package ownership
 
 import (

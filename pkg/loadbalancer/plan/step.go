@@ -1,6 +1,3 @@
-// Package plan compares the requested load balancer of a Service with the existing one, and returns
-// the steps from one to the other. It is pure: the same two models result in the same plan, in the
-// same order.
 package plan
 
 import (

@@ -1,11 +1,3 @@
-// Package records stores a text for each Service, so that the next process need not read unchanged
-// load balancers. The texts are in a few ConfigMaps, which are written lazily: a change of nodes,
-// which changes every load balancer, costs as many writes as there are ConfigMaps, and none of
-// Services.
-//
-// A record is a hint and proves nothing: a user who may write the ConfigMaps can only cause an
-// unnecessary read of a load balancer, or prevent reads until it is changed. A lost ConfigMap costs
-// one read for each load balancer that was recorded in it.
 package records
 
 import (

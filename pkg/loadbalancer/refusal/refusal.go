@@ -1,6 +1,3 @@
-// Package refusal classifies the reasons why Services are refused: the request is impossible until
-// the Service, the configuration or the cloud changes. It also composes the error that the service
-// controller reports, and decides when to retry.
 package refusal
 
 import (

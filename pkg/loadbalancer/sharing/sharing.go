@@ -1,10 +1,3 @@
-// Package sharing decides whether a Service may use a load balancer or floating IP of another
-// owner.
-//
-// Several Services can use one load balancer: its owner, for which it was created, and others that
-// name it in their annotation. Each has its own listeners and pools there, marked with its UID; all
-// else, especially the floating IP, belongs to the owner. The last Service on it deletes the load
-// balancer if it was created for a Service of this cluster.
 package sharing
 
 import (

@@ -1,16 +1,3 @@
-// Package state holds the knowledge of each Service: one Store with one Entry for each Service UID.
-// An Entry without content does not exist; Forget drops the Entry of a deleted Service.
-//
-// Counts over all Services, for max-services-per-namespace and the metric of refused Services, are
-// derived from the entries under the same mutex.
-//
-// Two things outlive an Entry: floating IPs that were left in the project for the next Service of a
-// name, by that name, and the record of a Service (Fingerprint), which package records stores for
-// the next process.
-//
-// Knowledge that is not of one Service is elsewhere: the requests that a driver of Octavia refuses,
-// and, in package securitygroup, the group that a cluster shares, the ports that use it, and lists
-// of the groups of the project.
 package state
 
 import (

@@ -1,5 +1,3 @@
-// Package watcher polls the load balancers that operations wait for, with one request for all of
-// them.
 package watcher
 
 import (

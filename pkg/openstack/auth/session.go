@@ -1,5 +1,3 @@
-// Package auth signs in to Keystone. A Session adds its token to every request, renews it before it
-// expires and when a service refuses it, and finds the services in the catalog.
 package auth
 
 import (

@@ -1,4 +1,3 @@
-// Package nova is a typed client of the compute API.
 package nova
 
 import (

@@ -1,5 +1,3 @@
-// Package response decodes the answers of OpenStack, which can have megabytes, from memory that they
-// occupy only once. It also reads lists from services that may split them into pages.
 package response
 
 import (

@@ -1,0 +1,32 @@
+// Package loadbalancer brings the load balancer in OpenStack to the state that a Service of type
+// LoadBalancer requires. reconcile.go has all of it on one screen:
+//
+//	Service, Nodes, Config ──goal──▶ desired ──┐
+//	                                           ├─plan──▶ steps ──apply──▶ OpenStack
+//	state, OpenStack ──observe────▶ observed ──┘                           │
+//	     ▲                                                                 │
+//	     └──────────────────────────commit─────────────────────────────────┘
+//
+// A Service has one round at a time; rounds of different Services are concurrent, and share one
+// watcher to wait for load balancers.
+//
+// # Previews
+//
+// Preview is serve, the code of a round to its end, on an engine with replaced writers
+// (goal.Engine.Rehearsing).
+//
+// # Metrics
+//
+// Requests, calls and changes of the configuration are counted where they happen. The state of all Services
+// at a time (phases, ages, states of load balancers, rounds) is counted at each scrape (countedGauge), from
+// state.Store.Census, the last snapshot, the dispatcher and the watcher: no counter must be kept
+// consistent, and no request is necessary. tests/monitoring has a query for each metric, and generates
+// docs/metrics.md and the dashboard from that table and the registrations.
+//
+// # Tests
+//
+// The tests of this package run the engine against the simulator over HTTP, by resulting state and number
+// of requests: costs (cost_test.go), life (lifecycle_test.go), safety (safety_test.go: the process killed
+// at every request, lost responses, two clusters), refusals (badinput_test.go, and freeze_test.go: every
+// refusal against nodes, address and deletion).
+package loadbalancer

@@ -1,0 +1,50 @@
+// Package goal has the stages of a round of reconciliation, for each goal of a Service: its desired
+// state (Asked), its last accepted state while its settings are refused (Kept), or none (Gone). The
+// stages are the same for all:
+//
+//	Recall ──▶ Observe ──▶ Desire ──▶ Plan ──(apply)──▶ … ──▶ Commit
+//
+// A stage reads its input from the Round that the stages before have filled.
+//
+// # Leak-proof deletion
+//
+// GetLoadBalancer reports that the load balancer exists until it, its floating IP and its security groups
+// are gone (Gone.Exists). A creation without a response may take effect later: for three minutes Get
+// reports that it exists, and a deletion waits for it to appear. A previous process may have sent one too:
+// a Service without an address that existed when this process started is assumed to have such a creation.
+//
+// A load balancer is deleted as a whole only as long as everything in it is ours. Where the cloud has taken
+// its time since it was read, as before the end of a replacement or after a 409, one request shows its
+// present contents.
+//
+// A load balancer is only recreated after the API server itself has confirmed that the Service still
+// exists. Get waits for the Service's lock, so that a concurrent deletion finds the new objects.
+//
+// # Waits
+//
+// The load balancer may belong to a batch that this process has not sent (after a batch without an answer,
+// or a restart), of a driver that changes members one by one. A round then waits until updated_at has not
+// moved for five ChildIntervals, because the driver reports each member (atrest.go). look, reading and
+// departure hold the progress of a round that waits.
+//
+// # Failover and troubles
+//
+// Failovers bounds the failovers of each load balancer, and remembers a refusal for want of a role. The
+// step is never repeated: an answer that the load balancer is locked means that it is no longer in ERROR,
+// and it is read again.
+//
+// Troubles that only others can end (ERROR, PENDING, a quota) go through Engine.Tell: one event as long as
+// the trouble is the same, and an error in the words of the first time, request ID included, so that
+// callers who report it count one event up. Quotas are read (lookup.Exhausted) after a refusal, never
+// before a creation: in a cloud with room that would be a request for nothing. Octavia answers 500 where
+// Neutron has no room for the port of a VIP. By Neutron's words in it that is a quota, and surely nothing
+// was created.
+//
+// # Rehearsals
+//
+// Engine.Rehearsing replaces the writers of an engine for previews: plans are executed on the model
+// (apply.Rehearsal, as plan.Advance does after each answer), security groups and events are recorded, and
+// the state of the Service is a fork of the store. So all plans of a round are known, including those for a
+// refused Service, and no second implementation can differ. A random test compares the steps with those of
+// the following round.
+package goal
