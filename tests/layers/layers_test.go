@@ -64,6 +64,19 @@ func TestLayersReference_TableOfDesignIsMadeFromTheBorders(t *testing.T) {
 	golden.Part(t, root+"/docs/design.md", "packages", layers.Table(controller(t), borders(t)))
 }
 
+// docs/design.md is for newcomers. Details of a package are in its comment.
+func TestLayers_DesignIsShort(t *testing.T) {
+	t.Parallel()
+	const limit = 20 << 10
+	text, err := os.ReadFile(root + "/docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > limit {
+		t.Errorf("docs/design.md has %d bytes, want at most %d: move details of a package into its comment", len(text), limit)
+	}
+}
+
 func TestCheck_NamesWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	packages := []layers.Package{
