@@ -4,10 +4,11 @@
 //
 // # Rounds
 //
-// Ensure, Update, Repair and Delete queue requests, which are served one after the other. Requests that are
-// still queued are merged. A round begins with the Service and its nodes as the informers have them; a
-// state older than one that was served is ignored. An Update never creates an object: it may run after the
-// deletion of the Service. One lock per load balancer serializes the rounds of Services that share it.
+// Ensure, Repair and Delete queue requests, which are served one after the other, because package resync
+// works beside the service controller. Requests that are still queued are merged. A round begins with the
+// Service and its nodes as the informers have them; a state older than one that was served is ignored. A
+// Repair asks Request.MayCreate right before it creates an object, because it may run after the deletion of
+// the Service. One lock per load balancer serializes the rounds of Services that share it.
 //
 // A function that has to wait for the cloud, a lock or the clock returns async.ErrWaiting up to the queue.
 // Its state is in the round: pursuit in pkg/loadbalancer/reconcile.go, apply.Run, and look, reading and
