@@ -289,6 +289,36 @@ func TestGet_TrustsDeletionThatHasJustEnded(t *testing.T) {
 	}
 }
 
+// The service controller asks Get before each deletion. A deletion that has failed all the same has the
+// next one return its error, after which the service controller takes its time.
+func TestDelete_ReturnsLaterFailureToNextCall(t *testing.T) {
+	t.Parallel()
+	env, pass := slowWorld(t)
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.until("made", func() bool {
+		pass()
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
+		return err == nil
+	})
+	svc = leaving(svc)
+	env.Cloud.Octavia.FailNext(octavia.OperationDelete, 1)
+	_ = env.handedBack(env.engine.Delete(env.ctx, svc), "deleted")
+	env.until("the deletion has ended", func() bool {
+		pass()
+		working, _ := env.engine.Actors()
+		return working == 0
+	})
+	env.Cloud.RequestLog.Reset()
+	if !env.exists(svc) {
+		t.Fatal("Get says that nothing is left")
+	}
+	var later *api.RetryError
+	if err := env.engine.Delete(env.ctx, svc); err == nil || errors.As(err, &later) {
+		t.Errorf("got %v, want the error of the deletion", err)
+	}
+	env.writes(0)
+}
+
 func TestDelete_LeavesNoActorOrResultOfService(t *testing.T) {
 	t.Parallel()
 	env, pass := slowWorld(t)

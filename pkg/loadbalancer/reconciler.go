@@ -320,8 +320,9 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 		return nil, false, err
 	}
 	status, exists, err := gone.Exists(ctx, wanted)
-	if !exists && err == nil {
-		r.store.Forget(svc) // the service controller does not call again
+	if !exists && err == nil { // the service controller does not call again
+		r.dispatcher.Forget(string(svc.UID))
+		r.store.Forget(svc)
 	}
 	return status, exists, err
 }

@@ -98,7 +98,7 @@ type Dispatcher struct {
 
 // task is a request with its round.
 type task struct {
-	request Request
+	request Request // written under the lock of the Dispatcher
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	slot    async.Slot
@@ -164,11 +164,21 @@ func (d *Dispatcher) Size() (working, unfetched int) {
 }
 
 // Deleted reports whether a deletion has succeeded, and its result is not fetched yet. It counts as
-// fetched then.
+// fetched then. The error of a deletion that has failed is left for the next Call: the service controller
+// asks this before each deletion, and would have no delay between deletions that fail.
 func (d *Dispatcher) Deleted(uid string) bool {
-	t := d.fetch(uid)
-	return t != nil && t.request.Operation == Delete && t.err == nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.left[uid]
+	if t == nil || t.request.Operation == Delete && t.err != nil {
+		return false
+	}
+	delete(d.left, uid)
+	return t.request.Operation == Delete
 }
+
+// Forget drops the result of the last round of a Service for which no call comes any more.
+func (d *Dispatcher) Forget(uid string) { d.fetch(uid) }
 
 // fetch takes the result of the last round of a Service that ended while no caller waited; nil: there is
 // none.
@@ -208,10 +218,11 @@ func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatu
 	case <-timer.C():
 	case <-waits:
 	}
-	if !d.leave(t) {
+	r, left := d.leave(t)
+	if !left {
 		return t.status, t.err
 	}
-	return nil, d.goesOn(t)
+	return nil, d.goesOn(r, t.since)
 }
 
 // hold counts a call that waits, until release is called. It is a crowd if too many do.
@@ -304,6 +315,9 @@ func (d *Dispatcher) join(key string, r Request) *task {
 		return nil
 	}
 	last.request = merged
+	if r.Operation == Ensure || r.Operation == Delete {
+		last.detached = false
+	}
 	return last
 }
 
@@ -316,16 +330,16 @@ func (t *task) over() bool {
 	}
 }
 
-// leave lets a round go on without its caller. It is false if the round has ended.
-func (d *Dispatcher) leave(t *task) bool {
+// leave lets a round go on without its caller, and returns its request. It is false if the round has ended.
+func (d *Dispatcher) leave(t *task) (r Request, left bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if t.over() {
-		return false
+		return r, false
 	}
 	t.waiting--
 	t.detached = d.options.Ended != nil
-	return true
+	return t.request, true
 }
 
 // abandon ends a round for a caller with a context that has ended, unless another caller waits.
@@ -349,10 +363,10 @@ func (d *Dispatcher) abandon(ctx context.Context, t *task) (*v1.LoadBalancerStat
 	return t.status, t.err
 }
 
-// goesOn returns the error of a call with a round that goes on. Without Options.Ended the next call comes
-// after as long as the round has taken so far.
-func (d *Dispatcher) goesOn(t *task) error {
-	svc, operation := t.request.Service, t.request.Operation
+// goesOn returns the error of a call with a round that goes on since a time. Without Options.Ended the next
+// call comes after as long as the round has taken so far.
+func (d *Dispatcher) goesOn(r Request, since time.Time) error {
+	svc, operation := r.Service, r.Operation
 	ends := d.options.Ended != nil
 	if operation == Ensure && ends && d.options.New(svc) {
 		return ErrGoesOn
@@ -367,7 +381,7 @@ func (d *Dispatcher) goesOn(t *task) error {
 	const soonest, latest = 3 * time.Second, 5 * time.Minute
 	again := latest
 	if !ends {
-		again = min(max(d.options.Clock.Since(t.since), soonest), latest).Round(time.Second)
+		again = min(max(d.options.Clock.Since(since), soonest), latest).Round(time.Second)
 	}
 	return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s at the latest", doing, reason.GoesOn, again), again)
 }
@@ -454,7 +468,7 @@ func (d *Dispatcher) finish(key string, t *task) {
 	t.waited.Do(func() { close(t.waits) })
 	d.mu.Lock()
 	delete(d.left, key)
-	if t.waiting == 0 {
+	if t.waiting == 0 || t.detached { // else those that wait have the result
 		d.left[key] = t
 	}
 	close(t.done)

@@ -73,6 +73,8 @@ type stage struct {
 	// waits are those of rounds; once let is set, rounds wait for nothing.
 	waits []*async.Future[error]
 	let   bool
+	// failure is the result of rounds that wait for nothing.
+	failure error
 }
 
 // newStage returns a stage, in a bubble.
@@ -105,7 +107,7 @@ func (s *stage) wait() *async.Future[error] {
 	defer s.mu.Unlock()
 	f := async.NewFuture[error](nil)
 	if s.let {
-		f.Resolve(nil, nil)
+		f.Resolve(s.failure, nil)
 	}
 	s.waits = append(s.waits, f)
 	return f
@@ -119,6 +121,14 @@ func (s *stage) release(result error) {
 	for _, f := range s.waits {
 		f.Resolve(result, nil)
 	}
+}
+
+// fail lets all rounds go with an error.
+func (s *stage) fail(err error) {
+	s.mu.Lock()
+	s.failure = err
+	s.mu.Unlock()
+	s.release(err)
 }
 
 func TestCall_BeginsWithTheNewestState(t *testing.T) {
@@ -334,6 +344,86 @@ func TestDeleted_ReportsADeletionThatSucceededOnce(t *testing.T) {
 			if s.Deleted("another") || s.Deleted("u") != test.deleted || s.Deleted("u") {
 				t.Errorf("%s with error %v: reported otherwise, or twice", test.operation, test.err)
 			}
+			if test.err == nil {
+				return
+			}
+			if _, err := s.Call(t.Context(), request(test.operation, "3")); !errors.Is(err, test.err) || len(s.rounds) != 1 {
+				t.Errorf("the next call has the error %v after rounds %v, want that of the only one", err, s.rounds)
+			}
+		})
+	}
+}
+
+// A round that nobody asks for any more leaves nothing.
+func TestForget_DropsResult(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, func(o *dispatch.Options) { o.Hold = 0 })
+		if _, err := s.Call(t.Context(), request(dispatch.Delete, "3")); err == nil {
+			t.Fatal("the call has waited")
+		}
+		s.release(errors.New("failed"))
+		synctest.Wait()
+		s.Forget("u")
+		if _, unfetched := s.Size(); unfetched != 0 {
+			t.Errorf("%d results are kept", unfetched)
+		}
+	})
+}
+
+// The result of a round whose call has not waited is for the next call, also where a repair has it too: the
+// call would begin another round else, at once after one that has failed.
+func TestCall_HasResultOfRoundThatServesARepairToo(t *testing.T) {
+	t.Parallel()
+	for name, returns := range map[string]bool{"its call has gone": true, "another call waits": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var s *stage
+				s = newStage(t, func(o *dispatch.Options) {
+					o.Hold = time.Minute
+					o.New = func(*v1.Service) bool { return false }
+					o.Ended = func(svc *v1.Service) { s.ended = append(s.ended, svc.UID) }
+				})
+				failed := errors.New("failed")
+				repair := func() {
+					if err := s.Submit(t.Context(), request(dispatch.Repair, "3"), func(*v1.LoadBalancerStatus, error) {}); err != nil {
+						t.Error(err)
+					}
+				}
+				repair()
+				synctest.Wait() // the first one waits in the cloud
+				repair()
+				var later *api.RetryError
+				if _, err := s.Call(t.Context(), request(dispatch.Ensure, "3")); !errors.As(err, &later) {
+					t.Fatal(err)
+				}
+				results := make(chan error, 1)
+				if !returns {
+					go func() {
+						_, err := s.Call(t.Context(), request(dispatch.Ensure, "3"))
+						results <- err
+					}()
+					synctest.Wait()
+				}
+				s.fail(failed)
+				synctest.Wait()
+				if returns {
+					if len(s.ended) != 1 {
+						t.Errorf("calls are asked for %d times", len(s.ended))
+					}
+					_, err := s.Call(t.Context(), request(dispatch.Ensure, "3"))
+					results <- err
+				} else if len(s.ended) > 0 {
+					t.Error("another call is asked for")
+				}
+				if err := <-results; !errors.Is(err, failed) || len(s.rounds) != 2 {
+					t.Errorf("error %v after rounds %v", err, s.rounds)
+				}
+				if _, unfetched := s.Size(); unfetched != 0 {
+					t.Errorf("%d results are kept", unfetched)
+				}
+			})
 		})
 	}
 }
