@@ -32,15 +32,20 @@ func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, b
 		return Observation{}, false, nil
 	}
 	have, found, err := a.takeOverOn(ctx, lock)
-	a.met = !async.IsWaiting(err)
+	if !async.IsWaiting(err) {
+		a.met, a.project = true, nil
+	}
 	return have, found, err
 }
 
 func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation, bool, error) {
-	project, err := a.e.Cloud.Projects.Get(ctx, maxSnapshotAge)
-	if err != nil {
-		return Observation{}, false, err
+	if a.project == nil { // else it has waited: then all of the project need not be read again
+		var err error
+		if a.project, err = a.e.Cloud.Projects.Get(ctx, maxSnapshotAge); err != nil {
+			return Observation{}, false, err
+		}
 	}
+	project := a.project
 	ours, err := project.LoadBalancers(ctx, octavia.LoadBalancerFilter{Tags: []string{a.in.ID.ServiceTag()}})
 	if err != nil {
 		return Observation{}, false, err
