@@ -17,6 +17,14 @@ var ErrWaiting = errors.New("waiting")
 // IsWaiting reports whether work is to be called again. Such an error is no failure.
 func IsWaiting(err error) bool { return errors.Is(err, ErrWaiting) }
 
+// Failure returns an error of work, and nil if the work waits.
+func Failure(err error) error {
+	if IsWaiting(err) {
+		return nil
+	}
+	return err
+}
+
 // Slot holds the one wait of a piece of work between two calls of it. It is not for several goroutines.
 type Slot struct {
 	// Wake is called, at most once for each ErrWaiting, when the work can go on. It must not block.

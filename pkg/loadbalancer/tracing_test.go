@@ -41,6 +41,9 @@ func TestTracing_HasSpansOfRoundStagesStepsAndRequests(t *testing.T) {
 			continue
 		}
 		inRound++
+		if span.GetStatus().GetCode() == spans.Status_STATUS_CODE_ERROR {
+			t.Errorf("%s failed: %s", span.Name, span.GetStatus().GetMessage())
+		}
 		switch span.Name {
 		case "loadbalancer_create":
 			posts++

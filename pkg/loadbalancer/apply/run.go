@@ -42,6 +42,7 @@ type Run struct {
 	// held while another client holds the load balancer.
 	tried         int
 	sending, held bool
+	span          *span // of the request; nil: none is being sent
 	// created is set from the end of a creation until its parts are settled, verifying until the last change is.
 	created, verifying bool
 	// settling is the state of settleChildren, deletion that of deleted.
@@ -63,7 +64,7 @@ func NewRun(req Request) *Run {
 // all carries out all steps, and waits until the cloud is done with them.
 func (r *Run) all(ctx context.Context) (err error) {
 	ctx, end := tracing.Start(ctx, "apply")
-	defer func() { end(err) }()
+	defer func() { end(async.Failure(err)) }()
 	for len(r.steps) > 0 {
 		if err := r.next(ctx); err != nil {
 			return err
@@ -139,15 +140,24 @@ func refusedAsSuch(step plan.Step, err error) bool {
 }
 
 // send sends one step, and logs it.
-func (r *Run) send(ctx context.Context, step plan.Step) (err error) {
-	ctx, end := tracing.Step(ctx, r.Clock, message.Truncate(step.String(), message.MaxEvent))
-	defer func() {
-		if !async.IsWaiting(err) {
-			end(err, r.ids(step)...)
-		}
-	}()
+func (r *Run) send(ctx context.Context, step plan.Step) error {
+	if r.span == nil {
+		with, end := tracing.Step(ctx, r.Clock, message.Truncate(step.String(), message.MaxEvent))
+		r.span = &span{with, end}
+	}
 	r.made = ""
-	return r.once(ctx, step)
+	err := r.once(r.span.ctx, step)
+	if !async.IsWaiting(err) {
+		r.span.end(err, r.ids(step)...)
+		r.span = nil
+	}
+	return err
+}
+
+// span is the span of a step, which may wait after its request.
+type span struct {
+	ctx context.Context
+	end func(err error, values ...any)
 }
 
 // ids returns the IDs of what a step has changed or made, for the log.
