@@ -95,7 +95,7 @@ type Dispatcher struct {
 
 // task is a request with its round.
 type task struct {
-	request Request // written under the lock of the Dispatcher, as ctx is
+	request Request // written under the lock of the Dispatcher
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	slot    async.Slot

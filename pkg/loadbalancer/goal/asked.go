@@ -24,7 +24,7 @@ type Asked struct {
 	// quiet suppresses events for settings without effect: the settings are not the Service's
 	// current ones.
 	quiet bool
-	// met is set after the first takeOver, project has the lists for that.
+	// met is set after the first takeOver, project keeps its lists while it waits.
 	met     bool
 	project *observe.Project
 	// look, last and left keep the progress of Observe, Recall and Commit between two calls.
