@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// workers is the number of rounds that are worked on at a time. A round with many members counts as
+	// workers is the number of rounds of each lane that are worked on at a time. A round with many members counts as
 	// several, because it takes about two KiB for each while it is worked on.
 	workers         = 100
 	membersPerShare = 300
@@ -78,8 +78,8 @@ type Versions interface {
 // Dispatcher serves requests. Its methods may be called from many goroutines.
 type Dispatcher struct {
 	options Options
-	queue   workqueue.TypedInterface[string]
-	shares  *semaphore.Weighted
+	// calls has the rounds of calls of the service controller, own the others: neither kind delays the other.
+	calls, own lane
 	nodes   nodeLists
 
 	ctx     context.Context // ends with Close
@@ -98,6 +98,7 @@ type task struct {
 	request Request // written under the lock of the Dispatcher
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
+	lane    *lane // of the first task of a Service
 	slot    async.Slot
 	since   time.Time
 	// round is nil before the first step, steps is the context of the steps, end ends what belongs to it. Only
@@ -122,13 +123,13 @@ type task struct {
 // New returns a Dispatcher. Close ends it.
 func New(options Options) *Dispatcher {
 	d := &Dispatcher{
-		options: options, shares: semaphore.NewWeighted(workers),
-		queue: workqueue.NewTyped[string](),
+		options: options, calls: newLane(), own: newLane(),
 		lines: map[string][]*task{}, left: map[string]*task{},
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	for range workers {
-		d.working.Go(d.work)
+		d.working.Go(func() { d.work(&d.calls) })
+		d.working.Go(func() { d.work(&d.own) })
 	}
 	return d
 }
@@ -142,7 +143,8 @@ func (d *Dispatcher) Close() {
 	}
 	d.mu.Unlock()
 	d.open.Wait()
-	d.queue.ShutDown()
+	d.calls.queue.ShutDown()
+	d.own.queue.ShutDown()
 	d.working.Wait()
 }
 
@@ -282,11 +284,10 @@ func (d *Dispatcher) submit(ctx context.Context, r Request) (*task, error) {
 	if t == nil {
 		t = &task{request: r, since: d.options.Clock.Now(), waits: make(chan struct{}), done: make(chan struct{})}
 		t.ctx, t.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-		t.slot.Wake = func() { d.queue.Add(key) }
 		d.open.Add(1)
 		d.lines[key] = append(d.lines[key], t)
 		if len(d.lines[key]) == 1 {
-			d.queue.Add(key)
+			d.enqueue(key, t)
 		}
 	}
 	t.waiting++
@@ -383,27 +384,49 @@ func (d *Dispatcher) goesOn(r Request, since time.Time) error {
 	return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s at the latest", doing, reason.GoesOn, again), again)
 }
 
-// work works on rounds until the queue is shut down.
-func (d *Dispatcher) work() {
+// lane is a queue of rounds, by the UID of their Services, with its workers.
+type lane struct {
+	queue  workqueue.TypedInterface[string]
+	shares *semaphore.Weighted
+}
+
+func newLane() lane {
+	return lane{workqueue.NewTyped[string](), semaphore.NewWeighted(workers)}
+}
+
+// enqueue has the first task of a Service begin.
+func (d *Dispatcher) enqueue(key string, t *task) {
+	t.lane = &d.calls
+	if t.request.Operation == Repair {
+		t.lane = &d.own
+	}
+	t.slot.Wake = func() { t.lane.queue.Add(key) }
+	t.slot.Wake()
+}
+
+// work works on the rounds of a lane until its queue is shut down.
+func (d *Dispatcher) work(l *lane) {
 	for {
-		key, shutdown := d.queue.Get()
+		key, shutdown := l.queue.Get()
 		if shutdown {
 			return
 		}
-		d.advance(key)
-		d.queue.Done(key)
+		d.advance(l, key)
+		l.queue.Done(key)
 	}
 }
 
 // advance does a step of the first round of a Service.
-func (d *Dispatcher) advance(key string) {
+func (d *Dispatcher) advance(l *lane, key string) {
 	d.mu.Lock()
-	line := d.lines[key]
+	var t *task
+	if line := d.lines[key]; len(line) > 0 && line[0].lane == l {
+		t = line[0]
+	}
 	d.mu.Unlock()
-	if len(line) == 0 {
+	if t == nil {
 		return // it was woken for a wait that had ended
 	}
-	t := line[0]
 	status, err := d.step(t)
 	if async.IsWaiting(err) {
 		t.waited.Do(func() { close(t.waits) })
@@ -423,10 +446,11 @@ func (d *Dispatcher) step(t *task) (*v1.LoadBalancerStatus, error) {
 	if d.options.Members != nil && t.request.Operation != Delete { // which needs no members
 		share = min(share+int64(d.options.Members(t.request)/membersPerShare), workers)
 	}
-	if err := d.shares.Acquire(t.ctx, share); err != nil {
+	shares := t.lane.shares
+	if err := shares.Acquire(t.ctx, share); err != nil {
 		share = 0 // work with a context that has ended does little more than return
 	}
-	defer d.shares.Release(share)
+	defer shares.Release(share)
 	return t.round.Step(t.steps)
 }
 
@@ -474,7 +498,7 @@ func (d *Dispatcher) finish(key string, t *task) {
 		delete(d.lines, key)
 	} else {
 		d.lines[key] = line
-		d.queue.Add(key)
+		d.enqueue(key, line[0])
 	}
 	t.cancel(nil)
 	d.mu.Unlock()

@@ -16,9 +16,10 @@
 // every function continues where it waited. A thousand Services that wait take 12 KiB each, and no
 // goroutine.
 //
-// A hundred workers work on rounds. Only a request blocks one of them, which tests/layers checks. A round
-// counts as one more for every three hundred members. This bounds the memory of answers that are being
-// decoded, and of load balancers that are being compared.
+// A hundred workers work on the rounds of the service controller's calls, and a hundred on repairs, so that
+// neither delays the other. Only a request blocks one of them, which tests/layers checks. A round counts as
+// one more for every three hundred members. This bounds the memory of answers that are being decoded, and of
+// load balancers that are being compared.
 //
 // A round may take 15 minutes, without the time in which it waits for its turn, because five thousand load
 // balancers take Octavia more than an hour. A round that has waited that long ends if the Service requests
