@@ -80,7 +80,7 @@ type Dispatcher struct {
 	options Options
 	// calls has the rounds of calls of the service controller, own the others: neither kind delays the other.
 	calls, own lane
-	nodes   nodeLists
+	nodes      nodeLists
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
