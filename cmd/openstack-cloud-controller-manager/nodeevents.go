@@ -63,7 +63,7 @@ func (s silentNodeInformer) Informer() cache.SharedIndexInformer {
 	return silentInformer{s.NodeInformer.Informer()}
 }
 
-// silentInformer drops its handler. It registers with an informer in use all the same, so that
+// silentInformer drops its handler. It still registers with an informer in use, so that
 // HasSynced of the registration works.
 type silentInformer struct{ cache.SharedIndexInformer }
 

@@ -14,7 +14,7 @@ import (
 // ErrWaiting is returned by work that waits: its Slot wakes its owner, who calls it again.
 var ErrWaiting = errors.New("waiting")
 
-// IsWaiting reports whether work is to be called again. Such an error is no failure.
+// IsWaiting reports whether work waits and must be called again. Such an error is no failure.
 func IsWaiting(err error) bool { return errors.Is(err, ErrWaiting) }
 
 // Failure returns an error of work, and nil if the work waits.
@@ -143,8 +143,8 @@ func Await[T any](ctx context.Context, part stopwatch.Part, key string, begin fu
 		}
 		return f.end(ctx.Err())
 	}
-	f, begun := slot.wait.(*Future[T])
-	if !begun || slot.key != key {
+	f, begun := resumed[T](ctx, key)
+	if !begun {
 		slot.Clear()
 		f = begin()
 		f.leave = stopwatch.In(ctx, part)

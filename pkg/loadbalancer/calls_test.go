@@ -289,8 +289,8 @@ func TestGet_TrustsDeletionThatHasJustEnded(t *testing.T) {
 	}
 }
 
-// The service controller asks Get before each deletion. A deletion that has failed all the same has the
-// next one return its error, after which the service controller takes its time.
+// The service controller asks Get before each deletion. If a deletion has failed nevertheless,
+// the next call returns its error, after which the service controller delays its retry.
 func TestDelete_ReturnsLaterFailureToNextCall(t *testing.T) {
 	t.Parallel()
 	env, pass := slowWorld(t)

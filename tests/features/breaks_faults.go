@@ -92,7 +92,7 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 73, What: "workers are held however scarce they are",
-			File:  "pkg/loadbalancer/dispatch/dispatch.go",
+			File:  "pkg/loadbalancer/dispatch/calls.go",
 			Old:   `return d.options.Workers > 0 && d.held >`,
 			New:   `return d.options.Workers < 0 && d.held >`,
 			Tests: []string{"TestCall_DoesNotWaitInCrowd"},
@@ -143,7 +143,7 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 73, What: "a call keeps its worker to the end",
-			File: "pkg/loadbalancer/dispatch/dispatch.go",
+			File: "pkg/loadbalancer/dispatch/calls.go",
 			Old: `case <-timer.C():
 	case <-waits:`,
 			New:   `case <-waits:`,

@@ -1,6 +1,6 @@
 // Package apply carries out plans: it sends the requests of each step, waits for the
 // cloud, and returns what the cloud has then. Every step can be repeated: after a failure
-// anywhere, the plan made from what is then there goes on.
+// anywhere, the next observation and plan continue.
 //
 // # Verification after a change
 //

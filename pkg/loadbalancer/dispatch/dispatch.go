@@ -2,8 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -11,27 +9,17 @@ import (
 	"golang.org/x/sync/semaphore"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/cloud-provider/api"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 const (
-	// workers is the number of rounds of each lane that are worked on at a time. A round with many members counts as
-	// several, because it takes about two KiB for each while it is worked on.
+	// workers is the number of rounds of each lane that are worked on at a time. A round with many members
+	// counts as several, because it takes about two KiB for each while it is worked on.
 	workers         = 100
 	membersPerShare = 300
-)
-
-var (
-	// ErrGoesOn is returned by Call for a new load balancer that is not ready yet: Options.Ended is called
-	// at the end of the round.
-	ErrGoesOn = errors.New("the load balancer is being created, " + reason.GoesOn)
-	// ErrClosed is returned after Close.
-	ErrClosed = errors.New("the controller is shutting down")
 )
 
 // Round is the work for one request.
@@ -162,113 +150,6 @@ func (d *Dispatcher) Size() (working, unfetched int) {
 	return len(d.lines), len(d.left)
 }
 
-// Deleted reports whether a deletion has succeeded, and its result is not fetched yet. It counts as
-// fetched then. The error of a deletion that has failed is left for the next Call: the service controller
-// asks this before each deletion, and would have no delay between deletions that fail.
-func (d *Dispatcher) Deleted(uid string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.left[uid]
-	if t == nil || t.request.Operation == Delete && t.err != nil {
-		return false
-	}
-	delete(d.left, uid)
-	return t.request.Operation == Delete
-}
-
-// Forget drops the result of the last round of a Service for which no call comes any more.
-func (d *Dispatcher) Forget(uid string) { d.fetch(uid) }
-
-// fetch takes the result of the last round of a Service that ended while no caller waited; nil: there is
-// none.
-func (d *Dispatcher) fetch(uid string) *task {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.left[uid]
-	delete(d.left, uid)
-	return t
-}
-
-// Call serves a call of the service controller: see Options.Hold. If the round goes on, the error is
-// ErrGoesOn or an *api.RetryError, and the next call has the result. Calls of the same kind in between wait
-// for the same round. The error is ErrClosed after Close.
-func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
-	before := d.fetch(string(r.Service.UID))
-	if before != nil && before.request.Operation == r.Operation && (r.Operation == Delete || d.asksFor(before.request, r.Service)) {
-		return before.status, before.err
-	}
-	t, err := d.submit(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	crowd, release := d.hold()
-	defer release()
-	waits := t.waits
-	if !crowd {
-		waits = nil
-	}
-	timer := d.options.Clock.NewTimer(d.options.Hold)
-	defer timer.Stop()
-	select {
-	case <-t.done:
-		return t.status, t.err
-	case <-ctx.Done():
-		return d.abandon(ctx, t)
-	case <-timer.C():
-	case <-waits:
-	}
-	r, left := d.leave(t)
-	if !left {
-		return t.status, t.err
-	}
-	return nil, d.goesOn(r, t.since)
-}
-
-// hold counts a call that waits, until release is called. It is a crowd if too many do.
-func (d *Dispatcher) hold() (crowd bool, release func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.held++
-	return d.options.Workers > 0 && d.held > d.options.Workers-max(d.options.Workers/10, 1), func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.held--
-	}
-}
-
-// Wait serves a request, and returns at the end of its round.
-func (d *Dispatcher) Wait(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
-	t, err := d.submit(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-t.done:
-		return t.status, t.err
-	case <-ctx.Done():
-		return d.abandon(ctx, t)
-	}
-}
-
-// Submit serves a request, and calls ended at the end of its round. The error is ErrClosed after Close:
-// ended is not called then.
-func (d *Dispatcher) Submit(ctx context.Context, r Request, ended func(*v1.LoadBalancerStatus, error)) error {
-	t, err := d.submit(ctx, r)
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	over := t.over()
-	if !over {
-		t.ended = append(t.ended, ended)
-	}
-	d.mu.Unlock()
-	if over {
-		ended(t.status, t.err)
-	}
-	return nil
-}
-
 // submit queues a request, or joins it to another one. The caller counts as waiting.
 func (d *Dispatcher) submit(ctx context.Context, r Request) (*task, error) {
 	if d.options.Newest == nil { // the Service is the caller's, and not an informer's, which is never changed
@@ -326,62 +207,6 @@ func (t *task) over() bool {
 	default:
 		return false
 	}
-}
-
-// leave lets a round go on without its caller, and returns its request. It is false if the round has ended.
-func (d *Dispatcher) leave(t *task) (r Request, left bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if t.over() {
-		return r, false
-	}
-	t.waiting--
-	t.detached = d.options.Ended != nil
-	return t.request, true
-}
-
-// abandon ends a round for a caller with a context that has ended, unless another caller waits.
-func (d *Dispatcher) abandon(ctx context.Context, t *task) (*v1.LoadBalancerStatus, error) {
-	d.mu.Lock()
-	if t.waiting > 1 || t.detached {
-		t.waiting--
-		d.mu.Unlock()
-		return nil, ctx.Err()
-	}
-	t.cancel(ctx.Err())
-	key := string(t.request.Service.UID)
-	if i := slices.Index(d.lines[key], t); i > 0 { // it has not begun
-		d.lines[key] = slices.Delete(d.lines[key], i, i+1)
-		d.open.Done()
-		d.mu.Unlock()
-		return nil, ctx.Err()
-	}
-	d.mu.Unlock()
-	<-t.done
-	return t.status, t.err
-}
-
-// goesOn returns the error of a call with a round that goes on since a time. Without Options.Ended the next
-// call comes after as long as the round has taken so far.
-func (d *Dispatcher) goesOn(r Request, since time.Time) error {
-	svc, operation := r.Service, r.Operation
-	ends := d.options.Ended != nil
-	if operation == Ensure && ends && d.options.New(svc) {
-		return ErrGoesOn
-	}
-	doing := "brought up to date"
-	switch {
-	case operation == Delete:
-		doing = "deleted"
-	case len(svc.Status.LoadBalancer.Ingress) == 0:
-		doing = "created"
-	}
-	const soonest, latest = 3 * time.Second, 5 * time.Minute
-	again := latest
-	if !ends {
-		again = min(max(d.options.Clock.Since(since), soonest), latest).Round(time.Second)
-	}
-	return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s at the latest", doing, reason.GoesOn, again), again)
 }
 
 // lane is a queue of rounds, by the UID of their Services, with its workers.
@@ -511,8 +336,8 @@ func (d *Dispatcher) finish(key string, t *task) {
 	d.open.Done()
 }
 
-// newest returns a request with its Service and its nodes as they are now. It is false if nothing is to be
-// done: the Service wants no load balancer any more, or a round was begun with a newer state of it.
+// newest returns a request with its Service and its nodes as they are now. It is false if there is
+// nothing to do: the Service wants no load balancer any more, or a round was begun with a newer state of it.
 func (d *Dispatcher) newest(r Request) (Request, bool) {
 	d.nodes.mu.Lock() // so that of two rounds the later one has the later nodes
 	defer d.nodes.mu.Unlock()

@@ -12,7 +12,7 @@
 // and, in package securitygroup, the group that a cluster shares, the ports that use it, and lists
 // of the groups of the project.
 //
-// # What is remembered
+// # Contents of the state
 //
 // The state of a Service is a digest of its last successful request, the load balancer's updated_at at that
 // time, and the load balancer's contents, which are never changed: a change begins with Clone. An Ensure
