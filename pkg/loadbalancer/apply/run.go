@@ -146,7 +146,7 @@ func (r *Run) send(ctx context.Context, step plan.Step) error {
 		r.span = &span{with, end}
 	}
 	r.made = ""
-	err := r.once(r.span.ctx, step)
+	err := r.once(r.span.ctx, step) //nolint:contextcheck // the same context, in the span of the step
 	if !async.IsWaiting(err) {
 		r.span.end(err, r.ids(step)...)
 		r.span = nil
