@@ -1,6 +1,6 @@
-// Package apply carries out plans: it sends the requests of each step, waits for the
-// cloud, and returns what the cloud has then. Every step can be repeated: after a failure
-// anywhere, the plan made from what is then there goes on.
+// Package apply applies plans: it sends the requests of each step, waits for the cloud, and returns
+// the resulting state. Each step can be repeated: after a failure, a plan made from the current
+// state continues the work.
 package apply
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Octavia is what apply asks of the load balancer service.
+// Octavia is the part of the load balancer service that this package uses.
 type Octavia interface {
 	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*octavia.LoadBalancer, error)
 	UpdateLoadBalancer(ctx context.Context, id string, opts loadbalancers.UpdateOptsBuilder) error
@@ -44,7 +44,7 @@ type Octavia interface {
 	RemoveMember(ctx context.Context, poolID, memberID string) error
 }
 
-// Neutron is what apply asks of the network service.
+// Neutron is the part of the network service that this package uses.
 type Neutron interface {
 	CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpts) (*floatingips.FloatingIP, error)
 	UpdateFloatingIP(ctx context.Context, id string, opts floatingips.UpdateOpts) (*floatingips.FloatingIP, error)
@@ -62,7 +62,7 @@ func New(a Applier) *Applier {
 	return &a
 }
 
-// Applier carries out plans. Its methods may be called from many goroutines.
+// Applier applies plans. It is safe for concurrent use.
 type Applier struct {
 	Octavia  Octavia
 	Neutron  Neutron
@@ -72,35 +72,35 @@ type Applier struct {
 	// Drivers have the timing of each provider.
 	Drivers *driver.Registry
 
-	// creations and batches bound how many requests with many members are built and sent at a time.
-	// Such a request takes a hundred times the memory of its members, and the limiter of requests comes after
-	// it is built. The numbers are above those of the limiter, and neither kind delays the other.
+	// creations and batches bound the number of concurrent requests with many members. Such a
+	// request takes a hundred times the memory of its members, and is built before the limiter of
+	// requests delays it. The bounds are above those of the limiter, and neither kind delays the
+	// other.
 	creations, batches *async.Slots
 }
 
-// Request is a plan, and what it was made from.
+// Request is a plan with the state that it was made from.
 type Request struct {
-	// ID is who the Service is on the load balancer.
+	// ID is the Service's identity on the load balancer.
 	ID ownership.Identity
-	// Observed is what the cloud has, as Plan was made from it. Neither is changed.
+	// Observed is the state that Plan was made from. Neither is changed.
 	Observed model.Observed
 	Plan     plan.Plan
-	// Later is set where the cloud has carried out another plan since it was read.
+	// Later is set if another plan was applied since the state was read.
 	Later bool
 }
 
-// Continue carries out a plan as far as possible, with at most one write for each load balancer, and
-// returns what the cloud has then. After async.ErrWaiting it is called again. How much the state that it
-// returns is worth depends on the error:
+// Continue applies a plan as far as possible, with at most one write for each load balancer, and
+// returns the state of the cloud. After async.ErrWaiting it is called again. The error decides on
+// the value of the state:
 //
-//	nil              what the cloud has
-//	*ChildrenError   what the cloud has: a plan made from it goes on
-//	any other        the IDs of what was made; what the last step led to is not known, and another
-//	                 client may be at it too: read the cloud before the next plan
+//	nil              it is the state of the cloud
+//	*ChildrenError   it is the state of the cloud: a plan made from it continues the work
+//	any other        it has the IDs of created objects; the result of the last step is unknown, and
+//	                 other clients may have changed something: read the cloud before the next plan
 //
-// The others with a type are *ChangedError, *LoadBalancerError, *RefusedError,
-// *FullCreateError and *UnsureCreationError; the rest are those of requests and of the
-// context.
+// Typed errors are also *ChangedError, *LoadBalancerError, *RefusedError, *FullCreateError and
+// *UnsureCreationError; all others come from requests and from the context.
 func (a *Applier) Continue(ctx context.Context, r *Run) (model.Observed, error) {
 	r.Applier = a
 	err := r.all(ctx)

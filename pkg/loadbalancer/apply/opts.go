@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// loadBalancerOpts is the body of a fully populated create.
+// loadBalancerOpts returns the body of a full creation.
 func loadBalancerOpts(lb *model.LoadBalancer) octavia.LoadBalancerCreate {
 	opts := octavia.LoadBalancerCreate{PersistenceTimeouts: map[string]int{}}
 	opts.CreateOpts = loadbalancers.CreateOpts{
@@ -40,7 +40,7 @@ func loadBalancerOpts(lb *model.LoadBalancer) octavia.LoadBalancerCreate {
 	return opts
 }
 
-// vipUpdate holds what differs.
+// vipUpdate returns the settings that differ.
 func vipUpdate(s plan.UpdateLoadBalancer) (opts octavia.VIPUpdate) {
 	from, to := s.From, s.To
 	opts.SwitchOn = s.SwitchOn
@@ -76,7 +76,7 @@ func persistence(p model.Pool) *pools.SessionPersistence {
 	return &pools.SessionPersistence{Type: p.Persistence}
 }
 
-// switched returns what is to be sent of the administrative state: nothing where it stays.
+// switched returns the administrative state to send; nil if it stays.
 func switched(from, to bool) *bool {
 	if from == to {
 		return nil
@@ -85,7 +85,7 @@ func switched(from, to bool) *bool {
 	return &up
 }
 
-// poolUpdate holds what differs; nothing, when the pool only has to be brought back.
+// poolUpdate returns the settings that differ; none, if the update only repairs the pool.
 func poolUpdate(from, to model.Pool) octavia.PoolUpdate {
 	var opts octavia.PoolUpdate
 	opts.AdminStateUp = switched(from.AdminDown, to.AdminDown)
@@ -108,9 +108,8 @@ func membersOpts(members model.Members) []pools.CreateMemberOpts {
 	return opts
 }
 
-// memberOpts leaves out weight, backup and administrative state, unless somebody has
-// taken the member out of service: Octavia's defaults for them, also in a batch, are
-// what we want.
+// memberOpts omits weight, backup and administrative state, unless another client has taken the
+// member out of service: Octavia's defaults, also in a batch, are the desired values.
 func memberOpts(m model.Member) pools.CreateMemberOpts {
 	opts := pools.CreateMemberOpts{
 		Name:         m.Name,
@@ -118,7 +117,7 @@ func memberOpts(m model.Member) pools.CreateMemberOpts {
 		ProtocolPort: m.Port,
 		SubnetID:     m.SubnetID,
 	}
-	if port := m.MonitorPort; port != 0 { // not where m is: each member would be copied to the heap
+	if port := m.MonitorPort; port != 0 { // a pointer to m's field would copy each member to the heap
 		opts.MonitorPort = &port
 	}
 	if m.Drained {
@@ -130,11 +129,11 @@ func memberOpts(m model.Member) pools.CreateMemberOpts {
 	return opts
 }
 
-// memberUpdate is the change of one member: what a batch would send of it.
+// memberUpdate is the change of one member, equal to its part of a batch.
 type memberUpdate struct{ from, to model.Member }
 
-// ToMemberUpdateMap implements pools.UpdateMemberOptsBuilder. Null asks the member
-// at its own port.
+// ToMemberUpdateMap implements pools.UpdateMemberOptsBuilder. Null monitors the member at its own
+// port.
 func (u memberUpdate) ToMemberUpdateMap() (map[string]any, error) {
 	var monitorPort *int
 	if u.to.MonitorPort != 0 {
@@ -168,11 +167,11 @@ func monitorOpts(m model.Monitor) monitors.CreateOpts {
 	}
 }
 
-// monitorUpdate is the change of a monitor to what is wanted.
+// monitorUpdate is the change of a monitor.
 type monitorUpdate struct{ from, to model.Monitor }
 
-// ToMonitorUpdateMap implements monitors.UpdateOptsBuilder. Null is Octavia's
-// default; older releases do not know what they are not told.
+// ToMonitorUpdateMap implements monitors.UpdateOptsBuilder. Null is Octavia's default; older
+// releases do not know all settings, so only those that change are sent.
 func (u monitorUpdate) ToMonitorUpdateMap() (map[string]any, error) {
 	settings := map[string]any{
 		"delay": u.to.Delay, "timeout": u.to.Timeout, "max_retries": u.to.MaxRetries, "max_retries_down": u.to.MaxRetriesDown,
@@ -204,7 +203,7 @@ func (u monitorUpdate) ToMonitorUpdateMap() (map[string]any, error) {
 func size(v any) int {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return 0 // the client will say what is wrong with it
+		return 0 // the client will report the error
 	}
 	return len(text)
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// listenerOpts leaves out the limits that nobody asks for: the cloud's operator has
-// chosen them.
+// listenerOpts omits limits that are not requested: the cloud's operator has chosen them.
 func listenerOpts(l model.Listener) listeners.CreateOpts {
 	var mark string
 	if l.Limits.Any() {
@@ -41,7 +40,7 @@ func asked(limit model.Limit) *int {
 	return &limit.Value
 }
 
-// headers names headers as Octavia wants them; none is no map.
+// headers returns headers in Octavia's form; nil for none.
 func headers(names []string) map[string]string {
 	if len(names) == 0 {
 		return nil
@@ -53,20 +52,20 @@ func headers(names []string) map[string]string {
 	return wanted
 }
 
-// listenerUpdate holds what differs, but for the pool; nothing, when the listener
-// only has to be brought back.
+// listenerUpdate returns the settings that differ, without the pool; none, if the update only
+// repairs the listener.
 func listenerUpdate(s plan.UpdateListener) octavia.ListenerUpdate {
 	var opts octavia.ListenerUpdate
 	from, to := s.From, s.To
 	opts.AdminStateUp = switched(from.AdminDown, to.AdminDown)
 	if !slices.Equal(from.AllowedCIDRs, to.AllowedCIDRs) {
-		cidrs := append([]string{}, to.AllowedCIDRs...) // not null: an empty list lets everybody in
+		cidrs := append([]string{}, to.AllowedCIDRs...) // not null: an empty list allows all clients
 		opts.AllowedCIDRs = &cidrs
 	}
 	if !slices.Equal(from.InsertHeaders, to.InsertHeaders) {
 		wanted := headers(to.InsertHeaders)
 		if wanted == nil {
-			wanted = map[string]string{} // null leaves them
+			wanted = map[string]string{} // null would keep them
 		}
 		opts.InsertHeaders = &wanted
 	}
@@ -77,8 +76,8 @@ func listenerUpdate(s plan.UpdateListener) octavia.ListenerUpdate {
 	return opts
 }
 
-// limits adds the limits that differ, and the mark that remembers what was asked
-// for. What is not asked for any more goes back to what the cloud's operator chose.
+// limits adds the limits that differ, and the mark that records the requested ones. Limits that are
+// no longer requested are reset to those of the cloud's operator.
 func limits(opts *octavia.ListenerUpdate, from, to model.Limits) {
 	changes := model.LimitChanges(from, to)
 	at := map[string]**int{

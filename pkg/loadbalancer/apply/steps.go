@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 )
 
-// once sends what one step needs and advances the model when it is accepted.
+// once sends the request of a step, and updates the model after its acceptance.
 func (r *Run) once(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
@@ -44,7 +44,7 @@ func (r *Run) once(ctx context.Context, step plan.Step) error {
 	return err
 }
 
-// note has the run know what a step that was accepted has written.
+// note records the members that an accepted step has written.
 func (r *Run) note(step plan.Step) {
 	var pool string
 	if found, err := r.pool(step); err == nil {
@@ -72,7 +72,7 @@ func (r *Run) setMembers(ctx context.Context, s plan.SetMembers) error {
 	return nil
 }
 
-// advance notes a step that was accepted, with the ID of what it has made.
+// advance updates the model after an accepted step; created is the ID of its object.
 func (r *Run) advance(step plan.Step, created string) {
 	plan.Advance(&r.observed, step)
 	r.record(r.observed.LoadBalancer, step, created)
@@ -82,7 +82,7 @@ func (r *Run) advance(step plan.Step, created string) {
 	}
 }
 
-// child changes something in the load balancer. It returns the ID of what it made.
+// child changes the load balancer or one of its parts. It returns the ID of a created object.
 func (r *Run) child(ctx context.Context, step plan.Step) (created string, err error) {
 	lb := r.observed.LoadBalancer
 	switch s := step.(type) {
@@ -186,8 +186,8 @@ func (r *Run) inPool(ctx context.Context, step plan.Step) (created string, err e
 	return "", errUnsupportedStep(step)
 }
 
-// pool returns the pool that a step within a pool is for. It must not be changed. The error is that
-// there is none.
+// pool returns the pool of a step within a pool, which must not be changed, or an error if it does
+// not exist.
 func (r *Run) pool(step plan.Step) (*model.Pool, error) {
 	ref := poolOf(step)
 	if pool := ref.Find(r.observed.LoadBalancer); pool != nil {
@@ -196,7 +196,7 @@ func (r *Run) pool(step plan.Step) (*model.Pool, error) {
 	return nil, errNoPool(ref.String())
 }
 
-// poolOf returns the pool that a step within a pool is for, as the plan names it.
+// poolOf returns the plan's reference to the pool of a step.
 func poolOf(step plan.Step) plan.PoolRef {
 	switch s := step.(type) {
 	case plan.UpdatePool:
@@ -219,8 +219,8 @@ func poolOf(step plan.Step) plan.PoolRef {
 	return plan.PoolRef{}
 }
 
-// record writes into the model what only the cloud knows of what a step made: its
-// ID, and the limits that were left to the cloud.
+// record adds to the model the results that only the cloud knows: IDs, and limits that it has
+// chosen.
 func (r *Run) record(lb *model.LoadBalancer, step plan.Step, created string) {
 	switch s := step.(type) {
 	case plan.CreateListener:

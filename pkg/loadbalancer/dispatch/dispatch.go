@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// workers is the number of rounds that are worked on at a time. A round with many members counts as
-	// several, because it takes about two KiB for each while it is worked on.
+	// workers is the number of concurrent steps. A round with many members counts as several,
+	// because a step takes about two KiB for each member.
 	workers         = 100
 	membersPerShare = 300
 )
@@ -39,36 +39,38 @@ var (
 
 // Round is the work for one request.
 type Round interface {
-	// Step does everything that is possible now. After async.ErrWaiting it is called again, once the
-	// condition of the wait holds or the context has ended. The status is published, also beside an error.
+	// Step does everything that is possible now. After async.ErrWaiting it is called again, once
+	// the condition of the wait holds or the context has ended. The status is published, also if
+	// there is an error.
 	Step(ctx context.Context) (*v1.LoadBalancerStatus, error)
 }
 
-// Options are the inputs of a Dispatcher.
+// Options are the dependencies and settings of a Dispatcher.
 type Options struct {
 	Clock clock.WithTicker
-	// Timeout is the longest duration of a round, without the time that it waits for its turn.
+	// Timeout is the maximum duration of a round, without the wait for its turn.
 	Timeout time.Duration
-	// Hold is how long a Call waits for the end of its round. In a crowd, when a tenth of the Workers of the
-	// service controller is left, a Call returns when its round waits. Workers is 0 if they are unlimited.
+	// Hold is how long a Call waits for the end of its round. If at most a tenth of the Workers of
+	// the service controller is free, a Call returns as soon as its round waits. Workers is 0 for
+	// unlimited.
 	Hold    time.Duration
 	Workers int
-	// Newest returns the present state of a Service and of its nodes, nil if there is no such Service.
-	// Nil: the state in the request is the newest.
+	// Newest returns the current state of a Service and of its nodes, nil if the Service is gone.
+	// If nil, the state in the request is the current one.
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
 	// Begin returns the round of a request. The context has the values of the steps.
 	Begin func(ctx context.Context, r Request) (context.Context, Round)
-	// Members returns the number of members of a request; nil: few.
+	// Members returns the number of members of a request; nil means few.
 	Members func(Request) int
-	// Written reports whether two states of a Service differ only by what rounds write; nil: they write
-	// nothing.
+	// Written reports whether two states of a Service differ only in values that rounds write; nil
+	// means that they write nothing.
 	Written func(before, now *v1.Service) bool
-	// New reports whether a Call of Ensure may return ErrGoesOn. Ended is called at the end of a round
-	// with a Call that has not waited for it: the next Call returns its result. Nil: Call returns when to
-	// call again.
+	// New reports whether a Call of Ensure may return ErrGoesOn. Ended is called at the end of a
+	// round if its Call has not waited: the next Call returns its result. If nil, Call returns the
+	// time to call again.
 	New   func(*v1.Service) bool
 	Ended func(*v1.Service)
-	// Served records the resource version of each Service at the begin of its last round.
+	// Served records the resource version of each Service at the beginning of its last round.
 	Served Versions
 }
 
@@ -78,7 +80,7 @@ type Versions interface {
 	Advance(svc *v1.Service) bool
 }
 
-// Dispatcher serves requests. Its methods may be called from many goroutines.
+// Dispatcher serves requests. It is safe for concurrent use.
 type Dispatcher struct {
 	options Options
 	queue   workqueue.TypedInterface[string]
@@ -103,8 +105,8 @@ type task struct {
 	cancel  context.CancelCauseFunc
 	slot    async.Slot
 	since   time.Time
-	// round is nil before the first step, steps is the context of the steps, end ends what belongs to it. Only
-	// the worker that has the task uses them.
+	// round is nil before the first step, steps is the context of the steps, end releases its
+	// resources. Only the worker that has the task uses them.
 	round Round
 	steps context.Context
 	end   func()
@@ -156,16 +158,17 @@ func (d *Dispatcher) Busy(uid string) bool {
 	return len(d.lines[uid]) > 0
 }
 
-// Size returns how many Services have a round, and how many a result that no call has fetched yet.
+// Size returns the number of Services with a round, and of those with a result that no call has
+// fetched yet.
 func (d *Dispatcher) Size() (working, unfetched int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.lines), len(d.left)
 }
 
-// Deleted reports whether a deletion has succeeded, and its result is not fetched yet. It counts as
-// fetched then. The error of a deletion that has failed is left for the next Call: the service controller
-// asks this before each deletion, and would have no delay between deletions that fail.
+// Deleted reports whether a deletion has succeeded, and its result was not fetched yet. It fetches
+// the result. The error of a failed deletion is left for the next Call: the service controller
+// calls this before each deletion, and would have no delay between failed deletions otherwise.
 func (d *Dispatcher) Deleted(uid string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -177,11 +180,11 @@ func (d *Dispatcher) Deleted(uid string) bool {
 	return t.request.Operation == Delete
 }
 
-// Forget drops the result of the last round of a Service for which no call comes any more.
+// Forget drops the result of the last round of a Service without further calls.
 func (d *Dispatcher) Forget(uid string) { d.fetch(uid) }
 
-// fetch takes the result of the last round of a Service that ended while no caller waited; nil: there is
-// none.
+// fetch returns and forgets the result of the last round of a Service if no caller waited for it;
+// nil for none.
 func (d *Dispatcher) fetch(uid string) *task {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -190,9 +193,9 @@ func (d *Dispatcher) fetch(uid string) *task {
 	return t
 }
 
-// Call serves a call of the service controller: see Options.Hold. If the round goes on, the error is
-// ErrGoesOn or an *api.RetryError, and the next call has the result. Calls of the same kind in between wait
-// for the same round. The error is ErrClosed after Close.
+// Call serves a call of the service controller: see Options.Hold. If the round continues, the error
+// is ErrGoesOn or an *api.RetryError, and the next call returns the result. Until then, calls of
+// the same kind wait for the same round. The error is ErrClosed after Close.
 func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
 	before := d.fetch(string(r.Service.UID))
 	if before != nil && before.request.Operation == r.Operation && (r.Operation == Delete || d.asksFor(before.request, r.Service)) {
@@ -225,7 +228,7 @@ func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatu
 	return nil, d.goesOn(r, t.since)
 }
 
-// hold counts a call that waits, until release is called. It is a crowd if too many do.
+// hold counts a waiting call until release is called. It is a crowd if too many wait.
 func (d *Dispatcher) hold() (crowd bool, release func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -237,7 +240,7 @@ func (d *Dispatcher) hold() (crowd bool, release func()) {
 	}
 }
 
-// Wait serves a request, and returns at the end of its round.
+// Wait serves a request, and returns its result.
 func (d *Dispatcher) Wait(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
 	t, err := d.submit(ctx, r)
 	if err != nil {
@@ -270,9 +273,9 @@ func (d *Dispatcher) Submit(ctx context.Context, r Request, ended func(*v1.LoadB
 	return nil
 }
 
-// submit queues a request, or joins it to another one. The caller counts as waiting.
+// submit queues a request, or merges it into a queued one. The caller counts as waiting.
 func (d *Dispatcher) submit(ctx context.Context, r Request) (*task, error) {
-	if d.options.Newest == nil { // the Service is the caller's, and not an informer's, which is never changed
+	if d.options.Newest == nil { // the caller's Service may change, unlike an informer's
 		r.Service = r.Service.DeepCopy()
 	}
 	key := string(r.Service.UID)
@@ -296,7 +299,7 @@ func (d *Dispatcher) submit(ctx context.Context, r Request) (*task, error) {
 	return t, nil
 }
 
-// join returns the task of a Service that serves a request too; nil: there is none.
+// join returns the task of a Service that also serves a request; nil for none.
 func (d *Dispatcher) join(key string, r Request) *task {
 	line := d.lines[key]
 	switch len(line) {
@@ -304,7 +307,7 @@ func (d *Dispatcher) join(key string, r Request) *task {
 		return nil
 	case 1:
 		if first := line[0]; first.ctx.Err() == nil && d.joins(first.request, r) {
-			first.detached = false // this caller has the result, or leaves too
+			first.detached = false // this caller gets the result, or leaves too
 			return first
 		}
 		return nil
@@ -330,7 +333,8 @@ func (t *task) over() bool {
 	}
 }
 
-// leave lets a round go on without its caller, and returns its request. It is false if the round has ended.
+// leave detaches a caller from its round, and returns the request. It is false if the round has
+// ended.
 func (d *Dispatcher) leave(t *task) (r Request, left bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -342,7 +346,7 @@ func (d *Dispatcher) leave(t *task) (r Request, left bool) {
 	return t.request, true
 }
 
-// abandon ends a round for a caller with a context that has ended, unless another caller waits.
+// abandon ends the round of a caller with an ended context, unless another caller waits.
 func (d *Dispatcher) abandon(ctx context.Context, t *task) (*v1.LoadBalancerStatus, error) {
 	d.mu.Lock()
 	if t.waiting > 1 || t.detached {
@@ -363,8 +367,8 @@ func (d *Dispatcher) abandon(ctx context.Context, t *task) (*v1.LoadBalancerStat
 	return t.status, t.err
 }
 
-// goesOn returns the error of a call with a round that goes on since a time. Without Options.Ended the next
-// call comes after as long as the round has taken so far.
+// goesOn returns the error of a call if its round, begun at a time, continues. Without
+// Options.Ended, the next call comes after as much time as the round has taken so far.
 func (d *Dispatcher) goesOn(r Request, since time.Time) error {
 	svc, operation := r.Service, r.Operation
 	ends := d.options.Ended != nil
@@ -386,7 +390,6 @@ func (d *Dispatcher) goesOn(r Request, since time.Time) error {
 	return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s at the latest", doing, reason.GoesOn, again), again)
 }
 
-// work works on rounds until the queue is shut down.
 func (d *Dispatcher) work() {
 	for {
 		key, shutdown := d.queue.Get()
@@ -404,7 +407,7 @@ func (d *Dispatcher) advance(key string) {
 	line := d.lines[key]
 	d.mu.Unlock()
 	if len(line) == 0 {
-		return // it was woken for a wait that had ended
+		return // its wait had already ended
 	}
 	t := line[0]
 	status, err := d.step(t)
@@ -423,17 +426,18 @@ func (d *Dispatcher) step(t *task) (*v1.LoadBalancerStatus, error) {
 		}
 	}
 	share := int64(1)
-	if d.options.Members != nil && t.request.Operation != Delete { // which needs no members
+	if d.options.Members != nil && t.request.Operation != Delete { // a deletion needs no members
 		share = min(share+int64(d.options.Members(t.request)/membersPerShare), workers)
 	}
 	if err := d.shares.Acquire(t.ctx, share); err != nil {
-		share = 0 // work with a context that has ended does little more than return
+		share = 0 // after the end of its context, a step does little
 	}
 	defer d.shares.Release(share)
 	return t.round.Step(t.steps)
 }
 
-// begin begins a round with the newest state of its Service. It is not due if there is nothing to do.
+// begin starts a round with the current state of its Service. It is not due if there is nothing to
+// do.
 func (d *Dispatcher) begin(t *task) (status *v1.LoadBalancerStatus, err error, due bool) {
 	if t.ctx.Err() != nil || d.ctx.Err() != nil {
 		return nil, context.Canceled, false
@@ -459,7 +463,7 @@ func (d *Dispatcher) begin(t *task) (status *v1.LoadBalancerStatus, err error, d
 	return nil, nil, true
 }
 
-// finish ends a task, and lets the next one of its Service begin.
+// finish ends a task, and starts the next one of its Service.
 func (d *Dispatcher) finish(key string, t *task) {
 	t.slot.Clear()
 	if t.end != nil {
@@ -490,10 +494,11 @@ func (d *Dispatcher) finish(key string, t *task) {
 	d.open.Done()
 }
 
-// newest returns a request with its Service and its nodes as they are now. It is false if nothing is to be
-// done: the Service wants no load balancer any more, or a round was begun with a newer state of it.
+// newest returns a request with the current state of its Service and its nodes. It is false if
+// there is nothing to do: the Service wants no load balancer any more, or a round has begun with a
+// newer state of it.
 func (d *Dispatcher) newest(r Request) (Request, bool) {
-	d.nodes.mu.Lock() // so that of two rounds the later one has the later nodes
+	d.nodes.mu.Lock() // so that a later round has later nodes
 	defer d.nodes.mu.Unlock()
 	if d.options.Newest == nil {
 		r.current = d.nodes.begin(r.Nodes)
