@@ -6,10 +6,6 @@ package apply
 import (
 	"context"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"k8s.io/utils/clock"
 
@@ -25,22 +21,22 @@ import (
 
 // Octavia is the part of the load balancer service that this package uses.
 type Octavia interface {
-	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*octavia.LoadBalancer, error)
-	UpdateLoadBalancer(ctx context.Context, id string, opts loadbalancers.UpdateOptsBuilder) error
+	CreateLoadBalancer(ctx context.Context, lb octavia.LoadBalancer) (*octavia.LoadBalancer, error)
+	UpdateLoadBalancer(ctx context.Context, id string, changes octavia.Changes) error
 	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
 	FailOver(ctx context.Context, id string) error
-	CreateListener(ctx context.Context, opts listeners.CreateOpts) (*listeners.Listener, error)
-	UpdateListener(ctx context.Context, id string, opts listeners.UpdateOptsBuilder) (*listeners.Listener, error)
+	CreateListener(ctx context.Context, listener octavia.Listener) (*octavia.Listener, error)
+	UpdateListener(ctx context.Context, id string, changes octavia.Changes) (*octavia.Listener, error)
 	DeleteListener(ctx context.Context, id string) error
-	CreatePool(ctx context.Context, opts pools.CreateOptsBuilder) (*pools.Pool, error)
-	UpdatePool(ctx context.Context, id string, opts pools.UpdateOptsBuilder) error
+	CreatePool(ctx context.Context, pool octavia.Pool) (*octavia.Pool, error)
+	UpdatePool(ctx context.Context, id string, changes octavia.Changes) error
 	DeletePool(ctx context.Context, id string) error
-	CreateMonitor(ctx context.Context, opts monitors.CreateOpts) (*monitors.Monitor, error)
-	UpdateMonitor(ctx context.Context, id string, opts monitors.UpdateOptsBuilder) error
+	CreateMonitor(ctx context.Context, monitor octavia.HealthMonitor) (*octavia.HealthMonitor, error)
+	UpdateMonitor(ctx context.Context, id string, changes octavia.Changes) error
 	DeleteMonitor(ctx context.Context, id string) error
-	SetMembers(ctx context.Context, poolID string, members []pools.CreateMemberOpts, additive bool) error
-	AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (id string, err error)
-	UpdateMember(ctx context.Context, poolID, memberID string, opts pools.UpdateMemberOptsBuilder) error
+	SetMembers(ctx context.Context, poolID string, members []octavia.Member, additive bool) error
+	AddMember(ctx context.Context, poolID string, member octavia.Member) (id string, err error)
+	UpdateMember(ctx context.Context, poolID, memberID string, changes octavia.Changes) error
 	RemoveMember(ctx context.Context, poolID, memberID string) error
 }
 

@@ -70,7 +70,6 @@ func withSent(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 		if l == nil {
 			continue
 		}
-		pool.PersistenceTimeout = l.Pool.PersistenceTimeout // the client's library does not read it
 		pool.Members = l.Pool.Members.Map(func(_ int, m model.Member) model.Member {
 			m.Status = model.Status{Provisioning: pool.Status.Provisioning}
 			return m

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
@@ -47,7 +46,7 @@ type creations struct {
 	seen  []int
 }
 
-func (c *creations) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*octavia.LoadBalancer, error) {
+func (c *creations) CreateLoadBalancer(ctx context.Context, opts octavia.LoadBalancer) (*octavia.LoadBalancer, error) {
 	c.seen = append(c.seen, c.there())
 	return c.Octavia.CreateLoadBalancer(ctx, opts)
 }

@@ -3,8 +3,6 @@ package apply
 import (
 	"context"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
@@ -13,6 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
@@ -35,7 +34,7 @@ type Run struct {
 	// made is the ID of the object that the last step has created in a load balancer, updated the
 	// listener in Octavia's answer.
 	made    string
-	updated *listeners.Listener
+	updated *octavia.Listener
 
 	// The progress of the first step: tried counts its refused requests, sending is set once it is
 	// being sent, held while another client holds the load balancer.

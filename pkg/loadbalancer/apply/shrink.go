@@ -3,11 +3,10 @@ package apply
 import (
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // shrinkLoadBalancer reduces a creation to the size of one request: it omits the names of members,
@@ -53,7 +52,7 @@ func withMembers(lb *model.LoadBalancer, change func(*model.Member)) *model.Load
 // shrinkMembers reduces a batch to the size limit: it omits names, which are not needed, then the
 // subnets of members that stay, because Octavia keeps them, or are in the VIP's subnet, unless the
 // driver needs them each time. That is sufficient: package plan cuts batches by the remaining size.
-func (r *Run) shrinkMembers(s plan.SetMembers) []pools.CreateMemberOpts {
+func (r *Run) shrinkMembers(s plan.SetMembers) []octavia.Member {
 	all := membersOpts(s.Members)
 	if atMost(s.Members) <= plan.BodyLimit || size(all) <= plan.BodyLimit {
 		return all
@@ -70,7 +69,7 @@ func (r *Run) shrinkMembers(s plan.SetMembers) []pools.CreateMemberOpts {
 	return all
 }
 
-func withoutNames(members []pools.CreateMemberOpts) []pools.CreateMemberOpts {
+func withoutNames(members []octavia.Member) []octavia.Member {
 	for i := range members {
 		members[i].Name = ""
 	}

@@ -98,7 +98,7 @@ func (r *Run) child(ctx context.Context, step plan.Step) (created string, err er
 		return "", r.Octavia.DeleteListener(ctx, s.ID)
 	case plan.CreatePool:
 		opts := poolOpts(s.Pool)
-		opts.LoadbalancerID, opts.Members, opts.Monitor = lb.ID, nil, nil
+		opts.LoadBalancerID, opts.Monitor = lb.ID, nil
 		pool, err := r.Octavia.CreatePool(ctx, opts)
 		if err != nil {
 			return "", err
@@ -118,7 +118,7 @@ func (r *Run) createListener(ctx context.Context, s plan.CreateListener) (string
 		return "", errNoPool(s.Listener.Pool.Name)
 	}
 	opts := listenerOpts(s.Listener)
-	opts.LoadbalancerID, opts.DefaultPoolID = lb.ID, pool.ID
+	opts.LoadBalancerID, opts.DefaultPoolID = lb.ID, pool.ID
 	listener, err := r.Octavia.CreateListener(ctx, opts)
 	if err != nil {
 		return "", err
@@ -128,15 +128,15 @@ func (r *Run) createListener(ctx context.Context, s plan.CreateListener) (string
 }
 
 func (r *Run) updateListener(ctx context.Context, s plan.UpdateListener) (err error) {
-	opts := listenerUpdate(s)
+	changes := listenerUpdate(s)
 	if s.SwitchesPool() {
 		pool := s.NewPool().Find(r.observed.LoadBalancer)
 		if pool == nil {
 			return errNoPool(s.To.Pool.Name)
 		}
-		opts.DefaultPoolID = &pool.ID
+		changes["default_pool_id"] = pool.ID
 	}
-	r.updated, err = r.Octavia.UpdateListener(ctx, s.ID, opts)
+	r.updated, err = r.Octavia.UpdateListener(ctx, s.ID, changes)
 	return err
 }
 
@@ -150,7 +150,7 @@ func (r *Run) member(ctx context.Context, step plan.Step) (created string, err e
 	case plan.AddMember:
 		return r.Octavia.AddMember(ctx, pool.ID, memberOpts(s.Member))
 	case plan.UpdateMember:
-		return "", r.Octavia.UpdateMember(ctx, pool.ID, s.From.ID, memberUpdate{s.From, s.To})
+		return "", r.Octavia.UpdateMember(ctx, pool.ID, s.From.ID, memberUpdate(s.From, s.To))
 	case plan.RemoveMember:
 		return "", r.Octavia.RemoveMember(ctx, pool.ID, s.Member.ID)
 	}
@@ -165,11 +165,11 @@ func (r *Run) inPool(ctx context.Context, step plan.Step) (created string, err e
 	}
 	switch s := step.(type) {
 	case plan.UpdatePool:
-		opts := poolUpdate(s.From, s.To)
+		changes := poolUpdate(s.From, s.To)
 		if driver.QuirksOf(r.observed.LoadBalancer.Provider).NeedsAdminStateUp {
-			opts.AdminStateUp = &[]bool{true}[0]
+			changes["admin_state_up"] = true
 		}
-		return "", r.Octavia.UpdatePool(ctx, pool.ID, opts)
+		return "", r.Octavia.UpdatePool(ctx, pool.ID, changes)
 	case plan.CreateMonitor:
 		opts := monitorOpts(s.Monitor)
 		opts.PoolID = pool.ID
@@ -179,7 +179,7 @@ func (r *Run) inPool(ctx context.Context, step plan.Step) (created string, err e
 		}
 		return monitor.ID, nil
 	case plan.UpdateMonitor:
-		return "", r.Octavia.UpdateMonitor(ctx, s.From.ID, monitorUpdate{s.From, s.To})
+		return "", r.Octavia.UpdateMonitor(ctx, s.From.ID, monitorUpdate(s.From, s.To))
 	case plan.DeleteMonitor:
 		return "", r.Octavia.DeleteMonitor(ctx, s.Monitor.ID)
 	}
