@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
@@ -15,8 +14,8 @@ import (
 func TestProgram_CleansUp(t *testing.T) {
 	t.Parallel()
 	env := simulated.New(t, simulator.Options{})
-	made, err := env.SignIn(openstack.SessionOptions{}).Octavia().CreateLoadBalancer(t.Context(), loadbalancers.CreateOpts{
-		Name: "kube_service_prod_default_web", VipSubnetID: env.Cloud.Subnet.ID, Tags: []string{"kube_cluster_id_5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "kube_svc_uid_s1"},
+	made, err := env.SignIn(openstack.SessionOptions{}).Octavia().CreateLoadBalancer(t.Context(), octavia.LoadBalancer{
+		Name: "kube_service_prod_default_web", VIPSubnetID: env.Cloud.Subnet.ID, Tags: []string{"kube_cluster_id_5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "kube_svc_uid_s1"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	octaviaapi "github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -162,7 +162,7 @@ func TestRecord_IsNotTrustedWhereItMayNotHold(t *testing.T) {
 		}, ""},
 		"there is a second one of its name": {func(env *environment, _ *v1.Service, _ []*v1.Node) {
 			lb := env.loadBalancer()
-			if _, err := octaviaAsSomebodyElse(env.T, env).Octavia().CreateLoadBalancer(env.ctx, loadbalancers.CreateOpts{Name: lb.Name, Tags: lb.Tags, VipSubnetID: lb.VIP.SubnetID}); err != nil {
+			if _, err := octaviaAsSomebodyElse(env.T, env).Octavia().CreateLoadBalancer(env.ctx, octaviaapi.LoadBalancer{Name: lb.Name, Tags: lb.Tags, VIPSubnetID: lb.VIP.SubnetID}); err != nil {
 				env.T.Fatal(err)
 			}
 			env.loadBalancers(2)

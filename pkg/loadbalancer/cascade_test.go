@@ -5,10 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	octaviaapi "github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
@@ -16,8 +15,8 @@ import (
 // addListener returns a function that has another client add a listener to a load balancer.
 func addListener(env *environment, other *openstack.Session, loadBalancerID string) func() {
 	return func() {
-		if _, err := other.Octavia().CreateListener(env.ctx, listeners.CreateOpts{
-			LoadbalancerID: loadBalancerID, Name: "somebody's", Protocol: listeners.ProtocolTCP, ProtocolPort: 8443,
+		if _, err := other.Octavia().CreateListener(env.ctx, octaviaapi.Listener{
+			LoadBalancerID: loadBalancerID, Name: "somebody's", Protocol: "TCP", Port: 8443,
 		}); err != nil {
 			env.T.Error(err)
 		}

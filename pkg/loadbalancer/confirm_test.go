@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
@@ -18,6 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -102,8 +102,7 @@ func TestDrift_OfSettingsDuringOwnChangeIsFoundByFirstLook(t *testing.T) {
 			env.writeDown(svc)
 			env.slow()
 			env.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb simoctavia.LoadBalancer) error {
-				open := []string{}
-				_, err := s.Octavia().UpdateListener(env.ctx, lb.Listeners[0].ID, listeners.UpdateOpts{AllowedCIDRs: &open})
+				_, err := s.Octavia().UpdateListener(env.ctx, lb.Listeners[0].ID, octavia.Changes{"allowed_cidrs": []string{}})
 				return err
 			})
 			switch by {

@@ -9,10 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -99,7 +95,6 @@ func TestDrift_RestoresPartsDeletedByOthers(t *testing.T) {
 //proves:89
 func TestDrift_SwitchesOnWhatOthersSwitchedOff(t *testing.T) {
 	t.Parallel()
-	down := false
 	for name, c := range map[string]struct {
 		off  func(context.Context, *octavia.Client, simoctavia.LoadBalancer) error
 		on   func(simoctavia.LoadBalancer) bool
@@ -107,26 +102,26 @@ func TestDrift_SwitchesOnWhatOthersSwitchedOff(t *testing.T) {
 	}{
 		"load balancer": {
 			func(ctx context.Context, o *octavia.Client, lb simoctavia.LoadBalancer) error {
-				return o.UpdateLoadBalancer(ctx, lb.ID, loadbalancers.UpdateOpts{AdminStateUp: &down})
+				return o.UpdateLoadBalancer(ctx, lb.ID, octavia.Changes{"admin_state_up": false})
 			},
 			func(lb simoctavia.LoadBalancer) bool { return lb.AdminStateUp }, "load balancer kube_service_",
 		},
 		"listener": {
 			func(ctx context.Context, o *octavia.Client, lb simoctavia.LoadBalancer) error {
-				_, err := o.UpdateListener(ctx, lb.Listeners[0].ID, listeners.UpdateOpts{AdminStateUp: &down})
+				_, err := o.UpdateListener(ctx, lb.Listeners[0].ID, octavia.Changes{"admin_state_up": false})
 				return err
 			},
 			func(lb simoctavia.LoadBalancer) bool { return lb.Listeners[0].AdminStateUp }, "listener TCP/80",
 		},
 		"pool": {
 			func(ctx context.Context, o *octavia.Client, lb simoctavia.LoadBalancer) error {
-				return o.UpdatePool(ctx, lb.Pools[0].ID, pools.UpdateOpts{AdminStateUp: &down})
+				return o.UpdatePool(ctx, lb.Pools[0].ID, octavia.Changes{"admin_state_up": false})
 			},
 			func(lb simoctavia.LoadBalancer) bool { return lb.Pools[0].AdminStateUp }, "pool TCP/80",
 		},
 		"health monitor": {
 			func(ctx context.Context, o *octavia.Client, lb simoctavia.LoadBalancer) error {
-				return o.UpdateMonitor(ctx, lb.Pools[0].Monitor.ID, monitors.UpdateOpts{AdminStateUp: &down})
+				return o.UpdateMonitor(ctx, lb.Pools[0].Monitor.ID, octavia.Changes{"admin_state_up": false})
 			},
 			func(lb simoctavia.LoadBalancer) bool { return lb.Pools[0].Monitor.AdminStateUp }, "monitor TCP/80",
 		},
@@ -401,9 +396,9 @@ func TestDrift_OfTagsCostsNoWriteAndServiceGoesOn(t *testing.T) {
 			lb, o, none := env.loadBalancer(), octaviaAsSomebodyElse(t, env).Octavia(), []string{}
 			var err error
 			if part == "listener" {
-				_, err = o.UpdateListener(env.ctx, lb.Listeners[0].ID, listeners.UpdateOpts{Tags: &none})
+				_, err = o.UpdateListener(env.ctx, lb.Listeners[0].ID, octavia.Changes{"tags": none})
 			} else {
-				err = o.UpdateLoadBalancer(env.ctx, lb.ID, loadbalancers.UpdateOpts{Tags: &none})
+				err = o.UpdateLoadBalancer(env.ctx, lb.ID, octavia.Changes{"tags": none})
 			}
 			if err != nil {
 				t.Fatal(err)

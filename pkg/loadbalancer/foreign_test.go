@@ -8,12 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	octaviaapi "github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -39,12 +37,12 @@ func (env *environment) theirNetwork() neutron.Subnet {
 func (env *environment) internalByPeer(subnetID, member string) (id string) {
 	env.T.Helper()
 	const name = "kube_service_kubernetes_default_web"
-	made, err := octaviaAsSomebodyElse(env.T, env).Octavia().CreateLoadBalancer(env.ctx, loadbalancers.CreateOpts{
+	made, err := octaviaAsSomebodyElse(env.T, env).Octavia().CreateLoadBalancer(env.ctx, octaviaapi.LoadBalancer{
 		Name: name, Description: "Kubernetes internal service default/web from cluster kubernetes", Tags: []string{name},
-		VipSubnetID: subnetID, VipAddress: theirAddress,
-		Listeners: []listeners.CreateOpts{{Name: "listener_0_" + name, Protocol: "TCP", ProtocolPort: 80, Tags: []string{name}, DefaultPool: &pools.CreateOpts{
-			Name: "pool_0_" + name, Protocol: "TCP", LBMethod: "ROUND_ROBIN",
-			Members: []pools.CreateMemberOpts{{Name: "theirs", Address: member, ProtocolPort: 30080, SubnetID: subnetID}},
+		VIPSubnetID: subnetID, VIPAddress: theirAddress,
+		Listeners: []octaviaapi.Listener{{Name: "listener_0_" + name, Protocol: "TCP", Port: 80, Tags: []string{name}, DefaultPool: &octaviaapi.NewPool{
+			Pool:    octaviaapi.Pool{Name: "pool_0_" + name, Protocol: "TCP", Algorithm: "ROUND_ROBIN"},
+			Members: []octaviaapi.Member{{Name: "theirs", Address: member, Port: 30080, SubnetID: subnetID}},
 		}}},
 	})
 	if err != nil {

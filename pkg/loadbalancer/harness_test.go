@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"go.opentelemetry.io/otel/trace"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +25,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
@@ -456,8 +456,8 @@ func foreignListener(t *testing.T, env *environment, loadBalancerID string, numb
 		t.Fatal(err)
 	}
 	defer session.Close()
-	_, err = session.Octavia().CreateListener(env.ctx, listeners.CreateOpts{
-		LoadbalancerID: loadBalancerID, Name: "somebody's", Protocol: listeners.ProtocolTCP, ProtocolPort: number,
+	_, err = session.Octavia().CreateListener(env.ctx, octavia.Listener{
+		LoadBalancerID: loadBalancerID, Name: "somebody's", Protocol: "TCP", Port: number,
 	})
 	if err != nil {
 		t.Fatal(err)

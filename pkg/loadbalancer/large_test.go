@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	octaviaapi "github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -103,7 +103,7 @@ func TestEnsure_NoticesAnotherClientOnALargeLoadBalancer(t *testing.T) {
 			return s.Octavia().RemoveMember(env.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID)
 		},
 		"a member is added": func(env *environment, s *openstack.Session, lb octavia.LoadBalancer) error {
-			_, err := s.Octavia().AddMember(env.ctx, lb.Pools[0].ID, pools.CreateMemberOpts{Address: "10.9.9.9", ProtocolPort: 9})
+			_, err := s.Octavia().AddMember(env.ctx, lb.Pools[0].ID, octaviaapi.Member{Address: "10.9.9.9", Port: 9})
 			return err
 		},
 	} {

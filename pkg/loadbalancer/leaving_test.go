@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
@@ -89,8 +89,8 @@ func (env *environment) second() (id string) {
 	}
 	defer session.Close()
 	first := env.loadBalancer()
-	made, err := session.Octavia().CreateLoadBalancer(env.ctx, loadbalancers.CreateOpts{
-		Name: first.Name, Tags: first.Tags, VipSubnetID: first.VIP.SubnetID,
+	made, err := session.Octavia().CreateLoadBalancer(env.ctx, octavia.LoadBalancer{
+		Name: first.Name, Tags: first.Tags, VIPSubnetID: first.VIP.SubnetID,
 	})
 	if err != nil {
 		env.T.Fatal(err)

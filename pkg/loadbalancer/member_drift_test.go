@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
-
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
@@ -16,14 +15,14 @@ import (
 //proves:89
 func TestDrift_RestoresSettingsOfMembersChangedByOthers(t *testing.T) {
 	t.Parallel()
-	weight, zero, port, address, yes := 7, 0, 9999, "127.100.9.9", true
-	for name, change := range map[string]pools.UpdateMemberOpts{
-		"weight":                  {Weight: &weight},
-		"monitor_port":            {MonitorPort: &port},
-		"monitor_address":         {MonitorAddress: &address},
-		"backup":                  {Backup: &yes},
-		"weight 0 and backup":     {Weight: &zero, Backup: &yes},
-		"monitor_port and weight": {MonitorPort: &port, Weight: &weight},
+	const port, address = 9999, "127.100.9.9"
+	for name, change := range map[string]octavia.Changes{
+		"weight":                  {"weight": 7},
+		"monitor_port":            {"monitor_port": port},
+		"monitor_address":         {"monitor_address": address},
+		"backup":                  {"backup": true},
+		"weight 0 and backup":     {"weight": 0, "backup": true},
+		"monitor_port and weight": {"monitor_port": port, "weight": 7},
 	} {
 		for i, where := range []string{"first", "last"} {
 			for _, release := range []string{"2024.2", "2026.1"} {
@@ -48,7 +47,7 @@ func TestDrift_RestoresSettingsOfMembersChangedByOthers(t *testing.T) {
 							env.ensure(svc, nodes)
 						}
 						env.writes(1)
-						if change.Weight == &zero {
+						if change["weight"] == 0 {
 							before.Weight = 0 // it is drained, and stays so
 						}
 						after := *env.memberOf(before.Name)

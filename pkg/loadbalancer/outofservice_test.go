@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	octaviaapi "github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
@@ -27,12 +27,12 @@ func (env *environment) memberOf(name string) *octavia.Member {
 }
 
 // changeMember changes a member as another client would.
-func (env *environment) changeMember(name string, change func(*pools.CreateMemberOpts)) {
+func (env *environment) changeMember(name string, change func(*octaviaapi.Member)) {
 	env.T.Helper()
 	m := env.memberOf(name)
-	opts := pools.CreateMemberOpts{Name: m.Name, Address: m.Address, ProtocolPort: m.ProtocolPort}
+	opts := octaviaapi.Member{Name: m.Name, Address: m.Address, Port: m.ProtocolPort}
 	change(&opts)
-	if err := octaviaAsSomebodyElse(env.T, env).Octavia().SetMembers(env.ctx, env.loadBalancer().Pools[0].ID, []pools.CreateMemberOpts{opts}, true); err != nil {
+	if err := octaviaAsSomebodyElse(env.T, env).Octavia().SetMembers(env.ctx, env.loadBalancer().Pools[0].ID, []octaviaapi.Member{opts}, true); err != nil {
 		env.T.Fatal(err)
 	}
 	env.loadBalancer()
@@ -53,10 +53,10 @@ func (env *environment) nextSecond() {
 //proves:89
 func TestMembers_StayOutOfServiceWhenOthersTakeThemOut(t *testing.T) {
 	t.Parallel()
-	zero, down := func(m *pools.CreateMemberOpts) { m.Weight = new(int) }, func(m *pools.CreateMemberOpts) { m.AdminStateUp = new(bool) }
+	zero, down := func(m *octaviaapi.Member) { m.Weight = new(int) }, func(m *octaviaapi.Member) { m.AdminStateUp = new(bool) }
 	for _, c := range []struct {
 		name, release, monitor string
-		out                    func(*pools.CreateMemberOpts)
+		out                    func(*octaviaapi.Member)
 		by                     string
 		written                bool
 	}{
@@ -99,7 +99,7 @@ func TestMembers_StayOutOfServiceWhenOthersTakeThemOut(t *testing.T) {
 			env.restart()
 			env.ensure(svc, nodes[1:])
 			stays("after a restart and more nodes")
-			env.changeMember("node-2", func(m *pools.CreateMemberOpts) { yes := true; m.Backup = &yes })
+			env.changeMember("node-2", func(m *octaviaapi.Member) { m.Backup = true })
 			env.restart()
 			env.ensure(svc, nodes[1:])
 			if env.memberOf("node-2").Backup {
@@ -130,7 +130,7 @@ func TestAdoption_KeepsMembersDrained(t *testing.T) {
 			env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: release}})
 			nodes, svc := env.nodes(5), service("web", 1)
 			env.inherit(peers("kubernetes", svc), svc, nodes[:3])
-			env.changeMember("node-1", func(m *pools.CreateMemberOpts) { m.Weight = new(int) })
+			env.changeMember("node-1", func(m *octaviaapi.Member) { m.Weight = new(int) })
 			env.Cloud.RequestLog.Reset()
 			env.ensure(svc, nodes[:3])
 			env.writes(0)

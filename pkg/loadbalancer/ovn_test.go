@@ -4,14 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -226,19 +223,19 @@ func fullByHand(t *testing.T, env *environment, svc *v1.Service, nodes []*v1.Nod
 		t.Fatal(err)
 	}
 	defer session.Close()
-	opts := loadbalancers.CreateOpts{Name: "kube_service_kubernetes_default_web", Provider: "ovn", VipSubnetID: env.Cloud.Subnet.ID}
+	opts := octavia.LoadBalancer{Name: "kube_service_kubernetes_default_web", Provider: "ovn", VIPSubnetID: env.Cloud.Subnet.ID}
 	for _, p := range svc.Spec.Ports {
-		pool := pools.CreateOpts{
-			Name: "pool_" + p.Name, Protocol: pools.ProtocolTCP, LBMethod: "SOURCE_IP_PORT",
-			Monitor: monitors.CreateOpts{Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1},
-		}
+		pool := octavia.NewPool{Pool: octavia.Pool{
+			Name: "pool_" + p.Name, Protocol: "TCP", Algorithm: "SOURCE_IP_PORT",
+			Monitor: &octavia.HealthMonitor{Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1},
+		}}
 		for _, node := range nodes {
-			pool.Members = append(pool.Members, pools.CreateMemberOpts{
-				Name: node.Name, Address: node.Status.Addresses[0].Address, ProtocolPort: int(p.NodePort), SubnetID: env.Cloud.Subnet.ID,
+			pool.Members = append(pool.Members, octavia.Member{
+				Name: node.Name, Address: node.Status.Addresses[0].Address, Port: int(p.NodePort), SubnetID: env.Cloud.Subnet.ID,
 			})
 		}
-		opts.Listeners = append(opts.Listeners, listeners.CreateOpts{
-			Name: "listener_" + p.Name, Protocol: listeners.ProtocolTCP, ProtocolPort: int(p.Port), DefaultPool: &pool,
+		opts.Listeners = append(opts.Listeners, octavia.Listener{
+			Name: "listener_" + p.Name, Protocol: "TCP", Port: int(p.Port), DefaultPool: &pool,
 			Tags: []string{opts.Name},
 		})
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	octaviaapi "github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -129,7 +129,7 @@ func TestDrift_IsOnlyReportedAfterRestartWithOtherNodes(t *testing.T) {
 			env.ensure(svc, nodes[:before])
 			env.writeDown(svc)
 			pool := env.poolOf(80)
-			if err := octaviaAsSomebodyElse(t, env).Octavia().UpdatePool(env.ctx, pool.ID, pools.UpdateOpts{LBMethod: pools.LBMethodLeastConnections}); err != nil {
+			if err := octaviaAsSomebodyElse(t, env).Octavia().UpdatePool(env.ctx, pool.ID, octaviaapi.Changes{"lb_algorithm": "LEAST_CONNECTIONS"}); err != nil {
 				t.Fatal(err)
 			}
 			env.loadBalancer()
@@ -163,7 +163,7 @@ func TestDrift_IsOnlyReportedAtTakeOver(t *testing.T) {
 			env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "report"}})
 			nodes, svc := env.nodes(4), service("web", 2)
 			env.inherit(peers("kubernetes", svc), svc, nodes[:before])
-			if err := octaviaAsSomebodyElse(t, env).Octavia().UpdatePool(env.ctx, env.poolOf(80).ID, pools.UpdateOpts{LBMethod: pools.LBMethodLeastConnections}); err != nil {
+			if err := octaviaAsSomebodyElse(t, env).Octavia().UpdatePool(env.ctx, env.poolOf(80).ID, octaviaapi.Changes{"lb_algorithm": "LEAST_CONNECTIONS"}); err != nil {
 				t.Fatal(err)
 			}
 			env.loadBalancer()

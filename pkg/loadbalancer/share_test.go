@@ -8,11 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
@@ -44,8 +44,8 @@ func (env *environment) byHand(name, description string, tags ...string) simocta
 		env.T.Fatal(err)
 	}
 	defer session.Close()
-	made, err := session.Octavia().CreateLoadBalancer(env.ctx, loadbalancers.CreateOpts{
-		Name: name, Description: description, Tags: tags, VipSubnetID: env.Cloud.Subnet.ID,
+	made, err := session.Octavia().CreateLoadBalancer(env.ctx, octavia.LoadBalancer{
+		Name: name, Description: description, Tags: tags, VIPSubnetID: env.Cloud.Subnet.ID,
 	})
 	if err != nil {
 		env.T.Fatal(err)

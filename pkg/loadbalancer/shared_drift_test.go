@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -75,8 +74,7 @@ func TestDrift_OfOwnerIsNoticedAfterChangeOfGuestAtTheSameTime(t *testing.T) {
 // switchOff returns a function that has another client switch a listener off.
 func switchOff(env *environment, other *octavia.Client, listener string) func() {
 	return func() {
-		off := false
-		if _, err := other.UpdateListener(env.ctx, listener, octavia.ListenerUpdate{UpdateOpts: listeners.UpdateOpts{AdminStateUp: &off}}); err != nil {
+		if _, err := other.UpdateListener(env.ctx, listener, octavia.Changes{"admin_state_up": false}); err != nil {
 			env.T.Error(err)
 		}
 	}

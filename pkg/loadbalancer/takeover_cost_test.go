@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
@@ -111,11 +111,11 @@ func TestAdoption_ReadsAsWholeWhatIsToBeChanged(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-func (i inheritance) monitor() *monitors.CreateOpts {
+func (i inheritance) monitor() *octavia.HealthMonitor {
 	if !i.monitored {
 		return nil
 	}
-	return &monitors.CreateOpts{Type: monitors.TypeTCP, Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
+	return &octavia.HealthMonitor{Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
 }
 
 // A restart before a check has confirmed what was changed, by a process that could record nothing:

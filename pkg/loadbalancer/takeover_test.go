@@ -6,13 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
@@ -24,7 +22,7 @@ type inheritance struct {
 	tags              []string
 	// listener and pool are the formats of their names, for a number and the name.
 	listener, pool string
-	protocol       listeners.Protocol
+	protocol       string
 	// monitored gives each pool a health monitor.
 	monitored bool
 }
@@ -35,7 +33,7 @@ func peers(cluster string, svc *v1.Service) inheritance {
 	name = cut(name)
 	return inheritance{
 		name: name, description: cut(fmt.Sprintf("Kubernetes external service %s/%s from cluster %s", svc.Namespace, svc.Name, cluster)),
-		tags: []string{name}, listener: "listener_%d_%s", pool: "pool_%d_%s", protocol: listeners.ProtocolTCP,
+		tags: []string{name}, listener: "listener_%d_%s", pool: "pool_%d_%s", protocol: "TCP",
 	}
 }
 
@@ -56,19 +54,19 @@ func (env *environment) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node
 		env.T.Fatal(err)
 	}
 	defer session.Close()
-	opts := loadbalancers.CreateOpts{Name: i.name, Description: i.description, Tags: i.tags, VipSubnetID: env.Cloud.Subnet.ID}
+	opts := octavia.LoadBalancer{Name: i.name, Description: i.description, Tags: i.tags, VIPSubnetID: env.Cloud.Subnet.ID}
 	for n, p := range svc.Spec.Ports {
-		pool := &pools.CreateOpts{Name: cut(fmt.Sprintf(i.pool, n, i.name)), Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Monitor: i.monitor()}
-		if i.protocol == listeners.ProtocolHTTP {
-			pool.Protocol = pools.ProtocolHTTP
+		pool := &octavia.NewPool{Pool: octavia.Pool{Name: cut(fmt.Sprintf(i.pool, n, i.name)), Protocol: "TCP", Algorithm: "ROUND_ROBIN", Monitor: i.monitor()}}
+		if i.protocol == "HTTP" {
+			pool.Protocol = "HTTP"
 		}
 		for _, node := range nodes {
-			pool.Members = append(pool.Members, pools.CreateMemberOpts{
-				Name: node.Name, Address: node.Status.Addresses[0].Address, ProtocolPort: int(p.NodePort), SubnetID: env.Cloud.Subnet.ID,
+			pool.Members = append(pool.Members, octavia.Member{
+				Name: node.Name, Address: node.Status.Addresses[0].Address, Port: int(p.NodePort), SubnetID: env.Cloud.Subnet.ID,
 			})
 		}
-		opts.Listeners = append(opts.Listeners, listeners.CreateOpts{
-			Name: cut(fmt.Sprintf(i.listener, n, i.name)), Protocol: i.protocol, ProtocolPort: int(p.Port), Tags: i.tags, DefaultPool: pool,
+		opts.Listeners = append(opts.Listeners, octavia.Listener{
+			Name: cut(fmt.Sprintf(i.listener, n, i.name)), Protocol: i.protocol, Port: int(p.Port), Tags: i.tags, DefaultPool: pool,
 		})
 	}
 	made, err := session.Octavia().CreateLoadBalancer(env.ctx, opts)
@@ -79,7 +77,7 @@ func (env *environment) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node
 		env.T.Fatal(err)
 	}
 	fip := env.floatingIP("", cut("Floating IP for "+i.description))
-	if _, err := env.Cloud.Neutron.AssociateFloatingIP(fip.ID, made.VipPortID, ""); err != nil {
+	if _, err := env.Cloud.Neutron.AssociateFloatingIP(fip.ID, made.VIPPortID, ""); err != nil {
 		env.T.Fatal(err)
 	}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: fip.Address}}
@@ -163,7 +161,7 @@ func TestOwnership_LeavesListenerOfOtherProtocolOnPortAlone(t *testing.T) {
 	nodes := env.nodes(1)
 	victim := service("victim", 1)
 	left := peers("kubernetes", victim)
-	left.protocol = listeners.ProtocolHTTP
+	left.protocol = "HTTP"
 	before := env.inherit(left, victim, nodes)
 	for _, scope := range []string{"namespace", "cluster"} {
 		env.Conf.LoadBalancer.SharedLBScope = scope
@@ -232,7 +230,7 @@ func TestAdoption_TakesLoadBalancersOfAllAges(t *testing.T) {
 		"by the provider inside of Kubernetes": {"kubernetes", func(svc *v1.Service) inheritance {
 			return inheritance{
 				name: "a" + strings.ReplaceAll(string(svc.UID), "-", "")[:31], listener: "listener_%[2]s_%[1]d", pool: "pool_%[2]s_%[1]d",
-				description: "Kubernetes external service default/web from cluster kubernetes", protocol: listeners.ProtocolTCP,
+				description: "Kubernetes external service default/web from cluster kubernetes", protocol: "TCP",
 			}
 		}},
 	} {

@@ -10,9 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
@@ -54,7 +51,7 @@ func signIn(t *testing.T, cfg config.Global) *Session {
 }
 
 func createLB(cloud *simulator.Cloud, s *Session, name string) (*octavia.LoadBalancer, error) {
-	return s.Octavia().CreateLoadBalancer(context.Background(), loadbalancers.CreateOpts{Name: name, VipSubnetID: cloud.Subnet.ID})
+	return s.Octavia().CreateLoadBalancer(context.Background(), octavia.LoadBalancer{Name: name, VIPSubnetID: cloud.Subnet.ID})
 }
 
 func TestSession_SendsOnlyNeededRequests(t *testing.T) {
@@ -93,11 +90,11 @@ func TestSetMembers_EmptiesPool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := s.Octavia().CreatePool(ctx, pools.CreateOpts{LoadbalancerID: lb.ID, Protocol: "TCP", LBMethod: "ROUND_ROBIN"})
+	pool, err := s.Octavia().CreatePool(ctx, octavia.Pool{LoadBalancerID: lb.ID, Protocol: "TCP", Algorithm: "ROUND_ROBIN"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, members := range [][]pools.CreateMemberOpts{{{Address: "127.100.1.1", ProtocolPort: 80}}, nil} {
+	for _, members := range [][]octavia.Member{{{Address: "127.100.1.1", Port: 80}}, nil} {
 		if err := cloud.WaitSettled(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -159,8 +156,8 @@ func TestSession_DistinguishesRefusals(t *testing.T) {
 	_, refusals["403 quota"] = createLB(cloud, s, "b")
 	_, refusals["404 notfound"] = s.Octavia().LoadBalancer(ctx, cloud.Account.ProjectID)
 	_, refusals["409 conflict locked"] = s.Octavia().CreateListener(ctx,
-		listeners.CreateOpts{LoadbalancerID: lb.ID, Protocol: listeners.ProtocolTCP, ProtocolPort: 80})
-	_, refusals["400 invalid"] = s.Octavia().CreateLoadBalancer(ctx, loadbalancers.CreateOpts{Name: "no VIP", Provider: "nope", VipSubnetID: cloud.Subnet.ID})
+		octavia.Listener{LoadBalancerID: lb.ID, Protocol: "TCP", Port: 80})
+	_, refusals["400 invalid"] = s.Octavia().CreateLoadBalancer(ctx, octavia.LoadBalancer{Name: "no VIP", Provider: "nope", VIPSubnetID: cloud.Subnet.ID})
 	for want, err := range refusals {
 		if got := properties(err); got != want || apierror.RequestID(err) == "" {
 			t.Errorf("%q, want %q, request %q: %v", got, want, apierror.RequestID(err), err)

@@ -126,7 +126,7 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 	if err != nil {
 		return have, err
 	}
-	floating, err := observer.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VipPortID})
+	floating, err := observer.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VIPPortID})
 	if err != nil {
 		return have, err
 	}
@@ -134,7 +134,7 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 	for _, fip := range floating {
 		have.model.FloatingIP = &model.FloatingIP{ID: fip.ID, Address: fip.FloatingIP}
 	}
-	have.balancer = loadBalancerOf(have.model, lb.CreatedAt, floating)
+	have.balancer = loadBalancerOf(have.model, lb.CreatedAt.Time, floating)
 	have.balancer.TakenOver = have.balancer.Adopted && rd.engine.RecordedOn(svc) == lb.ID
 	return have, nil
 }

@@ -9,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -103,18 +101,18 @@ func (env *environment) exhausted() *v1.Service {
 func (env *environment) inherit(svc *v1.Service) {
 	env.T.Helper()
 	name := "kube_service_kubernetes_default_" + svc.Name
-	pool := &pools.CreateOpts{Name: "pool_0_" + name, Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin}
-	pool.Members = []pools.CreateMemberOpts{{Name: "node-gone", Address: "127.100.1.99", ProtocolPort: 30080}}
+	pool := &octavia.NewPool{Pool: octavia.Pool{Name: "pool_0_" + name, Protocol: "TCP", Algorithm: "ROUND_ROBIN"}}
+	pool.Members = []octavia.Member{{Name: "node-gone", Address: "127.100.1.99", Port: 30080}}
 	for _, node := range env.nodes {
-		pool.Members = append(pool.Members, pools.CreateMemberOpts{Name: node.Name, Address: node.Status.Addresses[0].Address, ProtocolPort: 30080})
+		pool.Members = append(pool.Members, octavia.Member{Name: node.Name, Address: node.Status.Addresses[0].Address, Port: 30080})
 	}
-	made, err := env.session.Octavia().CreateLoadBalancer(env.T.Context(), loadbalancers.CreateOpts{
-		Name: name, Description: "Kubernetes external service default/" + svc.Name + " from cluster kubernetes", Tags: []string{name}, VipSubnetID: env.Cloud.Subnet.ID,
-		Listeners: []listeners.CreateOpts{{Name: "listener_0_" + name, Protocol: listeners.ProtocolTCP, ProtocolPort: 80, Tags: []string{name}, DefaultPool: pool}},
+	made, err := env.session.Octavia().CreateLoadBalancer(env.T.Context(), octavia.LoadBalancer{
+		Name: name, Description: "Kubernetes external service default/" + svc.Name + " from cluster kubernetes", Tags: []string{name}, VIPSubnetID: env.Cloud.Subnet.ID,
+		Listeners: []octavia.Listener{{Name: "listener_0_" + name, Protocol: "TCP", Port: 80, Tags: []string{name}, DefaultPool: pool}},
 	})
 	env.must(err)
 	env.Settle()
-	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: made.VipAddress}}
+	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: made.VIPAddress}}
 	env.add(svc)
 }
 
@@ -217,16 +215,16 @@ func TestStatus_OfThousandServicesCostsLists(t *testing.T) {
 func (env *environment) quickly(name string, into *v1.Service) error {
 	svc := env.newService(name, []int32{80})
 	tags := []string{"kube_service_kubernetes_default_" + name, "kube_cluster_id_" + clusterUID, "kube_svc_uid_" + string(svc.UID)}
-	made, err := env.session.Octavia().CreateLoadBalancer(env.T.Context(), loadbalancers.CreateOpts{
-		Name: tags[0], Tags: tags, VipSubnetID: env.Cloud.Subnet.ID,
-		Listeners: []listeners.CreateOpts{{Name: "listener_0_" + tags[0], Protocol: listeners.ProtocolTCP, ProtocolPort: 80, Tags: tags, DefaultPool: &pools.CreateOpts{
-			Name: "pool_0_" + tags[0], Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Tags: tags,
-		}}},
+	made, err := env.session.Octavia().CreateLoadBalancer(env.T.Context(), octavia.LoadBalancer{
+		Name: tags[0], Tags: tags, VIPSubnetID: env.Cloud.Subnet.ID,
+		Listeners: []octavia.Listener{{Name: "listener_0_" + tags[0], Protocol: "TCP", Port: 80, Tags: tags, DefaultPool: &octavia.NewPool{Pool: octavia.Pool{
+			Name: "pool_0_" + tags[0], Protocol: "TCP", Algorithm: "ROUND_ROBIN", Tags: tags,
+		}}}},
 	})
 	if err != nil {
 		return err
 	}
-	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: made.VipAddress}}
+	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: made.VIPAddress}}
 	*into = *svc
 	return nil
 }

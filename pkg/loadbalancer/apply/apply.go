@@ -3,10 +3,6 @@ package apply
 import (
 	"context"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"k8s.io/utils/clock"
 
@@ -20,28 +16,28 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Octavia is what apply asks of the load balancer service.
+// Octavia is the part of the load balancer service that this package uses.
 type Octavia interface {
-	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*octavia.LoadBalancer, error)
-	UpdateLoadBalancer(ctx context.Context, id string, opts loadbalancers.UpdateOptsBuilder) error
+	CreateLoadBalancer(ctx context.Context, lb octavia.LoadBalancer) (*octavia.LoadBalancer, error)
+	UpdateLoadBalancer(ctx context.Context, id string, changes octavia.Changes) error
 	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
 	FailOver(ctx context.Context, id string) error
-	CreateListener(ctx context.Context, opts listeners.CreateOpts) (*listeners.Listener, error)
-	UpdateListener(ctx context.Context, id string, opts listeners.UpdateOptsBuilder) (*listeners.Listener, error)
+	CreateListener(ctx context.Context, listener octavia.Listener) (*octavia.Listener, error)
+	UpdateListener(ctx context.Context, id string, changes octavia.Changes) (*octavia.Listener, error)
 	DeleteListener(ctx context.Context, id string) error
-	CreatePool(ctx context.Context, opts pools.CreateOptsBuilder) (*pools.Pool, error)
-	UpdatePool(ctx context.Context, id string, opts pools.UpdateOptsBuilder) error
+	CreatePool(ctx context.Context, pool octavia.Pool) (*octavia.Pool, error)
+	UpdatePool(ctx context.Context, id string, changes octavia.Changes) error
 	DeletePool(ctx context.Context, id string) error
-	CreateMonitor(ctx context.Context, opts monitors.CreateOpts) (*monitors.Monitor, error)
-	UpdateMonitor(ctx context.Context, id string, opts monitors.UpdateOptsBuilder) error
+	CreateMonitor(ctx context.Context, monitor octavia.HealthMonitor) (*octavia.HealthMonitor, error)
+	UpdateMonitor(ctx context.Context, id string, changes octavia.Changes) error
 	DeleteMonitor(ctx context.Context, id string) error
-	SetMembers(ctx context.Context, poolID string, members []pools.CreateMemberOpts, additive bool) error
-	AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (id string, err error)
-	UpdateMember(ctx context.Context, poolID, memberID string, opts pools.UpdateMemberOptsBuilder) error
+	SetMembers(ctx context.Context, poolID string, members []octavia.Member, additive bool) error
+	AddMember(ctx context.Context, poolID string, member octavia.Member) (id string, err error)
+	UpdateMember(ctx context.Context, poolID, memberID string, changes octavia.Changes) error
 	RemoveMember(ctx context.Context, poolID, memberID string) error
 }
 
-// Neutron is what apply asks of the network service.
+// Neutron is the part of the network service that this package uses.
 type Neutron interface {
 	CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpts) (*floatingips.FloatingIP, error)
 	UpdateFloatingIP(ctx context.Context, id string, opts floatingips.UpdateOpts) (*floatingips.FloatingIP, error)
@@ -59,7 +55,7 @@ func New(a Applier) *Applier {
 	return &a
 }
 
-// Applier carries out plans. Its methods may be called from many goroutines.
+// Applier applies plans. It is safe for concurrent use.
 type Applier struct {
 	Octavia  Octavia
 	Neutron  Neutron
@@ -69,35 +65,35 @@ type Applier struct {
 	// Drivers have the timing of each provider.
 	Drivers *driver.Registry
 
-	// creations and batches bound how many requests with many members are built and sent at a time.
-	// Such a request takes a hundred times the memory of its members, and the limiter of requests comes after
-	// it is built. The numbers are above those of the limiter, and neither kind delays the other.
+	// creations and batches bound the number of concurrent requests with many members. Such a
+	// request takes a hundred times the memory of its members, and is built before the limiter of
+	// requests delays it. The bounds are above those of the limiter, and neither kind delays the
+	// other.
 	creations, batches *async.Slots
 }
 
-// Request is a plan, and what it was made from.
+// Request is a plan with the state that it was made from.
 type Request struct {
-	// ID is who the Service is on the load balancer.
+	// ID is the Service's identity on the load balancer.
 	ID ownership.Identity
-	// Observed is what the cloud has, as Plan was made from it. Neither is changed.
+	// Observed is the state that Plan was made from. Neither is changed.
 	Observed model.Observed
 	Plan     plan.Plan
-	// Later is set where the cloud has carried out another plan since it was read.
+	// Later is set if another plan was applied since the state was read.
 	Later bool
 }
 
-// Continue carries out a plan as far as possible, with at most one write for each load balancer, and
-// returns what the cloud has then. After async.ErrWaiting it is called again. How much the state that it
-// returns is worth depends on the error:
+// Continue applies a plan as far as possible, with at most one write for each load balancer, and
+// returns the state of the cloud. After async.ErrWaiting it is called again. The error decides on
+// the value of the state:
 //
-//	nil              what the cloud has
-//	*ChildrenError   what the cloud has: a plan made from it goes on
-//	any other        the IDs of what was made; what the last step led to is not known, and another
-//	                 client may be at it too: read the cloud before the next plan
+//	nil              it is the state of the cloud
+//	*ChildrenError   it is the state of the cloud: a plan made from it continues the work
+//	any other        it has the IDs of created objects; the result of the last step is unknown, and
+//	                 other clients may have changed something: read the cloud before the next plan
 //
-// The others with a type are *ChangedError, *LoadBalancerError, *RefusedError,
-// *FullCreateError and *UnsureCreationError; the rest are those of requests and of the
-// context.
+// Typed errors are also *ChangedError, *LoadBalancerError, *RefusedError, *FullCreateError and
+// *UnsureCreationError; all others come from requests and from the context.
 func (a *Applier) Continue(ctx context.Context, r *Run) (model.Observed, error) {
 	r.Applier = a
 	err := r.all(ctx)

@@ -14,8 +14,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// createLoadBalancer makes a load balancer with all that is in it. The caller has
-// just looked that there is none.
+// createLoadBalancer creates a load balancer with all of its parts. The caller has just read that
+// there is none.
 func (r *Run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer) error {
 	made, err := r.sendCreation(ctx, s)
 	if err != nil {
@@ -29,13 +29,13 @@ func (r *Run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer)
 	return nil
 }
 
-// lostCreation is a creation without an answer, and how often it was looked for.
+// lostCreation is a creation without an answer, with the number of looks for its result.
 type lostCreation struct {
 	cause error
 	looks int
 }
 
-// sendCreation returns what a creation has made.
+// sendCreation sends a creation, and returns the load balancer.
 func (r *Run) sendCreation(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
 	if r.lost != nil {
 		return r.findLostCreation(ctx, s)
@@ -60,10 +60,9 @@ func (r *Run) sendCreation(ctx context.Context, s plan.CreateLoadBalancer) (*mod
 	return nil, err
 }
 
-// withSent adds to the answer of a creation what it lacks of what was asked for: members,
-// which are not read of it, and monitors, which Octavia before 14.0 makes but leaves out.
-// The status tree has their IDs, and shows whether they are all there. Made becomes what is
-// returned, wanted stays as it is.
+// withSent adds to the answer of a creation the parts that it lacks: members, which are not read
+// from it, and monitors, which Octavia before 14.0 creates but omits. The status tree has their
+// IDs, and shows if all exist. Made becomes the result, wanted stays unchanged.
 func withSent(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 	for i := range made.Listeners {
 		pool := &made.Listeners[i].Pool
@@ -71,7 +70,6 @@ func withSent(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 		if l == nil {
 			continue
 		}
-		pool.PersistenceTimeout = l.Pool.PersistenceTimeout // the client's library does not read it
 		pool.Members = l.Pool.Members.Map(func(_ int, m model.Member) model.Member {
 			m.Status = model.Status{Provisioning: pool.Status.Provisioning}
 			return m
@@ -86,18 +84,15 @@ func withSent(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 	return made
 }
 
-// losesPort reports refusals after which nothing is left of a load balancer with
-// contents but the port of its VIP: Octavia has Neutron make it before it looks at the
-// quotas of what is in the load balancer and asks the provider.
+// losesPort reports refusals of a full creation that leave the VIP's port behind: Octavia makes
+// Neutron create the port before it checks the quotas of the parts and calls the provider.
 func losesPort(err error) bool {
 	return apierror.IsPartsQuota(err) || apierror.IsUnsupported(err)
 }
 
-// findLostCreation looks, a few times, whether a creation without an answer
-// was carried out: the service may still be at it. When nothing shows up the
-// creation has failed as far as anyone can tell; it is not sent again before
-// another look at the next attempt. Where the service itself reports that it failed, one
-// look is enough.
+// findLostCreation looks, a few times, for the result of a creation without an answer: the service
+// may still work on it. If there is none, the creation has probably failed; the next attempt looks
+// again before it sends another. If the service itself reports the failure, one look is enough.
 func (r *Run) findLostCreation(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
 	looks, cause := 3, r.lost.cause
 	if apierror.IsCrash(cause) {

@@ -8,12 +8,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// A cascade takes all that is in a load balancer, also what another client has put there since it was
-// read. Where the cloud has taken its time since, be it that another client held the load balancer, one
-// request more shows what is in it now.
+// A cascade also deletes parts that another client has added since the load balancer was read. If
+// time has passed since, for example because another client held the load balancer, one more
+// request reads its parts again.
 
-// stillOurs returns a *ChangedError where a load balancer that a step deletes as a whole holds something
-// of another owner by now. It asks the cloud only where time has passed since the load balancer was read.
+// stillOurs returns a *ChangedError if a load balancer to be deleted as a whole now has parts of
+// another owner. It sends a request only if time has passed since the load balancer was read.
 func (r *Run) stillOurs(ctx context.Context, step plan.Step, again bool) error {
 	s, deletes := step.(plan.DeleteLoadBalancer)
 	if !deletes || !s.Cascade || !again && !r.waited {
@@ -33,7 +33,7 @@ func (r *Run) stillOurs(ctx context.Context, step plan.Step, again bool) error {
 	return &ChangedError{ID: s.ID, How: "it also holds " + now.Foreign[0].String()}
 }
 
-// known returns what is known of a load balancer, nil for nothing.
+// known returns the known state of a load balancer, nil for none.
 func (r *Run) known(id string) *model.LoadBalancer {
 	for _, lb := range []*model.LoadBalancer{r.observed.LoadBalancer, r.observed.Outgoing} {
 		if lb != nil && lb.ID == id {

@@ -65,7 +65,7 @@ func us() ownership.Identity {
 	return ownership.Identity{ClusterName: "rig", ClusterID: "our-cluster", ServiceUID: "our-service", Namespace: "default", Service: "web"}
 }
 
-// observe reads what the cloud has, as after a restart.
+// observe reads the state of the cloud, as after a restart.
 func (e *environment) observe() model.Observed {
 	e.T.Helper()
 	if err := e.Cloud.WaitSettled(e.ctx); err != nil {
@@ -93,7 +93,7 @@ func (e *environment) observe() model.Observed {
 	return observed
 }
 
-// attempt is one look, plan and run. The plan is empty when nothing was to do.
+// attempt reads, plans and runs once. The plan is empty if there was nothing to do.
 func (e *environment) attempt(desired *model.LoadBalancer) (plan.Plan, model.Observed, error) {
 	e.T.Helper()
 	observed := e.observe()
@@ -110,8 +110,8 @@ func (e *environment) run(observed model.Observed, todo plan.Plan) (model.Observ
 	return e.applier.Run(e.ctx, apply.Request{ID: us(), Observed: observed, Plan: todo})
 }
 
-// reach lets the cloud become what is desired, in one pass without any error, and
-// checks that the applier knows what the cloud has then.
+// reach brings the cloud to the desired state, in one pass without an error, and checks that the
+// applier returns the state of the cloud.
 func (e *environment) reach(desired *model.LoadBalancer) model.Observed {
 	e.T.Helper()
 	todo, observed, err := e.attempt(desired)
@@ -126,8 +126,8 @@ func (e *environment) reach(desired *model.LoadBalancer) model.Observed {
 	return observed
 }
 
-// ignoring leaves out what a run does not keep: the time of the last change, what
-// health checks say, and the order of equal things.
+// ignoring leaves out values that a run does not track: the time of the last change, operating
+// statuses, and the order of equal parts.
 func ignoring() cmp.Option {
 	return cmp.Options{
 		cmpopts.EquateEmpty(), cmpopts.IgnoreFields(model.LoadBalancer{}, "UpdatedAt"), cmpopts.IgnoreFields(model.Status{}, "Operating"),
@@ -146,12 +146,12 @@ func (e *environment) nothingToDo(desired *model.LoadBalancer, observed model.Ob
 	}
 }
 
-// writes counts the requests of a method to a route, which may hold {id}.
+// writes counts the requests of a method to a route, which may contain {id}.
 func (e *environment) writes(method, route string) int {
 	return e.Cloud.RequestLog.Count(method, route)
 }
 
-// web is what a Service with these ports of TCP asks for.
+// web is the desired state of a Service with these TCP ports.
 func (e *environment) web(ports ...int) *model.LoadBalancer {
 	id := us()
 	lb := &model.LoadBalancer{

@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// What tests of the limits, and of what a creation is taken to have made, need.
+// Functions for tests of the limits, and of the result of a creation.
 var (
 	Shrink      = shrinkLoadBalancer
 	Size        = size

@@ -15,8 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// floatingIP carries out a step for a floating IP. None of them touches the load
-// balancer, so none waits for it.
+// floatingIP applies a step for a floating IP. It does not wait for the load balancer, which no
+// such step changes.
 func (r *Run) floatingIP(ctx context.Context, step plan.Step) error {
 	var port string
 	if lb := r.observed.LoadBalancer; lb != nil {
@@ -53,7 +53,7 @@ func (r *Run) floatingIP(ctx context.Context, step plan.Step) error {
 	return nil
 }
 
-// putOn puts a floating IP on a port, wherever it is.
+// putOn attaches a floating IP to a port, also if it is attached to another.
 func (r *Run) putOn(ctx context.Context, port, id string, revision *int, describe string) error {
 	opts := floatingips.UpdateOpts{PortID: &port, RevisionNumber: revision}
 	if describe != "" {
@@ -63,8 +63,8 @@ func (r *Run) putOn(ctx context.Context, port, id string, revision *int, describ
 	return err
 }
 
-// createFloatingIP makes a floating IP. When the answer is lost, or the VIP turns
-// out to have one, that one is taken.
+// createFloatingIP creates a floating IP. If the answer is lost, or the VIP already has one, it
+// uses that one.
 func (r *Run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, port string) error {
 	if r.lostFloatingIP != nil {
 		return r.adoptFloatingIP(ctx, r.lostFloatingIP)
@@ -91,8 +91,8 @@ func (r *Run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, por
 	return nil
 }
 
-// newFloatingIP takes an address from the first subnet that has a free one. An
-// address that is asked for is where it is.
+// newFloatingIP creates a floating IP in the first subnet with a free address. A requested address
+// determines its subnet.
 func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, port string) (*floatingips.FloatingIP, error) {
 	subnets := want.SubnetIDs
 	if len(subnets) == 0 || want.Address != "" {
@@ -120,7 +120,7 @@ func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, port str
 	return nil, err
 }
 
-// adoptFloatingIP takes the floating IP that is on the VIP after all.
+// adoptFloatingIP uses the floating IP that is attached to the VIP.
 func (r *Run) adoptFloatingIP(ctx context.Context, cause error) error {
 	if apierror.IsUnsure(cause) {
 		r.lostFloatingIP = cause

@@ -14,7 +14,7 @@ import (
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// unlucky are the ways in which a write can go wrong.
+// unlucky are the ways in which a write can fail.
 func unlucky() map[string]faults.Rule {
 	return map[string]faults.Rule{
 		"connection lost before the work": {Drop: true},
@@ -24,9 +24,9 @@ func unlucky() map[string]faults.Rule {
 	}
 }
 
-// TestRun_LeavesNothingBehindWhenOneWriteFails lets every write of a life go wrong in
-// every way, one at a time. After that the controller tries again until all is
-// well; nothing may be there twice, and nothing may be left at the end.
+// TestRun_LeavesNothingBehindWhenOneWriteFails makes each write of a life cycle fail in every way,
+// one at a time. The controller repeats its attempts until all is well; no object may exist twice,
+// and none may be left at the end.
 //
 //proves:116
 func TestRun_LeavesNothingBehindWhenOneWriteFails(t *testing.T) {
@@ -34,7 +34,7 @@ func TestRun_LeavesNothingBehindWhenOneWriteFails(t *testing.T) {
 	for what, rule := range unlucky() {
 		methods := []string{http.MethodPost, http.MethodPut, http.MethodDelete}
 		if rule.AfterWork != (rule.Status > 0) {
-			methods = methods[:1] // what creates is worth all four
+			methods = methods[:1] // only creations are tested in all four ways
 		}
 		for _, method := range methods {
 			t.Run(what+" of a "+method, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestRun_LeavesNothingBehindWhenOneWriteFails(t *testing.T) {
 	}
 }
 
-// liveWith goes through a life with a fault. It reports whether the fault happened.
+// liveWith runs a life cycle with a fault. It reports whether the fault happened.
 func liveWith(t *testing.T, rule faults.Rule) bool {
 	t.Helper()
 	e := newEnvironment(t, simulator.Options{})
@@ -82,7 +82,7 @@ func liveWith(t *testing.T, rule faults.Rule) bool {
 	return e.Cloud.Faults.Hits() > 0
 }
 
-// eventually tries until nothing is to do, as the queue of Services does.
+// eventually tries until there is nothing to do, as the queue of Services does.
 func (e *environment) eventually(desired *model.LoadBalancer, rule faults.Rule) {
 	e.T.Helper()
 	var last error
@@ -112,7 +112,7 @@ func TestRun_FindsCreationWithoutAnAnswer(t *testing.T) {
 			t.Parallel()
 			e := newEnvironment(t, simulator.Options{})
 			e.Cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", rule))
-			e.reach(e.web(80)) // within one pass
+			e.reach(e.web(80)) // in one pass
 			if n := e.writes(http.MethodPost, lbaas+"loadbalancers"); n != 1 {
 				t.Errorf("%d creations", n)
 			}
@@ -155,7 +155,7 @@ func TestRun_FindsFloatingIPWithoutAnAnswer(t *testing.T) {
 			e := newEnvironment(t, simulator.Options{})
 			e.Cloud.Faults.Add(once(http.MethodPost, floatingIPs, rule))
 			if rule.AfterWork {
-				e.reach(e.web(80)) // within one pass
+				e.reach(e.web(80)) // in one pass
 			} else if _, _, err := e.attempt(e.web(80)); !apierror.IsUnsure(err) {
 				t.Errorf("error %v, want the lost answer", err)
 			}
@@ -167,8 +167,7 @@ func TestRun_FindsFloatingIPWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// TestRun_TakesFloatingIPThatAnotherClientPutOnTheVIP is about a person who was
-// quicker than the plan.
+// Another client attaches a floating IP before the plan is applied.
 func TestRun_TakesFloatingIPThatAnotherClientPutOnTheVIP(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{})

@@ -3,156 +3,140 @@ package apply
 import (
 	"encoding/json"
 	"slices"
-
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"strconv"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// loadBalancerOpts is the body of a fully populated create.
-func loadBalancerOpts(lb *model.LoadBalancer) octavia.LoadBalancerCreate {
-	opts := octavia.LoadBalancerCreate{PersistenceTimeouts: map[string]int{}}
-	opts.CreateOpts = loadbalancers.CreateOpts{
-		Name:             lb.Name,
-		Description:      lb.Description,
-		Tags:             lb.Tags,
-		Provider:         lb.Provider,
-		FlavorID:         lb.FlavorID,
-		AvailabilityZone: lb.AvailabilityZone,
-		VipSubnetID:      lb.VIP.SubnetID,
-		VipNetworkID:     lb.VIP.NetworkID,
-		VipPortID:        lb.VIP.PortID,
-		VipAddress:       lb.VIP.Address,
-		VipQosPolicyID:   lb.VIP.Settled().QoSPolicyID,
+// loadBalancerOpts returns the body of a full creation.
+func loadBalancerOpts(lb *model.LoadBalancer) octavia.LoadBalancer {
+	vip := lb.VIP.Settled()
+	opts := octavia.LoadBalancer{
+		Name:                lb.Name,
+		Description:         lb.Description,
+		Tags:                lb.Tags,
+		Provider:            lb.Provider,
+		FlavorID:            lb.FlavorID,
+		AvailabilityZone:    lb.AvailabilityZone,
+		VIPSubnetID:         lb.VIP.SubnetID,
+		VIPNetworkID:        lb.VIP.NetworkID,
+		VIPPortID:           lb.VIP.PortID,
+		VIPAddress:          lb.VIP.Address,
+		VIPQoSPolicyID:      vip.QoSPolicyID,
+		VIPSecurityGroupIDs: vip.SecurityGroupIDs,
 	}
-	opts.VIPSecurityGroupIDs = lb.VIP.Settled().SecurityGroupIDs
 	for _, l := range lb.Listeners {
 		listener := listenerOpts(l)
-		pool := poolOpts(l.Pool)
-		listener.DefaultPool = &pool.CreateOpts
-		opts.PersistenceTimeouts[l.Pool.Name] = pool.PersistenceTimeout
+		listener.DefaultPool = &octavia.NewPool{Pool: poolOpts(l.Pool), Members: membersOpts(l.Pool.Members)}
 		opts.Listeners = append(opts.Listeners, listener)
 	}
 	return opts
 }
 
-// vipUpdate holds what differs.
-func vipUpdate(s plan.UpdateLoadBalancer) (opts octavia.VIPUpdate) {
-	from, to := s.From, s.To
-	opts.SwitchOn = s.SwitchOn
+// vipUpdate returns the settings that differ. Null removes the QoS policy, an empty list the security
+// groups.
+func vipUpdate(s plan.UpdateLoadBalancer) octavia.Changes {
+	from, to, changes := s.From, s.To, octavia.Changes{}
+	if s.SwitchOn {
+		changes["admin_state_up"] = true
+	}
 	if from.QoSPolicyID != to.QoSPolicyID {
-		opts.QoSPolicyID = &to.QoSPolicyID
+		changes["vip_qos_policy_id"] = orNull(to.QoSPolicyID)
 	}
 	if !slices.Equal(from.SecurityGroupIDs, to.SecurityGroupIDs) {
-		opts.SecurityGroupIDs = &to.SecurityGroupIDs
+		changes["vip_sg_ids"] = append([]string{}, to.SecurityGroupIDs...)
 	}
-	return opts
+	return changes
 }
 
-func poolOpts(p model.Pool) octavia.PoolCreate {
-	opts := octavia.PoolCreate{PersistenceTimeout: p.PersistenceTimeout}
-	opts.CreateOpts = pools.CreateOpts{
-		Name:        p.Name,
-		Protocol:    pools.Protocol(p.Protocol),
-		LBMethod:    pools.LBMethod(p.Algorithm),
-		Persistence: persistence(p),
-		Tags:        p.Tags,
-		Members:     membersOpts(p.Members),
+// orNull returns a value, or nil if it is zero.
+func orNull[T comparable](value T) any {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return value
+}
+
+// poolOpts returns the body of a pool's creation, without members.
+func poolOpts(p model.Pool) octavia.Pool {
+	opts := octavia.Pool{Name: p.Name, Protocol: string(p.Protocol), Algorithm: p.Algorithm, Tags: p.Tags}
+	if p.Persistence != "" {
+		opts.Persistence = octavia.SessionPersistence{Type: p.Persistence, Timeout: p.PersistenceTimeout}
 	}
 	if p.Monitor != nil {
-		opts.Monitor = monitorOpts(*p.Monitor)
+		monitor := monitorOpts(*p.Monitor)
+		opts.Monitor = &monitor
 	}
 	return opts
 }
 
-func persistence(p model.Pool) *pools.SessionPersistence {
-	if p.Persistence == "" {
-		return nil
+// switched adds the administrative state if it changes.
+func switched(changes octavia.Changes, fromDown, toDown bool) {
+	if fromDown != toDown {
+		changes["admin_state_up"] = !toDown
 	}
-	return &pools.SessionPersistence{Type: p.Persistence}
 }
 
-// switched returns what is to be sent of the administrative state: nothing where it stays.
-func switched(from, to bool) *bool {
-	if from == to {
-		return nil
-	}
-	up := !to
-	return &up
-}
-
-// poolUpdate holds what differs; nothing, when the pool only has to be brought back.
-func poolUpdate(from, to model.Pool) octavia.PoolUpdate {
-	var opts octavia.PoolUpdate
-	opts.AdminStateUp = switched(from.AdminDown, to.AdminDown)
+// poolUpdate returns the settings that differ; none, if the update only repairs the pool. A null
+// timeout of the session persistence is the provider's default.
+func poolUpdate(from, to model.Pool) octavia.Changes {
+	changes := octavia.Changes{}
+	switched(changes, from.AdminDown, to.AdminDown)
 	if from.Algorithm != to.Algorithm {
-		opts.LBMethod = pools.LBMethod(to.Algorithm)
+		changes["lb_algorithm"] = to.Algorithm
 	}
-	if from.Persistence != to.Persistence || from.PersistenceTimeout != to.PersistenceTimeout {
-		opts.Persistence = &pools.SessionPersistence{Type: to.Persistence} // empty clears it
-		opts.PersistenceTimeout = to.PersistenceTimeout
-		opts.ClearTimeout = to.PersistenceTimeout == 0 && from.PersistenceTimeout != 0
+	switch {
+	case from.Persistence == to.Persistence && from.PersistenceTimeout == to.PersistenceTimeout:
+	case to.Persistence == "":
+		changes["session_persistence"] = nil
+	case to.PersistenceTimeout == 0 && from.PersistenceTimeout != 0:
+		changes["session_persistence"] = map[string]any{"type": to.Persistence, "persistence_timeout": nil}
+	default:
+		changes["session_persistence"] = octavia.SessionPersistence{Type: to.Persistence, Timeout: to.PersistenceTimeout}
 	}
-	return opts
+	return changes
 }
 
-func membersOpts(members model.Members) []pools.CreateMemberOpts {
-	opts := make([]pools.CreateMemberOpts, 0, members.Len())
+func membersOpts(members model.Members) []octavia.Member {
+	opts := make([]octavia.Member, 0, members.Len())
 	for _, m := range members.All() {
 		opts = append(opts, memberOpts(m))
 	}
 	return opts
 }
 
-// memberOpts leaves out weight, backup and administrative state, unless somebody has
-// taken the member out of service: Octavia's defaults for them, also in a batch, are
-// what we want.
-func memberOpts(m model.Member) pools.CreateMemberOpts {
-	opts := pools.CreateMemberOpts{
-		Name:         m.Name,
-		Address:      m.Address,
-		ProtocolPort: m.Port,
-		SubnetID:     m.SubnetID,
-	}
-	if port := m.MonitorPort; port != 0 { // not where m is: each member would be copied to the heap
-		opts.MonitorPort = &port
-	}
+// memberOpts omits weight, backup and administrative state, unless another client has taken the
+// member out of service: Octavia's defaults, also in a batch, are the desired values.
+func memberOpts(m model.Member) octavia.Member {
+	opts := octavia.Member{Name: m.Name, Address: m.Address, Port: m.Port, SubnetID: m.SubnetID, MonitorPort: m.MonitorPort}
 	if m.Drained {
-		opts.Weight = new(int)
+		opts.Weight = new(0)
 	}
 	if m.AdminDown {
-		opts.AdminStateUp = new(bool)
+		opts.AdminStateUp = new(false)
 	}
 	return opts
 }
 
-// memberUpdate is the change of one member: what a batch would send of it.
-type memberUpdate struct{ from, to model.Member }
-
-// ToMemberUpdateMap implements pools.UpdateMemberOptsBuilder. Null asks the member
-// at its own port.
-func (u memberUpdate) ToMemberUpdateMap() (map[string]any, error) {
-	var monitorPort *int
-	if u.to.MonitorPort != 0 {
-		monitorPort = &u.to.MonitorPort
-	}
+// memberUpdate returns the change of one member, equal to its part of a batch. Null monitors the
+// member at its own port and address.
+func memberUpdate(from, to model.Member) octavia.Changes {
 	weight := 1
-	if u.to.Drained {
+	if to.Drained {
 		weight = 0
 	}
-	settings := map[string]any{"weight": weight, "backup": false, "admin_state_up": !u.to.AdminDown, "monitor_port": monitorPort}
-	if u.from.Unasked != "" {
-		settings["monitor_address"] = nil
+	changes := octavia.Changes{"weight": weight, "backup": false, "admin_state_up": !to.AdminDown, "monitor_port": orNull(to.MonitorPort)}
+	if from.Unasked != "" {
+		changes["monitor_address"] = nil
 	}
-	return map[string]any{"member": settings}, nil
+	return changes
 }
 
-func monitorOpts(m model.Monitor) monitors.CreateOpts {
-	return monitors.CreateOpts{
+func monitorOpts(m model.Monitor) octavia.HealthMonitor {
+	return octavia.HealthMonitor{
 		Name:           m.Name,
 		Type:           m.Type,
 		Delay:          m.Delay,
@@ -162,49 +146,44 @@ func monitorOpts(m model.Monitor) monitors.CreateOpts {
 		HTTPMethod:     m.HTTPMethod,
 		URLPath:        m.URLPath,
 		ExpectedCodes:  m.ExpectedCodes,
-		HTTPVersion:    m.HTTPVersion,
+		HTTPVersion:    number(m.HTTPVersion),
 		DomainName:     m.DomainName,
 		Tags:           m.Tags,
 	}
 }
 
-// monitorUpdate is the change of a monitor to what is wanted.
-type monitorUpdate struct{ from, to model.Monitor }
+// number returns a version of HTTP as a number, 0 for none.
+func number(version string) float64 {
+	n, _ := strconv.ParseFloat(version, 64) // package settings accepts only "1.0" and "1.1"
+	return n
+}
 
-// ToMonitorUpdateMap implements monitors.UpdateOptsBuilder. Null is Octavia's
-// default; older releases do not know what they are not told.
-func (u monitorUpdate) ToMonitorUpdateMap() (map[string]any, error) {
-	settings := map[string]any{
-		"delay": u.to.Delay, "timeout": u.to.Timeout, "max_retries": u.to.MaxRetries, "max_retries_down": u.to.MaxRetriesDown,
+// monitorUpdate returns the change of a monitor. Null is Octavia's default. Older releases have no
+// http_version and domain_name: both are sent only if the monitor has or had them.
+func monitorUpdate(from, to model.Monitor) octavia.Changes {
+	changes := octavia.Changes{
+		"delay": to.Delay, "timeout": to.Timeout, "max_retries": to.MaxRetries, "max_retries_down": to.MaxRetriesDown,
 	}
-	if up := switched(u.from.AdminDown, u.to.AdminDown); up != nil {
-		settings["admin_state_up"] = *up
-	}
-	for key, value := range map[string]string{
-		"http_method": u.to.HTTPMethod, "url_path": u.to.URLPath, "expected_codes": u.to.ExpectedCodes,
-	} {
+	switched(changes, from.AdminDown, to.AdminDown)
+	for name, value := range map[string]string{"http_method": to.HTTPMethod, "url_path": to.URLPath, "expected_codes": to.ExpectedCodes} {
 		if value != "" {
-			settings[key] = value
+			changes[name] = value
 		}
 	}
-	for key, change := range map[string][2]string{
-		"http_version": {u.from.HTTPVersion, u.to.HTTPVersion}, "domain_name": {u.from.DomainName, u.to.DomainName},
-	} {
-		switch {
-		case change[1] != "":
-			settings[key] = change[1]
-		case change[0] != "":
-			settings[key] = nil
-		}
+	if from.HTTPVersion != "" || to.HTTPVersion != "" {
+		changes["http_version"] = orNull(number(to.HTTPVersion))
 	}
-	return map[string]any{"healthmonitor": settings}, nil
+	if from.DomainName != "" || to.DomainName != "" {
+		changes["domain_name"] = orNull(to.DomainName)
+	}
+	return changes
 }
 
 // size returns the length of a value as JSON.
 func size(v any) int {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return 0 // the client will say what is wrong with it
+		return 0 // the client will report the error
 	}
 	return len(text)
 }

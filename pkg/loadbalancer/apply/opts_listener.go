@@ -3,34 +3,31 @@ package apply
 import (
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// listenerOpts leaves out the limits that nobody asks for: the cloud's operator has
-// chosen them.
-func listenerOpts(l model.Listener) listeners.CreateOpts {
+// listenerOpts omits limits that are not requested: the cloud's operator has chosen them.
+func listenerOpts(l model.Listener) octavia.Listener {
 	var mark string
 	if l.Limits.Any() {
 		mark = l.Limits.Mark()
 	}
-	return listeners.CreateOpts{
-		Name:                   l.Name,
-		Description:            mark,
-		Protocol:               listeners.Protocol(l.Protocol),
-		ProtocolPort:           l.Port,
-		Tags:                   l.Tags,
-		AllowedCIDRs:           l.AllowedCIDRs,
-		ConnLimit:              asked(l.Limits.ConnectionLimit),
-		TimeoutClientData:      asked(l.Limits.TimeoutClientData),
-		TimeoutMemberConnect:   asked(l.Limits.TimeoutMemberConnect),
-		TimeoutMemberData:      asked(l.Limits.TimeoutMemberData),
-		TimeoutTCPInspect:      asked(l.Limits.TimeoutTCPInspect),
-		InsertHeaders:          headers(l.InsertHeaders),
-		DefaultTlsContainerRef: l.TLSContainerRef,
+	return octavia.Listener{
+		Name:                 l.Name,
+		Description:          mark,
+		Protocol:             string(l.Protocol),
+		Port:                 l.Port,
+		Tags:                 l.Tags,
+		AllowedCIDRs:         l.AllowedCIDRs,
+		ConnectionLimit:      asked(l.Limits.ConnectionLimit),
+		TimeoutClientData:    asked(l.Limits.TimeoutClientData),
+		TimeoutMemberConnect: asked(l.Limits.TimeoutMemberConnect),
+		TimeoutMemberData:    asked(l.Limits.TimeoutMemberData),
+		TimeoutTCPInspect:    asked(l.Limits.TimeoutTCPInspect),
+		InsertHeaders:        headers(l.InsertHeaders),
+		TLSContainerRef:      l.TLSContainerRef,
 	}
 }
 
@@ -41,11 +38,8 @@ func asked(limit model.Limit) *int {
 	return &limit.Value
 }
 
-// headers names headers as Octavia wants them; none is no map.
+// headers returns headers in Octavia's form.
 func headers(names []string) map[string]string {
-	if len(names) == 0 {
-		return nil
-	}
 	wanted := make(map[string]string, len(names))
 	for _, name := range names {
 		wanted[name] = "true"
@@ -53,50 +47,24 @@ func headers(names []string) map[string]string {
 	return wanted
 }
 
-// listenerUpdate holds what differs, but for the pool; nothing, when the listener
-// only has to be brought back.
-func listenerUpdate(s plan.UpdateListener) octavia.ListenerUpdate {
-	var opts octavia.ListenerUpdate
-	from, to := s.From, s.To
-	opts.AdminStateUp = switched(from.AdminDown, to.AdminDown)
+// listenerUpdate returns the settings that differ, without the pool; none, if the update only
+// repairs the listener. Limits that are no longer requested are reset to those of the cloud's
+// operator; the description records the requested ones.
+func listenerUpdate(s plan.UpdateListener) octavia.Changes {
+	from, to, changes := s.From, s.To, octavia.Changes{}
+	switched(changes, from.AdminDown, to.AdminDown)
 	if !slices.Equal(from.AllowedCIDRs, to.AllowedCIDRs) {
-		cidrs := append([]string{}, to.AllowedCIDRs...) // not null: an empty list lets everybody in
-		opts.AllowedCIDRs = &cidrs
+		changes["allowed_cidrs"] = append([]string{}, to.AllowedCIDRs...) // not null: an empty list allows all clients
 	}
 	if !slices.Equal(from.InsertHeaders, to.InsertHeaders) {
-		wanted := headers(to.InsertHeaders)
-		if wanted == nil {
-			wanted = map[string]string{} // null leaves them
-		}
-		opts.InsertHeaders = &wanted
+		changes["insert_headers"] = headers(to.InsertHeaders) // null would keep them
 	}
 	if from.TLSContainerRef != to.TLSContainerRef {
-		opts.DefaultTlsContainerRef = &to.TLSContainerRef
+		changes["default_tls_container_ref"] = to.TLSContainerRef
 	}
-	limits(&opts, from.Limits, to.Limits)
-	return opts
-}
-
-// limits adds the limits that differ, and the mark that remembers what was asked
-// for. What is not asked for any more goes back to what the cloud's operator chose.
-func limits(opts *octavia.ListenerUpdate, from, to model.Limits) {
-	changes := model.LimitChanges(from, to)
-	at := map[string]**int{
-		model.ConnectionLimit:      &opts.ConnLimit,
-		model.TimeoutClientData:    &opts.TimeoutClientData,
-		model.TimeoutMemberConnect: &opts.TimeoutMemberConnect,
-		model.TimeoutMemberData:    &opts.TimeoutMemberData,
-		model.TimeoutTCPInspect:    &opts.TimeoutTCPInspect,
+	for _, limit := range model.LimitChanges(from.Limits, to.Limits) {
+		changes[limit.Name] = asked(limit.To)
+		changes["description"] = to.Limits.Mark()
 	}
-	for _, change := range changes {
-		if change.To.Asked {
-			*at[change.Name] = &change.To.Value
-		} else {
-			opts.Reset = append(opts.Reset, change.Name)
-		}
-	}
-	if len(changes) > 0 {
-		mark := to.Mark()
-		opts.Description = &mark
-	}
+	return changes
 }

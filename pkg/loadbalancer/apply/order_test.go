@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
@@ -18,7 +17,7 @@ import (
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// A load balancer serves until the one that takes its place is well in all its parts.
+// A load balancer serves until all parts of its replacement are well.
 func TestRun_KeepsOldLoadBalancerUntilItsReplacementIsSound(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{Quirks: simoctavia.Quirks{ChildrenStayPending: true}})
@@ -40,20 +39,20 @@ func TestRun_KeepsOldLoadBalancerUntilItsReplacementIsSound(t *testing.T) {
 	}
 }
 
-// creations records what the cloud has when a load balancer is created.
+// creations records the state of the cloud at each creation of a load balancer.
 type creations struct {
 	apply.Octavia
 	there func() int
 	seen  []int
 }
 
-func (c *creations) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*octavia.LoadBalancer, error) {
+func (c *creations) CreateLoadBalancer(ctx context.Context, opts octavia.LoadBalancer) (*octavia.LoadBalancer, error) {
 	c.seen = append(c.seen, c.there())
 	return c.Octavia.CreateLoadBalancer(ctx, opts)
 }
 
-// One that takes the place of a load balancer that failed is created when that is gone:
-// both want the same address, and the quota may have room for one.
+// The replacement of a failed load balancer is created after its deletion: both need the same
+// address, and the quota may permit only one.
 func TestRun_CreatesAfterTheFailedLoadBalancerIsGone(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {Delete: 200 * time.Millisecond}}})
@@ -69,7 +68,7 @@ func TestRun_CreatesAfterTheFailedLoadBalancerIsGone(t *testing.T) {
 	}
 }
 
-// asked is what a floating IP was asked for with.
+// asked is a request for a floating IP.
 type asked struct {
 	apply.Neutron
 	opts []floatingips.CreateOpts
@@ -80,7 +79,7 @@ func (a *asked) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpt
 	return a.Neutron.CreateFloatingIP(ctx, opts)
 }
 
-// An address is in the subnet that it is in: Neutron refuses it together with another.
+// An address determines its subnet: Neutron refuses it together with another.
 func TestRun_SendsNoSubnetWithAnAddress(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{})
@@ -89,7 +88,7 @@ func TestRun_SendsNoSubnetWithAnAddress(t *testing.T) {
 	desired := e.web(80)
 	desired.FloatingIP.Address, desired.FloatingIP.SubnetIDs = "127.200.0.77", []string{e.Cloud.Subnet.ID}
 	observed := model.Observed{}
-	_, _ = e.run(observed, plan.Diff(desired, observed, plan.Options{})) // not every tenant may
+	_, _ = e.run(observed, plan.Diff(desired, observed, plan.Options{})) // not every tenant may request one
 	if len(network.opts) != 1 || network.opts[0].SubnetID != "" || network.opts[0].FloatingIP != "127.200.0.77" {
 		t.Errorf("asked for %+v", network.opts)
 	}

@@ -9,22 +9,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
-// Rehearsal is an Applier that carries out plans on the model alone: it sends no write. One
-// Rehearsal is for one round.
+// Rehearsal is an Applier that applies plans to the model only: it sends no write. It is for one
+// round.
 type Rehearsal struct {
 	*Applier
-	// Note is called with the steps of each plan that is carried out, and what was there
-	// before the first of them.
+	// Note is called with the steps of each plan, and the state before the first of them.
 	Note func(steps []plan.Step, before model.Observed)
 
 	made    int
 	deleted map[string]bool
 }
 
-// Continue returns what the cloud would have after a plan, as far as that is known before. What
-// the cloud would make has an ID that begins with "new-"; addresses that it would choose are
-// empty. Of a load balancer that an earlier plan has deleted it does nothing: the cloud, where
-// it was read again, still has it.
+// Continue returns the predicted state of the cloud after a plan. New objects get IDs with the
+// prefix "new-"; addresses that the cloud chooses are empty. For a load balancer that an earlier
+// plan has deleted, it does nothing: the cloud still has it.
 func (r *Rehearsal) Continue(_ context.Context, run *Run) (model.Observed, error) {
 	observed, steps := run.observed.Clone(), run.steps
 	if lb := observed.LoadBalancer; lb != nil && r.deleted[lb.ID] {
@@ -50,7 +48,7 @@ func (r *Rehearsal) Continue(_ context.Context, run *Run) (model.Observed, error
 	return observed, nil
 }
 
-// identify gives an ID to all that has none.
+// identify adds the missing IDs.
 func (r *Rehearsal) identify(observed *model.Observed) {
 	for i := range observed.UnattachedFloatingIPs {
 		r.fill(&observed.UnattachedFloatingIPs[i].ID)

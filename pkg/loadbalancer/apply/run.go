@@ -3,8 +3,6 @@ package apply
 import (
 	"context"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
@@ -13,55 +11,56 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
-// Run is one plan being carried out: its state between two calls of Applier.Continue.
+// Run is the progress of a plan between two calls of Applier.Continue.
 type Run struct {
 	*Applier
 	id ownership.Identity
-	// observed is what the cloud has, as far as the run knows.
+	// observed is the state of the cloud, as far as known.
 	observed model.Observed
-	// steps are those that are not done yet.
+	// steps are the remaining steps.
 	steps []plan.Step
-	// working is what the last change has begun in the load balancer; empty when
-	// nothing works on it.
+	// working is the operation that the last change has started in the load balancer; "" for none.
 	working watcher.Operation
-	// written are the members that were written since the load balancer was read.
+	// written are the members written since the load balancer was read.
 	written written
-	// deleting are load balancers that are going away.
+	// deleting are the load balancers with an accepted deletion.
 	deleting []deletion
-	// waited is set where the cloud has taken its time since the load balancers were read.
+	// waited is set if time has passed since the load balancers were read.
 	waited bool
-	// made is the ID of what the last step made in a load balancer, updated the listener
-	// as Octavia answered it.
+	// made is the ID of the object that the last step has created in a load balancer, updated the
+	// listener in Octavia's answer.
 	made    string
-	updated *listeners.Listener
+	updated *octavia.Listener
 
-	// Where the first of steps waits: tried counts its refused requests, sending is set from its request on,
-	// held while another client holds the load balancer.
+	// The progress of the first step: tried counts its refused requests, sending is set once it is
+	// being sent, held while another client holds the load balancer.
 	tried         int
 	sending, held bool
 	span          *span // of the request; nil: none is being sent
-	// created is set from the end of a creation until its parts are settled, verifying until the last change is.
+	// created is set from a creation until its parts are settled, verifying while the last change
+	// is verified.
 	created, verifying bool
-	// settling is the state of settleChildren, deletion that of deleted.
+	// settling is the progress of settleChildren, deletion that of deleted.
 	settling *Settling
 	deletion deletionWait
-	// lost is a creation without an answer, lostFloatingIP that of a floating IP; nil: none is.
+	// lost is a creation without an answer, lostFloatingIP the error of one of a floating IP; nil
+	// for none.
 	lost           *lostCreation
 	lostFloatingIP error
 }
 
-// deletion is a load balancer whose deletion the cloud has accepted.
 type deletion struct{ id, provider string }
 
-// NewRun returns a Run that has done nothing. It does not change the request.
+// NewRun returns a Run at its beginning. It does not change the request.
 func NewRun(req Request) *Run {
 	return &Run{id: req.ID, observed: req.Observed.Clone(), steps: req.Plan.Steps, waited: req.Later}
 }
 
-// all carries out all steps, and waits until the cloud is done with them.
+// all applies all steps, and waits until the cloud has finished them.
 func (r *Run) all(ctx context.Context) (err error) {
 	ctx, end := tracing.Start(ctx, "apply")
 	defer func() { end(async.Failure(err)) }()
@@ -76,8 +75,8 @@ func (r *Run) all(ctx context.Context) (err error) {
 	return r.verify(ctx)
 }
 
-// next carries out one step. When another client holds the load balancer, it waits for
-// the end of that and tries again.
+// next applies one step. If another client holds the load balancer, it waits until that has
+// finished, and tries again.
 func (r *Run) next(ctx context.Context) error {
 	const tries = 5
 	for {
@@ -92,7 +91,7 @@ func (r *Run) next(ctx context.Context) error {
 		case err == nil:
 			r.steps, r.tried, r.sending = r.steps[1:], 0, false
 			return nil
-		case failsOver && apierror.IsLocked(err): // it is not in ERROR any more
+		case failsOver && apierror.IsLocked(err): // it is no longer in ERROR
 			return &ChangedError{ID: s.ID, How: "something else is being done to bring it out of ERROR"}
 		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err), refusedAsSuch(r.steps[0], err):
 			return &RefusedError{r.steps[0], err}
@@ -126,9 +125,9 @@ func (r *Run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// refusedAsSuch reports whether the refusal of a step that single requests can do instead may be about
-// the kind of its request. Single requests for members are refused again where it is not, which says
-// what it is about; of a load balancer they would leave a part.
+// refusedAsSuch reports whether a step may be refused because of the kind of its request, so that
+// single requests can replace it. If the cause is another, single requests for members get a
+// refusal that names it; for a load balancer they would leave parts.
 func refusedAsSuch(step plan.Step, err error) bool {
 	switch s := step.(type) {
 	case plan.SetMembers:
@@ -139,7 +138,6 @@ func refusedAsSuch(step plan.Step, err error) bool {
 	return false
 }
 
-// send sends one step, and logs it.
 func (r *Run) send(ctx context.Context, step plan.Step) error {
 	if r.span == nil {
 		with, end := tracing.Step(ctx, r.Clock, message.Truncate(step.String(), message.MaxEvent))
@@ -160,7 +158,7 @@ type span struct {
 	end func(err error, values ...any)
 }
 
-// ids returns the IDs of what a step has changed or made, for the log.
+// ids returns the IDs of the objects that a step has changed or created, for the log.
 func (r *Run) ids(step plan.Step) []any {
 	var all []any
 	lb := r.observed.LoadBalancer
@@ -185,8 +183,8 @@ func (r *Run) ids(step plan.Step) []any {
 	return all
 }
 
-// ready waits until the cloud can take a step: one change of a load balancer at a
-// time. Floating IPs need not wait for it.
+// ready waits until the cloud can accept a step: one change of a load balancer at a time. Floating
+// IPs do not need to wait.
 func (r *Run) ready(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.MoveFloatingIP:
@@ -200,7 +198,7 @@ func (r *Run) ready(ctx context.Context, step plan.Step) error {
 		if s.Cascade {
 			return nil
 		}
-		return r.settle(ctx) // the last of its children must be gone
+		return r.settle(ctx) // its last children must be gone
 	case plan.CreateLoadBalancer:
 		return r.gone(ctx)
 	}
@@ -223,13 +221,13 @@ func (r *Run) ready(ctx context.Context, step plan.Step) error {
 }
 
 // holdable reports whether there is a load balancer that another client can hold: a cloud may
-// answer as if there were one to what makes the first.
+// answer so even to the first creation.
 func (r *Run) holdable(step plan.Step) bool {
 	_, deletes := step.(plan.DeleteLoadBalancer)
 	return deletes || r.observed.LoadBalancer != nil
 }
 
-// unlocked waits for the end of a change that another client makes.
+// unlocked waits until another client's change has finished.
 func (r *Run) unlocked(ctx context.Context, step plan.Step) error {
 	if s, ok := step.(plan.DeleteLoadBalancer); ok {
 		_, err := r.Watcher.Settled(ctx, s.ID, watcher.Every(r.Drivers.Timing("").Update))

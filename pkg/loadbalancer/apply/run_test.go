@@ -174,7 +174,7 @@ func TestRun_CreatesFloatingIPWhileTheLoadBalancerBoots(t *testing.T) {
 	}
 }
 
-// TestRun_FailsWhenTheLoadBalancerFailsOrIsGone lets it fail, or vanish, while it is changed.
+// The load balancer fails, or disappears, during its change.
 func TestRun_FailsWhenTheLoadBalancerFailsOrIsGone(t *testing.T) {
 	t.Parallel()
 	for what, happens := range map[string]func(*environment, string) error{

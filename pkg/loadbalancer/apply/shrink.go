@@ -3,16 +3,14 @@ package apply
 import (
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// shrinkLoadBalancer leaves out of a creation what makes it too big for one request: first the
-// names of members, then the subnets that say nothing new, then whole pools' members.
-// Batches add those later.
+// shrinkLoadBalancer reduces a creation to the size of one request: it omits the names of members,
+// then the subnets that are the default, then the members of whole pools. Batches add those later.
 func shrinkLoadBalancer(lb *model.LoadBalancer, quirks driver.Quirks) *model.LoadBalancer {
 	if fitsAnyway(lb) {
 		return lb
@@ -21,7 +19,7 @@ func shrinkLoadBalancer(lb *model.LoadBalancer, quirks driver.Quirks) *model.Loa
 		func(*model.Member) {},
 		func(m *model.Member) { m.Name = "" },
 		func(m *model.Member) {
-			// A member in the VIP's subnet is reached without naming it.
+			// The VIP's subnet is the default.
 			if !quirks.AlwaysSendSubnet && m.SubnetID == lb.VIP.SubnetID {
 				m.SubnetID = ""
 			}
@@ -51,11 +49,10 @@ func withMembers(lb *model.LoadBalancer, change func(*model.Member)) *model.Load
 	return &changed
 }
 
-// shrinkMembers returns the members of a batch, as small as the limit wants them: without
-// names, which nothing needs; then without their subnets, where they stay, as Octavia
-// keeps them, or are in the VIP's, unless the driver wants it each time. That fits: package
-// plan cuts batches by what is left then.
-func (r *Run) shrinkMembers(s plan.SetMembers) []pools.CreateMemberOpts {
+// shrinkMembers reduces a batch to the size limit: it omits names, which are not needed, then the
+// subnets of members that stay, because Octavia keeps them, or are in the VIP's subnet, unless the
+// driver needs them each time. That is sufficient: package plan cuts batches by the remaining size.
+func (r *Run) shrinkMembers(s plan.SetMembers) []octavia.Member {
 	all := membersOpts(s.Members)
 	if atMost(s.Members) <= plan.BodyLimit || size(all) <= plan.BodyLimit {
 		return all
@@ -72,15 +69,15 @@ func (r *Run) shrinkMembers(s plan.SetMembers) []pools.CreateMemberOpts {
 	return all
 }
 
-// withoutNames takes the names off members.
-func withoutNames(members []pools.CreateMemberOpts) []pools.CreateMemberOpts {
+func withoutNames(members []octavia.Member) []octavia.Member {
 	for i := range members {
 		members[i].Name = ""
 	}
 	return members
 }
 
-// fitsAnyway reports whether a creation fits one request even where it is estimated too big.
+// fitsAnyway reports whether a creation certainly fits into one request, by an upper bound of its
+// size.
 func fitsAnyway(lb *model.LoadBalancer) bool {
 	room := plan.BodyLimit
 	for _, l := range lb.Listeners {
@@ -92,7 +89,7 @@ func fitsAnyway(lb *model.LoadBalancer) bool {
 	return size(loadBalancerOpts(lb.WithoutMembers())) <= room
 }
 
-// atMost returns how many bytes members take of a request at most. They are not marshaled for it.
+// atMost returns an upper bound in bytes for members in a request, without marshaling them.
 func atMost(members model.Members) int {
 	n := len(`"members":[],`)
 	for _, m := range members.All() {
@@ -110,8 +107,8 @@ func atMost(members model.Members) int {
 	return n
 }
 
-// quotedAtMost returns how many bytes a text takes between the quotes of JSON at most: a
-// character that is escaped takes six.
+// quotedAtMost returns an upper bound in bytes for a text in JSON, without quotes: an escaped
+// character takes six.
 func quotedAtMost(text string) int {
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {

@@ -16,9 +16,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// TestRun_SendsNoMoreBytesThanThePlanHasCounted goes from pools of one size to those of
-// another in a cloud that refuses long requests: package plan cuts batches by what package
-// apply makes of them.
+// The pools change from one size to another in a cloud that refuses long requests: package plan
+// cuts batches by the size of the requests of package apply.
 func TestRun_SendsNoMoreBytesThanThePlanHasCounted(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ before, after, requests int }{
@@ -101,7 +100,7 @@ func TestShrink_LeavesOutMembersOnly(t *testing.T) {
 	}
 }
 
-// Most requests are known to fit without being marshaled for it.
+// For most requests, the bound shows that they fit.
 func TestAtMost_IsNoLessThanWhatIsSentAndLittleMore(t *testing.T) {
 	t.Parallel()
 	odd := model.Member{
@@ -123,8 +122,8 @@ func TestAtMost_IsNoLessThanWhatIsSentAndLittleMore(t *testing.T) {
 	}
 }
 
-// TestRun_SendsMembersBeyondTheLimitInBatches goes from a few members to very many, some
-// of them new and some gone, in a cloud that refuses long requests.
+// A few members become very many, some of them new and some removed, in a cloud that refuses long
+// requests.
 func TestRun_SendsMembersBeyondTheLimitInBatches(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{})
@@ -144,7 +143,7 @@ func TestRun_SendsMembersBeyondTheLimitInBatches(t *testing.T) {
 	if len(writes) != 2 {
 		t.Errorf("%d writes, want 2: %+v", len(writes), writes)
 	}
-	for i, r := range writes { // the first replaces those that are gone
+	for i, r := range writes { // the first replaces removed members
 		if r.Method != http.MethodPut || strings.HasSuffix(r.Path, "?additive_only=true") != (i > 0) || r.RequestBytes > 114_688 || r.Status != http.StatusAccepted {
 			t.Errorf("batch %+v", r)
 		}

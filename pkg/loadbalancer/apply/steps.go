@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 )
 
-// once sends what one step needs and advances the model when it is accepted.
+// once sends the request of a step, and updates the model after its acceptance.
 func (r *Run) once(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
@@ -44,7 +44,7 @@ func (r *Run) once(ctx context.Context, step plan.Step) error {
 	return err
 }
 
-// note has the run know what a step that was accepted has written.
+// note records the members that an accepted step has written.
 func (r *Run) note(step plan.Step) {
 	var pool string
 	if found, err := r.pool(step); err == nil {
@@ -72,7 +72,7 @@ func (r *Run) setMembers(ctx context.Context, s plan.SetMembers) error {
 	return nil
 }
 
-// advance notes a step that was accepted, with the ID of what it has made.
+// advance updates the model after an accepted step; created is the ID of its object.
 func (r *Run) advance(step plan.Step, created string) {
 	plan.Advance(&r.observed, step)
 	r.record(r.observed.LoadBalancer, step, created)
@@ -82,7 +82,7 @@ func (r *Run) advance(step plan.Step, created string) {
 	}
 }
 
-// child changes something in the load balancer. It returns the ID of what it made.
+// child changes the load balancer or one of its parts. It returns the ID of a created object.
 func (r *Run) child(ctx context.Context, step plan.Step) (created string, err error) {
 	lb := r.observed.LoadBalancer
 	switch s := step.(type) {
@@ -98,7 +98,7 @@ func (r *Run) child(ctx context.Context, step plan.Step) (created string, err er
 		return "", r.Octavia.DeleteListener(ctx, s.ID)
 	case plan.CreatePool:
 		opts := poolOpts(s.Pool)
-		opts.LoadbalancerID, opts.Members, opts.Monitor = lb.ID, nil, nil
+		opts.LoadBalancerID, opts.Monitor = lb.ID, nil
 		pool, err := r.Octavia.CreatePool(ctx, opts)
 		if err != nil {
 			return "", err
@@ -118,7 +118,7 @@ func (r *Run) createListener(ctx context.Context, s plan.CreateListener) (string
 		return "", errNoPool(s.Listener.Pool.Name)
 	}
 	opts := listenerOpts(s.Listener)
-	opts.LoadbalancerID, opts.DefaultPoolID = lb.ID, pool.ID
+	opts.LoadBalancerID, opts.DefaultPoolID = lb.ID, pool.ID
 	listener, err := r.Octavia.CreateListener(ctx, opts)
 	if err != nil {
 		return "", err
@@ -128,15 +128,15 @@ func (r *Run) createListener(ctx context.Context, s plan.CreateListener) (string
 }
 
 func (r *Run) updateListener(ctx context.Context, s plan.UpdateListener) (err error) {
-	opts := listenerUpdate(s)
+	changes := listenerUpdate(s)
 	if s.SwitchesPool() {
 		pool := s.NewPool().Find(r.observed.LoadBalancer)
 		if pool == nil {
 			return errNoPool(s.To.Pool.Name)
 		}
-		opts.DefaultPoolID = &pool.ID
+		changes["default_pool_id"] = pool.ID
 	}
-	r.updated, err = r.Octavia.UpdateListener(ctx, s.ID, opts)
+	r.updated, err = r.Octavia.UpdateListener(ctx, s.ID, changes)
 	return err
 }
 
@@ -150,7 +150,7 @@ func (r *Run) member(ctx context.Context, step plan.Step) (created string, err e
 	case plan.AddMember:
 		return r.Octavia.AddMember(ctx, pool.ID, memberOpts(s.Member))
 	case plan.UpdateMember:
-		return "", r.Octavia.UpdateMember(ctx, pool.ID, s.From.ID, memberUpdate{s.From, s.To})
+		return "", r.Octavia.UpdateMember(ctx, pool.ID, s.From.ID, memberUpdate(s.From, s.To))
 	case plan.RemoveMember:
 		return "", r.Octavia.RemoveMember(ctx, pool.ID, s.Member.ID)
 	}
@@ -165,11 +165,11 @@ func (r *Run) inPool(ctx context.Context, step plan.Step) (created string, err e
 	}
 	switch s := step.(type) {
 	case plan.UpdatePool:
-		opts := poolUpdate(s.From, s.To)
+		changes := poolUpdate(s.From, s.To)
 		if driver.QuirksOf(r.observed.LoadBalancer.Provider).NeedsAdminStateUp {
-			opts.AdminStateUp = &[]bool{true}[0]
+			changes["admin_state_up"] = true
 		}
-		return "", r.Octavia.UpdatePool(ctx, pool.ID, opts)
+		return "", r.Octavia.UpdatePool(ctx, pool.ID, changes)
 	case plan.CreateMonitor:
 		opts := monitorOpts(s.Monitor)
 		opts.PoolID = pool.ID
@@ -179,15 +179,15 @@ func (r *Run) inPool(ctx context.Context, step plan.Step) (created string, err e
 		}
 		return monitor.ID, nil
 	case plan.UpdateMonitor:
-		return "", r.Octavia.UpdateMonitor(ctx, s.From.ID, monitorUpdate{s.From, s.To})
+		return "", r.Octavia.UpdateMonitor(ctx, s.From.ID, monitorUpdate(s.From, s.To))
 	case plan.DeleteMonitor:
 		return "", r.Octavia.DeleteMonitor(ctx, s.Monitor.ID)
 	}
 	return "", errUnsupportedStep(step)
 }
 
-// pool returns the pool that a step within a pool is for. It must not be changed. The error is that
-// there is none.
+// pool returns the pool of a step within a pool, which must not be changed, or an error if it does
+// not exist.
 func (r *Run) pool(step plan.Step) (*model.Pool, error) {
 	ref := poolOf(step)
 	if pool := ref.Find(r.observed.LoadBalancer); pool != nil {
@@ -196,7 +196,7 @@ func (r *Run) pool(step plan.Step) (*model.Pool, error) {
 	return nil, errNoPool(ref.String())
 }
 
-// poolOf returns the pool that a step within a pool is for, as the plan names it.
+// poolOf returns the plan's reference to the pool of a step.
 func poolOf(step plan.Step) plan.PoolRef {
 	switch s := step.(type) {
 	case plan.UpdatePool:
@@ -219,8 +219,8 @@ func poolOf(step plan.Step) plan.PoolRef {
 	return plan.PoolRef{}
 }
 
-// record writes into the model what only the cloud knows of what a step made: its
-// ID, and the limits that were left to the cloud.
+// record adds to the model the results that only the cloud knows: IDs, and limits that it has
+// chosen.
 func (r *Run) record(lb *model.LoadBalancer, step plan.Step, created string) {
 	switch s := step.(type) {
 	case plan.CreateListener:

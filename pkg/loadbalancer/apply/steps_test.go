@@ -60,7 +60,7 @@ func TestRun_SaysWhatItWaitedForWhenItsTimeIsUp(t *testing.T) {
 	}
 }
 
-// What is in ERROR stays so: it is not waited for.
+// ERROR does not change: no wait is necessary.
 func TestSettle_ReadsOnceWhatIsInError(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{})
@@ -78,7 +78,7 @@ func TestSettle_ReadsOnceWhatIsInError(t *testing.T) {
 	}
 }
 
-// A step that cannot be is an error, and so is one that the cloud refuses.
+// An impossible step is an error, and so is one that the cloud refuses.
 func TestRun_FailsWithItsStep(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{})
@@ -126,8 +126,8 @@ func TestRun_ChangesTheTimeoutOfSessions(t *testing.T) {
 	}
 }
 
-// The service may still be at a creation whose answer was lost; where it says itself that
-// it has failed, it is not.
+// The service may still work on a creation with a lost answer, unless it has reported the failure
+// itself.
 func TestRun_LooksLongerForACreationThatMayBeUnderWay(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -30,7 +30,7 @@ func copied[T any](t *testing.T, original T) (clone T) {
 	return clone
 }
 
-// takeMembers gives a copied load balancer the members of the original, which never change.
+// takeMembers shares the members of the original, which never change, with its copy.
 func takeMembers(clone, original *model.LoadBalancer) {
 	if original == nil {
 		return
@@ -100,8 +100,8 @@ func TestRun_ReturnsWhatWasMadeBesideAnyError(t *testing.T) {
 	}
 }
 
-// Each change of members is a cycle of the load balancer: what is left is waited for in
-// the small form, and is carried out as it was planned.
+// Each change of members is a cycle of the load balancer: the remaining steps wait, and are applied
+// as planned.
 func TestRun_CarriesOutBatchesThatHaveWaited(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, simulator.Options{})

@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// settle waits until nothing works on the load balancer.
+// settle waits until the operation of the last change has finished.
 func (r *Run) settle(ctx context.Context) error {
 	if r.working == "" {
 		return nil
@@ -38,7 +38,7 @@ func (r *Run) settle(ctx context.Context) error {
 	return nil
 }
 
-// gone waits until the load balancers that were deleted are not there any more.
+// gone waits until the deleted load balancers are gone.
 func (r *Run) gone(ctx context.Context) error {
 	for len(r.deleting) > 0 {
 		if err := r.deleted(ctx, r.deleting[0]); err != nil {
@@ -49,9 +49,9 @@ func (r *Run) gone(ctx context.Context) error {
 	return nil
 }
 
-// deleted waits until a load balancer is not there any more. One that is ACTIVE again is not refused: a
-// driver that works on one thing after the other reports the end of what it had to do before. After
-// ChildTimeout that is over.
+// deleted waits until a load balancer is gone. ACTIVE does not yet mean that the deletion was
+// refused: a driver with a queue may report the end of an earlier operation. After ChildTimeout it
+// does.
 func (r *Run) deleted(ctx context.Context, d deletion) error {
 	timing, w := r.Drivers.Timing(d.provider), &r.deletion
 	for {
@@ -77,16 +77,15 @@ func (r *Run) deleted(ctx context.Context, d deletion) error {
 	}
 }
 
-// deletionWait is the state of a wait for a deletion: the time at which ACTIVE becomes an error, and
-// whether the next poll is being waited for.
+// deletionWait is the progress of a wait for a deletion: the time at which ACTIVE becomes an error,
+// and whether the pause before the next poll runs.
 type deletionWait struct {
 	until   time.Time
 	pausing bool
 }
 
-// verify waits for the end of the last change and reads how everything in the
-// load balancer came out of it: an ACTIVE load balancer can hold children that
-// failed, or, at ovn, that are still being made.
+// verify waits until the last change has finished, and reads the status of all parts: an ACTIVE
+// load balancer can have children that failed or, with ovn, are still being created.
 func (r *Run) verify(ctx context.Context) error {
 	if r.working == "" && !r.verifying || r.observed.LoadBalancer == nil {
 		return nil
@@ -102,7 +101,7 @@ func (r *Run) verify(ctx context.Context) error {
 	return nil
 }
 
-// settleChildren is Settle for the load balancer of the run, or for its members only.
+// settleChildren calls Settle for the load balancer of the run, or for its members only.
 func (r *Run) settleChildren(ctx context.Context, members bool) error {
 	if r.settling == nil {
 		r.settling = &Settling{lb: r.observed.LoadBalancer, wrote: r.written, members: members, fewest: math.MaxInt}
@@ -118,13 +117,12 @@ func (r *Run) settleChildren(ctx context.Context, members bool) error {
 	return err
 }
 
-// Settle reads the status of everything in an ACTIVE load balancer until nothing in it
-// is PENDING, and no member is still being removed, and returns the load balancer with these
-// statuses. The error is a *ChangedError when the cloud has other parts than the load
-// balancer, and a *ChildrenError when something is in ERROR or stays PENDING for too long
-// while nothing else comes to its end; the load balancer that is returned is as it was read
-// last then. Otherwise the error is that of a request or of the context, and the load
-// balancer is the one that was given.
+// Settle reads the status of all parts of an ACTIVE load balancer until none is PENDING, and no
+// removed member is left, and returns the load balancer with these statuses. The error is a
+// *ChangedError if the cloud has other parts than the load balancer, and a *ChildrenError if parts
+// are in ERROR, or stay PENDING for too long without any progress; the result has the statuses of
+// the last read then. Any other error is that of a request or of the context, and the result is the
+// unchanged load balancer.
 func (a *Applier) Settle(ctx context.Context, s *Settling) (*model.LoadBalancer, error) {
 	timing := a.Drivers.Timing(s.lb.Provider)
 	for ; ; s.after = timing.ChildInterval {
@@ -138,26 +136,27 @@ func (a *Applier) Settle(ctx context.Context, s *Settling) (*model.LoadBalancer,
 	}
 }
 
-// NewSettling returns the state of Settle for a load balancer.
+// NewSettling returns the initial state of Settle for a load balancer.
 func NewSettling(lb *model.LoadBalancer) *Settling { return &Settling{lb: lb, fewest: math.MaxInt} }
 
-// Settling is a load balancer with parts that are still being changed: the state of Settle.
+// Settling is the progress of Settle for a load balancer.
 type Settling struct {
 	lb *model.LoadBalancer
-	// wrote is what the run has written. Members that are to be gone are waited for whatever their
-	// status is: not before that is it known what the cloud has made of the change.
+	// wrote are the changes of the run. Removed members are waited for regardless of their status:
+	// only their end shows the result of the change.
 	wrote written
-	// members is set where only members are waited for: the rest of a plan is still to come. Those
-	// that stay PENDING for too long are no error then.
+	// members is set if only members are waited for, because the rest of a plan is still to come.
+	// Members that stay PENDING for too long are not an error then.
 	members bool
-	// fewest is the least number of unsound parts so far, deadline the time until which fewer are waited for,
-	// after the time before the next poll.
+	// fewest is the smallest number of unsound parts so far, deadline the time by which it must
+	// decrease, after the pause before the next poll.
 	fewest   int
 	deadline time.Time
 	after    time.Duration
 }
 
-// compare returns the load balancer with the statuses of a tree. It is ended where Settle is.
+// compare returns the load balancer with the statuses of a tree. Ended is set if Settle has a
+// result.
 func (a *Applier) compare(s *Settling, tree *octavia.StatusTree, timing driver.Timing) (lb *model.LoadBalancer, ended bool, err error) {
 	lb = s.lb.Clone()
 	going := observe.TakeRemoved(tree, s.wrote.removed)
@@ -167,7 +166,7 @@ func (a *Applier) compare(s *Settling, tree *octavia.StatusTree, timing driver.T
 	if s.members {
 		unsound = slices.DeleteFunc(unsound, func(c model.Child) bool { return c.Kind != model.KindMember || !c.Status.Pending() })
 	}
-	if len(unsound) < s.fewest { // so the cloud carries on
+	if len(unsound) < s.fewest { // there is progress
 		s.fewest, s.deadline = len(unsound), a.Clock.Now().Add(timing.ChildTimeout)
 	}
 	late := a.Clock.Now().After(s.deadline)
@@ -186,7 +185,6 @@ func (a *Applier) compare(s *Settling, tree *octavia.StatusTree, timing driver.T
 	return lb, false, nil
 }
 
-// wait waits until a load balancer is settled.
 func (r *Run) wait(ctx context.Context, id string, of watcher.Kind) (watcher.Token, error) {
 	r.waited = true
 	timing := r.Drivers.Timing(of.Provider)

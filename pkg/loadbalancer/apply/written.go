@@ -8,15 +8,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
-// written records the changes of members that a run has sent since all of them were done.
+// written records the changes of members that a run has sent, until they have finished.
 type written struct {
-	// removed are the members that the cloud has accepted to remove.
+	// removed are the members with an accepted removal.
 	removed []observe.RemovedMember
-	// batch is set from a batch to the end of all that it does.
+	// batch is set from a batch until all of its changes have finished.
 	batch bool
 }
 
-// note adds a step that was sent for the pool with this ID.
+// note records an accepted step for the pool with this ID.
 func (w *written) note(step plan.Step, poolID string) {
 	switch s := step.(type) {
 	case plan.AddMember:

@@ -21,9 +21,9 @@ var (
 	ErrClosed = errors.New("the controller is shutting down")
 )
 
-// Deleted reports whether a deletion has succeeded, and its result is not fetched yet. It counts as
-// fetched then. The error of a deletion that has failed is left for the next Call: the service controller
-// asks this before each deletion, and would have no delay between deletions that fail.
+// Deleted reports whether a deletion has succeeded, and its result was not fetched yet. It fetches
+// the result. The error of a failed deletion is left for the next Call: the service controller
+// calls this before each deletion, and would have no delay between failed deletions otherwise.
 func (d *Dispatcher) Deleted(uid string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -35,11 +35,11 @@ func (d *Dispatcher) Deleted(uid string) bool {
 	return t.request.Operation == Delete
 }
 
-// Forget drops the result of the last round of a Service for which no call comes any more.
+// Forget drops the result of the last round of a Service without further calls.
 func (d *Dispatcher) Forget(uid string) { d.fetch(uid) }
 
-// fetch takes the result of the last round of a Service that ended while no caller waited; nil: there is
-// none.
+// fetch returns and forgets the result of the last round of a Service if no caller waited for it;
+// nil for none.
 func (d *Dispatcher) fetch(uid string) *task {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,9 +48,9 @@ func (d *Dispatcher) fetch(uid string) *task {
 	return t
 }
 
-// Call serves a call of the service controller: see Options.Hold. If the round goes on, the error is
-// ErrGoesOn or an *api.RetryError, and the next call has the result. Calls of the same kind in between wait
-// for the same round. The error is ErrClosed after Close.
+// Call serves a call of the service controller: see Options.Hold. If the round continues, the error
+// is ErrGoesOn or an *api.RetryError, and the next call returns the result. Until then, calls of
+// the same kind wait for the same round. The error is ErrClosed after Close.
 func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
 	before := d.fetch(string(r.Service.UID))
 	if before != nil && before.request.Operation == r.Operation && (r.Operation == Delete || d.asksFor(before.request, r.Service)) {
@@ -83,7 +83,7 @@ func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatu
 	return nil, d.goesOn(r, t.since)
 }
 
-// hold counts a call that waits, until release is called. It is a crowd if too many do.
+// hold counts a waiting call until release is called. It is a crowd if too many wait.
 func (d *Dispatcher) hold() (crowd bool, release func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,7 +95,7 @@ func (d *Dispatcher) hold() (crowd bool, release func()) {
 	}
 }
 
-// Wait serves a request, and returns at the end of its round.
+// Wait serves a request, and returns its result.
 func (d *Dispatcher) Wait(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
 	t, err := d.submit(ctx, r)
 	if err != nil {
@@ -128,7 +128,8 @@ func (d *Dispatcher) Submit(ctx context.Context, r Request, ended func(*v1.LoadB
 	return nil
 }
 
-// leave lets a round go on without its caller, and returns its request. It is false if the round has ended.
+// leave detaches a caller from its round, and returns the request. It is false if the round has
+// ended.
 func (d *Dispatcher) leave(t *task) (r Request, left bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -140,7 +141,7 @@ func (d *Dispatcher) leave(t *task) (r Request, left bool) {
 	return t.request, true
 }
 
-// abandon ends a round for a caller with a context that has ended, unless another caller waits.
+// abandon ends the round of a caller with an ended context, unless another caller waits.
 func (d *Dispatcher) abandon(ctx context.Context, t *task) (*v1.LoadBalancerStatus, error) {
 	d.mu.Lock()
 	if t.waiting > 1 || t.detached {
@@ -161,8 +162,8 @@ func (d *Dispatcher) abandon(ctx context.Context, t *task) (*v1.LoadBalancerStat
 	return t.status, t.err
 }
 
-// goesOn returns the error of a call with a round that goes on since a time. Without Options.Ended the next
-// call comes after as long as the round has taken so far.
+// goesOn returns the error of a call if its round, begun at a time, continues. Without
+// Options.Ended, the next call comes after as much time as the round has taken so far.
 func (d *Dispatcher) goesOn(r Request, since time.Time) error {
 	svc, operation := r.Service, r.Operation
 	ends := d.options.Ended != nil

@@ -16,44 +16,46 @@ import (
 )
 
 const (
-	// workers is the number of rounds of each lane that are worked on at a time. A round with many members
-	// counts as several, because it takes about two KiB for each while it is worked on.
+	// workers is the number of concurrent steps of each lane. A round with many members counts as
+	// several, because a step takes about two KiB for each member.
 	workers         = 100
 	membersPerShare = 300
 )
 
 // Round is the work for one request.
 type Round interface {
-	// Step does everything that is possible now. After async.ErrWaiting it is called again, once the
-	// condition of the wait holds or the context has ended. The status is published, also beside an error.
+	// Step does everything that is possible now. After async.ErrWaiting it is called again, once
+	// the condition of the wait holds or the context has ended. The status is published, also if
+	// there is an error.
 	Step(ctx context.Context) (*v1.LoadBalancerStatus, error)
 }
 
-// Options are the inputs of a Dispatcher.
+// Options are the dependencies and settings of a Dispatcher.
 type Options struct {
 	Clock clock.WithTicker
-	// Timeout is the longest duration of a round, without the time that it waits for its turn.
+	// Timeout is the maximum duration of a round, without the wait for its turn.
 	Timeout time.Duration
-	// Hold is how long a Call waits for the end of its round. In a crowd, when a tenth of the Workers of the
-	// service controller is left, a Call returns when its round waits. Workers is 0 if they are unlimited.
+	// Hold is how long a Call waits for the end of its round. If at most a tenth of the Workers of
+	// the service controller is free, a Call returns as soon as its round waits. Workers is 0 for
+	// unlimited.
 	Hold    time.Duration
 	Workers int
-	// Newest returns the present state of a Service and of its nodes, nil if there is no such Service.
-	// Nil: the state in the request is the newest.
+	// Newest returns the current state of a Service and of its nodes, nil if the Service is gone.
+	// If nil, the state in the request is the current one.
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
 	// Begin returns the round of a request. The context has the values of the steps.
 	Begin func(ctx context.Context, r Request) (context.Context, Round)
-	// Members returns the number of members of a request; nil: few.
+	// Members returns the number of members of a request; nil means few.
 	Members func(Request) int
-	// Written reports whether two states of a Service differ only by what rounds write; nil: they write
-	// nothing.
+	// Written reports whether two states of a Service differ only in values that rounds write; nil
+	// means that they write nothing.
 	Written func(before, now *v1.Service) bool
-	// New reports whether a Call of Ensure may return ErrGoesOn. Ended is called at the end of a round
-	// with a Call that has not waited for it: the next Call returns its result. Nil: Call returns when to
-	// call again.
+	// New reports whether a Call of Ensure may return ErrGoesOn. Ended is called at the end of a
+	// round if its Call has not waited: the next Call returns its result. If nil, Call returns the
+	// time to call again.
 	New   func(*v1.Service) bool
 	Ended func(*v1.Service)
-	// Served records the resource version of each Service at the begin of its last round.
+	// Served records the resource version of each Service at the beginning of its last round.
 	Served Versions
 }
 
@@ -63,7 +65,7 @@ type Versions interface {
 	Advance(svc *v1.Service) bool
 }
 
-// Dispatcher serves requests. Its methods may be called from many goroutines.
+// Dispatcher serves requests. It is safe for concurrent use.
 type Dispatcher struct {
 	options Options
 	// calls has the rounds of calls of the service controller, own the others: neither kind delays the other.
@@ -89,8 +91,8 @@ type task struct {
 	lane    *lane // of the first task of a Service
 	slot    async.Slot
 	since   time.Time
-	// round is nil before the first step, steps is the context of the steps, end ends what belongs to it. Only
-	// the worker that has the task uses them.
+	// round is nil before the first step, steps is the context of the steps, end releases its
+	// resources. Only the worker that has the task uses them.
 	round Round
 	steps context.Context
 	end   func()
@@ -143,16 +145,17 @@ func (d *Dispatcher) Busy(uid string) bool {
 	return len(d.lines[uid]) > 0
 }
 
-// Size returns how many Services have a round, and how many a result that no call has fetched yet.
+// Size returns the number of Services with a round, and of those with a result that no call has
+// fetched yet.
 func (d *Dispatcher) Size() (working, unfetched int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.lines), len(d.left)
 }
 
-// submit queues a request, or joins it to another one. The caller counts as waiting.
+// submit queues a request, or merges it into a queued one. The caller counts as waiting.
 func (d *Dispatcher) submit(ctx context.Context, r Request) (*task, error) {
-	if d.options.Newest == nil { // the Service is the caller's, and not an informer's, which is never changed
+	if d.options.Newest == nil { // the caller's Service may change, unlike an informer's
 		r.Service = r.Service.DeepCopy()
 	}
 	key := string(r.Service.UID)
@@ -175,7 +178,7 @@ func (d *Dispatcher) submit(ctx context.Context, r Request) (*task, error) {
 	return t, nil
 }
 
-// join returns the task of a Service that serves a request too; nil: there is none.
+// join returns the task of a Service that also serves a request; nil for none.
 func (d *Dispatcher) join(key string, r Request) *task {
 	line := d.lines[key]
 	switch len(line) {
@@ -183,7 +186,7 @@ func (d *Dispatcher) join(key string, r Request) *task {
 		return nil
 	case 1:
 		if first := line[0]; first.ctx.Err() == nil && d.joins(first.request, r) {
-			first.detached = false // this caller has the result, or leaves too
+			first.detached = false // this caller gets the result, or leaves too
 			return first
 		}
 		return nil
@@ -268,7 +271,7 @@ func (d *Dispatcher) step(t *task) (*v1.LoadBalancerStatus, error) {
 		}
 	}
 	share := int64(1)
-	if d.options.Members != nil && t.request.Operation != Delete { // which needs no members
+	if d.options.Members != nil && t.request.Operation != Delete { // a deletion needs no members
 		share = min(share+int64(d.options.Members(t.request)/membersPerShare), workers)
 	}
 	shares := t.lane.shares
@@ -279,7 +282,8 @@ func (d *Dispatcher) step(t *task) (*v1.LoadBalancerStatus, error) {
 	return t.round.Step(t.steps)
 }
 
-// begin begins a round with the newest state of its Service. It is not due if there is nothing to do.
+// begin starts a round with the current state of its Service. It is not due if there is nothing to
+// do.
 func (d *Dispatcher) begin(t *task) (status *v1.LoadBalancerStatus, err error, due bool) {
 	if t.ctx.Err() != nil || d.ctx.Err() != nil {
 		return nil, context.Canceled, false
@@ -305,7 +309,7 @@ func (d *Dispatcher) begin(t *task) (status *v1.LoadBalancerStatus, err error, d
 	return nil, nil, true
 }
 
-// finish ends a task, and lets the next one of its Service begin.
+// finish ends a task, and starts the next one of its Service.
 func (d *Dispatcher) finish(key string, t *task) {
 	t.slot.Clear()
 	if t.end != nil {
@@ -339,7 +343,7 @@ func (d *Dispatcher) finish(key string, t *task) {
 // newest returns a request with its Service and its nodes as they are now. It is false if there is
 // nothing to do: the Service wants no load balancer any more, or a round was begun with a newer state of it.
 func (d *Dispatcher) newest(r Request) (Request, bool) {
-	d.nodes.mu.Lock() // so that of two rounds the later one has the later nodes
+	d.nodes.mu.Lock() // so that a later round has later nodes
 	defer d.nodes.mu.Unlock()
 	if d.options.Newest == nil {
 		r.current = d.nodes.begin(r.Nodes)

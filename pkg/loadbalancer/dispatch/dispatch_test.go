@@ -62,7 +62,7 @@ func start(t *testing.T, round func(context.Context, dispatch.Request) (*v1.Load
 	return d
 }
 
-// stage has rounds that wait until they are let go.
+// stage has rounds that wait until they are released.
 type stage struct {
 	*dispatch.Dispatcher
 
@@ -70,7 +70,7 @@ type stage struct {
 	steps  map[types.UID]int
 	rounds []string
 	ended  []types.UID
-	// waits are those of rounds; once let is set, rounds wait for nothing.
+	// waits are those of rounds; once let is set, rounds do not wait.
 	waits []*async.Future[error]
 	let   bool
 	// failure is the result of rounds that wait for nothing.
@@ -113,7 +113,7 @@ func (s *stage) wait() *async.Future[error] {
 	return f
 }
 
-// release lets rounds go, those that wait with a result.
+// release ends the waits of rounds with a result.
 func (s *stage) release(result error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,8 +181,7 @@ func TestCall_ReturnsErrorOfRound(t *testing.T) {
 	}
 }
 
-// A round that goes on has its result fetched by the next call, whatever it is; Options.Ended has that call
-// made.
+// The next call fetches the result of a round that continued; Options.Ended triggers that call.
 func TestCall_ReturnsResultOfRoundThatHasGoneOn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -236,7 +235,7 @@ func TestCall_ReturnsResultOfRoundThatHasGoneOn(t *testing.T) {
 	}
 }
 
-// A call that joins a round has its result, so that no other call is needed.
+// A call that joins a round returns its result, so that no other call is needed.
 func TestCall_JoinsRoundThatAnswersItToo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -269,7 +268,7 @@ func TestCall_JoinsRoundThatAnswersItToo(t *testing.T) {
 	})
 }
 
-// In a crowd, calls give their workers back as soon as their rounds wait.
+// In a crowd, calls return as soon as their rounds wait.
 //
 //proves:73
 func TestCall_DoesNotWaitInCrowd(t *testing.T) {
@@ -297,8 +296,8 @@ func TestCall_DoesNotWaitInCrowd(t *testing.T) {
 	})
 }
 
-// Requests for one Service are served one after the other; those that come meanwhile are one, but a
-// deletion is served alone.
+// Requests for one Service are served in sequence; those that come meanwhile are merged, except for
+// deletions.
 func TestDispatcher_MergesRequestsThatWaitForTheSameTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -428,7 +427,7 @@ func TestCall_HasResultOfRoundThatServesARepairToo(t *testing.T) {
 	}
 }
 
-// A caller with a context that ends takes its round along, unless another one waits for it.
+// If a caller's context ends, its round ends too, unless another caller waits for it.
 func TestWait_EndsRoundOfTheLastCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -463,7 +462,7 @@ func TestWait_EndsRoundOfTheLastCaller(t *testing.T) {
 	})
 }
 
-// A round takes a step when it begins, and one when its wait ends, however many rounds wait.
+// A round does a step when it begins, and one when its wait ends, however many rounds wait.
 func TestDispatcher_StepsOnlyWhenWaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -511,7 +510,7 @@ func TestRound_EndsWhenItsTimeIsUp(t *testing.T) {
 	})
 }
 
-// turn returns a stage with a round that waits for its turn, and not for the cloud.
+// turn returns a stage with a round that waits for its turn, not for the cloud.
 func turn(t *testing.T) (*dispatch.Dispatcher, *async.Future[error], chan error) {
 	t.Helper()
 	f := async.NewFuture[error](nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
-// nodeLists numbers the lists of nodes that rounds begin with. The zero value is ready.
+// nodeLists numbers the node lists of rounds. The zero value is ready.
 type nodeLists struct {
 	mu   sync.Mutex
 	last []*v1.Node // those with an address
@@ -18,9 +18,9 @@ type nodeLists struct {
 	number atomic.Int64
 }
 
-// begin returns a function that reports whether no round has begun with other nodes since. The caller
-// has the lock, and had it when it got the nodes, so that later nodes come later. Only what brings every
-// Service another round makes other nodes.
+// begin returns a function that reports whether no round has begun with other nodes since. The
+// caller holds the lock since before it read the nodes, so that later nodes come later. Two lists
+// differ only in changes that bring every Service another round.
 func (l *nodeLists) begin(nodes []*v1.Node) (current func() bool) {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node *v1.Node) bool { return !cluster.HasMemberAddress(node) })
 	if !slices.EqualFunc(l.last, nodes, sameNode) {
@@ -31,7 +31,7 @@ func (l *nodeLists) begin(nodes []*v1.Node) (current func() bool) {
 	return func() bool { return l.number.Load() == number }
 }
 
-// sameNode reports whether two states of a node are alike in what decides on its ports.
+// sameNode reports whether two states of a node have the same ports.
 func sameNode(a, b *v1.Node) bool {
 	return a == b || a.Name == b.Name && a.Spec.ProviderID == b.Spec.ProviderID &&
 		(slices.Equal(a.Status.Addresses, b.Status.Addresses) || slices.Equal(cluster.MemberAddresses(a), cluster.MemberAddresses(b)))

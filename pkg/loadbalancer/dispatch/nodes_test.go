@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 )
 
-// Nodes are those of a round as long as what brings every Service another round has not changed.
+// The nodes of a round are current until a change that brings every Service another round.
 func TestNodesCurrent_IsSoUntilRoundBeginsWithOtherNodes(t *testing.T) {
 	t.Parallel()
 	node := func(name, server string, addresses ...v1.NodeAddress) *v1.Node {
@@ -50,7 +50,7 @@ func TestNodesCurrent_IsSoUntilRoundBeginsWithOtherNodes(t *testing.T) {
 				for _, now = range [][]*v1.Node{first, test.then} {
 					nodes := now
 					if informed {
-						nodes = first // as they were when the round was asked for
+						nodes = first // the state at the time of the request
 					}
 					if _, err := d.Wait(t.Context(), dispatch.Request{Operation: dispatch.Repair, Service: service("3"), Nodes: nodes}); err != nil {
 						t.Fatal(err)
@@ -67,7 +67,8 @@ func TestNodesCurrent_IsSoUntilRoundBeginsWithOtherNodes(t *testing.T) {
 	}
 }
 
-// The informers may lag behind the Service of a call: the call brings it, but no later nodes.
+// The informers may lag behind the Service of a call: the call has the newer Service, but no newer
+// nodes.
 func TestNodesCurrent_IsNotSoForNodesOfUnknownAge(t *testing.T) {
 	t.Parallel()
 	lagging := service("2")

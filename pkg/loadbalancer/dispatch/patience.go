@@ -9,14 +9,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// ErrTimeout is the cause of the end of a round's context when the round has taken longer
-// than Options.Timeout.
+// ErrTimeout is the cause of a context's end if its round has exceeded Options.Timeout.
 var ErrTimeout = errors.New("reconcile timeout exceeded")
 
-// patient ends a round when it has taken longer than Options.Timeout, unless stop is called before. The
-// time that it waits for its turn does not count: Octavia creates five thousand load balancers in more
-// than an hour, and a round that gives up its turn has to wait for another. But a round that has waited for
-// that long ends if its Service requests something else by now, or is deleted.
+// patient ends a round when it has exceeded Options.Timeout, unless stop is called before. The wait
+// for its turn does not count: Octavia creates five thousand load balancers in more than an hour,
+// and a round that gives up its turn must wait for another. But a round that has waited for so long
+// ends if its Service has changed meanwhile, or is deleted.
 func (d *Dispatcher) patient(t *task, watch *stopwatch.Watch) (stop func()) {
 	var timer *time.Timer
 	timer = time.AfterFunc(math.MaxInt64, func() {
@@ -28,11 +27,11 @@ func (d *Dispatcher) patient(t *task, watch *stopwatch.Watch) (stop func()) {
 			timer.Reset(left)
 		}
 	})
-	timer.Reset(d.options.Timeout) // not before: the function has the timer now
+	timer.Reset(d.options.Timeout) // set here, because the function uses the timer
 	return func() { timer.Stop() }
 }
 
-// outdated reports whether a request for another state of the Service waits behind a round.
+// outdated reports whether a request for another state of the Service is queued behind a round.
 func (d *Dispatcher) outdated(t *task) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

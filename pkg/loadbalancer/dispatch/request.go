@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
-// Operation is what a request wants done.
+// Operation is the kind of a request.
 type Operation string
 
 // The operations. Ensure and Delete are calls of the service controller, Repair that of our own
@@ -28,21 +28,21 @@ type Request struct {
 	Operation Operation
 	Service   *v1.Service
 	Nodes     []*v1.Node
-	// MayCreate reports whether a load balancer may be made where there is none. It is
-	// asked right before that.
+	// MayCreate reports whether a missing load balancer may be created. It is called immediately
+	// before.
 	MayCreate func(context.Context) (bool, error)
 
-	// current reports what NodesCurrent does; nil: true.
+	// current implements NodesCurrent; nil means true.
 	current func() bool
 }
 
-// NodesCurrent reports whether no round, of any Service, has begun with later nodes than this one that
-// differ from its own in a name, an address or a server. Such nodes bring every Service another round.
+// NodesCurrent reports whether no round, of any Service, has begun with later nodes that differ in
+// a name, an address or a server. Such nodes bring every Service another round.
 func (r Request) NodesCurrent() bool { return r.current == nil || r.current() }
 
-// merge returns one request for two that wait for the same turn: the newer Service and
-// its nodes count, and what may make a load balancer. It is false where one of them
-// alone is a deletion.
+// merge returns one request for two that wait for the same turn, with the newer Service and its
+// nodes; it may create a load balancer if one of them may. It is false if only one of them is a
+// deletion.
 func merge(queued, later Request) (Request, bool) {
 	if (queued.Operation == Delete) != (later.Operation == Delete) {
 		return queued, false
@@ -56,25 +56,25 @@ func merge(queued, later Request) (Request, bool) {
 	return later, true
 }
 
-// joins reports whether a request that is being served answers a later one too.
+// joins reports whether the request of a running round also answers a later one.
 func (d *Dispatcher) joins(serving, later Request) bool {
 	return serving.Operation == later.Operation &&
 		(later.Operation == Delete || later.Operation == Ensure && d.asksFor(serving, later.Service))
 }
 
-// asksFor reports whether a Service asks for what it asks for in a request.
+// asksFor reports whether a Service is as in a request, except for values that rounds write.
 func (d *Dispatcher) asksFor(r Request, svc *v1.Service) bool {
 	return reflect.DeepEqual(r.Service.Spec, svc.Spec) && maps.Equal(r.Service.Annotations, svc.Annotations) ||
 		d.options.Written != nil && d.options.Written(r.Service, svc)
 }
 
-// Older reports whether a Service is surely older than another state of it.
+// Older reports whether a Service is certainly older than another state of it.
 func Older(a, b *v1.Service) bool {
 	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
 	return err == nil && order < 0
 }
 
-// Wanted reports whether a Service is to have a load balancer of ours.
+// Wanted reports whether a Service wants a load balancer of this controller.
 func Wanted(svc *v1.Service) bool {
 	return svc.DeletionTimestamp == nil && cluster.IsOurs(svc)
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -66,9 +64,7 @@ func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, s
 // settings reads listeners, pools and monitors of a load balancer in a snapshot, unless they were
 // read in a group. Of members it returns only the IDs, by the ID of their pool.
 func (d *Detector) settings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer, together settingsRead) (*model.LoadBalancer, func(poolID string) []string, error) {
-	listed := octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
-		ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider,
-	}}
+	listed := octavia.LoadBalancer{ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider}
 	parts, there := together[lb.ID]
 	if !there {
 		var err error

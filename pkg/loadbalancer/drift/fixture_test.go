@@ -11,9 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -89,17 +86,17 @@ func newCloud() *fakeCloud {
 	return &fakeCloud{
 		seen: snapshot.LoadBalancer{ID: "lb", Name: id.Name(), Status: octavia.StatusActive, Operating: "ONLINE", Tags: id.Tags(), UpdatedAt: time.Now()},
 		parts: observe.Parts{
-			LoadBalancer: octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
+			LoadBalancer: octavia.LoadBalancer{
 				ID: "lb", Name: id.Name(), Tags: id.Tags(), Provider: "amphora", AdminStateUp: true, ProvisioningStatus: octavia.StatusActive,
-			}},
-			Listeners: []listeners.Listener{{
-				ID: "listener", Name: id.ListenerName(0), Tags: id.Tags(), Protocol: "TCP", ProtocolPort: 80, DefaultPoolID: "pool",
+			},
+			Listeners: []octavia.Listener{{
+				ID: "listener", Name: id.ListenerName(0), Tags: id.Tags(), Protocol: "TCP", Port: 80, DefaultPoolID: "pool",
 				AdminStateUp: true, ProvisioningStatus: octavia.StatusActive,
 			}},
-			Pools: []octavia.Pool{{Pool: pools.Pool{
-				ID: "pool", Name: id.PoolName(0), Tags: id.Tags(), Protocol: "TCP", LBMethod: "ROUND_ROBIN", AdminStateUp: true,
-				ProvisioningStatus: octavia.StatusActive,
-			}, Members: []octavia.ObjectID{{ID: "a"}, {ID: "b"}}}},
+			Pools: []octavia.Pool{{
+				ID: "pool", Name: id.PoolName(0), Tags: id.Tags(), Protocol: "TCP", Algorithm: "ROUND_ROBIN", AdminStateUp: true,
+				ProvisioningStatus: octavia.StatusActive, Members: []octavia.ObjectID{{ID: "a"}, {ID: "b"}},
+			}},
 		},
 		tree: octavia.StatusTree{NodeStatus: active("lb", "ONLINE"), Listeners: []octavia.ListenerStatus{{
 			NodeStatus: active("listener", "ONLINE"), Pools: []octavia.PoolStatus{{NodeStatus: active("pool", "ONLINE"), Members: []octavia.MemberStatus{

@@ -5,10 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -129,13 +125,13 @@ func restored(f *fixture) {
 	})
 }
 
-func otherAlgorithm(f *fixture) { f.cloud.parts.Pools[0].LBMethod = "SOURCE_IP" }
+func otherAlgorithm(f *fixture) { f.cloud.parts.Pools[0].Algorithm = "SOURCE_IP" }
 
 func anotherMember(f *fixture) { f.cloud.parts.Pools[0].Members[0].ID = "theirs" }
 
 func withMonitor(f *fixture) {
 	f.cloud.parts.Pools[0].MonitorID = "monitor"
-	f.cloud.parts.Monitors = map[string]monitors.Monitor{"monitor": {
+	f.cloud.parts.Monitors = map[string]octavia.HealthMonitor{"monitor": {
 		ID: "monitor", Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1, AdminStateUp: true, ProvisioningStatus: octavia.StatusActive,
 	}}
 	withContentsRead(f)
@@ -144,7 +140,7 @@ func withMonitor(f *fixture) {
 func anotherMonitor(f *fixture) {
 	m := f.cloud.parts.Monitors["monitor"]
 	m.ID, f.cloud.parts.Pools[0].MonitorID = "theirs", "theirs"
-	f.cloud.parts.Monitors = map[string]monitors.Monitor{"theirs": m}
+	f.cloud.parts.Monitors = map[string]octavia.HealthMonitor{"theirs": m}
 }
 
 func byOthers(f *fixture) { f.change(func(a *state.Applied) { a.Seen.ChangedByOthers = true }) }
@@ -154,17 +150,17 @@ func membersChanged(f *fixture) { f.cloud.membersChanged = true }
 func longAgo(f *fixture) { f.cloud.seen.UpdatedAt = time.Now().Add(-state.AtRest - time.Second) }
 
 func foreignListener(f *fixture) {
-	f.cloud.parts.Listeners = append(f.cloud.parts.Listeners, listeners.Listener{ID: "theirs", Name: "theirs", Protocol: "TCP", ProtocolPort: 9000, AdminStateUp: true})
+	f.cloud.parts.Listeners = append(f.cloud.parts.Listeners, octavia.Listener{ID: "theirs", Name: "theirs", Protocol: "TCP", Port: 9000, AdminStateUp: true})
 }
 
 // waitingPool is a pool of the Service without a listener, as a refused listener leaves it.
 func waitingPool(f *fixture) {
-	f.cloud.parts.Pools = append(f.cloud.parts.Pools, octavia.Pool{Pool: pools.Pool{ID: "waits", Name: identity().PoolName(1), Tags: identity().Tags(), Protocol: "TCP"}})
+	f.cloud.parts.Pools = append(f.cloud.parts.Pools, octavia.Pool{ID: "waits", Name: identity().PoolName(1), Tags: identity().Tags(), Protocol: "TCP"})
 }
 
 func withContentsRead(f *fixture) { f.withContents(func(*model.LoadBalancer) {}) }
 
-func otherProtocolPort(f *fixture) { f.cloud.parts.Listeners[0].ProtocolPort = 81 }
+func otherProtocolPort(f *fixture) { f.cloud.parts.Listeners[0].Port = 81 }
 
 func newMember(f *fixture) {
 	f.cloud.parts.Pools[0].Members = append(f.cloud.parts.Pools[0].Members, octavia.ObjectID{ID: "theirs"})

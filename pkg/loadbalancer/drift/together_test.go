@@ -96,7 +96,7 @@ func TestWatch_ConfirmsManyTogether(t *testing.T) {
 func TestWatch_FindsDriftOfOneAmongManyReadTogether(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*fixture, *observe.Parts){
-		"a setting": func(_ *fixture, parts *observe.Parts) { parts.Pools[0].LBMethod = "SOURCE_IP" },
+		"a setting": func(_ *fixture, parts *observe.Parts) { parts.Pools[0].Algorithm = "SOURCE_IP" },
 		"a member is another": func(_ *fixture, parts *observe.Parts) {
 			parts.Pools[0].Members = []octavia.ObjectID{{ID: "member-0"}, {ID: "theirs"}}
 		},

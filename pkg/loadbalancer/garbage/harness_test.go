@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +21,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
@@ -112,7 +110,7 @@ func (env *environment) left(clusterName, service string) {
 	name := "kube_service_" + clusterName + "_default_" + service
 	made := env.loadBalancer(name, "Kubernetes external service default/"+service+" from cluster "+clusterName, []string{name}, "listener_0_"+name, "pool_0_"+name)
 	_, err := env.Cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
-		ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Conf.LoadBalancer.FloatingNetworkID, PortID: made.VipPortID,
+		ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Conf.LoadBalancer.FloatingNetworkID, PortID: made.VIPPortID,
 		Description: "Floating IP for Kubernetes external service default/" + service + " from cluster " + clusterName,
 	})
 	env.check(err)
@@ -127,26 +125,26 @@ func (env *environment) left(clusterName, service string) {
 }
 
 // loadBalancer makes one with a listener and a pool as another client does.
-func (env *environment) loadBalancer(name, description string, tags []string, listener, pool string) loadbalancers.LoadBalancer {
+func (env *environment) loadBalancer(name, description string, tags []string, listener, pool string) octavia.LoadBalancer {
 	env.T.Helper()
-	made, err := env.session.Octavia().CreateLoadBalancer(env.ctx, loadbalancers.CreateOpts{
-		Name: name, Description: description, Tags: tags, VipSubnetID: env.Cloud.Subnet.ID,
-		Listeners: []listeners.CreateOpts{{Name: listener, Protocol: "TCP", ProtocolPort: 80, Tags: tags, DefaultPool: &pools.CreateOpts{Name: pool, Protocol: "TCP", LBMethod: "ROUND_ROBIN"}}},
+	made, err := env.session.Octavia().CreateLoadBalancer(env.ctx, octavia.LoadBalancer{
+		Name: name, Description: description, Tags: tags, VIPSubnetID: env.Cloud.Subnet.ID,
+		Listeners: []octavia.Listener{{Name: listener, Protocol: "TCP", Port: 80, Tags: tags, DefaultPool: &octavia.NewPool{Pool: octavia.Pool{Name: pool, Protocol: "TCP", Algorithm: "ROUND_ROBIN"}}}},
 	})
 	env.check(err)
 	env.Settle()
-	return made.LoadBalancer
+	return *made
 }
 
 // join adds a listener and a pool of a Service to a load balancer.
 func (env *environment) join(loadBalancerID string, number int, who ownership.Identity) {
 	env.T.Helper()
-	made, err := env.session.Octavia().CreateListener(env.ctx, listeners.CreateOpts{
-		LoadbalancerID: loadBalancerID, Name: who.ListenerName(number), Protocol: "TCP", ProtocolPort: number, Tags: who.Tags(),
+	made, err := env.session.Octavia().CreateListener(env.ctx, octavia.Listener{
+		LoadBalancerID: loadBalancerID, Name: who.ListenerName(number), Protocol: "TCP", Port: number, Tags: who.Tags(),
 	})
 	env.check(err)
 	env.Settle()
-	_, err = env.session.Octavia().CreatePool(env.ctx, pools.CreateOpts{ListenerID: made.ID, Name: who.PoolName(number), Protocol: "TCP", LBMethod: "ROUND_ROBIN", Tags: who.Tags()})
+	_, err = env.session.Octavia().CreatePool(env.ctx, octavia.Pool{ListenerID: made.ID, Name: who.PoolName(number), Protocol: "TCP", Algorithm: "ROUND_ROBIN", Tags: who.Tags()})
 	env.check(err)
 	env.Settle()
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -17,8 +16,8 @@ import (
 // Inventory holds the objects of the project.
 type Inventory struct {
 	LoadBalancers  []octavia.LoadBalancer
-	Listeners      []listeners.Listener
-	Pools          []octavia.PoolOwner
+	Listeners      []octavia.Listener
+	Pools          []octavia.Pool
 	FloatingIPs    []floatingips.FloatingIP
 	SecurityGroups []neutron.SecurityGroup
 	// Routes are nil if cloud.conf has no router.
@@ -38,7 +37,7 @@ type part struct {
 func (i Inventory) parts() map[string][]part {
 	all := map[string][]part{}
 	for _, l := range i.Listeners {
-		for _, of := range l.Loadbalancers {
+		for _, of := range l.LoadBalancers {
 			all[of.ID] = append(all[of.ID], part{kind: Listener, id: l.ID, name: l.Name, tags: l.Tags})
 		}
 	}
@@ -172,7 +171,7 @@ func (l *lister) loadBalancer(lb octavia.LoadBalancer, parts []part) {
 	case on.owner == ours && len(others) == 0:
 		item.State = Found
 		l.judged(ours, "", item)
-		l.ports[lb.VipPortID] = item
+		l.ports[lb.VIPPortID] = item
 		return
 	case on.owner == ours && clusters:
 		l.judged(mistakable, "it holds objects that are not this cluster's:  "+strings.Join(others, ", "), item)
@@ -200,7 +199,7 @@ func (l *lister) judgeLoadBalancer(lb octavia.LoadBalancer) judgedLoadBalancer {
 	on := judgedLoadBalancer{LoadBalancer: lb}
 	on.owner, on.why = l.judge(ownership.LoadBalancerSigns(lb.Name, lb.Description, lb.Tags))
 	if l.living() {
-		on.users = l.query.Services.users(lb, l.addresses[lb.VipPortID])
+		on.users = l.query.Services.users(lb, l.addresses[lb.VIPPortID])
 		on.owner, on.why = used(on.users, on.owner, on.why)
 	}
 	return on

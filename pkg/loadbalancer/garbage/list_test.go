@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
@@ -39,17 +37,17 @@ type change func(*cloud)
 // "pool ID>LISTENER NAME TAG…".
 func rawLB(id, name, description string, tags []string, parts ...string) change {
 	return func(c *cloud) {
-		c.LoadBalancers = append(c.LoadBalancers, octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
-			ID: id, Name: name, Description: description, Tags: tags, VipPortID: "port of " + id,
-		}})
+		c.LoadBalancers = append(c.LoadBalancers, octavia.LoadBalancer{
+			ID: id, Name: name, Description: description, Tags: tags, VIPPortID: "port of " + id,
+		})
 		for _, text := range parts {
 			words := strings.Fields(text)
 			switch words[0] {
 			case "listener":
-				c.Listeners = append(c.Listeners, listeners.Listener{ID: words[1], Name: words[2], Tags: words[3:], Loadbalancers: []listeners.LoadBalancerID{{ID: id}}})
+				c.Listeners = append(c.Listeners, octavia.Listener{ID: words[1], Name: words[2], Tags: words[3:], LoadBalancers: []octavia.ObjectID{{ID: id}}})
 			default:
 				pool, user, used := strings.Cut(words[1], ">")
-				p := octavia.PoolOwner{ID: pool, Name: words[2], Tags: words[3:], LoadBalancers: []octavia.ObjectID{{ID: id}}}
+				p := octavia.Pool{ID: pool, Name: words[2], Tags: words[3:], LoadBalancers: []octavia.ObjectID{{ID: id}}}
 				if used {
 					p.Listeners = []octavia.ObjectID{{ID: user}}
 				}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	v1 "k8s.io/api/core/v1"
 
@@ -26,9 +25,9 @@ func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time,
 	var inventory Inventory
 	updated := make(map[string]time.Time, len(snap.LoadBalancers))
 	for _, lb := range snap.LoadBalancers {
-		inventory.LoadBalancers = append(inventory.LoadBalancers, octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
-			ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, VipPortID: lb.VIPPortID, VipAddress: lb.VIPAddress,
-		}})
+		inventory.LoadBalancers = append(inventory.LoadBalancers, octavia.LoadBalancer{
+			ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, VIPPortID: lb.VIPPortID, VIPAddress: lb.VIPAddress,
+		})
 		updated[lb.ID] = lb.UpdatedAt
 	}
 	for _, fip := range snap.FloatingIPs {
@@ -48,7 +47,7 @@ func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time,
 // knownPools are the pools of a load balancer, valid until it changes.
 type knownPools struct {
 	updated time.Time
-	pools   []octavia.PoolOwner
+	pools   []octavia.Pool
 }
 
 // list returns the garbage. It reads pools only of load balancers with garbage, and only after

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"k8s.io/utils/clock"
 
@@ -20,10 +19,10 @@ import (
 type Octavia interface {
 	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
 	LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error)
-	AllListeners(ctx context.Context) ([]listeners.Listener, error)
-	ListenerOwners(ctx context.Context) ([]listeners.Listener, error)
-	Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error)
-	PoolOwners(ctx context.Context, loadBalancerID string) ([]octavia.PoolOwner, error)
+	AllListeners(ctx context.Context) ([]octavia.Listener, error)
+	ListenerOwners(ctx context.Context) ([]octavia.Listener, error)
+	Listeners(ctx context.Context, loadBalancerID string) ([]octavia.Listener, error)
+	PoolOwners(ctx context.Context, loadBalancerID string) ([]octavia.Pool, error)
 	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
 	DeleteListener(ctx context.Context, id string) error
 	DeletePool(ctx context.Context, id string) error

@@ -123,7 +123,7 @@ func (t Target) judgeLiving(services *Services, s ownership.Signs) (claim, strin
 // address or one of those of its floating IPs.
 func (s *Services) users(lb octavia.LoadBalancer, addresses []string) []Service {
 	var found []Service
-	for _, by := range append([]string{lb.ID, lb.VipAddress}, addresses...) {
+	for _, by := range append([]string{lb.ID, lb.VIPAddress}, addresses...) {
 		if by != "" {
 			found = append(found, s.using[by]...)
 		}

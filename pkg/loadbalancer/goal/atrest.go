@@ -35,7 +35,7 @@ func (e *Engine) contentsAtRest(ctx context.Context, id ownership.Identity, at *
 	}
 	for {
 		if at.again == nil {
-			rest, age := restIntervals*timing.ChildInterval, e.Clock.Since(at.next.UpdatedAt)
+			rest, age := restIntervals*timing.ChildInterval, e.Clock.Since(at.next.UpdatedAt.Time)
 			if !at.resting && (age >= rest || age < -rest || !e.Clock.Now().Before(at.deadline)) {
 				break
 			}
@@ -57,7 +57,7 @@ func (e *Engine) contentsAtRest(ctx context.Context, id ownership.Identity, at *
 			}
 			at.again = nil
 		}
-		if again == nil || again.UpdatedAt.Equal(at.next.UpdatedAt) {
+		if again == nil || again.UpdatedAt.Equal(at.next.UpdatedAt.Time) {
 			break
 		}
 		at.next = again

@@ -247,7 +247,7 @@ func (e *Engine) settled(ctx context.Context, lb octavia.LoadBalancer) (*octavia
 		interval = timing.Create
 	}
 	pace := watcher.Every(interval)
-	if e.Clock.Since(lb.UpdatedAt) > longPending {
+	if e.Clock.Since(lb.UpdatedAt.Time) > longPending {
 		pace.First, pace.Step, pace.Cap = 0, 10*pace.Cap, 10*pace.Cap
 	}
 	token, err := e.Cloud.Watcher.Settled(ctx, lb.ID, pace)

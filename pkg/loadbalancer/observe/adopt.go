@@ -86,7 +86,7 @@ func (h Hints) inPlace(ctx context.Context, all []octavia.LoadBalancer) ([]octav
 	if err != nil {
 		return nil, fmt.Errorf("find out where load balancers of this cluster can be: %w", err)
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(lb octavia.LoadBalancer) bool { return !place.Has(lb.VipSubnetID, lb.VipNetworkID) }), nil
+	return slices.DeleteFunc(slices.Clone(all), func(lb octavia.LoadBalancer) bool { return !place.Has(lb.VIPSubnetID, lb.VIPNetworkID) }), nil
 }
 
 // unclaimedAt lists the load balancers at an address that have no UID and a name of the Service's,
@@ -120,13 +120,13 @@ func (o *Observer) hasAddress(ctx context.Context, lb octavia.LoadBalancer, hint
 	if len(hints.Addresses) == 0 {
 		return false, nil
 	}
-	if slices.Contains(hints.Addresses, lb.VipAddress) {
+	if slices.Contains(hints.Addresses, lb.VIPAddress) {
 		here, err := hints.inPlace(ctx, []octavia.LoadBalancer{lb})
 		if err != nil || len(here) > 0 {
 			return err == nil, err
 		}
 	}
-	fips, err := o.floatingIPsOn(ctx, lb.VipPortID)
+	fips, err := o.floatingIPsOn(ctx, lb.VIPPortID)
 	if err != nil {
 		return false, err
 	}
@@ -141,6 +141,6 @@ func (o *Observer) hasAddress(ctx context.Context, lb octavia.LoadBalancer, hint
 // others returns the addresses that are not the VIP of a load balancer of the Service's own.
 func others(addresses []string, own []octavia.LoadBalancer) []string {
 	return slices.DeleteFunc(slices.Clone(addresses), func(address string) bool {
-		return slices.ContainsFunc(own, func(lb octavia.LoadBalancer) bool { return lb.VipAddress == address })
+		return slices.ContainsFunc(own, func(lb octavia.LoadBalancer) bool { return lb.VIPAddress == address })
 	})
 }

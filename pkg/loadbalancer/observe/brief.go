@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -30,8 +28,8 @@ func (o *Observer) brief(ctx context.Context, id ownership.Identity, parts *Part
 	if err != nil {
 		return err
 	}
-	statuses, samples := membersByPool(tree), map[string]pools.Member{}
-	parts.Members, parts.Brief = map[string][]pools.Member{}, true
+	statuses, samples := membersByPool(tree), map[string]octavia.Member{}
+	parts.Members, parts.Brief = map[string][]octavia.Member{}, true
 	for _, pool := range parts.Pools {
 		of := statuses[pool.ID]
 		if len(of) != len(pool.Members) {
@@ -59,7 +57,7 @@ func (o *Observer) ReadMembers(ctx context.Context, lb *model.LoadBalancer) erro
 	var all []octavia.Pool
 	for i := range lb.Listeners {
 		if pool := &lb.Listeners[i].Pool; pool.ID != "" {
-			all = append(all, octavia.Pool{Pool: pools.Pool{ID: pool.ID}, Members: make([]octavia.ObjectID, pool.Members.Len())})
+			all = append(all, octavia.Pool{ID: pool.ID, Members: make([]octavia.ObjectID, pool.Members.Len())})
 		}
 	}
 	var parts Parts

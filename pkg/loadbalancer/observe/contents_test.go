@@ -6,15 +6,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
@@ -22,25 +19,24 @@ import (
 func releases() []string { return []string{"zed", "2024.1", "2026.1"} }
 
 // full adds two ports with monitors and three members each.
-func full(opts *loadbalancers.CreateOpts) {
+func full(opts *octavia.LoadBalancer) {
 	id := us()
 	for i, port := range []int{80, 443} {
-		pool := pools.CreateOpts{
-			Name: id.PoolName(i), Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Tags: id.Tags(),
-			Persistence: &pools.SessionPersistence{Type: "SOURCE_IP"},
-			Monitor: &monitors.CreateOpts{
+		pool := octavia.NewPool{Pool: octavia.Pool{
+			Name: id.PoolName(i), Protocol: "TCP", Algorithm: "ROUND_ROBIN", Tags: id.Tags(),
+			Persistence: octavia.SessionPersistence{Type: "SOURCE_IP"},
+			Monitor: &octavia.HealthMonitor{
 				Name: id.MonitorName(i), Type: "HTTP", Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 2,
 				HTTPMethod: "GET", URLPath: "/healthz", ExpectedCodes: "200", Tags: id.Tags(),
 			},
-		}
+		}}
 		for n := range 3 {
-			probe := 31000
-			pool.Members = append(pool.Members, pools.CreateMemberOpts{
-				Name: fmt.Sprintf("node-%d", n), Address: fmt.Sprintf("127.100.1.%d", n+1), ProtocolPort: 30000 + port, MonitorPort: &probe,
+			pool.Members = append(pool.Members, octavia.Member{
+				Name: fmt.Sprintf("node-%d", n), Address: fmt.Sprintf("127.100.1.%d", n+1), Port: 30000 + port, MonitorPort: 31000,
 			})
 		}
-		opts.Listeners = append(opts.Listeners, listeners.CreateOpts{
-			Name: id.ListenerName(i), Protocol: listeners.ProtocolTCP, ProtocolPort: port, Tags: id.Tags(),
+		opts.Listeners = append(opts.Listeners, octavia.Listener{
+			Name: id.ListenerName(i), Protocol: "TCP", Port: port, Tags: id.Tags(),
 			AllowedCIDRs: []string{"192.168.0.0/16", "10.0.0.0/8"}, DefaultPool: &pool,
 		})
 	}
@@ -70,7 +66,7 @@ func TestContents_HaveListenersPoolsMonitorsAndMembers(t *testing.T) {
 			made := env.ours(us(), full)
 			lb := env.contents(made.ID)
 			active := model.Status{Provisioning: "ACTIVE"}
-			if lb.ID != made.ID || lb.Name != us().Name() || lb.VIP.PortID != made.VipPortID || lb.Status.Provisioning != "ACTIVE" || lb.UpdatedAt.IsZero() {
+			if lb.ID != made.ID || lb.Name != us().Name() || lb.VIP.PortID != made.VIPPortID || lb.Status.Provisioning != "ACTIVE" || lb.UpdatedAt.IsZero() {
 				t.Errorf("load balancer %+v", lb)
 			}
 			if len(lb.Listeners) != 2 || len(lb.Orphans)+len(lb.Foreign) > 0 {
@@ -144,15 +140,15 @@ func TestContents_CountPartsOfOthersAsForeign(t *testing.T) {
 			if name != "somebody's" {
 				tags = us().Tags()
 			}
-			pool, err := env.session.Octavia().CreatePool(t.Context(), pools.CreateOpts{
-				LoadbalancerID: made.ID, Name: name, Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Tags: tags,
+			pool, err := env.session.Octavia().CreatePool(t.Context(), octavia.Pool{
+				LoadBalancerID: made.ID, Name: name, Protocol: "TCP", Algorithm: "ROUND_ROBIN", Tags: tags,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			env.Settle()
 			orphans[name] = pool.ID
-			if _, err := env.session.Octavia().AddMember(t.Context(), pool.ID, pools.CreateMemberOpts{Address: "127.100.1.9", ProtocolPort: 1}); err != nil {
+			if _, err := env.session.Octavia().AddMember(t.Context(), pool.ID, octavia.Member{Address: "127.100.1.9", Port: 1}); err != nil {
 				t.Fatal(err)
 			}
 			env.Settle()
@@ -188,7 +184,7 @@ func TestContents_ShowMembersOutOfService(t *testing.T) {
 
 func membersOutOfService(t *testing.T, release string, monitors bool) {
 	env := newEnvironment(t, release)
-	made := env.ours(us(), full, func(opts *loadbalancers.CreateOpts) {
+	made := env.ours(us(), full, func(opts *octavia.LoadBalancer) {
 		for _, l := range opts.Listeners {
 			if !monitors {
 				l.DefaultPool.Monitor = nil
@@ -196,16 +192,15 @@ func membersOutOfService(t *testing.T, release string, monitors bool) {
 		}
 	})
 	pool := env.contents(made.ID).Listeners[0].Pool
-	zero, yes, no := 0, true, false
-	for i, change := range []func(*pools.CreateMemberOpts){
-		func(m *pools.CreateMemberOpts) { m.Weight = &zero },
-		func(m *pools.CreateMemberOpts) { m.AdminStateUp = &no },
-		func(m *pools.CreateMemberOpts) { m.Backup = &yes },
+	for i, change := range []func(*octavia.Member){
+		func(m *octavia.Member) { m.Weight = new(0) },
+		func(m *octavia.Member) { m.AdminStateUp = new(false) },
+		func(m *octavia.Member) { m.Backup = true },
 	} {
 		member := pool.Members.At(i)
-		opts := pools.CreateMemberOpts{Name: member.Name, Address: member.Address, ProtocolPort: member.Port}
+		opts := octavia.Member{Name: member.Name, Address: member.Address, Port: member.Port}
 		change(&opts)
-		if err := env.session.Octavia().SetMembers(t.Context(), pool.ID, []pools.CreateMemberOpts{opts}, true); err != nil {
+		if err := env.session.Octavia().SetMembers(t.Context(), pool.ID, []octavia.Member{opts}, true); err != nil {
 			t.Fatal(err)
 		}
 		env.Settle()

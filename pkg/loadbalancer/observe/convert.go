@@ -3,11 +3,10 @@ package observe
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -27,17 +26,17 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 		AvailabilityZone: p.LoadBalancer.AvailabilityZone,
 		AdminDown:        !p.LoadBalancer.AdminStateUp,
 		VIP: model.VIP{
-			NetworkID: p.LoadBalancer.VipNetworkID,
-			SubnetID:  p.LoadBalancer.VipSubnetID,
-			PortID:    p.LoadBalancer.VipPortID,
-			Address:   p.LoadBalancer.VipAddress,
+			NetworkID: p.LoadBalancer.VIPNetworkID,
+			SubnetID:  p.LoadBalancer.VIPSubnetID,
+			PortID:    p.LoadBalancer.VIPPortID,
+			Address:   p.LoadBalancer.VIPAddress,
 			VIPSettings: model.VIPSettings{
-				QoSPolicyID:      p.LoadBalancer.VipQosPolicyID,
+				QoSPolicyID:      p.LoadBalancer.VIPQoSPolicyID,
 				SecurityGroupIDs: slices.Sorted(slices.Values(p.LoadBalancer.VIPSecurityGroupIDs)),
 			},
 		},
 		Status:    model.Status{Provisioning: p.LoadBalancer.ProvisioningStatus, Operating: p.LoadBalancer.OperatingStatus},
-		UpdatedAt: p.LoadBalancer.UpdatedAt,
+		UpdatedAt: p.LoadBalancer.UpdatedAt.Time,
 	}
 	if id.Sharing.Is {
 		lb.Shared = &model.Shared{Owner: id.Sharing.Owner.String(), Removable: id.Sharing.Removable}
@@ -78,7 +77,7 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 
 // has reports whether a listener or a pool belongs to an owner.
 func (p Parts) has(owner ownership.Owner) bool {
-	return slices.ContainsFunc(p.Listeners, func(l listeners.Listener) bool { return owner.Has(l.Name, l.Tags) }) ||
+	return slices.ContainsFunc(p.Listeners, func(l octavia.Listener) bool { return owner.Has(l.Name, l.Tags) }) ||
 		slices.ContainsFunc(p.Pools, func(pool octavia.Pool) bool { return owner.Has(pool.Name, pool.Tags) })
 }
 
@@ -88,22 +87,22 @@ func (p Parts) adopted(id ownership.Identity) bool {
 	if !id.Sharing.Is {
 		return id.Claim(p.LoadBalancer.Tags, p.LoadBalancer.Description) != ownership.Ours
 	}
-	return slices.ContainsFunc(p.Listeners, func(l listeners.Listener) bool {
+	return slices.ContainsFunc(p.Listeners, func(l octavia.Listener) bool {
 		return id.OwnsChild(l.Name, l.Tags) && !slices.Contains(l.Tags, id.ServiceTag())
 	})
 }
 
-func (p Parts) listener(l listeners.Listener, id ownership.Identity) model.Listener {
+func (p Parts) listener(l octavia.Listener, id ownership.Identity) model.Listener {
 	converted := model.Listener{
 		ID:              l.ID,
 		Name:            l.Name,
 		Protocol:        model.Protocol(l.Protocol),
-		Port:            l.ProtocolPort,
+		Port:            l.Port,
 		Tags:            l.Tags,
 		AllowedCIDRs:    model.CanonicalCIDRs(l.AllowedCIDRs),
 		Limits:          p.limits(l, id),
 		InsertHeaders:   insertedHeaders(l.InsertHeaders),
-		TLSContainerRef: l.DefaultTlsContainerRef,
+		TLSContainerRef: l.TLSContainerRef,
 		AdminDown:       !l.AdminStateUp,
 		Status:          model.Status{Provisioning: l.ProvisioningStatus, Operating: l.OperatingStatus},
 	}
@@ -120,7 +119,7 @@ func (p Parts) listener(l listeners.Listener, id ownership.Identity) model.Liste
 //	created by us, its description lists none  none
 //	created by cloud-provider-openstack        all that differ from Octavia's defaults: it always sends all
 //	any, if the driver ignores them            none: they are never changed
-func (p Parts) limits(l listeners.Listener, id ownership.Identity) model.Limits {
+func (p Parts) limits(l octavia.Listener, id ownership.Identity) model.Limits {
 	var limits model.Limits
 	LimitValues(&limits, &l)
 	if driver.QuirksOf(p.LoadBalancer.Provider).IgnoresLimits {
@@ -134,12 +133,12 @@ func (p Parts) limits(l listeners.Listener, id ownership.Identity) model.Limits 
 }
 
 // LimitValues sets the current values of the limits of a listener.
-func LimitValues(limits *model.Limits, l *listeners.Listener) {
-	limits.ConnectionLimit.Value = l.ConnLimit
-	limits.TimeoutClientData.Value = l.TimeoutClientData
-	limits.TimeoutMemberConnect.Value = l.TimeoutMemberConnect
-	limits.TimeoutMemberData.Value = l.TimeoutMemberData
-	limits.TimeoutTCPInspect.Value = l.TimeoutTCPInspect
+func LimitValues(limits *model.Limits, l *octavia.Listener) {
+	limits.ConnectionLimit.Value = ptr.Deref(l.ConnectionLimit, 0)
+	limits.TimeoutClientData.Value = ptr.Deref(l.TimeoutClientData, 0)
+	limits.TimeoutMemberConnect.Value = ptr.Deref(l.TimeoutMemberConnect, 0)
+	limits.TimeoutMemberData.Value = ptr.Deref(l.TimeoutMemberData, 0)
+	limits.TimeoutTCPInspect.Value = ptr.Deref(l.TimeoutTCPInspect, 0)
 }
 
 // insertedHeaders returns the enabled headers, sorted.
@@ -159,7 +158,7 @@ func (p Parts) pool(pool octavia.Pool) model.Pool {
 		ID:          pool.ID,
 		Name:        pool.Name,
 		Protocol:    model.Protocol(pool.Protocol),
-		Algorithm:   pool.LBMethod,
+		Algorithm:   pool.Algorithm,
 		Persistence: pool.Persistence.Type,
 
 		PersistenceTimeout: pool.Persistence.Timeout,
@@ -189,16 +188,16 @@ func (p Parts) members(poolID string) model.Members {
 }
 
 // Member returns the model of a member.
-func Member(m pools.Member) model.Member {
+func Member(m octavia.Member) model.Member {
 	return model.Member{
 		ID:          m.ID,
 		Name:        m.Name,
 		Address:     m.Address,
-		Port:        m.ProtocolPort,
+		Port:        m.Port,
 		SubnetID:    m.SubnetID,
 		MonitorPort: m.MonitorPort,
-		Drained:     m.Weight == 0,
-		AdminDown:   !m.AdminStateUp,
+		Drained:     ptr.Deref(m.Weight, 0) == 0,
+		AdminDown:   !ptr.Deref(m.AdminStateUp, false),
 		Backup:      m.Backup,
 		Unasked:     unasked(m),
 		Status:      model.Status{Provisioning: m.ProvisioningStatus, Operating: m.OperatingStatus},
@@ -206,10 +205,10 @@ func Member(m pools.Member) model.Member {
 }
 
 // unasked formats the settings of a member that no Service can request.
-func unasked(m pools.Member) string {
+func unasked(m octavia.Member) string {
 	var all []string
-	if m.Weight > 1 {
-		all = append(all, fmt.Sprintf("weight %d", m.Weight))
+	if weight := ptr.Deref(m.Weight, 0); weight > 1 {
+		all = append(all, fmt.Sprintf("weight %d", weight))
 	}
 	if m.MonitorAddress != "" {
 		all = append(all, "monitor_address "+m.MonitorAddress)
@@ -217,8 +216,8 @@ func unasked(m pools.Member) string {
 	return strings.Join(all, ", ")
 }
 
-func monitor(m monitors.Monitor) *model.Monitor {
-	return &model.Monitor{
+func monitor(m octavia.HealthMonitor) *model.Monitor {
+	made := &model.Monitor{
 		ID:             m.ID,
 		Name:           m.Name,
 		Type:           m.Type,
@@ -229,12 +228,15 @@ func monitor(m monitors.Monitor) *model.Monitor {
 		HTTPMethod:     m.HTTPMethod,
 		URLPath:        m.URLPath,
 		ExpectedCodes:  m.ExpectedCodes,
-		HTTPVersion:    m.HTTPVersion,
 		DomainName:     m.DomainName,
 		Tags:           m.Tags,
 		AdminDown:      !m.AdminStateUp,
 		Status:         model.Status{Provisioning: m.ProvisioningStatus, Operating: m.OperatingStatus},
 	}
+	if m.HTTPVersion != 0 {
+		made.HTTPVersion = strconv.FormatFloat(m.HTTPVersion, 'f', 1, 64)
+	}
+	return made
 }
 
 // Statuses updates a model from the status tree: all statuses, and the IDs of members, which a

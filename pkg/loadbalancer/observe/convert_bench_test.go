@@ -4,10 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -34,27 +30,28 @@ func BenchmarkModel(b *testing.B) {
 // read returns the answers of the load balancer service about a load balancer of ours.
 func read(id ownership.Identity, ports, nodes int) observe.Parts {
 	const active, online = "ACTIVE", "ONLINE"
+	weight, up := new(1), new(true)
 	parts := observe.Parts{
-		LoadBalancer: octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
+		LoadBalancer: octavia.LoadBalancer{
 			ID: "lb", Name: id.Name(), Description: id.Description(), Tags: id.Tags(), Provider: "amphora",
 			ProvisioningStatus: active, OperatingStatus: online,
-		}},
-		Members: map[string][]pools.Member{},
+		},
+		Members: map[string][]octavia.Member{},
 	}
 	for i := range ports {
 		pool := fmt.Sprintf("pool-%d", i)
-		parts.Listeners = append(parts.Listeners, listeners.Listener{
-			ID: fmt.Sprintf("listener-%d", i), Name: id.ListenerName(i), Tags: id.Tags(), Protocol: "TCP", ProtocolPort: 80 + i,
+		parts.Listeners = append(parts.Listeners, octavia.Listener{
+			ID: fmt.Sprintf("listener-%d", i), Name: id.ListenerName(i), Tags: id.Tags(), Protocol: "TCP", Port: 80 + i,
 			DefaultPoolID: pool, ProvisioningStatus: active, OperatingStatus: online,
 		})
-		parts.Pools = append(parts.Pools, octavia.Pool{Pool: pools.Pool{
-			ID: pool, Name: id.PoolName(i), Tags: id.Tags(), Protocol: "TCP", LBMethod: "ROUND_ROBIN",
+		parts.Pools = append(parts.Pools, octavia.Pool{
+			ID: pool, Name: id.PoolName(i), Tags: id.Tags(), Protocol: "TCP", Algorithm: "ROUND_ROBIN",
 			ProvisioningStatus: active, OperatingStatus: online,
-		}})
+		})
 		for node := range nodes {
-			parts.Members[pool] = append(parts.Members[pool], pools.Member{
+			parts.Members[pool] = append(parts.Members[pool], octavia.Member{
 				ID: fmt.Sprintf("member-%d-%d", i, node), Name: fmt.Sprintf("node-%d", node), SubnetID: "subnet",
-				Address: fmt.Sprintf("10.0.%d.%d", node/250, 1+node%250), ProtocolPort: 30080 + i, Weight: 1, AdminStateUp: true,
+				Address: fmt.Sprintf("10.0.%d.%d", node/250, 1+node%250), Port: 30080 + i, Weight: weight, AdminStateUp: up,
 				ProvisioningStatus: active, OperatingStatus: online,
 			})
 		}

@@ -36,7 +36,7 @@ func (o *Observer) traces(ctx context.Context, id ownership.Identity, hints Hint
 			return nil, nil, err
 		}
 		for _, l := range tagged {
-			for _, of := range l.Loadbalancers {
+			for _, of := range l.LoadBalancers {
 				found = append(found, trace{id: of.ID, known: true})
 			}
 		}

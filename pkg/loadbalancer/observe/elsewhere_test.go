@@ -7,14 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
@@ -72,17 +70,17 @@ func TestModel_IsAdoptedWhereAnyOwnListenerIs(t *testing.T) {
 	t.Parallel()
 	id := us()
 	id.Sharing = ownership.Sharing{Is: true, Served: true}
-	ours := listeners.Listener{ID: "a", Name: id.ListenerName(0), Tags: id.Tags()}
-	foreign := listeners.Listener{ID: "b", Name: "somebody's", Tags: []string{"blue"}}
-	legacy := listeners.Listener{ID: "c", Name: id.ListenerName(1), Tags: []string{id.Name()}}
+	ours := octavia.Listener{ID: "a", Name: id.ListenerName(0), Tags: id.Tags()}
+	foreign := octavia.Listener{ID: "b", Name: "somebody's", Tags: []string{"blue"}}
+	legacy := octavia.Listener{ID: "c", Name: id.ListenerName(1), Tags: []string{id.Name()}}
 	for name, test := range map[string]struct {
-		listeners []listeners.Listener
+		listeners []octavia.Listener
 		adopted   bool
 	}{
 		"none":                {nil, false},
-		"ours":                {[]listeners.Listener{ours}, false},
-		"ours, and another's": {[]listeners.Listener{ours, foreign}, false},
-		"ours, and one that cloud-provider-openstack has made": {[]listeners.Listener{ours, legacy}, true},
+		"ours":                {[]octavia.Listener{ours}, false},
+		"ours, and another's": {[]octavia.Listener{ours, foreign}, false},
+		"ours, and one that cloud-provider-openstack has made": {[]octavia.Listener{ours, legacy}, true},
 	} {
 		if lb := (observe.Parts{Listeners: test.listeners}).Model(id); lb.Adopted != test.adopted {
 			t.Errorf("%s: it is adopted: %v", name, lb.Adopted)
@@ -118,7 +116,7 @@ func TestFloatingIPs_TakesOneThatAnotherServiceKeepsOnlyIfItMay(t *testing.T) {
 func TestOutline_ReadsMoreOnlyForPartsThatNoListenerUses(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "")
-	made := env.ours(us(), full, func(opts *loadbalancers.CreateOpts) { opts.Listeners = opts.Listeners[:1] })
+	made := env.ours(us(), full, func(opts *octavia.LoadBalancer) { opts.Listeners = opts.Listeners[:1] })
 	outline := func() (*model.LoadBalancer, error) {
 		t.Helper()
 		lb, err := env.session.Octavia().LoadBalancer(t.Context(), made.ID)
@@ -132,8 +130,8 @@ func TestOutline_ReadsMoreOnlyForPartsThatNoListenerUses(t *testing.T) {
 	if reads := env.reads(); err != nil || len(lb.Listeners) != 1 || len(lb.Foreign) > 0 || len(reads) != 1 || reads[lbaas+"listeners"] != 1 {
 		t.Errorf("requests %v, error %v: %+v", reads, err, lb)
 	}
-	if _, err := env.session.Octavia().CreatePool(t.Context(), pools.CreateOpts{
-		LoadbalancerID: made.ID, Name: "somebody's", Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin,
+	if _, err := env.session.Octavia().CreatePool(t.Context(), octavia.Pool{
+		LoadBalancerID: made.ID, Name: "somebody's", Protocol: "TCP", Algorithm: "ROUND_ROBIN",
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -56,9 +54,9 @@ func another() ownership.Identity {
 }
 
 // balancer makes a load balancer. Without an address the cloud chooses one.
-func (env *environment) balancer(name, description string, tags []string, changes ...func(*loadbalancers.CreateOpts)) *octavia.LoadBalancer {
+func (env *environment) balancer(name, description string, tags []string, changes ...func(*octavia.LoadBalancer)) *octavia.LoadBalancer {
 	env.T.Helper()
-	opts := loadbalancers.CreateOpts{Name: name, Description: description, Tags: tags, VipSubnetID: env.Cloud.Subnet.ID}
+	opts := octavia.LoadBalancer{Name: name, Description: description, Tags: tags, VIPSubnetID: env.Cloud.Subnet.ID}
 	for _, change := range changes {
 		change(&opts)
 	}
@@ -71,7 +69,7 @@ func (env *environment) balancer(name, description string, tags []string, change
 }
 
 // ours makes the load balancer of an identity, as this controller does.
-func (env *environment) ours(id ownership.Identity, changes ...func(*loadbalancers.CreateOpts)) *octavia.LoadBalancer {
+func (env *environment) ours(id ownership.Identity, changes ...func(*octavia.LoadBalancer)) *octavia.LoadBalancer {
 	env.T.Helper()
 	return env.balancer(id.Name(), id.Description(), id.Tags(), changes...)
 }
@@ -115,8 +113,8 @@ func (env *environment) find(id ownership.Identity, hints observe.Hints) ([]stri
 // foreignListener adds a listener without a pool, as another client would.
 func (env *environment) foreignListener(lbID string, port int) string {
 	env.T.Helper()
-	made, err := env.session.Octavia().CreateListener(env.T.Context(), listeners.CreateOpts{
-		LoadbalancerID: lbID, Name: "somebody's", Protocol: listeners.ProtocolTCP, ProtocolPort: port,
+	made, err := env.session.Octavia().CreateListener(env.T.Context(), octavia.Listener{
+		LoadBalancerID: lbID, Name: "somebody's", Protocol: "TCP", Port: port,
 	})
 	if err != nil {
 		env.T.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -50,28 +49,28 @@ func TestFind_ReturnsOnlyWhatIsProvenOurs(t *testing.T) {
 		{"ours beside that of another cluster", func(env *environment) (lbs, observe.Hints) { env.ours(another()); return lbs{env.ours(us())}, none }},
 		{"that of another cluster only", func(env *environment) (lbs, observe.Hints) { env.ours(another()); return nil, none }},
 		{"that of another cluster, at the published address", func(env *environment) (lbs, observe.Hints) {
-			return nil, published(env.ours(another()).VipAddress)
+			return nil, published(env.ours(another()).VIPAddress)
 		}},
 		{"that of the cluster restored from our backup", func(env *environment) (lbs, observe.Hints) {
-			return nil, published(env.ours(restored).VipAddress)
+			return nil, published(env.ours(restored).VIPAddress)
 		}},
 		{"our name only", func(env *environment) (lbs, observe.Hints) { env.legacy(us()); return nil, none }},
 		{"our name at another address", func(env *environment) (lbs, observe.Hints) { env.legacy(us()); return nil, published("192.0.2.1") }},
 		{"our name at the published address", func(env *environment) (lbs, observe.Hints) {
 			lb := env.legacy(us())
-			return lbs{lb}, published(lb.VipAddress)
+			return lbs{lb}, published(lb.VIPAddress)
 		}},
 		{"our name at the published floating IP", func(env *environment) (lbs, observe.Hints) {
 			env.legacy(us())
 			lb := env.legacy(us())
-			return lbs{lb}, published(env.floatingIP("", lb.VipPortID).FloatingIP)
+			return lbs{lb}, published(env.floatingIP("", lb.VIPPortID).FloatingIP)
 		}},
 		{"another name at the published address", func(env *environment) (lbs, observe.Hints) {
-			return nil, published(env.legacy(renamed).VipAddress)
+			return nil, published(env.legacy(renamed).VIPAddress)
 		}},
 		{"our name without tags, at the published address", func(env *environment) (lbs, observe.Hints) {
 			lb := env.balancer(us().Name(), "", nil)
-			return lbs{lb}, published(lb.VipAddress)
+			return lbs{lb}, published(lb.VIPAddress)
 		}},
 		{"ours, in the place of one that another cluster has made", func(env *environment) (lbs, observe.Hints) {
 			theirs := env.ours(another())
@@ -83,7 +82,7 @@ func TestFind_ReturnsOnlyWhatIsProvenOurs(t *testing.T) {
 		}},
 		{"our name at the published address, in a network that is not ours", func(env *environment) (lbs, observe.Hints) {
 			lb := env.legacy(us())
-			hints := published(lb.VipAddress)
+			hints := published(lb.VIPAddress)
 			hints.Place = func(context.Context) (ownership.Place, error) {
 				return ownership.Place{Subnets: []string{"another"}}, nil
 			}
@@ -144,7 +143,7 @@ func TestFind_SharesNamedLoadBalancerOfAnotherOwner(t *testing.T) {
 		for _, served := range []bool{true, false} {
 			hints := observe.Hints{LoadBalancerID: test.lb.ID}
 			if served {
-				hints.Addresses, hints.Place = []string{test.lb.VipAddress}, env.place
+				hints.Addresses, hints.Place = []string{test.lb.VIPAddress}, env.place
 			}
 			found, err := env.observer.Find(t.Context(), us(), hints)
 			if err != nil || len(found.LoadBalancers) != 1 || found.LoadBalancers[0].ID != test.lb.ID {
@@ -167,8 +166,8 @@ func TestFind_NeedsAddressForOursOfEarlierClusterName(t *testing.T) {
 	before.ClusterName = "kubernetes"
 	lb := env.legacy(before)
 	for _, hints := range []observe.Hints{
-		{Addresses: []string{lb.VipAddress}, Place: env.place},
-		{Addresses: []string{lb.VipAddress}, Place: env.place, LoadBalancerID: lb.ID},
+		{Addresses: []string{lb.VIPAddress}, Place: env.place},
+		{Addresses: []string{lb.VIPAddress}, Place: env.place, LoadBalancerID: lb.ID},
 	} {
 		found, err := env.observer.Find(t.Context(), us(), hints)
 		if err != nil || len(found.LoadBalancers) != 1 || found.As.Former != lb.Name || found.As.Sharing.Is {
@@ -192,7 +191,7 @@ func TestFind_ReturnsOursOfInTreeProviderByAddressOrID(t *testing.T) {
 	id := us()
 	id.ServiceUID = "83edf9cb-240e-4ea1-8c14-28551499e9bf"
 	lb := env.balancer("a83edf9cb240e4ea18c1428551499e9b", "", nil)
-	for _, hints := range []observe.Hints{{Addresses: []string{lb.VipAddress}}, {LoadBalancerID: lb.ID}} {
+	for _, hints := range []observe.Hints{{Addresses: []string{lb.VIPAddress}}, {LoadBalancerID: lb.ID}} {
 		if found, err := env.find(id, hints); err != nil || !slices.Equal(found, []string{lb.ID}) {
 			t.Errorf("%+v: found %v, error %v", hints, found, err)
 		}
@@ -211,7 +210,7 @@ func TestFind_CostsOneRequestForOurs(t *testing.T) {
 		hints observe.Hints
 		want  map[string]int
 	}{
-		{observe.Hints{Addresses: []string{lb.VipAddress}}, map[string]int{lbaas + "loadbalancers": 1}},
+		{observe.Hints{Addresses: []string{lb.VIPAddress}}, map[string]int{lbaas + "loadbalancers": 1}},
 		{observe.Hints{LoadBalancerID: lb.ID}, map[string]int{lbaas + "loadbalancers": 1}},
 	} {
 		env.Cloud.RequestLog.Reset()
@@ -270,9 +269,9 @@ func TestFind_RefusesAddressOfTwoLoadBalancers(t *testing.T) {
 		t.Fatal(err)
 	}
 	lb := env.legacy(us())
-	env.balancer(us().Name(), "", nil, func(opts *loadbalancers.CreateOpts) { opts.VipSubnetID, opts.VipAddress = second.ID, lb.VipAddress })
+	env.balancer(us().Name(), "", nil, func(opts *octavia.LoadBalancer) { opts.VIPSubnetID, opts.VIPAddress = second.ID, lb.VIPAddress })
 	place := ownership.Place{Subnets: []string{env.Cloud.Subnet.ID}, Networks: []string{network.ID}}
-	hints := observe.Hints{Addresses: []string{lb.VipAddress}, Place: func(context.Context) (ownership.Place, error) { return place, nil }}
+	hints := observe.Hints{Addresses: []string{lb.VIPAddress}, Place: func(context.Context) (ownership.Place, error) { return place, nil }}
 	found, err := env.find(us(), hints)
 	var notOurs *observe.NotOursError
 	if !errors.As(err, &notOurs) || len(found) > 0 || !strings.Contains(err.Error(), "2 load balancers") || !strings.Contains(err.Error(), "load-balancer-id") {

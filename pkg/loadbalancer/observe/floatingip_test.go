@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -48,7 +47,7 @@ func TestFloatingIPs_AreOursOnVIPOnlyWithProof(t *testing.T) {
 			env := newEnvironment(t, "")
 			made := env.ours
 			if test.legacy {
-				made = func(id ownership.Identity, _ ...func(*loadbalancers.CreateOpts)) *octavia.LoadBalancer {
+				made = func(id ownership.Identity, _ ...func(*octavia.LoadBalancer)) *octavia.LoadBalancer {
 					return env.legacy(id)
 				}
 			}
@@ -78,7 +77,7 @@ func TestFloatingIPs_ListOurUnattachedOnes(t *testing.T) {
 	left := env.floatingIP(us().FloatingIPDescription(), "")
 	env.floatingIP(us().LegacyFloatingIPDescription(), "") // proves nothing without a load balancer
 	env.floatingIP(another().FloatingIPDescription(), "")
-	env.floatingIP(us().FloatingIPDescription(), elsewhere.VipPortID) // by another client
+	env.floatingIP(us().FloatingIPDescription(), elsewhere.VIPPortID) // by another client
 	for _, observed := range []*model.Observed{env.floatingIPs(lb, ""), env.floatingIPs(nil, "")} {
 		if len(observed.UnattachedFloatingIPs) != 1 || observed.UnattachedFloatingIPs[0].ID != left.ID || !observed.UnattachedFloatingIPs[0].Owned {
 			t.Errorf("unattached: %+v, want %s", observed.UnattachedFloatingIPs, left.ID)
@@ -114,11 +113,11 @@ func TestFloatingIPs_RefuseRequestedAddressInUse(t *testing.T) {
 	env := newEnvironment(t, "")
 	lb := env.contents(env.ours(us()).ID)
 	theirs := env.ours(another())
-	taken := env.floatingIP("theirs", theirs.VipPortID)
+	taken := env.floatingIP("theirs", theirs.VIPPortID)
 	for _, observed := range []*model.Observed{{LoadBalancer: lb}, {}} {
 		err := env.observer.FloatingIPs(t.Context(), us(), observed, observe.FloatingIPHints{Asked: model.FloatingIP{Address: taken.FloatingIP}, AskedBy: "spec.loadBalancerIP"})
 		var inUse *observe.FloatingIPError
-		if !errors.As(err, &inUse) || !strings.Contains(err.Error(), " is in use: choose another") || strings.Contains(err.Error(), theirs.VipPortID) {
+		if !errors.As(err, &inUse) || !strings.Contains(err.Error(), " is in use: choose another") || strings.Contains(err.Error(), theirs.VIPPortID) {
 			t.Errorf("error %v", err)
 		}
 	}

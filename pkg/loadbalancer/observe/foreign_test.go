@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -24,8 +22,8 @@ func (env *environment) foreign() *octavia.LoadBalancer {
 	conf := *env.Conf
 	conf.Global.Username, conf.Global.Password, conf.Global.TenantName = other.UserName, other.Password, other.ProjectName
 	session := simulated.SignIn(env.T, &conf, openstack.SessionOptions{})
-	made, err := session.Octavia().CreateLoadBalancer(env.T.Context(), loadbalancers.CreateOpts{
-		Name: us().Name(), Description: us().Description(), Tags: us().Tags(), VipNetworkID: env.Cloud.ExternalNetwork.ID,
+	made, err := session.Octavia().CreateLoadBalancer(env.T.Context(), octavia.LoadBalancer{
+		Name: us().Name(), Description: us().Description(), Tags: us().Tags(), VIPNetworkID: env.Cloud.ExternalNetwork.ID,
 	})
 	if err != nil {
 		env.T.Fatal(err)

@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
@@ -21,7 +19,7 @@ func TestFind_ChoosesAmongTwo(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "")
 	a, b := env.ours(us()), env.ours(us())
-	for published, want := range map[string][]string{a.VipAddress: {a.ID, b.ID}, b.VipAddress: {b.ID, a.ID}} {
+	for published, want := range map[string][]string{a.VIPAddress: {a.ID, b.ID}, b.VIPAddress: {b.ID, a.ID}} {
 		found, err := env.find(us(), observe.Hints{Addresses: []string{published}})
 		if err != nil {
 			t.Fatal(err)
@@ -35,9 +33,9 @@ func TestFind_ChoosesAmongTwo(t *testing.T) {
 func TestContents_HasInsertedHeadersThatAreOn(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "")
-	made := env.ours(us(), func(opts *loadbalancers.CreateOpts) {
-		opts.Listeners = []listeners.CreateOpts{{
-			Name: us().ListenerName(0), Protocol: listeners.ProtocolHTTP, ProtocolPort: 80, Tags: us().Tags(),
+	made := env.ours(us(), func(opts *octavia.LoadBalancer) {
+		opts.Listeners = []octavia.Listener{{
+			Name: us().ListenerName(0), Protocol: "HTTP", Port: 80, Tags: us().Tags(),
 			InsertHeaders: map[string]string{"X-Forwarded-Proto": "true", "X-Forwarded-For": "True", "X-Forwarded-Port": "false"},
 		}}
 	})
@@ -87,8 +85,7 @@ func TestMembersChanged_NotesDrainedAndSwitchedOffMembersOnly(t *testing.T) {
 	made := env.ours(us(), full)
 	lb := env.contents(made.ID)
 	members := lb.Listeners[0].Pool.Members
-	zero, no := 0, false
-	for i, change := range []pools.UpdateMemberOpts{{Weight: &zero}, {AdminStateUp: &no}} {
+	for i, change := range []octavia.Changes{{"weight": 0}, {"admin_state_up": false}} {
 		if err := env.session.Octavia().UpdateMember(t.Context(), lb.Listeners[0].Pool.ID, members.At(i).ID, change); err != nil {
 			t.Fatal(err)
 		}
@@ -110,22 +107,21 @@ func TestMembersChanged_NotesDrainedAndSwitchedOffMembersOnly(t *testing.T) {
 // too long, by a few short requests.
 func TestContents_ShowWhichMemberWasChanged(t *testing.T) {
 	t.Parallel()
-	weight, port, address, backup := 5, 9999, "127.100.9.9", true
 	for _, c := range []struct {
 		release string
 		members int
 	}{{"2026.1", 3}, {"2024.2", 3}, {"2024.2", 120}} {
-		for name, change := range map[string]pools.UpdateMemberOpts{
-			"weight": {Weight: &weight}, "monitor_port": {MonitorPort: &port}, "monitor_address": {MonitorAddress: &address}, "backup": {Backup: &backup},
+		for name, change := range map[string]octavia.Changes{
+			"weight": {"weight": 5}, "monitor_port": {"monitor_port": 9999}, "monitor_address": {"monitor_address": "127.100.9.9"}, "backup": {"backup": true},
 		} {
 			t.Run(fmt.Sprintf("%s of one of %d on %s", name, c.members, c.release), func(t *testing.T) {
 				t.Parallel()
 				env := newEnvironment(t, c.release)
 				made := env.ours(us(), full)
 				pool := env.contents(made.ID).Listeners[0].Pool.ID
-				all := make([]pools.CreateMemberOpts, c.members)
+				all := make([]octavia.Member, c.members)
 				for i := range all {
-					all[i] = pools.CreateMemberOpts{Address: fmt.Sprintf("127.100.7.%d", i+1), ProtocolPort: 30080}
+					all[i] = octavia.Member{Address: fmt.Sprintf("127.100.7.%d", i+1), Port: 30080}
 				}
 				if err := env.session.Octavia().SetMembers(t.Context(), pool, all, false); err != nil {
 					t.Fatal(err)

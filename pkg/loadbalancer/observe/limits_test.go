@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -38,10 +36,10 @@ func TestLimits_AreAskedForByMarkOrLegacyValue(t *testing.T) {
 	} {
 		for _, provider := range []string{"amphora", "ovn"} {
 			lb := observe.Parts{
-				LoadBalancer: octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", Name: id.Name(), Provider: provider}},
-				Listeners: []listeners.Listener{{
-					ID: "l", Name: id.ListenerName(0), Protocol: "TCP", ProtocolPort: 80, Tags: test.tags, Description: test.description,
-					ConnLimit: -1, TimeoutClientData: test.timeout, TimeoutMemberConnect: 5000, TimeoutMemberData: 50000,
+				LoadBalancer: octavia.LoadBalancer{ID: "lb", Name: id.Name(), Provider: provider},
+				Listeners: []octavia.Listener{{
+					ID: "l", Name: id.ListenerName(0), Protocol: "TCP", Port: 80, Tags: test.tags, Description: test.description,
+					ConnectionLimit: new(-1), TimeoutClientData: new(test.timeout), TimeoutMemberConnect: new(5000), TimeoutMemberData: new(50000),
 				}},
 			}.Model(id)
 			want := model.Limit{Value: test.timeout, Asked: test.asked && provider != "ovn"}

@@ -3,9 +3,6 @@ package observe
 import (
 	"context"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -16,16 +13,16 @@ import (
 type Octavia interface {
 	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
 	LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error)
-	Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error)
-	ListenersTagged(ctx context.Context, tags ...string) ([]listeners.Listener, error)
+	Listeners(ctx context.Context, loadBalancerID string) ([]octavia.Listener, error)
+	ListenersTagged(ctx context.Context, tags ...string) ([]octavia.Listener, error)
 	Pools(ctx context.Context, loadBalancerID string) ([]octavia.Pool, error)
 	PoolsTagged(ctx context.Context, tags ...string) ([]octavia.Pool, error)
-	Members(ctx context.Context, poolID string) ([]pools.Member, error)
-	MembersWith(ctx context.Context, poolID, setting, value string) ([]pools.Member, error)
-	MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error)
-	FirstMember(ctx context.Context, poolID, order string) ([]pools.Member, error)
-	Monitor(ctx context.Context, id string) (*monitors.Monitor, error)
-	MonitorsTagged(ctx context.Context, tags ...string) ([]monitors.Monitor, error)
+	Members(ctx context.Context, poolID string) ([]octavia.Member, error)
+	MembersWith(ctx context.Context, poolID, setting, value string) ([]octavia.Member, error)
+	MemberAt(ctx context.Context, poolID, address string, port int) ([]octavia.Member, error)
+	FirstMember(ctx context.Context, poolID, order string) ([]octavia.Member, error)
+	Monitor(ctx context.Context, id string) (*octavia.HealthMonitor, error)
+	MonitorsTagged(ctx context.Context, tags ...string) ([]octavia.HealthMonitor, error)
 	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 

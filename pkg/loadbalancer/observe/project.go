@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/utils/clock"
@@ -20,8 +18,8 @@ import (
 // ListingOctavia is an Octavia that also lists the whole project.
 type ListingOctavia interface {
 	Octavia
-	AllListeners(ctx context.Context) ([]listeners.Listener, error)
-	AllMonitors(ctx context.Context) ([]monitors.Monitor, error)
+	AllListeners(ctx context.Context) ([]octavia.Listener, error)
+	AllMonitors(ctx context.Context) ([]octavia.HealthMonitor, error)
 }
 
 // Project is the state of a project at one time: all load balancers, listeners, health monitors and
@@ -34,8 +32,8 @@ type Project struct {
 
 	all           []octavia.LoadBalancer
 	loadBalancers index[octavia.LoadBalancer]
-	listeners     index[listeners.Listener]
-	monitors      index[monitors.Monitor]
+	listeners     index[octavia.Listener]
+	monitors      index[octavia.HealthMonitor]
 	floatingIPs   index[floatingips.FloatingIP]
 }
 
@@ -93,17 +91,17 @@ func (p *Project) LoadBalancer(ctx context.Context, id string) (*octavia.LoadBal
 }
 
 // Listeners implements Octavia.
-func (p *Project) Listeners(_ context.Context, loadBalancerID string) ([]listeners.Listener, error) {
+func (p *Project) Listeners(_ context.Context, loadBalancerID string) ([]octavia.Listener, error) {
 	return p.listeners.having(selector{byLoadBalancer, loadBalancerID}), nil
 }
 
 // ListenersTagged implements Octavia.
-func (p *Project) ListenersTagged(_ context.Context, tags ...string) ([]listeners.Listener, error) {
+func (p *Project) ListenersTagged(_ context.Context, tags ...string) ([]octavia.Listener, error) {
 	return p.listeners.tagged(tags), nil
 }
 
 // Monitor implements Octavia. It reads one that the Project does not have from Octavia.
-func (p *Project) Monitor(ctx context.Context, id string) (*monitors.Monitor, error) {
+func (p *Project) Monitor(ctx context.Context, id string) (*octavia.HealthMonitor, error) {
 	if found := p.monitors[selector{byID, id}]; len(found) > 0 {
 		return found[0], nil
 	}
@@ -111,7 +109,7 @@ func (p *Project) Monitor(ctx context.Context, id string) (*monitors.Monitor, er
 }
 
 // MonitorsTagged implements Octavia.
-func (p *Project) MonitorsTagged(_ context.Context, tags ...string) ([]monitors.Monitor, error) {
+func (p *Project) MonitorsTagged(_ context.Context, tags ...string) ([]octavia.HealthMonitor, error) {
 	return p.monitors.tagged(tags), nil
 }
 
@@ -235,23 +233,23 @@ func (p *Project) addLoadBalancers(all []octavia.LoadBalancer) {
 	for i := range all {
 		lb := &all[i]
 		p.loadBalancers.add(lb, lb.Tags, selector{byID, lb.ID}, selector{byName, lb.Name}, selector{byDescription, lb.Description},
-			selector{byPort, lb.VipPortID}, selector{byAddress, lb.VipAddress})
+			selector{byPort, lb.VIPPortID}, selector{byAddress, lb.VIPAddress})
 	}
 }
 
-func (p *Project) addListeners(all []listeners.Listener) {
-	p.listeners = make(index[listeners.Listener], 2*len(all))
+func (p *Project) addListeners(all []octavia.Listener) {
+	p.listeners = make(index[octavia.Listener], 2*len(all))
 	for i := range all {
 		var on []selector
-		for _, lb := range all[i].Loadbalancers {
+		for _, lb := range all[i].LoadBalancers {
 			on = append(on, selector{byLoadBalancer, lb.ID})
 		}
 		p.listeners.add(&all[i], all[i].Tags, on...)
 	}
 }
 
-func (p *Project) addMonitors(all []monitors.Monitor) {
-	p.monitors = make(index[monitors.Monitor], len(all))
+func (p *Project) addMonitors(all []octavia.HealthMonitor) {
+	p.monitors = make(index[octavia.HealthMonitor], len(all))
 	for i := range all {
 		p.monitors.add(&all[i], all[i].Tags, selector{byID, all[i].ID})
 	}

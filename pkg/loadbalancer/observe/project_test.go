@@ -7,8 +7,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -36,7 +34,7 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 	for port, lb := range map[int]*octavia.LoadBalancer{80: ours, 81: theirs, 82: legacy} {
 		env.foreignListener(lb.ID, port)
 	}
-	fip := env.floatingIP("somebody's", legacy.VipPortID)
+	fip := env.floatingIP("somebody's", legacy.VIPPortID)
 	env.floatingIP("spare", "")
 	project, err := observe.NewProjects(env.session.Octavia(), env.session.Neutron(), clock.RealClock{}).Get(t.Context(), time.Minute)
 	if err != nil {
@@ -45,7 +43,7 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 	ctx, direct := t.Context(), env.session.Octavia()
 	for _, filter := range []octavia.LoadBalancerFilter{
 		{All: true}, {Name: us().Name()}, {Tags: []string{us().ServiceTag()}}, {Tags: []string{us().Name()}}, {Tags: []string{us().Name(), us().ServiceTag()}},
-		{VIPPortID: legacy.VipPortID}, {VIPAddress: theirs.VipAddress}, {Description: us().Description()}, {Name: us().Name(), VIPAddress: theirs.VipAddress},
+		{VIPPortID: legacy.VIPPortID}, {VIPAddress: theirs.VIPAddress}, {Description: us().Description()}, {Name: us().Name(), VIPAddress: theirs.VIPAddress},
 		{Name: "nobody's"}, {Tags: []string{"nobody's"}}, {AnyTag: []string{us().ServiceTag(), another().ServiceTag(), "nobody's"}},
 		{Name: us().Name(), AnyTag: []string{another().ServiceTag(), us().ServiceTag()}},
 	} {
@@ -62,7 +60,7 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 		if err != nil || len(want) == 0 {
 			t.Fatal(err, want)
 		}
-		same(t, "listeners", func(l listeners.Listener) string { return l.ID }, got, want)
+		same(t, "listeners", func(l octavia.Listener) string { return l.ID }, got, want)
 	}
 	for _, tags := range [][]string{{us().ServiceTag()}, {us().ServiceTag(), us().Name(), another().ServiceTag()}} {
 		got, _ := project.MonitorsTagged(ctx, tags...)
@@ -70,16 +68,16 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "monitors", func(m monitors.Monitor) string { return m.ID }, got, want)
+		same(t, "monitors", func(m octavia.HealthMonitor) string { return m.ID }, got, want)
 		gotListeners, _ := project.ListenersTagged(ctx, tags...)
 		wantListeners, err := direct.ListenersTagged(ctx, tags...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "listeners", func(l listeners.Listener) string { return l.ID }, gotListeners, wantListeners)
+		same(t, "listeners", func(l octavia.Listener) string { return l.ID }, gotListeners, wantListeners)
 	}
 	for _, filter := range []neutron.FloatingIPFilter{
-		{PortID: legacy.VipPortID}, {Address: fip.FloatingIP}, {Description: "spare"}, {IDs: []string{fip.ID}}, {PortIDs: []string{legacy.VipPortID, ours.VipPortID}}, {PortID: ours.VipPortID},
+		{PortID: legacy.VIPPortID}, {Address: fip.FloatingIP}, {Description: "spare"}, {IDs: []string{fip.ID}}, {PortIDs: []string{legacy.VIPPortID, ours.VIPPortID}}, {PortID: ours.VIPPortID},
 	} {
 		got, _ := project.FloatingIPs(ctx, filter)
 		want, err := env.session.Neutron().FloatingIPs(ctx, filter)

@@ -10,9 +10,6 @@ import (
 	"testing"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -23,12 +20,12 @@ import (
 // recorded answers what a real OpenStack answered after cloud-provider-openstack
 // had served four Services (see testdata/README.md).
 type recorded struct {
-	AllLoadBalancers []octavia.LoadBalancer    `json:"loadbalancers"`
-	AllListeners     []listeners.Listener      `json:"listeners"`
-	AllPools         []octavia.Pool            `json:"pools"`
-	AllMonitors      []monitors.Monitor        `json:"healthmonitors"`
-	MembersByPool    map[string][]pools.Member `json:"members"`
-	AllFloatingIPs   []floatingips.FloatingIP  `json:"floatingips"`
+	AllLoadBalancers []octavia.LoadBalancer      `json:"loadbalancers"`
+	AllListeners     []octavia.Listener          `json:"listeners"`
+	AllPools         []octavia.Pool              `json:"pools"`
+	AllMonitors      []octavia.HealthMonitor     `json:"healthmonitors"`
+	MembersByPool    map[string][]octavia.Member `json:"members"`
+	AllFloatingIPs   []floatingips.FloatingIP    `json:"floatingips"`
 }
 
 func readJSON(t *testing.T, name string, into any) {
@@ -58,7 +55,7 @@ func containsAll(tags, wanted []string) bool {
 // LoadBalancers implements observe.Octavia.
 func (r *recorded) LoadBalancers(_ context.Context, f octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
 	return only(r.AllLoadBalancers, func(lb octavia.LoadBalancer) bool {
-		return (f.Name == "" || f.Name == lb.Name) && (f.VIPPortID == "" || f.VIPPortID == lb.VipPortID) && (f.VIPAddress == "" || f.VIPAddress == lb.VipAddress) &&
+		return (f.Name == "" || f.Name == lb.Name) && (f.VIPPortID == "" || f.VIPPortID == lb.VIPPortID) && (f.VIPAddress == "" || f.VIPAddress == lb.VIPAddress) &&
 			(f.Description == "" || f.Description == lb.Description) && containsAll(lb.Tags, f.Tags)
 	}), nil
 }
@@ -80,13 +77,13 @@ func notFound() error {
 }
 
 // Listeners implements observe.Octavia.
-func (r *recorded) Listeners(_ context.Context, lbID string) ([]listeners.Listener, error) {
-	return only(r.AllListeners, func(l listeners.Listener) bool { return l.Loadbalancers[0].ID == lbID }), nil
+func (r *recorded) Listeners(_ context.Context, lbID string) ([]octavia.Listener, error) {
+	return only(r.AllListeners, func(l octavia.Listener) bool { return l.LoadBalancers[0].ID == lbID }), nil
 }
 
 // ListenersTagged implements observe.Octavia.
-func (r *recorded) ListenersTagged(_ context.Context, tags ...string) ([]listeners.Listener, error) {
-	return only(r.AllListeners, func(l listeners.Listener) bool { return carriesOne(l.Tags, tags) }), nil
+func (r *recorded) ListenersTagged(_ context.Context, tags ...string) ([]octavia.Listener, error) {
+	return only(r.AllListeners, func(l octavia.Listener) bool { return carriesOne(l.Tags, tags) }), nil
 }
 
 // carriesOne reports whether one of the tags is there.
@@ -101,33 +98,33 @@ func (r *recorded) PoolsTagged(_ context.Context, tags ...string) ([]octavia.Poo
 
 // Pools implements observe.Octavia.
 func (r *recorded) Pools(_ context.Context, lbID string) ([]octavia.Pool, error) {
-	return only(r.AllPools, func(p octavia.Pool) bool { return p.Loadbalancers[0].ID == lbID }), nil
+	return only(r.AllPools, func(p octavia.Pool) bool { return p.LoadBalancers[0].ID == lbID }), nil
 }
 
 // Members implements observe.Octavia.
-func (r *recorded) Members(_ context.Context, poolID string) ([]pools.Member, error) {
+func (r *recorded) Members(_ context.Context, poolID string) ([]octavia.Member, error) {
 	return r.MembersByPool[poolID], nil
 }
 
 // MembersWith implements observe.Octavia.
-func (r *recorded) MembersWith(_ context.Context, poolID, setting, _ string) ([]pools.Member, error) {
-	return only(r.MembersByPool[poolID], func(m pools.Member) bool {
-		return setting == "weight" && m.Weight == 0 || setting == "admin_state_up" && !m.AdminStateUp || setting == "backup" && m.Backup
+func (r *recorded) MembersWith(_ context.Context, poolID, setting, _ string) ([]octavia.Member, error) {
+	return only(r.MembersByPool[poolID], func(m octavia.Member) bool {
+		return setting == "weight" && *m.Weight == 0 || setting == "admin_state_up" && !*m.AdminStateUp || setting == "backup" && m.Backup
 	}), nil
 }
 
 // FirstMember implements observe.Octavia.
-func (r *recorded) FirstMember(_ context.Context, poolID, _ string) ([]pools.Member, error) {
+func (r *recorded) FirstMember(_ context.Context, poolID, _ string) ([]octavia.Member, error) {
 	return r.MembersByPool[poolID][:1], nil
 }
 
 // MemberAt implements observe.Octavia.
-func (r *recorded) MemberAt(_ context.Context, poolID, address string, port int) ([]pools.Member, error) {
-	return only(r.MembersByPool[poolID], func(m pools.Member) bool { return m.Address == address && m.ProtocolPort == port }), nil
+func (r *recorded) MemberAt(_ context.Context, poolID, address string, port int) ([]octavia.Member, error) {
+	return only(r.MembersByPool[poolID], func(m octavia.Member) bool { return m.Address == address && m.Port == port }), nil
 }
 
 // Monitor implements observe.Octavia.
-func (r *recorded) Monitor(_ context.Context, id string) (*monitors.Monitor, error) {
+func (r *recorded) Monitor(_ context.Context, id string) (*octavia.HealthMonitor, error) {
 	for _, m := range r.AllMonitors {
 		if m.ID == id {
 			return &m, nil
@@ -137,8 +134,8 @@ func (r *recorded) Monitor(_ context.Context, id string) (*monitors.Monitor, err
 }
 
 // MonitorsTagged implements observe.Octavia.
-func (r *recorded) MonitorsTagged(_ context.Context, tags ...string) ([]monitors.Monitor, error) {
-	return only(r.AllMonitors, func(m monitors.Monitor) bool { return carriesOne(m.Tags, tags) }), nil
+func (r *recorded) MonitorsTagged(_ context.Context, tags ...string) ([]octavia.HealthMonitor, error) {
+	return only(r.AllMonitors, func(m octavia.HealthMonitor) bool { return carriesOne(m.Tags, tags) }), nil
 }
 
 // StatusTree implements observe.Octavia.
@@ -170,7 +167,7 @@ func (r *recorded) poolStatus(p octavia.Pool) octavia.PoolStatus {
 	}
 	for _, m := range r.MembersByPool[p.ID] {
 		status.Members = append(status.Members, octavia.MemberStatus{
-			NodeStatus: node(m.ID, m.Name, m.ProvisioningStatus, m.OperatingStatus), Address: m.Address, Port: m.ProtocolPort,
+			NodeStatus: node(m.ID, m.Name, m.ProvisioningStatus, m.OperatingStatus), Address: m.Address, Port: m.Port,
 		})
 	}
 	return status

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -33,7 +31,7 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, b
 	}
 	for i := range lb.Listeners {
 		pool := &lb.Listeners[i].Pool
-		var read map[model.MemberKey]pools.Member
+		var read map[model.MemberKey]octavia.Member
 		switch {
 		case pool.Members.Len() == 0:
 			continue
@@ -54,7 +52,7 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, b
 
 // noteMembers records which of the read members of a pool are out of service, and reports whether
 // other settings have changed.
-func noteMembers(pool *model.Pool, read map[model.MemberKey]pools.Member, anyMonitorPort bool) (changed bool) {
+func noteMembers(pool *model.Pool, read map[model.MemberKey]octavia.Member, anyMonitorPort bool) (changed bool) {
 	pool.Members = pool.Members.Map(func(_ int, m model.Member) model.Member {
 		found, ok := read[m.Key()]
 		if !ok {
@@ -71,8 +69,8 @@ func noteMembers(pool *model.Pool, read map[model.MemberKey]pools.Member, anyMon
 	return changed
 }
 
-func byKey(members []pools.Member, err error) (map[model.MemberKey]pools.Member, error) {
-	found := make(map[model.MemberKey]pools.Member, len(members))
+func byKey(members []octavia.Member, err error) (map[model.MemberKey]octavia.Member, error) {
+	found := make(map[model.MemberKey]octavia.Member, len(members))
 	for _, m := range members {
 		found[Member(m).Key()] = m
 	}
@@ -84,8 +82,8 @@ func byKey(members []pools.Member, err error) (map[model.MemberKey]pools.Member,
 // exclude that (one that answers a health monitor has a weight, and a disabled one is OFFLINE); and
 // those at either end of the order by another setting. If some were changed, one of them is
 // included.
-func (o *Observer) changedMembers(ctx context.Context, poolID string, statuses []octavia.MemberStatus) (map[model.MemberKey]pools.Member, error) {
-	found := map[model.MemberKey]pools.Member{}
+func (o *Observer) changedMembers(ctx context.Context, poolID string, statuses []octavia.MemberStatus) (map[model.MemberKey]octavia.Member, error) {
+	found := map[model.MemberKey]octavia.Member{}
 	always := func(octavia.MemberStatus) bool { return true }
 	for _, ask := range []struct {
 		setting, value string

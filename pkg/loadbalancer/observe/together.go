@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -55,7 +54,7 @@ func (o *Observer) SettingsOf(ctx context.Context, services []ownership.Identity
 func (p *Project) whole(loadBalancers []octavia.LoadBalancer, pools []octavia.Pool) map[string]Parts {
 	poolsOf := make(index[octavia.Pool], len(loadBalancers))
 	for i := range pools {
-		for _, lb := range pools[i].Loadbalancers {
+		for _, lb := range pools[i].LoadBalancers {
 			poolsOf.add(&pools[i], nil, selector{byLoadBalancer, lb.ID})
 		}
 	}
@@ -72,8 +71,8 @@ func (p *Project) whole(loadBalancers []octavia.LoadBalancer, pools []octavia.Po
 }
 
 // monitorsOf returns the health monitors of pools by their ID, nil if the Project lacks one.
-func (p *Project) monitorsOf(pools []octavia.Pool) map[string]monitors.Monitor {
-	all := map[string]monitors.Monitor{}
+func (p *Project) monitorsOf(pools []octavia.Pool) map[string]octavia.HealthMonitor {
+	all := map[string]octavia.HealthMonitor{}
 	for _, pool := range pools {
 		if pool.MonitorID == "" {
 			continue

@@ -6,10 +6,6 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -18,18 +14,18 @@ import (
 
 // withPorts has two listeners, each with a pool of two members and, if asked for, a health monitor, all of
 // them with the tags of their Service.
-func withPorts(id ownership.Identity, monitored bool) func(*loadbalancers.CreateOpts) {
-	return func(opts *loadbalancers.CreateOpts) {
+func withPorts(id ownership.Identity, monitored bool) func(*octavia.LoadBalancer) {
+	return func(opts *octavia.LoadBalancer) {
 		for i := range 2 {
-			pool := &pools.CreateOpts{Name: id.PoolName(i), Tags: id.Tags(), Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin}
+			pool := &octavia.NewPool{Pool: octavia.Pool{Name: id.PoolName(i), Tags: id.Tags(), Protocol: "TCP", Algorithm: "ROUND_ROBIN"}}
 			for j := range 2 {
-				pool.Members = append(pool.Members, pools.CreateMemberOpts{Address: "192.0.2." + strconv.Itoa(j+1), ProtocolPort: 30080 + i})
+				pool.Members = append(pool.Members, octavia.Member{Address: "192.0.2." + strconv.Itoa(j+1), Port: 30080 + i})
 			}
 			if monitored {
-				pool.Monitor = &monitors.CreateOpts{Type: monitors.TypeTCP, Tags: id.Tags(), Delay: 5, Timeout: 3, MaxRetries: 1}
+				pool.Monitor = &octavia.HealthMonitor{Type: "TCP", Tags: id.Tags(), Delay: 5, Timeout: 3, MaxRetries: 1}
 			}
-			opts.Listeners = append(opts.Listeners, listeners.CreateOpts{
-				Name: id.ListenerName(i), Tags: id.Tags(), Protocol: listeners.ProtocolTCP, ProtocolPort: 80 + i, DefaultPool: pool,
+			opts.Listeners = append(opts.Listeners, octavia.Listener{
+				Name: id.ListenerName(i), Tags: id.Tags(), Protocol: "TCP", Port: 80 + i, DefaultPool: pool,
 			})
 		}
 	}
@@ -74,24 +70,23 @@ func TestSettingsOf_ReadsWhatSettingsDoesOfEach(t *testing.T) {
 // result is incomplete.
 func TestSettingsOf_LeavesOutWhatTagsDoNotShowInFull(t *testing.T) {
 	t.Parallel()
-	untagged := []string{}
 	for name, change := range map[string]func(*environment, *octavia.LoadBalancer) error{
 		"a listener of another client": func(env *environment, lb *octavia.LoadBalancer) error {
 			env.foreignListener(lb.ID, 9000)
 			return nil
 		},
 		"a pool of another client": func(env *environment, lb *octavia.LoadBalancer) error {
-			_, err := env.session.Octavia().CreatePool(t.Context(), pools.CreateOpts{
-				LoadbalancerID: lb.ID, Name: "theirs", Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin,
+			_, err := env.session.Octavia().CreatePool(t.Context(), octavia.Pool{
+				LoadBalancerID: lb.ID, Name: "theirs", Protocol: "TCP", Algorithm: "ROUND_ROBIN",
 			})
 			return err
 		},
 		"a listener without its tags": func(env *environment, lb *octavia.LoadBalancer) error {
-			_, err := env.session.Octavia().UpdateListener(t.Context(), lb.Listeners[0].ID, listeners.UpdateOpts{Tags: &untagged})
+			_, err := env.session.Octavia().UpdateListener(t.Context(), lb.Listeners[0].ID, octavia.Changes{"tags": []string{}})
 			return err
 		},
 		"a monitor with other tags": func(env *environment, lb *octavia.LoadBalancer) error {
-			return env.session.Octavia().UpdateMonitor(t.Context(), lb.Pools[0].Monitor.ID, monitors.UpdateOpts{Tags: []string{"theirs"}})
+			return env.session.Octavia().UpdateMonitor(t.Context(), lb.Pools[0].Monitor.ID, octavia.Changes{"tags": []string{"theirs"}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,10 +2,8 @@ package observe
 
 import (
 	"context"
+	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -73,8 +71,8 @@ func (o *Observer) listenersAndPools(ctx context.Context, parts *Parts) error {
 
 // monitors reads the health monitors of pools: ours by their tag in one request, those of
 // cloud-provider-openstack, which have no tag, one by one.
-func (o *Observer) monitors(ctx context.Context, id ownership.Identity, all []octavia.Pool) (map[string]monitors.Monitor, error) {
-	found := map[string]monitors.Monitor{}
+func (o *Observer) monitors(ctx context.Context, id ownership.Identity, all []octavia.Pool) (map[string]octavia.HealthMonitor, error) {
+	found := map[string]octavia.HealthMonitor{}
 	missing := func() (ids []string) {
 		for _, p := range all {
 			if _, ok := found[p.MonitorID]; p.MonitorID != "" && !ok {
@@ -110,8 +108,8 @@ const smallPool = 100
 // before 16.0: instead the status tree has address, port and status of all, and one member of each
 // pool is read in full. Its settings are assumed for the others, except the subnet, which is that
 // of the node, and except members that changedMembers finds.
-func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool, version octavia.Version) (members map[string][]pools.Member, sampled map[string]bool, err error) {
-	found := make([][]pools.Member, len(all))
+func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool, version octavia.Version) (members map[string][]octavia.Member, sampled map[string]bool, err error) {
+	found := make([][]octavia.Member, len(all))
 	var tree map[string][]octavia.MemberStatus
 	if !version.AtLeast(octavia.VersionLinearMembers) {
 		read, err := o.Octavia.StatusTree(ctx, lbID)
@@ -134,7 +132,7 @@ func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool,
 	if err := group.Wait(); err != nil {
 		return nil, nil, err
 	}
-	members, sampled = map[string][]pools.Member{}, map[string]bool{}
+	members, sampled = map[string][]octavia.Member{}, map[string]bool{}
 	for i, pool := range all {
 		members[pool.ID] = found[i]
 		sampled[pool.ID] = len(tree[pool.ID]) > smallPool
@@ -153,7 +151,7 @@ func membersByPool(tree *octavia.StatusTree) map[string][]octavia.MemberStatus {
 }
 
 // sampled returns members with the data of the status tree and the settings of the first of them.
-func (o *Observer) sampled(ctx context.Context, poolID string, statuses []octavia.MemberStatus) ([]pools.Member, error) {
+func (o *Observer) sampled(ctx context.Context, poolID string, statuses []octavia.MemberStatus) ([]octavia.Member, error) {
 	if len(statuses) == 0 {
 		return nil, nil
 	}
@@ -170,29 +168,30 @@ func (o *Observer) sampled(ctx context.Context, poolID string, statuses []octavi
 }
 
 // sample reads a member in full; it returns an empty one if that is gone.
-func (o *Observer) sample(ctx context.Context, poolID string, of octavia.MemberStatus) (pools.Member, error) {
+func (o *Observer) sample(ctx context.Context, poolID string, of octavia.MemberStatus) (octavia.Member, error) {
 	found, err := o.Octavia.MemberAt(ctx, poolID, of.Address, of.Port)
 	if err != nil || len(found) == 0 {
-		return pools.Member{}, err
+		return octavia.Member{}, err
 	}
 	return found[0], nil
 }
 
 // alike returns members with the data of the status tree, the settings of one of them, and those
 // that were read. The subnet is known only of the first.
-func alike(like pools.Member, statuses []octavia.MemberStatus, read map[model.MemberKey]pools.Member) []pools.Member {
-	members := make([]pools.Member, 0, len(statuses))
+func alike(like octavia.Member, statuses []octavia.MemberStatus, read map[model.MemberKey]octavia.Member) []octavia.Member {
+	members := make([]octavia.Member, 0, len(statuses))
+	weight, up := new(1), new(true)
 	for i, s := range statuses {
 		m := like
 		if i > 0 {
 			m.SubnetID = ""
 		}
-		m.Weight, m.AdminStateUp, m.Backup, m.MonitorAddress = 1, true, false, ""
+		m.Weight, m.AdminStateUp, m.Backup, m.MonitorAddress = weight, up, false, ""
 		if known, ok := read[model.MemberKey{Address: s.Address, Port: s.Port}]; ok {
 			m.Weight, m.AdminStateUp, m.Backup = known.Weight, known.AdminStateUp, known.Backup
 			m.MonitorPort, m.MonitorAddress = known.MonitorPort, known.MonitorAddress
 		}
-		m.ID, m.Name, m.Address, m.ProtocolPort = s.ID, s.Name, s.Address, s.Port
+		m.ID, m.Name, m.Address, m.Port = s.ID, s.Name, s.Address, s.Port
 		m.ProvisioningStatus, m.OperatingStatus = s.ProvisioningStatus, s.OperatingStatus
 		members = append(members, m)
 	}
@@ -202,10 +201,10 @@ func alike(like pools.Member, statuses []octavia.MemberStatus, read map[model.Me
 // Parts are the load balancer service's objects of one load balancer.
 type Parts struct {
 	LoadBalancer octavia.LoadBalancer
-	Listeners    []listeners.Listener
+	Listeners    []octavia.Listener
 	Pools        []octavia.Pool
-	Monitors     map[string]monitors.Monitor // by ID
-	Members      map[string][]pools.Member   // by pool ID
+	Monitors     map[string]octavia.HealthMonitor // by ID
+	Members      map[string][]octavia.Member      // by pool ID
 	// Sampled are the pools of which only the first member was read in full.
 	Sampled map[string]bool
 	// Brief is set if not even one member of each pool was read in full.
@@ -227,20 +226,11 @@ func (p Parts) MemberIDs(poolID string) []string {
 
 // Created returns the parts in the answer to a fully populated create.
 func Created(lb octavia.LoadBalancer) Parts {
-	parts := Parts{
-		LoadBalancer: lb,
-		Listeners:    lb.Listeners,
-		Monitors:     map[string]monitors.Monitor{},
-		Members:      map[string][]pools.Member{},
-	}
-	for i, pool := range lb.Pools {
-		parts.Pools = append(parts.Pools, octavia.Pool{
-			Pool: pool, Persistence: octavia.SessionPersistence{SessionPersistence: pool.Persistence},
-		})
-		parts.Members[pool.ID] = pool.Members
-		if pool.Monitor.ID != "" {
-			parts.Pools[i].MonitorID = pool.Monitor.ID
-			parts.Monitors[pool.Monitor.ID] = pool.Monitor
+	parts := Parts{LoadBalancer: lb, Listeners: lb.Listeners, Pools: slices.Clone(lb.Pools), Monitors: map[string]octavia.HealthMonitor{}}
+	for i := range parts.Pools {
+		if monitor := parts.Pools[i].Monitor; monitor != nil {
+			parts.Pools[i].MonitorID = monitor.ID
+			parts.Monitors[monitor.ID] = *monitor
 		}
 	}
 	return parts

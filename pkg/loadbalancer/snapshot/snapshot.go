@@ -188,9 +188,9 @@ func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
 		for _, lb := range all {
 			loadBalancers = append(loadBalancers, LoadBalancer{
 				ID: lb.ID, Name: lb.Name, Status: lb.ProvisioningStatus, Operating: lb.OperatingStatus, Provider: lb.Provider,
-				VIPPortID: lb.VipPortID, VIPAddress: lb.VipAddress, VIPSubnetID: lb.VipSubnetID, UpdatedAt: lb.UpdatedAt,
+				VIPPortID: lb.VIPPortID, VIPAddress: lb.VIPAddress, VIPSubnetID: lb.VIPSubnetID, UpdatedAt: lb.UpdatedAt.Time,
 				AdminDown:      !lb.AdminStateUp,
-				VIPQoSPolicyID: lb.VipQosPolicyID, VIPSecurityGroupIDs: slices.Sorted(slices.Values(lb.VIPSecurityGroupIDs)),
+				VIPQoSPolicyID: lb.VIPQoSPolicyID, VIPSecurityGroupIDs: slices.Sorted(slices.Values(lb.VIPSecurityGroupIDs)),
 				Tags: lb.Tags, Description: description(lb),
 			})
 		}

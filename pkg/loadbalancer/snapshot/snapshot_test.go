@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -23,9 +22,9 @@ type project struct {
 
 func (p *project) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
 	p.balancers++
-	return []octavia.LoadBalancer{{LoadBalancer: loadbalancers.LoadBalancer{
-		ID: "lb", Name: "web", Tags: []string{"blue"}, VipPortID: "port", ProvisioningStatus: octavia.StatusActive,
-	}}}, p.lbErr
+	return []octavia.LoadBalancer{{
+		ID: "lb", Name: "web", Tags: []string{"blue"}, VIPPortID: "port", ProvisioningStatus: octavia.StatusActive,
+	}}, p.lbErr
 }
 
 func (p *project) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// usualIntervals is that of most changes.
+// usualIntervals is the pace of most changes.
 func usualIntervals(k Kind) Pace {
 	return Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second, Kind: k}
 }
 
-// watched waits for something of a kind, which takes a time, as the watcher does. It
-// returns how many polls that took, and how late the last one was.
+// watched waits for an operation of a kind and a duration, as the watcher does. It returns the
+// number of polls, and the delay of the last one.
 func watched(d durations, k Kind, takes time.Duration) (polls int, late time.Duration) {
 	pace, _ := d.intervals(usualIntervals(k))
 	pending, at, interval := time.Duration(0), pace.First, pace.Step
@@ -47,7 +47,7 @@ func TestDurations_FirstPollComesWhenMostAreNearlyDone(t *testing.T) {
 	}
 }
 
-// Where a cloud is regular, a change of three seconds is seen done within a tenth of one, at two
+// In a regular cloud, the end of a change of three seconds is seen within a tenth of one, with two
 // polls for each.
 func TestDurations_PollCloserTheMoreRegularTheCloudIs(t *testing.T) {
 	t.Parallel()
@@ -61,8 +61,8 @@ func TestDurations_PollCloserTheMoreRegularTheCloudIs(t *testing.T) {
 	}
 }
 
-// An amphora that Octavia cannot reach is PENDING for ten minutes: that is no sign for
-// other load balancers.
+// An amphora that Octavia cannot reach is PENDING for ten minutes: that must not affect other load
+// balancers.
 func TestDurations_IgnoreOneStuckLoadBalancer(t *testing.T) {
 	t.Parallel()
 	k := Kind{"amphora", Updating}
@@ -78,8 +78,8 @@ func TestDurations_IgnoreOneStuckLoadBalancer(t *testing.T) {
 	}
 }
 
-// After an outage of Octavia nothing is known but that everything took long. A first
-// poll that finds a change done halves the next, whatever it measured itself.
+// After an outage of Octavia only long durations are known. A first poll that finds a change done
+// halves the next, independently of its own duration.
 func TestDurations_ForgetAnOutageAfterAFewChanges(t *testing.T) {
 	t.Parallel()
 	for operation, longest := range map[Operation]time.Duration{Creating: 45 * time.Second, Updating: 10 * time.Second, Deleting: 10 * time.Second} {
@@ -107,8 +107,8 @@ func TestDurations_ForgetAnOutageAfterAFewChanges(t *testing.T) {
 	}
 }
 
-// Times that differ from change to change: a wait ends at most an interval after the
-// end, unless it took less time than any of late.
+// Durations vary: a wait ends at most an interval after the end, unless the operation was faster
+// than all recent ones.
 func TestDurations_PollInTimeWhereTimesDiffer(t *testing.T) {
 	t.Parallel()
 	k := Kind{"amphora", Creating}

@@ -22,14 +22,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeOctavia has load balancers in statuses that the test sets, and remembers what
-// it was asked, when.
+// fakeOctavia has load balancers in statuses that the test sets, and records the requests and their
+// times.
 type fakeOctavia struct {
 	clock clock.PassiveClock
 
 	mu       sync.Mutex
 	statuses map[string]string
-	unlisted map[string]bool  // there, but lists miss them
+	unlisted map[string]bool  // existing, but missing in lists
 	fails    error            // every request
 	refuses  map[string]error // requests for an ID
 	asked    []request
@@ -38,8 +38,8 @@ type fakeOctavia struct {
 type request struct {
 	at     time.Time
 	id     string // "" is a list
-	status string // that a list asks for; "" is a list of all
-	size   int    // how many load balancers a list has answered
+	status string // the filter of a list; "" is a list of all
+	size   int    // the number of load balancers in the answer to a list
 }
 
 func (o *fakeOctavia) set(status string, ids ...string) {
@@ -123,10 +123,10 @@ func (o *fakeOctavia) StatusTree(_ context.Context, id string) (*octavia.StatusT
 	return tree, o.fails
 }
 
-// updatedAt is another time for each load balancer.
+// updatedAt returns another time for each load balancer.
 func updatedAt(id string) time.Time { return time.Unix(int64(len(id)), 0) }
 
-// answer is an error as the typed calls give it.
+// answer returns an error as the typed calls do.
 func answer(status int, text string) error {
 	return apierror.Wrap(gophercloud.ErrUnexpectedResponseCode{
 		Method: http.MethodGet, URL: "http://cloud/load-balancer/v2.0/lbaas/loadbalancers", Actual: status,
@@ -135,7 +135,7 @@ func answer(status int, text string) error {
 	}, "read load balancers")
 }
 
-// env is a watcher with a clock that stands still until advance.
+// env is a watcher with a clock that only advance moves.
 type env struct {
 	t       *testing.T
 	clock   *clocktesting.FakeClock
@@ -156,13 +156,13 @@ func pace() watcher.Pace {
 	return watcher.Pace{First: time.Second, Cap: 10 * time.Second, Pending: "PENDING_UPDATE"}
 }
 
-// result is how a wait ended.
+// result is the result of a wait.
 type result struct {
 	token watcher.Token
 	err   error
 }
 
-// changePace is that of a change of a load balancer's members.
+// changePace is the pace of a change of a load balancer's members.
 func changePace() watcher.Pace {
 	return watcher.Pace{
 		First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second,
@@ -183,7 +183,7 @@ func (e *env) waitAt(ctx context.Context, id string, pace watcher.Pace) <-chan r
 	return ended
 }
 
-// waitAll begins one wait for each ID, and returns when all are parked.
+// waitAll starts one wait for each ID, and returns when all are parked.
 func (e *env) waitAll(ids ...string) []<-chan result {
 	e.t.Helper()
 	var ended []<-chan result
@@ -194,7 +194,7 @@ func (e *env) waitAll(ids ...string) []<-chan result {
 	return ended
 }
 
-// until waits for something that happens in real time, without the clock.
+// until waits in real time, without the clock, for a condition.
 func (e *env) until(what string, holds func() bool) {
 	e.t.Helper()
 	deadline := time.Now().Add(await.Patience)
@@ -217,7 +217,7 @@ func (e *env) advance(d time.Duration) {
 	e.until("the watcher sleeps", func() bool { return e.clock.HasWaiters() || e.watcher.Parked() == 0 })
 }
 
-// advanceUntil lets the clock go on until something is the case.
+// advanceUntil advances the clock until a condition holds.
 func (e *env) advanceUntil(what string, holds func() bool) {
 	e.t.Helper()
 	for range 3000 { // five minutes

@@ -1,6 +1,6 @@
 package watcher
 
-// Parked returns how many wait, so that tests begin when all do.
+// Parked returns the number of waiters, so that tests start when all wait.
 func (w *Watcher) Parked() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -43,7 +43,7 @@ func TestSettled_SharesOneRequestARound(t *testing.T) {
 	if all := e.octavia.all(); all != len(lists) {
 		t.Errorf("%d requests beside the lists", all-len(lists))
 	}
-	// Alone each would have asked some ten times in this minute.
+	// Alone, each would have sent some ten requests in this minute.
 	if len(lists) < 5 || len(lists) > 25 {
 		t.Errorf("%d lists in a minute for %d waiters", len(lists), many)
 	}
@@ -62,7 +62,7 @@ func TestSettled_ListsOnlyPendingOfManyLoadBalancers(t *testing.T) {
 	e := newEnv(t, pending(ids...))
 	e.octavia.set("ACTIVE", ids[40:]...)
 	ended := e.waitAll(ids[:40]...)
-	e.advanceUntil("the first round", func() bool { return e.octavia.all() > 0 }) // which finds how many there are
+	e.advanceUntil("the first round", func() bool { return e.octavia.all() > 0 }) // it finds the number of load balancers
 	e.advance(time.Minute)
 	asked := e.octavia.requests("")
 	if all := e.octavia.all(); all != len(asked) || all > 25 {
@@ -151,7 +151,7 @@ func TestSettled_AsksSoonAndThenAtCappedPace(t *testing.T) {
 	}
 }
 
-// A change of nodes is one of many load balancers that take about as long.
+// A change of nodes affects many load balancers with similar durations.
 func TestSettled_AsksForManyAtTheSamePaceAtFirst(t *testing.T) {
 	t.Parallel()
 	ids := names(30)
@@ -174,8 +174,8 @@ func TestSettled_AsksForManyAtTheSamePaceAtFirst(t *testing.T) {
 	}
 }
 
-// A change of nodes right after a start: its duration is unknown until the first load balancers are
-// done, and applies to all others then.
+// After a start, the duration of a change of nodes is unknown until the first load balancers are
+// done, and then applies to all others.
 func TestSettled_PollsCloselyOnceTheFirstOfACrowdIsDone(t *testing.T) {
 	t.Parallel()
 	const takes, tick, perTick, ticks = 3 * time.Second, 100 * time.Millisecond, 5, 8
@@ -212,12 +212,12 @@ func TestSettled_PollsCloselyOnceTheFirstOfACrowdIsDone(t *testing.T) {
 	}
 }
 
-// A change of nodes right after a start, seen as it ends: those that are done later than the first ones are
-// seen in time, though all that is known is that they were not done yet.
+// After a start, the end of a change of nodes is seen in time for the later load balancers, too,
+// though only a minimum of their durations is known.
 func TestSettled_LearnsFromThoseOfACrowdThatAreStillPending(t *testing.T) {
 	t.Parallel()
 	const takes, tick, ticks = 3300 * time.Millisecond, 20 * time.Millisecond, 25
-	for range 3 { // as intervals are spread at random
+	for range 3 { // because intervals are random
 		ids := names(2 * ticks)
 		e := newEnv(t, pending(ids...))
 		ended := make([]<-chan result, 0, len(ids))
@@ -229,7 +229,7 @@ func TestSettled_LearnsFromThoseOfACrowdThatAreStillPending(t *testing.T) {
 			e.advance(tick)
 		}
 		e.advance(takes - ticks*tick)
-		var first time.Duration // after which one was seen done
+		var first time.Duration // the time of the first seen end
 		late := make([]time.Duration, 0, ticks)
 		for now, left := takes, 0; left < len(ids); now += tick {
 			if done := int((now - takes) / tick); done < ticks {
@@ -256,8 +256,8 @@ func TestSettled_LearnsFromThoseOfACrowdThatAreStillPending(t *testing.T) {
 	}
 }
 
-// Octavia creates load balancers one after the other. Of many that it has to do with, several are asked for
-// together, each of them a little late; where they are few, each is asked for in time.
+// Octavia creates load balancers in sequence. If there are many, polls are shared, each a little
+// late; if there are few, each is polled in time.
 func TestSettled_AsksForSeveralOfManyCreationsTogether(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -278,8 +278,8 @@ func TestSettled_AsksForSeveralOfManyCreationsTogether(t *testing.T) {
 	}
 }
 
-// createInTurn waits for so many load balancers that are created one after the other, in 45 s each. Of the
-// later half, when that is known, it returns how often was asked, and how late one was seen done at most.
+// createInTurn waits for n load balancers that are created in sequence, in 45 s each. For the later
+// half, when that is known, it returns the number of polls, and the maximum delay of a seen end.
 func createInTurn(t *testing.T, n int, every time.Duration) (rounds int, late time.Duration) {
 	t.Helper()
 	const takes, tick = 45 * time.Second, 500 * time.Millisecond
@@ -319,8 +319,7 @@ func createInTurn(t *testing.T, n int, every time.Duration) (rounds int, late ti
 	return len(asked), late
 }
 
-// TestSettled_PollsSoonAfterALateFirstPoll is about what takes a known time at least, and
-// is then nearly done.
+// An operation takes a known minimum of time, and is nearly done then.
 func TestSettled_PollsSoonAfterALateFirstPoll(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, pending("a"))
@@ -408,7 +407,7 @@ func TestSettled_FailsForErrorsThatWouldComeAgain(t *testing.T) {
 // An error of one load balancer ends only its own wait.
 func TestSettled_EndsNoOtherWaitForAnErrorOfOne(t *testing.T) {
 	t.Parallel()
-	for range 10 { // the order is that of a map
+	for range 10 { // the order of a map is random
 		e := newEnv(t, pending("a", "b", "c"))
 		e.octavia.unlisted["a"], e.octavia.unlisted["b"], e.octavia.unlisted["c"] = true, true, true
 		e.octavia.failFor("b", answer(http.StatusForbidden, "no"))
@@ -427,8 +426,8 @@ func TestSettled_EndsNoOtherWaitForAnErrorOfOne(t *testing.T) {
 	}
 }
 
-// Ten load balancers that are ready one after the other: each wait ends with the first
-// look after that, and one list serves all.
+// Ten load balancers become ready in sequence: each wait ends with the next poll, and one list
+// serves all.
 func TestSettled_EndsEachOfManyWaitsWithTheNextPoll(t *testing.T) {
 	t.Parallel()
 	const many = 10
@@ -469,7 +468,7 @@ func TestSettled_EndsNoFreshWaitWithAnEarlierList(t *testing.T) {
 	e := newEnv(t, pending("a", "b"))
 	e.waitAll("a", "b")
 	e.advanceUntil("both were looked at", func() bool { return e.octavia.all() > 2 })
-	e.octavia.set("ACTIVE", "new") // as it was before the change: a replica lags behind
+	e.octavia.set("ACTIVE", "new") // a replica still has the state before the change
 	slow := make(chan error, 1)
 	go func() {
 		_, err := e.watcher.Settled(t.Context(), "new", watcher.Pace{First: time.Minute, Cap: time.Minute})
@@ -486,8 +485,8 @@ func TestSettled_EndsNoFreshWaitWithAnEarlierList(t *testing.T) {
 	}
 }
 
-// Looks of many controllers do not come in step: each interval is a tenth longer or
-// shorter than the pace.
+// Polls of many controllers do not synchronize: each interval is up to a tenth longer or shorter
+// than the pace.
 //
 //proves:74
 func TestSettled_SpreadsItsIntervals(t *testing.T) {
@@ -559,7 +558,7 @@ func TestClose_EndsAllWaits(t *testing.T) {
 	if got := e.ended(e.wait(t.Context(), "a")); !errors.Is(got.err, watcher.ErrClosed) {
 		t.Errorf("a wait after the end: %+v", got)
 	}
-	e.watcher.Close() // again is no harm
+	e.watcher.Close() // a second call is harmless
 }
 
 func TestWatcher_StartsAgainAfterAPause(t *testing.T) {
@@ -575,7 +574,7 @@ func TestWatcher_StartsAgainAfterAPause(t *testing.T) {
 	}
 }
 
-// TestWatcher_ServesManyThatComeAndGo runs on the real clock and is for the race detector.
+// TestWatcher_ServesManyThatComeAndGo uses the real clock, for the race detector.
 func TestWatcher_ServesManyThatComeAndGo(t *testing.T) {
 	t.Parallel()
 	o := &fakeOctavia{clock: clock.RealClock{}, statuses: pending(names(10)...)}

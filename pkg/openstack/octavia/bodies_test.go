@@ -1,69 +1,123 @@
-package octavia
+package octavia_test
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 )
 
-// TestBodies_HaveFieldsThatGophercloudLacks compares bodies of requests as JSON.
-func TestBodies_HaveFieldsThatGophercloudLacks(t *testing.T) {
+// TestBodies_HaveWhatIsNotZero compares bodies of requests as JSON.
+func TestBodies_HaveWhatIsNotZero(t *testing.T) {
 	t.Parallel()
-	sticky := &pools.SessionPersistence{Type: "SOURCE_IP"}
-	limit := 5
-	pool := func(name string) *pools.CreateOpts {
-		return &pools.CreateOpts{Name: name, Protocol: "UDP", LBMethod: "ROUND_ROBIN", Persistence: sticky}
+	pool := func(name string, seconds int) octavia.Pool {
+		return octavia.Pool{Name: name, Protocol: "UDP", Algorithm: "ROUND_ROBIN", Persistence: octavia.SessionPersistence{Type: "SOURCE_IP", Timeout: seconds}}
 	}
+	members := []octavia.Member{
+		{Name: "node", Address: "192.0.2.1", Port: 80, SubnetID: "s", MonitorPort: 81},
+		{Address: "192.0.2.2", Port: 80, Weight: new(0), AdminStateUp: new(false), Backup: true},
+	}
+	monitor := octavia.HealthMonitor{Type: "HTTP", Delay: 5, Timeout: 3, MaxRetries: 1, HTTPVersion: 1.1, DomainName: "www.example.com"}
+	monitored := pool("a", 60)
+	monitored.Monitor = &monitor
+	const memberBodies = `[{"name":"node","address":"192.0.2.1","protocol_port":80,"subnet_id":"s","monitor_port":81},
+		{"address":"192.0.2.2","protocol_port":80,"weight":0,"admin_state_up":false,"backup":true}]`
+	const monitorBody = `{"type":"HTTP","delay":5,"timeout":3,"max_retries":1,"http_version":1.1,"domain_name":"www.example.com"}`
+	const poolBody = `"protocol":"UDP","lb_algorithm":"ROUND_ROBIN"`
 	for what, test := range map[string]struct {
-		body func() (map[string]any, error)
+		send func(*octavia.Client) error
 		want string
 	}{
 		"a load balancer with pools": {
-			LoadBalancerCreate{
-				CreateOpts: loadbalancers.CreateOpts{Name: "lb", VipSubnetID: "s", Listeners: []listeners.CreateOpts{
-					{Protocol: "UDP", ProtocolPort: 1, DefaultPool: pool("a")}, {Protocol: "UDP", ProtocolPort: 2, DefaultPool: pool("b")},
-				}},
-				PersistenceTimeouts: map[string]int{"a": 60, "b": 0},
-			}.ToLoadBalancerCreateMap,
-			`{"loadbalancer":{"name":"lb","vip_subnet_id":"s","listeners":[
-				{"protocol":"UDP","protocol_port":1,"default_pool":{"name":"a","protocol":"UDP","lb_algorithm":"ROUND_ROBIN","session_persistence":{"type":"SOURCE_IP","persistence_timeout":60}}},
-				{"protocol":"UDP","protocol_port":2,"default_pool":{"name":"b","protocol":"UDP","lb_algorithm":"ROUND_ROBIN","session_persistence":{"type":"SOURCE_IP"}}}]}}`,
+			func(c *octavia.Client) error {
+				_, err := c.CreateLoadBalancer(t.Context(), octavia.LoadBalancer{Name: "lb", VIPSubnetID: "s", VIPSecurityGroupIDs: []string{"g"}, Listeners: []octavia.Listener{
+					{Protocol: "UDP", Port: 1, ConnectionLimit: new(0), DefaultPool: &octavia.NewPool{Pool: monitored, Members: members}},
+					{Protocol: "UDP", Port: 2, AllowedCIDRs: []string{}, DefaultPool: &octavia.NewPool{Pool: pool("b", 0)}},
+				}})
+				return err
+			},
+			`{"loadbalancer":{"name":"lb","vip_subnet_id":"s","vip_sg_ids":["g"],"listeners":[
+				{"protocol":"UDP","protocol_port":1,"connection_limit":0,"default_pool":{"name":"a",` + poolBody + `,
+					"session_persistence":{"type":"SOURCE_IP","persistence_timeout":60},"members":` + memberBodies + `,"healthmonitor":` + monitorBody + `}},
+				{"protocol":"UDP","protocol_port":2,"default_pool":{"name":"b",` + poolBody + `,"session_persistence":{"type":"SOURCE_IP"}}}]}}`,
 		},
-		"a pool": {
-			PoolCreate{CreateOpts: *pool("p"), PersistenceTimeout: 60}.ToPoolCreateMap,
-			`{"pool":{"name":"p","protocol":"UDP","lb_algorithm":"ROUND_ROBIN","session_persistence":{"type":"SOURCE_IP","persistence_timeout":60}}}`,
+		"a load balancer that changes": {
+			func(c *octavia.Client) error {
+				return c.UpdateLoadBalancer(t.Context(), "lb", octavia.Changes{"vip_qos_policy_id": nil, "vip_sg_ids": []string{}})
+			},
+			`{"loadbalancer":{"vip_qos_policy_id":null,"vip_sg_ids":[]}}`,
 		},
-		"a pool that changes": {
-			PoolUpdate{UpdateOpts: pools.UpdateOpts{Persistence: sticky}, PersistenceTimeout: 60}.ToPoolUpdateMap,
-			`{"pool":{"session_persistence":{"type":"SOURCE_IP","persistence_timeout":60}}}`,
-		},
-		"a pool without its timeout": {
-			PoolUpdate{UpdateOpts: pools.UpdateOpts{Persistence: sticky}, ClearTimeout: true}.ToPoolUpdateMap,
-			`{"pool":{"session_persistence":{"type":"SOURCE_IP","persistence_timeout":null}}}`,
-		},
-		"a pool without persistence": {
-			PoolUpdate{UpdateOpts: pools.UpdateOpts{Persistence: &pools.SessionPersistence{}}, ClearTimeout: true}.ToPoolUpdateMap,
-			`{"pool":{"session_persistence":null}}`,
-		},
-		"a pool that is brought back": {PoolUpdate{}.ToPoolUpdateMap, `{"pool":{}}`},
 		"a listener": {
-			ListenerUpdate{UpdateOpts: listeners.UpdateOpts{ConnLimit: &limit}, Reset: []string{"timeout_client_data"}}.ToListenerUpdateMap,
+			func(c *octavia.Client) error {
+				_, err := c.CreateListener(t.Context(), octavia.Listener{LoadBalancerID: "lb", Protocol: "TCP", Port: 80, DefaultPoolID: "p", TimeoutClientData: new(0)})
+				return err
+			},
+			`{"listener":{"loadbalancer_id":"lb","protocol":"TCP","protocol_port":80,"default_pool_id":"p","timeout_client_data":0}}`,
+		},
+		"a listener that changes": {
+			func(c *octavia.Client) error {
+				_, err := c.UpdateListener(t.Context(), "l", octavia.Changes{"connection_limit": 5, "timeout_client_data": nil})
+				return err
+			},
 			`{"listener":{"connection_limit":5,"timeout_client_data":null}}`,
 		},
-		"a listener that is brought back": {ListenerUpdate{}.ToListenerUpdateMap, `{"listener":{}}`},
+		"a listener that is brought back": {
+			func(c *octavia.Client) error { _, err := c.UpdateListener(t.Context(), "l", nil); return err }, `{"listener":{}}`,
+		},
+		"a pool": {
+			func(c *octavia.Client) error { _, err := c.CreatePool(t.Context(), pool("p", 60)); return err },
+			`{"pool":{"name":"p",` + poolBody + `,"session_persistence":{"type":"SOURCE_IP","persistence_timeout":60}}}`,
+		},
+		"a pool that changes": {
+			func(c *octavia.Client) error {
+				return c.UpdatePool(t.Context(), "p", octavia.Changes{"session_persistence": octavia.SessionPersistence{Type: "SOURCE_IP", Timeout: 60}})
+			},
+			`{"pool":{"session_persistence":{"type":"SOURCE_IP","persistence_timeout":60}}}`,
+		},
+		"a pool that is brought back": {
+			func(c *octavia.Client) error { return c.UpdatePool(t.Context(), "p", octavia.Changes{}) }, `{"pool":{}}`,
+		},
+		"a health monitor": {
+			func(c *octavia.Client) error { _, err := c.CreateMonitor(t.Context(), monitor); return err },
+			`{"healthmonitor":` + monitorBody + `}`,
+		},
+		"members": {
+			func(c *octavia.Client) error { return c.SetMembers(t.Context(), "p", members, true) }, `{"members":` + memberBodies + `}`,
+		},
+		"no members": { // null is a 500
+			func(c *octavia.Client) error { return c.SetMembers(t.Context(), "p", nil, false) }, `{"members":[]}`,
+		},
+		"a member": {
+			func(c *octavia.Client) error {
+				_, err := c.AddMember(t.Context(), "p", octavia.Member{Address: "192.0.2.1", Port: 80})
+				return err
+			},
+			`{"member":{"address":"192.0.2.1","protocol_port":80}}`,
+		},
 	} {
-		body, err := test.body()
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-			continue
-		}
-		if diff := cmp.Diff(parsed(t, test.want), parsed(t, string(marshalled(t, body)))); diff != "" {
-			t.Errorf("%s: %s", what, diff)
-		}
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			cloud := fakecloud.New(t)
+			cloud.Services = func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusAccepted)
+				_, _ = io.WriteString(w, "{}")
+			}
+			client := simulated.SignIn(t, &config.Config{Global: cloud.Config()}, openstack.SessionOptions{}).Octavia()
+			if err := test.send(client); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(parsed(t, test.want), parsed(t, cloud.Requests()[0].Body)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
@@ -74,7 +128,7 @@ func TestPool_ReadsPersistenceTimeout(t *testing.T) {
 		`{"id":"p","session_persistence":{"type":"SOURCE_IP","persistence_timeout":null}}`: 0,
 		`{"id":"p","session_persistence":null}`:                                            0,
 	} {
-		var pool Pool
+		var pool octavia.Pool
 		if err := json.Unmarshal([]byte(text), &pool); err != nil {
 			t.Fatal(err)
 		}
@@ -82,15 +136,6 @@ func TestPool_ReadsPersistenceTimeout(t *testing.T) {
 			t.Errorf("%s is read as %+v", text, pool.Persistence)
 		}
 	}
-}
-
-func marshalled(t *testing.T, v any) []byte {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 func parsed(t *testing.T, text string) (v any) {

@@ -10,9 +10,6 @@ import (
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
@@ -130,14 +127,14 @@ func (c *Client) LoadBalancer(ctx context.Context, id string) (*LoadBalancer, er
 }
 
 // Listeners lists the listeners of a load balancer with all their settings.
-func (c *Client) Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error) {
+func (c *Client) Listeners(ctx context.Context, loadBalancerID string) ([]Listener, error) {
 	q := url.Values{"loadbalancer_id": {loadBalancerID}}
-	return listAll(ctx, c, "listeners", q, func(l listeners.Listener) string { return l.ID })
+	return listAll(ctx, c, "listeners", q, func(l Listener) string { return l.ID })
 }
 
 // ListenersTagged lists the listeners with one of these tags, in all load balancers.
-func (c *Client) ListenersTagged(ctx context.Context, tags ...string) ([]listeners.Listener, error) {
-	return listAll(ctx, c, "listeners", tagged(tags), func(l listeners.Listener) string { return l.ID })
+func (c *Client) ListenersTagged(ctx context.Context, tags ...string) ([]Listener, error) {
+	return listAll(ctx, c, "listeners", tagged(tags), func(l Listener) string { return l.ID })
 }
 
 // tagged is a query for what carries one of these tags.
@@ -149,8 +146,8 @@ func tagged(tags []string) url.Values {
 }
 
 // AllListeners lists the listeners of all load balancers.
-func (c *Client) AllListeners(ctx context.Context) ([]listeners.Listener, error) {
-	return listAll(ctx, c, "listeners", url.Values{}, func(l listeners.Listener) string { return l.ID })
+func (c *Client) AllListeners(ctx context.Context) ([]Listener, error) {
+	return listAll(ctx, c, "listeners", url.Values{}, func(l Listener) string { return l.ID })
 }
 
 // Pools lists the pools of a load balancer; their members are IDs only.
@@ -167,40 +164,40 @@ func (c *Client) PoolsTagged(ctx context.Context, tags ...string) ([]Pool, error
 
 // Members lists the members of a pool. On Octavia before 16.0 the server's work
 // grows with the square of their number (LP#2019311): use StatusTree there.
-func (c *Client) Members(ctx context.Context, poolID string) ([]pools.Member, error) {
-	return listAll(ctx, c, "pools/"+url.PathEscape(poolID)+"/members", url.Values{}, func(m pools.Member) string { return m.ID })
+func (c *Client) Members(ctx context.Context, poolID string) ([]Member, error) {
+	return listAll(ctx, c, membersOf(poolID), url.Values{}, func(m Member) string { return m.ID })
 }
 
 // MembersWith lists the members of a pool that have a setting at a value, such as
 // "weight" at "0". It costs Octavia what these cost, however many others there are.
-func (c *Client) MembersWith(ctx context.Context, poolID, setting, value string) ([]pools.Member, error) {
+func (c *Client) MembersWith(ctx context.Context, poolID, setting, value string) ([]Member, error) {
 	q := url.Values{setting: {value}}
-	return listAll(ctx, c, "pools/"+url.PathEscape(poolID)+"/members", q, func(m pools.Member) string { return m.ID })
+	return listAll(ctx, c, membersOf(poolID), q, func(m Member) string { return m.ID })
 }
 
 // MemberAt finds the members of a pool at one address and port: at most one.
-func (c *Client) MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error) {
+func (c *Client) MemberAt(ctx context.Context, poolID, address string, port int) ([]Member, error) {
 	q := url.Values{"address": {address}, "protocol_port": {strconv.Itoa(port)}}
-	return listAll(ctx, c, "pools/"+url.PathEscape(poolID)+"/members", q, func(m pools.Member) string { return m.ID })
+	return listAll(ctx, c, membersOf(poolID), q, func(m Member) string { return m.ID })
 }
 
 // FirstMember returns the first member of a pool in an order, such as "weight:desc"; none where the pool
 // is empty.
-func (c *Client) FirstMember(ctx context.Context, poolID, order string) ([]pools.Member, error) {
+func (c *Client) FirstMember(ctx context.Context, poolID, order string) ([]Member, error) {
 	var answer struct {
-		Members []pools.Member `json:"members"`
+		Members []Member `json:"members"`
 	}
 	q := url.Values{"sort": {order}, "limit": {"1"}}
-	if err := c.get(ctx, "pools/"+url.PathEscape(poolID)+"/members?"+q.Encode(), &answer); err != nil {
+	if err := c.get(ctx, membersOf(poolID)+"?"+q.Encode(), &answer); err != nil {
 		return nil, apierror.Wrap(err, "list members of pool "+poolID)
 	}
 	return answer.Members[:min(1, len(answer.Members))], nil
 }
 
 // Monitor reads one health monitor.
-func (c *Client) Monitor(ctx context.Context, id string) (*monitors.Monitor, error) {
+func (c *Client) Monitor(ctx context.Context, id string) (*HealthMonitor, error) {
 	var answer struct {
-		Monitor monitors.Monitor `json:"healthmonitor"`
+		Monitor HealthMonitor `json:"healthmonitor"`
 	}
 	if err := c.object(ctx, "healthmonitors", id, "", &answer, func() string { return answer.Monitor.ID }); err != nil {
 		return nil, apierror.Wrap(err, "read health monitor "+id)
@@ -210,13 +207,13 @@ func (c *Client) Monitor(ctx context.Context, id string) (*monitors.Monitor, err
 
 // MonitorsTagged lists the health monitors with one of these tags. Octavia cannot list
 // them by load balancer.
-func (c *Client) MonitorsTagged(ctx context.Context, tags ...string) ([]monitors.Monitor, error) {
-	return listAll(ctx, c, "healthmonitors", tagged(tags), func(m monitors.Monitor) string { return m.ID })
+func (c *Client) MonitorsTagged(ctx context.Context, tags ...string) ([]HealthMonitor, error) {
+	return listAll(ctx, c, "healthmonitors", tagged(tags), func(m HealthMonitor) string { return m.ID })
 }
 
 // AllMonitors lists the health monitors of all load balancers.
-func (c *Client) AllMonitors(ctx context.Context) ([]monitors.Monitor, error) {
-	return listAll(ctx, c, "healthmonitors", url.Values{}, func(m monitors.Monitor) string { return m.ID })
+func (c *Client) AllMonitors(ctx context.Context) ([]HealthMonitor, error) {
+	return listAll(ctx, c, "healthmonitors", url.Values{}, func(m HealthMonitor) string { return m.ID })
 }
 
 // Providers returns the names of the providers that are enabled.

@@ -5,10 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -36,23 +32,23 @@ func calls(c *octavia.Client) []func(context.Context) error {
 		func(ctx context.Context) error { _, err := c.PoolOwners(ctx, "lb"); return err },
 		func(ctx context.Context) error { _, err := c.StatusTree(ctx, "lb"); return err },
 		func(ctx context.Context) error {
-			_, err := c.CreateLoadBalancer(ctx, octavia.LoadBalancerCreate{CreateOpts: loadbalancers.CreateOpts{VipSubnetID: "subnet"}})
+			_, err := c.CreateLoadBalancer(ctx, octavia.LoadBalancer{VIPSubnetID: "subnet"})
 			return err
 		},
 		func(ctx context.Context) error {
-			_, err := c.CreateListener(ctx, listeners.CreateOpts{LoadbalancerID: "lb", Protocol: listeners.ProtocolTCP, ProtocolPort: 80})
+			_, err := c.CreateListener(ctx, octavia.Listener{LoadBalancerID: "lb", Protocol: "TCP", Port: 80})
 			return err
 		},
 		func(ctx context.Context) error {
-			_, err := c.CreatePool(ctx, pools.CreateOpts{LoadbalancerID: "lb", Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin})
+			_, err := c.CreatePool(ctx, octavia.Pool{LoadBalancerID: "lb", Protocol: "TCP", Algorithm: "ROUND_ROBIN"})
 			return err
 		},
 		func(ctx context.Context) error {
-			_, err := c.CreateMonitor(ctx, monitors.CreateOpts{PoolID: "pool", Type: monitors.TypeTCP, Delay: 1, Timeout: 1, MaxRetries: 1})
+			_, err := c.CreateMonitor(ctx, octavia.HealthMonitor{PoolID: "pool", Type: "TCP", Delay: 1, Timeout: 1, MaxRetries: 1})
 			return err
 		},
 		func(ctx context.Context) error {
-			_, err := c.AddMember(ctx, "pool", pools.CreateMemberOpts{Address: "192.0.2.1", ProtocolPort: 80})
+			_, err := c.AddMember(ctx, "pool", octavia.Member{Address: "192.0.2.1", Port: 80})
 			return err
 		},
 		func(ctx context.Context) error { return c.DeleteLoadBalancer(ctx, "lb", true) },

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -59,7 +58,7 @@ func compareLists(t *testing.T, text string) {
 	states, err := allOf[LoadBalancerState](text)
 	plainStates, wantErr := allOf[plainState](text)
 	compareAnswers(t, text, states, as(plainStates, func(s plainState) LoadBalancerState {
-		return LoadBalancerState{s.ID, s.ProvisioningStatus, s.OperatingStatus, time.Time(s.UpdatedAt)}
+		return LoadBalancerState{s.ID, s.ProvisioningStatus, s.OperatingStatus, s.UpdatedAt.Time}
 	}), err, wantErr)
 	compareTrees(t, `{"statuses": {"loadbalancer": {"listeners": [{"pools": [{"members": `+text+`}]}]}}}`)
 }
@@ -70,7 +69,7 @@ type (
 		ID                 string    `json:"id"`
 		ProvisioningStatus string    `json:"provisioning_status"`
 		OperatingStatus    string    `json:"operating_status"`
-		UpdatedAt          timestamp `json:"updated_at"`
+		UpdatedAt          Timestamp `json:"updated_at"`
 	}
 )
 

@@ -5,7 +5,6 @@ import (
 	"net/url"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
@@ -31,34 +30,31 @@ func (o *ObjectID) DecodeFrom(r *response.Reader) error {
 	return onlyField(r, "id", func() error { return r.Text(&o.ID) })
 }
 
-// PoolOwner is what says whose a pool is.
-type PoolOwner struct {
-	ID            string     `json:"id"`
-	Name          string     `json:"name"`
-	Tags          []string   `json:"tags"`
-	Listeners     []ObjectID `json:"listeners"`
-	LoadBalancers []ObjectID `json:"loadbalancers"`
+// ownerFields are the attributes of a pool or a listener that show which Service it belongs to.
+func ownerFields(more ...string) []string {
+	return append([]string{"id", "name", "tags", "loadbalancers"}, more...)
 }
 
-// PoolOwners lists what says whose the pools of a load balancer are; "": those of all.
-func (c *Client) PoolOwners(ctx context.Context, loadBalancerID string) ([]PoolOwner, error) {
-	q := url.Values{"fields": {"id", "name", "tags", "listeners", "loadbalancers"}}
+// PoolOwners lists the pools of a load balancer, or of all load balancers for "". Only ID, Name, Tags,
+// Listeners and LoadBalancers of a pool are read.
+func (c *Client) PoolOwners(ctx context.Context, loadBalancerID string) ([]Pool, error) {
+	q := url.Values{"fields": ownerFields("listeners")}
 	if loadBalancerID != "" {
 		q.Set("loadbalancer_id", loadBalancerID)
 	}
-	return listAll(ctx, c, "pools", q, func(p PoolOwner) string { return p.ID })
+	return listAll(ctx, c, "pools", q, func(p Pool) string { return p.ID })
 }
 
-// PoolsWith lists what says whose the pools are that have a setting at a value, such as
-// "operating_status" at "ERROR", in all load balancers. It costs Octavia what these cost, however
-// many others there are.
-func (c *Client) PoolsWith(ctx context.Context, setting, value string) ([]PoolOwner, error) {
-	q := url.Values{setting: {value}, "fields": {"id", "name", "tags", "listeners", "loadbalancers"}}
-	return listAll(ctx, c, "pools", q, func(p PoolOwner) string { return p.ID })
+// PoolsWith lists what PoolOwners does of the pools that have a setting at a value, such as
+// "operating_status" at "ERROR", in all load balancers. The costs for Octavia depend on these pools
+// only.
+func (c *Client) PoolsWith(ctx context.Context, setting, value string) ([]Pool, error) {
+	q := url.Values{setting: {value}, "fields": ownerFields("listeners")}
+	return listAll(ctx, c, "pools", q, func(p Pool) string { return p.ID })
 }
 
-// ListenerOwners lists what says whose the listeners of all load balancers are.
-func (c *Client) ListenerOwners(ctx context.Context) ([]listeners.Listener, error) {
-	q := url.Values{"fields": {"id", "name", "tags", "loadbalancers"}}
-	return listAll(ctx, c, "listeners", q, func(l listeners.Listener) string { return l.ID })
+// ListenerOwners lists the listeners of all load balancers. Only ID, Name, Tags and LoadBalancers of
+// a listener are read.
+func (c *Client) ListenerOwners(ctx context.Context) ([]Listener, error) {
+	return listAll(ctx, c, "listeners", url.Values{"fields": ownerFields()}, func(l Listener) string { return l.ID })
 }

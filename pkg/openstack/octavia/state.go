@@ -33,7 +33,9 @@ func (s *LoadBalancerState) DecodeFrom(r *response.Reader) error {
 			if err := r.Bytes(&text); err != nil {
 				return err
 			}
-			return (*timestamp)(&s.UpdatedAt).UnmarshalText(text)
+			at, err := parseTime(string(text))
+			s.UpdatedAt = at
+			return err
 		}
 		return r.Skip()
 	})

@@ -9,10 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 
@@ -50,34 +46,34 @@ func fiveOfEverything(t *testing.T, octaviaPage, neutronPage int) listed {
 		}
 	}
 	var lb *octavia.LoadBalancer
-	var pool *pools.Pool
+	var pool *octavia.Pool
 	var group *neutron.SecurityGroup
 	var ports []string
 	for i := range 5 {
-		created, err := o.CreateLoadBalancer(ctx, loadbalancers.CreateOpts{Name: fmt.Sprintf("lb-%d", i), VipSubnetID: cloud.Subnet.ID})
+		created, err := o.CreateLoadBalancer(ctx, octavia.LoadBalancer{Name: fmt.Sprintf("lb-%d", i), VIPSubnetID: cloud.Subnet.ID})
 		must(err)
 		lb = created
-		ports = append(ports, lb.VipPortID)
+		ports = append(ports, lb.VIPPortID)
 		group, err = n.CreateSecurityGroup(ctx, "same", "")
 		must(err)
 		_, err = n.CreateFloatingIP(ctx, floatingips.CreateOpts{FloatingNetworkID: cloud.ExternalNetwork.ID, Description: "same"})
 		must(err)
 	}
-	var members []pools.CreateMemberOpts
+	var members []octavia.Member
 	var wanted []rules.CreateOpts
 	for i := range 5 {
 		must(cloud.WaitSettled(ctx))
-		_, err := o.CreateListener(ctx, listeners.CreateOpts{
-			LoadbalancerID: lb.ID, Protocol: listeners.ProtocolTCP, ProtocolPort: 80 + i, Tags: []string{"same"}})
+		_, err := o.CreateListener(ctx, octavia.Listener{
+			LoadBalancerID: lb.ID, Protocol: "TCP", Port: 80 + i, Tags: []string{"same"}})
 		must(err)
 		must(cloud.WaitSettled(ctx))
-		pool, err = o.CreatePool(ctx, pools.CreateOpts{
-			LoadbalancerID: lb.ID, Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Tags: []string{"same"}})
+		pool, err = o.CreatePool(ctx, octavia.Pool{
+			LoadBalancerID: lb.ID, Protocol: "TCP", Algorithm: "ROUND_ROBIN", Tags: []string{"same"}})
 		must(err)
 		must(cloud.WaitSettled(ctx))
-		_, err = o.CreateMonitor(ctx, monitors.CreateOpts{PoolID: pool.ID, Type: monitors.TypeTCP, Delay: 5, Timeout: 3, MaxRetries: 1, Tags: []string{"same"}})
+		_, err = o.CreateMonitor(ctx, octavia.HealthMonitor{PoolID: pool.ID, Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1, Tags: []string{"same"}})
 		must(err)
-		members = append(members, pools.CreateMemberOpts{Address: fmt.Sprintf("127.100.0.%d", 20+i), ProtocolPort: 80})
+		members = append(members, octavia.Member{Address: fmt.Sprintf("127.100.0.%d", 20+i), Port: 80})
 		wanted = append(wanted, rules.CreateOpts{
 			Direction: rules.DirIngress, EtherType: rules.EtherType4, Protocol: rules.ProtocolTCP,
 			PortRangeMin: 80 + i, PortRangeMax: 80 + i, Description: "same"})
@@ -94,15 +90,15 @@ func fiveOfEverything(t *testing.T, octaviaPage, neutronPage int) listed {
 		"two fields": counting(func(ctx context.Context) ([]octavia.LoadBalancer, error) {
 			return o.LoadBalancers(ctx, octavia.LoadBalancerFilter{All: true, Fields: []string{"id", "name"}})
 		}),
-		"listeners":      counting(func(ctx context.Context) ([]listeners.Listener, error) { return o.Listeners(ctx, lb.ID) }),
-		"listeners' tag": counting(func(ctx context.Context) ([]listeners.Listener, error) { return o.ListenersTagged(ctx, "same") }),
+		"listeners":      counting(func(ctx context.Context) ([]octavia.Listener, error) { return o.Listeners(ctx, lb.ID) }),
+		"listeners' tag": counting(func(ctx context.Context) ([]octavia.Listener, error) { return o.ListenersTagged(ctx, "same") }),
 		"pools":          counting(func(ctx context.Context) ([]octavia.Pool, error) { return o.Pools(ctx, lb.ID) }),
-		"one of listeners' tags": counting(func(ctx context.Context) ([]listeners.Listener, error) {
+		"one of listeners' tags": counting(func(ctx context.Context) ([]octavia.Listener, error) {
 			return o.ListenersTagged(ctx, "another", "same")
 		}),
 		"pools' tag":    counting(func(ctx context.Context) ([]octavia.Pool, error) { return o.PoolsTagged(ctx, "same") }),
-		"members":       counting(func(ctx context.Context) ([]pools.Member, error) { return o.Members(ctx, pool.ID) }),
-		"monitors' tag": counting(func(ctx context.Context) ([]monitors.Monitor, error) { return o.MonitorsTagged(ctx, "same") }),
+		"members":       counting(func(ctx context.Context) ([]octavia.Member, error) { return o.Members(ctx, pool.ID) }),
+		"monitors' tag": counting(func(ctx context.Context) ([]octavia.HealthMonitor, error) { return o.MonitorsTagged(ctx, "same") }),
 		"floating IPs": counting(func(ctx context.Context) ([]floatingips.FloatingIP, error) {
 			return n.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: "same"})
 		}),

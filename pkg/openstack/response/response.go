@@ -66,6 +66,14 @@ func Post(ctx context.Context, client *gophercloud.ServiceClient, url string, bo
 	return decode(resp, err, into)
 }
 
+// Put is Post for a PUT, which OpenStack answers with 200 or, where it only accepts it, with 202.
+func Put(ctx context.Context, client *gophercloud.ServiceClient, url string, body, into any) error {
+	opts := undecoded()
+	opts.OkCodes = []int{http.StatusOK, http.StatusAccepted}
+	resp, err := client.Put(ctx, url, body, nil, opts)
+	return decode(resp, err, into)
+}
+
 func undecoded() *gophercloud.RequestOpts { return &gophercloud.RequestOpts{KeepResponseBody: true} }
 
 // decode decodes an answer, and closes its body.

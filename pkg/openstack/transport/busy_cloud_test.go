@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"k8s.io/component-base/metrics"
 	"k8s.io/utils/clock"
 
@@ -53,7 +52,7 @@ func (c *tally) add(n int) {
 // looks before it asks again.
 func createSurely(ctx context.Context, cloud *simulator.Cloud, client *octavia.Client, name string) error {
 	for range 50 {
-		_, err := client.CreateLoadBalancer(ctx, loadbalancers.CreateOpts{Name: name, VipSubnetID: cloud.Subnet.ID})
+		_, err := client.CreateLoadBalancer(ctx, octavia.LoadBalancer{Name: name, VIPSubnetID: cloud.Subnet.ID})
 		if err == nil || !apierror.IsUnsure(err) {
 			return err
 		}

@@ -1,0 +1,191 @@
+package octavia
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Each of the five objects below is the body of a creation and, with more fields, an answer. A field
+// that is zero is left out of a creation: Octavia then uses its default. So a creation cannot switch
+// an object off, but for a member. IDs, statuses and times are in answers only.
+type (
+	// LoadBalancer is a load balancer. A creation needs one of VIPPortID, VIPSubnetID and VIPNetworkID.
+	LoadBalancer struct {
+		ID                 string    `json:"id,omitempty"`
+		Name               string    `json:"name,omitempty"`
+		Description        string    `json:"description,omitempty"`
+		Tags               []string  `json:"tags,omitempty"`
+		Provider           string    `json:"provider,omitempty"`
+		FlavorID           string    `json:"flavor_id,omitempty"`
+		AvailabilityZone   string    `json:"availability_zone,omitempty"`
+		AdminStateUp       bool      `json:"admin_state_up,omitempty"`
+		ProvisioningStatus string    `json:"provisioning_status,omitempty"`
+		OperatingStatus    string    `json:"operating_status,omitempty"`
+		CreatedAt          Timestamp `json:"created_at,omitzero"`
+		// UpdatedAt has whole seconds. It moves with each change of anything in the load balancer, and
+		// is zero until the first one.
+		UpdatedAt Timestamp `json:"updated_at,omitzero"`
+
+		VIPNetworkID   string `json:"vip_network_id,omitempty"`
+		VIPSubnetID    string `json:"vip_subnet_id,omitempty"`
+		VIPPortID      string `json:"vip_port_id,omitempty"`
+		VIPAddress     string `json:"vip_address,omitempty"`
+		VIPQoSPolicyID string `json:"vip_qos_policy_id,omitempty"`
+		// VIPSecurityGroupIDs are the user's own security groups on the ports of the VIP, in any order;
+		// none if Octavia creates one. It needs VersionVIPSecurityGroups.
+		VIPSecurityGroupIDs []string `json:"vip_sg_ids,omitempty"`
+
+		// Listeners are all listeners, each with its DefaultPool, in a creation. An answer has their IDs
+		// only; that to a creation has all their settings.
+		Listeners []Listener `json:"listeners,omitempty"`
+		// Pools are in answers only: their IDs; in the answer to a creation all their settings.
+		Pools []Pool `json:"pools,omitempty"`
+	}
+
+	// Listener is a listener. Of an existing one, Protocol and Port cannot change.
+	Listener struct {
+		ID          string   `json:"id,omitempty"`
+		Name        string   `json:"name,omitempty"`
+		Description string   `json:"description,omitempty"`
+		Tags        []string `json:"tags,omitempty"`
+		Protocol    string   `json:"protocol,omitempty"`
+		Port        int      `json:"protocol_port,omitempty"`
+		// AllowedCIDRs are the clients that may connect; none means all.
+		AllowedCIDRs []string `json:"allowed_cidrs,omitempty"`
+		// InsertHeaders has "true" for each header that is inserted.
+		InsertHeaders      map[string]string `json:"insert_headers,omitempty"`
+		TLSContainerRef    string            `json:"default_tls_container_ref,omitempty"`
+		AdminStateUp       bool              `json:"admin_state_up,omitempty"`
+		ProvisioningStatus string            `json:"provisioning_status,omitempty"`
+		OperatingStatus    string            `json:"operating_status,omitempty"`
+
+		// ConnectionLimit is a number of connections, -1 for no limit. Timeouts are in milliseconds; 0 is
+		// a value of its own. A creation with nil leaves the choice to the cloud's operator; an answer
+		// has nil where the provider has no such setting.
+		ConnectionLimit      *int `json:"connection_limit,omitempty"`
+		TimeoutClientData    *int `json:"timeout_client_data,omitempty"`
+		TimeoutMemberConnect *int `json:"timeout_member_connect,omitempty"`
+		TimeoutMemberData    *int `json:"timeout_member_data,omitempty"`
+		TimeoutTCPInspect    *int `json:"timeout_tcp_inspect,omitempty"`
+
+		DefaultPoolID string `json:"default_pool_id,omitempty"`
+		// DefaultPool is valid only in the creation of a load balancer: elsewhere Octavia answers 500.
+		DefaultPool *NewPool `json:"default_pool,omitempty"`
+		// LoadBalancerID is in creations, LoadBalancers, which has exactly one, in answers.
+		LoadBalancerID string     `json:"loadbalancer_id,omitempty"`
+		LoadBalancers  []ObjectID `json:"loadbalancers,omitempty"`
+	}
+
+	// Pool is a pool. Of an existing one, Protocol cannot change.
+	Pool struct {
+		ID                 string             `json:"id,omitempty"`
+		Name               string             `json:"name,omitempty"`
+		Tags               []string           `json:"tags,omitempty"`
+		Protocol           string             `json:"protocol,omitempty"`
+		Algorithm          string             `json:"lb_algorithm,omitempty"`
+		Persistence        SessionPersistence `json:"session_persistence,omitzero"`
+		AdminStateUp       bool               `json:"admin_state_up,omitempty"`
+		ProvisioningStatus string             `json:"provisioning_status,omitempty"`
+		OperatingStatus    string             `json:"operating_status,omitempty"`
+
+		// MonitorID names the health monitor in answers. Monitor is the monitor itself, only in a NewPool
+		// and in the answer to the creation of a load balancer; Octavia before 14.0 leaves it out there.
+		MonitorID string         `json:"healthmonitor_id,omitempty"`
+		Monitor   *HealthMonitor `json:"healthmonitor,omitempty"`
+		// Members are in answers only.
+		Members ObjectIDs `json:"members,omitempty"`
+		// A creation has LoadBalancerID, or the ListenerID of the listener that uses it. Answers have
+		// LoadBalancers, which has exactly one, and Listeners, those that use it.
+		LoadBalancerID string     `json:"loadbalancer_id,omitempty"`
+		ListenerID     string     `json:"listener_id,omitempty"`
+		LoadBalancers  []ObjectID `json:"loadbalancers,omitempty"`
+		Listeners      []ObjectID `json:"listeners,omitempty"`
+	}
+
+	// NewPool is a pool in the creation of a load balancer, with its members. No other request can
+	// create a pool together with its members: Octavia answers 500.
+	NewPool struct {
+		Pool
+		Members []Member `json:"members,omitempty"`
+	}
+
+	// Member is a member of a pool. Of an existing one, Address, Port and SubnetID cannot change.
+	Member struct {
+		ID       string `json:"id,omitempty"`
+		Name     string `json:"name,omitempty"`
+		Address  string `json:"address,omitempty"`
+		Port     int    `json:"protocol_port,omitempty"`
+		SubnetID string `json:"subnet_id,omitempty"`
+		// Weight is 0 to 256; nil in a request is 1. AdminStateUp nil in a request is true.
+		Weight       *int  `json:"weight,omitempty"`
+		AdminStateUp *bool `json:"admin_state_up,omitempty"`
+		Backup       bool  `json:"backup,omitempty"`
+		// MonitorAddress and MonitorPort are where a health monitor asks; zero: where the member serves.
+		MonitorAddress     string `json:"monitor_address,omitempty"`
+		MonitorPort        int    `json:"monitor_port,omitempty"`
+		ProvisioningStatus string `json:"provisioning_status,omitempty"`
+		OperatingStatus    string `json:"operating_status,omitempty"`
+	}
+
+	// HealthMonitor is the health monitor of a pool. Of an existing one, Type cannot change.
+	HealthMonitor struct {
+		ID   string   `json:"id,omitempty"`
+		Name string   `json:"name,omitempty"`
+		Tags []string `json:"tags,omitempty"`
+		// PoolID is in creations only, but not in those of a load balancer.
+		PoolID string `json:"pool_id,omitempty"`
+		Type   string `json:"type,omitempty"`
+		// Delay and Timeout are in seconds.
+		Delay          int    `json:"delay,omitempty"`
+		Timeout        int    `json:"timeout,omitempty"`
+		MaxRetries     int    `json:"max_retries,omitempty"`
+		MaxRetriesDown int    `json:"max_retries_down,omitempty"`
+		HTTPMethod     string `json:"http_method,omitempty"`
+		URLPath        string `json:"url_path,omitempty"`
+		// ExpectedCodes is "200", "200,202" or "200-204".
+		ExpectedCodes string `json:"expected_codes,omitempty"`
+		// HTTPVersion is 1.0 or 1.1. DomainName needs 1.1.
+		HTTPVersion        float64 `json:"http_version,omitempty"`
+		DomainName         string  `json:"domain_name,omitempty"`
+		AdminStateUp       bool    `json:"admin_state_up,omitempty"`
+		ProvisioningStatus string  `json:"provisioning_status,omitempty"`
+		OperatingStatus    string  `json:"operating_status,omitempty"`
+	}
+)
+
+// SessionPersistence is how a pool keeps a client at its member. The zero value is none.
+type SessionPersistence struct {
+	Type string `json:"type,omitempty"`
+	// Timeout is in seconds; 0 is the provider's own.
+	Timeout int `json:"persistence_timeout,omitempty"`
+}
+
+// Changes is the body of an update: the new values of settings, by their names in Octavia's API. Nil
+// is sent as null, which resets a setting to its default. A setting that is missing stays as it is. No
+// changes at all are sent as well: Octavia then repairs a pool or a listener in ERROR.
+type Changes map[string]any
+
+// Timestamp is a time in UTC. Octavia writes it without a zone.
+type Timestamp struct{ time.Time }
+
+// UnmarshalJSON implements json.Unmarshaler. Null and an empty text are the zero time.
+func (t *Timestamp) UnmarshalJSON(value []byte) (err error) {
+	var text string
+	if err = json.Unmarshal(value, &text); err == nil {
+		t.Time, err = parseTime(text)
+	}
+	return err
+}
+
+// parseTime returns a time that is written with or without a zone, zero for an empty text.
+func parseTime(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text+"Z") // of all layouts, package time reads this one fastest
+	if err != nil {
+		return time.Parse(time.RFC3339Nano, text)
+	}
+	return at, nil
+}
