@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
 

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 

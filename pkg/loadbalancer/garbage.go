@@ -3,8 +3,8 @@ package loadbalancer
 import (
 	"context"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
 )
 
 // CollectGarbage looks for orphaned objects of the cluster at intervals, until the context ends. It

@@ -21,7 +21,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"software.sslmate.com/src/go-pkcs12"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/loopback"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"

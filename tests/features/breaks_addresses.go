@@ -2,7 +2,7 @@ package features
 
 // addressBreaks are those of floating IPs and VIPs.
 func addressBreaks() []Break {
-	const desire, settings, plan = "pkg/loadbalancer/desire/", "pkg/loadbalancer/settings/", "pkg/loadbalancer/plan/"
+	const desire, settings, plan = "pkg/loadbalancer/spec/desire/", "pkg/loadbalancer/spec/settings/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
 			Row: 101, What: "nobody is told of a new load balancer",
@@ -104,21 +104,21 @@ func addressBreaks() []Break {
 		},
 		{
 			Row: 30, What: "members get their IPv6 addresses",
-			File:  "pkg/loadbalancer/members/members.go",
+			File:  "pkg/loadbalancer/spec/members/members.go",
 			Old:   `settings.InFamily(address, wanted)`,
 			New:   `settings.InFamily(address, v1.IPv6Protocol)`,
 			Tests: []string{"TestEnsure_ServesInternalAndIPv6ServicesWithoutWarning"},
 		},
 		{
 			Row: 31, What: "members get their IPv4 addresses",
-			File:  "pkg/loadbalancer/members/members.go",
+			File:  "pkg/loadbalancer/spec/members/members.go",
 			Old:   `settings.InFamily(address, wanted)`,
 			New:   `settings.InFamily(address, v1.IPv4Protocol)`,
 			Tests: []string{"TestEnsure_ServesInternalAndIPv6ServicesWithoutWarning"},
 		},
 		{
 			Row: 24, What: "no external network is looked for",
-			File:  "pkg/loadbalancer/lookup/floating.go",
+			File:  "pkg/loadbalancer/octavia/lookup/floating.go",
 			Old:   `return r.anyExternal(ctx, s, vip, facts)`,
 			New:   `return nil, nil`,
 			Tests: []string{"TestFloatingIP_ComesFromFoundExternalNetworkAndReportsChoiceOnce", "TestVIP_ServesWhenCloudHasNoFloatingIPs"},

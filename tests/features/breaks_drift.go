@@ -19,14 +19,14 @@ func driftBreaks() []Break {
 		},
 		{
 			Row: 89, What: "a listener that is switched off stays so",
-			File:  "pkg/loadbalancer/observe/convert.go",
+			File:  "pkg/loadbalancer/octavia/observe/convert.go",
 			Old:   `!l.AdminStateUp`,
 			New:   `false`,
 			Tests: []string{"TestDrift_SwitchesOnWhatOthersSwitchedOff"},
 		},
 		{
 			Row: 89, What: "what changes at the same time is taken for ours",
-			File:  "pkg/loadbalancer/apply/wait.go",
+			File:  "pkg/loadbalancer/octavia/apply/wait.go",
 			Old:   `case how != "":`,
 			New:   `case how != "" && false:`,
 			Tests: []string{"TestDrift_OfPartsDuringOwnChangeIsRepairedAtItsEnd"},

@@ -69,7 +69,7 @@ func errorBreaks() []Break {
 		},
 		{
 			Row: 82, What: "what is not in ERROR any more is failed over too",
-			File:  "pkg/loadbalancer/apply/run.go",
+			File:  "pkg/loadbalancer/octavia/apply/run.go",
 			Old:   `case failsOver && apierror.IsLocked(err):`,
 			New:   `case failsOver && false:`,
 			Tests: []string{"TestFailover_SparesLoadBalancerThatIsBeingRecovered"},

@@ -20,7 +20,7 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 79, What: "it is an error at once",
-			File:  "pkg/loadbalancer/apply/run.go",
+			File:  "pkg/loadbalancer/octavia/apply/run.go",
 			Old:   `!apierror.IsLocked(err) || !r.holdable(r.steps[0]) || r.tried == tries-1`,
 			New:   `err != nil || r.tried == tries-1`,
 			Tests: []string{"TestEnsure_WaitsForLoadBalancerThatIsImmutable"},
@@ -78,7 +78,7 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 74, What: "the time between two looks has no end",
-			File:  "pkg/loadbalancer/watcher/watcher.go",
+			File:  "pkg/loadbalancer/octavia/watcher/watcher.go",
 			Old:   `min(p.interval+p.interval/2, p.pace.Cap)`,
 			New:   `p.interval + p.interval/2`,
 			Tests: []string{"TestSettled_AsksSoonAndThenAtCappedPace"},
@@ -136,7 +136,7 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 74, What: "all look at the same time",
-			File:  "pkg/loadbalancer/watcher/watcher.go",
+			File:  "pkg/loadbalancer/octavia/watcher/watcher.go",
 			Old:   `0.9 + 0.2*rand.Float64()`,
 			New:   `1 + 0*rand.Float64()`,
 			Tests: []string{"TestSettled_SpreadsItsIntervals"},

@@ -2,11 +2,11 @@ package features
 
 // garbageBreaks are those of what is of no Service.
 func garbageBreaks() []Break {
-	const collector, services = "pkg/loadbalancer/garbage/collector.go", "pkg/loadbalancer/garbage/services.go"
+	const collector, services = "pkg/loadbalancer/octavia/garbage/collector.go", "pkg/loadbalancer/octavia/garbage/services.go"
 	return []Break{
 		{
 			Row: 88, What: "what is of no Service is not told of",
-			File:  "pkg/loadbalancer/garbage/report.go",
+			File:  "pkg/loadbalancer/octavia/garbage/report.go",
 			Old:   `if len(objects) > 0 {`,
 			New:   `if false {`,
 			Tests: []string{"TestGarbage_IsReportedAtTheSecondLookAndStays"},
@@ -27,7 +27,7 @@ func garbageBreaks() []Break {
 		},
 		{
 			Row: 88, What: "the Services are not read again before a removal",
-			File:  "pkg/loadbalancer/garbage/remove.go",
+			File:  "pkg/loadbalancer/octavia/garbage/remove.go",
 			Old:   `if query.Services, err = r.Living(ctx); err != nil {`,
 			New:   `if _, err = r.Living(ctx); err != nil {`,
 			Tests: []string{"TestGarbage_IsNotWhatServiceGetsMeanwhile"},

@@ -2,7 +2,7 @@ package features
 
 // listenerBreaks are those of what clients see: listeners, protocols, limits.
 func listenerBreaks() []Break {
-	const desire, settings, plan = "pkg/loadbalancer/desire/", "pkg/loadbalancer/settings/", "pkg/loadbalancer/plan/"
+	const desire, settings, plan = "pkg/loadbalancer/spec/desire/", "pkg/loadbalancer/spec/settings/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
 			Row: 1, What: "only the first port gets a listener",

@@ -2,18 +2,18 @@ package features
 
 // memberBreaks are those of members, and of how few requests they cost.
 func memberBreaks() []Break {
-	const desire, plan = "pkg/loadbalancer/desire/", "pkg/loadbalancer/plan/"
+	const desire, plan = "pkg/loadbalancer/spec/desire/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
 			Row: 33, What: "the annotation and cloud.conf are not heard",
-			File:  "pkg/loadbalancer/lookup/lookup.go",
+			File:  "pkg/loadbalancer/octavia/lookup/lookup.go",
 			Old:   `case s.Members.SubnetID != "":`,
 			New:   `case false:`,
 			Tests: []string{"TestMembers_MoveToOtherSubnetInBatchesOrOneByOne"},
 		},
 		{
 			Row: 52, What: "all nodes are members",
-			File:  "pkg/loadbalancer/members/standing.go",
+			File:  "pkg/loadbalancer/spec/members/standing.go",
 			Old:   `case !s.Members.NodeSelector.Matches(labels.Set(node.Labels)):`,
 			New:   `case labels.Set(node.Labels) == nil && standing == Last:`,
 			Tests: []string{"TestMembers_FollowNodeSelector"},

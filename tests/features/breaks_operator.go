@@ -66,7 +66,7 @@ func checkBreaks() []Break {
 		},
 		{
 			Row: 138, What: "a refused Service keeps the NodePort that kube-proxy has closed",
-			File:  "pkg/loadbalancer/desire/follow.go",
+			File:  "pkg/loadbalancer/spec/desire/follow.go",
 			Old:   `member.Port, member.SubnetID = port,`,
 			New:   `member.Port, member.SubnetID = member.Port,`,
 			Tests: []string{"TestRefusal_GoesWhereKubeProxyServes"},

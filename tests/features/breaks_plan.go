@@ -6,7 +6,7 @@ func planBreaks() []Break {
 	return []Break{
 		{
 			Row: 90, What: "what a plan makes is taken to be there at once, and in full",
-			File:  engine + "apply/rehearsal.go",
+			File:  engine + "octavia/apply/rehearsal.go",
 			Old:   `		plan.Advance(&observed, step)`,
 			New:   `		_ = step`,
 			Tests: []string{"TestPreview_ForetellsWhatTheRoundDoes"},

@@ -3,7 +3,7 @@ package features
 // settingBreaks are those of what cloud.conf, classes and annotations choose: providers,
 // flavors, monitors, tags.
 func settingBreaks() []Break {
-	const desire, settings = "pkg/loadbalancer/desire/", "pkg/loadbalancer/settings/"
+	const desire, settings = "pkg/loadbalancer/spec/desire/", "pkg/loadbalancer/spec/settings/"
 	return []Break{
 		{
 			Row: 34, What: "no class is heard",
@@ -77,14 +77,14 @@ func settingBreaks() []Break {
 		},
 		{
 			Row: 40, What: "names are not looked for",
-			File:  "pkg/loadbalancer/lookup/place.go",
+			File:  "pkg/loadbalancer/octavia/lookup/place.go",
 			Old:   `at = slices.IndexFunc(all, func(f octavia.Flavor) bool { return f.Name == asked })`,
 			New:   `at = -1`,
 			Tests: []string{"TestEnsure_TakesFlavorByIDOrNameAndAvailabilityZone"},
 		},
 		{
 			Row: 77, What: "everything is asked again",
-			File: "pkg/loadbalancer/lookup/cache.go",
+			File: "pkg/loadbalancer/octavia/lookup/cache.go",
 			Old: `	if value, ok := c.kept(key); ok {
 		return value, nil`,
 			New: `	if value, ok := c.kept(key); ok && false {

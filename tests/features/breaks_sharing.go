@@ -6,7 +6,7 @@ func sharingBreaks() []Break {
 	return []Break{
 		{
 			Row: 58, What: "load-balancer-id is not heard",
-			File:  "pkg/loadbalancer/settings/named.go",
+			File:  "pkg/loadbalancer/spec/settings/named.go",
 			Old:   `return id`,
 			New:   `return ""`,
 			Tests: []string{"TestSharing_UsesOneLoadBalancerAndItsFloatingIP"},
@@ -69,7 +69,7 @@ func sharingBreaks() []Break {
 		},
 		{
 			Row: 66, What: "monitors are not tagged",
-			File:  "pkg/loadbalancer/desire/desire.go",
+			File:  "pkg/loadbalancer/spec/desire/desire.go",
 			Old:   `p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags`,
 			New:   `p.Monitor.Name = id.MonitorName(i)`,
 			Tests: []string{"TestOwnership_IsMarkedOnEveryObject"},

@@ -14,9 +14,9 @@ type equal struct {
 func equivalent() []equal {
 	return []equal{
 		{"pkg/loadbalancer/plan/keep.go", "usualSubnet", "of < subnet", "of <= subnet", 0, "the keys of a map are never the same"},
-		{"pkg/loadbalancer/observe/floatingip.go", "free", "kept", "!(kept)", 1, "whether one is kept by others is asked only where none is free"},
+		{"pkg/loadbalancer/octavia/observe/floatingip.go", "free", "kept", "!(kept)", 1, "whether one is kept by others is asked only where none is free"},
 		{"pkg/loadbalancer/ownership/names.go", "cut", "len(s) > maxLength", "len(s) >= maxLength", 0, "all of a text is the text"},
-		{"pkg/loadbalancer/apply/run.go", "ids", `all = append(all, "floatingIP", lb.FloatingIP.ID)`, "", 0, "it is for the log"},
+		{"pkg/loadbalancer/octavia/apply/run.go", "ids", `all = append(all, "floatingIP", lb.FloatingIP.ID)`, "", 0, "it is for the log"},
 		{"pkg/loadbalancer/plan/ovn_zed.go", "poolOfStep", "true", "!(true)", 7, "no status is stale when the only monitor of a pool is deleted"},
 	}
 }

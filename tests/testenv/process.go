@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/memorynet"
 )

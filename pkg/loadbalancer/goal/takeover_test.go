@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 )
 
 // A full read waits for a monitor that ovn leaves PENDING: another wait before it held the worker

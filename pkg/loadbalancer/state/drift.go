@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 

@@ -1,0 +1,140 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+)
+
+// floatingIP applies a step for a floating IP. It does not wait for the load balancer, which no
+// such step changes.
+func (r *Run) floatingIP(ctx context.Context, step plan.Step) error {
+	var port string
+	if lb := r.observed.LoadBalancer; lb != nil {
+		port = lb.VIP.PortID
+	}
+	var err error
+	switch s := step.(type) {
+	case plan.CreateFloatingIP:
+		return r.createFloatingIP(ctx, s, port)
+	case plan.AssociateFloatingIP:
+		unattached := r.observed.UnattachedFloatingIPs
+		i := s.Find(unattached)
+		if i < 0 {
+			return fmt.Errorf("associate floating IP %s: it is not there any more", s.Address)
+		}
+		err = r.putOn(ctx, port, unattached[i].ID, s.Revision, s.Describe)
+	case plan.MoveFloatingIP:
+		err = r.putOn(ctx, port, s.ID, s.Revision, s.Describe)
+	case plan.DisassociateFloatingIP:
+		_, err = r.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{PortID: new(string)})
+	case plan.ClaimFloatingIP:
+		_, err = r.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{Description: &s.Describe})
+	case plan.DeleteFloatingIP:
+		err = r.Neutron.DeleteFloatingIP(ctx, s.ID)
+	}
+	if err != nil {
+		return err
+	}
+	plan.Advance(&r.observed, step)
+	switch step.(type) {
+	case plan.AssociateFloatingIP, plan.MoveFloatingIP:
+		r.observed.LoadBalancer.FloatingIP.PortID = port
+	}
+	return nil
+}
+
+// putOn attaches a floating IP to a port, also if it is attached to another.
+func (r *Run) putOn(ctx context.Context, port, id string, revision *int, describe string) error {
+	opts := floatingips.UpdateOpts{PortID: &port, RevisionNumber: revision}
+	if describe != "" {
+		opts.Description = &describe
+	}
+	_, err := r.Neutron.UpdateFloatingIP(ctx, id, opts)
+	return err
+}
+
+// createFloatingIP creates a floating IP. If the answer is lost, or the VIP already has one, it
+// uses that one.
+func (r *Run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, port string) error {
+	if r.lostFloatingIP != nil {
+		return r.adoptFloatingIP(ctx, r.lostFloatingIP)
+	}
+	if s.Beside {
+		port = ""
+	}
+	fip, err := r.newFloatingIP(ctx, s.FloatingIP, port)
+	switch {
+	case err == nil:
+	case !s.Beside && !apierror.IsExhausted(err) && (apierror.IsUnsure(err) || apierror.IsConflict(err)):
+		return r.adoptFloatingIP(ctx, err)
+	default:
+		return err
+	}
+	plan.Advance(&r.observed, s)
+	var made *model.FloatingIP
+	if s.Beside {
+		made = &r.observed.UnattachedFloatingIPs[len(r.observed.UnattachedFloatingIPs)-1]
+	} else {
+		made = r.observed.LoadBalancer.FloatingIP
+	}
+	made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, port
+	return nil
+}
+
+// newFloatingIP creates a floating IP in the first subnet with a free address. A requested address
+// determines its subnet.
+func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, port string) (*floatingips.FloatingIP, error) {
+	subnets := want.SubnetIDs
+	if len(subnets) == 0 || want.Address != "" {
+		subnets = []string{""}
+	}
+	var (
+		fip *floatingips.FloatingIP
+		err error
+	)
+	for _, subnet := range subnets {
+		fip, err = r.Neutron.CreateFloatingIP(ctx, floatingips.CreateOpts{
+			FloatingNetworkID: want.NetworkID,
+			SubnetID:          subnet,
+			FloatingIP:        want.Address,
+			Description:       want.Description,
+			PortID:            port,
+		})
+		if !apierror.IsExhausted(err) {
+			return fip, err
+		}
+	}
+	if len(subnets) > 1 {
+		return nil, fmt.Errorf("none of the subnets %s has a free address: %w", strings.Join(subnets, ", "), err)
+	}
+	return nil, err
+}
+
+// adoptFloatingIP uses the floating IP that is attached to the VIP.
+func (r *Run) adoptFloatingIP(ctx context.Context, cause error) error {
+	if apierror.IsUnsure(cause) {
+		r.lostFloatingIP = cause
+		if err := async.Sleep(ctx, r.Clock, stopwatch.OpenStack, "lost floating IP", r.Drivers.Timing("").LostCreateRetry); err != nil {
+			return err
+		}
+		r.lostFloatingIP = nil
+	}
+	looked := model.Observed{LoadBalancer: r.observed.LoadBalancer}
+	if err := r.Observer.FloatingIPs(ctx, r.id, &looked, observe.FloatingIPHints{}); err != nil {
+		return fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
+	}
+	if looked.LoadBalancer.FloatingIP == nil {
+		return cause
+	}
+	return nil
+}

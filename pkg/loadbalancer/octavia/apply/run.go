@@ -1,0 +1,238 @@
+package apply
+
+import (
+	"context"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+)
+
+// Run is the progress of a plan between two calls of Applier.Continue.
+type Run struct {
+	*Applier
+	id ownership.Identity
+	// observed is the state of the cloud, as far as known.
+	observed model.Observed
+	// steps are the remaining steps.
+	steps []plan.Step
+	// working is the operation that the last change has started in the load balancer; "" for none.
+	working watcher.Operation
+	// written are the members written since the load balancer was read.
+	written written
+	// deleting are the load balancers with an accepted deletion.
+	deleting []deletion
+	// waited is set if time has passed since the load balancers were read.
+	waited bool
+	// made is the ID of the object that the last step has created in a load balancer, updated the
+	// listener in Octavia's answer.
+	made    string
+	updated *octavia.Listener
+
+	// The progress of the first step: tried counts its refused requests, sending is set once it is
+	// being sent, held while another client holds the load balancer.
+	tried         int
+	sending, held bool
+	span          *span // of the request; nil: none is being sent
+	// created is set from a creation until its parts are settled, verifying while the last change
+	// is verified.
+	created, verifying bool
+	// settling is the progress of settleChildren, deletion that of deleted.
+	settling *Settling
+	deletion deletionWait
+	// lost is a creation without an answer, lostFloatingIP the error of one of a floating IP; nil
+	// for none.
+	lost           *lostCreation
+	lostFloatingIP error
+}
+
+type deletion struct{ id, provider string }
+
+// NewRun returns a Run at its beginning. It does not change the request.
+func NewRun(req Request) *Run {
+	return &Run{id: req.ID, observed: req.Observed.Clone(), steps: req.Plan.Steps, waited: req.Later}
+}
+
+// all applies all steps, and waits until the cloud has finished them.
+func (r *Run) all(ctx context.Context) (err error) {
+	ctx, end := tracing.Start(ctx, "apply")
+	defer func() { end(async.Failure(err)) }()
+	for len(r.steps) > 0 {
+		if err := r.next(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.gone(ctx); err != nil {
+		return err
+	}
+	return r.verify(ctx)
+}
+
+// next applies one step. If another client holds the load balancer, it waits until that has
+// finished, and tries again.
+func (r *Run) next(ctx context.Context) error {
+	const tries = 5
+	for {
+		if err := r.prepare(ctx); err != nil {
+			return err
+		}
+		err := r.send(ctx, r.steps[0])
+		s, failsOver := r.steps[0].(plan.FailOver)
+		switch {
+		case async.IsWaiting(err):
+			return err
+		case err == nil:
+			r.steps, r.tried, r.sending = r.steps[1:], 0, false
+			return nil
+		case failsOver && apierror.IsLocked(err): // it is no longer in ERROR
+			return &ChangedError{ID: s.ID, How: "something else is being done to bring it out of ERROR"}
+		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err), refusedAsSuch(r.steps[0], err):
+			return &RefusedError{r.steps[0], err}
+		case !apierror.IsLocked(err) || !r.holdable(r.steps[0]) || r.tried == tries-1:
+			return err
+		}
+		r.observed.Contended = true
+		r.tried++
+		r.held, r.sending = true, false
+	}
+}
+
+// prepare waits until the next step can be sent.
+func (r *Run) prepare(ctx context.Context) error {
+	if r.sending {
+		return nil
+	}
+	if r.held {
+		if err := r.unlocked(ctx, r.steps[0]); err != nil {
+			return err
+		}
+		r.held = false
+	}
+	if err := r.ready(ctx, r.steps[0]); err != nil {
+		return err
+	}
+	if err := r.stillOurs(ctx, r.steps[0], r.tried > 0); err != nil {
+		return err
+	}
+	r.sending = true
+	return nil
+}
+
+// refusedAsSuch reports whether a step may be refused because of the kind of its request, so that
+// single requests can replace it. If the cause is another, single requests for members get a
+// refusal that names it; for a load balancer they would leave parts.
+func refusedAsSuch(step plan.Step, err error) bool {
+	switch s := step.(type) {
+	case plan.SetMembers:
+		return apierror.IsNoRoute(err) || apierror.IsForbidden(err) || apierror.IsInvalid(err)
+	case plan.CreateLoadBalancer:
+		return len(s.LoadBalancer.Listeners) > 0 && apierror.IsNoRoute(err)
+	}
+	return false
+}
+
+func (r *Run) send(ctx context.Context, step plan.Step) error {
+	if r.span == nil {
+		with, end := tracing.Step(ctx, r.Clock, message.Truncate(step.String(), message.MaxEvent))
+		r.span = &span{with, end}
+	}
+	r.made = ""
+	err := r.once(r.span.ctx, step) //nolint:contextcheck // the same context, in the span of the step
+	if !async.IsWaiting(err) {
+		r.span.end(err, r.ids(step)...)
+		r.span = nil
+	}
+	return err
+}
+
+// span is the span of a step, which may wait after its request.
+type span struct {
+	ctx context.Context
+	end func(err error, values ...any)
+}
+
+// ids returns the IDs of the objects that a step has changed or created, for the log.
+func (r *Run) ids(step plan.Step) []any {
+	var all []any
+	lb := r.observed.LoadBalancer
+	switch s := step.(type) {
+	case plan.DeleteLoadBalancer:
+		return []any{"loadBalancer", s.ID}
+	case plan.DisassociateFloatingIP:
+		all = append(all, "floatingIP", s.ID)
+	case plan.DeleteFloatingIP:
+		all = append(all, "floatingIP", s.ID)
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP, plan.ClaimFloatingIP:
+		if lb != nil && lb.FloatingIP != nil {
+			all = append(all, "floatingIP", lb.FloatingIP.ID)
+		}
+	}
+	if lb != nil {
+		all = append(all, "loadBalancer", lb.ID)
+	}
+	if r.made != "" {
+		all = append(all, "made", r.made)
+	}
+	return all
+}
+
+// ready waits until the cloud can accept a step: one change of a load balancer at a time. Floating
+// IPs do not need to wait.
+func (r *Run) ready(ctx context.Context, step plan.Step) error {
+	switch s := step.(type) {
+	case plan.MoveFloatingIP:
+		return r.verify(ctx)
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP:
+		return nil
+	case plan.DeleteLoadBalancer:
+		if s.Replaced {
+			return r.verify(ctx)
+		}
+		if s.Cascade {
+			return nil
+		}
+		return r.settle(ctx) // its last children must be gone
+	case plan.CreateLoadBalancer:
+		return r.gone(ctx)
+	}
+	r.created = r.created || r.working == watcher.Creating
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	quirks := driver.QuirksOf(r.observed.LoadBalancer.Provider)
+	switch {
+	case r.created && quirks.ActiveBeforeChildren:
+		if err := r.settleChildren(ctx, false); err != nil {
+			return err
+		}
+		r.created = false
+		return nil
+	case r.written.batch && quirks.MemberByMember:
+		return r.settleChildren(ctx, true)
+	}
+	return nil
+}
+
+// holdable reports whether there is a load balancer that another client can hold: a cloud may
+// answer so even to the first creation.
+func (r *Run) holdable(step plan.Step) bool {
+	_, deletes := step.(plan.DeleteLoadBalancer)
+	return deletes || r.observed.LoadBalancer != nil
+}
+
+// unlocked waits until another client's change has finished.
+func (r *Run) unlocked(ctx context.Context, step plan.Step) error {
+	if s, ok := step.(plan.DeleteLoadBalancer); ok {
+		_, err := r.Watcher.Settled(ctx, s.ID, watcher.Every(r.Drivers.Timing("").Update))
+		return err
+	}
+	r.working = watcher.Updating
+	return r.settle(ctx)
+}

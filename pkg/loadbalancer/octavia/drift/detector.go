@@ -1,0 +1,179 @@
+package drift
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// Values of drift-policy in cloud.conf.
+const (
+	PolicyReport = "report"
+	PolicyOff    = "off"
+)
+
+// Snapshots returns the state of the whole project.
+type Snapshots interface {
+	// Snapshot returns one that is no older than maxAge.
+	Snapshot(ctx context.Context, maxAge time.Duration) (*snapshot.Snapshot, error)
+}
+
+// Octavia is the part of the load balancer service that a Detector uses.
+type Octavia interface {
+	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
+}
+
+// Observer reads the parts of a load balancer.
+type Observer interface {
+	// Settings reads listeners, pools and monitors.
+	Settings(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (observe.Parts, error)
+	// SettingsOf reads them of the load balancers of several Services, by the ID of the load
+	// balancer. It omits one if tags do not show all of its parts.
+	SettingsOf(ctx context.Context, services []ownership.Identity) (map[string]observe.Parts, error)
+	// MembersChanged records which members are out of service, and reports whether other settings
+	// of members have changed; brief if few of these are known.
+	MembersChanged(ctx context.Context, lb *model.LoadBalancer, brief bool) (bool, error)
+}
+
+// Records store the records of Services for the next process.
+type Records interface {
+	Set(service types.UID, text string)
+}
+
+// SecurityGroups are the security groups that the controller manages.
+type SecurityGroups interface {
+	// Drifted returns the changes of other clients, by the UID of a Service that repairs them, in
+	// each call until Reread.
+	Drifted(ctx context.Context) (map[string]string, error)
+	// Reread makes the next round of a Service read its groups.
+	Reread(uid string)
+}
+
+// Options are the dependencies and settings of a Detector.
+type Options struct {
+	// ClusterID is the UID of the namespace kube-system, "" if it could not be read.
+	ClusterID string
+	// Interval is the time between two snapshots; 0 disables them.
+	Interval       time.Duration
+	Store          *state.Store
+	Snapshots      Snapshots
+	Octavia        Octavia
+	Observer       Observer
+	SecurityGroups SecurityGroups
+	Records        Records
+	// Busy reports whether this process is changing something for a Service, or on its load
+	// balancer for another Service.
+	Busy func(uid types.UID, loadBalancerID string) bool
+	// Seen is called in each interval for each load balancer without drift; may be nil.
+	Seen func(uid types.UID, applied *state.Applied)
+	// Brought reports whether the annotations of a Service are about to be written with its
+	// conditions.
+	Brought func(service types.NamespacedName, uid types.UID) bool
+	Clock   clock.WithTicker
+}
+
+// Detector finds drift. Watch and PersistRecords may run at the same time.
+type Detector struct {
+	options Options
+}
+
+// New returns a Detector.
+func New(options Options) *Detector { return &Detector{options} }
+
+// Watch compares the project with the applied states, now and at intervals: all load balancers with
+// one request, all floating IPs with another, and the rules and ports of managed security groups
+// with two more. It calls drifted for every Service to repair, after storing its drift. Watch
+// returns when the context ends, or at once if drift is not watched.
+func (d *Detector) Watch(ctx context.Context, drifted func(types.NamespacedName)) {
+	if d.options.Interval == 0 {
+		return
+	}
+	for {
+		d.detect(ctx, drifted)
+		timer := d.options.Clock.NewTimer(jitter(d.options.Interval))
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// jitter varies an interval by up to 10 % in both directions, so that clusters do not send their
+// requests at the same time.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
+}
+
+// detect compares the project once.
+func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName)) {
+	snap, err := d.options.Snapshots.Snapshot(ctx, 0)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot look for changes of other clients")
+		return
+	}
+	d.options.Store.Sweep(snap)
+	all := d.options.Store.AllApplied()
+	for uid, read := range d.together(ctx, all, snap) {
+		applied := all[uid]
+		if d.changing(uid, applied) {
+			continue
+		}
+		reason := cmp.Or(d.inspect(ctx, uid, applied, snap, read), d.duplicate(uid, applied, snap))
+		if reason != "" && d.mark(uid, applied, reason) {
+			klog.FromContext(ctx).Info("Another client changed a load balancer", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "change", reason)
+			drifted(applied.Service)
+		}
+		if known := d.options.Store.Get(uid).Applied; reason == "" && known != nil && d.options.Seen != nil {
+			d.options.Seen(uid, known)
+		}
+	}
+	d.detectSecurityGroups(ctx, drifted)
+}
+
+// detectSecurityGroups compares the security groups once.
+func (d *Detector) detectSecurityGroups(ctx context.Context, drifted func(types.NamespacedName)) {
+	changed, err := d.options.SecurityGroups.Drifted(ctx)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot look for changes of security groups by other clients")
+	}
+	for id, reason := range changed {
+		uid := types.UID(id)
+		applied := d.options.Store.Get(uid).Applied
+		marked := applied != nil && d.mark(uid, applied, reason)
+		if marked || applied == nil { // otherwise a change is in progress: the next interval reports it again
+			d.options.SecurityGroups.Reread(id)
+		}
+		if marked {
+			klog.FromContext(ctx).Info("Another client changed a security group", "service", applied.Service, "change", reason)
+			drifted(applied.Service)
+		}
+	}
+}
+
+// changing reports whether this process is changing something for a Service or on its load
+// balancer, or has done so since the state was recorded: then it has caused the difference itself.
+// A failed round is followed by another, which reads; a refused Service keeps its state.
+func (d *Detector) changing(uid types.UID, applied *state.Applied) bool {
+	entry := d.options.Store.Get(uid)
+	failed := !entry.Unsettled.Since.IsZero() && entry.Refusal == (state.Refusal{})
+	return d.options.Busy(uid, applied.LoadBalancer.ID) || entry.Applied != applied || failed
+}
+
+// mark records drift, unless this process is changing something there. It reports whether it has.
+func (d *Detector) mark(uid types.UID, applied *state.Applied, reason string) bool {
+	return !d.changing(uid, applied) && d.options.Store.MarkDrifted(uid, applied, reason)
+}

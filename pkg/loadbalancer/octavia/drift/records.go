@@ -1,0 +1,146 @@
+package drift
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+const (
+	// recordInterval is the time between two searches for due records: nothing waits for them, and
+	// while many load balancers are created, each search covers those of five minutes.
+	recordInterval = 5 * time.Second
+	// confirmRetry is the time until records are confirmed again after a failure, if drift is not
+	// watched.
+	confirmRetry = time.Minute
+)
+
+// WriteRecord writes ID and address of a load balancer into the annotations of a Service.
+type WriteRecord func(ctx context.Context, service types.NamespacedName, uid types.UID, record annotation.Record) error
+
+// PersistRecords persists the knowledge of load balancers: ID and address with write, for people
+// and other tools, some time after they are known; the fingerprint in Records, for the next
+// process, after a snapshot of Watch has confirmed it. It retries failed writes. If drift is not
+// watched, it takes the snapshots itself. When the context ends, it records the rest, confirmed or
+// not, and returns.
+func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
+	var pause time.Time
+	for {
+		timer := d.options.Clock.NewTimer(recordInterval)
+		select {
+		case <-timer.C():
+			if now := d.options.Clock.Now(); d.options.Interval == 0 && now.After(pause) && !d.confirmDue(ctx) {
+				pause = now.Add(confirmRetry)
+			}
+			d.persistDue(ctx, write)
+		case <-ctx.Done():
+			timer.Stop()
+			d.recordRest()
+			return
+		}
+	}
+}
+
+// recordRest records states that were confirmed since the last persistDue, and unconfirmed ones,
+// which a snapshot of the next process will confirm. States that are being changed, or were changed
+// by others, even if that is only reported, must be read by the next process.
+func (d *Detector) recordRest() {
+	for uid, applied := range d.options.Store.AllApplied() {
+		if len(applied.Reported) > 0 {
+			continue
+		}
+		if applied.FingerprintDue() {
+			d.record(uid, applied, "")
+		}
+		refused := d.options.Store.Get(uid).Refusal != (state.Refusal{})
+		if applied.Seen.Confirmed || applied.Seen.ChangedByOthers || applied.Brief || applied.LoadBalancer.Shared != nil ||
+			refused || d.changing(uid, applied) {
+			continue
+		}
+		if parts := knownParts(applied); parts != "" {
+			d.record(uid, applied, parts)
+		}
+	}
+}
+
+// record records a fingerprint; parts are "" if it is confirmed.
+func (d *Detector) record(uid types.UID, applied *state.Applied, parts string) {
+	fingerprint := applied.Fingerprint(uid)
+	fingerprint.Parts, fingerprint.Warnings = parts, d.options.Store.Warnings(uid)
+	d.options.Records.Set(uid, fingerprint.String())
+}
+
+// persistDue persists new knowledge, except drift that is only reported (drift-policy=report).
+func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
+	for uid, applied := range d.options.Store.Unpersisted() {
+		persisted := applied.Persisted
+		if len(applied.Reported) > 0 {
+			continue
+		}
+		if applied.FingerprintDue() {
+			d.record(uid, applied, "")
+			persisted.Fingerprint = true
+		}
+		if addressDue(applied, d.options.Clock.Now()) && !d.options.Brought(applied.Service, uid) {
+			err := write(ctx, applied.Service, uid, RecordOf(uid, applied))
+			if err != nil {
+				klog.FromContext(ctx).V(2).Info("Cannot write the address of a load balancer, retrying", "service", applied.Service, "err", err)
+			}
+			persisted.Address = err == nil
+		}
+		if persisted != applied.Persisted {
+			known := *applied
+			known.Persisted = persisted
+			d.options.Store.ReplaceApplied(uid, applied, &known)
+		}
+	}
+}
+
+// RecordOf returns the record for the annotations of a Service; the zero Record for drift that is
+// only reported (drift-policy=report).
+func RecordOf(uid types.UID, applied *state.Applied) annotation.Record {
+	if len(applied.Reported) > 0 {
+		return annotation.Record{}
+	}
+	return annotation.Record{Service: uid, LoadBalancerID: applied.LoadBalancer.ID, Address: applied.Address, Named: applied.LoadBalancer.Named}
+}
+
+// addressDue reports whether ID and address must be written.
+func addressDue(applied *state.Applied, now time.Time) bool {
+	return !applied.Persisted.Address && (applied.Seen.Confirmed || now.Sub(applied.Seen.Since) >= state.ConfirmAfter)
+}
+
+// confirmDue confirms changes that have come to rest, and drops states that another client has
+// changed. It reports whether none is left: this process may be changing them, or the cloud may not
+// answer.
+func (d *Detector) confirmDue(ctx context.Context) bool {
+	all, now := d.options.Store.AllApplied(), d.options.Clock.Now()
+	maps.DeleteFunc(all, func(_ types.UID, applied *state.Applied) bool { return !applied.Confirmable(now) })
+	if len(all) == 0 {
+		return true
+	}
+	snap, err := d.options.Snapshots.Snapshot(ctx, 0)
+	if err != nil {
+		klog.FromContext(ctx).V(2).Info("Cannot read changed load balancers, retrying", "err", err)
+		return false
+	}
+	d.options.Store.Sweep(snap)
+	done := true
+	for uid, read := range d.together(ctx, all, snap) {
+		applied := all[uid]
+		if d.changing(uid, applied) {
+			continue
+		}
+		if d.inspect(ctx, uid, applied, snap, read) != "" {
+			d.options.Store.DropAppliedIf(uid, applied)
+		}
+		done = done && d.options.Store.Get(uid).Applied != applied
+	}
+	return done
+}

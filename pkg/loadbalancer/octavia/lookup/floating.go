@@ -1,0 +1,194 @@
+package lookup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+)
+
+// floating sets the facts about the origin of the floating IP. It reads nothing if a suitable one
+// exists, or if the Service names one.
+func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *model.LoadBalancer, facts *desire.Facts) error {
+	if !s.FloatingIP() {
+		return nil
+	}
+	asked, _ := s.AskedFloatingIP()
+	there := existing != nil && existing.FloatingIP != nil && asked.Fits(*existing.FloatingIP)
+	if there || asked.ID != "" || asked.Tag != "" {
+		facts.FloatingNetworkID = s.Floating.NetworkID
+		if s.Floating.SubnetID != "" {
+			facts.FloatingSubnetIDs = []string{s.Floating.SubnetID}
+		}
+		return nil
+	}
+	vip := model.VIP{SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID}
+	if existing != nil {
+		vip = existing.VIP
+	}
+	network, err := r.floatingNetwork(ctx, s, vip, facts)
+	if err != nil || network == nil {
+		return err
+	}
+	facts.FloatingNetworkID = network.ID
+	facts.FloatingSubnetIDs, err = r.floatingSubnets(ctx, s.Floating, network)
+	return err
+}
+
+// floatingNetwork returns the network of the floating IP: the configured one, if it is external,
+// that of the configured subnet, or else one of the external networks. It is nil if there is none;
+// facts then contains the reason.
+func (r *Reader) floatingNetwork(ctx context.Context, s *settings.Settings, vip model.VIP, facts *desire.Facts) (*neutron.Network, error) {
+	id, by := s.Floating.NetworkID, s.Origin(annotation.FloatingNetID).Name
+	if id == "" && s.Floating.SubnetID != "" {
+		subnet, err := r.subnet.get(ctx, s.Floating.SubnetID, r.neutron.Subnet)
+		switch {
+		case err == nil:
+			id, by = subnet.NetworkID, s.Origin(annotation.FloatingSubnet).Name
+		case !apierror.IsNotFound(err): // a 404 is normal: most users cannot see the subnets of external networks
+			return nil, err
+		}
+	}
+	if id == "" {
+		return r.anyExternal(ctx, s, vip, facts)
+	}
+	network, err := r.network(ctx, id, by)
+	if err != nil {
+		return nil, err
+	}
+	if !network.External {
+		return nil, &Error{Message: fmt.Sprintf("%s: network %s is not external and has no floating IPs; set an external network, or leave the choice to the controller", by, network.ID)}
+	}
+	return network, nil
+}
+
+// anyExternal returns one of the external networks. Of several, it prefers those with a router to
+// the VIP and with the requested address, then the default one, then the first. An ordinary tenant
+// does not see the subnets of external networks.
+func (r *Reader) anyExternal(ctx context.Context, s *settings.Settings, vip model.VIP, facts *desire.Facts) (*neutron.Network, error) {
+	networks, err := r.external.get(ctx, "", func(ctx context.Context, _ string) ([]neutron.Network, error) {
+		all, err := r.neutron.ExternalNetworks(ctx)
+		return slices.DeleteFunc(all, func(n neutron.Network) bool { return len(n.Subnets) == 0 }), err // unusable
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(networks) == 0:
+		facts.NoFloatingIP = "this project sees no external network, so the load balancer gets no floating IP and is reachable on its VIP only"
+		return nil, nil
+	case len(networks) == 1:
+		return &networks[0], nil
+	}
+	way, err := r.gateways(ctx, vip.NetworkID, vip.SubnetID)
+	if err != nil {
+		return nil, err
+	}
+	fit, err := r.reachable(ctx, networks, way)
+	if err != nil {
+		return nil, err
+	}
+	if len(fit) == 0 {
+		return nil, &Error{Message: fmt.Sprintf("%s: no router connects the VIP (%s) to one of the %d external networks that this project sees, so it cannot have a floating IP: "+
+			"connect the subnet to a router with a gateway, set another subnet with the annotation loadbalancer.openstack.org/subnet-id, or make the Service internal",
+			s.Origin(annotation.FloatingNetID).Name, placeOf(vip), len(networks))}
+	}
+	if asked, _ := s.AskedFloatingIP(); asked.Address != "" {
+		if fit, err = r.having(ctx, fit, asked.Address); err != nil {
+			return nil, err
+		}
+	}
+	if i := slices.IndexFunc(fit, func(n neutron.Network) bool { return n.IsDefault }); i >= 0 {
+		return &fit[i], nil
+	}
+	if len(fit) > 1 {
+		facts.Chosen = fmt.Sprintf("there are %d external networks for the floating IP, and none is the default: using the first, %s; "+
+			"set one with the annotation loadbalancer.openstack.org/floating-network-id, or with floating-network-id in cloud.conf",
+			len(fit), fit[0].ID)
+	}
+	return &fit[0], nil
+}
+
+// placeOf returns the location of a VIP for messages.
+func placeOf(vip model.VIP) string {
+	if vip.SubnetID != "" {
+		return "subnet " + vip.SubnetID
+	}
+	return "network " + vip.NetworkID
+}
+
+// having returns the networks with a subnet that contains an address; all of them if the project
+// sees no such subnet.
+func (r *Reader) having(ctx context.Context, networks []neutron.Network, address string) ([]neutron.Network, error) {
+	var found []neutron.Network
+	for _, network := range networks {
+		subnets, err := r.subnets.get(ctx, network.ID, r.neutron.Subnets)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(subnets, func(subnet neutron.Subnet) bool { return contains(subnet, address) }) {
+			found = append(found, network)
+		}
+	}
+	if len(found) == 0 {
+		return networks, nil
+	}
+	return found, nil
+}
+
+// FloatingAddress returns an error if an address for a new floating IP is in no subnet of its
+// network that the project sees.
+func (r *Reader) FloatingAddress(ctx context.Context, networkID, address, askedBy string) error {
+	subnets, err := r.subnets.get(ctx, networkID, r.neutron.Subnets)
+	if err != nil {
+		return err
+	}
+	subnets = slices.DeleteFunc(slices.Clone(subnets), func(subnet neutron.Subnet) bool { return subnet.IPVersion != 4 })
+	if len(subnets) == 0 || slices.ContainsFunc(subnets, func(subnet neutron.Subnet) bool { return contains(subnet, address) }) {
+		return nil
+	}
+	return &Error{Message: fmt.Sprintf("%s: no floating IP of this project has the address %s, and none can be created with it: it is in no subnet of the external network %s (%s); "+
+		"choose another address, or clear the field", askedBy, address, networkID, cidrsOf(subnets))}
+}
+
+// floatingSubnets returns the subnets for a floating IP in Neutron's order; none means any subnet
+// of the network.
+func (r *Reader) floatingSubnets(ctx context.Context, f settings.FloatingSettings, network *neutron.Network) ([]string, error) {
+	if f.SubnetID != "" {
+		return []string{f.SubnetID}, nil
+	}
+	if !f.ChoosesSubnets() {
+		return nil, nil
+	}
+	subnets, err := r.subnets.get(ctx, network.ID, r.neutron.Subnets)
+	if err != nil {
+		return nil, err
+	}
+	matcher := f.Subnets()
+	var ids []string
+	for _, subnet := range subnets {
+		if subnet.IPVersion == 4 && matcher.Match(subnet.Name, subnet.Tags) {
+			ids = append(ids, subnet.ID)
+		}
+	}
+	asked := fmt.Sprintf("floating-subnet %q", f.Pattern)
+	if f.Pattern == "" {
+		asked = fmt.Sprintf("floating-subnet-tags %q", f.Tags)
+	} else if f.Tags != "" {
+		asked += fmt.Sprintf(" and floating-subnet-tags %q", f.Tags)
+	}
+	switch {
+	case len(ids) > 0:
+		return ids, nil
+	case len(subnets) == 0:
+		return nil, &Error{Message: fmt.Sprintf("%s: this project sees no subnet of the external network %s, because most clouds show them only to administrators: "+
+			"set the subnet with floating-subnet-id, or remove the setting", asked, network.ID)}
+	default:
+		return nil, &Error{Message: fmt.Sprintf("%s: no IPv4 subnet of network %s fits, of %d", asked, network.ID, len(subnets))}
+	}
+}

@@ -1,0 +1,168 @@
+package lookup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// Neutron is the part of the network service that this package uses.
+type Neutron interface {
+	Network(ctx context.Context, id string) (*neutron.Network, error)
+	OwnsNetwork(network *neutron.Network) bool
+	ExternalNetworks(ctx context.Context) ([]neutron.Network, error)
+	Subnets(ctx context.Context, networkID string) ([]neutron.Subnet, error)
+	Subnet(ctx context.Context, id string) (*neutron.Subnet, error)
+	Port(ctx context.Context, id string) (*neutron.Port, error)
+	PortsOfDevices(ctx context.Context, deviceIDs []string) ([]neutron.Port, error)
+	PortsAt(ctx context.Context, address string) ([]neutron.Port, error)
+	PortsAtAddresses(ctx context.Context, addresses []string) ([]neutron.Port, error)
+	RouterInterfaces(ctx context.Context, networkID, subnetID string) ([]neutron.Port, error)
+	Routers(ctx context.Context, ids []string) ([]neutron.Router, error)
+	Quotas(ctx context.Context) (map[string]neutron.Quota, error)
+}
+
+// Reader reads facts. Its methods are safe for concurrent use.
+type Reader struct {
+	neutron  Neutron
+	octavia  Octavia
+	flavors  *cache[[]octavia.Flavor]
+	zones    *cache[[]octavia.AvailabilityZone]
+	version  func(context.Context) (octavia.Version, error)
+	networks *cache[*neutron.Network]
+	external *cache[[]neutron.Network]
+	subnets  *cache[[]neutron.Subnet] // by network
+	subnet   *cache[*neutron.Subnet]
+	ports    *cache[[]neutron.Port] // by server
+	port     *cache[neutron.Port]   // by ID
+	// addresses are the ports by address; an empty list if the address has none.
+	addresses *cache[[]neutron.Port]
+	ways      *cache[gateways]                 // by subnet, or network
+	limits    *cache[map[string]int]           // of Octavia
+	quotas    *cache[map[string]neutron.Quota] // of Neutron
+	// missed are addresses for which the ports of their servers were read again without finding
+	// them.
+	missed *cache[bool] // by server and address
+	// nodes caches the subnets of the nodes of the last call.
+	nodes nodeSubnets
+}
+
+// New returns a Reader that caches facts for age. version returns the version of the load balancer
+// API.
+func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (octavia.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
+	return &Reader{
+		neutron:   neutronAPI,
+		octavia:   octaviaAPI,
+		flavors:   newCache[[]octavia.Flavor](clk, age),
+		zones:     newCache[[]octavia.AvailabilityZone](clk, age),
+		version:   version,
+		networks:  newCache[*neutron.Network](clk, age),
+		external:  newCache[[]neutron.Network](clk, age),
+		subnets:   newCache[[]neutron.Subnet](clk, age),
+		subnet:    newCache[*neutron.Subnet](clk, age),
+		ports:     newCache[[]neutron.Port](clk, age),
+		port:      newCache[neutron.Port](clk, age),
+		addresses: newCache[[]neutron.Port](clk, min(age, addressAge)),
+		missed:    newCache[bool](clk, age),
+		ways:      newCache[gateways](clk, age),
+		limits:    newCache[map[string]int](clk, min(age, quotaAge)),
+		quotas:    newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
+	}
+}
+
+// Version returns the version of the load balancer API.
+func (r *Reader) Version(ctx context.Context) (octavia.Version, error) { return r.version(ctx) }
+
+// Gather reads the facts for a Service. It does not read facts that an existing load balancer has
+// fixed; existing is nil if there is none.
+func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []members.Backend, drv driver.Driver, existing *model.LoadBalancer) (desire.Facts, error) {
+	facts := desire.Facts{Driver: drv}
+	var err error
+	if facts.MemberSubnetID, err = r.memberSubnet(ctx, s); err != nil {
+		return facts, err
+	}
+	forVIP := existing == nil && s.VIP.SubnetID == "" && s.VIP.NetworkID == "" && s.VIP.PortID == ""
+	if facts.MemberSubnetID == "" || forVIP {
+		if facts.MemberSubnets, err = r.MemberSubnets(ctx, backends); err != nil {
+			return facts, err
+		}
+	}
+	if err := r.place(ctx, s, drv, existing == nil, &facts); err != nil {
+		return facts, err
+	}
+	if existing == nil {
+		if err := r.vip(ctx, s, &facts); err != nil {
+			return facts, err
+		}
+		if err := r.named(ctx, s, annotation.MemberSubnetID, s.Members.SubnetID); err != nil {
+			return facts, err
+		}
+	} else if s.VIP.PortID == "" {
+		facts.VIPSubnetID, facts.VIPNetworkID = s.VIP.SubnetID, s.VIP.NetworkID
+	}
+	return facts, r.floating(ctx, s, existing, &facts)
+}
+
+// Preview returns the facts for the new load balancer of a Service without known nodes. Facts that
+// depend on the nodes are left open: the subnets of members, and that of a VIP if no setting has
+// one.
+func (r *Reader) Preview(ctx context.Context, s *settings.Settings, drv driver.Driver) (desire.Facts, error) {
+	facts := desire.Facts{Driver: drv}
+	var err error
+	if facts.MemberSubnetID, err = r.memberSubnet(ctx, s); err != nil {
+		return facts, err
+	}
+	if err := r.place(ctx, s, drv, true, &facts); err != nil {
+		return facts, err
+	}
+	if s.VIP.SubnetID != "" || s.VIP.NetworkID != "" || s.VIP.PortID != "" {
+		if err := r.vip(ctx, s, &facts); err != nil {
+			return facts, err
+		}
+	}
+	return facts, r.floating(ctx, s, nil, &facts)
+}
+
+// memberSubnet returns the subnet of all members, "" for the subnet of each one's node. It is that
+// of the Service, else that of cloud.conf, else that of the VIP if the Service or its class has
+// one. If the one in cloud.conf has another IP family than the Service, it is ignored, because
+// members could not be reached from there.
+func (r *Reader) memberSubnet(ctx context.Context, s *settings.Settings) (string, error) {
+	switch {
+	case s.Members.SubnetID != "":
+		return s.Members.SubnetID, nil
+	case s.Members.DefaultSubnetID == "" || s.Members.DefaultSubnetID == s.VIP.SubnetID:
+		return s.VIP.SubnetID, nil
+	case s.VIP.SubnetID == "":
+		return s.Members.DefaultSubnetID, nil
+	}
+	family, err := r.Family(ctx, model.VIP{SubnetID: s.Members.DefaultSubnetID})
+	switch {
+	case err != nil:
+		return "", err
+	case family != "" && family != s.Family:
+		return s.VIP.SubnetID, nil
+	}
+	return s.Members.DefaultSubnetID, nil
+}
+
+// network reads a network of a setting.
+func (r *Reader) network(ctx context.Context, id, by string) (*neutron.Network, error) {
+	network, err := r.networks.get(ctx, id, r.neutron.Network)
+	if apierror.IsNotFound(err) {
+		return nil, &Error{Message: fmt.Sprintf("%s: there is no network %s, or this project cannot see it: correct the ID, or share the network with the project", by, id)}
+	}
+	return network, err
+}

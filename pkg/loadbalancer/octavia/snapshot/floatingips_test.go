@@ -1,0 +1,95 @@
+package snapshot_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+)
+
+// network has these floating IPs.
+type network []floatingips.FloatingIP
+
+func (n network) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+	return n, nil
+}
+
+// owner is the n-th Service of a cluster.
+func owner(cluster string, n int) ownership.Identity {
+	return ownership.Identity{
+		ClusterName: "kubernetes", ClusterID: cluster, ServiceUID: fmt.Sprintf("uid-%s-%d", cluster, n), Namespace: "shop", Service: fmt.Sprintf("web-%d", n),
+	}
+}
+
+// Five thousand floating IPs: those that a Service can have a claim to are found without a
+// look at the others.
+func TestFloatingIPs_SayingFindsThoseOfServiceAndNoOthers(t *testing.T) {
+	t.Parallel()
+	var all network
+	add := func(description string) {
+		all = append(all, floatingips.FloatingIP{ID: fmt.Sprintf("fip-%d", len(all)), Description: description})
+	}
+	for n := range 1000 {
+		former := owner("a", n)
+		former.ServiceUID = fmt.Sprintf("former-%d", n)
+		renamed := owner("a", n)
+		renamed.ClusterName = "renamed"
+		for _, description := range []string{
+			owner("a", n).FloatingIPDescription(), former.FloatingIPDescription(), renamed.FloatingIPDescription(),
+			owner("b", n).FloatingIPDescription(), owner("a", n).LegacyFloatingIPDescription(), "",
+		} {
+			add(description)
+		}
+	}
+	first, err := snapshot.New(nil, all, clock.RealClock{}).FirstFloatingIPs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 1000 {
+		id := owner("a", n)
+		var want, got []string
+		for _, fip := range all[6*n : 6*n+6] {
+			if id.OwnsFloatingIP(fip.Description) || id.KeptFloatingIP(fip.Description) || fip.Description == id.LegacyFloatingIPDescription() {
+				want = append(want, fip.ID)
+			}
+		}
+		looked := first.Saying(id.ServiceUID, "Floating IP for Kubernetes external service shop/web-"+fmt.Sprint(n), id.LegacyFloatingIPDescription())
+		for _, fip := range looked {
+			if id.OwnsFloatingIP(fip.Description) || id.KeptFloatingIP(fip.Description) || fip.Description == id.LegacyFloatingIPDescription() {
+				got = append(got, fip.ID)
+			}
+		}
+		slices.Sort(got)
+		if got = slices.Compact(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) || len(want) != 4 {
+			t.Fatalf("Service %d: found %v, want %v", n, got, want)
+		}
+		if len(looked) > 8 {
+			t.Fatalf("Service %d: %d floating IPs were looked at", n, len(looked))
+		}
+	}
+}
+
+func BenchmarkFloatingIPs_Saying(b *testing.B) {
+	for _, n := range []int{500, 5000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var all network
+			for i := range n {
+				all = append(all, floatingips.FloatingIP{ID: fmt.Sprint(i), Description: owner("a", i).FloatingIPDescription()})
+			}
+			first, err := snapshot.New(nil, all, clock.RealClock{}).FirstFloatingIPs(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				first.Saying("uid-a-7", "Floating IP for Kubernetes external service shop/web-7", owner("a", 7).LegacyFloatingIPDescription())
+			}
+		})
+	}
+}

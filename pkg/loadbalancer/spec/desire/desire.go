@@ -1,0 +1,178 @@
+// Package desire builds the desired load balancer of a Service from its settings, its hosts and
+// facts of the cloud. It is pure: it does no I/O, and it does not change its arguments.
+package desire
+
+import (
+	"cmp"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+)
+
+// Facts are the required facts of the cloud; package lookup reads them.
+type Facts struct {
+	Driver driver.Driver
+	// VIPSubnetID and VIPNetworkID are those of the VIP.
+	VIPSubnetID, VIPNetworkID string
+	// FlavorID and AvailabilityZone are those of the load balancer.
+	FlavorID, AvailabilityZone string
+	// Ignored are settings that the driver does not support.
+	Ignored []annotation.Notice
+	// FloatingNetworkID is the network of the floating IP, and FloatingSubnetIDs its subnets to try
+	// in turn; none means any of them.
+	FloatingNetworkID string
+	FloatingSubnetIDs []string
+	// NoFloatingIP is the reason why an external Service can have no floating IP in this cloud;
+	// empty if it can.
+	NoFloatingIP string
+	// Chosen is the external network that was chosen among several without a setting; ChosenSubnet
+	// the same for the VIP and the nodes' subnets.
+	Chosen, ChosenSubnet string
+	// MemberSubnetID is the subnet of all members; if it is empty, MemberSubnets are those of their
+	// nodes, by address.
+	MemberSubnetID string
+	MemberSubnets  map[string]string
+}
+
+// members returns a member on each host, equal to one member except for the subnet of the host.
+func (f Facts) members(hosts *model.Hosts, like model.Member) model.Members {
+	like.SubnetID = f.MemberSubnetID
+	all := hosts.Members(like)
+	if f.MemberSubnetID != "" || len(f.MemberSubnets) == 0 {
+		return all
+	}
+	return all.Map(func(_ int, m model.Member) model.Member {
+		m.SubnetID = f.MemberSubnets[m.Address]
+		return m
+	})
+}
+
+// LoadBalancer returns the desired load balancer of a Service, with a member on each host in each
+// pool. The settings must have passed Validate.
+func LoadBalancer(id ownership.Identity, s *settings.Settings, hosts *model.Hosts, facts Facts) *model.LoadBalancer {
+	tags := tags(id, s)
+	lb := &model.LoadBalancer{
+		Name:             id.Name(),
+		Description:      id.Description(),
+		Tags:             tags,
+		Provider:         s.LoadBalancer.Provider,
+		FlavorID:         facts.FlavorID,
+		AvailabilityZone: facts.AvailabilityZone,
+		VIP:              vip(s, facts),
+		Listeners:        make([]model.Listener, 0, len(s.Traffic.Ports)),
+	}
+	if s.FloatingIP() && facts.NoFloatingIP == "" {
+		lb.FloatingIP = floatingIP(s, id.FloatingIPDescription(), facts)
+	}
+	for i, port := range s.Traffic.Ports {
+		l := listener(port, i, id, tags, s, facts.Driver)
+		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, tags, s, hosts, facts)
+		lb.Listeners = append(lb.Listeners, l)
+	}
+	lb.Sort()
+	return lb
+}
+
+// tags returns the tags of all objects of the Service: the user's and those of its owner; none if
+// Octavia has no tags. All parts have the same slice.
+func tags(id ownership.Identity, s *settings.Settings) []string {
+	ours := id.Tags()
+	if len(ours) == 0 {
+		return nil
+	}
+	return slices.Clip(slices.Concat(ours, s.LoadBalancer.Tags))
+}
+
+func vip(s *settings.Settings, facts Facts) model.VIP {
+	v := model.VIP{
+		SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID,
+		PortID: s.VIP.PortID, Address: s.VIP.Address, VIPSettings: s.VIP.VIPSettings,
+	}
+	if (!s.FloatingIP() || facts.NoFloatingIP != "") && s.VIP.PortID == "" {
+		v.Address = cmp.Or(v.Address, s.LoadBalancerIP)
+	}
+	return v
+}
+
+func floatingIP(s *settings.Settings, description string, facts Facts) *model.FloatingIP {
+	fip, _ := s.AskedFloatingIP()
+	fip.NetworkID, fip.SubnetIDs, fip.Description = facts.FloatingNetworkID, facts.FloatingSubnetIDs, description
+	return &fip
+}
+
+// listener returns the listener of a port, without its pool.
+func listener(port v1.ServicePort, i int, id ownership.Identity, tags []string, s *settings.Settings, drv driver.Driver) model.Listener {
+	l := model.Listener{
+		Name:         id.ListenerName(i),
+		Protocol:     s.Listeners.Protocol(port),
+		Port:         int(port.Port),
+		Tags:         tags,
+		AllowedCIDRs: allowedCIDRs(s, drv),
+		Limits:       supportedLimits(s.Listeners.Limits, drv),
+	}
+	if l.Protocol == model.HTTP || l.Protocol == model.TerminatedHTTPS {
+		l.InsertHeaders = slices.Clone(s.Listeners.Headers)
+	}
+	if l.Protocol == model.TerminatedHTTPS {
+		l.TLSContainerRef = s.Listeners.TLSContainerRef
+	}
+	return l
+}
+
+// allowedCIDRs returns the source ranges of a listener. If the driver has none, the security groups
+// of the nodes enforce them.
+func allowedCIDRs(s *settings.Settings, drv driver.Driver) []string {
+	if !drv.Supports(driver.SourceRanges) {
+		return nil
+	}
+	return slices.Clone(s.Access.SourceRanges)
+}
+
+// supportedLimits omits the limits that a driver does not enforce.
+func supportedLimits(l model.Limits, drv driver.Driver) model.Limits {
+	for name, limit := range l.Named {
+		if !drv.Supports(settings.LimitFeature(name)) {
+			*limit = model.Limit{}
+		}
+	}
+	return l
+}
+
+// pool returns the pool of a port, with its monitor and members.
+func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, tags []string, s *settings.Settings, hosts *model.Hosts, facts Facts) model.Pool {
+	p := model.Pool{
+		Name:      id.PoolName(i),
+		Protocol:  protocol,
+		Algorithm: s.Pools.Algorithm,
+		Tags:      tags,
+	}
+	if !slices.Contains(facts.Driver.Algorithms, p.Algorithm) {
+		p.Algorithm = facts.Driver.Algorithms[0] // only the default is left here
+	}
+	p.Persistence, p.PersistenceTimeout = persistence(s.Traffic, protocol)
+	var monitorPort int
+	p.Monitor, monitorPort = s.HealthMonitor(p.Protocol, facts.Driver)
+	if p.Monitor != nil {
+		p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags
+	}
+	p.Members = facts.members(hosts, model.Member{Port: int(port.NodePort), MonitorPort: monitorPort})
+	return p
+}
+
+// persistence returns the session persistence of a pool, and its timeout, which Octavia has only
+// for UDP and SCTP.
+func persistence(t settings.TrafficSettings, protocol model.Protocol) (kind string, timeout int) {
+	if !t.ClientAffinity {
+		return "", 0
+	}
+	if t.CustomAffinityTimeout() && protocol.Transport() != model.TCP {
+		timeout = t.AffinityTimeout
+	}
+	return model.SourceIP, timeout
+}

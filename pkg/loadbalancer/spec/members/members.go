@@ -1,0 +1,82 @@
+package members
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+)
+
+// Backend is a node with the address at which it is a member.
+type Backend struct {
+	Node    *v1.Node
+	Address string
+	// Older are the other nodes that would be members with this address. Seldom there are any.
+	Older []*v1.Node
+}
+
+// Select returns the nodes that become members, sorted by name, each with its address of the
+// Service's family, and the names of nodes without such an address. Of several nodes with the same
+// address it returns the newest: the others are remnants of deleted servers. The result is empty if
+// a user or operator requests that, and an error if no node remains for another reason: see
+// Standing.
+func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
+	backends, without, err = selectAll(s, nodes)
+	return subset(backends, s.Members.Max, s.Members.Seed), without, err
+}
+
+// selectAll is Select without the maximum number of members.
+func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
+	selected, standing := candidates(s, nodes)
+	slices.SortFunc(selected, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
+	newest, older := map[string]*v1.Node{}, map[string][]*v1.Node{} // by address
+	for _, node := range selected {
+		address := nodeAddress(node, s.Family)
+		switch first := newest[address]; {
+		case address == "":
+			without = append(without, node.Name)
+		case first == nil:
+			newest[address] = node
+		case first.CreationTimestamp.Before(&node.CreationTimestamp):
+			newest[address], older[address] = node, append(older[address], first)
+		default:
+			older[address] = append(older[address], node)
+		}
+	}
+	for _, node := range selected {
+		if address := nodeAddress(node, s.Family); newest[address] == node {
+			backends = append(backends, Backend{node, address, older[address]})
+		}
+	}
+	if len(backends) > 0 {
+		return backends, without, nil
+	}
+	switch {
+	case standing != Usual:
+		return nil, nil, nil
+	case len(selected) == 0:
+		return nil, nil, fmt.Errorf("the cluster has no node that can be a member: keeping the existing members")
+	default:
+		return nil, without, fmt.Errorf("no node has an address of family %s: %s; keeping the existing members", s.Family, message.JoinLimited(without))
+	}
+}
+
+// nodeAddress returns the first internal address of a family, else the first external one.
+func nodeAddress(node *v1.Node, wanted v1.IPFamily) string {
+	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+		for _, a := range node.Status.Addresses {
+			if a.Type != kind {
+				continue
+			}
+			if address, err := netip.ParseAddr(a.Address); err == nil && address.Zone() == "" && settings.InFamily(address, wanted) {
+				return address.Unmap().String()
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,81 @@
+package members
+
+import (
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+)
+
+// Set holds the nodes that become members of a Service. It is immutable: Services with equal
+// selections share one.
+type Set struct {
+	// Backends are ordered by name.
+	Backends []Backend
+	// Hosts are the same for pools of load balancers.
+	Hosts *model.Hosts
+	// Without are the names of nodes that have no address of the Service's family.
+	Without []string
+	// Standing is the reason if there are none, or only nodes that are about to be deleted.
+	Standing Standing
+}
+
+func newSet(backends []Backend, without []string, standing Standing) *Set {
+	hosts := make([]model.Host, 0, len(backends))
+	for _, b := range backends {
+		hosts = append(hosts, model.Host{Name: b.Node.Name, Address: b.Address})
+	}
+	return &Set{Backends: backends, Hosts: model.HostsOf(hosts...), Without: without, Standing: standing}
+}
+
+// Selector is Select for consecutive Services with the same nodes: it caches the selections. It is
+// safe for concurrent use.
+type Selector struct {
+	mu    sync.Mutex
+	nodes []*v1.Node
+	known map[selection]selected
+}
+
+// selection holds the settings that select nodes, except for their number.
+type selection struct {
+	family v1.IPFamily
+	labels string
+}
+
+type selected struct {
+	set *Set
+	err error
+}
+
+// maxSelections limits the cache, because users write selectors.
+const maxSelections = 64
+
+// Select returns the nodes that become members. nodes must not be modified afterwards. The error is
+// that of the function Select.
+func (c *Selector) Select(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
+	all, err := c.all(s, nodes)
+	if err != nil || s.Members.Max <= 0 || len(all.Backends) <= s.Members.Max {
+		return all, err
+	}
+	return newSet(subset(all.Backends, s.Members.Max, s.Members.Seed), all.Without, all.Standing), nil
+}
+
+func (c *Selector) all(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
+	of := selection{s.Family, s.Members.NodeSelector.String()}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || !slices.Equal(c.nodes, nodes) || len(c.known) >= maxSelections {
+		c.nodes, c.known = slices.Clone(nodes), map[selection]selected{}
+	}
+	found, ok := c.known[of]
+	if !ok {
+		backends, without, err := selectAll(s, nodes)
+		_, standing := candidates(s, nodes)
+		found = selected{newSet(backends, without, standing), err}
+		c.known[of] = found
+	}
+	return found.set, found.err
+}

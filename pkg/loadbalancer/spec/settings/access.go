@@ -1,0 +1,93 @@
+package settings
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+func (r *reading) access(family v1.IPFamily) AccessSettings {
+	return AccessSettings{
+		SourceRanges:      r.sourceRanges(family),
+		annotated:         len(r.svc.Spec.LoadBalancerSourceRanges) == 0,
+		SecurityGroupMode: r.conf.SecurityGroups(),
+	}
+}
+
+// sourceRanges returns the clients that may connect: those of the field, or of the annotation if
+// the field is empty. A range that admits all clients is equal to none. Ranges of the other IP
+// family are ignored with a notice, if both families occur; it is an error if no range remains.
+func (r *reading) sourceRanges(family v1.IPFamily) []string {
+	ranges, path := r.svc.Spec.LoadBalancerSourceRanges, inSpec("loadBalancerSourceRanges")
+	if len(ranges) == 0 {
+		ranges, path = r.values.Listeners.SourceRanges, annotation.Path(annotation.SourceRanges)
+	}
+	var (
+		canonical, otherFamily []string
+		errs                   field.ErrorList
+	)
+	for i, text := range ranges {
+		prefix, err := annotation.ParseRange(text)
+		switch {
+		case err != nil:
+			r.refuse(field.Invalid(path.Index(i), text, "must be a CIDR, such as 10.0.0.0/8"))
+		case !InFamily(prefix.Addr(), family):
+			otherFamily = append(otherFamily, text)
+			errs = append(errs, field.Invalid(path.Index(i), text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
+		default:
+			canonical = append(canonical, prefix.String())
+		}
+	}
+	switch {
+	case len(errs) == 0:
+	case len(canonical) == 0:
+		r.refuse(errs...)
+		return nil
+	default:
+		r.notice(path.String(), fmt.Sprintf("%d ranges are ignored, because the load balancer is %s: %s", len(otherFamily), family, message.JoinLimited(otherFamily)))
+	}
+	return model.CanonicalCIDRs(canonical)
+}
+
+// unenforced returns the reason why the source ranges of a Service are not enforced, "" if they
+// are, or if there are none.
+//
+//	listeners can   members see clients   manage-security-groups   kept out by
+//	yes             any                   any                      the listeners
+//	no              yes (ovn)             yes                      security groups of the nodes
+//	no              yes (ovn)             no                       nothing
+//	no              no                    any                      nothing
+func (s *Settings) unenforced(drv driver.Driver) string {
+	why := drv.Lacks(driver.SourceRanges)
+	switch {
+	case len(s.Access.SourceRanges) == 0 || why == "":
+		return ""
+	case drv.Quirks.PreservesClientIP && s.Access.SecurityGroupMode != "":
+		return ""
+	case drv.Quirks.PreservesClientIP:
+		return why + "; security groups of the nodes enforce them with manage-security-groups=true in cloud.conf, for which ask the cluster's operator"
+	}
+	return why
+}
+
+// Opens returns an error for a new port of a load balancer that cannot enforce the source ranges of
+// the Service. Existing ports stay open.
+func (s *Settings) Opens(drv driver.Driver, desired, existing *model.LoadBalancer) field.ErrorList {
+	why := s.unenforced(drv)
+	if why == "" {
+		return nil
+	}
+	for _, want := range desired.Listeners {
+		if existing.Listener(want.Key()) == nil {
+			return field.ErrorList{field.Forbidden(inSpec("loadBalancerSourceRanges"), fmt.Sprintf(
+				"cannot be enforced, so port %s is not opened: %s", want.Key(), why))}
+		}
+	}
+	return nil
+}

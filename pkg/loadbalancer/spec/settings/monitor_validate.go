@@ -1,0 +1,178 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// minUDPConnectDelay is Octavia's udp_connect_min_interval_health_monitor, in seconds.
+const minUDPConnectDelay = 3
+
+// validateMonitors returns errors for monitors that the driver does not support, or that Octavia
+// would refuse.
+func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
+	if !s.monitored() {
+		return nil
+	}
+	m, policyLocal := s.Monitor, s.Traffic.Local
+	errs := slices.Concat(s.validateMonitorPort(), s.validateProbe(drv), m.validateKubeProxy(drv))
+	if policyLocal && !m.custom() && drv.Supports(driver.MonitorPorts) && s.Traffic.HealthCheckNodePort == 0 {
+		errs = append(errs, field.Required(inSpec("healthCheckNodePort"), "externalTrafficPolicy Local needs it to detect which nodes have endpoints"))
+	}
+	for i, port := range s.Traffic.Ports {
+		made, _ := s.HealthMonitor(model.Protocol(port.Protocol), drv)
+		switch {
+		case made == nil && policyLocal:
+			errs = append(errs, field.Forbidden(inSpec("ports").Index(i).Child("protocol"), fmt.Sprintf(
+				"externalTrafficPolicy Local needs health monitors, and the provider %s has none for %s: use the policy Cluster, or %s: \"false\"",
+				drv.Name, port.Protocol, annotation.Monitor)))
+		case made != nil && made.Type == model.MonitorUDPConnect && m.Delay < minUDPConnectDelay:
+			return append(errs, field.Invalid(annotation.Path(annotation.MonitorDelay), m.Delay,
+				"monitors of type UDP-CONNECT need a delay of 3 seconds or more: set it here"))
+		}
+	}
+	return errs
+}
+
+// validateMonitorPort returns an error for a port of the nodes that is not the Service's: it would
+// probe another application, and managed security groups would open the port.
+func (s *Settings) validateMonitorPort() field.ErrorList {
+	m, own := s.Monitor, []int{s.Traffic.HealthCheckNodePort}
+	for _, port := range s.Traffic.Ports {
+		own = append(own, int(port.NodePort))
+	}
+	if m.Port == 0 || m.Port == kubeProxyPort || slices.Contains(own, m.Port) || m.Ports.Has(m.Port) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(annotation.Path(annotation.MonitorPort), m.Port, fmt.Sprintf(
+		"allowed: a NodePort of the Service, its healthCheckNodePort, %d (kube-proxy's healthz), or a port in monitor-ports of cloud.conf (ask the cluster's operator)", kubeProxyPort))}
+}
+
+// validateProbe validates the probe that the user describes.
+func (s *Settings) validateProbe(drv driver.Driver) field.ErrorList {
+	m := s.Monitor
+	if !m.custom() {
+		return nil
+	}
+	var errs field.ErrorList
+	kind := m.customType("")
+	if why := drv.Lacks(driver.MonitorPorts); m.Port != 0 && why != "" {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.MonitorPort), why))
+	}
+	for _, given := range []struct{ name, value string }{
+		{annotation.MonitorPath, m.Path}, {annotation.MonitorMethod, m.HTTPMethod}, {annotation.MonitorCodes, m.Codes},
+		{annotation.MonitorVersion, m.HTTPVersion}, {annotation.MonitorDomain, m.DomainName},
+	} {
+		switch {
+		case given.value == "":
+		case !overHTTP(kind):
+			errs = append(errs, field.Forbidden(annotation.Path(given.name), "not supported by monitors of type "+kind+", only by HTTP and HTTPS"))
+		case m.Type == "" && !slices.Contains(drv.Monitors, kind):
+			errs = append(errs, field.Forbidden(annotation.Path(given.name), fmt.Sprintf("the provider %s has no HTTP monitors", drv.Name)))
+		case slices.Contains([]string{annotation.MonitorVersion, annotation.MonitorDomain}, given.name) && !drv.Supports(driver.MonitorHTTP11):
+			errs = append(errs, field.Forbidden(annotation.Path(given.name), drv.Lacks(driver.MonitorHTTP11)))
+		}
+	}
+	if m.HTTPVersion == "1.0" && m.DomainName != "" {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.MonitorDomain), "HTTP 1.0 sends no host: "+annotation.MonitorVersion+` must be "1.1"`))
+	}
+	if m.Type == "" {
+		return errs
+	}
+	if !slices.Contains(drv.Monitors, kind) {
+		return append(errs, notSupported(annotation.Path(annotation.MonitorType), kind, drv.Monitors, drv))
+	}
+	if !slices.ContainsFunc(s.Traffic.Ports, func(p v1.ServicePort) bool { return m.fits(kind, model.Protocol(p.Protocol), drv) }) {
+		errs = append(errs, field.Invalid(annotation.Path(annotation.MonitorType), kind, whyNotFit(kind, drv)))
+	}
+	return errs
+}
+
+// whyNotFit returns which ports a type of monitor supports.
+func whyNotFit(kind string, drv driver.Driver) string {
+	switch {
+	case kind == model.MonitorUDPConnect:
+		return "is for ports of UDP, and the Service has none"
+	case kind == model.MonitorSCTP:
+		return "is for ports of SCTP, and the Service has none"
+	case kind != model.MonitorHTTP && kind != model.MonitorTCP:
+		return "is for ports of TCP, and the Service has none"
+	case !drv.Supports(driver.HTTPMonitorForUDP):
+		return "is for ports of TCP, and the Service has none: " + drv.Lacks(driver.HTTPMonitorForUDP)
+	default:
+		return "for ports other than TCP it needs a port to probe: " + annotation.MonitorPort
+	}
+}
+
+// validateKubeProxy returns an error if the Service itself requests probes of kube-proxy and
+// describes another probe. A request in cloud.conf has a lower precedence.
+func (m MonitorSettings) validateKubeProxy(drv driver.Driver) field.ErrorList {
+	path := annotation.Path(annotation.MonitorKubeProxy)
+	switch why := drv.Lacks(driver.MonitorPorts); {
+	case !m.KubeProxyAsked:
+		return nil
+	case m.custom():
+		return field.ErrorList{field.Forbidden(path, "the Service describes another monitor with other annotations: use only one of them")}
+	case why != "":
+		return field.ErrorList{field.Forbidden(path, why)}
+	}
+	return nil
+}
+
+// losesDatagrams reports whether the policy Local uses monitors that cannot detect which nodes have
+// endpoints. For UDP-CONNECT only an ICMP error is a failure, in Octavia's amphora and in OVN, and
+// kube-proxy sends none.
+func (s *Settings) losesDatagrams(drv driver.Driver) bool {
+	return s.Traffic.Local && slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool {
+		made, _ := s.HealthMonitor(model.Protocol(port.Protocol), drv)
+		return made != nil && made.Type == model.MonitorUDPConnect
+	})
+}
+
+// noticeMonitors reports settings of monitors that have no effect, or a bad one.
+func (r *reading) noticeMonitors(s *Settings) {
+	m, values := s.Monitor, r.values.Monitor
+	if m.Off && s.Traffic.Local {
+		r.notice(annotation.Monitor, "without health monitors, externalTrafficPolicy Local loses connections: nodes without endpoints get them and drop them")
+	}
+	if !s.monitored() {
+		r.noticeUnmonitored(m)
+		return
+	}
+	if m.Timeout > m.Delay && (values.Timeout != nil || values.Delay != nil) {
+		r.notice(annotation.MonitorTimeout, fmt.Sprintf("probes of a member overlap: one may take %d seconds, and the next comes after %d", m.Timeout, m.Delay))
+	}
+}
+
+// noticeUnmonitored reports settings of monitors if there are none.
+func (r *reading) noticeUnmonitored(m MonitorSettings) {
+	values := r.values.Monitor
+	for _, given := range []struct {
+		name string
+		is   bool
+	}{
+		{annotation.MonitorDelay, values.Delay != nil},
+		{annotation.MonitorTimeout, values.Timeout != nil},
+		{annotation.MonitorRetries, values.MaxRetries != nil},
+		{annotation.MonitorDown, values.MaxRetriesDown != nil},
+		{annotation.MonitorType, m.Type != ""},
+		{annotation.MonitorPath, m.Path != ""},
+		{annotation.MonitorMethod, m.HTTPMethod != ""},
+		{annotation.MonitorCodes, m.Codes != ""},
+		{annotation.MonitorVersion, m.HTTPVersion != ""},
+		{annotation.MonitorDomain, m.DomainName != ""},
+		{annotation.MonitorPort, m.Port != 0},
+		{annotation.MonitorKubeProxy, m.KubeProxyAsked},
+	} {
+		if given.is {
+			r.notice(given.name, "has no effect: the Service has no health monitors; "+annotation.Monitor+`: "true" adds them`)
+		}
+	}
+}

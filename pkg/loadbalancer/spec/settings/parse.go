@@ -1,0 +1,221 @@
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// Parser reads the settings of Services. Its methods are safe for concurrent use.
+type Parser struct {
+	config *config.Config
+	// denied are the annotations that no Service may use.
+	denied []string
+}
+
+// NewParser returns the Parser of a configuration. It returns an error if deny-annotations contains
+// unknown annotations.
+func NewParser(cfg *config.Config) (*Parser, error) {
+	denied, err := annotation.Denied(cfg.LoadBalancer.DenyAnnotations)
+	if err != nil {
+		return nil, fmt.Errorf("[LoadBalancer] deny-annotations: %w", err)
+	}
+	return &Parser{config: cfg, denied: denied}, nil
+}
+
+// Parse returns the settings of a Service, notices about settings without effect, and all errors.
+// With errors, the settings are those that are readable.
+func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.ErrorList) {
+	r := p.read(svc)
+	s := &Settings{
+		Family:       family(svc),
+		Internal:     r.conf.InternalLB || ptr.Deref(r.values.Internal, false),
+		Traffic:      traffic(svc),
+		LoadBalancer: r.loadBalancer(),
+		VIP:          r.vip(),
+		Listeners:    r.listeners(),
+		Pools:        r.pools(),
+		Monitor:      r.monitor(),
+		Malformed:    r.malformed(),
+	}
+	r.noticeMalformed(s.Malformed)
+	if r.conf.InternalLB && r.values.Internal != nil && !*r.values.Internal {
+		r.notice(annotation.Internal, "cloud.conf has internal-lb=true: all load balancers are internal")
+	}
+	s.Members = r.members(s.VIP.SubnetID)
+	s.Access = r.access(s.Family)
+	s.Status = r.status()
+	s.LoadBalancerIP = r.loadBalancerIP(s.Family)
+	s.VIP.Address = r.vipAddress(s.Family)
+	r.refuse(s.validateVIPAddress()...)
+	s.Floating = r.floating()
+	r.refuse(s.validateFloatingIP()...)
+	r.noticeMonitors(s)
+	r.noticeFloatingIP(s)
+	r.noticeSpec(s)
+	s.from = r
+	return s, r.notices, r.errs
+}
+
+// SelectsNodes reports whether labels select the members of a Service: its node selector or, if not
+// all nodes become members, their zones. It reads only these settings, because it is called for all
+// Services at each change of a node.
+func (p *Parser) SelectsNodes(svc *v1.Service) bool {
+	if p.limitsMembers(svc) {
+		return true
+	}
+	text, ok := svc.Annotations[annotation.NodeSelector]
+	if !ok {
+		text = p.config.LoadBalancer.NodeSelector
+	}
+	return len(text) <= annotation.MaxSelector && strings.TrimSpace(text) != ""
+}
+
+// limitsMembers reports whether a Service may have fewer members than there are nodes.
+func (p *Parser) limitsMembers(svc *v1.Service) bool {
+	if local(svc) {
+		return false
+	}
+	if text := strings.TrimSpace(svc.Annotations[annotation.MaxMembers]); text != "" {
+		return text != "0"
+	}
+	class := p.config.LoadBalancerClass[strings.TrimSpace(svc.Annotations[annotation.Class])]
+	return p.config.LoadBalancer.MaxMembers > 0 || class != nil && class.MaxMembers > 0
+}
+
+// reading is the state of reading a Service.
+type reading struct {
+	svc    *v1.Service
+	values annotation.Values
+	// class is the class of the Service, empty for none; section is [LoadBalancer], and conf the
+	// class on top of the section. They are not modified.
+	class         *config.LoadBalancerClass
+	section, conf *config.LoadBalancer
+	notices       []annotation.Notice
+	errs          field.ErrorList
+}
+
+func (p *Parser) read(svc *v1.Service) *reading {
+	allowed, denied := p.permitted(svc)
+	r := &reading{svc: svc, class: &config.LoadBalancerClass{}, section: &p.config.LoadBalancer, conf: &p.config.LoadBalancer}
+	var malformed field.ErrorList
+	r.values, r.notices, malformed = annotation.Parse(allowed)
+	r.errs = slices.Concat(wrongConfig(p.config), denied, malformed)
+	if name := r.values.LoadBalancer.Class; name != nil {
+		class, err := p.config.Class(*name)
+		if err != nil {
+			r.refuse(field.Invalid(annotation.Path(annotation.Class), *name, err.Error()+"; ask the cluster's operator for it"))
+		} else {
+			r.class = class
+			conf := r.section.With(class)
+			r.conf = &conf
+		}
+	}
+	return r
+}
+
+func (r *reading) refuse(errs ...*field.Error) { r.errs = append(r.errs, errs...) }
+
+func (r *reading) notice(name, text string) {
+	r.notices = append(r.notices, annotation.Notice{Annotation: name, Message: text})
+}
+
+// permitted returns the annotations of a Service without those that it may not use, and an error
+// for each of these.
+func (p *Parser) permitted(svc *v1.Service) (map[string]string, field.ErrorList) {
+	allowed := svc.Annotations
+	var errs field.ErrorList
+	for _, name := range p.denied {
+		given, ok := svc.Annotations[name]
+		if !ok {
+			continue
+		}
+		if len(errs) == 0 {
+			allowed = maps.Clone(allowed)
+		}
+		delete(allowed, name)
+		errs = append(errs, field.Invalid(annotation.Path(name), given,
+			"deny-annotations of cloud.conf forbids this annotation: remove it, or ask the cluster's operator"))
+	}
+	return allowed, errs
+}
+
+func (r *reading) loadBalancer() LoadBalancerSettings {
+	values := r.values.LoadBalancer
+	return LoadBalancerSettings{
+		ID:               named(r.svc, r.values),
+		Provider:         cmp.Or(ptr.Deref(values.Provider, ""), r.conf.LBProvider),
+		ProviderAsked:    values.Provider != nil,
+		FlavorID:         ptr.Deref(values.FlavorID, r.conf.FlavorID),
+		AvailabilityZone: ptr.Deref(values.AvailabilityZone, r.conf.AvailabilityZone),
+		AllowReplace:     ptr.Deref(values.AllowReplace, false),
+		Tags:             r.tags(),
+	}
+}
+
+// tags returns the user's tags: those of the annotation, else the class's, else the section's. They
+// are set when parts are created and never compared: a change of the tags of a load balancer has a
+// large effect in Octavia, and others may have added tags. Those of cloud.conf were validated when
+// it was loaded.
+func (r *reading) tags() []string {
+	if r.values.LoadBalancer.Tags != nil {
+		return r.values.LoadBalancer.Tags
+	}
+	parsed, _ := config.ParseTags(r.conf.Tags)
+	return parsed
+}
+
+func (r *reading) pools() PoolSettings {
+	method := r.values.Members.Method
+	return PoolSettings{
+		Algorithm:          cmp.Or(ptr.Deref(method, ""), r.conf.LBMethod),
+		AlgorithmAsked:     method != nil,
+		AlgorithmOfClass:   method == nil && r.class.LBMethod != "",
+		algorithmOtherwise: r.conf.LBMethod,
+	}
+}
+
+func (r *reading) members(vipSubnetID string) MemberSettings {
+	return MemberSettings{
+		SubnetID:        cmp.Or(ptr.Deref(r.values.Members.SubnetID, ""), r.class.MemberSubnetID, r.conf.MemberSubnetID),
+		DefaultSubnetID: cmp.Or(r.section.SubnetID, vipSubnetID),
+		NodeSelector:    r.nodeSelector(),
+		Max:             r.maxMembers(),
+		Seed:            string(r.svc.UID),
+	}
+}
+
+// maxMembers returns the maximum number of members. With externalTrafficPolicy Local all nodes are
+// members: those without endpoints get no traffic.
+func (r *reading) maxMembers() int {
+	switch {
+	case local(r.svc):
+		return 0
+	case r.values.Members.Max != nil:
+		return *r.values.Members.Max
+	case r.class.MaxMembers > 0:
+		return int(r.class.MaxMembers)
+	default:
+		return int(r.conf.MaxMembers)
+	}
+}
+
+func (r *reading) nodeSelector() labels.Selector {
+	text := ptr.Deref(r.values.Members.NodeSelector, r.conf.NodeSelector)
+	selector, err := config.ParseSelector(text)
+	if err != nil {
+		r.refuse(field.Invalid(annotation.Path(annotation.NodeSelector), text, fmt.Sprintf("%v; allowed: %s", err, config.SelectorAllowed)))
+		return labels.Everything()
+	}
+	return selector
+}

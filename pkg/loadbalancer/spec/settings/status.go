@@ -1,0 +1,73 @@
+package settings
+
+import (
+	"net/netip"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// StatusSettings are the settings of the published status.
+type StatusSettings struct {
+	// Hostname is published instead of the address. HostnameSuffix makes a name of the address if
+	// members get PROXY headers; empty means none.
+	Hostname, HostnameSuffix string
+}
+
+func (r *reading) status() StatusSettings {
+	s := StatusSettings{Hostname: r.hostname()}
+	if r.conf.EnableIngressHostname {
+		s.HostnameSuffix = r.conf.IngressHostnameSuffix
+	}
+	return s
+}
+
+// hostname returns the name to publish, which must be valid for the API server.
+func (r *reading) hostname() string {
+	name := ptr.Deref(r.values.Hostname, "")
+	if name == "" {
+		return ""
+	}
+	at := annotation.Path(annotation.Hostname)
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		r.refuse(field.Invalid(at, name, "allowed: a DNS name in small letters, digits, - and ., such as www.example.com"))
+		return ""
+	}
+	if _, err := netip.ParseAddr(name); err == nil {
+		r.refuse(field.Invalid(at, name, "allowed: a DNS name, not an address"))
+		return ""
+	}
+	return name
+}
+
+// Proxied reports whether members learn the addresses of clients from PROXY headers.
+func (s *Settings) Proxied() bool { return s.Listeners.Proxy != "" && s.Traffic.hasTCP() }
+
+// Ingress returns the status of an address. If members get PROXY headers, connections from within
+// the cluster must not bypass the load balancer: kube-proxy depends on the mode Proxy or, in old
+// releases, on a missing address.
+//
+//	the Service has a host name                 the name
+//	PROXY headers, and cloud.conf makes names   the address and the suffix as a name
+//	PROXY headers                               the address, mode Proxy
+//	anything else                               the address, mode VIP
+func (s *Settings) Ingress(address string) v1.LoadBalancerIngress {
+	mode := v1.LoadBalancerIPModeVIP
+	switch {
+	case s.Status.Hostname != "":
+		return v1.LoadBalancerIngress{Hostname: s.Status.Hostname}
+	case s.Proxied() && s.Status.HostnameSuffix != "":
+		return v1.LoadBalancerIngress{Hostname: nameOf(address) + "." + s.Status.HostnameSuffix}
+	case s.Proxied():
+		mode = v1.LoadBalancerIPModeProxy
+	}
+	return v1.LoadBalancerIngress{IP: address, IPMode: &mode}
+}
+
+// nameOf returns an address as the first part of a name: nip.io accepts IPv6 addresses with dashes.
+func nameOf(address string) string { return strings.ReplaceAll(address, ":", "-") }

@@ -1,0 +1,84 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// Unused returns the settings that the driver does not support, or that apply to no port of the
+// Service.
+func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
+	notices := s.unusedOnExisting(drv)
+	add := func(name, text string) {
+		notices = append(notices, annotation.Notice{Annotation: name, Message: text})
+	}
+	by := limitAnnotations()
+	for _, name := range s.Listeners.annotated {
+		if why := drv.Lacks(LimitFeature(name)); why != "" {
+			add(by[name], "has no effect: "+why)
+		}
+	}
+	if why := drv.Lacks(driver.CustomTags); len(s.LoadBalancer.Tags) > 0 && why != "" {
+		add(annotation.Tags, "has no effect: "+why)
+	}
+	if len(s.Access.SourceRanges) > 0 && drv.Supports(driver.SourceRanges) && drv.Quirks.UnprovenSourceRanges {
+		add("spec.loadBalancerSourceRanges", fmt.Sprintf("may have no effect: Octavia stores them, but the provider %s may ignore them; test the access from outside", drv.Name))
+	}
+	if s.otherAddress != "" {
+		add("spec.loadBalancerIP", s.otherAddress+" has no effect: the load balancer was created for another Service and has its address; remove the field, "+
+			"or remove "+annotation.LoadBalancerID+" to get another load balancer")
+	}
+	if s.Pools.AlgorithmOfClass && !slices.Contains(drv.Algorithms, s.Pools.Algorithm) {
+		add(annotation.Class, fmt.Sprintf("its lb-method %s has no effect: the provider %s supports %s", s.Pools.Algorithm, drv.Name, strings.Join(drv.Algorithms, ", ")))
+	}
+	if s.Listeners.Proxy != "" && !s.Traffic.hasTCP() {
+		add(annotation.ProxyProtocol, "has no effect: the Service has no port of TCP")
+	}
+	if s.losesDatagrams(drv) {
+		add("spec.externalTrafficPolicy", "Local loses datagrams of UDP ports: kube-proxy silently drops them on nodes without endpoints, "+
+			"which monitors of type UDP-CONNECT do not detect; run an endpoint on every node, or select nodes with endpoints with "+annotation.NodeSelector)
+	}
+	if s.Traffic.ClientAffinity && s.Traffic.hasTCP() && s.Traffic.CustomAffinityTimeout() {
+		add("spec.sessionAffinityConfig.clientIP.timeoutSeconds", "has no effect on TCP ports: Octavia has no timeout for them")
+	}
+	return notices
+}
+
+// noticeSpec reports fields of the spec that have no effect on any load balancer. Fields for other
+// components, such as kube-proxy (internalTrafficPolicy, trafficDistribution, externalIPs), are
+// ignored.
+func (r *reading) noticeSpec(s *Settings) {
+	spec := r.svc.Spec
+	policy := ptr.Deref(spec.IPFamilyPolicy, v1.IPFamilyPolicySingleStack)
+	if len(spec.IPFamilies) > 1 || policy == v1.IPFamilyPolicyRequireDualStack || policy == v1.IPFamilyPolicyPreferDualStack && len(spec.IPFamilies) == 0 {
+		r.notice("spec.ipFamilyPolicy", fmt.Sprintf("%s has no effect on the load balancer, which serves only %s: for the other family, "+
+			"create another Service with ipFamilyPolicy SingleStack and that family in ipFamilies", policy, s.Family))
+	}
+	if spec.ExternalName != "" {
+		r.notice("spec.externalName", "has no effect on a Service of type LoadBalancer: remove it, or publish a name with "+annotation.Hostname)
+	}
+}
+
+// unusedOnExisting returns the settings that count as not given on an existing load balancer.
+func (s *Settings) unusedOnExisting(drv driver.Driver) []annotation.Notice {
+	var notices []annotation.Notice
+	for _, m := range s.OnExisting(drv).Malformed {
+		if m.NewRefused {
+			notices = append(notices, m.notice())
+		}
+	}
+	if why := drv.Lacks(driver.OwnPort); s.VIP.PortID != "" && why != "" {
+		notices = append(notices, annotation.Notice{Annotation: annotation.PortID, Message: "has no effect, the VIP keeps its port: " + why})
+	}
+	if why := s.unenforced(drv); why != "" {
+		notices = append(notices, annotation.Notice{Annotation: "spec.loadBalancerSourceRanges", Message: "have no effect, all clients may connect as before: " + why})
+	}
+	return notices
+}

@@ -1,0 +1,66 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// Validate returns errors for settings that a driver does not support, before the cloud is read,
+// except for the version of Octavia.
+func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
+	errs := s.validatePorts(drv)
+	errs = append(errs, s.refusedForNew()...)
+	if why := s.unenforced(drv); why != "" && !s.exists {
+		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
+	}
+	if why := drv.Lacks(driver.OwnPort); s.VIP.PortID != "" && why != "" {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.PortID), why))
+	}
+	errs = append(errs, s.validateVIP(drv)...)
+	if s.Pools.AlgorithmAsked && !slices.Contains(drv.Algorithms, s.Pools.Algorithm) {
+		errs = append(errs, notSupported(annotation.Path(annotation.Method), s.Pools.Algorithm, drv.Algorithms, drv))
+	}
+	errs = append(errs, s.validateListeners(drv)...)
+	return append(errs, s.validateMonitors(drv)...)
+}
+
+// validatePorts returns errors for ports that no load balancer could serve.
+func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
+	var errs field.ErrorList
+	path := inSpec("ports")
+	if len(s.Traffic.Ports) == 0 {
+		return field.ErrorList{field.Required(path, "a load balancer needs at least one port")}
+	}
+	seen := map[string]bool{}
+	for i, port := range s.Traffic.Ports {
+		at := path.Index(i)
+		key := fmt.Sprintf("%s/%d", port.Protocol, port.Port)
+		switch {
+		case !slices.Contains(drv.Protocols, port.Protocol):
+			errs = append(errs, notSupported(at.Child("protocol"), port.Protocol, drv.Protocols, drv))
+		case port.Port < 1 || port.Port > 65535:
+			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "must be one port from 1 to 65535"))
+		case seen[key]:
+			errs = append(errs, field.Duplicate(at, key))
+		case port.NodePort == 0:
+			errs = append(errs, field.Required(at.Child("nodePort"),
+				"the members of the load balancer are NodePorts: set spec.allocateLoadBalancerNodePorts to true or set a nodePort"))
+		case port.NodePort < 1 || port.NodePort > 65535:
+			errs = append(errs, field.Invalid(at.Child("nodePort"), port.NodePort, "must be one port from 1 to 65535"))
+		}
+		seen[key] = true
+	}
+	return errs
+}
+
+// notSupported returns an error for a value that the driver does not support.
+func notSupported[T ~string](path *field.Path, value T, supported []T, drv driver.Driver) *field.Error {
+	err := field.NotSupported(path, value, supported)
+	err.Detail += fmt.Sprintf(", because the provider is %s and the version of Octavia's API %s", drv.Name, drv.Version)
+	return err
+}

@@ -1,0 +1,156 @@
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// vip returns the settings of the VIP without its address.
+func (r *reading) vip() VIPSettings {
+	values := r.values.VIP
+	s := VIPSettings{PortID: ptr.Deref(values.PortID, "")}
+	s.SubnetID, s.NetworkID = r.vipPlace()
+	s.QoSPolicyID = strings.ToLower(cmp.Or(ptr.Deref(values.QoSPolicyID, ""), r.conf.VIPQoSPolicyID))
+	for id := range strings.SplitSeq(cmp.Or(ptr.Deref(values.SecurityGroups, ""), r.conf.VIPSecurityGroupIDs), ",") {
+		if id = strings.ToLower(strings.TrimSpace(id)); id != "" {
+			s.SecurityGroupIDs = append(s.SecurityGroupIDs, id)
+		}
+	}
+	slices.Sort(s.SecurityGroupIDs)
+	s.SecurityGroupIDs = slices.Compact(s.SecurityGroupIDs)
+	return s
+}
+
+// vipPlace returns subnet and network of the VIP from the first of annotation, class and section
+// that has either, because a subnet of one need not be in the network of another.
+func (r *reading) vipPlace() (subnet, network string) {
+	for _, place := range [][2]string{
+		{ptr.Deref(r.values.VIP.SubnetID, ""), ptr.Deref(r.values.VIP.NetworkID, "")},
+		{r.class.SubnetID, r.class.NetworkID},
+		{r.conf.SubnetID, r.conf.NetworkID},
+	} {
+		if place[0] != "" || place[1] != "" {
+			return place[0], place[1]
+		}
+	}
+	return "", ""
+}
+
+func (r *reading) loadBalancerIP(family v1.IPFamily) string {
+	text := r.svc.Spec.LoadBalancerIP
+	if text == "" {
+		return ""
+	}
+	path := inSpec("loadBalancerIP")
+	address, err := netip.ParseAddr(text)
+	switch {
+	case err != nil || address.Zone() != "":
+		r.refuse(field.Invalid(path, text, "must be an IP address"))
+		return ""
+	case !InFamily(address, family):
+		r.refuse(field.Invalid(path, text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
+		return ""
+	case !ofHost(address):
+		r.refuse(field.Invalid(path, text, notOfHost))
+		return ""
+	}
+	return address.Unmap().String()
+}
+
+const notOfHost = "must be the address of a host; leave it out for one that OpenStack chooses"
+
+// ofHost reports whether an address can belong to a host: it is neither unspecified nor multicast.
+func ofHost(address netip.Addr) bool {
+	address = address.Unmap()
+	return !address.IsUnspecified() && !address.IsMulticast() && address != netip.AddrFrom4([4]byte{255, 255, 255, 255})
+}
+
+// vipAddress returns the address of the VIP that the Service requests in addition to its floating
+// IP.
+func (r *reading) vipAddress(family v1.IPFamily) string {
+	text := r.values.VIP.Address
+	if text == nil {
+		return ""
+	}
+	path := annotation.Path(annotation.VIPAddress)
+	address, err := netip.ParseAddr(*text)
+	switch {
+	case err != nil || address.Zone() != "":
+		r.refuse(field.Invalid(path, *text, "must be an IP address"))
+		return ""
+	case !InFamily(address, family):
+		r.refuse(field.Invalid(path, *text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
+		return ""
+	case !ofHost(address):
+		r.refuse(field.Invalid(path, *text, notOfHost))
+		return ""
+	case r.values.VIP.PortID != nil:
+		r.refuse(field.Forbidden(path, "the VIP has the address of the port in "+annotation.PortID))
+		return ""
+	}
+	return address.Unmap().String()
+}
+
+// VIPAddress returns the requested address of the VIP, "" for none, and the name of the field or
+// annotation that requests it. If the Service can have no floating IP, see desire.
+func (s *Settings) VIPAddress() (address, askedBy string) {
+	address = s.VIP.Address
+	if !s.FloatingIP() && s.VIP.PortID == "" {
+		address = cmp.Or(address, s.LoadBalancerIP)
+	}
+	return address, s.VIPAskedBy()
+}
+
+// VIPAskedBy returns the name of the field or annotation that requests the address of the VIP.
+func (s *Settings) VIPAskedBy() string {
+	if s.VIP.Address != "" {
+		return annotation.Path(annotation.VIPAddress).String()
+	}
+	return inSpec("loadBalancerIP").String()
+}
+
+// validateVIPAddress returns an error for two addresses of the VIP.
+func (s *Settings) validateVIPAddress() field.ErrorList {
+	if s.FloatingIP() || s.LoadBalancerIP == "" {
+		return nil
+	}
+	switch {
+	case s.VIP.Address != "" && s.VIP.Address != s.LoadBalancerIP:
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.VIPAddress), "spec.loadBalancerIP requests another address of the VIP: "+s.LoadBalancerIP)}
+	case s.VIP.PortID != "":
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.PortID), "spec.loadBalancerIP requests an address of the VIP, which the port determines")}
+	}
+	return nil
+}
+
+// validateVIP returns errors for settings of the VIP that the driver does not support, from any
+// level: ignoring them would remove a protection. The value none is always valid.
+func (s *Settings) validateVIP(drv driver.Driver) field.ErrorList {
+	var errs field.ErrorList
+	asked := s.VIP.Settled()
+	if why := drv.Lacks(driver.VIPQoS); asked.QoSPolicyID != "" && why != "" {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.VIPQoSPolicyID), asked.QoSPolicyID+" is not supported: "+why))
+	}
+	if len(asked.SecurityGroupIDs) == 0 {
+		return errs
+	}
+	at, ids := annotation.Path(annotation.VIPSecurityGroups), strings.Join(asked.SecurityGroupIDs, ",")
+	if why := drv.Lacks(driver.VIPSecurityGroups); why != "" {
+		return append(errs, field.Forbidden(at, ids+" is not supported: "+why))
+	}
+	if len(s.Access.SourceRanges) > 0 {
+		errs = append(errs, field.Forbidden(at, ids+" and source ranges exclude each other: define the clients in the groups, or set "+model.None))
+	}
+	return errs
+}
