@@ -6,7 +6,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY LICENSE ./
-COPY tests/release/licenses tests/release/licenses
+COPY tests/checks/release/licenses tests/checks/release/licenses
 COPY cmd/openstack-cloud-controller-manager cmd/openstack-cloud-controller-manager
 COPY pkg pkg
 ARG TARGETOS
@@ -16,7 +16,7 @@ ARG COMMIT=unknown
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags=grpcnotrace \
     -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" \
     -o /openstack-cloud-controller-manager ./cmd/openstack-cloud-controller-manager
-RUN go run ./tests/release/licenses/cmd/licenses "$TARGETOS/$TARGETARCH" >THIRD_PARTY_LICENSES.txt
+RUN go run ./tests/checks/release/licenses/cmd/licenses "$TARGETOS/$TARGETARCH" >THIRD_PARTY_LICENSES.txt
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt

@@ -20,11 +20,11 @@ help: ## List the targets
 # program again.
 BUILDFLAGS := -trimpath -tags=grpcnotrace
 
-# Everything has these flags (tests/gobuild too), so that what programs and tests share, and
+# Everything has these flags (tests/lib/gobuild too), so that what programs and tests share, and
 # checkouts in other directories, is compiled once.
 FLAGS := GOFLAGS='$(GOFLAGS) $(BUILDFLAGS)'
 GO := CGO_ENABLED=0 $(FLAGS) go
-GOBUILD := $(GO) run ./tests/gobuild/cmd/gobuild
+GOBUILD := $(GO) run ./tests/lib/gobuild/cmd/gobuild
 FEATURES := out/features
 
 .PHONY: build
@@ -69,7 +69,7 @@ test: controlplane $(FEATURES) ## Run all tests with the race detector
 
 .PHONY: $(FEATURES)
 $(FEATURES):
-	@$(GOBUILD) -name 'the reporter of features' -o $@ ./tests/features/cmd/features
+	@$(GOBUILD) -name 'the reporter of features' -o $@ ./tests/checks/features/cmd/features
 
 .PHONY: verify
 verify: ## Check form, go.mod, generated files and what ships beside the program; the other tests are not run
@@ -85,17 +85,17 @@ vet:
 
 # The packages whose tests compare a page or golden files with what they are made from.
 GENERATED := $(addprefix ./,cmd/openstack-cloud-controller-manager pkg/cli/goback pkg/reason pkg/config pkg/cli/check pkg/cli/plan pkg/cli/status pkg/loadbalancer/spec/annotation pkg/loadbalancer/driver pkg/loadbalancer/spec/settings \
-	pkg/loadbalancer/plan pkg/loadbalancer/spec/desire manifests/admission tests/layers tests/monitoring tests/release tests/examples)
+	pkg/loadbalancer/plan pkg/loadbalancer/spec/desire manifests/admission tests/checks/layers tests/checks/monitoring tests/checks/release tests/examples)
 REFERENCES := Reference|Golden
 
 .PHONY: generated
 generated: ## Check that generated files are what `make generate` writes
 	$(GO) test $(GENERATED) -run '$(REFERENCES)'
-	$(GO) test ./tests/layers ./tests/features ./tests/prose
+	$(GO) test ./tests/checks/layers ./tests/checks/features ./tests/checks/prose
 
 # What ships beside the program, with the tests that hold it to the program: chart and recipes;
 # metrics, alerts and dashboard; image and release; documentation and its examples.
-SHIPPED := ./manifests ./tests/monitoring ./tests/release ./tests/site ./tests/examples
+SHIPPED := ./manifests ./tests/checks/monitoring ./tests/checks/release ./tests/checks/site ./tests/examples
 
 .PHONY: shipped
 shipped: ## Check chart, recipes, metrics, alerts, dashboard, tracing, image, release and documentation
@@ -104,7 +104,7 @@ shipped: ## Check chart, recipes, metrics, alerts, dashboard, tracing, image, re
 
 .PHONY: docs
 docs: ## Make a site of the documentation, with search, in out/site
-	@$(GO) run ./tests/site
+	@$(GO) run ./tests/checks/site
 
 .PHONY: features
 features: $(FEATURES) ## Write docs/features.md from the results of the last make test
@@ -116,7 +116,7 @@ prove: $(FEATURES) ## Break each feature, and see its tests fail (ROWS=25,31 for
 
 .PHONY: mutate
 mutate: ## Change the engine in COUNT small ways, sampled by SEED, and see which ones no test notices
-	@$(GO) run ./tests/mutate -seed $(or $(SEED),1) -count $(or $(COUNT),200) $(MUTATE) $(or $(PACKAGES),./pkg/loadbalancer/...)
+	@$(GO) run ./tests/checks/mutate -seed $(or $(SEED),1) -count $(or $(COUNT),200) $(MUTATE) $(or $(PACKAGES),./pkg/loadbalancer/...)
 
 .PHONY: sweep
 sweep: ## Fail every request of every scenario in every way (SHARE=0.1 SEED=2 for a part, RUN=NAME for one)
@@ -177,7 +177,7 @@ image: ## Build the container image
 	docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t openstack-cloud-controller-manager:$(VERSION) .
 
 # VERSION of a release is a tag; IMAGE is the repository that the image is pushed to.
-RELEASE = $(GO) run ./tests/release -version '$(VERSION)' -out out/release $(if $(IMAGE),-image '$(IMAGE)') $(if $(CA_FILE),-ca-file '$(CA_FILE)')
+RELEASE = $(GO) run ./tests/checks/release -version '$(VERSION)' -out out/release $(if $(IMAGE),-image '$(IMAGE)') $(if $(CA_FILE),-ca-file '$(CA_FILE)')
 
 .PHONY: release
 release: ## Make release VERSION=v1.2.3 in out/release: programs, image, chart, install.yaml, SBOM, provenance, notes

@@ -7,7 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/chart"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/chart"
 )
 
 // refusal are invalid values, and the expected parts of the error.

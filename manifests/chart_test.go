@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/tests/chart"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/chart"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 // minimalImage is what each installation needs, and minimalValues are what a new one needs.

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/tests/chart"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/chart"
 )
 
 // The values in the recipes are those that the chart takes, and the Secrets, also within

@@ -20,7 +20,7 @@ import (
 	_ "k8s.io/component-base/logs/json/register" // two flags
 	"sigs.k8s.io/yaml"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 // schema is a JSON schema, or a part of one.

@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 // The page has every field of the reports, so that none is removed or renamed unseen.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
-	"github.com/openstack-ccm/openstack-ccm/tests/secrets"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/secrets"
 )
 
 // asProgram makes the test binary behave as the program.

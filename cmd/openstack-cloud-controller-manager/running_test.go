@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 // standbyFlags returns the flags of a process that never leads, because it has no API server, and

@@ -15,7 +15,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/eventqueue"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/component-base/metrics"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/monitoring"
+	"github.com/openstack-ccm/openstack-ccm/tests/checks/monitoring"
 )
 
 func TestBuild_PrefersWhatWasLinked(t *testing.T) {

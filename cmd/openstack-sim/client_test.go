@@ -29,7 +29,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"go.uber.org/goleak"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/openstack-ccm/openstack-ccm/manifests/admission"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 // TestPolicyReference_IsMadeFromTheTableOfAnnotations keeps the manifest like the code.

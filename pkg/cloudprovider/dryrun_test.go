@@ -20,7 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 // dry returns a provider of a dry run with its report.

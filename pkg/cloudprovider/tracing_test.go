@@ -13,8 +13,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/tests/loglines"
-	"github.com/openstack-ccm/openstack-ccm/tests/otlp"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loglines"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/otlp"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 

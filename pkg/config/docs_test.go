@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 // TestReference_IsUpToDate compares docs/configuration.md with the table of

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/hostile"
 )
 
 // FuzzLoad looks for a cloud.conf that panics, or that is accepted but cannot

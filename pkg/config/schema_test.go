@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 // TestSchemaReference_IsMadeFromTableOfSettings compares the JSON schema of cloud.conf, of

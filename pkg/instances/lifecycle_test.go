@@ -16,7 +16,7 @@ import (
 	cloudfake "k8s.io/cloud-provider/fake"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 

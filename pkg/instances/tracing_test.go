@@ -9,8 +9,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
-	"github.com/openstack-ccm/openstack-ccm/tests/otlp"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/otlp"
 )
 
 // ask asks about a node within a span.

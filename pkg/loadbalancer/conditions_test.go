@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/loglines"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loglines"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )

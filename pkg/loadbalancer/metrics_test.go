@@ -11,7 +11,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
-	"github.com/openstack-ccm/openstack-ccm/tests/metricstest"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/metricstest"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 

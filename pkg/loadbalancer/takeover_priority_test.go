@@ -13,8 +13,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
-	"github.com/openstack-ccm/openstack-ccm/tests/metricstest"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/metricstest"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )

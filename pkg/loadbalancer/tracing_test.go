@@ -6,7 +6,7 @@ import (
 
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/otlp"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/otlp"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 

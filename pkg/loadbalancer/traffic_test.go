@@ -22,8 +22,8 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
-	"github.com/openstack-ccm/openstack-ccm/tests/loopback"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath"

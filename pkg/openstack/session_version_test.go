@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
-	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
 )
 
 func serveVersion(id string) http.HandlerFunc {

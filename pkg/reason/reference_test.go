@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 // TestReference_OfEventsIsUpToDate compares docs/events.md with the table of reasons.

@@ -24,7 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"

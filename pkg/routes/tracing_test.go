@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/loglines"
-	"github.com/openstack-ccm/openstack-ccm/tests/otlp"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loglines"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/otlp"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )

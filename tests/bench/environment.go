@@ -11,8 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/tests/cost"
-	"github.com/openstack-ccm/openstack-ccm/tests/memorynet"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )

@@ -3,7 +3,7 @@ package bench
 import (
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/cost"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
 )
 
 // Floor is the least that Octavia and Neutron allow: no call but the creation of a

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 

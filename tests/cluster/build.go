@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
-	"github.com/openstack-ccm/openstack-ccm/tests/gobuild"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/gobuild"
 )
 
 // The programs that a cluster is made of, by their packages in the module.

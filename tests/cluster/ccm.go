@@ -15,7 +15,7 @@ import (
 
 	"k8s.io/component-base/metrics/testutil"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 )
 
 // bindAttempts is how often the cloud controller manager gets another port when

@@ -22,8 +22,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/secrets"
 	"github.com/openstack-ccm/openstack-ccm/tests/node"
-	"github.com/openstack-ccm/openstack-ccm/tests/secrets"
 )
 
 // Options are what may differ between clusters.

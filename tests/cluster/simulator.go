@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/control/client"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/netns"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
 	"github.com/openstack-ccm/openstack-ccm/tests/node"
 )
 

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/gobuild"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/gobuild"
 )
 
 // modulePath is the module whose tests these are.

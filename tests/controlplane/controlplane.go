@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 )
 
 // Options are what may differ between control planes. The zero value starts

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 )
 
 // The names of the programs, as the binary and Log know them, and of those that are no

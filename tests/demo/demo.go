@@ -12,7 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
-	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/control/client"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 // command is one of a page, with the lines that it prints there.

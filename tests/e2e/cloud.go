@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/netns"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
 )
 
 // Cloud is an OpenStack that the suite can run on.

@@ -22,7 +22,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
-	"github.com/openstack-ccm/openstack-ccm/tests/netns"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
 )
 
 // Local is the OpenStack that openstack/up.sh brings up on this machine. It has a

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-base/metrics/testutil"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/cost"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
 )
 
 // costs counts what the controller asks of the cloud for one Service of three

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/cost"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
 )
 
 // laterNodes take the place of nodeNames.

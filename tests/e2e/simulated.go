@@ -12,7 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
-	"github.com/openstack-ccm/openstack-ccm/tests/netns"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath/attach"

@@ -1,6 +1,6 @@
 package main
 
-import "github.com/openstack-ccm/openstack-ccm/tests/picture"
+import "github.com/openstack-ccm/openstack-ccm/tests/lib/picture"
 
 // draw writes the picture of a run.
 func draw(file, title string, samples []sample, marks []mark) error {

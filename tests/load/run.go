@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
-	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 )
 
 // run measures one size after the other. What one cannot finish does not keep the others

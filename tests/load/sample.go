@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 )
 
 // sample is what the controller takes at one time.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/cost"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
 )
 
 // size is how much there is of everything.

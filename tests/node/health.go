@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/netns"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
 )
 
 // probeTimeout bounds one look at the health of a kube-proxy.

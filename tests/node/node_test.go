@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 // start starts a node that ends with the test.

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/netns"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
 )
 
 // reached names the node whose node port a client has come to.

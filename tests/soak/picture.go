@@ -3,7 +3,7 @@ package soak
 import (
 	"fmt"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/picture"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/picture"
 )
 
 // Picture draws the samples.

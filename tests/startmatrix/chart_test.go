@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	helmchart "github.com/openstack-ccm/openstack-ccm/tests/chart"
+	helmchart "github.com/openstack-ccm/openstack-ccm/tests/lib/chart"
 )
 
 // chartRows are installations of our chart: with the values that it needs and a private

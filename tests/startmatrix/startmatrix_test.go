@@ -25,8 +25,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
-	"github.com/openstack-ccm/openstack-ccm/tests/process"
-	"github.com/openstack-ccm/openstack-ccm/tests/secrets"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/secrets"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 

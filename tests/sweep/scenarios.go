@@ -3,7 +3,7 @@ package sweep
 import (
 	"maps"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/cost"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )

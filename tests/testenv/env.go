@@ -27,8 +27,8 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/tests/cost"
-	"github.com/openstack-ccm/openstack-ccm/tests/memorynet"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )

@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/tests/memorynet"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/memorynet"
 )
 
 // process is one life of the controller.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/check"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"

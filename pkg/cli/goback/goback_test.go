@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 const signIn = "[Global]\nauth-url=https://cloud.example.com/v3\nusername=k8s\npassword=p\ntenant-name=k8s\ndomain-name=Default\n"

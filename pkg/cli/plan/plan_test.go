@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )

@@ -26,7 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"

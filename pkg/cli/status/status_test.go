@@ -22,7 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )

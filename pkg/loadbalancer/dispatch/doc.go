@@ -17,7 +17,7 @@
 // goroutine.
 //
 // A hundred workers work on the rounds of the service controller's calls, and a hundred on repairs, so that
-// neither delays the other. Only a request blocks one of them, which tests/layers checks. A round counts as
+// neither delays the other. Only a request blocks one of them, which tests/checks/layers checks. A round counts as
 // one more for every three hundred members. This bounds the memory of answers that are being decoded, and of
 // load balancers that are being compared.
 //

@@ -11,7 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 // The page for users is generated from the tables in the code.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
-	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/hostile"
 )
 
 func TestTruncate_CutsBetweenCharacters(t *testing.T) {

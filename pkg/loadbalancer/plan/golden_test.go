@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 // situation is a Service, what the cloud has for it, and the plan between them,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/hostile"
 )
 
 // FuzzSignIn has Keystone answer anything, its catalog included, to a sign-in and to a question

@@ -18,7 +18,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
 )
 
 // unescapedJSON leaves <, > and & as they are.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
-	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
 )
 
 // The life of a token is a matter of Keystone's clock alone.

@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
-	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/hostile"
 )
 
 // FuzzAnswer has Nova answer anything to every kind of request.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/hostile"
 )
 
 // calls are all that decode an answer.

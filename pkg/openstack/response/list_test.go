@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
-	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"

@@ -18,7 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
-	"github.com/openstack-ccm/openstack-ccm/tests/metricstest"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/metricstest"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
 )
 
 // refusingDialer refuses the first dials and then connects.

@@ -16,9 +16,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
-	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
-	"github.com/openstack-ccm/openstack-ccm/tests/metricstest"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/metricstest"
 )
 
 // script answers the requests to each path one after the other; the last handler

@@ -13,8 +13,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
-	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
 )
 
 // repetition is what must become of a request that went wrong once.

@@ -1,6 +1,6 @@
 // Command helm renders, checks and packs a chart with the packages of which Helm itself is
 // made. It reads one request from standard input, and writes its answer to standard output,
-// both as JSON; package tests/chart has the types of both.
+// both as JSON; package tests/lib/chart has the types of both.
 package main
 
 import (

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 // limited returns the load balancer with a connection limit on its listener.

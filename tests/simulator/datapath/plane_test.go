@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 func TestPlane_StartsToServeActiveLoadBalancersOnly(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"

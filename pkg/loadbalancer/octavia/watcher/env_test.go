@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

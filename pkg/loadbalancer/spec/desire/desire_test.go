@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/tests/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
 const certificate = "https://barbican.example.com/v1/containers/5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"

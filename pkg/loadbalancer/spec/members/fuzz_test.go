@@ -9,7 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
-	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/hostile"
 )
 
 // FuzzNodes selects members among Nodes that have any names, labels and addresses.

@@ -10,8 +10,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
-	"github.com/openstack-ccm/openstack-ccm/tests/metricstest"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/metricstest"
 )
 
 func TestMetrics_ShowQueueAndLimit(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 func TestPause_FollowsRetryAfter(t *testing.T) {
