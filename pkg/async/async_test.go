@@ -133,7 +133,7 @@ func TestSlots_BoundWorkInOrderOfArrival(t *testing.T) {
 	if *woken != 1 || *last != 0 {
 		t.Errorf("woken: the second %d times, the third %d times", *woken, *last)
 	}
-	secondSlot.Clear() // it does not take the slot that it has got
+	secondSlot.Clear() // it does not take the slot that was granted to it
 	if *last != 1 {
 		t.Error("the slot of work that has ended is lost")
 	}

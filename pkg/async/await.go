@@ -52,10 +52,10 @@ func (s *Slot) Clear() {
 
 // Future is a result that comes later. The zero value is not usable: see NewFuture.
 type Future[T any] struct {
-	// abandon ends the wait for the result, and returns the error to report in place of err; nil: err
-	// is reported.
+	// abandon ends the wait for the result, and returns the error to report instead of err. If it
+	// is nil, err is reported.
 	abandon func(err error) error
-	leave   func() // ends the part of the stopwatch
+	leave   func() // ends the wait's share in the stopwatch
 
 	mu    sync.Mutex
 	done  chan struct{}
@@ -64,8 +64,8 @@ type Future[T any] struct {
 	err   error
 }
 
-// NewFuture returns a Future without a result. Abandon is called if the wait ends without the result
-// being taken; nil: nothing is.
+// NewFuture returns a Future without a result. Abandon, if it is not nil, is called when the wait
+// ends before the result is taken.
 func NewFuture[T any](abandon func(err error) error) *Future[T] {
 	return &Future[T]{abandon: abandon, done: make(chan struct{})}
 }
@@ -93,7 +93,7 @@ func (f *Future[T]) ended() bool {
 	}
 }
 
-// notify has wake called with the result. It is false if the result exists.
+// notify registers wake, which is called with the result. It returns false if the result exists.
 func (f *Future[T]) notify(wake func()) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,9 +129,9 @@ func (f *Future[T]) drop(err error) {
 	}
 }
 
-// Await returns the result of what begin starts. If the context has a Slot (WithSlot), it returns
-// ErrWaiting until the result exists: the next call with the same key gets it. Without a Slot it
-// blocks. The error is that of the result, or the context's. Part is what the time counts for.
+// Await returns the result of the work that begin starts. If the context has a Slot (WithSlot), it
+// returns ErrWaiting until the result exists; the next call with the same key then gets it. Without
+// a Slot it blocks. The error is that of the result, or the context's. The time counts as part.
 func Await[T any](ctx context.Context, part stopwatch.Part, key string, begin func() *Future[T]) (T, error) {
 	slot, _ := ctx.Value(slotKey{}).(*Slot)
 	if slot == nil {

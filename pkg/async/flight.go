@@ -9,21 +9,21 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
-// Flight shares reads among the callers that ask for the same at the same time. Its zero
-// value is ready; methods may be called from many goroutines.
+// Flight shares reads among concurrent callers with the same key. Its zero value is ready; methods
+// may be called from many goroutines.
 type Flight[T any] struct {
 	group singleflight.Group
 
 	mu sync.Mutex
-	// calls have no answer yet, also those of callers that have left. Idle is closed when
-	// there are none any more; nil while nobody waits for that.
+	// calls counts the reads without an answer, also those without a caller left. Idle is closed
+	// when calls becomes 0; it is nil unless Wait needs it.
 	calls int
 	idle  chan struct{}
 }
 
-// Do returns what read returns for a key. While a read of the key is on its way, a further
-// caller shares it. Read gets the values of the first caller's context, and not its end: a
-// caller whose context ends gets the context's error, and the others get the answer.
+// Do returns the result of read for a key. Callers that come during a read of the same key share
+// it. Read gets the values of the first caller's context, but not its end: a caller with an ended
+// context gets the context's error, and the others get the result.
 func (f *Flight[T]) Do(ctx context.Context, key string, read func(context.Context) (T, error)) (T, error) {
 	f.count(1)
 	defer stopwatch.In(ctx, stopwatch.OpenStack)()
@@ -43,7 +43,7 @@ func (f *Flight[T]) Do(ctx context.Context, key string, read func(context.Contex
 	}
 }
 
-// Wait returns when no read is on its way any more, not even one whose callers have all left.
+// Wait returns when no read is under way, including those without a caller left.
 func (f *Flight[T]) Wait() {
 	if idle := f.busy(); idle != nil {
 		<-idle
@@ -59,7 +59,7 @@ func (f *Flight[T]) count(by int) {
 	}
 }
 
-// busy returns what is closed when there are no calls any more; nil where there are none.
+// busy returns a channel that is closed when no read is under way; nil if none is now.
 func (f *Flight[T]) busy() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,20 +7,20 @@ import (
 	"testing/synctest"
 )
 
-// answer is what a caller of a Flight got.
+// answer is the result of a call of a Flight.
 type answer struct {
 	value string
 	err   error
 }
 
-// flying is a Flight whose reads end when the test lets them.
+// flying is a Flight with reads that end when the test permits it.
 type flying struct {
 	Flight[string]
-	reads chan context.Context // of each read that has begun
+	reads chan context.Context // the context of each read that has begun
 	let   chan answer
 }
 
-// caller starts a call, and returns when it waits for its read.
+// caller starts a call, and returns when the call waits for its read.
 func (f *flying) caller(ctx context.Context, key string) <-chan answer {
 	got := make(chan answer, 1)
 	go func() {

@@ -2,17 +2,17 @@ package async
 
 import "context"
 
-// Guard holds the lock of one key at most. Who goes from one key to another releases the
-// first, so that two never wait for each other in a circle. Its zero value holds none; it is
-// not for several goroutines.
+// Guard holds at most one lock of Locks. To change keys it releases the first lock before it
+// acquires the second, so that two Guards never wait for each other. Its zero value holds none; it
+// is not for several goroutines.
 type Guard struct {
 	key    string
 	unlock func()
 }
 
-// Acquire takes the lock of a key, after releasing that of any other; "" is no key. Waited
-// is set where another one had the lock before: what was read before may have changed. The
-// error is the context's.
+// Acquire takes the lock of a key after it releases that of any other key; "" is no key. Waited
+// reports that another owner had the lock in between: earlier reads may be outdated. The error is
+// the context's.
 func (g *Guard) Acquire(ctx context.Context, locks *Locks, key string) (waited bool, err error) {
 	if g.key == key || key == "" {
 		return false, nil
@@ -26,7 +26,7 @@ func (g *Guard) Acquire(ctx context.Context, locks *Locks, key string) (waited b
 	return waited, nil
 }
 
-// Release releases the lock, if one is held.
+// Release releases the lock, if there is one.
 func (g *Guard) Release() {
 	if g.unlock != nil {
 		g.unlock()

@@ -13,21 +13,19 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
-// drainTimeout is how long what is being created in the cloud may take before the end
-// of the process: Octavia answers a creation within seconds, but may wait for other
-// services.
+// drainTimeout is how long the end of the process waits for creations in the cloud. Octavia answers
+// a creation within seconds, but may have to wait for other services.
 const drainTimeout = 15 * time.Second
 
-// calls ties the calls of the controllers, some of which come with a context that never
-// ends, to the life of the process.
+// calls ends the calls of the controllers with the process. The contexts of some calls never end.
 type calls struct {
 	parent  context.Context // its end begins the shutdown
 	process context.Context // ends when the shutdown is complete
 	stop    context.CancelFunc
-	// end refuses new calls, waits for what is being created, and ends all calls. It
-	// returns when that is done, also the second time.
+	// end refuses new calls, waits for creations in the cloud, and ends all calls. It returns when
+	// that is done, also the second time.
 	end func()
-	// tracer records those that are traced, and metrics count them; nil: nothing is recorded.
+	// tracer and metrics record the calls. Both may be nil.
 	tracer  trace.TracerProvider
 	metrics *Metrics
 
@@ -36,8 +34,8 @@ type calls struct {
 	running  sync.WaitGroup
 }
 
-// newCalls returns calls that end soon after the context does. drain, which may be nil,
-// waits until nothing is being created any more.
+// newCalls returns calls that end soon after the context does. drain, which may be nil, waits for
+// creations in the cloud.
 func newCalls(ctx context.Context, drain func(context.Context) error) *calls {
 	c := &calls{parent: ctx}
 	c.process, c.stop = context.WithCancel(context.WithoutCancel(ctx))

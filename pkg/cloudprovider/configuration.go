@@ -13,8 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// UnusedSettings returns a warning for each setting of cloud.conf that is valid and has no
-// effect. cloudRoutes reports whether the route controller asks for routes.
+// UnusedSettings returns a warning for each setting of cloud.conf that is valid and has no effect.
+// cloudRoutes reports whether the route controller requests routes.
 func UnusedSettings(conf *config.Config, cloudRoutes bool) []config.Warning {
 	var warnings []config.Warning
 	warn := func(given bool, key, reason string) {
@@ -36,9 +36,9 @@ func UnusedSettings(conf *config.Config, cloudRoutes bool) []config.Warning {
 	return warnings
 }
 
-// WithKnownAnnotations returns the configuration without a deny-annotations that names
-// annotations which do not exist. That is refused instead, as any other wrong value of
-// [LoadBalancer] is.
+// WithKnownAnnotations returns the configuration without the value of deny-annotations if that
+// names an unknown annotation. Such a value is refused, as any other wrong value of [LoadBalancer]
+// is.
 func WithKnownAnnotations(conf *config.Config) *config.Config {
 	denied := conf.LoadBalancer.DenyAnnotations
 	_, err := annotation.Denied(denied)
@@ -53,7 +53,7 @@ func WithKnownAnnotations(conf *config.Config) *config.Config {
 	return &known
 }
 
-// logRefused logs what keeps load balancers from being served.
+// logRefused logs the settings that prevent work on load balancers.
 func logRefused(ctx context.Context, refused config.Refused) {
 	logger := klog.FromContext(ctx)
 	for _, err := range refused.LoadBalancers {

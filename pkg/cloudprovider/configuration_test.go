@@ -54,7 +54,7 @@ func TestUnusedSettings_NamesSettingAndReason(t *testing.T) {
 	}
 }
 
-// A typo in deny-annotations must not allow anything, and must not keep nodes from being served.
+// A typo in deny-annotations must neither allow an annotation nor affect nodes.
 func TestConnect_RefusesServicesWhenDeniedAnnotationDoesNotExist(t *testing.T) {
 	t.Parallel()
 	for name, denied := range map[string]string{

@@ -32,16 +32,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
-// noTimeout stands for "request-timeout=0", no time limit, in a session, which takes zero
-// for its default. A request on a connection that was lost silently occupies one of the
-// limiter's few slots for so long.
+// noTimeout stands for "request-timeout=0", which is no time limit; a session takes zero for its
+// default. A request on a connection that was lost silently occupies one of the limiter's few slots
+// for that time.
 const noTimeout = 10 * time.Minute
 
-// Connection is what Connect needs.
+// Connection has the dependencies of Connect.
 type Connection struct {
 	Config *config.Config
-	// Reread returns the configuration as it is now: what changes is followed. Nil: it is
-	// read once.
+	// Reread returns the present configuration, so that changes take effect. If it is nil, the
+	// configuration is read only once.
 	Reread func() (*config.Config, []config.Warning, error)
 	// UserAgent is sent to OpenStack.
 	UserAgent string
@@ -49,39 +49,40 @@ type Connection struct {
 	Client kubernetes.Interface
 	// ClusterName is --cluster-name, a part of the names of all load balancers.
 	ClusterName string
-	// ServiceWorkers is --concurrent-service-syncs.
+	// ServiceWorkers is the value of --concurrent-service-syncs.
 	ServiceWorkers int
-	// RegionalIDs is OS_CCM_REGIONAL: provider IDs name the region.
+	// RegionalIDs is the value of OS_CCM_REGIONAL: provider IDs contain the region.
 	RegionalIDs bool
-	// Controller names this controller among several of the cluster, "" the only one.
+	// Controller identifies this controller if the cluster has several; "" if it is the only one.
 	Controller string
-	// CloudRoutes is set when the route controller asks for routes: it runs
-	// (--controllers), and --configure-cloud-routes is not false.
+	// CloudRoutes reports that the route controller requests routes: it runs (--controllers), and
+	// --configure-cloud-routes is not false.
 	CloudRoutes bool
-	// CallAgain has the service controller call again for a Service at once, where a call has left a
-	// load balancer that is being created to itself; nil: each call says when to call again.
+	// CallAgain makes the service controller call again for a Service at once, after a call
+	// returned before the creation of its load balancer had ended. If it is nil, the error of a
+	// call contains the time of the next one.
 	CallAgain func(*v1.Service)
 	// Recorder takes events for users.
 	Recorder record.EventRecorder
-	// Leading and Stop are those of Options.
+	// Leading and Stop are passed to Options.
 	Leading func(context.Context)
 	Stop    func(error)
-	// DryRun is that of Options. Nothing is written to OpenStack then.
+	// DryRun is passed to Options. If it is set, nothing is written to OpenStack.
 	DryRun *dryrun.Report
-	// Metrics and APIMetrics; nil: none are kept.
+	// Metrics and APIMetrics may be nil.
 	Metrics    *Metrics
 	APIMetrics *transport.Metrics
-	// Tracer records what is done for Services, nodes and routes; nil: nothing is recorded.
+	// Tracer records the work on Services, nodes and routes. It may be nil.
 	Tracer trace.TracerProvider
 	Clock  clock.WithTickerAndDelayedExecution
 
-	// scopeRecorded reports whether credentials of another project would be noticed.
+	// scopeRecorded reports whether credentials of another project would be detected.
 	scopeRecorded func() bool
 }
 
-// Connect signs in to OpenStack and returns a Provider, whose calls all end when the
-// context does. It returns an error when the cloud refuses the credentials or cannot be
-// reached (apierror.IsKeystoneAway).
+// Connect signs in to OpenStack and returns a Provider. All its calls end when the context does.
+// The error reports that the cloud refuses the credentials or cannot be reached
+// (apierror.IsKeystoneAway).
 func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	for _, warning := range UnusedSettings(c.Config, c.CloudRoutes) {
 		klog.Warning(warning)
@@ -115,7 +116,7 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	return provider, nil
 }
 
-// SessionOptions returns what cloud.conf says of a session.
+// SessionOptions returns the options of a session that cloud.conf contains.
 func SessionOptions(conf *config.Config, userAgent string) (openstack.SessionOptions, error) {
 	timeout := conf.Metadata.RequestTimeout.Duration
 	if timeout == 0 {
@@ -128,7 +129,7 @@ func SessionOptions(conf *config.Config, userAgent string) (openstack.SessionOpt
 	}, err
 }
 
-// unusedServices returns the services that nothing is asked of.
+// unusedServices returns the services that get no requests.
 func unusedServices(conf *config.Config) []string {
 	switch {
 	case !conf.LoadBalancer.Enabled:
@@ -139,7 +140,7 @@ func unusedServices(conf *config.Config) []string {
 	return nil
 }
 
-// octaviaVersion parses [LoadBalancer] octavia-api-version; zero: it is not given.
+// octaviaVersion parses [LoadBalancer] octavia-api-version; zero if it is empty.
 func octaviaVersion(text string) (octavia.Version, error) {
 	if text == "" {
 		return octavia.Version{}, nil
@@ -232,7 +233,7 @@ func (c Connection) instances(session *openstack.Session) instances.Options {
 	return options
 }
 
-// newRoutes returns what Options.NewRoutes asks for.
+// newRoutes returns the function for Options.NewRoutes.
 func (c Connection) newRoutes(session *openstack.Session) func(string, corelisters.NodeLister, func() bool) cloudprovider.Routes {
 	return func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes {
 		return routes.New(routes.Options{
@@ -242,15 +243,15 @@ func (c Connection) newRoutes(session *openstack.Session) func(string, coreliste
 	}
 }
 
-// newLoadBalancers returns what Options.NewLoadBalancers asks for.
+// newLoadBalancers returns the function for Options.NewLoadBalancers.
 func (c Connection) newLoadBalancers(session *openstack.Session, options Options) func(string, Newest) (LoadBalancers, error) {
 	return func(clusterID string, newest Newest) (LoadBalancers, error) {
 		return loadbalancer.New(c.loadBalancerOptions(session, options, clusterID, newest))
 	}
 }
 
-// loadBalancerOptions returns what the engine of load balancers needs, for a session and with what
-// it writes to beside the cloud.
+// loadBalancerOptions returns the options of the engine of load balancers: its session, and the
+// objects outside the cloud that it writes to.
 func (c Connection) loadBalancerOptions(session *openstack.Session, options Options, clusterID string, newest Newest) loadbalancer.Options {
 	core := c.Client.CoreV1()
 	engine := loadbalancer.Options{

@@ -28,7 +28,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
-// connection is one to a simulated cloud, as the program makes it.
+// connection returns a simulated cloud and a Connection to it, as the program makes it.
 func connection(t *testing.T, change func(*config.Config)) (*simulator.Cloud, Connection) {
 	t.Helper()
 	cloud, conf := simulated.Cloud(t, simulator.Options{})
@@ -62,8 +62,8 @@ func TestConnect_ServesNodesAndServices(t *testing.T) {
 	}
 }
 
-// Only Keystone is needed at the start: an outage of Octavia, Neutron or Nova is met,
-// and waited for, by the calls that need them.
+// Only Keystone is needed at the start. Calls that need Octavia, Neutron or Nova wait for these
+// services themselves.
 func TestConnect_AsksOnlyKeystoneAtTheStart(t *testing.T) {
 	t.Parallel()
 	cloud, c := connection(t, func(*config.Config) {})
@@ -152,7 +152,7 @@ func TestOctaviaVersion_ParsesTheSetting(t *testing.T) {
 	}
 }
 
-// A standby asks OpenStack nothing, and still knows that it could do nothing.
+// A standby sends OpenStack no requests, but still detects that it could not work.
 func TestReady_UnlessTheCredentialsAreRefused(t *testing.T) {
 	t.Parallel()
 	cloud, c := connection(t, func(*config.Config) {})
@@ -222,7 +222,7 @@ func TestConnect_ReturnsErrorsWithoutTheSecret(t *testing.T) {
 	}
 }
 
-// What dashboards count must reach the metrics that the program registers.
+// The metrics of dashboards must be those that the program registers.
 //
 //proves:99
 func TestConnect_CountsRequestsAndCalls(t *testing.T) {
@@ -319,7 +319,7 @@ func TestConnect_ServesNodesOfOtherRegions(t *testing.T) {
 	}
 }
 
-// givesProviderID judges the provider ID of the Node of a new server: the beginning, and
+// givesProviderID checks that the provider ID of the Node of a new server consists of a prefix and
 // the server's ID.
 func givesProviderID(t *testing.T, p *Provider, cloud *simulator.Cloud, beginning string) {
 	t.Helper()

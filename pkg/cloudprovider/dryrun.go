@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// previewTimeout is how long a preview waits for a load balancer that another controller
-	// is just changing. It is not known then what would be done, and looked at again.
+	// previewTimeout is how long a preview waits for a load balancer that another controller is
+	// changing. The result is unknown then, and the preview is repeated.
 	previewTimeout = time.Minute
-	// defaultPreviewInterval is how often Services are looked at again for which something
-	// would be done.
+	// defaultPreviewInterval is how often previews with planned changes are repeated.
 	defaultPreviewInterval = 5 * time.Minute
 )
 
-// harmless returns the configuration of a dry run: what removes objects only reports them.
+// harmless returns the configuration of a dry run, in which the removal of objects is only
+// reported.
 func harmless(conf *config.Config) *config.Config {
 	changed := *conf
 	if changed.LoadBalancer.GarbagePolicy == "delete" {
@@ -38,8 +38,8 @@ func harmless(conf *config.Config) *config.Config {
 	return &changed
 }
 
-// previews are the load balancers of a dry run: what would be done for a Service is reported in
-// place of being done, and never an error. It has the newest Service and nodes from newest.
+// previews are the load balancers of a dry run. They report the planned changes of a Service
+// instead of making them, and return no errors. Newest returns the newest Service and nodes.
 type previews struct {
 	LoadBalancers
 
@@ -47,7 +47,7 @@ type previews struct {
 	newest Newest
 }
 
-// Ensure implements LoadBalancers. The status is the one that the Service has.
+// Ensure implements LoadBalancers. The status is the present one of the Service.
 func (p *previews) Ensure(ctx context.Context, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 	p.preview(ctx, service, nodes)
 	return service.Status.LoadBalancer.DeepCopy(), nil
@@ -70,12 +70,12 @@ func (p *previews) StartRepair(ctx context.Context, service *v1.Service, _ func(
 	}()
 }
 
-// PersistRecords implements LoadBalancers: nothing is written down.
+// PersistRecords implements LoadBalancers. It records nothing.
 func (p *previews) PersistRecords(ctx context.Context, _ func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
 	<-ctx.Done()
 }
 
-// preview reports what would be done for a Service.
+// preview reports the planned changes for a Service.
 func (p *previews) preview(ctx context.Context, service *v1.Service, nodes []*v1.Node) {
 	bounded, cancel := context.WithTimeout(ctx, previewTimeout)
 	defer cancel()
@@ -86,9 +86,9 @@ func (p *previews) preview(ctx context.Context, service *v1.Service, nodes []*v1
 	p.report.Preview(ctx, dryrun.ServiceOf(service, found, err))
 }
 
-// again previews the Services anew for which something would be done, one after the other, at
-// intervals: what another controller does for them tells nobody. One for which nothing would be
-// done is followed by WatchDrift.
+// again repeats the previews of Services with planned changes, one after the other, at intervals:
+// the work of another controller on them causes no events here. WatchDrift covers the Services
+// without planned changes.
 func (p *previews) again(ctx context.Context, services corelisters.ServiceLister, interval time.Duration, clock clock.WithTicker) {
 	if interval <= 0 {
 		interval = defaultPreviewInterval
@@ -112,8 +112,8 @@ func (p *previews) again(ctx context.Context, services corelisters.ServiceLister
 	}
 }
 
-// previewedInstances are the servers behind nodes in a dry run: what the controllers of nodes
-// would do with an answer is reported.
+// previewedInstances are the servers behind nodes in a dry run. They report the changes that the
+// controllers of nodes would make after an answer.
 type previewedInstances struct {
 	cloudprovider.InstancesV2
 
@@ -129,8 +129,8 @@ func (i *previewedInstances) InstanceExists(ctx context.Context, node *v1.Node) 
 	return exists || err == nil, err
 }
 
-// InstanceShutdown implements cloudprovider.InstancesV2. Upstream asks this of a Node that stays,
-// also where its server is gone.
+// InstanceShutdown implements cloudprovider.InstancesV2. Upstream calls it for a Node that stays,
+// even if its server is gone.
 func (i *previewedInstances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	shutdown, err := i.InstancesV2.InstanceShutdown(ctx, node)
 	if errors.Is(err, cloudprovider.InstanceNotFound) {

@@ -23,7 +23,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
-// dry returns a provider of a dry run with its report.
+// dry returns a provider in a dry run, and its report.
 func dry(t *testing.T, e *engine, change func(*Options), services ...*v1.Service) (*Provider, *dryrun.Report) {
 	t.Helper()
 	client, report := fake.NewClientset(kubeSystem()), dryrun.New(clock.RealClock{}, nil)
@@ -41,7 +41,7 @@ func dry(t *testing.T, e *engine, change func(*Options), services ...*v1.Service
 	return startedWith(t, options), report
 }
 
-// outcomes are what a report says of Services, by name.
+// outcomes returns the entries of a report for Services, by name.
 func outcomes(report *dryrun.Report) map[string]dryrun.Service {
 	all := map[string]dryrun.Service{}
 	for _, s := range report.State().Services {
@@ -78,8 +78,8 @@ func TestDryRun_PreviewsInPlaceOfEveryCall(t *testing.T) {
 	}
 }
 
-// A Service that is refused, and a cloud that does not answer, are what a dry run is for: they
-// are no error, which upstream would repeat.
+// A dry run exists to show a refused Service and a cloud that does not answer. They are no errors,
+// because upstream would retry.
 //
 //proves:90
 func TestDryRun_ReportsRefusalsAndFailures(t *testing.T) {
@@ -111,8 +111,8 @@ func TestDryRun_ReportsRefusalsAndFailures(t *testing.T) {
 	}
 }
 
-// What another controller does for a Service tells nobody: where something would be done, the
-// Service is looked at again. One that is gone is not reported any more.
+// The work of another controller on a Service causes no events here. So the previews of Services
+// with planned changes are repeated; a Service that is gone is no longer reported.
 //
 //proves:90
 func TestDryRun_LooksAgainWhereSomethingWouldBeDone(t *testing.T) {
@@ -181,7 +181,7 @@ func TestDryRun_ReportsNodesAndRoutesInPlaceOfChangingThem(t *testing.T) {
 			t.Errorf("%v, %v", metadata, err)
 		}
 	}
-	routes := &previewedRoutes{report: report} // the routes behind it are never asked
+	routes := &previewedRoutes{report: report} // the dry run never calls the wrapped routes
 	route := &cloudprovider.Route{Name: "10.1.0.0/24 via 10.0.0.1", TargetNode: "node-1", DestinationCIDR: "10.1.0.0/24"}
 	if err := errors.Join(routes.CreateRoute(ctx, "", "", route), routes.DeleteRoute(ctx, "", route)); err != nil {
 		t.Error(err)

@@ -16,8 +16,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/hostile"
 )
 
-// The service controller puts the errors of all calls into events and logs, and retries by
-// them.
+// The service controller writes the errors of all calls into events and logs, and retries after
+// errors.
 func TestLoadBalancers_ReturnShortErrors(t *testing.T) {
 	t.Parallel()
 	e := &engine{err: fmt.Errorf("%s: %w", strings.Repeat("x", 1<<20), api.NewRetryError("later", time.Minute))}
@@ -40,7 +40,7 @@ func TestLoadBalancers_ReturnShortErrors(t *testing.T) {
 	}
 }
 
-// longRoutes fail with all that somebody wrote.
+// longRoutes fail with a very long text.
 type longRoutes struct{ cloudprovider.Routes }
 
 func (longRoutes) CreateRoute(context.Context, string, string, *cloudprovider.Route) error {
@@ -49,7 +49,7 @@ func (longRoutes) CreateRoute(context.Context, string, string, *cloudprovider.Ro
 
 var errRoute = errors.New("no such router")
 
-// The route controller puts the error of a route into an event, behind the names of Node and route,
+// The route controller puts the error of a route into an event, after the names of Node and route,
 // which have 390 bytes at most.
 func TestCreateRoute_ReturnsErrorsThatFitIntoEvents(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestCreateRoute_ReturnsErrorsThatFitIntoEvents(t *testing.T) {
 	}
 }
 
-// hostileCloud fails with what somebody in the cloud wrote, which forges a line of the log.
+// hostileCloud fails with a text that forges a line of the log.
 type hostileCloud struct {
 	cloudprovider.InstancesV2
 	cloudprovider.Routes
@@ -91,7 +91,7 @@ func (hostileCloud) DeleteRoute(context.Context, string, *cloudprovider.Route) e
 	return errForged
 }
 
-// The controllers of Kubernetes write errors into the log as they are.
+// The controllers of Kubernetes write errors into the log without escaping them.
 func TestProvider_ReturnsErrorsOfOneLine(t *testing.T) {
 	t.Parallel()
 	p := started(t, &engine{err: errForged})

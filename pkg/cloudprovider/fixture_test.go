@@ -27,14 +27,14 @@ type engine struct {
 	services []*v1.Service
 	closed   bool
 	watches  int
-	// configurations are those that it was given one after the other.
+	// configurations has all configurations that it got, in order.
 	configurations []*config.Config
 	err            error
-	// found is what it previews.
+	// found is the result of Preview.
 	found loadbalancer.Preview
 	// ending, when set, is called at the end of PersistRecords.
 	ending func()
-	// entered, when set, has calls wait for the end of their context.
+	// entered, when set, makes calls wait for the end of their context.
 	entered chan struct{}
 }
 
@@ -169,7 +169,8 @@ func publishedService(name string) *v1.Service {
 	return s
 }
 
-// started returns a provider as the controller manager has it when its controllers run.
+// started returns a provider in the state that it has when the controllers of the controller
+// manager run.
 func started(t *testing.T, e LoadBalancers, objects ...runtime.Object) *Provider {
 	t.Helper()
 	return startedWith(t, Options{
@@ -178,7 +179,7 @@ func started(t *testing.T, e LoadBalancers, objects ...runtime.Object) *Provider
 	})
 }
 
-// startedWith returns one with these options, and with servers. Where it stops the process
+// startedWith returns one with these options, and with servers. If the provider stops the process,
 // the test fails.
 func startedWith(t *testing.T, options Options) *Provider {
 	t.Helper()
@@ -206,7 +207,7 @@ func balancer(t *testing.T, p *Provider) cloudprovider.LoadBalancer {
 	return lb
 }
 
-// followWith returns an Options.Follow that hands out what applies a configuration.
+// followWith returns an Options.Follow that stores the function that applies a configuration.
 func followWith(apply *func(*config.Config) error, following chan struct{}) func(context.Context, func(*config.Config) error) {
 	return func(ctx context.Context, given func(*config.Config) error) {
 		*apply = given

@@ -26,8 +26,8 @@ func (p *Provider) garbageOf() garbage.Cluster {
 	}
 }
 
-// eachService calls each for all Services as the API server has them at one moment. It is an
-// error in another project or region than the cluster's.
+// eachService calls each for all Services of the API server at one moment. It is an error if the
+// session works in a project or region other than the cluster's.
 func (p *Provider) eachService(ctx context.Context, each func(*v1.Service)) error {
 	if err := p.scope.Check(ctx); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (p *Provider) eachService(ctx context.Context, each func(*v1.Service)) erro
 	}
 }
 
-// operatorEvents returns the object that has the events for the cluster's operator.
+// operatorEvents returns the object of events for the cluster's operator.
 func operatorEvents() *v1.ConfigMap {
 	return &v1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -12,8 +12,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
-// instancesAdapter implements cloudprovider.InstancesV2: it ties the calls of the node controllers
-// to the life of the process. They write its errors to the log as they are.
+// instancesAdapter implements cloudprovider.InstancesV2. It ends the calls of the node controllers
+// with the process. They write its errors to the log without escaping them.
 type instancesAdapter struct {
 	inner     cloudprovider.InstancesV2
 	calls     *calls
@@ -26,9 +26,9 @@ func (i *instancesAdapter) begin(ctx context.Context, operation string, node *v1
 	return i.calls.traced(ctx, "node", operation, attribute.String("k8s.node.name", node.Name))
 }
 
-// InstanceExists reports whether the node's server exists. k8s.io/cloud-provider deletes the
-// Node on false, which is only returned in the project and region that the cluster is known to
-// be in, and for a Node that may go.
+// InstanceExists reports whether the node's server exists. k8s.io/cloud-provider deletes the Node
+// if it does not. So the result is false only if the session works in the recorded project and
+// region of the cluster, and the Node may be deleted.
 func (i *instancesAdapter) InstanceExists(ctx context.Context, node *v1.Node) (exists bool, err error) {
 	ctx, end, err := i.begin(ctx, "exists", node)
 	if err != nil {

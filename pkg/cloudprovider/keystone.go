@@ -13,9 +13,9 @@ import (
 // The delay between two sign-ins doubles from the first to the longest.
 const firstSignInDelay, longestSignInDelay = time.Second, 30 * time.Second
 
-// ConnectWhenAvailable connects as Connect does. While Keystone is away it tries again, with
-// what Reread returns by then. Every other error is returned, as that of refused
-// credentials, and so is the cause of the context's end.
+// ConnectWhenAvailable connects as Connect does. While Keystone is away it retries with the result
+// of Reread. It returns every other error, such as refused credentials, and the cause of the
+// context's end.
 func ConnectWhenAvailable(ctx context.Context, c Connection) (*Provider, error) {
 	for delay := firstSignInDelay; ; delay = min(2*delay, longestSignInDelay) {
 		connected, err := Connect(ctx, c)
@@ -32,7 +32,7 @@ func ConnectWhenAvailable(ctx context.Context, c Connection) (*Provider, error) 
 	}
 }
 
-// reread replaces [Global] of the configuration by what it is now, if that can be read.
+// reread replaces [Global] of the configuration by its present value, if it can be read.
 func (c *Connection) reread() {
 	if c.Reread == nil {
 		return
@@ -44,7 +44,7 @@ func (c *Connection) reread() {
 	}
 }
 
-// rereadGlobal returns what a session asks for to have [Global] as it is now.
+// rereadGlobal returns the function that a session calls for the present value of [Global].
 func (c *Connection) rereadGlobal() func() (config.Global, error) {
 	if c.Reread == nil {
 		return nil

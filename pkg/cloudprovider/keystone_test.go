@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
-// nobodyListens is where a Keystone that is away was.
+// nobodyListens is the address of a Keystone that is away.
 const nobodyListens = "http://127.0.0.1:1/identity/v3"
 
 func TestConnectWhenAvailable_WaitsForKeystone(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
-// Initialize is called when this process becomes the leader, before anything else is asked
-// for. It waits until the API server answers with the cluster's identity. Only the first
-// call does anything: two engines would know nothing of each other's work.
+// Initialize is called when this process becomes the leader, before any other request for cloud
+// resources. It waits until the API server answers with the cluster's identity. Only the first call
+// has an effect: a second engine would not know the work of the first.
 func (p *Provider) Initialize(_ cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
 	p.initialized.Do(func() { p.initialize(stop) })
 }
@@ -57,8 +57,9 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 	p.clusterID = id
 }
 
-// reportMissingRights emits which protection the rights of this process do not permit, as those of
-// cloud-provider-openstack's role: what is made meanwhile lacks it for good.
+// reportMissingRights emits which protections are off, because the role of this process lacks
+// rights, as that of cloud-provider-openstack does. Objects that are created meanwhile never get
+// these protections.
 func (p *Provider) reportMissingRights(unidentified bool) {
 	var lacks []string
 	if unidentified {
@@ -90,7 +91,7 @@ func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
 	if p.options.DryRun != nil {
 		balancers.engine = &previews{engine, p.options.DryRun, balancers.newest}
 	}
-	context.AfterFunc(ctx, engine.Close) // its work ends with the process
+	context.AfterFunc(ctx, engine.Close) // its background work ends with the process
 	klog.FromContext(ctx).Info("Load balancers are ready", "clusterID", id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,8 +104,8 @@ func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
 	return nil
 }
 
-// SetInformers is called after Initialize, before the informers are started. Only the
-// first call does anything, as with Initialize.
+// SetInformers is called after Initialize, before the informers are started. Only the first call
+// has an effect, as with Initialize.
 func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	p.informed.Do(func() { p.setInformers(factory) })
 }
@@ -134,16 +135,15 @@ func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
 	}
 }
 
-// keepTrimmed has an informer that does not run yet keep what is read of its objects. The
-// controller manager starts those that were asked for.
+// keepTrimmed makes an informer that does not run yet drop the parts of its objects that no
+// controller reads. The controller manager starts the requested informers.
 func (p *Provider) keepTrimmed(informer cache.SharedIndexInformer) {
 	if err := informer.SetTransform(trim); err != nil {
 		klog.FromContext(p.calls.process).V(2).Info("Objects are kept as a whole", "err", err)
 	}
 }
 
-// startResync starts the controller that resyncs load balancers, once. The caller holds
-// the lock.
+// startResync starts the controller that resyncs load balancers, once. The caller holds the lock.
 func (p *Provider) startResync() {
 	if p.informers == nil || p.loadBalancers.resync.Load() != nil {
 		return
@@ -160,8 +160,7 @@ func (p *Provider) startResync() {
 		return
 	}
 	p.loadBalancers.resync.Store(controller)
-	// What is recorded is written for the last time when the controller has recorded what it knew at
-	// its end.
+	// The last records are written after the controller has recorded its final state.
 	recording, recorded := context.WithCancel(context.WithoutCancel(p.calls.process))
 	p.background.Go(func() {
 		defer recorded()
@@ -187,8 +186,8 @@ func (p *Provider) startResync() {
 	}
 }
 
-// Shutdown refuses new calls, ends the waits of those that run, and returns when
-// they have returned and everything is closed, or with the context's error.
+// Shutdown refuses new calls and cancels those that run. It returns when they have returned and
+// everything is closed, or with the context's error.
 func (p *Provider) Shutdown(ctx context.Context) error {
 	if err := p.calls.drain(ctx); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// endless returns a context that never ends, as some controllers' are.
+// endless returns a context that never ends, as that of some controllers.
 func endless(t *testing.T) context.Context {
 	t.Helper()
 	return context.WithoutCancel(t.Context())
@@ -75,7 +75,7 @@ func TestShutdown_RefusesNewCalls(t *testing.T) {
 	}
 }
 
-// A call that says "the node is gone" while the process ends would delete it.
+// A call that returned "the node is gone" during the end of the process would delete the Node.
 func TestInstanceExists_ReturnsAnErrorWhileStopping(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -87,7 +87,7 @@ func TestInstanceExists_ReturnsAnErrorWhileStopping(t *testing.T) {
 	}
 }
 
-// stuckEngine ignores the end of its context until it is released.
+// stuckEngine ignores the end of its context until the test releases it.
 type stuckEngine struct {
 	engine
 	release chan struct{}
@@ -125,8 +125,8 @@ func TestShutdown_ReturnsAnErrorWhileCallsAreStillRunning(t *testing.T) {
 	}
 }
 
-// A creation that is cut off may come true later, unknown to the next leader, which
-// makes another one.
+// A creation without an answer may still succeed, unknown to the next leader, which would create
+// another one.
 func TestShutdown_WaitsForWhatIsBeingCreated(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(p *Provider, process context.CancelFunc, stop chan struct{}){
@@ -226,7 +226,7 @@ func TestInitialize_DoesNotReadTheIdentityWithoutLoadBalancers(t *testing.T) {
 	}
 }
 
-// Leader migration starts a provider once for either half of the controllers.
+// Leader migration starts a provider twice, once for each half of the controllers.
 func TestInitialize_MakesOneEngineForTwoStarts(t *testing.T) {
 	t.Parallel()
 	e, made, led := &engine{}, 0, 0
@@ -259,7 +259,8 @@ func TestInitialize_MakesOneEngineForTwoStarts(t *testing.T) {
 	}
 }
 
-// With the role of cloud-provider-openstack the controller works, and says what it cannot protect.
+// With the role of cloud-provider-openstack the controller works, and reports the protections that
+// it lacks.
 func TestInitialize_ReportsMissingRights(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

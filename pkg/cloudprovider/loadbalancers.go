@@ -21,49 +21,50 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
-// LoadBalancers is the engine behind Services of type LoadBalancer. It must not change
-// what it is given. *loadbalancer.Reconciler implements it.
+// LoadBalancers is the engine behind Services of type LoadBalancer. It must not change its
+// arguments. *loadbalancer.Reconciler implements it.
 type LoadBalancers interface {
-	// Ensure makes the Service's load balancer what the Service asks for. A status that
-	// comes with an error is to be published all the same. loadbalancer.ErrGoesOn says that it is
-	// being created by itself, and that another call will be asked for at the end.
+	// Ensure changes the load balancer to match the Service. A status that accompanies an error
+	// must be published all the same. The error loadbalancer.ErrGoesOn reports that the creation
+	// continues without a call; another call is requested at its end.
 	Ensure(ctx context.Context, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error)
-	// Get reports whether anything of the Service's load balancer is left.
+	// Get reports whether any part of the Service's load balancer exists.
 	Get(ctx context.Context, service *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error)
-	// Delete removes all that was made for the Service.
+	// Delete removes everything that was created for the Service.
 	Delete(ctx context.Context, service *v1.Service) error
-	// StartRepair does what resync.Engine asks for; without a load balancer the error is
+	// StartRepair is Repair of resync.Engine. For a Service without a load balancer the error is
 	// loadbalancer.ErrNoLoadBalancer.
 	StartRepair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error))
-	// Preview returns what Ensure, or Delete, would do, and changes nothing.
+	// Preview returns the changes that Ensure, or Delete, would make, and makes none.
 	Preview(ctx context.Context, service *v1.Service, nodes []*v1.Node) (loadbalancer.Preview, error)
-	// SelectsNodes, WatchDrift and PersistRecords do what resync.Engine asks for.
+	// SelectsNodes, WatchDrift and PersistRecords are those of resync.Engine.
 	SelectsNodes(service *v1.Service) bool
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
 	PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error)
-	// CollectGarbage looks for what is of no Service any more, until the context ends.
+	// CollectGarbage removes objects that no Service needs, until the context ends.
 	CollectGarbage(ctx context.Context, cluster garbage.Cluster)
-	// WatchQuotas shows in metrics what is left of quotas, until the context ends.
+	// WatchQuotas updates the metrics of remaining quotas, until the context ends.
 	WatchQuotas(ctx context.Context)
-	// Reconfigure has what begins from now on go by another configuration.
+	// Reconfigure applies another configuration to all work that begins from now on.
 	Reconfigure(conf *config.Config) error
 	// Name returns the name of the Service's load balancer in OpenStack.
 	Name(service *v1.Service) string
-	// Untouched reports whether a Service has what it asks for, or an earlier process has seen that,
-	// and this one has begun no change of it.
+	// Untouched reports whether the load balancer matches its Service, according to this process or
+	// a record, and this process has begun no change of it.
 	Untouched(service types.UID) bool
-	// DropAllBut drops what nobody asks for again of Services that are gone, given those that there
-	// are; nil where that is not known.
+	// DropAllBut drops the state of Services that are gone. Live has those that exist; nil if they
+	// are unknown.
 	DropAllBut(live map[types.UID]bool)
-	// IsWritten reports whether all that has changed of a Service is what this process has written
-	// into its annotations and its status, and no call is needed to publish the result of a round.
+	// IsWritten reports whether this process wrote all differences between the two versions of a
+	// Service itself, into annotations and status, and no call is needed to publish the result of a
+	// round.
 	IsWritten(before, now *v1.Service) bool
-	// Close ends what runs in the background.
+	// Close ends all background work.
 	Close()
 }
 
-// loadBalancers implements cloudprovider.LoadBalancer. The cluster name that comes with
-// each call is the one that the engine was made with.
+// loadBalancers implements cloudprovider.LoadBalancer. The cluster name in each call is the one
+// that the engine was created with.
 type loadBalancers struct {
 	engine  LoadBalancers
 	calls   *calls
@@ -75,8 +76,8 @@ type loadBalancers struct {
 
 var _ cloudprovider.LoadBalancer = (*loadBalancers)(nil)
 
-// GetLoadBalancer reports whether anything of the load balancer exists. While it does, the
-// service controller keeps the Service and calls EnsureLoadBalancerDeleted.
+// GetLoadBalancer reports whether any part of the load balancer exists. While one does, the service
+// controller keeps the Service and calls EnsureLoadBalancerDeleted.
 func (l *loadBalancers) GetLoadBalancer(ctx context.Context, _ string, service *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error) {
 	err = l.call(ctx, operationGet, service, func(ctx context.Context) error {
 		status, exists, err = l.engine.Get(ctx, service)
@@ -90,9 +91,9 @@ func (l *loadBalancers) GetLoadBalancerName(_ context.Context, _ string, service
 	return l.engine.Name(service)
 }
 
-// EnsureLoadBalancer makes the load balancer what the Service asks for. The nodes are those
-// that resync has: the service controller need not know them all. It publishes nothing of a
-// Service that is refused: where its address has changed all the same, it is published here.
+// EnsureLoadBalancer changes the load balancer to match the Service. It uses the nodes of resync,
+// because the service controller may not know all of them. The service controller publishes no
+// status for a refused Service, so that this method publishes a changed address itself.
 func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) (status *v1.LoadBalancerStatus, err error) {
 	controller := l.resync.Load()
 	if controller != nil {
@@ -103,10 +104,10 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 		return err
 	})
 	if _, dry := l.engine.(*previews); dry && err == nil {
-		return nil, cloudprovider.ImplementedElsewhere // there is no address of ours to publish
+		return nil, cloudprovider.ImplementedElsewhere // we have no address to publish
 	}
 	if errors.Is(err, loadbalancer.ErrGoesOn) {
-		return nil, cloudprovider.ImplementedElsewhere // it is not there yet, and the next call comes when it is
+		return nil, cloudprovider.ImplementedElsewhere // the creation continues, and the next call comes at its end
 	}
 	if err != nil && controller != nil {
 		if failure := controller.PublishRefused(service, status); failure != nil {
@@ -116,9 +117,9 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 	return status, err
 }
 
-// UpdateLoadBalancer enqueues the Service for a resync with the nodes as they are then, and
-// returns at once: the service controller has one worker for nodes, which waits for the
-// calls for all Services. What fails then is reported and retried there.
+// UpdateLoadBalancer enqueues the Service for a resync with the nodes of that time, and returns at
+// once: the service controller has a single worker for nodes, which waits for the calls for all
+// Services. The resync reports failures and retries.
 func (l *loadBalancers) UpdateLoadBalancer(ctx context.Context, _ string, service *v1.Service, _ []*v1.Node) error {
 	return l.call(ctx, operationUpdate, service, func(context.Context) error {
 		if controller := l.resync.Load(); controller != nil {
@@ -128,7 +129,7 @@ func (l *loadBalancers) UpdateLoadBalancer(ctx context.Context, _ string, servic
 	})
 }
 
-// EnsureLoadBalancerDeleted removes all that was made for the Service.
+// EnsureLoadBalancerDeleted removes everything that was created for the Service.
 func (l *loadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, _ string, service *v1.Service) error {
 	return l.call(ctx, operationDelete, service, func(ctx context.Context) error {
 		return l.engine.Delete(ctx, service)
@@ -143,9 +144,9 @@ func (l *loadBalancers) newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	return nil, nil
 }
 
-// call runs one call of the engine, measured, within the life of the process and in
-// the project and region that the cluster is known to be in. What it
-// returns is short enough for events and logs, whatever the Service contains.
+// call runs one call of the engine, with metrics. It ends with the process, and is refused if the
+// session works in a project or region other than the cluster's. Its error is short enough for
+// events and logs, independently of the Service.
 func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.Service, do func(context.Context) error) error {
 	ctx, end, err := l.begin(ctx, operation, service)
 	if err != nil {
@@ -154,7 +155,7 @@ func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.
 	return end(do(ctx))
 }
 
-// begin begins a call. Its end returns the error to report.
+// begin begins a call. The returned end converts the error to the one to report.
 func (l *loadBalancers) begin(ctx context.Context, operation string, service *v1.Service) (tied context.Context, end func(error) error, err error) {
 	ctx, done, err := l.calls.begin(ctx)
 	if err != nil {
@@ -162,7 +163,7 @@ func (l *loadBalancers) begin(ctx context.Context, operation string, service *v1
 	}
 	if err := l.scope.Check(ctx); err != nil {
 		done()
-		if errors.Is(err, cluster.ErrMoved) { // a Service's users need not know which
+		if errors.Is(err, cluster.ErrMoved) { // users of a Service need not learn the project
 			err = fmt.Errorf("%w: ask the cluster's operator, who finds an event on ConfigMap %s/%s", cluster.ErrMoved, metav1.NamespaceSystem, cluster.ScopeRecord)
 		}
 		return nil, nil, err
@@ -177,8 +178,8 @@ func (l *loadBalancers) begin(ctx context.Context, operation string, service *v1
 	}, nil
 }
 
-// resyncEngine implements resync.Engine. Its repairs are calls as those of the service
-// controller are.
+// resyncEngine implements resync.Engine. Its repairs are counted and bounded like the calls of the
+// service controller.
 type resyncEngine struct{ *loadBalancers }
 
 var _ resync.Engine = resyncEngine{}

@@ -13,15 +13,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
-// refusingEngine is an engine that refuses a Service, whose load balancer has another
-// address.
+// refusingEngine refuses a Service. Its load balancer has another address than the published one.
 type refusingEngine struct{ engine }
 
 func (*refusingEngine) Ensure(context.Context, *v1.Service, []*v1.Node) (*v1.LoadBalancerStatus, error) {
 	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "192.0.2.7"}}}, errors.New("refused")
 }
 
-// The service controller publishes the address of a call that succeeds only.
+// The service controller publishes an address only after a call that succeeds.
 func TestEnsureLoadBalancer_PublishesAddressOfRefusedService(t *testing.T) {
 	t.Parallel()
 	web := publishedService("web")
@@ -38,7 +37,7 @@ func TestEnsureLoadBalancer_PublishesAddressOfRefusedService(t *testing.T) {
 	}
 }
 
-// The service controller neither reports nor repeats a call whose round it is told the end of.
+// The service controller neither reports nor repeats a call if a background round reports its end.
 func TestEnsureLoadBalancer_LeavesAloneWhatGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	balancers := &loadBalancers{engine: &engine{err: loadbalancer.ErrGoesOn}, calls: newCalls(t.Context(), nil)}

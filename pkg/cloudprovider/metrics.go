@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reload"
 )
 
-// The values of the label "operation"; those of nodes and routes are composed by calls.traced.
+// The values of the label "operation". calls.traced composes those of nodes and routes.
 // cloud-provider-openstack has ensure, update and delete.
 const (
 	operationEnsure = "loadbalancer_ensure"
@@ -117,7 +117,7 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	return m.reload.Register(register)
 }
 
-// forReload returns the part of the metrics about changes of cloud.conf.
+// forReload returns the metrics of changes of cloud.conf.
 func (m *Metrics) forReload() *reload.Metrics {
 	if m == nil {
 		return nil
@@ -125,7 +125,7 @@ func (m *Metrics) forReload() *reload.Metrics {
 	return m.reload
 }
 
-// forLoadBalancers returns the part of the metrics about load balancers.
+// forLoadBalancers returns the metrics of load balancers.
 func (m *Metrics) forLoadBalancers() *loadbalancer.Metrics {
 	if m == nil {
 		return nil
@@ -133,7 +133,7 @@ func (m *Metrics) forLoadBalancers() *loadbalancer.Metrics {
 	return m.balancers
 }
 
-// Refused sets how many Services are refused for a reason. On nil Metrics it does
+// Refused sets the number of Services that are refused for a reason. On nil Metrics it does
 // nothing.
 func (m *Metrics) Refused(reason string, services int) {
 	if m != nil {
@@ -141,14 +141,14 @@ func (m *Metrics) Refused(reason string, services int) {
 	}
 }
 
-// Held sets how many Nodes stay though they have no server. On nil Metrics it does nothing.
+// Held sets the number of Nodes that are kept without a server. On nil Metrics it does nothing.
 func (m *Metrics) Held(nodes int) {
 	if m != nil {
 		m.held.Set(float64(nodes))
 	}
 }
 
-// octaviaMissing sets whether the cloud has no load balancer service. On nil Metrics it does
+// octaviaMissing sets whether the cloud lacks a load balancer service. On nil Metrics it does
 // nothing.
 func (m *Metrics) octaviaMissing(missing bool) {
 	if m == nil {
@@ -161,15 +161,15 @@ func (m *Metrics) octaviaMissing(missing bool) {
 	m.missing.Set(value)
 }
 
-// useNodes names the Nodes that are looked at when somebody scrapes. On nil Metrics it does
-// nothing.
+// useNodes sets the Nodes that a scrape counts. On nil Metrics it does nothing.
 func (m *Metrics) useNodes(nodes corelisters.NodeLister) {
 	if m != nil {
 		m.nodes.lister.Store(&nodes)
 	}
 }
 
-// uninitializedNodes is a gauge of the oldest Node that waits for its server's metadata.
+// uninitializedNodes is a gauge with the age of the oldest Node that waits for its server's
+// metadata.
 type uninitializedNodes struct {
 	*metrics.GaugeVec
 
@@ -189,8 +189,8 @@ func (u *uninitializedNodes) Collect(to chan<- prometheus.Metric) {
 	u.GaugeVec.Collect(to)
 }
 
-// oldestUninitialized returns when the oldest Node was created that has the taint of an external
-// cloud provider; zero where none has.
+// oldestUninitialized returns the creation time of the oldest Node with the taint of an external
+// cloud provider; zero if there is none.
 func oldestUninitialized(nodes []*v1.Node) (oldest time.Time) {
 	for _, node := range nodes {
 		created := node.CreationTimestamp.Time
@@ -202,7 +202,7 @@ func oldestUninitialized(nodes []*v1.Node) (oldest time.Time) {
 	return oldest
 }
 
-// garbageFound sets how many objects of a kind are of no Service. On nil Metrics it does
+// garbageFound sets the number of objects of a kind without a Service. On nil Metrics it does
 // nothing.
 func (m *Metrics) garbageFound(kind string, proven bool, objects int) {
 	if m != nil {
@@ -210,14 +210,14 @@ func (m *Metrics) garbageFound(kind string, proven bool, objects int) {
 	}
 }
 
-// garbageRemoved counts an object of no Service that was removed. On nil Metrics it does nothing.
+// garbageRemoved counts the removal of an object without a Service. On nil Metrics it does nothing.
 func (m *Metrics) garbageRemoved(kind string) {
 	if m != nil {
 		m.removed.WithLabelValues(kind).Inc()
 	}
 }
 
-// begin returns the function that counts a call, at its end. On nil Metrics that does nothing.
+// begin returns a function that counts a call when it ends. On nil Metrics that does nothing.
 func (m *Metrics) begin(operation string) (end func(error)) {
 	if m == nil {
 		return func(error) {}

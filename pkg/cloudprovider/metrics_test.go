@@ -78,7 +78,8 @@ cloudprovider_openstack_refused_services{reason="quota"} 0
 	(*Metrics)(nil).Refused("invalid", 1)
 }
 
-// Nodes that are not initialized take no pods: the gauge has the creation of the oldest one.
+// Pods do not run on nodes that are not initialized. The gauge has the creation time of the oldest
+// one.
 func TestMetrics_ShowOldestNodeThatIsNotInitialized(t *testing.T) {
 	t.Parallel()
 	registry := metrics.NewKubeRegistry()
@@ -110,7 +111,7 @@ func TestMetrics_ShowOldestNodeThatIsNotInitialized(t *testing.T) {
 	(*Metrics)(nil).useNodes(corelisters.NewNodeLister(index))
 }
 
-// failingRoutes is a cloud whose router takes no routes.
+// failingRoutes is a cloud with a router that rejects routes.
 type failingRoutes struct{ cloudprovider.Routes }
 
 func (failingRoutes) CreateRoute(context.Context, string, string, *cloudprovider.Route) error {

@@ -26,7 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// migration is a cluster that moves to another project, as docs/day-two.md says.
+// migration is a cluster that moves to another project as docs/day-two.md describes.
 type migration struct {
 	t      *testing.T
 	cloud  *simulator.Cloud
@@ -44,7 +44,7 @@ func newMigration(t *testing.T, change func(*config.Config)) *migration {
 	return m
 }
 
-// start begins a process of the controller, which ends with the test at the latest.
+// start begins a process of the controller. It ends with the test at the latest.
 func (m *migration) start() *Provider {
 	m.t.Helper()
 	p, err := Connect(m.t.Context(), m.c)
@@ -74,8 +74,8 @@ func (m *migration) node(p *Provider, name, project, network string) *v1.Node {
 	return node
 }
 
-// serve has a Service served, as the service controller does, and writes what the controller would
-// write into it.
+// serve calls for a Service as the service controller does, and writes the annotations of the
+// controller.
 func (m *migration) serve(p *Provider, svc *v1.Service, node *v1.Node) {
 	m.t.Helper()
 	status, err := balancer(m.t, p).EnsureLoadBalancer(m.t.Context(), "", svc, []*v1.Node{node})
@@ -99,7 +99,7 @@ func (m *migration) serve(p *Provider, svc *v1.Service, node *v1.Node) {
 	svc.Status.LoadBalancer = *status
 }
 
-// told reports whether there has been an event with these words.
+// told reports whether an event with these words was emitted.
 func (m *migration) told(words ...string) bool {
 	for {
 		select {
@@ -113,7 +113,7 @@ func (m *migration) told(words ...string) bool {
 	}
 }
 
-// loadBalancers lists those of the project that cloud.conf leads to.
+// loadBalancers lists the load balancers of the project in cloud.conf.
 func (m *migration) loadBalancers() []octavia.LoadBalancer {
 	m.t.Helper()
 	session := simulated.SignIn(m.t, m.c.Config, openstack.SessionOptions{})
@@ -124,7 +124,7 @@ func (m *migration) loadBalancers() []octavia.LoadBalancer {
 	return found
 }
 
-// move has cloud.conf lead to another project, which has a network of its own.
+// move changes cloud.conf to another project, which has a network of its own.
 func (m *migration) move() (project, network string) {
 	m.t.Helper()
 	other := m.cloud.AddAccount("other", "other")
@@ -153,8 +153,8 @@ func webService() *v1.Service {
 	return svc
 }
 
-// The load balancers of the old project are there until the Services have others, and the
-// annotations that the controller has written name them.
+// The load balancers of the old project stay until the Services have others. The annotations that
+// the controller wrote refer to the old ones.
 func TestProvider_MovesToAnotherProject(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*config.Config){
@@ -191,7 +191,7 @@ func TestProvider_MovesToAnotherProject(t *testing.T) {
 				t.Error("no event names the new address")
 			}
 
-			// Also one that has no load balancer here yet can be deleted.
+			// A Service that has no load balancer here yet can be deleted, too.
 			for _, gone := range []*v1.Service{&before, svc} {
 				if err := balancer(t, p).EnsureLoadBalancerDeleted(t.Context(), "", gone); err != nil {
 					t.Errorf("delete: %v", err)
@@ -214,14 +214,15 @@ func TestProvider_MovesToAnotherProject(t *testing.T) {
 	}
 }
 
-// unwanted is a Service that asks for a load balancer no more.
+// unwanted returns a Service that no longer requests a load balancer.
 func unwanted(svc *v1.Service) *v1.Service {
 	svc = svc.DeepCopy()
 	svc.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	return svc
 }
 
-// A deletion right after the move finds nothing here, and leaves what is in the old project.
+// A deletion right after the move finds nothing in the new project, and leaves the objects of the
+// old one.
 func TestProvider_DeletesServiceOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	m := newMigration(t, func(*config.Config) {})

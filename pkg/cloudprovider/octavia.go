@@ -16,19 +16,17 @@ import (
 )
 
 const (
-	// octaviaPollInterval is how often the catalog is asked for a load balancer service
-	// that it lacks.
+	// octaviaPollInterval is how often the catalog is read while it lacks a load balancer service.
 	octaviaPollInterval = time.Minute
-	// octaviaReminder is how often it is reported that there is none.
+	// octaviaReminder is how often the lack of one is reported.
 	octaviaReminder = time.Hour
 )
 
-// StartServices starts the service controller by calling start, as soon as the cloud has a
-// load balancer service (Octavia): at once as a rule, else when the service catalog comes
-// to have it. Until then Services get an event that says so, and are left as they are: no
-// finalizer of the service controller keeps one that another implementation serves. Nodes
-// are served all along. enabled is what start returned, or true while it is yet to be
-// called.
+// StartServices calls start, which starts the service controller, as soon as the catalog has a load
+// balancer service (Octavia). That is usually at once. Until then an event on each Service reports
+// that Octavia is missing, and Services are left unchanged: without the finalizer of the service
+// controller, another implementation can serve them. Nodes are served all the time. enabled is the
+// result of start, or true before it is called.
 func (p *Provider) StartServices(start func() (bool, error)) (enabled bool, err error) {
 	if p.options.NewLoadBalancers == nil || p.options.FindOctavia == nil {
 		return start()
@@ -54,8 +52,8 @@ func (p *Provider) StartServices(start func() (bool, error)) (enabled bool, err 
 	return true, nil
 }
 
-// awaitOctavia returns true once there is a load balancer service, and false when the
-// process ends before.
+// awaitOctavia returns true when there is a load balancer service, and false if the process ends
+// first.
 func (p *Provider) awaitOctavia(ctx context.Context, missing error) bool {
 	const advice = "Should the cloud have it, look at [Global] region and os-endpoint-type in cloud.conf; should it not, set [LoadBalancer] enabled=false"
 	var logged time.Time
@@ -79,8 +77,9 @@ func (p *Provider) awaitOctavia(ctx context.Context, missing error) bool {
 	}
 }
 
-// notifyWaiting emits an event on each Service that waits for a load balancer, or for the
-// deletion of one, unless it got one lately. It returns the time of the last event of each.
+// notifyWaiting emits an event on each Service that waits for a load balancer or for the deletion
+// of one, unless a recent event reported that. It returns the time of the last event of each
+// Service.
 func (p *Provider) notifyWaiting(ctx context.Context, last map[types.UID]time.Time, message string) map[types.UID]time.Time {
 	p.mu.Lock()
 	factory := p.informers
@@ -106,7 +105,7 @@ func (p *Provider) notifyWaiting(ctx context.Context, last map[types.UID]time.Ti
 	return notified
 }
 
-// waitsForOctavia reports whether a Service has to get a load balancer, or to lose one.
+// waitsForOctavia reports whether a load balancer must be created or deleted for a Service.
 func waitsForOctavia(service *v1.Service) bool {
 	return cluster.IsOurs(service) && (service.DeletionTimestamp != nil || len(service.Status.LoadBalancer.Ingress) == 0)
 }

@@ -24,13 +24,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
 
-// withoutOctavia takes Octavia out of the catalog.
+// withoutOctavia removes Octavia from the catalog.
 func withoutOctavia(cloud *simulator.Cloud) {
 	cloud.Keystone.SetServices(slices.DeleteFunc(keystone.DefaultServices(), func(s keystone.Service) bool { return s.Type == "load-balancer" }))
 }
 
-// waitingServices are one of each kind, of which the names that begin with "waits"
-// wait for a load balancer service.
+// waitingServices returns a Service of each kind. Names begin with "waits" if the Service waits for
+// a load balancer service.
 func waitingServices() []*v1.Service {
 	leaving := publishedService("waits-leaving")
 	leaving.DeletionTimestamp, leaving.Finalizers = ptr.To(metav1.Now()), []string{"service.kubernetes.io/load-balancer-cleanup"}
@@ -41,8 +41,8 @@ func waitingServices() []*v1.Service {
 	return []*v1.Service{service("waits"), leaving, publishedService("published"), another, inside}
 }
 
-// A cloud without Octavia, for now or for ever: nodes are served, Services are told,
-// and nothing of theirs is touched.
+// In a cloud that lacks Octavia, for a time or for ever, nodes are served, and Services get an
+// event and no changes.
 //
 //proves:114
 func TestStartServices_WaitsUntilTheCloudHasOctavia(t *testing.T) {
@@ -89,7 +89,7 @@ func TestStartServices_WaitsUntilTheCloudHasOctavia(t *testing.T) {
 	if _, err := nodes.InstanceMetadata(t.Context(), &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}); err != nil {
 		t.Errorf("nodes are not served: %v", err)
 	}
-	for range 2 { // who waits for an address, who for its end
+	for range 2 { // one waits for an address, the other for a deletion
 		if event := <-events.Events; !strings.Contains(event, "Warning OctaviaEndpointNotFound ") || !strings.Contains(event, "load-balancer") {
 			t.Errorf("event %q", event)
 		}

@@ -1,6 +1,6 @@
-// Package cloudprovider implements the interfaces of k8s.io/cloud-provider for OpenStack.
-// It holds adapters only: they tie the calls of the controllers to the life of the process
-// and hand them to the packages that do the work.
+// Package cloudprovider implements the interfaces of k8s.io/cloud-provider for OpenStack. It holds
+// adapters only: they end the calls of the controllers with the process, and pass them to the
+// packages that do the work.
 package cloudprovider
 
 import (
@@ -32,71 +32,72 @@ import (
 // Name is the name of this cloud provider, for --cloud-provider.
 const Name = "openstack"
 
-// DefaultServiceWorkers is the default of --concurrent-service-syncs; that of
-// k8s.io/cloud-provider is 1, with which every Service waits for the one before it. A
-// worker that waits for a load balancer costs nothing: all waits share one request.
+// DefaultServiceWorkers is the default of --concurrent-service-syncs. That of k8s.io/cloud-provider
+// is 1: each Service would wait for the one before it. A worker that waits for a load balancer
+// costs nothing, because all waits share one request.
 const DefaultServiceWorkers = 300
 
 // ErrStopping is returned by calls that are refused because the process is ending.
 var ErrStopping = errors.New("the cloud-controller-manager is stopping")
 
-// Newest returns a Service and the nodes that can be its members as the informers have
-// them now; nil when there is no such Service any more, or the informers do not run yet.
+// Newest returns the informers' present version of a Service, and the nodes that can be its
+// members. Both are nil if that Service no longer exists, or the informers do not run yet.
 type Newest = func(*v1.Service) (*v1.Service, []*v1.Node)
 
-// Options are what a Provider needs.
+// Options are the dependencies of a Provider.
 type Options struct {
 	// Instances answer for nodes.
 	Instances cloudprovider.InstancesV2
-	// Deletions decide which Nodes without a server may be deleted; nil: all of them.
+	// Deletions decides which Nodes without a server may be deleted. If it is nil, all may be.
 	Deletions *instances.Deletions
-	// UseNodes is given the Nodes that the informers know; nil: nobody asks.
+	// UseNodes gets the lister of Nodes. It may be nil.
 	UseNodes func(corelisters.NodeLister)
-	// NewLoadBalancers makes the engine once the cluster's identity is known;
-	// clusterID is empty when it may not be read. Nil: no load balancers.
+	// NewLoadBalancers creates the engine when the cluster's identity is known; clusterID is empty
+	// if the process may not read it. If it is nil, there are no load balancers.
 	NewLoadBalancers func(clusterID string, newest Newest) (LoadBalancers, error)
-	// FindOctavia returns an error while the cloud has no load balancer service; nil: it
-	// always has.
+	// FindOctavia returns an error while the cloud has no load balancer service. If it is nil, the
+	// cloud always has one.
 	FindOctavia func(context.Context) error
-	// Scope returns the project and region that the session works in; nil: they are not
-	// compared with those of earlier starts.
+	// Scope returns the project and region of the session. If it is nil, they are not compared with
+	// the recorded ones.
 	Scope func() cluster.Scope
-	// Controller identifies this controller among several of the cluster.
+	// Controller identifies this controller if the cluster has several.
 	Controller cluster.Controller
-	// NewRoutes makes the routes to pods, once the identity and the nodes can be
-	// known. Nil: no routes.
+	// NewRoutes creates the routes to pods when the identity and the nodes are known. If it is nil,
+	// there are no routes.
 	NewRoutes func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes
 	// Client reads the cluster's identity, and reads and patches Services.
 	Client kubernetes.Interface
-	// Records are read before NewLoadBalancers is called; nil: nothing is recorded.
+	// Records are read before NewLoadBalancers is called. If it is nil, nothing is recorded.
 	Records *records.ConfigMaps
-	// Conditions writes those of Services; nil: they have none.
+	// Conditions writes the conditions of Services. If it is nil, they have none.
 	Conditions *conditions.Writer
-	// Leading is called when this process becomes the leader; nil: nobody asks.
+	// Leading is called when this process becomes the leader. It may be nil.
 	Leading func(context.Context)
 	// Stop ends the process with an error, because the provider cannot start.
 	Stop func(error)
-	// Ready returns why the cloud refuses our credentials; nil: nobody asks.
+	// Ready returns an error while the cloud refuses our credentials. If it is nil, the provider is
+	// always ready.
 	Ready func() error
-	// Drain refuses to create anything in the cloud from now on, and waits until what is
-	// being created is complete; nil: nothing is.
+	// Drain refuses creations in the cloud from now on, and waits until those under way have ended.
+	// It may be nil.
 	Drain func(context.Context) error
-	// Follow calls apply with what cloud.conf says about load balancers when that changes,
-	// until the context ends; nil: it stays as it is.
+	// Follow calls apply with each change of the configuration of load balancers, until the context
+	// ends. If it is nil, changes are ignored.
 	Follow func(ctx context.Context, apply func(*config.Config) error)
-	// Close ends what runs in the background; nil: nothing does.
+	// Close ends all background work. It may be nil.
 	Close func()
 	// Recorder takes events for users.
 	Recorder record.EventRecorder
-	// DryRun takes what would be done; nil: it is done.
+	// DryRun reports planned changes. If it is nil, changes are made.
 	DryRun *dryrun.Report
-	// PreviewInterval is how often that is looked at again.
+	// PreviewInterval is how often previews with planned changes are repeated.
 	PreviewInterval time.Duration
-	// Metrics; nil: none are kept.
+	// Metrics may be nil.
 	Metrics *Metrics
-	// Tracer records calls about nodes and routes; nil: nothing is recorded.
+	// Tracer records calls about nodes and routes. It may be nil.
 	Tracer trace.TracerProvider
-	// Clock; nil means the real one.
+	// Clock is the real one if it is nil.
 	Clock clock.WithTicker
 }
 
@@ -106,8 +107,8 @@ type Provider struct {
 	calls   *calls
 	scope   *cluster.Guard
 
-	// initialized and informed are done by the first start: with leader migration the
-	// controller manager starts its provider twice, for either half of its controllers.
+	// initialized and informed are done by the first start. With leader migration the controller
+	// manager starts its provider twice, once for each half of its controllers.
 	initialized, informed sync.Once
 
 	mu            sync.Mutex
@@ -143,9 +144,9 @@ func New(ctx context.Context, options Options) *Provider {
 	return p
 }
 
-// LoadBalancer returns the load balancers, or false when cloud.conf switches them off.
-// Only the service controller asks, and only where it runs do we resync load balancers:
-// without it, Services belong to another implementation.
+// LoadBalancer returns the load balancers, or false if cloud.conf switches them off. Only the
+// service controller calls it, and load balancers are resynced only if that runs: without it,
+// Services belong to another implementation.
 func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,22 +157,23 @@ func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
 	return p.loadBalancers, true
 }
 
-// Untouched reports whether a Service has what it asks for, or an earlier process has seen that, and
-// this one has begun no change of it.
+// Untouched reports whether the load balancer matches its Service, according to this process or a
+// record, and this process has begun no change of it.
 func (p *Provider) Untouched(service types.UID) bool {
 	lbs := p.balancers()
 	return lbs != nil && lbs.engine.Untouched(service)
 }
 
-// balancers returns what manages load balancers; nil where that does not run.
+// balancers returns the adapter of load balancers, or nil if it does not run.
 func (p *Provider) balancers() *loadBalancers {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.loadBalancers
 }
 
-// IsWritten reports whether all that has changed of a Service is what this process has written into
-// its annotations and its status, and no call is needed to publish the result of a round.
+// IsWritten reports whether this process wrote all differences between the two versions of a
+// Service itself, into annotations and status, and no call is needed to publish the result of a
+// round.
 func (p *Provider) IsWritten(before, now *v1.Service) bool {
 	lbs := p.balancers()
 	return lbs != nil && lbs.engine.IsWritten(before, now)
@@ -186,7 +188,7 @@ func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) {
 	return adapter, true
 }
 
-// Routes returns the routes to pods, or false when cloud.conf names no router.
+// Routes returns the routes to pods, or false if cloud.conf has no router.
 func (p *Provider) Routes() (cloudprovider.Routes, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,23 +201,24 @@ func (p *Provider) Routes() (cloudprovider.Routes, bool) {
 	return p.routes, true
 }
 
-// Instances returns false: the old interface is not served, InstancesV2 is.
+// Instances returns false: only its successor, InstancesV2, is implemented.
 func (p *Provider) Instances() (cloudprovider.Instances, bool) { return nil, false }
 
-// Zones returns false: the old interface is not served, InstancesV2 is.
+// Zones returns false: only its successor, InstancesV2, is implemented.
 func (p *Provider) Zones() (cloudprovider.Zones, bool) { return nil, false }
 
-// Clusters returns false: clusters are not served.
+// Clusters returns false: the interface is not implemented.
 func (p *Provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
 
 // ProviderName returns the name of this cloud provider.
 func (p *Provider) ProviderName() string { return Name }
 
-// HasClusterID reports that clusters can be told apart, which k8s.io/cloud-provider asks for.
+// HasClusterID returns true: clusters have different names of objects. k8s.io/cloud-provider
+// requires it.
 func (p *Provider) HasClusterID() bool { return true }
 
-// Ready returns an error as long as the cloud refuses our credentials, so that nothing
-// would work if this process led. An outage of the cloud is no such error.
+// Ready returns an error while the cloud refuses our credentials, so that this process could not
+// work as the leader. An outage of the cloud is no error.
 func (p *Provider) Ready() error {
 	if p.options.Ready == nil {
 		return nil

@@ -55,8 +55,8 @@ func TestLoadBalancers_ReturnTheErrorsOfTheEngine(t *testing.T) {
 	}
 }
 
-// With the service controller switched off, Services are another implementation's, such as
-// MetalLB's, and nobody asks for our load balancers.
+// If the service controller is switched off, Services belong to another implementation, such as
+// MetalLB, and the load balancer interface is never requested.
 func TestLoadBalancer_StartsResyncOnlyForTheServiceController(t *testing.T) {
 	t.Parallel()
 	for name, asked := range map[string]bool{"off": false, "on": true} {
@@ -67,7 +67,7 @@ func TestLoadBalancer_StartsResyncOnlyForTheServiceController(t *testing.T) {
 			if asked {
 				balancer(t, p)
 			}
-			if err := p.Shutdown(t.Context()); err != nil { // waits for what was begun
+			if err := p.Shutdown(t.Context()); err != nil { // waits for background work
 				t.Fatal(err)
 			}
 			if got := e.watches > 0; got != asked {

@@ -16,8 +16,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reload"
 )
 
-// follow returns what Options.Follow asks for: the session takes what [Global] has, and apply
-// the rest.
+// follow returns the function for Options.Follow. The session gets changes of [Global], apply gets
+// the others.
 func (c Connection) follow(session *openstack.Session) func(context.Context, func(*config.Config) error) {
 	if c.Reread == nil {
 		return nil
@@ -38,9 +38,9 @@ func (c Connection) follow(session *openstack.Session) func(context.Context, fun
 	}
 }
 
-// reconfigure has load balancers go by another configuration, and all Services synced: those
-// for which it means nothing ask for the same as before, which costs no request. A
-// configuration that would have Services refused is an error, and changes nothing.
+// reconfigure applies another configuration to load balancers and syncs all Services. A Service
+// that the change does not affect costs no request. A configuration with which Services would be
+// refused is an error, and is not applied.
 func (p *Provider) reconfigure(conf *config.Config) error {
 	if err := wrongSettings(conf); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (p *Provider) reconfigure(conf *config.Config) error {
 	return nil
 }
 
-// wrongSettings returns what would keep load balancers from being served.
+// wrongSettings returns the settings that would prevent work on load balancers.
 func wrongSettings(conf *config.Config) error {
 	wrong := slices.Clone(conf.Refused.LoadBalancers)
 	for _, name := range slices.Sorted(maps.Keys(conf.Refused.Classes)) {

@@ -18,7 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
-// Every Service is looked at, for only a round can tell whom a change concerns.
+// Every Service is synced, because only a round finds out which ones a change affects.
 //
 //proves:94
 func TestReconfigure_SyncsAllServicesThatAreManaged(t *testing.T) {
@@ -76,7 +76,7 @@ func TestReconfigure_RefusesWhatWouldHaveServicesRefused(t *testing.T) {
 	}
 }
 
-// A standby reads cloud.conf too, and goes by it when it leads.
+// A standby reads cloud.conf too, and uses it when it becomes the leader.
 func TestReconfigure_OfAStandbyCountsWhenItLeads(t *testing.T) {
 	t.Parallel()
 	e := &engine{}
@@ -100,8 +100,8 @@ func TestReconfigure_OfAStandbyCountsWhenItLeads(t *testing.T) {
 	}
 }
 
-// The whole way, from a file to the cloud: another password is taken while the old one is
-// good, a wrong one is refused, and nobody asks for a restart.
+// This test covers the whole way from the file to the cloud: another password is used while the old
+// one is valid, and a wrong one is refused, without a restart.
 //
 //proves:94
 func TestConnect_FollowsCloudConf(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 )
 
-// The lease is given back after the shutdown, and the next leader reads what is recorded
-// before it asks for anything: also what is known at the end only.
+// The lease is released after the shutdown, and the next leader reads the records first. So they
+// must be complete by then.
 func TestProvider_RecordsBeforeItsShutdownEnds(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(kubeSystem(), publishedService("web"))

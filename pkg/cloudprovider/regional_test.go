@@ -17,8 +17,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// Each region can have a controller of its own, with a lease of its own (docs/nodes.md). None is in
-// the way of the others, nor does a move that is confirmed for all of them stop one.
+// Each region can have a controller of its own, with a lease of its own (docs/nodes.md). They do
+// not disturb each other, and a move that is confirmed for all of them stops none.
 //
 //proves:108
 func TestConnect_ServesRegionsWithAControllerForEach(t *testing.T) {

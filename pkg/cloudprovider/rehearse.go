@@ -13,14 +13,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
-// Rehearse returns the engine of load balancers as a controller that starts now would have it:
-// with the identity of the cluster, what the last process has recorded, and the same
-// configuration. Of the connection it takes Config, UserAgent, Client, ClusterName and Clock.
-// It is for previews alone: the session sends OpenStack no request that writes, and nothing is
-// written to Kubernetes. The caller ends it with close.
+// Rehearse returns the engine of load balancers as a controller that starts now would create it:
+// with the identity of the cluster, the records of the last process, and the same configuration. Of
+// the connection it uses Config, UserAgent, Client, ClusterName and Clock. It is only for previews:
+// the session sends OpenStack no request that writes, and nothing is written to Kubernetes. The
+// caller ends it with end.
 //
-// It is an error that wraps cluster.ErrMoved where a controller would refuse to work, as
-// cloud.conf leads to another project or region than the cluster is in.
+// The error wraps cluster.ErrMoved if a controller would refuse to work, because cloud.conf leads
+// to a project or region other than the cluster's.
 func Rehearse(ctx context.Context, c Connection) (engine *loadbalancer.Reconciler, end func(), err error) {
 	c.Config = WithKnownAnnotations(c.Config)
 	options, err := SessionOptions(c.Config, c.UserAgent)
@@ -49,7 +49,7 @@ func Rehearse(ctx context.Context, c Connection) (engine *loadbalancer.Reconcile
 	if err := recorded.Load(ctx); err != nil {
 		return nil, nil, fmt.Errorf("read what the last process has recorded: %w", err)
 	}
-	c.Recorder = &record.FakeRecorder{} // a preview emits no event
+	c.Recorder = &record.FakeRecorder{} // a preview emits no events
 	balancers, err := loadbalancer.New(c.loadBalancerOptions(session, Options{Records: recorded}, clusterID, nil))
 	if err != nil {
 		return nil, nil, err

@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
-// routesAdapter implements cloudprovider.Routes: it ties the calls of the route controller to the
-// life of the process.
+// routesAdapter implements cloudprovider.Routes. It ends the calls of the route controller with the
+// process.
 type routesAdapter struct {
 	inner cloudprovider.Routes
 	calls *calls

@@ -26,7 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
-// moved is a cluster of the first project whose credentials are suddenly another's.
+// moved returns a cluster of the first project. Its credentials become those of another project.
 func moved(t *testing.T) (*simulator.Cloud, *fake.Clientset, *clocktesting.FakeClock, *Provider, string) {
 	t.Helper()
 	cloud, c := connection(t, func(*config.Config) {})
@@ -56,7 +56,7 @@ func moved(t *testing.T) (*simulator.Cloud, *fake.Clientset, *clocktesting.FakeC
 	return cloud, client, now, connect(), "openstack:///" + server.ID
 }
 
-// A Secret that was mixed up must cost neither a node nor a load balancer.
+// A wrong Secret must not cause the deletion of a node or of a load balancer.
 func TestProvider_ChangesNothingWithCredentialsOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	cloud, client, now, p, providerID := moved(t)
@@ -104,8 +104,8 @@ func TestProvider_ChangesNothingWithCredentialsOfAnotherProject(t *testing.T) {
 	}
 }
 
-// The role of cloud-provider-openstack permits no record of the project, so that nothing but
-// the Nodes that are missing tells of the wrong one.
+// The role of cloud-provider-openstack permits no record of the project. Only the missing Nodes
+// show that the project is a wrong one.
 //
 //proves:109
 func TestProvider_KeepsNodesThatAreInAnotherProject(t *testing.T) {

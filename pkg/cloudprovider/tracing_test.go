@@ -18,7 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// Each call about a node or its routes is a trace of its own, with the requests that it sends.
+// Each call about a node or its routes is a separate trace that contains its requests.
 //
 //proves:102
 func TestTracing_HasSpansOfCallsAboutNodesAndRoutes(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// trim takes what no controller reads from an object before an informer keeps it: who has set
-// which field, and the images that a kubelet has, which are most of a Node. It returns the
-// object itself. What Kubernetes' controllers write are patches, and what they read anew.
+// trim removes the parts of an object that no controller reads, before an informer stores it: the
+// managed fields, and the images of a kubelet, which are most of a Node. It returns the object
+// itself. Controllers write patches, or read the object again first.
 func trim(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)

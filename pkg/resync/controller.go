@@ -24,47 +24,46 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// Engine is what the Controller needs of load balancers.
+// Engine is the interface of the load balancers that a Controller uses.
 type Engine interface {
 	// SelectsNodes reports whether labels decide which nodes are members of the Service's
 	// load balancer.
 	SelectsNodes(service *v1.Service) bool
-	// Repair makes the load balancer what the Service asks for, with the nodes as they are
-	// when its turn comes, and calls ended once with the status to publish, also beside an error. A load
-	// balancer that is gone is recreated only if exists reports, right before, that the Service still
-	// exists. A Service that never had one is ErrNoLoadBalancer. Repair does not wait for the cloud.
+	// Repair changes the load balancer to match the Service and the current nodes. It does not wait
+	// for the cloud: it calls ended once, with the status to publish, which may accompany an error.
+	// A load balancer that is gone is recreated only if exists then reports that the Service still
+	// exists. For a Service that never had one, the error is ErrNoLoadBalancer.
 	Repair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error))
 	// WatchDrift calls drifted for each Service whose load balancer another client has
 	// changed, until the context ends.
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
-	// PersistRecords records what is known of load balancers, and calls write with what is
-	// to be written into the annotations of a Service, and again later if that fails, until
-	// the context ends.
+	// PersistRecords records the known state of load balancers until the context ends. It calls
+	// write with the annotations to add to a Service, and calls it again later if that fails.
 	PersistRecords(ctx context.Context, write func(ctx context.Context, service types.NamespacedName, uid types.UID, record annotation.Record) error)
 }
 
-// ErrNoLoadBalancer is returned by Engine.Repair for a Service without a load balancer,
-// which is the service controller's to create.
+// ErrNoLoadBalancer is returned by Engine.Repair for a Service without a load balancer. The service
+// controller creates it.
 var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet")
 
 const (
-	// batchPeriod is how long changes of nodes are collected before a Service is synced, where
-	// they come one after the other; promptBatchPeriod is for nodes that go, as traffic to
-	// them is lost, and for the first change after quietPeriod without any. What comes while a
-	// Service is synced, for some seconds, is collected anyway.
+	// batchPeriod is how long changes of nodes are collected before a Service is synced.
+	// promptBatchPeriod applies to nodes that go, because traffic to them is lost, and to the first
+	// change after quietPeriod without any. Changes during a sync, which takes some seconds, are
+	// collected anyway.
 	batchPeriod       = 5 * time.Second
 	promptBatchPeriod = 100 * time.Millisecond
 	quietPeriod       = time.Minute
 	// The delay after a failure doubles from the first to the last.
 	firstRetryDelay, lastRetryDelay = 5 * time.Second, 5 * time.Minute
-	// workers start syncs, which wait for nothing but the API server.
+	// workers start syncs. They wait only for the API server.
 	workers = 10
 )
 
-// Options are what a Controller needs.
+// Options are the dependencies of a Controller.
 type Options struct {
 	Engine Engine
-	// Informers has Services and Nodes; whoever made it starts it.
+	// Informers has Services and Nodes. The caller starts it.
 	Informers informers.SharedInformerFactory
 	// Client reads and patches Services.
 	Client corev1.CoreV1Interface
@@ -78,27 +77,27 @@ type Options struct {
 type Controller struct {
 	engine   Engine
 	services corelisters.ServiceLister
-	// synced reports whether services has all of them.
+	// synced reports whether services is complete.
 	synced func() bool
 	nodes  corelisters.NodeLister
-	// nodeVersion returns another text once nodes has changed, or "" where nobody knows.
+	// nodeVersion returns a text that changes with nodes, or "" if it is unknown.
 	nodeVersion func() string
-	// nodeList has all nodes.
+	// nodeList has all nodes, sorted.
 	nodeList nodeList
 	clock    clock.Clock
-	// lastNodeChange is used by the goroutine of the informer's events alone.
+	// lastNodeChange is used only by the goroutine of the informer's events.
 	lastNodeChange time.Time
 	client         corev1.CoreV1Interface
 	recorder       record.EventRecorder
 	queue          workqueue.TypedRateLimitingInterface[types.NamespacedName]
-	// failed are the UIDs of Services whose last sync has failed, of which an event told.
+	// failed has the UIDs of Services with an event about their last sync, which failed.
 	failed sync.Map
-	// getForbidden and patchForbidden are done when the role of this process lacks these
-	// rights for Services, which is logged once.
+	// getForbidden and patchForbidden log once that the role of this process lacks these rights for
+	// Services.
 	getForbidden, patchForbidden sync.Once
 }
 
-// New returns a Controller that listens to nodes. It syncs nothing before Run.
+// New returns a Controller that listens to changes of nodes. It syncs nothing before Run.
 func New(options Options) (*Controller, error) {
 	core := options.Informers.Core().V1()
 	c := &Controller{
@@ -120,8 +119,8 @@ func New(options Options) (*Controller, error) {
 	return c, nil
 }
 
-// Run syncs Services until the context ends, and returns when all work has ended. A sync holds no
-// worker while its load balancer changes, so that a stuck one delays no other.
+// Run syncs Services until the context ends, and returns when all work has ended. While a load
+// balancer changes, its sync occupies no worker: one that is stuck delays no other.
 func (c *Controller) Run(ctx context.Context) {
 	var work sync.WaitGroup
 	for range workers {
@@ -198,8 +197,8 @@ func (c *Controller) report(key types.NamespacedName, service *v1.Service, statu
 	return nil
 }
 
-// recovered emits that a load balancer is up to date again, where the last event told that it
-// could not be.
+// recovered emits that a load balancer is up to date again, if the last event reported that it was
+// not.
 func (c *Controller) recovered(key types.NamespacedName, service *v1.Service) {
 	if uid, failed := c.failed.LoadAndDelete(key); failed && uid == service.UID {
 		id, address := annotation.PlaceOf(service)

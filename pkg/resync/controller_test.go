@@ -67,8 +67,8 @@ func TestController_RetriesWhatFails(t *testing.T) {
 	}
 }
 
-// A Service without a load balancer gets one from the service controller; a node that
-// came meanwhile is not an error of its.
+// The service controller creates the load balancer of a Service without one. A new node meanwhile
+// is no error for such a Service.
 func TestController_LeavesServicesWithoutLoadBalancerToTheServiceController(t *testing.T) {
 	t.Parallel()
 	unserved := newService("new")
@@ -112,7 +112,7 @@ func TestController_DoesNotPublishTheFirstAddress(t *testing.T) {
 	})
 }
 
-// MetalLB and its like publish addresses of Services that the service controller has
+// MetalLB and similar implementations publish addresses of Services that the service controller
 // never handled.
 func TestController_DoesNotTouchServicesOfOtherImplementations(t *testing.T) {
 	t.Parallel()

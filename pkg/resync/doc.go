@@ -1,27 +1,29 @@
-// Package resync is the controller for everything that changes the load balancer of a
-// Service without a change of the Service itself: nodes that come, go, are excluded or
-// get other addresses; labels of nodes, where a Service selects its members by them; and
-// drift, which is what another client changes in the cloud. It also writes ID and address
-// of load balancers into the annotations of their Services.
+// Package resync is the controller for changes of a load balancer without a change of its Service:
+// nodes that come, go, are excluded or get other addresses; labels of nodes, if a Service selects
+// members by them; and drift, which is a change by another client of the cloud. It also writes ID
+// and address of load balancers into annotations of their Services.
 //
-// The service controller of k8s.io/cloud-provider handles nodes with a single worker,
-// which waits for one Service after the other, and knows no drift.
+// The service controller of k8s.io/cloud-provider handles nodes with a single worker that waits for
+// one Service after the other, and does not detect drift.
 //
 // # Node changes
 //
-// Nodes that are added, removed, excluded or get other addresses or provider IDs, and changes of labels
-// that a Service selects by, queue the Services that have the service controller's finalizer. They are
-// collected for 100 ms when a node is removed or it is the first change for a minute, else for 5 s. Load
-// balancers of other implementations, such as MetalLB, are not touched.
+// A change of nodes queues all Services that have the service controller's finalizer: a node is
+// added, removed, or excluded, or gets another address or provider ID. A change of labels queues
+// the Services that select by these labels. Changes are collected for 100 ms if a node is removed,
+// or if it is the first change for a minute; otherwise for 5 s. Load balancers of other
+// implementations, such as MetalLB, are not touched.
 //
-// The controller only runs with the service controller: it starts when that requests our load balancers.
+// The controller runs only together with the service controller: it starts when that requests the
+// load balancer interface.
 //
 // # Annotations of load balancers
 //
-// The annotations load-balancer-id and load-balancer-address, which cloud-provider-openstack writes as
-// well, and written-for, which reveals a copy of the Service, are written once in the life of a load
-// balancer: with its first conditions, in one patch of the status, which takes metadata as well (the
-// finalizer of the service controller is written so too). That patch waits a second for the service
-// controller to publish the address, so that the two do not conflict. After a conflict or another failure,
-// or without a right to the status, the rest follows in a patch of its own.
+// The annotations load-balancer-id and load-balancer-address, which cloud-provider-openstack writes
+// as well, and written-for, which reveals a copy of a Service, are written once for each load
+// balancer. They are written with its first conditions, in one patch of the status, which accepts
+// metadata as well (the service controller writes its finalizer in the same way). That patch waits
+// one second for the service controller to publish the address, so that the two do not conflict.
+// After a failure, such as a conflict or a missing right to the status, the annotations are written
+// in a separate patch.
 package resync

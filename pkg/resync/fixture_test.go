@@ -22,17 +22,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// fakeEngine is an Engine that records which Services it repairs, with which nodes.
+// fakeEngine is an Engine that records the Services that it repairs, and with which nodes.
 type fakeEngine struct {
-	// drifted are the Services that have drifted when the controller starts, records what
-	// is to be written on Services then.
+	// drifted has the Services that have drifted when the controller starts, records the
+	// annotations to write to Services then.
 	drifted []types.NamespacedName
 	records map[types.NamespacedName]types.UID
-	// repairs are under way.
+	// repairs counts the repairs under way.
 	repairs sync.WaitGroup
-	// address is what Repair returns, unless it is "".
+	// address is the result of Repair, unless it is "".
 	address string
-	// serve, when set, is called first, and may wait or fail.
+	// serve, if set, is called first. It may wait or fail.
 	serve func(context.Context, *v1.Service) error
 
 	newest func(*v1.Service) (*v1.Service, []*v1.Node)
@@ -93,8 +93,8 @@ func (e *fakeEngine) repair(ctx context.Context, service *v1.Service, exists fun
 	return status, nil
 }
 
-// fixture is a controller that runs until the end of the test, in a bubble of
-// testing/synctest: its clock goes on when all goroutines wait.
+// fixture is a controller that runs until the end of the test, in a bubble of testing/synctest: its
+// clock advances while all goroutines wait.
 type fixture struct {
 	t          *testing.T
 	controller *Controller
@@ -109,7 +109,7 @@ func run(t *testing.T, e *fakeEngine, objects []runtime.Object, test func(*fixtu
 	runOn(t, e, func() *fake.Clientset { return fake.NewClientset(objects...) }, test)
 }
 
-// runOn does the same with a client that is made in the bubble.
+// runOn is run with a client that newClient creates in the bubble.
 func runOn(t *testing.T, e *fakeEngine, newClient func() *fake.Clientset, test func(*fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,7 +136,7 @@ func runOn(t *testing.T, e *fakeEngine, newClient func() *fake.Clientset, test f
 	})
 }
 
-// advance lets time pass, and waits until all that is due is done.
+// advance lets time pass, and waits until all due work is done.
 func (f *fixture) advance(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -193,7 +193,7 @@ func newNode(name, address string) *v1.Node {
 	}
 }
 
-// unmanaged is a Service that the service controller has not handled yet.
+// unmanaged returns a Service that the service controller has not handled yet.
 func unmanaged(name string) *v1.Service {
 	return &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
@@ -201,7 +201,7 @@ func unmanaged(name string) *v1.Service {
 	}
 }
 
-// newService is a Service with a load balancer of ours.
+// newService returns a Service with a load balancer of ours.
 func newService(name string) *v1.Service {
 	s := unmanaged(name)
 	s.Finalizers = []string{servicehelpers.LoadBalancerCleanupFinalizer}
@@ -209,7 +209,7 @@ func newService(name string) *v1.Service {
 	return s
 }
 
-// objects are two nodes, a and b, and Services.
+// objects returns two nodes, a and b, and the Services.
 func objects(services ...*v1.Service) []runtime.Object {
 	all := []runtime.Object{newNode("a", "10.0.0.1"), newNode("b", "10.0.0.2")}
 	for _, s := range services {

@@ -8,21 +8,19 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// nodeList is the list of the nodes in order. It is the same one, and not only an equal
-// one, as long as no node changes: thousands of Services are brought to it at the same time, and
-// what follows from it is found out once for all of them. The zero value is ready.
+// nodeList is the sorted list of the nodes. As long as no node changes, it returns the same slice,
+// so that results derived from it are computed once for thousands of Services. The zero value is
+// ready.
 type nodeList struct {
 	mu sync.Mutex
-	// version is what the informer had when it was asked for the nodes last, or less; "" where it
-	// does not tell.
+	// version is the informer's at the last call, or an earlier one; "" if it is unknown.
 	version string
 	madeOf  map[*v1.Node]struct{}
 	nodes   []*v1.Node
 }
 
-// of returns all nodes in the order of their names. Version is that of
-// the informer before all is called, which may return them in any order. The list is never nil,
-// and must not be changed.
+// of returns all nodes, sorted by name. Version is that of the informer before the call of all,
+// which may return the nodes in any order. The list is never nil, and must not be changed.
 func (l *nodeList) of(version string, all func() []*v1.Node) []*v1.Node {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +31,7 @@ func (l *nodeList) of(version string, all func() []*v1.Node) []*v1.Node {
 	return l.nodes
 }
 
-// rebuild makes the list anew, unless it is made of the same nodes.
+// rebuild replaces the list, unless it consists of the same nodes.
 func (l *nodeList) rebuild(all []*v1.Node) {
 	if l.nodes == nil || !l.isMadeOf(all) {
 		l.madeOf = make(map[*v1.Node]struct{}, len(all))
@@ -45,8 +43,8 @@ func (l *nodeList) rebuild(all []*v1.Node) {
 	}
 }
 
-// isMadeOf reports whether the list was made of the same nodes. An informer has another object of
-// a node that has changed.
+// isMadeOf reports whether the list consists of the same objects. An informer replaces the object
+// of a node that changes.
 func (l *nodeList) isMadeOf(all []*v1.Node) bool {
 	if len(l.madeOf) != len(all) {
 		return false

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// With five thousand nodes, to go through them for each Service would be most of a restart.
+// With five thousand nodes, a pass over them for each Service would dominate a restart.
 func TestNodeList_LooksAtNodesOnceForEachVersion(t *testing.T) {
 	t.Parallel()
 	var list nodeList
@@ -27,7 +27,7 @@ func TestNodeList_LooksAtNodesOnceForEachVersion(t *testing.T) {
 		want, looks int
 	}{
 		{"", nil, 0, 1},
-		{"", []*v1.Node{b}, 1, 2}, // nobody knows whether something has changed
+		{"", []*v1.Node{b}, 1, 2}, // without a version, any node may have changed
 		{"", []*v1.Node{b}, 1, 3},
 		{"7", []*v1.Node{b, node("a")}, 2, 4},
 		{"7", nil, 2, 4},

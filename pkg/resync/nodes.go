@@ -12,8 +12,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
-// nodeEvents returns the handler of events of nodes. Nodes that are there when the
-// process starts are none: the service controller ensures every Service then.
+// nodeEvents returns the handler of events of nodes. Nodes that exist when the process starts cause
+// no events, as the service controller then ensures every Service.
 func (c *Controller) nodeEvents() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(added any, initial bool) {
@@ -39,7 +39,7 @@ func (c *Controller) nodeEvents() cache.ResourceEventHandler {
 	}
 }
 
-// nodeChanged enqueues the Services for which a change of a node can matter:
+// nodeChanged enqueues the Services that a change of a node can affect:
 //
 //	the node                                             which Services   after
 //	goes, becomes excluded or has no address any more    all              promptBatchPeriod
@@ -49,8 +49,8 @@ func (c *Controller) nodeEvents() cache.ResourceEventHandler {
 //	gets other labels                                    that select      period
 //	anything else, as its heartbeat                      none
 //
-// A node that came has no before, one that went no after. One that is about to go is a member only
-// of Services that have no other, which can be those that select, or all where no other node is left.
+// Before is nil for a new node, after for one that is gone. A node that is about to go is a member
+// only for Services without another one: those that select nodes, or all if no other node is left.
 func (c *Controller) nodeChanged(before, after *v1.Node) {
 	was, is := canBeMember(before), canBeMember(after)
 	all := func(*v1.Service) bool { return true }
@@ -72,8 +72,8 @@ func (c *Controller) nodeChanged(before, after *v1.Node) {
 	}
 }
 
-// period returns for how long changes are collected that begin with one now: one node that comes
-// need not wait for others, each of many would cost every load balancer a cycle.
+// period returns for how long changes are collected, beginning now. A single new node need not wait
+// for others; of many, each alone would cost every load balancer a cycle.
 func (c *Controller) period() time.Duration {
 	last, now := c.lastNodeChange, c.clock.Now()
 	c.lastNodeChange = now
@@ -83,12 +83,12 @@ func (c *Controller) period() time.Duration {
 	return batchPeriod
 }
 
-// canBeMember reports whether there is a node that is not excluded and has an address.
+// canBeMember reports whether a node exists, is not excluded and has an address.
 func canBeMember(node *v1.Node) bool {
 	return node != nil && !Excluded(node) && cluster.HasMemberAddress(node)
 }
 
-// canBeLast reports whether a node is about to go that would be a member otherwise.
+// canBeLast reports whether a node is about to go, but would be a member otherwise.
 func canBeLast(node *v1.Node) bool {
 	return node != nil && cluster.LosesNode(node) && !cluster.ExcludesNode(node) && cluster.HasMemberAddress(node)
 }

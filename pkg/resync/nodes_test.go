@@ -20,12 +20,11 @@ func TestController_AddsNodeThatGetsItsAddress(t *testing.T) {
 	run(t, &fakeEngine{}, append(objects(newService("web"), unmanaged("unpublished")), excludedNode, kept), func(f *fixture) {
 		f.changeNode(newNode("b", "10.0.0.2"), func(n *v1.Node) { n.Status.Addresses[0].Address = "10.0.0.22" })
 		f.advance(batchPeriod)
-		f.assertRepaired("web:a,b,d") // a Service without a load balancer is the service controller's
+		f.assertRepaired("web:a,b,d") // the service controller creates the load balancer of a Service without one
 	})
 }
 
-// A label of a node that changes has the Services that select nodes synced, and no
-// others.
+// A change of a node's labels syncs the Services that select nodes, and no others.
 //
 //proves:52
 func TestController_SyncsOnlyServicesThatSelectNodesWhenLabelsChange(t *testing.T) {
@@ -39,8 +38,8 @@ func TestController_SyncsOnlyServicesThatSelectNodesWhenLabelsChange(t *testing.
 	})
 }
 
-// Nodes that are excluded, about to be deleted or going are no members; those that
-// are merely not ready, or whose label is false, are.
+// Nodes that are excluded, about to be deleted or going are no members. Nodes that are only not
+// ready, or have the label with the value false, are.
 //
 //proves:53
 func TestExcluded_FollowsTheServiceController(t *testing.T) {
@@ -101,7 +100,7 @@ func TestController_FollowsNodesThatComeAndGo(t *testing.T) {
 	})
 }
 
-// A node that is about to go is a member where no other is left: that it goes matters then.
+// A node that is about to go is a member if no other is left. Its removal then matters.
 //
 //proves:53
 func TestController_FollowsNodesThatAreAboutToGo(t *testing.T) {
@@ -151,8 +150,8 @@ func TestController_RemovesNodesSoonerThanItAddsThem(t *testing.T) {
 	})
 }
 
-// A node that comes by itself is added at once, and not when it is still without an address;
-// those that follow are added together.
+// A single new node is added at once, but not before it has an address; the nodes that follow are
+// added together.
 func TestController_AddsFirstNodeAfterQuietTimeAtOnce(t *testing.T) {
 	t.Parallel()
 	run(t, &fakeEngine{}, objects(newService("web")), func(f *fixture) {
@@ -192,8 +191,8 @@ func TestController_SyncsOnceForChangesOfNodesShortlyAfterOneAnother(t *testing.
 	})
 }
 
-// Half of the Services have a load balancer that stays PENDING, as after the end of
-// Octavia's workers: they wait, and nobody waits for them.
+// Half of the Services have a load balancer that stays PENDING, as after a crash of Octavia's
+// workers. They wait, and delay no other Service.
 //
 //proves:73
 func TestController_StuckLoadBalancersHoldUpNobody(t *testing.T) {

@@ -26,7 +26,8 @@ func (f *fixture) emitted() (reasons []string) {
 	}
 }
 
-// Who has read that a load balancer could not follow its nodes is to see that it can again.
+// After an event that a load balancer could not follow its nodes, another event reports the
+// recovery.
 func TestController_TellsOnceThatALoadBalancerIsUpToDateAgain(t *testing.T) {
 	t.Parallel()
 	for failures, want := range map[int]string{
@@ -57,7 +58,7 @@ func TestController_TellsOnceThatALoadBalancerIsUpToDateAgain(t *testing.T) {
 	}
 }
 
-// A Service of the same name that came later has not failed.
+// A later Service of the same name has not failed.
 func TestController_TellsOfNoRecoveryOfAnotherService(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool

@@ -14,9 +14,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
-// managed reports whether a Service is one of the service controller's, which puts its
-// finalizer on a Service before it asks for a load balancer. Load balancers of Services
-// without it belong to another implementation, such as MetalLB.
+// managed reports whether a Service belongs to the service controller, which adds its finalizer
+// before it requests a load balancer. Load balancers of Services without it belong to another
+// implementation, such as MetalLB.
 func managed(service *v1.Service) bool {
 	return service.DeletionTimestamp == nil && cluster.IsOurs(service) && servicehelpers.HasLBFinalizer(service)
 }
@@ -26,8 +26,8 @@ func published(service *v1.Service) bool {
 	return managed(service) && len(service.Status.LoadBalancer.Ingress) > 0
 }
 
-// Enqueue has a Service synced soon, with the nodes as they are then. It ignores a Service
-// that is gone, even if there is another one of its name, and one that is not managed.
+// Enqueue has a Service synced soon, with the nodes of that time. It ignores a Service that is
+// gone, even if another one has its name, and one that is not managed.
 func (c *Controller) Enqueue(service *v1.Service) {
 	known, err := c.services.Services(service.Namespace).Get(service.Name)
 	if err == nil && known.UID == service.UID && managed(known) {
@@ -35,9 +35,9 @@ func (c *Controller) Enqueue(service *v1.Service) {
 	}
 }
 
-// EnqueueAll has every managed Service synced soon: what all of them go by has changed. Which
-// ones are managed is seen then: of one that is just being ensured the informer may lack the
-// finalizer still.
+// EnqueueAll has every managed Service synced soon, after a change that affects all of them. It
+// checks at that time which Services are managed: during the first Ensure of a Service, its
+// finalizer may not have reached the informer yet.
 func (c *Controller) EnqueueAll() {
 	services, err := c.services.List(labels.Everything())
 	if err != nil {
@@ -50,9 +50,9 @@ func (c *Controller) EnqueueAll() {
 	}
 }
 
-// Newest returns a Service and the nodes as the informers have them now, the latter in the order
-// of their names; nil when there is no such Service any more. Neither may
-// be changed. Between two changes of nodes the list is the same one.
+// Newest returns the informers' present version of a Service, and the nodes in the order of their
+// names; nil if that Service no longer exists. Neither may be changed. Between two changes of nodes
+// the list is the same slice.
 func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	now, err := c.services.Services(service.Namespace).Get(service.Name)
 	if err != nil || now.UID != service.UID {
@@ -61,8 +61,8 @@ func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	return now, c.Nodes()
 }
 
-// Nodes returns all nodes as the informer has them now, in the order of their names, never nil:
-// package members knows which of them can be members. The list must not be changed.
+// Nodes returns all nodes of the informer in the order of their names, never nil. Package members
+// decides which of them can be members. The list must not be changed.
 func (c *Controller) Nodes() []*v1.Node {
 	return c.nodeList.of(c.nodeVersion(), func() []*v1.Node {
 		nodes, _ := c.nodes.List(labels.Everything()) // a lister of an informer has no errors
@@ -70,7 +70,7 @@ func (c *Controller) Nodes() []*v1.Node {
 	})
 }
 
-// Live returns the UIDs of all Services, nil as long as the informers do not have them.
+// Live returns the UIDs of all Services, or nil until the informers have them.
 func (c *Controller) Live() map[types.UID]bool {
 	if !c.synced() {
 		return nil
@@ -86,10 +86,10 @@ func (c *Controller) Live() map[types.UID]bool {
 	return live
 }
 
-// exists asks the API server, not the cache, whether a Service is still there and has an
-// address. Without the right to get Services (the role of cloud-provider-openstack only
-// permits to list and watch them) the cache has to do: it lags by moments, and what is
-// created for a Service that has just gone is found by its deletion.
+// exists asks the API server, not the cache, whether a Service still exists and has an address.
+// Without the right to get Services (the role of cloud-provider-openstack permits only list and
+// watch) it uses the cache, which lags by moments: the deletion of a Service finds the objects that
+// were created meanwhile.
 func (c *Controller) exists(ctx context.Context, service *v1.Service) (bool, error) {
 	now, err := c.client.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
 	if apierrors.IsForbidden(err) {

@@ -12,7 +12,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 )
 
-// recreated is a Service of the same name as another one, which is gone.
+// recreated returns a new Service with the name of one that is gone.
 func recreated(name string) *v1.Service {
 	s := newService(name)
 	s.UID = "another"
@@ -92,7 +92,7 @@ func TestEnqueue_IgnoresServiceThatIsGoneThoughItsNameIsThere(t *testing.T) {
 	})
 }
 
-// Only the API server knows whether a Service is still there, and still the same one.
+// Only the API server knows whether that very Service still exists.
 func TestExists_OnlyForTheSameService(t *testing.T) {
 	t.Parallel()
 	run(t, &fakeEngine{}, objects(newService("web"), deleting("deleting"), newService("other"), recreated("recreated")), func(f *fixture) {
@@ -133,8 +133,8 @@ func TestLive_HasAllServices(t *testing.T) {
 	})
 }
 
-// The finalizer of a Service that is being ensured for the first time is on its way to the
-// informer when cloud.conf changes.
+// A Service is ensured for the first time, and its finalizer has not reached the informer when
+// cloud.conf changes.
 //
 //proves:94
 func TestEnqueueAll_TakesServiceThatIsManagedByThen(t *testing.T) {

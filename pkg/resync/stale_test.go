@@ -11,8 +11,8 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 )
 
-// Whatever the informers deliver, old, out of order and twice, each Service is served as it is
-// known by then, and nobody takes a Service that the API server does not have for one that exists.
+// Whatever the informers deliver (old, out of order, twice), each Service is served as last known,
+// and a Service that the API server does not have is never taken for an existing one.
 func TestController_OutlivesEventsThatAreOldOutOfOrderAndTwice(t *testing.T) {
 	t.Parallel()
 	var services, nodes *watch.FakeWatcher
@@ -38,7 +38,7 @@ func TestController_OutlivesEventsThatAreOldOutOfOrderAndTwice(t *testing.T) {
 		}
 		services.Delete(gone)
 		services.Delete(gone)
-		services.Modify(gone) // a watch that began anew, at an API server that lags behind
+		services.Modify(gone) // a new watch, of an API server that lags behind
 		c := newNode("c", "10.0.0.3")
 		for range 2 {
 			nodes.Add(c)

@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// publish writes the address to the status of a Service, unless it is there already.
+// publish writes the address to the status of a Service, unless the status has it.
 func (c *Controller) publish(service *v1.Service, status *v1.LoadBalancerStatus) error {
 	if servicehelpers.LoadBalancerStatusEqual(&service.Status.LoadBalancer, status) {
 		return nil
@@ -28,9 +28,8 @@ func (c *Controller) publish(service *v1.Service, status *v1.LoadBalancerStatus)
 	return nil
 }
 
-// PublishRefused publishes the address that came with the error of a Service that is
-// refused, which the service controller does not do. It does nothing for a Service that
-// has no address yet.
+// PublishRefused publishes the address that accompanies the error of a refused Service, because the
+// service controller does not. It does nothing for a Service without an address.
 func (c *Controller) PublishRefused(service *v1.Service, status *v1.LoadBalancerStatus) error {
 	if status == nil || len(status.Ingress) == 0 || !published(service) {
 		return nil
@@ -38,9 +37,9 @@ func (c *Controller) PublishRefused(service *v1.Service, status *v1.LoadBalancer
 	return c.publish(service, status)
 }
 
-// writeRecord writes a record into the annotations of a Service with one patch, which is
-// a conflict if the Service is another one or has changed since it was seen last. Without
-// the right to patch Services nothing is written.
+// writeRecord writes a record into the annotations of a Service with one patch. The API server
+// rejects it as a conflict if the Service was replaced or has changed since it was read. Without
+// the right to patch Services it writes nothing.
 func (c *Controller) writeRecord(ctx context.Context, service types.NamespacedName, uid types.UID, record annotation.Record) error {
 	var current map[string]string
 	metadata := map[string]any{"uid": uid}

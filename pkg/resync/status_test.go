@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// recording is an engine that has a record for the Service.
+// recording returns an engine with a record for the Service.
 func recording(s *v1.Service) *fakeEngine {
 	return &fakeEngine{records: map[types.NamespacedName]types.UID{cluster.Key(s): s.UID}}
 }
@@ -84,8 +84,8 @@ func TestWriteRecord_IsNoErrorOnceTheServiceIsGone(t *testing.T) {
 	})
 }
 
-// What users change before we have seen it is not overwritten, and what another Service
-// of the same name has is none of ours.
+// A record neither overwrites a change that the informer has not delivered yet, nor reaches another
+// Service of the same name.
 func TestWriteRecord_HoldsOnlyForTheServiceAsItIsKnown(t *testing.T) {
 	t.Parallel()
 	web := newService("web")

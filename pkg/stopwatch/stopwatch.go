@@ -8,18 +8,18 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Part is where time goes.
+// Part is a kind of use of time.
 type Part int
 
 // The parts of a piece of work.
 const (
-	// Controller is what is in none of the others: this process at work.
+	// Controller is the time in none of the other parts: this process works.
 	Controller Part = iota
 	// Queue is the wait for other work, in this process or before a limit of requests.
 	Queue
-	// OpenStack is the wait for answers of other services than Octavia.
+	// OpenStack is the wait for answers of services other than Octavia.
 	OpenStack
-	// Octavia is the wait for answers of Octavia, and for what it does between them.
+	// Octavia is the wait for answers of Octavia, and for its work between them.
 	Octavia
 
 	parts
@@ -28,10 +28,10 @@ const (
 // Parts returns all parts.
 func Parts() []Part { return []Part{Controller, Queue, OpenStack, Octavia} }
 
-// String returns the part as the label of a metric has it.
+// String returns the part as a label of a metric.
 func (p Part) String() string { return [...]string{"controller", "queue", "openstack", "octavia"}[p] }
 
-// Times are how long a piece of work was in each part.
+// Times has the duration of each part.
 type Times [parts]time.Duration
 
 // Plus returns the sums.
@@ -57,15 +57,15 @@ type Watch struct {
 
 	mu     sync.Mutex
 	active [parts]int
-	since  time.Time // of what is counted in times
+	since  time.Time // the time until which times are complete
 	times  Times
 }
 
 // key is that of a context for its Watch.
 type key struct{}
 
-// Start returns a Watch of the work that is done with the context that it returns: the one that the
-// context has, if any, else a new one.
+// Start returns a context with a Watch, and the Watch. If the context has one already, it returns
+// that.
 func Start(ctx context.Context, clk clock.PassiveClock) (context.Context, *Watch) {
 	if w, ok := ctx.Value(key{}).(*Watch); ok {
 		return ctx, w
@@ -74,8 +74,8 @@ func Start(ctx context.Context, clk clock.PassiveClock) (context.Context, *Watch
 	return context.WithValue(ctx, key{}, w), w
 }
 
-// In says that the work of a context is in a part until out is called. Without a Watch it does
-// nothing.
+// In counts the time of the work of a context for a part until out is called. Without a Watch it
+// does nothing.
 func In(ctx context.Context, part Part) (out func()) {
 	w, ok := ctx.Value(key{}).(*Watch)
 	if !ok {
@@ -85,7 +85,7 @@ func In(ctx context.Context, part Part) (out func()) {
 	return func() { w.enter(part, -1) }
 }
 
-// Times returns how long the work was in each part until now.
+// Times returns the durations until now.
 func (w *Watch) Times() Times {
 	w.mu.Lock()
 	defer w.mu.Unlock()

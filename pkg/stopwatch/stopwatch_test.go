@@ -36,5 +36,5 @@ func TestWatch_CountsEachMomentOnceForWhatIsWaitedFor(t *testing.T) {
 	if got := watch.Times(); got != want || got.Sum() != 63*time.Second || got.Plus(want).Sum() != 126*time.Second {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	stopwatch.In(t.Context(), stopwatch.Queue)() // nobody measures this
+	stopwatch.In(t.Context(), stopwatch.Queue)() // the context has no Watch
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
-// answered is the answer to the creation of a load balancer with so many members.
+// answered returns the answer to the creation of a load balancer with so many members.
 func answered(members int) string {
 	var all []string
 	for i := range members {
@@ -23,8 +23,8 @@ func answered(members int) string {
 		"pools": [{"id": "p", "name": "pool", "healthmonitor": {"id": "hm", "type": "TCP"}, "members": [` + strings.Join(all, ",") + `]}]}}`
 }
 
-// leastAllocs returns the fewest allocations of many runs: decoders and encoders are in a sync.Pool,
-// which the race detector has forget one in four, and a garbage collection all.
+// leastAllocs returns the fewest allocations of many runs. Decoders and encoders are in a
+// sync.Pool: the race detector drops one in four, and a garbage collection all of them.
 func leastAllocs(run func()) float64 {
 	least := testing.AllocsPerRun(1, run)
 	for range 50 {
@@ -33,7 +33,7 @@ func leastAllocs(run func()) float64 {
 	return least
 }
 
-// Of the members in the answer to a creation the IDs are read, of all else the settings.
+// Of the answer to a creation, the IDs of members are read, and the settings of all other objects.
 func TestLoadBalancer_ReadsIDsOfMembersInAnswerToItsCreation(t *testing.T) {
 	t.Parallel()
 	var lb LoadBalancer

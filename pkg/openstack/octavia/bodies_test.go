@@ -92,7 +92,7 @@ func TestBodies_HaveWhatIsNotZero(t *testing.T) {
 		"members": {
 			func(c *octavia.Client) error { return c.SetMembers(t.Context(), "p", members, true) }, `{"members":` + memberBodies + `}`,
 		},
-		"no members": { // null is a 500
+		"no members": { // Octavia answers 500 to null
 			func(c *octavia.Client) error { return c.SetMembers(t.Context(), "p", nil, false) }, `{"members":[]}`,
 		},
 		"a member": {

@@ -7,14 +7,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// Flavor is what a load balancer can be built like.
+// Flavor is a kind of load balancer that the cloud offers.
 type Flavor struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Enabled bool   `json:"enabled"`
 }
 
-// AvailabilityZone is where a load balancer can be built.
+// AvailabilityZone is a zone for load balancers.
 type AvailabilityZone struct {
 	Name    string `json:"name"`
 	Enabled bool   `json:"enabled"`
@@ -26,8 +26,8 @@ func (c *Client) Flavors(ctx context.Context) ([]Flavor, error) {
 	return listAnyProject(ctx, c, "flavors", url.Values{}, func(f Flavor) string { return f.ID })
 }
 
-// AvailabilityZones lists the availability zones of load balancers. They have no ID:
-// Octavia answers 500 to a marker, so there is no page behind the first.
+// AvailabilityZones lists the availability zones of load balancers. They have no ID, and Octavia
+// answers 500 to a marker, so that only the first page can be read.
 func (c *Client) AvailabilityZones(ctx context.Context) ([]AvailabilityZone, error) {
 	var answer struct {
 		Zones []AvailabilityZone `json:"availability_zones"`

@@ -1,5 +1,4 @@
-// Package octavia is a typed client of the load balancer API, and what is known of its
-// versions.
+// Package octavia is a typed client of the load balancer API and of its versions.
 package octavia
 
 import (
@@ -15,25 +14,25 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
-// pageSize is the number of objects that one list request asks for. It is the
-// default of Octavia's pagination_max_limit.
+// pageSize is the number of objects in one page of a list. It is the default of Octavia's
+// pagination_max_limit.
 const pageSize = 1000
 
-// Session is the connection that a Client asks through.
+// Session is the connection of a Client.
 type Session interface {
 	// LoadBalancer returns a client of the load balancer API, version 2.
 	LoadBalancer(ctx context.Context) (*gophercloud.ServiceClient, error)
-	// ProjectID returns the project that lists are limited to, "" for no limit.
+	// ProjectID returns the project of all lists, "" for all projects.
 	ProjectID() string
 }
 
-// Client reads and writes load balancers and what belongs to them. A method is one
-// request unless its comment names more. Errors are those of apierror.Wrap.
+// Client reads and writes load balancers and the objects in them. A method sends one request unless
+// its comment names more. Errors are those of apierror.Wrap.
 type Client struct {
 	session Session
 }
 
-// New returns a client that asks through a session.
+// New returns a client of a session.
 func New(session Session) *Client { return &Client{session: session} }
 
 // Provisioning statuses of Octavia's objects (API reference, "Provisioning
@@ -47,28 +46,28 @@ const (
 	StatusDeleted       = "DELETED"
 )
 
-// anyTag selects what carries one of several tags, with commas between them. Octavia cuts its pages
-// by the tags that match: a page of objects that carry several of them is short.
+// anyTag selects objects with at least one of several tags, which are separated by commas. Octavia
+// cuts its pages by matching tags: a page of objects with several of them is short.
 const anyTag = "tags-any"
 
-// LoadBalancerFilter selects the load balancers that LoadBalancers lists. Empty fields
-// do not filter; of Tags all must be there, of AnyTag one.
+// LoadBalancerFilter selects the load balancers that LoadBalancers lists. Empty fields do not
+// filter. A load balancer must have all of Tags, and one of AnyTag.
 type LoadBalancerFilter struct {
 	ID          string
 	Name        string
 	Description string
-	// VIPPortID and VIPAddress are where the load balancer listens.
+	// VIPPortID and VIPAddress are the port and the address of the VIP.
 	VIPPortID, VIPAddress string
 	Tags, AnyTag          []string
-	// Fields are the attributes to answer with; none means all of them.
+	// Fields are the attributes in the answer; none means all.
 	Fields []string
-	// ProvisioningStatus of those to list. Only one can be asked for at a time.
+	// ProvisioningStatus selects a single status.
 	ProvisioningStatus string
-	// All is set for a list of all load balancers: a filter in which nothing is set is an error.
+	// All must be set to list all load balancers: a filter without any field is an error.
 	All bool
 }
 
-// empty reports whether nothing limits the list.
+// empty reports whether the filter has no fields.
 func (f LoadBalancerFilter) empty() bool {
 	f.Fields = nil
 	return len(f.query()) == 0
@@ -106,8 +105,8 @@ func (f LoadBalancerFilter) query() url.Values {
 	return q
 }
 
-// LoadBalancers lists the load balancers of the session's project. Children are
-// IDs only. More than a page of them cost a request a page.
+// LoadBalancers lists the load balancers of the session's project. Of their children, only the IDs
+// are set. It sends a request for each page.
 func (c *Client) LoadBalancers(ctx context.Context, filter LoadBalancerFilter) ([]LoadBalancer, error) {
 	if filter.empty() != filter.All {
 		return nil, errors.New("list loadbalancers: the filter is empty")
@@ -137,7 +136,7 @@ func (c *Client) ListenersTagged(ctx context.Context, tags ...string) ([]Listene
 	return listAll(ctx, c, "listeners", tagged(tags), func(l Listener) string { return l.ID })
 }
 
-// tagged is a query for what carries one of these tags.
+// tagged returns a query for objects with at least one of these tags.
 func tagged(tags []string) url.Values {
 	if len(tags) == 1 {
 		return url.Values{"tags": tags}
@@ -150,14 +149,14 @@ func (c *Client) AllListeners(ctx context.Context) ([]Listener, error) {
 	return listAll(ctx, c, "listeners", url.Values{}, func(l Listener) string { return l.ID })
 }
 
-// Pools lists the pools of a load balancer; their members are IDs only.
+// Pools lists the pools of a load balancer. Of their members, only the IDs are set.
 func (c *Client) Pools(ctx context.Context, loadBalancerID string) ([]Pool, error) {
 	q := url.Values{"loadbalancer_id": {loadBalancerID}}
 	return listAll(ctx, c, "pools", q, func(p Pool) string { return p.ID })
 }
 
-// PoolsTagged lists the pools with one of these tags, in all load balancers. Octavia loads every
-// member of them.
+// PoolsTagged lists the pools with one of these tags, in all load balancers. Octavia loads all
+// their members.
 func (c *Client) PoolsTagged(ctx context.Context, tags ...string) ([]Pool, error) {
 	return listAll(ctx, c, "pools", tagged(tags), func(p Pool) string { return p.ID })
 }
@@ -168,8 +167,8 @@ func (c *Client) Members(ctx context.Context, poolID string) ([]Member, error) {
 	return listAll(ctx, c, membersOf(poolID), url.Values{}, func(m Member) string { return m.ID })
 }
 
-// MembersWith lists the members of a pool that have a setting at a value, such as
-// "weight" at "0". It costs Octavia what these cost, however many others there are.
+// MembersWith lists the members of a pool that have a setting at a value, such as "weight" at "0".
+// Its costs for Octavia depend on these members only.
 func (c *Client) MembersWith(ctx context.Context, poolID, setting, value string) ([]Member, error) {
 	q := url.Values{setting: {value}}
 	return listAll(ctx, c, membersOf(poolID), q, func(m Member) string { return m.ID })
@@ -181,8 +180,8 @@ func (c *Client) MemberAt(ctx context.Context, poolID, address string, port int)
 	return listAll(ctx, c, membersOf(poolID), q, func(m Member) string { return m.ID })
 }
 
-// FirstMember returns the first member of a pool in an order, such as "weight:desc"; none where the pool
-// is empty.
+// FirstMember returns the first member of a pool in an order, such as "weight:desc"; none if the
+// pool is empty.
 func (c *Client) FirstMember(ctx context.Context, poolID, order string) ([]Member, error) {
 	var answer struct {
 		Members []Member `json:"members"`
@@ -233,8 +232,8 @@ func (c *Client) Providers(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// object decodes the answer to a GET of one object of a collection, or of what rest names of it.
-// The error reports an answer about another object, where about returns the ID in the answer.
+// object decodes the answer to a GET of one object of a collection, or of the resource rest below
+// it. It returns an error if about returns another ID than the requested one after decoding.
 func (c *Client) object(ctx context.Context, collection, id, rest string, into any, about func() string) error {
 	path, err := response.PathOf(collection, id)
 	if err != nil {
@@ -268,8 +267,8 @@ func listAll[T any](ctx context.Context, c *Client, path string, q url.Values, i
 	return listAnyProject(ctx, c, path, q, id)
 }
 
-// listAnyProject lists a collection of whatever project. An answer holds it under
-// the last word of the path.
+// listAnyProject lists a collection without a limit to a project. The answer has it under the last
+// word of the path.
 func listAnyProject[T any](ctx context.Context, c *Client, path string, q url.Values, id func(T) string) ([]T, error) {
 	q.Set("limit", strconv.Itoa(pageSize))
 	pages := response.Collection[T]{Name: lastWord(path), Size: pageSize, ID: id, Get: func(ctx context.Context, q url.Values, into any) error {

@@ -1,8 +1,7 @@
 package octavia
 
-// The versions of Octavia's API that brought what we use or avoid; the releases
-// of Octavia in brackets. A version without a feature in its name was counted up
-// with the release, and is the only sign of it.
+// The versions of Octavia's API that added features that we use or avoid; the releases of Octavia
+// in brackets. A version with a name that is not a feature is the only sign of its release.
 var (
 	// VersionTimeouts: listeners have timeouts (3.0, Rocky).
 	VersionTimeouts = Version{2, 1}

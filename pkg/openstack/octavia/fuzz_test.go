@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/hostile"
 )
 
-// calls are all that decode an answer.
+// calls returns all methods that decode an answer.
 func calls(c *octavia.Client) []func(context.Context) error {
 	return []func(context.Context) error{
 		func(ctx context.Context) error {
@@ -55,7 +55,7 @@ func calls(c *octavia.Client) []func(context.Context) error {
 	}
 }
 
-// FuzzAnswer has Octavia answer anything to every kind of request.
+// FuzzAnswer makes Octavia answer any text to every kind of request.
 func FuzzAnswer(f *testing.F) {
 	for n, body := range []string{
 		`{"loadbalancers": [{"id": "1", "created_at": "2026-11-20T18:34:24", "pools": [{"id": "p"}], "tags": ["a"]}], "loadbalancers_links": [{"rel": "next", "href": "http://x/?limit=1&marker=1"}]}` +
@@ -80,7 +80,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzVersions has Octavia answer anything for its versions.
+// FuzzVersions makes Octavia answer any text to a request for its versions.
 func FuzzVersions(f *testing.F) {
 	f.Add(300, []byte(`{"versions": [{"id": "v2.26", "status": "CURRENT"}, {"id": "v2.0", "status": "SUPPORTED"}]}`))
 	f.Add(200, []byte(`{"versions": [{"id": "v99999999999.1", "status": "CURRENT"}, {"id": 7}]}`))

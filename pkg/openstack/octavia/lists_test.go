@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
-// listOf is a list of so many members as the status tree has them.
+// listOf returns a list of so many members in the format of the status tree.
 func listOf(members int) string {
 	var all []string
 	for i := range members {
@@ -27,7 +27,7 @@ func listOf(members int) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// answers are what a list can be, also by mistake.
+// answers has valid and invalid lists.
 var answers = []string{
 	listOf(0), listOf(1), listOf(300), `null`, `[null, {}]`, `[{"id": null, "protocol_port": null}]`,
 	`[{"id": "a", "id": "b", "other": [{"id": "c"}, "]"], "name": "x]{"}, {"id": "d", "deep": {"id": ["e"]}}]`,
@@ -41,12 +41,12 @@ var answers = []string{
 	`[{"protocol_port": 99999999999999999999}]`, `[{"id": "a"`, `[{"id": "a"},`, `[{"id"`, `[`, ``, strings.Repeat(`[{"id": `, 20000), strings.Repeat("{", 1000),
 }
 
-// asAnswers are the options with which answers are decoded.
+// asAnswers returns the options for decoding answers.
 func asAnswers() json.Options {
 	return json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
-// compareLists compares how a list is decoded with how one of the same objects is by reflection.
+// compareLists compares the decoder of lists with decoding by reflection.
 func compareLists(t *testing.T, text string) {
 	t.Helper()
 	ids := `{"List": ` + text + `}`
@@ -92,7 +92,7 @@ func as[From, To any](all []From, to func(From) To) []To {
 	return converted
 }
 
-// compareTrees compares how a status tree is decoded with how it is by reflection.
+// compareTrees compares the decoder of status trees with decoding by reflection.
 func compareTrees(t *testing.T, text string) {
 	t.Helper()
 	type plain statusAnswer // which decodes by reflection
@@ -140,7 +140,7 @@ func FuzzLists(f *testing.F) {
 	f.Fuzz(compareLists)
 }
 
-// trees are what a status tree can be, also by mistake.
+// trees has valid and invalid status trees.
 var trees = []string{
 	treeOf(3, 2), " \t\n" + treeOf(1, 0) + "\r\n", `{}`, `null`, ``, `[]`, `7`, `{"statuses": null}`, `{"statuses": {"loadbalancer": null}}`,
 	`{"statuses": {"loadbalancer": {"id": "a", "listeners": null}}}`, `{"statuses": {"loadbalancer": {"listeners": [null, {"pools": [null]}]}}}`,
@@ -155,7 +155,7 @@ var trees = []string{
 	`{"statuses": {"loadbalancer": {"listeners": [{"pools": [{"members": [{"protocol_port": -0}, {"protocol_port": 1e1}]}]}]}}}`,
 }
 
-// treeOf is a status tree with so many listeners, and members of each.
+// treeOf returns a status tree with so many listeners, each with so many members.
 func treeOf(listeners, members int) string {
 	var all []string
 	for i := range listeners {
@@ -187,8 +187,8 @@ func FuzzStatusTree(f *testing.F) {
 	f.Fuzz(compareTrees)
 }
 
-// Of a pool with thousands of members nearly all that an answer has is such a list. Not parallel:
-// the allocations of others would be counted.
+// The answer about a pool with thousands of members consists nearly only of such a list. The test
+// is not parallel, because the allocations of other tests would be counted.
 func TestLists_AllocateLittlePerObject(t *testing.T) {
 	none, tree, list := treeOf(1, 0), treeOf(1, 1000), []byte(listOf(1000))
 	allocs := func(decode func() error) float64 {
@@ -209,7 +209,7 @@ func TestLists_AllocateLittlePerObject(t *testing.T) {
 	}
 }
 
-// BenchmarkLists decodes what an answer has of a hundred members.
+// BenchmarkLists decodes the list of a hundred members.
 func BenchmarkLists(b *testing.B) {
 	tree, list := treeOf(1, 100), []byte(listOf(100))
 	b.Run("statuses", func(b *testing.B) {

@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Each of the five objects below is the body of a creation and, with more fields, an answer. A field
-// that is zero is left out of a creation: Octavia then uses its default. So a creation cannot switch
-// an object off, but for a member. IDs, statuses and times are in answers only.
+// Each of the five objects below is the body of a creation and, with more fields, an answer. A zero
+// field is omitted in a creation, and Octavia uses its default. So a creation cannot set the admin
+// state to down, except for members. IDs, statuses and times are in answers only.
 type (
 	// LoadBalancer is a load balancer. A creation needs one of VIPPortID, VIPSubnetID and VIPNetworkID.
 	LoadBalancer struct {
@@ -23,8 +23,8 @@ type (
 		ProvisioningStatus string    `json:"provisioning_status,omitempty"`
 		OperatingStatus    string    `json:"operating_status,omitempty"`
 		CreatedAt          Timestamp `json:"created_at,omitzero"`
-		// UpdatedAt has whole seconds. It moves with each change of anything in the load balancer, and
-		// is zero until the first one.
+		// UpdatedAt has whole seconds. It changes with each change of any object in the load
+		// balancer, and is zero until the first one.
 		UpdatedAt Timestamp `json:"updated_at,omitzero"`
 
 		VIPNetworkID   string `json:"vip_network_id,omitempty"`
@@ -36,14 +36,14 @@ type (
 		// none if Octavia creates one. It needs VersionVIPSecurityGroups.
 		VIPSecurityGroupIDs []string `json:"vip_sg_ids,omitempty"`
 
-		// Listeners are all listeners, each with its DefaultPool, in a creation. An answer has their IDs
-		// only; that to a creation has all their settings.
+		// In a creation, Listeners has all listeners, each with its DefaultPool. In an answer, only
+		// the IDs are set; in the answer to a creation, all settings are.
 		Listeners []Listener `json:"listeners,omitempty"`
-		// Pools are in answers only: their IDs; in the answer to a creation all their settings.
+		// Pools is in answers only, with IDs; in the answer to a creation with all settings.
 		Pools []Pool `json:"pools,omitempty"`
 	}
 
-	// Listener is a listener. Of an existing one, Protocol and Port cannot change.
+	// Listener is a listener. Protocol and Port of an existing one cannot change.
 	Listener struct {
 		ID          string   `json:"id,omitempty"`
 		Name        string   `json:"name,omitempty"`
@@ -53,16 +53,16 @@ type (
 		Port        int      `json:"protocol_port,omitempty"`
 		// AllowedCIDRs are the clients that may connect; none means all.
 		AllowedCIDRs []string `json:"allowed_cidrs,omitempty"`
-		// InsertHeaders has "true" for each header that is inserted.
+		// InsertHeaders has "true" for each inserted header.
 		InsertHeaders      map[string]string `json:"insert_headers,omitempty"`
 		TLSContainerRef    string            `json:"default_tls_container_ref,omitempty"`
 		AdminStateUp       bool              `json:"admin_state_up,omitempty"`
 		ProvisioningStatus string            `json:"provisioning_status,omitempty"`
 		OperatingStatus    string            `json:"operating_status,omitempty"`
 
-		// ConnectionLimit is a number of connections, -1 for no limit. Timeouts are in milliseconds; 0 is
-		// a value of its own. A creation with nil leaves the choice to the cloud's operator; an answer
-		// has nil where the provider has no such setting.
+		// ConnectionLimit is a number of connections, -1 for no limit. Timeouts are in
+		// milliseconds; 0 is a valid value. In a creation, nil selects the default of the cloud. In
+		// an answer, nil means that the provider lacks the setting.
 		ConnectionLimit      *int `json:"connection_limit,omitempty"`
 		TimeoutClientData    *int `json:"timeout_client_data,omitempty"`
 		TimeoutMemberConnect *int `json:"timeout_member_connect,omitempty"`
@@ -72,12 +72,13 @@ type (
 		DefaultPoolID string `json:"default_pool_id,omitempty"`
 		// DefaultPool is valid only in the creation of a load balancer: elsewhere Octavia answers 500.
 		DefaultPool *NewPool `json:"default_pool,omitempty"`
-		// LoadBalancerID is in creations, LoadBalancers, which has exactly one, in answers.
+		// LoadBalancerID is in creations, and LoadBalancers, which has exactly one element, in
+		// answers.
 		LoadBalancerID string     `json:"loadbalancer_id,omitempty"`
 		LoadBalancers  []ObjectID `json:"loadbalancers,omitempty"`
 	}
 
-	// Pool is a pool. Of an existing one, Protocol cannot change.
+	// Pool is a pool. Protocol of an existing one cannot change.
 	Pool struct {
 		ID                 string             `json:"id,omitempty"`
 		Name               string             `json:"name,omitempty"`
@@ -89,14 +90,16 @@ type (
 		ProvisioningStatus string             `json:"provisioning_status,omitempty"`
 		OperatingStatus    string             `json:"operating_status,omitempty"`
 
-		// MonitorID names the health monitor in answers. Monitor is the monitor itself, only in a NewPool
-		// and in the answer to the creation of a load balancer; Octavia before 14.0 leaves it out there.
+		// MonitorID is the ID of the health monitor in answers. Monitor is the monitor itself. It
+		// is set only in a NewPool and in the answer to the creation of a load balancer; Octavia
+		// before 14.0 omits it there.
 		MonitorID string         `json:"healthmonitor_id,omitempty"`
 		Monitor   *HealthMonitor `json:"healthmonitor,omitempty"`
 		// Members are in answers only.
 		Members ObjectIDs `json:"members,omitempty"`
-		// A creation has LoadBalancerID, or the ListenerID of the listener that uses it. Answers have
-		// LoadBalancers, which has exactly one, and Listeners, those that use it.
+		// A creation has LoadBalancerID, or the ListenerID of the listener that uses the pool.
+		// Answers have LoadBalancers, which has exactly one element, and Listeners, the ones that
+		// use the pool.
 		LoadBalancerID string     `json:"loadbalancer_id,omitempty"`
 		ListenerID     string     `json:"listener_id,omitempty"`
 		LoadBalancers  []ObjectID `json:"loadbalancers,omitempty"`
@@ -110,7 +113,7 @@ type (
 		Members []Member `json:"members,omitempty"`
 	}
 
-	// Member is a member of a pool. Of an existing one, Address, Port and SubnetID cannot change.
+	// Member is a member of a pool. Address, Port and SubnetID of an existing one cannot change.
 	Member struct {
 		ID       string `json:"id,omitempty"`
 		Name     string `json:"name,omitempty"`
@@ -121,14 +124,15 @@ type (
 		Weight       *int  `json:"weight,omitempty"`
 		AdminStateUp *bool `json:"admin_state_up,omitempty"`
 		Backup       bool  `json:"backup,omitempty"`
-		// MonitorAddress and MonitorPort are where a health monitor asks; zero: where the member serves.
+		// MonitorAddress and MonitorPort are the target of a health monitor; zero means the address
+		// and port of the member.
 		MonitorAddress     string `json:"monitor_address,omitempty"`
 		MonitorPort        int    `json:"monitor_port,omitempty"`
 		ProvisioningStatus string `json:"provisioning_status,omitempty"`
 		OperatingStatus    string `json:"operating_status,omitempty"`
 	}
 
-	// HealthMonitor is the health monitor of a pool. Of an existing one, Type cannot change.
+	// HealthMonitor is the health monitor of a pool. Type of an existing one cannot change.
 	HealthMonitor struct {
 		ID   string   `json:"id,omitempty"`
 		Name string   `json:"name,omitempty"`
@@ -154,16 +158,17 @@ type (
 	}
 )
 
-// SessionPersistence is how a pool keeps a client at its member. The zero value is none.
+// SessionPersistence is how a pool assigns the connections of a client to one member. The zero
+// value is none.
 type SessionPersistence struct {
 	Type string `json:"type,omitempty"`
-	// Timeout is in seconds; 0 is the provider's own.
+	// Timeout is in seconds; 0 is the provider's default.
 	Timeout int `json:"persistence_timeout,omitempty"`
 }
 
-// Changes is the body of an update: the new values of settings, by their names in Octavia's API. Nil
-// is sent as null, which resets a setting to its default. A setting that is missing stays as it is. No
-// changes at all are sent as well: Octavia then repairs a pool or a listener in ERROR.
+// Changes is the body of an update: the new values of settings, by their names in Octavia's API.
+// Nil is sent as null, which resets a setting to its default. A missing setting stays unchanged.
+// Empty Changes are sent as well: they make Octavia repair a pool or a listener in ERROR.
 type Changes map[string]any
 
 // Timestamp is a time in UTC. Octavia writes it without a zone.

@@ -9,12 +9,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
-// ObjectID names an object that belongs to another one.
+// ObjectID refers to an object that belongs to another one.
 type ObjectID struct {
 	ID string `json:"id"`
 }
 
-// ObjectIDs name objects that belong to another one, which can have thousands.
+// ObjectIDs refer to objects that belong to another one, which can have thousands.
 type ObjectIDs []ObjectID
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -30,7 +30,8 @@ func (o *ObjectID) DecodeFrom(r *response.Reader) error {
 	return onlyField(r, "id", func() error { return r.Text(&o.ID) })
 }
 
-// ownerFields are the attributes of a pool or a listener that show which Service it belongs to.
+// ownerFields returns the attributes of a pool or a listener that show the Service that it belongs
+// to.
 func ownerFields(more ...string) []string {
 	return append([]string{"id", "name", "tags", "loadbalancers"}, more...)
 }
@@ -45,9 +46,9 @@ func (c *Client) PoolOwners(ctx context.Context, loadBalancerID string) ([]Pool,
 	return listAll(ctx, c, "pools", q, func(p Pool) string { return p.ID })
 }
 
-// PoolsWith lists what PoolOwners does of the pools that have a setting at a value, such as
-// "operating_status" at "ERROR", in all load balancers. The costs for Octavia depend on these pools
-// only.
+// PoolsWith lists the pools in all load balancers that have a setting at a value, such as
+// "operating_status" at "ERROR". It reads the same fields as PoolOwners. Its costs for Octavia
+// depend on these pools only.
 func (c *Client) PoolsWith(ctx context.Context, setting, value string) ([]Pool, error) {
 	q := url.Values{setting: {value}, "fields": ownerFields("listeners")}
 	return listAll(ctx, c, "pools", q, func(p Pool) string { return p.ID })

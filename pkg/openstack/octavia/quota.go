@@ -11,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// QuotaLimits reads how much of everything the session's project may have, by Octavia's name
-// of it, such as "load_balancer"; -1 is no limit. How much it has Octavia does not tell.
+// QuotaLimits reads the limits of the session's project, by Octavia's names of object classes, such
+// as "load_balancer"; -1 is no limit. Octavia does not report the use.
 func (c *Client) QuotaLimits(ctx context.Context) (map[string]int, error) {
 	project := c.session.ProjectID()
 	if project == "" {
@@ -26,7 +26,7 @@ func (c *Client) QuotaLimits(ctx context.Context) (map[string]int, error) {
 	}
 	limits := map[string]int{}
 	for name, value := range answer.Quota {
-		if limit, err := strconv.Atoi(string(value)); err == nil { // the project is there too, as a text
+		if limit, err := strconv.Atoi(string(value)); err == nil { // the object also has the project, as a text
 			limits[name] = limit
 		}
 	}
@@ -39,16 +39,16 @@ const (
 	Listeners     = "listeners"
 )
 
-// Quota is the limit of a class of objects in a project, and how many of it there are.
+// Quota is the limit of a class of objects in a project, and their number.
 type Quota struct {
-	// Class is what the quota counts: "load balancers".
+	// Class is the name of the class in the plural: "load balancers".
 	Class string
-	// Limit is negative where there is none; Used is not counted then.
+	// Limit is negative if there is none; Used is not counted then.
 	Limit, Used int
 }
 
-// quotaClass is a class with its names in the quotas of the releases, and how its objects are
-// counted.
+// quotaClass is a class with its names in the quotas of the releases, and the request that counts
+// its objects.
 type quotaClass struct {
 	name  string
 	keys  []string
@@ -80,8 +80,8 @@ func (c *Client) countMembers(ctx context.Context) (int, error) {
 	return count, err
 }
 
-// Quotas reads the quotas of the project, and counts what has a limit: a request for each of
-// these. Of classes, only those are read; none means all.
+// Quotas reads the quotas of the project, and counts the objects of each class with a limit, in a
+// request for each class. It reads only the given classes; none means all.
 func (c *Client) Quotas(ctx context.Context, classes ...string) ([]Quota, error) {
 	limits, err := c.QuotaLimits(ctx)
 	if err != nil {

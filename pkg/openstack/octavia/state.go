@@ -9,8 +9,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
-// LoadBalancerState is what moves while something works on a load balancer: all that is read of
-// it while that is waited for.
+// LoadBalancerState has the fields of a load balancer that change while an operation works on it.
+// Only these are read to wait for an operation.
 type LoadBalancerState struct {
 	ID                 string
 	ProvisioningStatus string
@@ -54,8 +54,8 @@ func stateFields() []string {
 	return []string{"id", "provisioning_status", "operating_status", "updated_at"}
 }
 
-// LoadBalancerStates lists the states of the load balancers of the session's project: those of
-// a provisioning status, or all where it is empty. More than a page of them cost a request a page.
+// LoadBalancerStates lists the states of the load balancers of the session's project: those with a
+// provisioning status, or all if it is empty. It sends a request for each page.
 func (c *Client) LoadBalancerStates(ctx context.Context, provisioningStatus string) ([]LoadBalancerState, error) {
 	filter := LoadBalancerFilter{Fields: stateFields(), ProvisioningStatus: provisioningStatus}
 	return listAll(ctx, c, "loadbalancers", filter.query(), func(s LoadBalancerState) string { return s.ID })

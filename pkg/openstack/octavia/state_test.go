@@ -15,8 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 )
 
-// A thousand load balancers are asked for again and again while they are waited for: an answer has
-// what is needed of them, and nothing else.
+// To wait for a thousand load balancers, they are listed again and again. The answer has only the
+// fields that the wait needs.
 func TestLoadBalancerStates_AskForFourAttributesOnly(t *testing.T) {
 	t.Parallel()
 	const one = `{"id": "lb", "provisioning_status": "PENDING_UPDATE", "operating_status": "ONLINE", "updated_at": "2026-01-01T00:00:07"}`

@@ -6,8 +6,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// Statistics are the connection figures of a load balancer: of all its listeners together, as
-// its provider counts them.
+// Statistics are the connection counters of a load balancer, summed over its listeners, as its
+// provider counts them.
 type Statistics struct {
 	ActiveConnections int64 `json:"active_connections"`
 	TotalConnections  int64 `json:"total_connections"`
@@ -16,8 +16,8 @@ type Statistics struct {
 	RequestErrors     int64 `json:"request_errors"`
 }
 
-// Statistics reads the connection figures of a load balancer. A provider that counts nothing
-// has zeros.
+// Statistics reads the connection counters of a load balancer. They are zero if its provider does
+// not count.
 func (c *Client) Statistics(ctx context.Context, loadBalancerID string) (*Statistics, error) {
 	var answer struct {
 		Stats Statistics `json:"stats"`

@@ -8,15 +8,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
-// StatusTree is the state of a load balancer and of everything in it. Pools show
-// up below the listeners that use them: one that no listener uses is missing, one
-// that two use is there twice.
+// StatusTree is the state of a load balancer and of all objects in it. Pools are below the
+// listeners that use them: a pool without a listener is missing, and a pool of two listeners occurs
+// twice.
 type StatusTree struct {
 	NodeStatus
 	Listeners []ListenerStatus `json:"listeners"`
 }
 
-// NodeStatus is what every object of the tree has.
+// NodeStatus has the fields of every object of the tree.
 type NodeStatus struct {
 	ID                 string `json:"id"`
 	Name               string `json:"name"`
@@ -30,7 +30,7 @@ type ListenerStatus struct {
 	Pools []PoolStatus `json:"pools"`
 }
 
-// PoolStatus is a pool of the tree. Monitor has no ID when the pool has none.
+// PoolStatus is a pool of the tree. Monitor has no ID if the pool has no monitor.
 type PoolStatus struct {
 	NodeStatus
 	Monitor MonitorStatus  `json:"health_monitor"`
@@ -57,7 +57,7 @@ type statusAnswer struct {
 	} `json:"statuses"`
 }
 
-// DecodeFrom reads the answer: nearly all of it are members, of which there can be thousands.
+// DecodeFrom reads the answer. It consists nearly only of members, of which there can be thousands.
 func (a *statusAnswer) DecodeFrom(r *response.Reader) error {
 	return onlyField(r, "statuses", func() error {
 		return onlyField(r, "loadbalancer", func() error {
@@ -66,7 +66,7 @@ func (a *statusAnswer) DecodeFrom(r *response.Reader) error {
 	})
 }
 
-// onlyField reads an object of which one field is needed.
+// onlyField reads an object and decodes only the field that is needed.
 func onlyField(r *response.Reader, needed string, read func() error) error {
 	return r.Object(func(name []byte) error {
 		if string(name) == needed {
@@ -155,8 +155,8 @@ func operatingStatuses() []string {
 	return []string{"ONLINE", "NO_MONITOR", "OFFLINE", "DRAINING", "DEGRADED", "ERROR"}
 }
 
-// StatusTree reads the whole state of a load balancer in one request, whose cost
-// grows linearly with its members on every release.
+// StatusTree reads the whole state of a load balancer in one request. The cost for Octavia grows
+// linearly with the members on every release.
 func (c *Client) StatusTree(ctx context.Context, loadBalancerID string) (*StatusTree, error) {
 	var answer statusAnswer
 	about := func() string { return answer.Statuses.LoadBalancer.ID }
@@ -166,7 +166,7 @@ func (c *Client) StatusTree(ctx context.Context, loadBalancerID string) (*Status
 	return &answer.Statuses.LoadBalancer, nil
 }
 
-// lastWord returns what follows the last slash.
+// lastWord returns the text after the last slash.
 func lastWord(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }

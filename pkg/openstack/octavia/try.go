@@ -7,10 +7,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// TryCreate asks for a load balancer without a VIP, and returns how that is refused: by policy
-// (apierror.IsForbidden) where the user may create none, else as invalid. Policy is asked
-// before anything is looked at but the types of the body. Nothing is created; nil would be the
-// answer of no Octavia.
+// TryCreate sends the creation of a load balancer without a VIP, and returns the error:
+// apierror.IsForbidden if the policy denies creations to the user, otherwise an invalid request.
+// Octavia checks the policy first, except for the types in the body. Nothing is created. No Octavia
+// accepts the request, so that the error is never nil.
 func (c *Client) TryCreate(ctx context.Context) error {
 	client, err := c.session.LoadBalancer(ctx)
 	if err != nil {
@@ -21,8 +21,7 @@ func (c *Client) TryCreate(ctx context.Context) error {
 	return apierror.Wrap(err, "try to create a load balancer")
 }
 
-// First asks for one object of a collection, such as "listeners", to see whether the user may
-// read it.
+// First reads one object of a collection, such as "listeners", to check whether the user may.
 func (c *Client) First(ctx context.Context, collection string) error {
 	q := url.Values{"limit": {"1"}, "fields": {"id"}}
 	if project := c.session.ProjectID(); project != "" {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Version is a version of an API. Octavia's are additive: a server of 2.16 has all
-// that 2.12 had.
+// Version is a version of an API. Versions of Octavia's are additive: a server of 2.16 has all
+// features of 2.12.
 type Version struct {
 	Major, Minor int
 }
@@ -15,7 +15,8 @@ type Version struct {
 // String returns the usual form: "v2.16".
 func (v Version) String() string { return fmt.Sprintf("v%d.%d", v.Major, v.Minor) }
 
-// AtLeast reports whether a version is another or later. It compares numbers: 2.10 is later than 2.9.
+// AtLeast reports whether a version is equal to another or later. It compares numbers: 2.10 is
+// later than 2.9.
 func (v Version) AtLeast(other Version) bool {
 	if v.Major != other.Major {
 		return v.Major > other.Major
@@ -42,6 +43,6 @@ func parseNumber(text string) (int, error) {
 	return int(n), err
 }
 
-// OldestVersion is that of every Octavia with an API of version 2: it promises
-// nothing but what was always there.
+// OldestVersion is the version of every Octavia with an API of version 2. It has only the features
+// of the first release.
 var OldestVersion = Version{2, 0}

@@ -19,27 +19,26 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// VersionReader reads the newest version of the load balancer API that the service
-// speaks, and keeps it for a time.
+// VersionReader reads the newest version of the service's load balancer API, and caches it.
 type VersionReader struct {
 	session Session
 	cache   versionCache
-	// named is set once Octavia has named its version; warning is for one that never
-	// does.
+	// named is set when Octavia has reported its version; warning warns once about a service that
+	// never does.
 	named   atomic.Bool
 	warning sync.Once
 }
 
-// VersionOptions tune a VersionReader.
+// VersionOptions configure a VersionReader.
 type VersionOptions struct {
-	// Fixed is taken for the version; zero: it is asked for.
+	// Fixed is used as the version; if it is zero, the version is read.
 	Fixed Version
-	// Age is how long an answer is believed.
+	// Age is how long an answer is valid.
 	Age   time.Duration
 	Clock clock.Clock
 }
 
-// NewVersionReader returns a reader that asks through a session, until life ends.
+// NewVersionReader returns a reader that uses a session until life ends.
 func NewVersionReader(life context.Context, session Session, options VersionOptions) *VersionReader {
 	r := &VersionReader{session: session}
 	r.cache = versionCache{read: r.read, age: options.Age, clock: options.Clock, life: life}
@@ -49,15 +48,15 @@ func NewVersionReader(life context.Context, session Session, options VersionOpti
 	return r
 }
 
-// Version returns the newest version of the API that the service speaks. The answer is
-// kept for VersionOptions.Age, and callers at the same time share one request. When the
-// service cannot be asked, it is an error: no guess, and no answer that is too old. A
-// service that never names a version and otherwise works counts as OldestVersion.
+// Version returns the newest version of the service's API. The answer is cached for
+// VersionOptions.Age, and concurrent callers share one request. If the service does not answer, it
+// returns an error, never a guess or an outdated version. A service that works but never reports a
+// version counts as OldestVersion.
 func (r *VersionReader) Version(ctx context.Context) (Version, error) { return r.cache.get(ctx) }
 
-// read asks for the root document. Octavia wants no token for it at some paths only
-// (octavia/common/keystone.py, _NOAUTH_PATHS), and gateways for nothing at all: it is
-// asked like everything else.
+// read reads the root document. Octavia requires no token only at some paths
+// (octavia/common/keystone.py, _NOAUTH_PATHS), and gateways may require one everywhere. So the
+// request has a token, as all others.
 func (r *VersionReader) read(ctx context.Context) (Version, error) {
 	client, err := r.session.LoadBalancer(ctx)
 	if err != nil {
@@ -67,16 +66,16 @@ func (r *VersionReader) read(ctx context.Context) (Version, error) {
 	if hasNoVersion(err) {
 		v, err = r.withoutRoot(ctx, client, err)
 	}
-	if err == nil && v != OldestVersion { // that one may be a guess, and a guess of it again loses nothing
+	if err == nil && v != OldestVersion { // that version may be a guess, and the guess can be repeated without a loss
 		r.named.Store(true)
 	}
 	return v, apierror.Wrap(err, "read the versions of the load balancer API")
 }
 
-// withoutRoot is for a service whose root has no version document for us, for the reason given:
-// another place may have it, and a service that has never named its version and answers to lists all
-// the same is one that never does. It takes a definite answer of each place for that: no answer, or an
-// error of the service, does not show its version.
+// withoutRoot returns the version of a service without a version document at its root, for the
+// given reason. Another path may have the document. A service that has never reported its version,
+// but answers to lists, counts as OldestVersion. That requires a definite answer at each path: a
+// missing answer or an error of the service does not prove it.
 func (r *VersionReader) withoutRoot(ctx context.Context, client *gophercloud.ServiceClient, reason error) (Version, error) {
 	v, err := readVersions(ctx, client, client.ResourceBaseURL())
 	switch {
@@ -90,7 +89,7 @@ func (r *VersionReader) withoutRoot(ctx context.Context, client *gophercloud.Ser
 		return Version{}, reason
 	}
 	if v, err := readVersions(ctx, client, client.Endpoint); !hasNoVersion(err) {
-		return v, err // it was a whim
+		return v, err // the failure was temporary
 	}
 	r.warning.Do(func() {
 		klog.FromContext(r.cache.life).Error(reason, "Octavia does not tell its version: it counts as the oldest, and what came later is refused. "+
@@ -109,11 +108,11 @@ func readVersions(ctx context.Context, client *gophercloud.ServiceClient, addres
 	return newestVersion(document)
 }
 
-// errNoVersion is the error of a version document without a version that we know.
+// errNoVersion is the error of a version document without a known version.
 var errNoVersion = errors.New("the version document has no supported version")
 
-// hasNoVersion reports whether a service is in order and has no version document for
-// us, unlike one that cannot be asked just now.
+// hasNoVersion reports whether the error proves that a working service has no version document for
+// us. It is false if the service does not answer now.
 func hasNoVersion(err error) bool {
 	switch apierror.StatusCode(err) {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
@@ -125,8 +124,8 @@ func hasNoVersion(err error) bool {
 	return false
 }
 
-// newestVersion reads a version document: {"versions": [{"id": "v2.0", "status":
-// "SUPPORTED"}, …]}. An entry that cannot be read is none.
+// newestVersion reads a version document: {"versions": [{"id": "v2.0", "status": "SUPPORTED"}, …]}.
+// It ignores invalid entries.
 func newestVersion(document []byte) (Version, error) {
 	var answer struct {
 		Versions []struct{ ID, Status string }
@@ -147,19 +146,18 @@ func newestVersion(document []byte) (Version, error) {
 	return newest, nil
 }
 
-// versionCache keeps a version for a time.
+// versionCache stores a version until it expires.
 type versionCache struct {
 	read  func(context.Context) (Version, error)
 	age   time.Duration
 	clock clock.Clock
-	// life ends with the session; a reading belongs to it and not to the caller that
-	// happens to be first.
+	// life ends with the session. A read ends with it, not with the caller that started the read.
 	life context.Context
 
 	flight singleflight.Group
 	mu     sync.Mutex
 	value  Version
-	// until is when value is too old; zero when there is none.
+	// until is when value expires; zero if there is none.
 	until time.Time
 }
 

@@ -11,23 +11,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
-// CreateLoadBalancer creates a load balancer with everything in it. The answer holds all listeners
-// and pools with their IDs, in the service's order, and of members the IDs.
-// When apierror.IsUnsure(err) it may exist all the same: look before asking again.
+// CreateLoadBalancer creates a load balancer with all objects in it. The answer has all listeners
+// and pools with their IDs, in the service's order, and the IDs of members. If
+// apierror.IsUnsure(err), it may exist: search for it before a retry.
 func (c *Client) CreateLoadBalancer(ctx context.Context, lb LoadBalancer) (*LoadBalancer, error) {
 	return create(ctx, c, "loadbalancers", "loadbalancer", lb, "create load balancer "+lb.Name)
 }
 
-// UpdateLoadBalancer changes the settings of a load balancer itself. Octavia puts a load balancer
-// into ERROR when its driver fails to do it.
+// UpdateLoadBalancer changes the settings of the load balancer itself. If its driver fails, Octavia
+// sets the load balancer to ERROR.
 func (c *Client) UpdateLoadBalancer(ctx context.Context, id string, changes Changes) error {
 	_, err := update[ObjectID](ctx, c, "loadbalancers", id, "loadbalancer", changes, "update load balancer "+id)
 	return err
 }
 
-// DeleteLoadBalancer deletes a load balancer, with cascade everything in it. The
-// service accepts and goes on in the background; no load balancer with this ID
-// is no error.
+// DeleteLoadBalancer deletes a load balancer, with cascade including all objects in it. The service
+// accepts the request and works in the background. It is no error if the load balancer does not
+// exist.
 func (c *Client) DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error {
 	query := ""
 	if cascade {
@@ -36,9 +36,9 @@ func (c *Client) DeleteLoadBalancer(ctx context.Context, id string, cascade bool
 	return apierror.IgnoreNotFound(c.remove(ctx, "loadbalancers", id, query, "delete load balancer "+id))
 }
 
-// FailOver has the provider rebuild the servers of a load balancer, which also repairs one in
-// ERROR. The service accepts and goes on in the background: the load balancer is
-// PENDING_UPDATE meanwhile. By default it takes the role load-balancer_admin.
+// FailOver makes the provider rebuild the servers of a load balancer, which also repairs one in
+// ERROR. The service accepts the request and works in the background: the load balancer is
+// PENDING_UPDATE meanwhile. By default this requires the role load-balancer_admin.
 func (c *Client) FailOver(ctx context.Context, id string) error {
 	return apierror.Wrap(c.put(ctx, "loadbalancers", id, "/failover", nil, nil), "fail over load balancer "+id)
 }
@@ -48,17 +48,19 @@ func (c *Client) CreateListener(ctx context.Context, listener Listener) (*Listen
 	return create(ctx, c, "listeners", "listener", listener, "create listener "+listener.Name)
 }
 
-// UpdateListener changes settings of a listener. The answer has the values of those that were reset.
+// UpdateListener changes settings of a listener. The answer has the default values of settings that
+// were reset.
 func (c *Client) UpdateListener(ctx context.Context, id string, changes Changes) (*Listener, error) {
 	return update[Listener](ctx, c, "listeners", id, "listener", changes, "update listener "+id)
 }
 
-// DeleteListener deletes a listener; its pool stays. After a 404 it is read: a second request.
+// DeleteListener deletes a listener; its pool stays. After a 404 it reads the listener, which is a
+// second request.
 func (c *Client) DeleteListener(ctx context.Context, id string) error {
 	return c.removeSurely(ctx, "listeners", id, "listener "+id)
 }
 
-// CreatePool creates an empty pool: members and monitor inside answer 500.
+// CreatePool creates an empty pool. Octavia answers 500 to a pool with members or a monitor.
 func (c *Client) CreatePool(ctx context.Context, pool Pool) (*Pool, error) {
 	return create(ctx, c, "pools", "pool", pool, "create pool "+pool.Name)
 }
@@ -69,8 +71,8 @@ func (c *Client) UpdatePool(ctx context.Context, id string, changes Changes) err
 	return err
 }
 
-// DeletePool deletes a pool with its members and its monitor. After a 404 it is read: a second
-// request.
+// DeletePool deletes a pool with its members and its monitor. After a 404 it reads the pool, which
+// is a second request.
 func (c *Client) DeletePool(ctx context.Context, id string) error {
 	return c.removeSurely(ctx, "pools", id, "pool "+id)
 }
@@ -86,22 +88,22 @@ func (c *Client) UpdateMonitor(ctx context.Context, id string, changes Changes) 
 	return err
 }
 
-// DeleteMonitor deletes a health monitor. After a 404 it is read, a second request: with another
-// one created beside it, ovn of Zed would stay in PENDING_UPDATE for ever.
+// DeleteMonitor deletes a health monitor. After a 404 it reads the monitor, which is a second
+// request: if another one were created beside it, ovn of Zed would stay in PENDING_UPDATE for ever.
 func (c *Client) DeleteMonitor(ctx context.Context, id string) error {
 	return c.removeSurely(ctx, "healthmonitors", id, "health monitor "+id)
 }
 
-// SetMembers replaces the members of a pool; with additive, members that are not
-// named stay (Octavia 2.11). No address and port may be named twice: Octavia
-// up to 14.0.0 then hangs in PENDING_UPDATE for ever.
+// SetMembers replaces the members of a pool. With additive, it leaves the other members (Octavia
+// 2.11). An address and port must not occur twice: Octavia up to 14.0.0 would stay in
+// PENDING_UPDATE for ever.
 func (c *Client) SetMembers(ctx context.Context, poolID string, members []Member, additive bool) error {
 	rest := "/members"
 	if additive {
 		rest += "?additive_only=true"
 	}
 	if members == nil {
-		members = []Member{} // null is a 500
+		members = []Member{} // Octavia answers 500 to null
 	}
 	return apierror.Wrap(c.put(ctx, "pools", poolID, rest, map[string]any{"members": members}, nil), "set members of pool "+poolID)
 }
@@ -121,16 +123,16 @@ func (c *Client) UpdateMember(ctx context.Context, poolID, memberID string, chan
 	return err
 }
 
-// RemoveMember takes one member out of a pool. No member with this ID is no error.
+// RemoveMember removes one member of a pool. It is no error if the member does not exist.
 func (c *Client) RemoveMember(ctx context.Context, poolID, memberID string) error {
 	return apierror.IgnoreNotFound(c.remove(ctx, membersOf(poolID), memberID, "", "remove member "+memberID+" from pool "+poolID))
 }
 
-// membersOf returns the collection of the members of a pool.
+// membersOf returns the path of the members of a pool.
 func membersOf(poolID string) string { return "pools/" + url.PathEscape(poolID) + "/members" }
 
-// create sends the creation of an object in a collection, and returns the object in the answer. Both
-// bodies have it under a key. The error names the operation.
+// create sends the creation of an object in a collection, and returns the object in the answer.
+// Both bodies have the object under key. The error names the operation.
 func create[T any](ctx context.Context, c *Client, collection, key string, object T, operation string) (*T, error) {
 	client, err := c.session.LoadBalancer(ctx)
 	if err != nil {
@@ -143,10 +145,10 @@ func create[T any](ctx context.Context, c *Client, collection, key string, objec
 	return &made, nil
 }
 
-// update is create for changes of an object. T has what is read of the answer.
+// update sends changes of an object, as create does. T has the fields to read from the answer.
 func update[T any](ctx context.Context, c *Client, collection, id, key string, changes Changes, operation string) (*T, error) {
 	if changes == nil {
-		changes = Changes{} // null is a 500
+		changes = Changes{} // Octavia answers 500 to null
 	}
 	var made T
 	if err := c.put(ctx, collection, id, "", map[string]any{key: changes}, &objectAnswer{key, &made}); err != nil {
@@ -155,7 +157,7 @@ func update[T any](ctx context.Context, c *Client, collection, id, key string, c
 	return &made, nil
 }
 
-// objectAnswer is an answer that has one object, under a key.
+// objectAnswer is an answer with one object, under a key.
 type objectAnswer struct {
 	key    string
 	object any
@@ -166,7 +168,8 @@ func (a *objectAnswer) DecodeFrom(r *response.Reader) error {
 	return onlyField(r, a.key, func() error { return r.Decode(a.object) })
 }
 
-// put sends a PUT to an object of a collection, or to what rest names of it, and decodes the answer.
+// put sends a PUT to an object of a collection, or to the resource rest below it, and decodes the
+// answer.
 func (c *Client) put(ctx context.Context, collection, id, rest string, body, into any) error {
 	client, path, err := c.at(ctx, collection, id, rest)
 	if err != nil {
@@ -186,9 +189,10 @@ func (c *Client) remove(ctx context.Context, collection, id, query, operation st
 	return apierror.Wrap(err, operation)
 }
 
-// removeSurely is remove that reads an object whose deletion was answered 404, and succeeds if that
-// is answered 404, too. A server that lags behind does not know what another one has made. On a load
-// balancer of several Services the object would be left behind, or be in the way of the next one.
+// removeSurely is remove with a check: if the deletion is answered 404, it reads the object, and
+// succeeds only if that is answered 404, too. A server that lags behind may not know an object that
+// another server created. On a load balancer of several Services the object would stay, and could
+// conflict with a later one.
 func (c *Client) removeSurely(ctx context.Context, collection, id, what string) error {
 	err := c.remove(ctx, collection, id, "", "delete "+what)
 	if !apierror.IsNotFound(err) {
@@ -201,7 +205,7 @@ func (c *Client) removeSurely(ctx context.Context, collection, id, what string) 
 	return apierror.IgnoreNotFound(again)
 }
 
-// at returns the URL of an object of a collection, or of what rest names of it.
+// at returns the URL of an object of a collection, or of the resource rest below it.
 func (c *Client) at(ctx context.Context, collection, id, rest string) (*gophercloud.ServiceClient, string, error) {
 	path, err := response.PathOf(collection, id)
 	if err != nil {
