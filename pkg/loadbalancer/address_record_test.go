@@ -10,9 +10,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// A write of annotations that was under way when its process ended, or a newer one began, can come last:
-// the Service has not changed since that one has seen it. The change that it is calls for a round, which
-// finds everything as it is to be but for that.
+// A write of annotations that was under way when its process ended can succeed after the writes of
+// the next process, because the Service has not changed meanwhile. That change of the Service
+// causes a round, which finds only the annotations out of date.
 func TestRecord_IsWrittenAgainAfterLateWriteOfAnother(t *testing.T) {
 	t.Parallel()
 	late := map[string]func(annotations map[string]string){
@@ -37,7 +37,7 @@ func TestRecord_IsWrittenAgainAfterLateWriteOfAnother(t *testing.T) {
 				want := maps.Clone(svc.Annotations)
 				late(svc.Annotations)
 				env.Cloud.RequestLog.Reset()
-				env.ensure(svc, nodes) // nothing is to be done
+				env.ensure(svc, nodes) // nothing needs a change
 				if all := env.Cloud.RequestLog.Requests(); len(all) > 0 {
 					t.Errorf("it costs\n%s", printed(all))
 				}

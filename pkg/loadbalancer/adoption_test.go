@@ -17,8 +17,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// inherited is the cluster that cloud-provider-openstack left behind in a real
-// OpenStack (testdata/peer-state), in a simulated one.
+// inherited is a simulated cluster with the state that cloud-provider-openstack left in a real
+// OpenStack (testdata/peer-state).
 type inherited struct {
 	*environment
 	ClusterUID string        `json:"kube-system-uid"`
@@ -35,7 +35,7 @@ func readTestdata(t *testing.T, name string) []byte {
 	return text
 }
 
-// inherit loads that state, with the cloud.conf that was in use.
+// inherit loads that state, with its cloud.conf.
 func inherit(t *testing.T) *inherited {
 	t.Helper()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: "zed"}})
@@ -92,7 +92,8 @@ func TestAdoption_WritesNothingAndKeepsAddressesOfRealCluster(t *testing.T) {
 	if told := in.told(); strings.Contains(told, "Warning") {
 		t.Errorf("warned:\n%s", told)
 	}
-	// Nor does the second look of the same process, or the first of another.
+	// The second round of the same process writes nothing either, nor does the first one of another
+	// process.
 	in.Cloud.RequestLog.Reset()
 	in.adopt()
 	if all := in.Cloud.RequestLog.Requests(); len(all) > 0 {
@@ -129,8 +130,8 @@ func TestAdoption_AllowsChangesAndDeletionWithoutTrace(t *testing.T) {
 	}
 }
 
-// What cloud-provider-openstack made for a Service on the load balancer of another one is
-// known by the address of both, which is the other one's to change.
+// A part that cloud-provider-openstack made for a Service on the load balancer of another one is
+// identified by the address of both Services, which the owner can change.
 func TestAdoption_GoesOnServingGuestWhoseOwnerChangesTheAddress(t *testing.T) {
 	t.Parallel()
 	in := inherit(t)
@@ -146,8 +147,8 @@ func TestAdoption_GoesOnServingGuestWhoseOwnerChangesTheAddress(t *testing.T) {
 	in.delete(owner)
 }
 
-// The process that takes a load balancer of cloud-provider-openstack over by what was
-// recorded reads nothing: it knows it by the floating IP all the same, when that is gone.
+// A process that takes over a load balancer of cloud-provider-openstack from a record reads
+// nothing. It identifies the load balancer by its floating IP, even if that is gone.
 func TestAdoption_LeavesLoadBalancerWhoseFloatingIPVanishedAfterRestart(t *testing.T) {
 	t.Parallel()
 	in := inherit(t)
@@ -171,12 +172,12 @@ func TestAdoption_LeavesLoadBalancerWhoseFloatingIPVanishedAfterRestart(t *testi
 	}
 }
 
-// nothingLeft checks that all that was made for Services is gone, and no more.
+// nothingLeft checks that exactly the objects of the Services are gone.
 func (in *inherited) nothingLeft() {
 	in.T.Helper()
 	in.loadBalancers(0)
 	in.floatingIPs(0)
-	theirs := in.group() // of whoever made the nodes
+	theirs := in.group() // of the owner of the nodes
 	if theirs.Name != "k8s-nodes" {
 		in.T.Errorf("security group %s is left", theirs.Name)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// Each of these is refused with one clear error before the first write, leaves
-// nothing behind, and heals when the cause is gone.
+// Each of these inputs is refused with one clear error before the first write, leaves nothing
+// behind, and is served when the cause is gone.
 //
 //proves:92
 func TestEnsure_RefusesBadInputBeforeFirstWriteAndHeals(t *testing.T) {
@@ -241,9 +241,9 @@ func TestEnsure_CreatesNothingForSourceRangesWhileVersionIsUnknown(t *testing.T)
 	}
 }
 
-// A value that is not allowed changes nothing of a load balancer that exists but its
-// members, which follow the nodes: not to a default, not for another change beside it,
-// not after a restart. The error becomes the event of the service controller.
+// A value that is not allowed changes only the members of an existing load balancer, which follow
+// the nodes. The value is not replaced by a default, neither together with another change nor after
+// a restart. The error becomes the event of the service controller.
 //
 //proves:92
 func TestRefusal_KeepsLastGoodStateWhenAnnotationIsMalformed(t *testing.T) {
@@ -268,7 +268,7 @@ func TestRefusal_KeepsLastGoodStateWhenAnnotationIsMalformed(t *testing.T) {
 	}
 	env.restart()
 	env.refused(svc, nodes, want)
-	env.writes(1) // the node that came
+	env.writes(1) // the new node
 	if after := env.loadBalancer(); len(after.Listeners) != 1 || after.Pools[0].Monitor.Delay != 30 || len(after.Pools[0].Members) != 3 {
 		t.Errorf("the load balancer has changed: %+v", after)
 	}
@@ -284,8 +284,8 @@ func TestRefusal_KeepsLastGoodStateWhenAnnotationIsMalformed(t *testing.T) {
 	env.loadBalancers(0)
 }
 
-// A name that is none is told with the nearest that is one, and a setting that
-// cannot change is told as well.
+// An event reports an unknown annotation with the most similar known one, and a setting that cannot
+// change.
 //
 //proves:92,93
 func TestEnsure_ReportsSettingsWithoutEffect(t *testing.T) {

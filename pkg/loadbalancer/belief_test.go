@@ -15,8 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// Whatever is published, also a host name: that the floating IP is gone is found at
-// the next start, and by the watch.
+// For each kind of published address, including a host name, a missing floating IP is found at the
+// next start and by the drift watch.
 //
 //proves:89
 func TestFloatingIP_IsReplacedWhenLostBehindHostname(t *testing.T) {
@@ -54,8 +54,8 @@ func TestFloatingIP_IsReplacedWhenLostBehindHostname(t *testing.T) {
 	}
 }
 
-// One rule, before and after a restart: a floating IP that another client puts on the
-// VIP of an internal Service is told of, once, and stays.
+// One rule holds before and after a restart: a floating IP that another client associates with the
+// VIP of an internal Service is reported once, and stays.
 //
 //proves:89
 func TestFloatingIP_OfOthersOnInternalServiceIsReportedAndStays(t *testing.T) {
@@ -86,12 +86,12 @@ func TestFloatingIP_OfOthersOnInternalServiceIsReportedAndStays(t *testing.T) {
 	}
 	stays()
 	env.Cloud.RequestLog.Reset()
-	env.ensure(svc, nodes) // a node comes
+	env.ensure(svc, nodes) // a node is added
 	if reads := env.Cloud.RequestLog.Requests(requestlog.Reads(), func(r requestlog.Request) bool { return r.Route == fipRoute }); len(reads) > 0 {
 		t.Errorf("the floating IP is read again:\n%s", printed(reads))
 	}
 	env.restart()
-	env.ensure(svc, nodes[1:]) // from what was written down before it came
+	env.ensure(svc, nodes[1:]) // from the record of the time before it was added
 	if told := env.told(); strings.Count(told, event) != 1 {
 		t.Errorf("after a restart, events %q, want one %s", told, event)
 	}
@@ -102,7 +102,7 @@ func TestFloatingIP_OfOthersOnInternalServiceIsReportedAndStays(t *testing.T) {
 	env.records.Set(svc.UID, "")
 	env.unchanged(svc, nodes[1:])
 	stays()
-	// A look finds that it is gone, and that is all.
+	// The next snapshot shows that it is gone. Nothing else happens.
 	if _, err := env.Cloud.Neutron.AssociateFloatingIP(fip.ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +111,8 @@ func TestFloatingIP_OfOthersOnInternalServiceIsReportedAndStays(t *testing.T) {
 	env.writes(0)
 }
 
-// A floating IP of the user's own that the Service asked for goes off when the Service
-// turns internal, also when a host name was published.
+// A floating IP of the user that the Service requested is dissociated when the Service becomes
+// internal, also if a host name was published.
 func TestFloatingIP_NamedByServiceIsTakenOffWhenItTurnsInternal(t *testing.T) {
 	t.Parallel()
 	for _, hostname := range []string{"", "web.example.org"} {
@@ -137,13 +137,13 @@ func TestFloatingIP_NamedByServiceIsTakenOffWhenItTurnsInternal(t *testing.T) {
 	}
 }
 
-// What was written down is not believed of a load balancer that is not at rest, nor
-// after a change that was begun and perhaps not ended, nor beside a second one.
+// A record is not trusted if the load balancer is not at rest, if a change was begun and may not
+// have ended, or if there is a second load balancer.
 func TestRecord_IsNotTrustedWhereItMayNotHold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(*environment, *v1.Service, []*v1.Node)
-		told  string // in the error, or "" where all is well in the end
+		told  string // in the error, or "" if there is none in the end
 	}{
 		"the load balancer is in ERROR, since the same second": {func(env *environment, svc *v1.Service, _ []*v1.Node) {
 			if err := env.Cloud.Octavia.SetProvisioningStatus(env.loadBalancer().ID, octavia.Error); err != nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// Whatever became of a Service, nothing is kept of it when it is gone: one that was
-// served, one that was refused by us, and one that Octavia has refused in part. Upstream
-// calls Delete only where Get has said that there is something.
+// No state of a Service that is gone stays in memory, whether it was served, refused by us, or
+// refused by Octavia in part. Upstream calls Delete only after Get has returned true.
 func TestDelete_LeavesNoStateOfServiceInMemory(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{

@@ -18,8 +18,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// slowWorld is a cloud in which nothing gets done before pass, under a controller
-// whose calls may hold their workers for a moment only.
+// slowWorld returns a cloud that completes nothing before pass is called, and a controller with
+// calls that occupy their workers only for a moment.
 func slowWorld(t *testing.T) (env *environment, pass func()) {
 	t.Helper()
 	return slowWorldOf(t, environmentOptions{})
@@ -35,7 +35,7 @@ func slowWorldOf(t *testing.T, options environmentOptions) (env *environment, pa
 	return env, func() { clock.Step(time.Minute) }
 }
 
-// until asks again and again.
+// until polls until a condition holds.
 func (env *environment) until(what string, done func() bool) {
 	env.T.Helper()
 	for !done() {
@@ -46,7 +46,7 @@ func (env *environment) until(what string, done func() bool) {
 	}
 }
 
-// handedBack fails unless a call asks to be repeated later.
+// handedBack fails unless the error of a call requests a later call.
 func (env *environment) handedBack(err error, text string) *api.RetryError {
 	env.T.Helper()
 	var later *api.RetryError
@@ -56,7 +56,7 @@ func (env *environment) handedBack(err error, text string) *api.RetryError {
 	return later
 }
 
-// writesReach waits for the writes of calls that have ended.
+// writesReach waits for the writes of calls that have returned.
 func (env *environment) writesReach(n int) {
 	env.T.Helper()
 	env.until(itoa(n)+" writes", func() bool { return len(env.Cloud.RequestLog.Requests(requestlog.Writes())) >= n })
@@ -245,8 +245,8 @@ func TestClose_EndsBackgroundWork(t *testing.T) {
 	env.writes(2)
 }
 
-// A creation that went on without its worker, and began late, is not overtaken by the
-// deletion: the load balancer would be made after it, and stay.
+// A creation that went on without its worker, and began late, is not overtaken by the deletion.
+// Otherwise the load balancer would be created after the deletion, and stay.
 func TestDelete_NeverOvertakesCreation(t *testing.T) {
 	t.Parallel()
 	env, pass := slowWorld(t)
@@ -262,8 +262,8 @@ func TestDelete_NeverOvertakesCreation(t *testing.T) {
 	env.floatingIPs(0)
 }
 
-// Upstream takes the finalizer off once Get says no, and never asks again.
-// A deletion that has ended well is the answer of the next Get: nothing is read for it.
+// Upstream removes the finalizer once Get returns false, and never calls again. The next Get
+// returns the result of a deletion that has just ended, without a read.
 func TestGet_TrustsDeletionThatHasJustEnded(t *testing.T) {
 	t.Parallel()
 	env, pass := slowWorld(t)
@@ -289,8 +289,8 @@ func TestGet_TrustsDeletionThatHasJustEnded(t *testing.T) {
 	}
 }
 
-// The service controller asks Get before each deletion. If a deletion has failed nevertheless,
-// the next call returns its error, after which the service controller delays its retry.
+// The service controller calls Get before each deletion. If a deletion has failed nevertheless, the
+// next call returns its error, after which the service controller delays its retry.
 func TestDelete_ReturnsLaterFailureToNextCall(t *testing.T) {
 	t.Parallel()
 	env, pass := slowWorld(t)
@@ -349,7 +349,7 @@ func TestDelete_LeavesNoActorOrResultOfService(t *testing.T) {
 	}
 }
 
-// While a creation waits for the cloud, Get and deletions of others are answered.
+// While a creation waits for the cloud, Get and deletions of other Services return.
 func TestGet_AnswersWithoutRequestDuringCreation(t *testing.T) {
 	t.Parallel()
 	env, _ := slowWorld(t)
@@ -366,8 +366,8 @@ func TestGet_AnswersWithoutRequestDuringCreation(t *testing.T) {
 	}
 }
 
-// With the number of workers that there are by default, a load balancer that stays
-// PENDING gives its worker back after two minutes, and not before.
+// With the default number of workers, a load balancer that stays PENDING releases its worker after
+// ten seconds, and not before.
 func TestEnsure_ReleasesWorkerOfStuckLoadBalancerAfterTenSeconds(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())
@@ -405,7 +405,8 @@ func TestEnsure_ReleasesWorkerOfStuckLoadBalancerAfterTenSeconds(t *testing.T) {
 	_ = env.handedBack(err, "the load balancer is being created")
 }
 
-// Whoever reads a Service, and waits for its turn while it changes, has an old one.
+// A caller that reads a Service and waits for its turn while the Service changes has an old
+// version.
 func TestRepair_IgnoresServiceOlderThanLastServed(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -452,7 +453,7 @@ func TestReconcile_ReadsServiceAndNodesWhenTurnComes(t *testing.T) {
 	env.writes(0)
 }
 
-// Nobody is told of a load balancer that is not made.
+// Without a load balancer, no event reports a change of one.
 func TestUpdate_AnnouncesNothingWhereThereIsNoLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"manage-security-groups": "true"}})

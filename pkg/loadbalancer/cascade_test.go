@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// addListener returns a function that has another client add a listener to a load balancer.
+// addListener returns a function with which another client adds a listener to a load balancer.
 func addListener(env *environment, other *openstack.Session, loadBalancerID string) func() {
 	return func() {
 		if _, err := other.Octavia().CreateListener(env.ctx, octaviaapi.Listener{
@@ -23,7 +23,7 @@ func addListener(env *environment, other *openstack.Session, loadBalancerID stri
 	}
 }
 
-// left fails unless a load balancer is there with nothing but the listener of another client.
+// left fails unless the load balancer exists and contains only the listener of another client.
 func (env *environment) left(id string) {
 	env.T.Helper()
 	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
@@ -38,8 +38,9 @@ func (env *environment) left(id string) {
 	}
 }
 
-// A Service is deleted. Its load balancer was read, and holds nothing of others; right then another
-// client adds a listener, so that the deletion is refused with 409: it is locked by that.
+// A Service is deleted. Its load balancer was read, and has no objects of other clients. Then
+// another client adds a listener, which locks the load balancer, and the deletion is refused with
+// 409.
 func TestDelete_LeavesListenerOfOthersThatHeldTheLoadBalancer(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
@@ -65,8 +66,8 @@ func TestDelete_LeavesListenerOfOthersThatHeldTheLoadBalancer(t *testing.T) {
 	}
 }
 
-// What held the load balancer may as well leave nothing behind: then it is deleted, once a look has
-// shown that.
+// The change of another client may leave no object. Then the load balancer is deleted after another
+// read.
 func TestDelete_AsksOnceMoreWhatIsInLoadBalancerThatOthersHeld(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -83,9 +84,9 @@ func TestDelete_AsksOnceMoreWhatIsInLoadBalancerThatOthersHeld(t *testing.T) {
 	}
 }
 
-// A load balancer is replaced. While the new one is created, which takes minutes, another client adds a
-// listener to the old one. The Service gets the new one, and the old one stays as long as that is in it;
-// when the Service is deleted, what is its own there goes.
+// A load balancer is replaced. While the new one is created, which takes minutes, another client
+// adds a listener to the old one. The Service gets the new load balancer. The old one stays while
+// it has the foreign listener; the deletion of the Service removes the Service's own parts of it.
 func TestReplace_LeavesListenerOfOthersThatCameMeanwhile(t *testing.T) {
 	t.Parallel()
 	for when, rule := range map[string]faults.Rule{
@@ -103,7 +104,7 @@ func TestReplace_LeavesListenerOfOthersThatCameMeanwhile(t *testing.T) {
 			svc.Annotations[annotation.FlavorID] = env.catalogue().ID
 			rule.Count, rule.Then = 1, addListener(env, octaviaAsSomebodyElse(t, env), old.ID)
 			env.Cloud.Faults.Add(rule)
-			for range 2 { // also when it is tried again
+			for range 2 { // also after a retry
 				env.refused(svc, nodes, "is not deleted because it also holds listener")
 				lb, there := env.find(old.ID)
 				if !there || !slices.ContainsFunc(lb.Listeners, func(l *octavia.Listener) bool { return l.Name == "somebody's" }) {

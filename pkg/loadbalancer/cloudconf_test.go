@@ -7,8 +7,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// A typing error in cloud.conf, seen at the next restart, must not cost the Services that
-// are there their nodes, nor make anything that nobody has asked for.
+// A typing error in cloud.conf, detected at the next restart, must neither drain the existing
+// Services nor create unwanted objects.
 func TestCloudConf_KeepsLoadBalancersAliveWhenInvalid(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"lb-method", "node-selector", "manage-security-groups"} {
@@ -23,14 +23,14 @@ func TestCloudConf_KeepsLoadBalancersAliveWhenInvalid(t *testing.T) {
 
 			replaced := append(nodes[:2:2], env.node(3))
 			if key == "node-selector" {
-				replaced = nodes[:2] // who else is selected cannot be known
+				replaced = nodes[:2] // the other selected nodes cannot be known
 			}
 			if _, err := env.engine.Repair(env.ctx, svc, replaced, there); err != nil {
 				t.Errorf("the change of nodes: %v", err)
 			}
 			env.membersAre(replaced)
 			if key == "manage-security-groups" {
-				env.uses(env.group().ID, nodes...) // nothing is taken away
+				env.uses(env.group().ID, nodes...) // no node is removed
 			} else {
 				env.uses(env.group().ID, replaced...)
 			}
@@ -54,7 +54,7 @@ func TestCloudConf_KeepsLoadBalancersAliveWhenInvalid(t *testing.T) {
 	}
 }
 
-// Octavia takes the provider that its operator has chosen.
+// Octavia uses the provider of its own configuration.
 func TestProvider_IsOctaviasDefaultWhenEmpty(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": ""}})

@@ -22,13 +22,13 @@ import (
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// fakeConditions are what was said last of each Service.
+// fakeConditions has the last conditions of each Service.
 type fakeConditions struct {
 	mu   sync.Mutex
 	last map[types.UID]map[reason.Condition]conditions.Said
-	// records are what annotations were to have with that.
+	// records has the annotations to write together with them.
 	records map[types.UID]annotation.Record
-	// rounds is how often anything was said.
+	// rounds counts the calls of Say.
 	rounds int
 }
 
@@ -49,25 +49,25 @@ func (c *fakeConditions) Say(_ types.NamespacedName, uid types.UID, said []condi
 	}
 }
 
-// Brings implements loadbalancer.Conditions: nothing is ever written.
+// Brings implements loadbalancer.Conditions. No write is ever queued.
 func (c *fakeConditions) Brings(types.NamespacedName, types.UID) bool { return false }
 
-// count returns how often anything was said.
+// count returns the number of calls of Say.
 func (c *fakeConditions) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.rounds
 }
 
-// of returns what is said of a Service.
+// of returns the conditions of a Service.
 func (c *fakeConditions) of(svc *v1.Service) map[reason.Condition]conditions.Said {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.last[svc.UID])
 }
 
-// states fails unless the conditions of a Service are these, as "Provisioned=true LoadBalancerReady";
-// then it has them. It returns what they say.
+// states fails unless a Service has exactly these conditions, such as "Provisioned=true
+// LoadBalancerReady". It returns their messages.
 func (env *environment) states(svc *v1.Service, want ...string) (messages string) {
 	env.T.Helper()
 	said := env.conditions.of(svc)
@@ -124,7 +124,7 @@ func TestConditions_FollowTheLifeOfAService(t *testing.T) {
 	env.ensure(svc, nodes)
 	env.states(svc, ready, unrefused, sound, undrifted)
 
-	// An outage is nobody's condition.
+	// An outage of the cloud changes no condition.
 	env.restart()
 	defer env.Cloud.Faults.Add(faults.Rule{Route: "/load-balancer/**", Status: http.StatusServiceUnavailable})()
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
@@ -153,8 +153,9 @@ func TestConditions_SayThatDriftIsLeft(t *testing.T) {
 	}
 }
 
-// One member that does not answer is no degradation: with externalTrafficPolicy Local that is
-// usual, and a node that fails would be a write for each Service.
+// A single member that does not answer does not degrade the load balancer: with
+// externalTrafficPolicy Local that is usual, and each node that fails would cost a write for each
+// Service.
 //
 //proves:100
 func TestConditions_SayWhichPoolServesNobody(t *testing.T) {
@@ -191,7 +192,7 @@ func TestConditions_SayWhichPoolServesNobody(t *testing.T) {
 	becomes("LoadBalancerSound")
 }
 
-// Whoever sees an event alone, as in a collection of logs, knows what it is about.
+// An event is complete without its context, as in a collection of logs.
 //
 //proves:101
 func TestEvents_NameLoadBalancerAndAddressOfWhatIsServed(t *testing.T) {

@@ -23,8 +23,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// slow replaces the controller by one that looks a second after a change whether it is
-// done.
+// slow replaces the controller by one that polls for the end of a change only after a second.
 func (env *environment) slow() {
 	env.T.Helper()
 	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
@@ -45,8 +44,8 @@ func (env *environment) slow() {
 	env.T.Cleanup(env.engine.Close)
 }
 
-// ensureMeanwhile ensures a Service, and lets another client do something between the
-// end of the change and the look that finds it done.
+// ensureMeanwhile ensures a Service, and calls meanwhile between the end of the change and the poll
+// that detects it.
 func (env *environment) ensureMeanwhile(svc *v1.Service, nodes []*v1.Node, meanwhile func(*openstack.Session, simoctavia.LoadBalancer) error) {
 	env.T.Helper()
 	env.Cloud.RequestLog.Reset()
@@ -64,8 +63,7 @@ func (env *environment) ensureMeanwhile(svc *v1.Service, nodes []*v1.Node, meanw
 	env.loadBalancer()
 }
 
-// Parts that another client takes away or adds while we wait for our own change are
-// found at its end.
+// Parts that another client removes or adds while we wait for our own change are found at its end.
 //
 //proves:89
 func TestDrift_OfPartsDuringOwnChangeIsRepairedAtItsEnd(t *testing.T) {
@@ -86,8 +84,8 @@ func TestDrift_OfPartsDuringOwnChangeIsRepairedAtItsEnd(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// Settings that another client changes then are found by the first look, and by the next
-// process if it comes before.
+// Settings that another client changes during that time are found by the first check, or by the
+// next process if that starts earlier.
 //
 //proves:89
 func TestDrift_OfSettingsDuringOwnChangeIsFoundByFirstLook(t *testing.T) {
@@ -108,7 +106,7 @@ func TestDrift_OfSettingsDuringOwnChangeIsFoundByFirstLook(t *testing.T) {
 			switch by {
 			case "the first look":
 				env.repair(svc, nodes)
-			case "the next process": // the last one has ended all of a sudden
+			case "the next process": // the last process has crashed
 				env.restart()
 				env.ensure(svc, nodes)
 			default:
@@ -125,8 +123,8 @@ func TestDrift_OfSettingsDuringOwnChangeIsFoundByFirstLook(t *testing.T) {
 	}
 }
 
-// What a change costs in the background: the first look reads the settings once, and
-// then the next process believes them.
+// Background requests after a change: the first check reads the settings once, and the next process
+// then trusts them.
 func TestRecord_OfChangeIsConfirmedOnceByNextLook(t *testing.T) {
 	t.Parallel()
 	for monitors, want := range map[string]int{"false": 2, "true": 3} {
@@ -147,7 +145,7 @@ func TestRecord_OfChangeIsConfirmedOnceByNextLook(t *testing.T) {
 	}
 }
 
-// The load balancers of many Services that have changed, as when a node has come, are read together.
+// Load balancers of many Services that have changed, as after a new node, are read together.
 func TestRecord_OfManyChangesIsConfirmedByRequestsForAllOfThem(t *testing.T) {
 	t.Parallel()
 	for monitors, want := range map[string]int{"false": 2, "true": 3} {
@@ -159,7 +157,7 @@ func TestRecord_OfManyChangesIsConfirmedByRequestsForAllOfThem(t *testing.T) {
 			env.ensure(svc, nodes)
 			all = append(all, svc)
 		}
-		time.Sleep(state.ConfirmAfter) // one look can confirm them all
+		time.Sleep(state.ConfirmAfter) // one check can confirm all of them
 		env.Cloud.RequestLog.Reset()
 		env.writeDown(all...)
 		if reads := env.contentReads(); len(reads) != want {
@@ -177,7 +175,7 @@ func TestRecord_OfManyChangesIsConfirmedByRequestsForAllOfThem(t *testing.T) {
 	}
 }
 
-// Without drift-policy nobody looks, and what was written down is confirmed all the same.
+// Without a drift-policy there is no watch, and the record is confirmed all the same.
 func TestRecord_IsConfirmedWhenDriftPolicyIsOff(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "off"}})
@@ -195,7 +193,7 @@ func TestRecord_IsConfirmedWhenDriftPolicyIsOff(t *testing.T) {
 	}
 }
 
-// Nor is anything asked for ever there, when another client has changed a load balancer.
+// Without a watch, a load balancer that another client has changed does not cause reads for ever.
 func TestRecord_IsDroppedAfterOneLookAtForeignChangeWhenPolicyIsOff(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "off"}})
@@ -214,7 +212,7 @@ func TestRecord_IsDroppedAfterOneLookAtForeignChangeWhenPolicyIsOff(t *testing.T
 		for looks() == 0 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(3 * time.Second) // time for more of them
+		time.Sleep(3 * time.Second) // time for more checks
 		stop()
 	}()
 	env.records.recorded = func(uid types.UID) { t.Errorf("recorded: %s", env.records.texts[uid]) }
@@ -222,13 +220,13 @@ func TestRecord_IsDroppedAfterOneLookAtForeignChangeWhenPolicyIsOff(t *testing.T
 	if n := looks(); n != 1 {
 		t.Errorf("%d looks, want 1", n)
 	}
-	env.ensure(svc, nodes) // which reads it
+	env.ensure(svc, nodes) // which reads the load balancer
 	if n := len(env.loadBalancer().Pools[0].Members); n != 3 {
 		t.Errorf("%d members, want 3", n)
 	}
 }
 
-// The ID and the address do not wait for that.
+// ID and address are recorded before that confirmation.
 func TestRecord_OfIDAndAddressPrecedesConfirmation(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -248,8 +246,7 @@ func TestRecord_OfIDAndAddressPrecedesConfirmation(t *testing.T) {
 	}
 }
 
-// A change of ours takes its time. Looks that fall into it do not take it for somebody
-// else's.
+// Our own change takes time. A check during it does not take the change for that of another client.
 //
 //proves:89
 func TestDrift_IgnoresOwnChanges(t *testing.T) {
@@ -262,8 +259,8 @@ func TestDrift_IgnoresOwnChanges(t *testing.T) {
 	}
 }
 
-// ownChange has looks fall into a change of nodes in eight steps, of a load balancer with a
-// guest.
+// ownChange makes checks during each of the eight steps of a change of nodes, of a load balancer
+// with a guest.
 func ownChange(t *testing.T, policy string) {
 	t.Helper()
 	d := simoctavia.Delays{Create: 20 * time.Millisecond, Update: 30 * time.Millisecond, Delete: 5 * time.Millisecond}
@@ -273,14 +270,14 @@ func ownChange(t *testing.T, policy string) {
 	env.ensure(owner, nodes[:2])
 	guest.Annotations[annotation.LoadBalancerID] = env.loadBalancer().ID
 	env.ensure(guest, nodes[:2])
-	env.ensure(owner, nodes[:3]) // it knows of its guest
+	env.ensure(owner, nodes[:3]) // it detects its guest
 	stop := env.watchDrift(env.ctx, func(name types.NamespacedName) { t.Errorf("%s was taken for changed by another client", name) })
 	looks := func() int { return env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) }
 	for looks() < 2 && env.ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	before := looks()
-	if _, err := env.engine.Repair(env.ctx, owner, nodes, there); err != nil { // as when nodes change
+	if _, err := env.engine.Repair(env.ctx, owner, nodes, there); err != nil { // as after a change of nodes
 		t.Fatal(err)
 	}
 	if during := looks() - before; during < 2 {
@@ -300,8 +297,8 @@ func ownChange(t *testing.T, policy string) {
 	}
 }
 
-// Health that changes is nobody's doing: the status tree is read, and that is all. It is
-// found also when health is as it was by the time of the look, for the settings then.
+// A change of health is no drift: it costs a read of the status tree, and nothing else. It is found
+// even if the health has recovered by the time of the check, with the settings of that time.
 func TestDrift_ReadsLittleAndReportsNothingWhenOnlyHealthChanges(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}, simulator: simulator.Options{Release: "2024.2"}})
@@ -336,7 +333,7 @@ func TestDrift_ReadsLittleAndReportsNothingWhenOnlyHealthChanges(t *testing.T) {
 	quietly("a member fails", 1)
 	health(simoctavia.Online)
 	health(simoctavia.Error)
-	quietly("it came back and failed again", 6) // and the settings of members, of each pool
+	quietly("it came back and failed again", 6) // and the settings of members, for each pool
 	env.Cloud.RequestLog.Reset()
 	env.ensure(svc, nodes)
 	if all := env.Cloud.RequestLog.Requests(); len(all) != 0 {

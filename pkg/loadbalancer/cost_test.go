@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// A Service with any number of ports is one creation and one floating IP.
+// A Service costs one creation and one floating IP, with any number of ports.
 //
 //proves:17,68
 func TestEnsure_CreatesWithOneLoadBalancerPostAndOneFloatingIPPost(t *testing.T) {
@@ -51,7 +51,7 @@ func TestEnsure_ReadsAtMostOnceBesideWaitOfWarmCreation(t *testing.T) {
 	beside := env.Cloud.RequestLog.Requests(requestlog.Reads(), func(r requestlog.Request) bool {
 		watching := strings.Contains(r.Path, "provisioning_status") || strings.HasSuffix(r.Route, "/status")
 		looking := r.Route == fipRoute && !strings.Contains(r.Path, "description") && !strings.Contains(r.Path, "port_id")
-		return !watching && !looking // the last look at the whole cloud may still be under way
+		return !watching && !looking // the last snapshot may still be under way
 	})
 	if len(beside) > 1 {
 		t.Errorf("reads beside the wait:\n%swant at most one", printed(beside))
@@ -98,7 +98,7 @@ func TestUpdate_WritesOneMemberPerPortWhenNodeComesOrGoes(t *testing.T) {
 	env.unchanged(svc, nodes[1:])
 }
 
-// However many nodes change, each pool is written to once.
+// Each pool is written once, however many nodes change.
 //
 //proves:70
 func TestUpdate_WritesOneBatchPerPortWhenManyNodesChange(t *testing.T) {
@@ -137,7 +137,7 @@ func TestDelete_TakesTwoWritesAndLeavesNothing(t *testing.T) {
 	env.writes(2)
 	env.loadBalancers(0)
 	env.floatingIPs(0)
-	if left := len(env.Cloud.Neutron.Ports()); left != ports-2 { // the VIP's and the floating IP's
+	if left := len(env.Cloud.Neutron.Ports()); left != ports-2 { // those of the VIP and of the floating IP
 		t.Errorf("%d ports are left of %d", left, ports)
 	}
 	leaving := svc.DeepCopy()

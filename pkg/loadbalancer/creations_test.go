@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// shiftedClock is the real one, set forward.
+// shiftedClock is the real clock plus an offset.
 type shiftedClock struct {
 	clock.RealClock
 	ahead atomic.Int64
@@ -31,13 +31,13 @@ func (c *shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) 
 
 func (c *shiftedClock) step(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// slowCreations make Octavia take a while for the port of a VIP, before it answers.
+// slowCreations delays the port of a VIP, and so Octavia's answer to a creation.
 func slowCreations() environmentOptions {
 	return environmentOptions{simulator: simulator.Options{VIPPortDelay: 2 * time.Second}, clock: &shiftedClock{}}
 }
 
-// killedWhileCreating lets the process end while Octavia works on the creation of a Service's load
-// balancer, and another take its place.
+// killedWhileCreating kills the process while Octavia works on the creation of a Service's load
+// balancer, and starts the next one.
 func (env *environment) killedWhileCreating(svc *v1.Service, nodes []*v1.Node) {
 	env.T.Helper()
 	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: lbRoute, Count: 1, AnswerDelay: time.Nanosecond}) // counts
@@ -60,7 +60,7 @@ func leaving(svc *v1.Service) *v1.Service {
 	return svc
 }
 
-// exists asks Get.
+// exists returns the result of Get.
 func (env *environment) exists(svc *v1.Service) bool {
 	env.T.Helper()
 	_, exists, err := env.engine.Get(env.ctx, svc)
@@ -70,9 +70,9 @@ func (env *environment) exists(svc *v1.Service) bool {
 	return exists
 }
 
-// The process ends, or gets no answer, while its creation is carried out, and the
-// Service is deleted before the load balancer is there: Get says that there is one, or
-// upstream would take the finalizer off, and Delete waits for it.
+// The process ends, or gets no answer, during its creation, and the Service is deleted before the
+// load balancer exists. Get must return true, or upstream would remove the finalizer, and Delete
+// waits for the load balancer.
 func TestDelete_WaitsForCreationWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	t.Run("the process was killed", func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestDelete_WaitsForCreationWithoutAnswer(t *testing.T) {
 	})
 }
 
-// mustGo deletes a Service whose load balancer is not there yet.
+// mustGo deletes a Service with a load balancer that does not exist yet.
 func (env *environment) mustGo(svc *v1.Service) {
 	env.T.Helper()
 	svc = leaving(svc)
@@ -112,7 +112,7 @@ func (env *environment) mustGo(svc *v1.Service) {
 	}
 }
 
-// A creation that does not come true within three minutes never does.
+// A creation that has not succeeded within three minutes never does.
 func TestDelete_WaitsNoLongerThanCreationCanComeTrue(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]func(*environment, *v1.Service){
@@ -123,7 +123,7 @@ func TestDelete_WaitsNoLongerThanCreationCanComeTrue(t *testing.T) {
 		"young when the process began": func(env *environment, svc *v1.Service) {
 			svc.CreationTimestamp = metav1.NewTime(env.clock.Now().Add(-2 * time.Minute))
 		},
-		"old when the process began": func(env *environment, svc *v1.Service) { // and had its turn only then, or room in a quota
+		"old when the process began": func(env *environment, svc *v1.Service) { // and its turn, or a free quota, came only then
 			svc.CreationTimestamp = metav1.NewTime(env.clock.Now().Add(-24 * time.Hour))
 		},
 	} {
@@ -158,8 +158,8 @@ func TestDelete_WaitsNoLongerThanCreationCanComeTrue(t *testing.T) {
 	}
 }
 
-// What is known costs no time and no request: a Service that was refused, one that has
-// an address, and one that is newer than the process.
+// Known facts cost neither time nor requests: a Service was refused, has an address, or is newer
+// than the process.
 func TestGet_FindsNothingLeftWhenNoCreationCanBeUnderWay(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*environment, *v1.Service){
@@ -188,15 +188,15 @@ func TestGet_FindsNothingLeftWhenNoCreationCanBeUnderWay(t *testing.T) {
 	}
 }
 
-// A load balancer that is found is the one that the creation without an answer has made:
-// its deletion is the end.
+// A load balancer that is found is the one of the creation without an answer: its deletion
+// completes the wait.
 func TestDelete_EndsWithLoadBalancerThatAppeared(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{clock: &shiftedClock{}})
 	svc := service("web", 1)
 	svc.CreationTimestamp = metav1.Now()
 	env.ensure(svc, env.nodes(1))
-	svc.Status.LoadBalancer = v1.LoadBalancerStatus{} // the process ended before it was published
+	svc.Status.LoadBalancer = v1.LoadBalancerStatus{} // the process ended before it published the address
 	env.clock.(*shiftedClock).step(2 * time.Second)
 	env.restart()
 	svc = leaving(svc)
@@ -207,8 +207,8 @@ func TestDelete_EndsWithLoadBalancerThatAppeared(t *testing.T) {
 	}
 }
 
-// Two creations without an answer may both come true: one that is found does not prove
-// that the other will not.
+// Two creations without an answer may both succeed: one load balancer does not prove that the other
+// cannot appear.
 func TestDelete_WaitsForBothOfTwoCreations(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{clock: &shiftedClock{}})
@@ -235,8 +235,8 @@ func TestDelete_WaitsForBothOfTwoCreations(t *testing.T) {
 	}
 }
 
-// Octavia makes the VIP's port before it looks at the quotas of what is in the load
-// balancer, and leaves it behind: a second try with everything in it would lose another.
+// Octavia creates the VIP's port before it checks the quotas of the parts, and leaves it behind. A
+// second try of the full creation would lose another port.
 func TestQuota_OfPartsLosesAtMostOnePortAndIsRetriedSlowly(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Quota: map[string]int{"listener": 1}}})
@@ -259,8 +259,8 @@ func TestQuota_OfPartsLosesAtMostOnePortAndIsRetriedSlowly(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// Octavia 12.0.0, 13.0.0 and 14.0.0 answer 500 to load balancers that are made together
-// with source ranges. One loses a port; all are served, at the first try.
+// Octavia 12.0.0, 13.0.0 and 14.0.0 answer 500 to full creations with source ranges. One Service
+// loses a port; all are served at the first try.
 func TestEnsure_ServesSourceRangesWhenOctaviaFailsToCreateThem(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: "2024.1", Quirks: octavia.Quirks{AllowedCIDRsFail: true}}})
@@ -286,7 +286,7 @@ func TestEnsure_ServesSourceRangesWhenOctaviaFailsToCreateThem(t *testing.T) {
 	}
 }
 
-// A cloud that answers as to a change of a load balancer that another client holds.
+// The cloud answers as to a change of a load balancer that another client has locked.
 func TestEnsure_ReportsLockOfLoadBalancerThatIsYetToBeMade(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

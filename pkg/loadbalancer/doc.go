@@ -17,7 +17,7 @@
 //
 // # Metrics
 //
-// Requests, calls and changes of the configuration are counted where they happen. The state of all Services
+// Requests, calls and changes of the configuration are counted when they happen. The state of all Services
 // at a time (phases, ages, states of load balancers, rounds) is counted at each scrape (countedGauge), from
 // state.Store.Census, the last snapshot, the dispatcher and the watcher: no counter must be kept
 // consistent, and no request is necessary. tests/checks/monitoring has a query for each metric, and generates

@@ -25,8 +25,8 @@ func (r *Reconciler) newDetector() *drift.Detector {
 	})
 }
 
-// WatchDrift calls drifted for each Service whose load balancer another client has changed or
-// deleted, until the context ends. Repair restores it.
+// WatchDrift calls drifted for each Service if another client has changed or deleted its load
+// balancer, until the context ends. Repair restores it.
 func (r *Reconciler) WatchDrift(ctx context.Context, drifted func(types.NamespacedName)) {
 	r.detector.Watch(ctx, func(service types.NamespacedName) {
 		r.options.Metrics.drifted(driftFound)

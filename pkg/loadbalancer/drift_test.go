@@ -19,7 +19,7 @@ import (
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// octaviaAsSomebodyElse is a client that is not the controller's.
+// octaviaAsSomebodyElse returns a session of another client.
 func octaviaAsSomebodyElse(t *testing.T, env *environment) *openstack.Session {
 	t.Helper()
 	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
@@ -89,8 +89,8 @@ func TestDrift_RestoresPartsDeletedByOthers(t *testing.T) {
 	}
 }
 
-// One rule for all that can be switched off, by the watch and after a restart: it is
-// switched on again, and told.
+// One rule holds for every object that can be switched off, for the watch and after a restart: the
+// controller switches it on again, and reports it.
 //
 //proves:89
 func TestDrift_SwitchesOnWhatOthersSwitchedOff(t *testing.T) {
@@ -213,8 +213,7 @@ func TestRepair_RestoresNoLoadBalancerOfDeletedService(t *testing.T) {
 	env.loadBalancers(0)
 }
 
-// writeDown waits until what is known of Services is recorded, and written into their
-// annotations.
+// writeDown waits until the state of Services is recorded, and written into their annotations.
 func (env *environment) writeDown(services ...*v1.Service) {
 	env.T.Helper()
 	ctx, stop := context.WithCancel(env.ctx)
@@ -229,7 +228,7 @@ func (env *environment) writeDown(services ...*v1.Service) {
 		}
 	}
 	defer func() { env.records.recorded = nil }()
-	defer env.watchDrift(ctx, func(types.NamespacedName) {})() // which confirms what is to be recorded
+	defer env.watchDrift(ctx, func(types.NamespacedName) {})() // which confirms the state to record
 	env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, record annotation.Record) error {
 		if svc := all[uid]; svc != nil {
 			maps.Copy(svc.Annotations, record.Changes(svc.Annotations))
@@ -267,7 +266,7 @@ func TestRestart_CostsFewRequestsForManyUnchangedServices(t *testing.T) {
 	if all := env.Cloud.RequestLog.Requests(); len(all) > 4 {
 		t.Errorf("%d requests for 60 unchanged Services:\n%s", len(all), printed(all))
 	}
-	// What changes afterwards is still done.
+	// A later change is still made.
 	if err := env.engine.Update(env.ctx, services[7], nodes[:2]); err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +312,7 @@ func TestDrift_IsNotReportedWhenLookFails(t *testing.T) {
 	env.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("drift of %s", name) })
 }
 
-// What a round has written before it failed is no change of another client's.
+// A write of a failed round is not taken for a change of another client.
 func TestDrift_IsNotWhatFailedRoundHasWritten(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -343,7 +342,7 @@ func TestMembers_AreSubsetOfNodesWhenMaxMembersIsSet(t *testing.T) {
 	for _, m := range env.loadBalancer().Pools[0].Members {
 		chosen[m.Name] = true
 	}
-	// Nodes that are no members may go for nothing.
+	// The loss of nodes that are no members costs nothing.
 	others := slices.DeleteFunc(slices.Clone(nodes), func(n *v1.Node) bool { return !chosen[n.Name] })
 	env.Cloud.RequestLog.Reset()
 	if err := env.engine.Update(env.ctx, svc, others); err != nil {
@@ -357,7 +356,7 @@ func TestMembers_AreSubsetOfNodesWhenMaxMembersIsSet(t *testing.T) {
 	}
 }
 
-// What is written on the Service makes upstream call Ensure.
+// Annotations that the controller writes to the Service make upstream call Ensure.
 //
 //proves:72
 func TestRecord_OnServiceCostsNextEnsureNoRequest(t *testing.T) {
@@ -380,8 +379,8 @@ func TestRecord_OnServiceCostsNextEnsureNoRequest(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// Tags are never written again. Where somebody takes them off, ID and names still tell
-// whose it is, and the Service goes on.
+// Tags are never rewritten. If another client removes them, ID and names still identify the owner,
+// and the Service is served.
 //
 //proves:89
 func TestDrift_OfTagsCostsNoWriteAndServiceGoesOn(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// A round for one node looks at the others' members too, once its own are written: those that have
+// A round for one node also checks the other members, once its own are written. Members that have
 // failed meanwhile are repaired with it.
 func TestMembers_ThatFailedBeforeANodeCameOrWentAreRepairedWithIt(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// states returns nodes with a label, or a taint, each.
+// states returns copies of the nodes, each with a label or a taint.
 func states(nodes []*v1.Node, change func(*v1.Node)) []*v1.Node {
 	var changed []*v1.Node
 	for _, node := range nodes {
@@ -29,8 +29,8 @@ func tainted(node *v1.Node) {
 	node.Spec.Taints = []v1.Taint{{Key: "ToBeDeletedByClusterAutoscaler", Effect: v1.TaintEffectNoSchedule}}
 }
 
-// Who takes all nodes out of load balancers gets what is asked for, as with cloud-provider-openstack: the
-// pools are empty, also that of a port that comes meanwhile, and an event says so.
+// A user who excludes all nodes from load balancers gets empty pools, as with
+// cloud-provider-openstack, also for a new port. An event reports it.
 //
 //proves:53
 func TestMembers_AreNoneWhereAllNodesAreExcluded(t *testing.T) {
@@ -90,7 +90,7 @@ func TestMembers_AreNoneWhereAllNodesAreExcluded(t *testing.T) {
 	}
 }
 
-// Where nodes are only about to go, those serve that are, until others come.
+// If all nodes are about to go, these serve until others come.
 func TestMembers_StayWhereAllNodesAreAboutToGo(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: managed("shared")})
@@ -114,7 +114,7 @@ func TestMembers_StayWhereAllNodesAreAboutToGo(t *testing.T) {
 	env.unchanged(svc, added)
 }
 
-// A Service can be made where no node is to serve it yet.
+// A Service can be created before any node can serve it.
 func TestMembers_ComeLaterThanLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -128,7 +128,7 @@ func TestMembers_ComeLaterThanLoadBalancer(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// A refused Service follows too; what it newly asks for, which can be its selector, has to wait.
+// A refused Service follows the nodes, too. Its new settings, which may include its selector, wait.
 func TestRefusal_FollowsExclusionOfAllNodes(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {

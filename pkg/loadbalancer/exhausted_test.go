@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// shortage is something that the cloud has no more of.
+// shortage is a resource that the cloud has run out of.
 type shortage struct {
 	// quota of Octavia, or of Neutron, and its limit.
 	octavia, neutron string
@@ -20,31 +20,31 @@ type shortage struct {
 	// subnet that is full: that of the VIP or that of floating IPs.
 	vipFull, poolEmpty bool
 	keys               map[string]string
-	// says is in the event.
-	says string
-	// exist is how many load balancers are there meanwhile, reads how often quotas are read, and
-	// atMost how many ports may be lost.
+	// event is the text of the event.
+	event string
+	// exist is the number of load balancers meanwhile, reads the number of reads of quotas, and
+	// atMost the maximum number of lost ports.
 	exist, reads, atMost int
 }
 
 func shortages() map[string]shortage {
 	monitored, grouped := map[string]string{"create-monitor": "true"}, map[string]string{"manage-security-groups": "true"}
 	return map[string]shortage{
-		"load balancers":       {octavia: "loadbalancer", limit: 0, says: "quota of load balancers is used up (0)", reads: 1},
-		"listeners":            {octavia: "listener", limit: 1, says: "quota of listeners is used up (1)", exist: 1, reads: 1, atMost: 1},
-		"pools":                {octavia: "pool", limit: 1, says: "quota of pools is used up (1)", exist: 1, reads: 1, atMost: 1},
-		"members":              {octavia: "member", limit: 3, says: "quota of members is used up (3)", exist: 1, reads: 1, atMost: 1},
-		"health monitors":      {octavia: "healthmonitor", limit: 1, keys: monitored, says: "quota of health monitors is used up (1)", exist: 1, reads: 1, atMost: 1},
-		"ports":                {neutron: "port", limit: 0, says: "quota of ports is used up (", reads: 1},
-		"floating IPs":         {neutron: "floatingip", limit: 0, says: "quota of floating IPs is used up (0 of 0)", exist: 1, reads: 1},
-		"security groups":      {neutron: "security_group", limit: 1, keys: grouped, says: "quota of security groups is used up (1 of 1)", reads: 1},
-		"security group rules": {neutron: "security_group_rule", limit: 4, keys: grouped, says: "quota of security group rules is used up (", reads: 1},
-		"the subnet of VIPs":   {vipFull: true, says: "has no free address"},
-		"floating IPs left":    {poolEmpty: true, says: "has no free address", exist: 1},
+		"load balancers":       {octavia: "loadbalancer", limit: 0, event: "quota of load balancers is used up (0)", reads: 1},
+		"listeners":            {octavia: "listener", limit: 1, event: "quota of listeners is used up (1)", exist: 1, reads: 1, atMost: 1},
+		"pools":                {octavia: "pool", limit: 1, event: "quota of pools is used up (1)", exist: 1, reads: 1, atMost: 1},
+		"members":              {octavia: "member", limit: 3, event: "quota of members is used up (3)", exist: 1, reads: 1, atMost: 1},
+		"health monitors":      {octavia: "healthmonitor", limit: 1, keys: monitored, event: "quota of health monitors is used up (1)", exist: 1, reads: 1, atMost: 1},
+		"ports":                {neutron: "port", limit: 0, event: "quota of ports is used up (", reads: 1},
+		"floating IPs":         {neutron: "floatingip", limit: 0, event: "quota of floating IPs is used up (0 of 0)", exist: 1, reads: 1},
+		"security groups":      {neutron: "security_group", limit: 1, keys: grouped, event: "quota of security groups is used up (1 of 1)", reads: 1},
+		"security group rules": {neutron: "security_group_rule", limit: 4, keys: grouped, event: "quota of security group rules is used up (", reads: 1},
+		"the subnet of VIPs":   {vipFull: true, event: "has no free address"},
+		"floating IPs left":    {poolEmpty: true, event: "has no free address", exist: 1},
 	}
 }
 
-// set brings the shortage about, and returns what ends it.
+// set causes the shortage, and returns the function that ends it.
 func (s shortage) set(env *environment) (end func()) {
 	env.T.Helper()
 	project := env.Cloud.Account.ProjectID
@@ -68,9 +68,8 @@ func (s shortage) set(env *environment) (end func()) {
 	return full(env.Cloud.ExternalSubnet.ID)
 }
 
-// What the cloud has no more of is told by one event, with the numbers and the request, and
-// tried again slowly: a few requests each time, nothing that is lost, and nothing that is left
-// when there is room.
+// A shortage is reported by one event, with the figures and the request, and retried slowly. Each
+// retry costs a few requests and loses nothing, and nothing is left when there is room.
 //
 //proves:80
 func TestQuota_IsToldOnceWithNumbersAndHealsWithRoom(t *testing.T) {
@@ -95,8 +94,8 @@ func TestQuota_IsToldOnceWithNumbersAndHealsWithRoom(t *testing.T) {
 			if len(said) != 1 {
 				t.Errorf("%d different errors, want the same words each time:\n%v", len(said), said)
 			}
-			if got := told.String(); strings.Count(got, "LoadBalancerQuotaExceeded") != 1 || !strings.Contains(got, c.says) || !strings.Contains(got, "req-") {
-				t.Errorf("want one event with %q and a request ID:\n%s", c.says, got)
+			if got := told.String(); strings.Count(got, "LoadBalancerQuotaExceeded") != 1 || !strings.Contains(got, c.event) || !strings.Contains(got, "req-") {
+				t.Errorf("want one event with %q and a request ID:\n%s", c.event, got)
 			}
 			if got := env.refusedFor(); got != "quota" {
 				t.Errorf("refused for %q", got)
@@ -122,8 +121,8 @@ func TestQuota_IsToldOnceWithNumbersAndHealsWithRoom(t *testing.T) {
 	}
 }
 
-// Octavia loses a port with the first load balancer that it refuses for a quota of its parts,
-// and with no other one, however many Services meet that quota.
+// Octavia loses a port with the first load balancer that it refuses for a quota of its parts, and
+// with no other one, however many Services exceed that quota.
 //
 //proves:80
 func TestQuota_OfPartsLosesOnePortForAllServices(t *testing.T) {
@@ -138,7 +137,7 @@ func TestQuota_OfPartsLosesOnePortForAllServices(t *testing.T) {
 	}
 }
 
-// quotaReads returns how many requests have read quotas.
+// quotaReads returns the number of reads of quotas.
 func (env *environment) quotaReads() int {
 	n := 0
 	for _, r := range env.Cloud.RequestLog.Requests() {
@@ -149,8 +148,8 @@ func (env *environment) quotaReads() int {
 	return n
 }
 
-// A quota that is met again later is another one to tell. Where quotas cannot be read, it is
-// told without numbers.
+// A quota that is exceeded again later is reported again. If quotas cannot be read, the event has
+// no figures.
 //
 //proves:80
 func TestQuota_IsToldAgainWhenMetAgain(t *testing.T) {

@@ -11,14 +11,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
-// Known returns the number of Services of which something is known.
+// Known returns the number of Services with a state in memory.
 func (r *Reconciler) Known() int { return r.store.Len() }
 
-// AwaitReads returns when no snapshot is being taken any more: one goes on when its callers
-// have left.
+// AwaitReads returns when no snapshot is being taken. A snapshot continues after its callers have
+// left.
 func (r *Reconciler) AwaitReads() { r.engine().Cloud.Snapshots.Wait() }
 
-// Stages counts how often a round has gone through stages.
+// Stages counts the stages of a round.
 type Stages struct {
 	goal.Goal
 	Desired, Planned, Observed int
@@ -42,7 +42,7 @@ func (s *Stages) Observe(ctx context.Context, lock *async.Guard) (goal.Observati
 	return s.Goal.Observe(ctx, lock)
 }
 
-// Recall implements goal.Goal. What a Service asks for is made once for what is compared.
+// Recall implements goal.Goal. It counts the desired state, which is made once for a comparison.
 func (s *Stages) Recall(ctx context.Context, lock *async.Guard) (goal.Known, error) {
 	known, err := s.Goal.Recall(ctx, lock)
 	if known.Want != nil {
@@ -51,7 +51,7 @@ func (s *Stages) Recall(ctx context.Context, lock *async.Guard) (goal.Known, err
 	return known, err
 }
 
-// CountStages reconciles a Service towards what it asks for.
+// CountStages brings a Service to its desired state.
 func (r *Reconciler) CountStages(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (Stages, error) {
 	asked, err := r.engine().NewAsked(ctx, goal.Subject{Service: svc, Nodes: nodes}, false)
 	if err != nil {
@@ -81,5 +81,5 @@ func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.No
 	return err
 }
 
-// Waits returns how many rounds wait for the cloud.
+// Waits returns the number of rounds that wait for the cloud.
 func (r *Reconciler) Waits() int { return r.engine().Cloud.Watcher.Waiting() }

@@ -20,7 +20,7 @@ import (
 
 const failoverRoute = lbRoute + "/*/failover"
 
-// failed puts the Service's load balancer into ERROR.
+// failed sets the Service's load balancer to ERROR.
 func (env *environment) failed() octavia.LoadBalancer {
 	env.T.Helper()
 	lb := env.loadBalancer()
@@ -30,7 +30,7 @@ func (env *environment) failed() octavia.LoadBalancer {
 	return lb
 }
 
-// failovers returns how many failovers were asked for since the last reset.
+// failovers returns the number of requested failovers since the last reset.
 func (env *environment) failovers() int {
 	n := 0
 	for _, r := range env.Cloud.RequestLog.Requests(requestlog.Writes()) {
@@ -41,8 +41,8 @@ func (env *environment) failovers() int {
 	return n
 }
 
-// A published load balancer that goes into ERROR is failed over where the user may: it keeps
-// its ID, its addresses and all that is in it, and follows its nodes again.
+// A published load balancer in ERROR is failed over if the user may do so. It keeps its ID, its
+// addresses and all its parts, and follows its nodes again.
 //
 //proves:82
 func TestFailover_LeadsPublishedLoadBalancerOutOfError(t *testing.T) {
@@ -71,8 +71,9 @@ func TestFailover_LeadsPublishedLoadBalancerOutOfError(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// A refusal for want of a role is remembered for all load balancers. What is left is told once,
-// with since when and what to ask the cloud's operator, and others are served.
+// A refusal for lack of a role is remembered for all load balancers. The event on each is emitted
+// once, with the time of the ERROR and the request for the cloud's operator. Other Services are
+// served.
 //
 //proves:82
 func TestFailover_IsNotAskedForAgainWithoutRole(t *testing.T) {
@@ -107,7 +108,8 @@ func TestFailover_IsNotAskedForAgainWithoutRole(t *testing.T) {
 	env.unchanged(first, nodes)
 }
 
-// What fails over and over is failed over three times within a day, with growing pauses.
+// A load balancer that fails repeatedly is failed over three times within a day, with growing
+// pauses.
 //
 //proves:82
 func TestFailover_IsBoundedWithGrowingPauses(t *testing.T) {
@@ -142,7 +144,7 @@ func TestFailover_IsBoundedWithGrowingPauses(t *testing.T) {
 	}
 }
 
-// A process that finds a load balancer in ERROR does not know whether the one before has just
+// A process that finds a load balancer in ERROR cannot know whether the previous process has just
 // failed it over.
 //
 //proves:82
@@ -167,8 +169,8 @@ func TestFailover_AfterRestartWaitsForThatOfLastProcess(t *testing.T) {
 	}
 }
 
-// Where no failover is to be had, a replacement is, if the Service permits it; else the load
-// balancer is left alone, and told.
+// Without a possible failover, the load balancer is replaced if the Service permits it. Otherwise
+// it is left unchanged, and an event reports that.
 //
 //proves:82
 func TestFailover_GivesWayToReplacementWherePermitted(t *testing.T) {
@@ -210,8 +212,8 @@ func TestFailover_GivesWayToReplacementWherePermitted(t *testing.T) {
 	}
 }
 
-// A load balancer that another client brings out of ERROR at the same moment is not failed over
-// again: that would interrupt what serves.
+// A load balancer that another client repairs at the same moment is not failed over again: that
+// would interrupt its traffic.
 //
 //proves:82
 func TestFailover_SparesLoadBalancerThatIsBeingRecovered(t *testing.T) {
@@ -231,8 +233,8 @@ func TestFailover_SparesLoadBalancerThatIsBeingRecovered(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// A part that is in ERROR is repaired with one write, whatever the provider: in the controller
-// that sees it happen, and in one that finds it.
+// A part in ERROR is repaired with one write, with any provider, by the controller that sees the
+// failure and by one that finds it later.
 //
 //proves:82
 func TestRepair_OfPartInErrorTakesOneWriteWithEveryProvider(t *testing.T) {
@@ -270,8 +272,9 @@ func TestRepair_OfPartInErrorTakesOneWriteWithEveryProvider(t *testing.T) {
 	}
 }
 
-// A part that is in ERROR however often it is written is told once, with since when and what to
-// ask for; it is tried again at growing intervals, and what else is in the load balancer goes on.
+// If a part stays in ERROR after each write, one event reports the time of the ERROR and the
+// request for the operator. The write is retried at growing intervals, and the other parts of the
+// load balancer are served.
 //
 //proves:82
 func TestRepair_OfPartThatStaysInErrorIsBoundedAndTold(t *testing.T) {
@@ -307,8 +310,8 @@ func TestRepair_OfPartThatStaysInErrorIsBoundedAndTold(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// A load balancer that stays PENDING is told once, with since when and what to ask for. It is
-// waited for, and never written to.
+// A load balancer that stays PENDING is reported once, with the time of the start and the request
+// for the operator. The controller waits for it and never writes to it.
 //
 //proves:82
 func TestEnsure_TellsSinceWhenLoadBalancerIsPending(t *testing.T) {
@@ -326,7 +329,7 @@ func TestEnsure_TellsSinceWhenLoadBalancerIsPending(t *testing.T) {
 	env.Cloud.RequestLog.Reset()
 	told := ""
 	for range 2 {
-		for said := false; !said && env.ctx.Err() == nil; { // a slow machine needs that long to read it
+		for said := false; !said && env.ctx.Err() == nil; { // a slow machine needs that long for the read
 			_, err := env.engine.Ensure(env.ctx, svc, nodes)
 			said = err != nil && strings.Contains(err.Error(), "is PENDING_UPDATE since 2")
 			told += env.told()
@@ -343,16 +346,16 @@ func TestEnsure_TellsSinceWhenLoadBalancerIsPending(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// Two Services share a load balancer; the one that it was made for is deleted, the other one stays on
-// it, and will delete it one day. In ERROR it has no owner that could have it failed over: the guest does,
-// as far as it may. As long as the owner is there, it is the owner's to do.
+// Two Services share a load balancer. Its owner is deleted, while the guest stays on it and will
+// delete it later. If it goes into ERROR, it has no owner that could fail it over: the guest does,
+// if it may. While the owner exists, only the owner fails it over.
 //
 //proves:58,82
 func TestFailover_OfSharedLoadBalancerIsGuestsWhereOwnerIsGone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		gone, may bool
-		told      string // in the error, or "" where it is failed over
+		told      string // in the error, or "" if it is failed over
 	}{
 		"the owner is gone": {true, true, ""},
 		"the owner is gone, and the role does not allow it": {true, false, "ask the cloud's operator to fail it over"},

@@ -10,9 +10,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Members of another IP family than the VIP's serve nobody behind UDP of amphora, and
-// nothing at all of ovn. Octavia says so of members that come later only, when the load
-// balancer has been made: so it is refused before the first write.
+// Members of another IP family than the VIP's get no traffic behind UDP of amphora, and none at all
+// of ovn. Octavia reports that only for members that are added later, after the creation of the
+// load balancer. So the controller refuses them before the first write.
 //
 //proves:2
 func TestMembers_OfFamilyNotServedAreRefusedBeforeFirstWrite(t *testing.T) {
@@ -51,7 +51,7 @@ func TestMembers_OfFamilyNotServedAreRefusedBeforeFirstWrite(t *testing.T) {
 	}
 }
 
-// The load balancer that is there decides, when a Service comes to ask for UDP.
+// If a Service adds a UDP port, the existing load balancer decides.
 func TestEnsure_RefusesPortThatLoadBalancerOfOtherFamilyCannotServe(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
@@ -60,7 +60,7 @@ func TestEnsure_RefusesPortThatLoadBalancerOfOtherFamilyCannotServe(t *testing.T
 	svc.Annotations[annotation.SubnetID] = env.Cloud.SubnetV6.ID
 	env.ensure(svc, nodes)
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 53))
-	for range 2 { // from memory, and when it has been read
+	for range 2 { // from memory, and after a read
 		env.Cloud.RequestLog.Reset()
 		env.refused(svc, nodes, "spec.ports[1].protocol")
 		env.writes(0)

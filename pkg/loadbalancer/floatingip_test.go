@@ -18,11 +18,11 @@ import (
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// legacyDescription is what cloud-provider-openstack gives the floating IP of the
-// Service default/web, in every cluster of this name.
+// legacyDescription is cloud-provider-openstack's description of the floating IP of the Service
+// default/web, in every cluster of this name.
 const legacyDescription = "Floating IP for Kubernetes external service default/web from cluster kubernetes"
 
-// floatingIP adds a floating IP to the project, as its owner does.
+// floatingIP adds a floating IP to the project as its owner would.
 func (env *environment) floatingIP(address, description string, tags ...string) simneutron.FloatingIP {
 	env.T.Helper()
 	fip, err := env.Cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
@@ -39,7 +39,7 @@ func (env *environment) floatingIP(address, description string, tags ...string) 
 	return fip
 }
 
-// addresses gives the floating IPs of the project with the ports that they are on.
+// addresses returns the floating IPs of the project with their ports.
 func (env *environment) addresses() map[string]string {
 	env.T.Helper()
 	all := map[string]string{}
@@ -49,8 +49,8 @@ func (env *environment) addresses() map[string]string {
 	return all
 }
 
-// serves fails unless the Service has published this address, it leads to its load
-// balancer, and these floating IPs are the only ones.
+// serves fails unless the Service has published this address, it leads to its load balancer, and
+// there are no floating IPs besides it and these.
 func (env *environment) serves(svc *v1.Service, address string, others ...string) {
 	env.T.Helper()
 	if got := svc.Status.LoadBalancer.Ingress[0].IP; address != "" && got != address {
@@ -66,8 +66,7 @@ func (env *environment) serves(svc *v1.Service, address string, others ...string
 	}
 }
 
-// Each way to name a floating IP is used for a Service that has another one already,
-// and for one that is new.
+// Each way to request a floating IP is used for a Service with another one, and for a new Service.
 //
 //proves:18,19,20
 func TestFloatingIP_NamedByServiceIsUsedAndOutlivesIt(t *testing.T) {
@@ -90,7 +89,7 @@ func TestFloatingIP_NamedByServiceIsUsedAndOutlivesIt(t *testing.T) {
 			env.Cloud.RequestLog.Reset()
 			ask(svc, fip)
 			env.ensure(svc, nodes)
-			env.writes(3) // the old one off, this one on, the old one back to the pool
+			env.writes(3) // dissociate the old one, associate this one, release the old one
 			env.serves(svc, reserved, "127.200.7.8")
 			env.unchanged(svc, nodes)
 
@@ -98,7 +97,7 @@ func TestFloatingIP_NamedByServiceIsUsedAndOutlivesIt(t *testing.T) {
 			delete(svc.Annotations, annotation.FloatingIPID)
 			delete(svc.Annotations, annotation.FloatingIPTag)
 			env.ensure(svc, nodes)
-			env.serves(svc, reserved, "127.200.7.8") // any will do, and it has one
+			env.serves(svc, reserved, "127.200.7.8") // the Service accepts any, and has one
 
 			env.delete(svc)
 			if all := env.addresses(); len(all) != 2 || all[reserved] != "" {
@@ -113,7 +112,7 @@ func TestFloatingIP_NamedByServiceIsUsedAndOutlivesIt(t *testing.T) {
 	}
 }
 
-// A second Service asks for what the first one has.
+// A second Service requests the floating IP of the first one.
 //
 //proves:18,19
 func TestFloatingIP_IsRefusedBeforeFirstWriteWhenUnavailable(t *testing.T) {
@@ -155,7 +154,7 @@ func TestFloatingIP_StaysWhenOpenStackRefusesNewAddress(t *testing.T) {
 	nodes, svc := env.nodes(1), service("web", 1)
 	env.ensure(svc, nodes)
 	made := svc.Status.LoadBalancer.Ingress[0].IP
-	svc.Spec.LoadBalancerIP = "127.200.9.9" // only admins choose addresses of new floating IPs
+	svc.Spec.LoadBalancerIP = "127.200.9.9" // only admins can choose addresses of new floating IPs
 	env.refused(svc, nodes, "floatingip")
 	env.serves(svc, made)
 	svc.Spec.LoadBalancerIP = ""
@@ -164,8 +163,8 @@ func TestFloatingIP_StaysWhenOpenStackRefusesNewAddress(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// Between our look and our write, another client takes the floating IP. Neutron would
-// move it to our port without a word.
+// Between our read and our write, another client associates the floating IP. Neutron would move it
+// to our port without an error.
 //
 //proves:19
 func TestFloatingIP_IsNotTakenFromPortThatWasFaster(t *testing.T) {
@@ -233,18 +232,18 @@ func TestFloatingIP_KeptIsFoundAgainByServiceOfSameName(t *testing.T) {
 		again.Annotations[annotation.KeepFloatingIP] = "true"
 		env.Cloud.RequestLog.Reset()
 		env.ensure(again, nodes)
-		env.writes(2) // load balancer, and the floating IP put on it and taken over
+		env.writes(2) // load balancer, and the association and adoption of the floating IP
 		env.serves(again, kept)
 		env.unchanged(again, nodes)
 
 		delete(again.Annotations, annotation.KeepFloatingIP)
 		env.delete(again)
-		env.floatingIPs(0) // it has become this Service's own
+		env.floatingIPs(0) // it belongs to this Service now
 	}
 }
 
-// What cloud-provider-openstack does: it deletes what was kept with the next Service
-// whose name is a part of the description.
+// cloud-provider-openstack deletes a kept floating IP together with the next Service with a name
+// that its description contains.
 //
 //proves:21,22
 func TestFloatingIP_KeptIsNotDeletedWithNextServiceThatUsesIt(t *testing.T) {
@@ -275,8 +274,8 @@ func TestFloatingIP_KeptIsNotDeletedWithNextServiceThatUsesIt(t *testing.T) {
 	env.floatingIPs(2)
 }
 
-// An address that was kept goes with a Service that asks for it and says that it is not to be kept: only
-// one that was made in this cluster, for a Service of the same namespace.
+// A kept address is deleted with a Service that requests it without keep-floatingip, but only if it
+// was created in this cluster, for a Service of the same namespace.
 //
 //proves:21
 func TestFloatingIP_KeptIsReleasedByServiceThatSaysSo(t *testing.T) {
@@ -286,7 +285,7 @@ func TestFloatingIP_KeptIsReleasedByServiceThatSaysSo(t *testing.T) {
 	for name, c := range map[string]struct {
 		ask         func(*v1.Service, simneutron.FloatingIP)
 		keep        string
-		description string // in place of the one that it has
+		description string // if it is not the present one
 		restart     bool
 		gone        bool
 	}{
@@ -337,8 +336,8 @@ func TestFloatingIP_KeptIsReleasedByServiceThatSaysSo(t *testing.T) {
 	}
 }
 
-// The load balancer that cloud-provider-openstack made is gone, with all that proved
-// whose its floating IP is but the Service's own status.
+// The load balancer of cloud-provider-openstack is gone. Only the status of the Service still
+// proves that the floating IP belongs to it.
 //
 //proves:22,84
 func TestFloatingIP_OfVanishedPeerLoadBalancerBelongsToService(t *testing.T) {
@@ -455,7 +454,7 @@ func TestFloatingIP_ComesFromFoundExternalNetworkAndReportsChoiceOnce(t *testing
 	if _, err := env.Cloud.Neutron.AddSubnet(simneutron.SubnetSpec{Name: "other", NetworkID: other.ID, CIDR: "127.210.0.0/16"}); err != nil {
 		t.Fatal(err)
 	}
-	// Which of them a router leads to cannot be seen, as where the router is another project's.
+	// The routers may be hidden, for example if they belong to another project.
 	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/network/v2.0/routers", Status: http.StatusForbidden})
 	nodes, svc := env.nodes(1), service("web", 1)
 	env.ensure(svc, nodes)

@@ -17,11 +17,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// theirAddress is a private address that two networks of the project have.
+// theirAddress is a private address that exists in two networks of the project.
 const theirAddress = "127.100.5.5"
 
-// theirNetwork makes a network with the range of the nodes' one, as another cluster of the
-// same template has it.
+// theirNetwork adds a network with the same range as that of the nodes, as for another cluster from
+// the same template.
 func (env *environment) theirNetwork() neutron.Subnet {
 	env.T.Helper()
 	network := env.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: env.Cloud.Account.ProjectID, Name: "theirs"})
@@ -32,8 +32,8 @@ func (env *environment) theirNetwork() neutron.Subnet {
 	return subnet
 }
 
-// internalByPeer makes the internal load balancer of default/web as
-// cloud-provider-openstack does, at theirAddress in a subnet.
+// internalByPeer creates the internal load balancer of default/web as cloud-provider-openstack
+// does, at theirAddress in a subnet.
 func (env *environment) internalByPeer(subnetID, member string) (id string) {
 	env.T.Helper()
 	const name = "kube_service_kubernetes_default_web"
@@ -54,7 +54,7 @@ func (env *environment) internalByPeer(subnetID, member string) (id string) {
 	return made.ID
 }
 
-// find gives a load balancer by its ID; false where it is gone.
+// find returns a load balancer by its ID, or false if it is gone.
 func (env *environment) find(id string) (octavia.LoadBalancer, bool) {
 	all := env.Cloud.Octavia.Snapshot()
 	if i := slices.IndexFunc(all, func(lb octavia.LoadBalancer) bool { return lb.ID == id }); i >= 0 {
@@ -63,8 +63,7 @@ func (env *environment) find(id string) (octavia.LoadBalancer, bool) {
 	return octavia.LoadBalancer{}, false
 }
 
-// untouched fails if somebody changed or deleted a load balancer, or took its floating
-// IP.
+// untouched fails if a load balancer was changed or deleted, or has lost its floating IP.
 func (env *environment) untouched(before octavia.LoadBalancer) {
 	env.T.Helper()
 	after, there := env.find(before.ID)
@@ -76,7 +75,7 @@ func (env *environment) untouched(before octavia.LoadBalancer) {
 	}
 }
 
-// deletion marks a Service as one that is being deleted.
+// deletion marks a Service as deleted.
 func deletion(svc *v1.Service) *v1.Service {
 	svc = svc.DeepCopy()
 	now := nowTime()
@@ -84,15 +83,15 @@ func deletion(svc *v1.Service) *v1.Service {
 	return svc
 }
 
-// Two clusters of one template in one project: the same name, the same range of
-// addresses, the same manifest. The other one is still cloud-provider-openstack's.
+// Two clusters from one template share a project: the same name, the same range of addresses, the
+// same manifest. The other one still runs cloud-provider-openstack.
 //
 //proves:63
 func TestOwnership_IsNotProvenBySamePrivateAddress(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what    string
-		named   bool // the Service names the one that is gone
+		named   bool // the Service names the load balancer that is gone
 		deleted bool
 	}{
 		{"ours is gone", false, false},
@@ -137,7 +136,8 @@ func TestOwnership_IsNotProvenBySamePrivateAddress(t *testing.T) {
 	}
 }
 
-// The one in our network is ours, the older one at the same address in another is not.
+// The load balancer in our network is ours. The older one at the same address in another network is
+// not.
 //
 //proves:63,120
 func TestAdoption_ByPrivateAddressTakesLoadBalancerInOwnNetwork(t *testing.T) {
@@ -159,8 +159,8 @@ func TestAdoption_ByPrivateAddressTakesLoadBalancerInOwnNetwork(t *testing.T) {
 	env.loadBalancers(1)
 }
 
-// The Service asks for a network of the other cluster, and for an address that the other
-// cluster's load balancer has too.
+// The Service requests a network of the other cluster, and an address that the other cluster's load
+// balancer has as well.
 func TestOwnership_IsNotProvenByNetworkThatServiceNames(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -176,9 +176,9 @@ func TestOwnership_IsNotProvenByNetworkThatServiceNames(t *testing.T) {
 	env.untouched(before)
 }
 
-// Another cluster's load balancer, made by cloud-provider-openstack for a Service of the
-// same name, cannot be had or deleted by what a tenant writes into his Service: a host
-// name that begins with its address, what the controller writes down, or its ID.
+// A tenant cannot take over or delete another cluster's load balancer, which
+// cloud-provider-openstack created for a Service of the same name, by the contents of a Service: a
+// host name that begins with its address, the annotations of the controller, or its ID.
 //
 //proves:63
 func TestOwnership_IsNotProvenByWhatTenantWrites(t *testing.T) {
@@ -219,15 +219,15 @@ func TestOwnership_IsNotProvenByWhatTenantWrites(t *testing.T) {
 				}
 				env.delete(deletion(ours))
 				env.untouched(victim)
-				env.loadBalancers(1) // its own is gone, whatever it names
+				env.loadBalancers(1) // the Service's own one is gone, whatever the Service names
 				env.floatingIPs(1)
 			})
 		}
 	}
 }
 
-// A host name that begins with another's address is not an address: it does not let a
-// Service onto another namespace's load balancer.
+// A host name that begins with the address of another load balancer is no address: it gives a
+// Service no access to the load balancer of another namespace.
 //
 //proves:61
 func TestSharing_NeedsConsentDespiteHostname(t *testing.T) {
@@ -249,7 +249,7 @@ func TestSharing_NeedsConsentDespiteHostname(t *testing.T) {
 	env.untouched(before)
 }
 
-// Nor does an address that is really published: it may have been another's before.
+// A published address gives no access either: another Service may have published it before.
 //
 //proves:61
 func TestSharing_NeedsConsentDespitePublishedAddress(t *testing.T) {
@@ -265,8 +265,8 @@ func TestSharing_NeedsConsentDespitePublishedAddress(t *testing.T) {
 	env.untouched(before)
 }
 
-// What was written down in another cluster's words: the same Service of a cluster of the
-// same name has parts of the same names.
+// The record has the names of another cluster: the same Service of a cluster of the same name has
+// parts of the same names.
 func TestRecord_LeadsToNoLoadBalancerOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ sameName, gone bool }{{false, false}, {true, false}, {true, true}} {
@@ -310,8 +310,8 @@ func TestRecord_LeadsToNoLoadBalancerOfOthers(t *testing.T) {
 	}
 }
 
-// A Service whose own load balancer was never published, and that names another
-// cluster's by now, loses its own one with its deletion.
+// The load balancer of a Service was never published, and the Service names that of another cluster
+// now. Its deletion removes its own load balancer.
 func TestDelete_FindsOwnLoadBalancerWhenNamedOneIsRefused(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -335,8 +335,8 @@ func TestDelete_FindsOwnLoadBalancerWhenNamedOneIsRefused(t *testing.T) {
 	}
 }
 
-// A Service of cloud-provider-openstack that publishes a name of its address and is not
-// told apart by anything else gets no second load balancer.
+// A Service of cloud-provider-openstack that publishes only a host name with its address, without
+// any other proof, gets no second load balancer.
 func TestAdoption_AsksForIDWhenOnlyHostnameIsPublished(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -354,7 +354,7 @@ func TestAdoption_AsksForIDWhenOnlyHostnameIsPublished(t *testing.T) {
 	env.untouched(before)
 }
 
-// What this process has found to be the Service's needs no further proof.
+// A load balancer that this process has identified as the Service's needs no further proof.
 func TestAdoption_NeedsNoFurtherProofWhenFloatingIPIsLost(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -378,8 +378,8 @@ func TestAdoption_NeedsNoFurtherProofWhenFloatingIPIsLost(t *testing.T) {
 	env.floatingIPs(0)
 }
 
-// A floating IP that one namespace keeps is not for another one, unless the one or
-// cloud.conf lets it.
+// A floating IP that one namespace keeps is not given to another one, unless the first namespace or
+// cloud.conf permits it.
 //
 //proves:21
 func TestFloatingIP_KeptByNamespaceIsForOthersByConsentOnly(t *testing.T) {
@@ -427,7 +427,7 @@ func TestFloatingIP_KeptByNamespaceIsForOthersByConsentOnly(t *testing.T) {
 	}
 }
 
-// Who may write Services knows perhaps the ID of the API server's load balancer.
+// A user who may write Services may know the ID of the API server's load balancer.
 //
 //proves:62
 func TestSharing_OfManualLoadBalancerIsAllowedUnlessCloudConfForbids(t *testing.T) {
@@ -440,14 +440,14 @@ func TestSharing_OfManualLoadBalancerIsAllowedUnlessCloudConfForbids(t *testing.
 	env.Conf.LoadBalancer.SharedLBUnmanaged = false
 	env.restart()
 	env.refused(after, nodes, "shared-lb-unmanaged=false")
-	env.unchanged(before, nodes) // who is on it stays
+	env.unchanged(before, nodes) // a Service that is on it stays
 	env.delete(after)
 	env.delete(before)
 	env.loadBalancers(1)
 }
 
-// A process ends between making the floating IP that is to come and taking off the one
-// that is there, and the Service takes its wish back.
+// A process ends after it created the new floating IP and before it dissociated the old one, and
+// the Service reverts its request.
 func TestFloatingIP_LeftByRevertedChangeIsDeleted(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -477,7 +477,7 @@ func TestFloatingIP_OfVanishedLoadBalancerGoesWhenServiceBecomesInternal(t *test
 	env.unchanged(svc, nodes)
 }
 
-// An address that users know is not given back for a typing error.
+// A published address is not released because of a typing error.
 //
 //proves:21
 func TestFloatingIP_IsKeptWhenKeepAnnotationIsMalformed(t *testing.T) {
@@ -491,7 +491,7 @@ func TestFloatingIP_IsKeptWhenKeepAnnotationIsMalformed(t *testing.T) {
 	env.floatingIPs(1)
 }
 
-// What is left behind at the former load balancer is not told as success.
+// A move that leaves objects at the former load balancer is not reported as success.
 func TestSharing_FailsWhenMoveCannotRemoveFormerLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -512,7 +512,7 @@ func TestSharing_FailsWhenMoveCannotRemoveFormerLoadBalancer(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// The watch notices a second load balancer, and is silent about one that is left alone.
+// The watch reports a second load balancer, but not one that is left unchanged.
 //
 //proves:71
 func TestDrift_ReportsSecondLoadBalancer(t *testing.T) {

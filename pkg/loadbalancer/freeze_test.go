@@ -18,7 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// nodePorts gives the IDs of the ports of servers.
+// nodePorts returns the IDs of the ports of servers.
 func (env *environment) nodePorts() []string {
 	var ids []string
 	for _, port := range env.Cloud.Neutron.Ports() {
@@ -29,10 +29,10 @@ func (env *environment) nodePorts() []string {
 	return ids
 }
 
-// Whatever is refused, and by whom, what a Service has goes on: when all its nodes are
-// replaced, its members and their security groups are the new ones; an address that
-// is taken off is put back; and when it is deleted, nothing is left. Also if the
-// controller is started anew in between, and knows nothing but what it sees.
+// Whatever is refused, by the controller or by the cloud, the existing load balancer of a Service
+// keeps serving: if all nodes are replaced, members and security groups follow; a floating IP that
+// another client dissociates is associated again; and the deletion of the Service leaves nothing.
+// All of this holds for a controller that starts in between, without any state.
 func TestRefusal_KeepsAliveWhatServiceHas(t *testing.T) {
 	t.Parallel()
 	for name, way := range waysOfRefusal() {
@@ -128,8 +128,8 @@ func keptAlive(t *testing.T, way refusing, restart bool) {
 	}
 }
 
-// kept fails unless a load balancer serves these nodes, which its security group is
-// on, at its address, with monitors.
+// kept fails unless the load balancer serves these nodes at its address, with monitors, and its
+// security group is on their ports.
 func (env *environment) kept(id string, nodes []*v1.Node, address string) {
 	env.T.Helper()
 	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
@@ -155,8 +155,8 @@ func (env *environment) kept(id string, nodes []*v1.Node, address string) {
 	env.uses(env.group().ID, nodes...)
 }
 
-// After a restart nobody knows what was last good: it is what is seen first. What
-// others change from then on is brought back.
+// After a restart the last accepted state is unknown. The first observed state replaces it: later
+// changes by other clients are reverted.
 func TestRefusal_StillRepairsDrift(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -220,8 +220,8 @@ func TestRefusal_StillRepairsDrift(t *testing.T) {
 	}
 }
 
-// The status that comes with the refusal is to be published: clients would go to an
-// address that is another's by then.
+// The status that accompanies the refusal must be published: clients would use an address that may
+// belong to another user by then.
 func TestRefusal_ReplacesLostFloatingIP(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -244,8 +244,8 @@ func TestRefusal_ReplacesLostFloatingIP(t *testing.T) {
 	env.floatingIPs(2)
 }
 
-// The load balancer of a refused Service that is deleted by another client is created again
-// as it was last good, as long as that is known.
+// If another client deletes the load balancer of a refused Service, it is recreated with the last
+// accepted settings, if these are known.
 func TestRefusal_RestoresDeletedLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -264,8 +264,8 @@ func TestRefusal_RestoresDeletedLoadBalancer(t *testing.T) {
 	}
 }
 
-// A new load balancer that cannot be finished in the place of the old one does not take
-// the nodes away from that.
+// A replacement that cannot be completed does not stop the old load balancer from following the
+// nodes.
 func TestReplacement_LetsOldLoadBalancerFollowNodes(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {
@@ -303,7 +303,7 @@ func TestReplacement_LetsOldLoadBalancerFollowNodes(t *testing.T) {
 	}
 }
 
-// Where the quota of members does not let a pool grow, those that are gone make room.
+// If the quota of members prevents a pool from growing, the removal of old members makes room.
 func TestQuota_OfMembersIsFreedByNodesThatAreGone(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Quota: map[string]int{"member": 3}}})
@@ -313,7 +313,7 @@ func TestQuota_OfMembersIsFreedByNodesThatAreGone(t *testing.T) {
 	for i := range 5 {
 		grown = append(grown, env.node(3+i))
 	}
-	for range 2 { // nobody else tells it, nor tries again
+	for range 2 { // no other Service reports it or retries
 		if _, err := env.engine.Repair(env.ctx, svc, grown, there); err == nil || !strings.Contains(err.Error(), "follows the nodes") {
 			t.Errorf("got %v, want the refusal", err)
 		}
@@ -334,9 +334,8 @@ func TestQuota_OfMembersIsFreedByNodesThatAreGone(t *testing.T) {
 	}
 }
 
-// With provider ovn the security group is what keeps clients out: it stays as it is while
-// nobody knows whom the Service lets in, and nodes on which it would be of no use stay
-// out.
+// With provider ovn the security group restricts clients. It stays unchanged while the permitted
+// clients are unknown, and nodes on which it has no effect are not added.
 func TestRefusal_OpensServiceNoWider(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: managed("per-service", "lb-provider", "ovn")})
@@ -366,7 +365,7 @@ func TestRefusal_OpensServiceNoWider(t *testing.T) {
 	env.rules(env.group(), rules...)
 }
 
-// Who shares a load balancer is kept alive there as well.
+// A guest on a shared load balancer follows the nodes as well.
 func TestRefusal_FollowsNodesOnSharedLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -392,8 +391,8 @@ func TestRefusal_FollowsNodesOnSharedLoadBalancer(t *testing.T) {
 	}
 }
 
-// A refusal is one event, and so is what else is told: however often it is tried
-// again, and whatever is tried in between.
+// A refusal causes one event, and so does each other report, however often the Service is retried,
+// and whatever happens in between.
 func TestRefusal_RepeatsNoEventAndIsRetriedSlowly(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

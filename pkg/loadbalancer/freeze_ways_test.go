@@ -10,15 +10,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// refusing is a way in which a Service that has a load balancer is refused.
+// refusing is a way in which a Service with a load balancer is refused.
 type refusing struct {
-	// prepare comes before there is a load balancer, spoil when it is there; either may be
-	// nil.
+	// prepare is called before the load balancer exists, spoil after; either may be nil.
 	prepare, spoil func(w *environment, svc *v1.Service)
-	// want is in the error, reason is that of the metric.
+	// want is a part of the error, reason that of the metric.
 	want, reason string
-	// byCloud tells that the cloud refuses it, after the first write; shared, that somebody
-	// else is on the load balancer, which outlives the Service.
+	// byCloud is set if the cloud refuses it, after the first write; shared if another Service uses
+	// the load balancer, which outlives this one.
 	byCloud, shared bool
 }
 
@@ -31,13 +30,13 @@ func annotated(name, value string) func(*environment, *v1.Service) {
 	return func(_ *environment, svc *v1.Service) { svc.Annotations[name] = value }
 }
 
-// anotherPort has the Service ask for one port more.
+// anotherPort adds a port to the Service.
 func anotherPort(_ *environment, svc *v1.Service) {
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
 }
 
-// answered has the cloud answer so to a kind of request from now on, and the Service ask
-// for something that needs it.
+// answered sets the cloud's answer to a kind of request from now on, and changes the Service so
+// that it needs that request.
 func answered(method, route string, status int, body string, ask func(*environment, *v1.Service)) func(*environment, *v1.Service) {
 	return func(env *environment, svc *v1.Service) {
 		env.Cloud.Faults.Add(faults.Rule{Method: method, Route: route, Status: status, Body: body, Worded: body == ""})
@@ -50,7 +49,7 @@ func classed(env *environment, svc *v1.Service) {
 	svc.Annotations[annotation.Class] = "gold"
 }
 
-// waysOfRefusal are all ways in which a Service can be refused that has a load balancer.
+// waysOfRefusal returns all ways in which a Service with a load balancer can be refused.
 func waysOfRefusal() map[string]refusing {
 	quotaMet := func(of string) string {
 		return `{"faultcode": "Client", "faultstring": "Quota has been met for resources: ` + of + `"}`

@@ -20,12 +20,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// hours is a clock on which waits of an hour are over at once, as many as there are left.
-// The next ends the test's watch.
+// hours is a clock that ends a limited number of waits of an hour at once. The wait after these
+// ends the test's watch.
 type hours struct {
 	clock.RealClock
 
-	// shortest is what takes no time, 50 minutes where it is 0.
+	// shortest is the shortest wait that ends at once, 50 minutes if it is 0.
 	shortest time.Duration
 
 	mu    sync.Mutex
@@ -40,7 +40,7 @@ func (h *hours) AfterFunc(d time.Duration, f func()) clock.Timer {
 	return h.RealClock.AfterFunc(h.shorten(d), f)
 }
 
-// shorten returns how long a wait takes.
+// shorten returns the duration of a wait.
 func (h *hours) shorten(d time.Duration) time.Duration {
 	if d < cmp.Or(h.shortest, 50*time.Minute) {
 		return d
@@ -59,13 +59,12 @@ func (h *hours) After(d time.Duration) <-chan time.Time {
 	return h.RealClock.After(min(d, 2*time.Millisecond))
 }
 
-// collection is a cluster with Services, and what its collector tells.
+// collection is a cluster with Services, and the reports of its garbage collector.
 type collection struct {
 	*environment
 	clock *hours
 	nodes []*v1.Node
-	// there are the Services that the API server has; listed, when set, is called when they
-	// are read.
+	// there has the Services of the API server; listed, if set, is called when they are read.
 	there  []*v1.Service
 	made   int
 	listed func()
@@ -85,7 +84,7 @@ func newCollection(t *testing.T, keys map[string]string) *collection {
 	return c
 }
 
-// with makes a Service and its load balancer.
+// with creates a Service and its load balancer.
 func (c *collection) with(svc *v1.Service) *v1.Service {
 	c.T.Helper()
 	c.made++
@@ -95,12 +94,12 @@ func (c *collection) with(svc *v1.Service) *v1.Service {
 	return svc
 }
 
-// vanish takes Services away of which the service controller never hears.
+// vanish removes Services without a call of the service controller.
 func (c *collection) vanish(gone ...*v1.Service) {
 	c.there = slices.DeleteFunc(c.there, func(svc *v1.Service) bool { return slices.Contains(gone, svc) })
 }
 
-// looks has the collector look so often.
+// looks runs n collections.
 func (c *collection) looks(n int) {
 	c.T.Helper()
 	c.lookUntil(c.ctx, n)
@@ -148,7 +147,7 @@ func (c *collection) finds(want ...string) {
 	}
 }
 
-// objects are the names and addresses of what is in the cloud.
+// objects returns the names and addresses of all objects in the cloud.
 func (c *collection) objects() (all []string) {
 	c.T.Helper()
 	if err := c.Cloud.WaitSettled(c.ctx); err != nil {
@@ -173,7 +172,7 @@ func (c *collection) objects() (all []string) {
 	return all
 }
 
-// has fails unless exactly these are in the cloud.
+// has fails unless the cloud has exactly these objects.
 func (c *collection) has(want []string) {
 	c.T.Helper()
 	if got := c.objects(); !slices.Equal(got, want) {
@@ -181,8 +180,8 @@ func (c *collection) has(want []string) {
 	}
 }
 
-// killedAtDeletion has the collector look twice, in a process of which the n-th deletion is
-// the last. It is false when there are fewer.
+// killedAtDeletion runs two collections in a process that ends with its n-th deletion. It returns
+// false if there are fewer.
 func (c *collection) killedAtDeletion(n int, afterWork bool) bool {
 	ctx, kill := context.WithCancel(c.ctx)
 	defer kill()

@@ -27,7 +27,7 @@ func TestGarbage_IsReportedAtTheSecondLookAndStays(t *testing.T) {
 	if c.finds(); len(c.events) > 0 {
 		t.Errorf("the first look tells %q", c.events)
 	}
-	c.looks(2) // those of a restart count from anew
+	c.looks(2) // those of a restart are counted from zero
 	c.finds("1 floating-ip true", "1 load-balancer true", "1 security-group true")
 	c.looks(3)
 	if len(c.events) != 2 || !strings.HasPrefix(c.events[0], "GarbageFound ") || !strings.Contains(c.events[0], "garbage-policy=delete") {
@@ -42,8 +42,8 @@ func TestGarbage_IsReportedAtTheSecondLookAndStays(t *testing.T) {
 	c.finds()
 }
 
-// Two clusters of one name in one project, a person, and cloud-provider-openstack under our
-// name: only what was ours goes.
+// Two clusters of one name share a project with a person, and with cloud-provider-openstack under
+// our name: only our own objects are removed.
 //
 //proves:88
 func TestGarbage_IsRemovedAndNothingElse(t *testing.T) {
@@ -82,8 +82,8 @@ func TestGarbage_IsRemovedAndNothingElse(t *testing.T) {
 	}
 }
 
-// A Service that was recreated under its name while nobody looked has a load balancer of its
-// own: the old one is of none.
+// A Service that was recreated under its name during a downtime has a load balancer of its own. The
+// old one belongs to no Service.
 //
 //proves:88
 func TestGarbage_OfServiceThatWasRecreatedUnderItsNameIsRemoved(t *testing.T) {
@@ -101,7 +101,8 @@ func TestGarbage_OfServiceThatWasRecreatedUnderItsNameIsRemoved(t *testing.T) {
 	c.unchanged(now, c.nodes)
 }
 
-// Of a shared load balancer only what is of no Service goes, whoever had it made.
+// Of a shared load balancer only the parts without a Service are removed, whichever Service owned
+// it.
 //
 //proves:88
 func TestGarbage_OnSharedLoadBalancerIsRemovedAlone(t *testing.T) {
@@ -130,8 +131,8 @@ func TestGarbage_OnSharedLoadBalancerIsRemovedAlone(t *testing.T) {
 	}
 }
 
-// Whatever comes between the look at the cloud and that at the Services is not garbage, nor
-// is what a Service comes to use before it is removed.
+// An object that is created between the reads of the cloud and of the Services is no garbage, nor
+// is one that a Service begins to use before the removal.
 //
 //proves:88
 func TestGarbage_IsNotWhatServiceGetsMeanwhile(t *testing.T) {
@@ -142,9 +143,9 @@ func TestGarbage_IsNotWhatServiceGetsMeanwhile(t *testing.T) {
 	lb, reads := c.loadBalancer(), 0
 	c.listed = func() {
 		switch reads++; reads {
-		case 1, 2: // created after the cloud was read
+		case 1, 2: // created after the read of the cloud
 			c.with(service(fmt.Sprint("new-", reads), 1))
-		case 3: // right before the load balancer is removed
+		case 3: // right before the removal of the load balancer
 			svc := c.there[0]
 			svc.Annotations["loadbalancer.openstack.org/load-balancer-id"] = lb.ID
 		}
@@ -160,7 +161,7 @@ func TestGarbage_IsNotWhatServiceGetsMeanwhile(t *testing.T) {
 	}
 }
 
-// The process is killed at every deletion: the next one goes on.
+// The process is killed at every deletion: the next one continues.
 //
 //proves:88
 func TestGarbage_IsRemovedByTheNextProcess(t *testing.T) {
@@ -190,7 +191,7 @@ func TestGarbage_IsRemovedByTheNextProcess(t *testing.T) {
 	}
 }
 
-// The load balancers and floating IPs of a look are those of the drift watch.
+// The collector uses the load balancers and floating IPs of the drift watch.
 //
 //proves:88
 func TestGarbage_CostsTwoListsForEachLook(t *testing.T) {
@@ -208,7 +209,7 @@ func TestGarbage_CostsTwoListsForEachLook(t *testing.T) {
 	}
 	c.engine.AwaitReads()
 	stop()
-	c.buried() // what was asked for is in the log
+	c.buried() // the log has all requests of the old process
 	c.Cloud.RequestLog.Reset()
 	c.looks(3)
 	if got := c.Cloud.RequestLog.Requests(); len(got) != 6 ||
@@ -217,8 +218,8 @@ func TestGarbage_CostsTwoListsForEachLook(t *testing.T) {
 	}
 }
 
-// A floating IP that was kept is only told of, as is what a Service that wants no load
-// balancer any more still has.
+// A kept floating IP is only reported, as are the objects of a Service that no longer requests a
+// load balancer.
 //
 //proves:88
 func TestGarbage_ThatIsNotProvenIsOnlyReported(t *testing.T) {

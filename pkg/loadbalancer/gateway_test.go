@@ -19,8 +19,8 @@ const (
 	memberRoute = batchRoute + "/{id}"
 )
 
-// gatewayAnswers are what an API gateway, a web application firewall or a policy says to what it does
-// not let through.
+// gatewayAnswers returns the answers of an API gateway, a web application firewall or a policy to a
+// request that it blocks.
 func gatewayAnswers() map[string]faults.Rule {
 	return map[string]faults.Rule{
 		"405":             {Status: http.StatusMethodNotAllowed},
@@ -34,9 +34,8 @@ func gatewayAnswers() map[string]faults.Rule {
 	}
 }
 
-// Whatever is in front of Octavia and lets neither batches of members nor load balancers with everything
-// in them through: both are tried once, for all Services, and done in single requests from then on.
-// CPO#759, CPO#1052, CPO#1290.
+// A gateway in front of Octavia blocks batches of members and full creations. Each is tried once,
+// for all Services, and replaced by single requests from then on. CPO#759, CPO#1052, CPO#1290.
 //
 //proves:69,115
 func TestGateway_ThatTakesOnlySingleRequestsIsAskedOnce(t *testing.T) {
@@ -88,14 +87,15 @@ func TestGateway_ThatTakesOnlySingleRequestsIsAskedOnce(t *testing.T) {
 	}
 }
 
-// Where single requests for members are refused too, it was for something else. Their answer is told,
-// with the setting that has only these sent, and the batch is tried again next time.
+// If single requests for members are refused as well, the reason is another one. The error has
+// their answer and the setting that enforces single requests, and the next try sends the batch
+// again.
 func TestGateway_RefusalOfSingleRequestsIsTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		batch, single faults.Rule
 		told          string
-		again         int // batches that are sent when it is tried again
+		again         int // the batches of a retry
 	}{
 		"a policy": {
 			faults.Rule{Status: http.StatusForbidden, Worded: true}, faults.Rule{Status: http.StatusForbidden, Worded: true}, "403", 1,
@@ -134,8 +134,8 @@ func TestGateway_RefusalOfSingleRequestsIsTold(t *testing.T) {
 	}
 }
 
-// What Octavia refuses of a batch in its own words may be about what is in it, or pass. If single requests
-// do it, the next change is a batch again, for as long as the process lives.
+// An error of Octavia itself about a batch may concern its contents, or be temporary. If single
+// requests succeed, the next change is a batch again, until the process ends.
 //
 //proves:69,115
 func TestGateway_RefusalOfOneBatchIsNotRemembered(t *testing.T) {
@@ -170,7 +170,8 @@ func TestGateway_RefusalOfOneBatchIsNotRemembered(t *testing.T) {
 	}
 }
 
-// Where a gateway or a provider refuses batches of several Services at the same time, all go on in single requests.
+// If a gateway or a provider refuses concurrent batches of several Services, all continue with
+// single requests.
 func TestGateway_RefusesBatchesOfServicesAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -211,8 +212,8 @@ func TestGateway_RefusesBatchesOfServicesAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A quota, and what Octavia refuses in its own words of a load balancer with everything in it, is no
-// matter of the kind of the request: nothing is made in parts, and the answer is told.
+// A quota, or an error of Octavia itself about a full creation, does not concern the kind of the
+// request: no parts are created singly, and the error has the answer.
 func TestGateway_IsNotBlamedForQuotaOrValue(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []struct {

@@ -43,29 +43,29 @@ const (
 	fipRoute  = "/network/v2.0/floatingips"
 )
 
-// environment is a simulated cloud and a Reconciler that works on it.
+// environment is a simulated cloud with a Reconciler.
 type environment struct {
 	*simulated.Environment
 	engine *loadbalancer.Reconciler
 	events *record.FakeRecorder
 	ctx    context.Context
-	// clusterName is --cluster-name; clusterUID is the UID of kube-system.
+	// clusterName is the value of --cluster-name; clusterUID is the UID of kube-system.
 	clusterName, clusterUID string
 	clock                   clock.WithTickerAndDelayedExecution
 	options                 environmentOptions
-	// members are the nodes of the cluster.
+	// members has the nodes of the cluster.
 	members []v1.Node
-	// sharing are the annotations of namespaces that say whom they let share.
+	// sharing has the annotation of each namespace that lists the namespaces which may share.
 	sharing map[string]string
 	timing  driver.Timing
-	// counted are the refused Services by reason, as the controller has counted them.
+	// counted has the controller's counts of refused Services by reason.
 	counted *sync.Map
 	// records and conditions outlive a controller.
 	records    *fakeRecords
 	conditions *fakeConditions
 }
 
-// fakeRecords is what is recorded of Services.
+// fakeRecords has the records of Services.
 type fakeRecords struct {
 	// recorded, when set, is called after a text is set.
 	recorded func(types.UID)
@@ -94,28 +94,28 @@ type environmentOptions struct {
 	simulator simulator.Options
 	// keys are lines of [LoadBalancer].
 	keys map[string]string
-	// hold is how long a call may hold its worker, workers how many there are.
+	// hold is how long a call may occupy its worker, workers the number of workers.
 	hold    time.Duration
 	workers int
-	// patience is how long a round may take, 2 minutes where it is 0.
+	// patience is the time limit of a round, 2 minutes if it is 0.
 	patience time.Duration
-	// clock is the controller's.
+	// clock is the clock of the controller.
 	clock clock.WithTickerAndDelayedExecution
-	// newest is what the informers have.
+	// newest returns the informers' version of a Service, and the nodes.
 	newest func(*v1.Service) (*v1.Service, []*v1.Node)
-	// limits and metrics are those of the controller's session.
+	// limits and metrics are passed to the controller's session.
 	limits  limiter.Limits
 	metrics *transport.Metrics
-	// tracer is that of the engine.
+	// tracer is passed to the engine.
 	tracer trace.TracerProvider
-	// shown are those of the engine.
+	// shown has the metrics of the engine.
 	shown *loadbalancer.Metrics
 	// network connects the controller with the cloud inside the process, for a test in a bubble
 	// of testing/synctest; nil: loopback.
 	network *memorynet.Network
 }
 
-// fastDelays let every change take a moment, so that waiting is really done.
+// fastDelays gives every change a short duration, so that waits really happen.
 func fastDelays() map[string]simoctavia.Delays {
 	d := simoctavia.Delays{Create: 20 * time.Millisecond, Update: 5 * time.Millisecond, Delete: 5 * time.Millisecond}
 	ovn := d
@@ -162,8 +162,8 @@ func readConf(t *testing.T, text string) *config.Config {
 	return conf
 }
 
-// controller starts another controller, of this or another cluster, on the cloud.
-// As at start-up, it has asked for the version of Octavia.
+// controller starts another controller, of this or another cluster, in the cloud. As at start-up,
+// it has read the version of Octavia.
 func (env *environment) controller(cluster string) (*loadbalancer.Reconciler, *record.FakeRecorder) {
 	env.T.Helper()
 	engine, recorder, session := env.newController(cluster)
@@ -173,7 +173,7 @@ func (env *environment) controller(cluster string) (*loadbalancer.Reconciler, *r
 	return engine, recorder
 }
 
-// coldController has asked for nothing yet.
+// coldController returns a controller that has sent no requests.
 func (env *environment) coldController() *loadbalancer.Reconciler {
 	engine, _, _ := env.newController(env.clusterUID)
 	return engine
@@ -220,8 +220,8 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 	return engine, recorder, session
 }
 
-// restart replaces the controller by a new one, which knows nothing. What the old one has
-// asked the cloud for is answered before, and so is in the request log before a Reset.
+// restart replaces the controller by a new one without any state. All requests of the old one are
+// answered before, and so are in the request log before a Reset.
 func (env *environment) restart() {
 	env.T.Helper()
 	env.engine.AwaitReads()
@@ -231,7 +231,7 @@ func (env *environment) restart() {
 	env.engine, env.events = env.controller(env.clusterUID)
 }
 
-// end has the controller record what it knows, as it does at its end.
+// end makes the controller record its state, as at its end.
 func (env *environment) end() {
 	env.T.Helper()
 	ctx, end := context.WithCancel(env.ctx)
@@ -242,15 +242,15 @@ func (env *environment) end() {
 	})
 }
 
-// stuckSoon starts a controller anew that soon takes a part that stays PENDING to be
-// stuck. Others wait for minutes, so that a slow machine is not taken for that.
+// stuckSoon restarts the controller with a short limit for parts that stay PENDING. Other
+// environments wait for minutes, so that a slow machine does not reach the limit.
 func (env *environment) stuckSoon() {
 	env.T.Helper()
 	env.timing.ChildTimeout = 500 * time.Millisecond
 	env.restart()
 }
 
-// nodes makes n nodes with servers in the cloud.
+// nodes returns n nodes with servers in the cloud.
 func (env *environment) nodes(n int) []*v1.Node {
 	env.T.Helper()
 	var nodes []*v1.Node
@@ -265,7 +265,7 @@ func (env *environment) node(i int) *v1.Node {
 	return env.nodeAt(fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.1.%d", 10+i))
 }
 
-// nodeAt makes a node with a server of an address.
+// nodeAt returns a node with a server that has an address.
 func (env *environment) nodeAt(name, address string) *v1.Node {
 	env.T.Helper()
 	server, err := env.Cloud.AddServer(name, address)
@@ -281,7 +281,7 @@ func (env *environment) nodeAt(name, address string) *v1.Node {
 	return node
 }
 
-// service makes a Service with n ports of TCP.
+// service returns a Service with n ports of TCP.
 func service(name string, n int) *v1.Service {
 	svc := &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{
@@ -305,8 +305,7 @@ func port(protocol v1.Protocol, number int) v1.ServicePort {
 	return v1.ServicePort{Name: fmt.Sprintf("p%d", number), Protocol: protocol, Port: int32(number), NodePort: int32(30000 + number)}
 }
 
-// ensure calls Ensure, publishes the status as the service controller does, and
-// checks that nothing differs when the cloud is read anew.
+// ensure calls Ensure, and publishes the status as the service controller does.
 func (env *environment) ensure(svc *v1.Service, nodes []*v1.Node) *v1.LoadBalancerStatus {
 	env.T.Helper()
 	status, err := env.engine.Ensure(env.ctx, svc, nodes)
@@ -317,8 +316,8 @@ func (env *environment) ensure(svc *v1.Service, nodes []*v1.Node) *v1.LoadBalanc
 	return status
 }
 
-// repair waits until the controller notices that another client changed the
-// Service's load balancer, and lets it bring it back.
+// repair waits until the controller detects that another client changed the Service's load
+// balancer, and calls Repair.
 func (env *environment) repair(svc *v1.Service, nodes []*v1.Node) {
 	env.T.Helper()
 	env.notice(svc)
@@ -330,8 +329,8 @@ func (env *environment) repair(svc *v1.Service, nodes []*v1.Node) {
 	svc.Status.LoadBalancer = *status
 }
 
-// watchDrift has the controller watch for changes of others until stop is called, which
-// returns when all that the watch has asked the cloud for is answered.
+// watchDrift runs the drift watch until stop is called, which returns when all requests of the
+// watch are answered.
 func (env *environment) watchDrift(ctx context.Context, changed func(types.NamespacedName)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -346,7 +345,7 @@ func (env *environment) watchDrift(ctx context.Context, changed func(types.Names
 	}
 }
 
-// notice waits until the controller names the Service as changed by another client.
+// notice waits until the controller reports the Service as changed by another client.
 func (env *environment) notice(svc *v1.Service) {
 	env.T.Helper()
 	found := make(chan types.NamespacedName, 100)
@@ -376,7 +375,7 @@ func (env *environment) delete(svc *v1.Service) {
 	}
 }
 
-// loadBalancers gives what the cloud has, once nothing works on it any more.
+// loadBalancers returns all load balancers of the cloud, once all work on them has ended.
 func (env *environment) loadBalancers(want int) []simoctavia.LoadBalancer {
 	env.T.Helper()
 	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
@@ -401,8 +400,7 @@ func (env *environment) floatingIPs(want int) {
 	}
 }
 
-// writes fails unless exactly so many writes are in the request log since the last
-// reset.
+// writes fails unless the request log has exactly so many writes since the last reset.
 func (env *environment) writes(want int) {
 	env.T.Helper()
 	if got := env.Cloud.RequestLog.Requests(requestlog.Writes()); len(got) != want {
@@ -418,8 +416,8 @@ func printed(requests []requestlog.Request) string {
 	return b.String()
 }
 
-// unchanged fails if the Service, ensured once more by this controller and by a
-// new one, costs any write.
+// unchanged fails if another Ensure of the Service causes a write, by this controller or by a new
+// one.
 func (env *environment) unchanged(svc *v1.Service, nodes []*v1.Node) {
 	env.T.Helper()
 	before := len(env.Cloud.RequestLog.Requests(requestlog.Writes()))
@@ -431,7 +429,7 @@ func (env *environment) unchanged(svc *v1.Service, nodes []*v1.Node) {
 	env.writes(before)
 }
 
-// told gives all events so far.
+// told returns the events since the last call.
 func (env *environment) told() string {
 	var all []string
 	for {
@@ -467,7 +465,7 @@ func foreignListener(t *testing.T, env *environment, loadBalancerID string, numb
 	}
 }
 
-// faultOn lets a kind of request fail.
+// faultOn makes a kind of request fail.
 func faultOn(method, route string, status int) faults.Rule {
 	return faults.Rule{Method: method, Route: route, Status: status}
 }
@@ -477,8 +475,8 @@ func faultRootDocument() faults.Rule {
 	return faultOn(http.MethodGet, "/load-balancer/", http.StatusServiceUnavailable)
 }
 
-// look lets the controller look at the whole cloud, as it does from its start on:
-// the second look begins when the first is over.
+// look waits for a complete snapshot of the project: the second one begins when the first has
+// ended.
 func (env *environment) look() {
 	env.T.Helper()
 	before := env.Cloud.RequestLog.Count(http.MethodGet, lbRoute)
@@ -488,8 +486,8 @@ func (env *environment) look() {
 	}
 }
 
-// refusedFor gives the reasons for which the controller counts refused Services, and
-// how many where there is more than one.
+// refusedFor returns the reasons of the controller's refused Services, with the number of Services
+// if there is more than one.
 func (env *environment) refusedFor() string {
 	var all []string
 	env.counted.Range(func(reason, services any) bool {

@@ -7,8 +7,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// What cannot be read is not taken for nothing: cloud-provider-openstack rewrites all
-// members when it cannot list them.
+// A failed read is not taken for an empty result: cloud-provider-openstack rewrites all members if
+// it cannot list them.
 func TestMembers_StayWhenLoadBalancerCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ release, route string }{
@@ -41,8 +41,8 @@ func TestMembers_StayWhenLoadBalancerCannotBeRead(t *testing.T) {
 	}
 }
 
-// cloud-provider-openstack asks for a subnet without an ID at the second sync of such a
-// Service, when it manages security groups.
+// cloud-provider-openstack requests a subnet without an ID at the second sync of such a Service, if
+// it manages security groups.
 func TestVIP_NeedsNoSubnetWhenNetworkIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, groups := range []string{"true", "false"} {

@@ -20,16 +20,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// crossing is a cluster in which much happens to Services at the same moment: what the API server
-// has, all that it ever had, and how much of it the informers have.
+// crossing is a cluster with many concurrent changes of Services. It knows all versions of a
+// Service, including that of the API server and that of the informers.
 type crossing struct {
 	*environment
 	all []*v1.Node
 
 	mu   sync.Mutex
 	dice *rand.Rand
-	// states are those of each Service, the oldest first; informed is the index of the one that
-	// the informers have, -1 once they have heard that it is gone.
+	// states has the versions of each Service, the oldest first; informed is the index of the
+	// informers' version, -1 after its deletion has reached them.
 	states   map[types.UID][]*v1.Service
 	informed map[types.UID]int
 	gone     map[types.UID]bool
@@ -37,14 +37,14 @@ type crossing struct {
 	version  int
 }
 
-// roll returns a number below n.
+// roll returns a random number below n.
 func (c *crossing) roll(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.dice.IntN(n)
 }
 
-// change changes a Service. The informers hear of it later.
+// change changes a Service. The change reaches the informers later.
 func (c *crossing) change(svc *v1.Service, change func(*v1.Service)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,7 @@ func (c *crossing) change(svc *v1.Service, change func(*v1.Service)) {
 	c.states[svc.UID] = append(c.states[svc.UID], next)
 }
 
-// replaceNodes has the cluster consist of some of its nodes.
+// replaceNodes selects the nodes of the cluster at random.
 func (c *crossing) replaceNodes() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,8 +67,7 @@ func (c *crossing) replaceNodes() {
 	c.nodes = nodes[:1+c.dice.IntN(len(nodes))]
 }
 
-// deliver lets the informers hear of some of the changes of a Service, and returns what they
-// have then.
+// deliver passes some of the changes of a Service to the informers, and returns their version then.
 func (c *crossing) deliver(uid types.UID, all bool) (*v1.Service, []*v1.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,8 +86,8 @@ func (c *crossing) deliver(uid types.UID, all bool) (*v1.Service, []*v1.Node) {
 	return c.states[uid][at], slices.Clone(c.nodes)
 }
 
-// newest is what the informers have, or what they have had: after a lost connection an API server
-// that lags behind may tell it once more. Whoever is being deleted does not come back.
+// newest returns the informers' version, or an earlier one: after a lost connection, an API server
+// that lags behind may send it again. A deleted Service does not return.
 func (c *crossing) newest(svc *v1.Service) (*v1.Service, []*v1.Node) {
 	now, nodes := c.deliver(svc.UID, false)
 	if now == nil || now.DeletionTimestamp != nil || c.roll(4) > 0 {
@@ -97,7 +96,7 @@ func (c *crossing) newest(svc *v1.Service) (*v1.Service, []*v1.Node) {
 	return c.any(svc.UID, now), nodes
 }
 
-// any returns a state of a Service that it had before the last one of these.
+// any returns a random version of a Service that is older than last.
 func (c *crossing) any(uid types.UID, last *v1.Service) *v1.Service {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +104,7 @@ func (c *crossing) any(uid types.UID, last *v1.Service) *v1.Service {
 	return states[c.dice.IntN(1+slices.Index(states, last))]
 }
 
-// exists asks the API server, as the resync controller does.
+// exists reads the API server, as the resync controller does.
 func (c *crossing) exists(uid types.UID) func(context.Context) (bool, error) {
 	return func(context.Context) (bool, error) {
 		c.mu.Lock()
@@ -115,8 +114,8 @@ func (c *crossing) exists(uid types.UID) func(context.Context) (bool, error) {
 	}
 }
 
-// control is the service controller of a Service: one worker, which sees it changed, ensures it,
-// and in the end deletes it, or not.
+// control is the service controller for one Service: a single worker that ensures its changes and,
+// if leave is set, deletes it in the end.
 func (c *crossing) control(svc *v1.Service, leave bool) {
 	for round := range 4 {
 		switch c.roll(4) {
@@ -143,7 +142,7 @@ func (c *crossing) control(svc *v1.Service, leave bool) {
 	c.ensures(svc)
 }
 
-// publish writes the status that a call returns, as the service controller does.
+// publish writes the status of a call's result, as the service controller does.
 func (c *crossing) publish(status *v1.LoadBalancerStatus, err error) func(*v1.Service) {
 	return func(svc *v1.Service) {
 		if err == nil && status != nil {
@@ -152,7 +151,7 @@ func (c *crossing) publish(status *v1.LoadBalancerStatus, err error) func(*v1.Se
 	}
 }
 
-// ensures ensures a Service until that succeeds with its last state.
+// ensures calls Ensure until it succeeds with the last version.
 func (c *crossing) ensures(svc *v1.Service) {
 	var err error
 	for c.ctx.Err() == nil {
@@ -162,7 +161,7 @@ func (c *crossing) ensures(svc *v1.Service) {
 		if c.publish(status, err)(svc); err == nil {
 			return
 		}
-		if strings.Contains(err.Error(), "there is no such load balancer") { // its owner was faster
+		if strings.Contains(err.Error(), "there is no such load balancer") { // the owner was faster
 			c.change(svc, func(s *v1.Service) { delete(s.Annotations, annotation.LoadBalancerID) })
 		}
 		time.Sleep(time.Millisecond)
@@ -170,7 +169,7 @@ func (c *crossing) ensures(svc *v1.Service) {
 	c.T.Errorf("ensure %s: %v", svc.Name, err)
 }
 
-// deletes deletes a Service until nothing is left, and takes its finalizer off.
+// deletes calls Delete until nothing is left, and removes the finalizer.
 func (c *crossing) deletes(svc *v1.Service) {
 	var err error
 	for c.ctx.Err() == nil {
@@ -191,9 +190,9 @@ func (c *crossing) deletes(svc *v1.Service) {
 	c.T.Errorf("delete %s: %v", svc.Name, err)
 }
 
-// resync is our own controller: it has Services repaired and updated, in states that they had at
-// any time, again and again, until the service controller is done. Of one that is being deleted the
-// last of these are under way still.
+// resync is our own controller. It repairs and updates old versions of Services, again and again,
+// until the service controller is done. Its last calls for a deleted Service are still under way
+// then.
 func (c *crossing) resync(svc *v1.Service, done <-chan struct{}) {
 	for late := 5; late > 0 && c.ctx.Err() == nil; {
 		select {
@@ -210,7 +209,7 @@ func (c *crossing) resync(svc *v1.Service, done <-chan struct{}) {
 		nodes := slices.Clone(c.nodes)
 		c.mu.Unlock()
 		if c.roll(2) == 0 {
-			_, _ = c.engine.Repair(c.ctx, old, nil, c.exists(svc.UID)) // it is tried again
+			_, _ = c.engine.Repair(c.ctx, old, nil, c.exists(svc.UID)) // a failure is retried
 		} else {
 			_ = c.engine.Update(c.ctx, old, nodes)
 		}
@@ -218,17 +217,16 @@ func (c *crossing) resync(svc *v1.Service, done <-chan struct{}) {
 	}
 }
 
-// disturb makes requests fail in ways that leave no doubt.
+// disturb makes requests fail with definite errors.
 func (c *crossing) disturb() {
 	for status, method := range map[int]string{http.StatusConflict: "", http.StatusTooManyRequests: "", http.StatusServiceUnavailable: http.MethodGet} {
 		c.Cloud.Faults.Add(faults.Rule{Status: status, Method: method, Worded: true, Probability: 0.1, Count: 60, Seed: uint64(status), Route: "/load-balancer/**"})
 	}
 }
 
-// Whatever happens to a Service, and to those that share a load balancer, at the same moment, and
-// whichever of their states the informers tell, and how often: in the end each has what it
-// asks for last, of one load balancer and one floating IP that were made once, and who has gone
-// has nothing.
+// Whatever happens concurrently to Services that share a load balancer, and whichever versions the
+// informers deliver: in the end each Service has its last desired state, from one load balancer and
+// one floating IP that were created once, and a deleted Service has nothing.
 func TestInterleaving_EndsWithOneLoadBalancerAndNoLeak(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
@@ -272,7 +270,7 @@ func interleave(t *testing.T, seed uint64) {
 	c.check(services, leave)
 }
 
-// listen takes the events until it is stopped, and shows the last of them where the test fails.
+// listen collects the events until it is stopped, and logs the last of them if the test fails.
 func (c *crossing) listen() (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -293,7 +291,7 @@ func (c *crossing) listen() (stop func()) {
 	return func() { close(done); <-ended }
 }
 
-// cross has everything happen at once.
+// cross runs all changes concurrently.
 func (c *crossing) cross(services []*v1.Service, leave []bool) {
 	var controllers, resyncs sync.WaitGroup
 	done := make(chan struct{})
@@ -308,7 +306,7 @@ func (c *crossing) cross(services []*v1.Service, leave []bool) {
 	resyncs.Wait()
 }
 
-// check compares the cloud with what is left of the cluster.
+// check compares the cloud with the remaining Services.
 func (c *crossing) check(services []*v1.Service, leave []bool) {
 	c.T.Helper()
 	var names []string
@@ -320,13 +318,13 @@ func (c *crossing) check(services []*v1.Service, leave []bool) {
 		want++
 	}
 	if leave[1] {
-		most++ // the guest may find that it is too late, and have one of its own
+		most++ // the guest may come too late, and get a load balancer of its own
 	}
 	for n, svc := range services {
 		if !leave[n] {
-			c.ensures(svc) // what a repair has done last, with nodes of then
+			c.ensures(svc) // corrects the last repair, which may have used old nodes
 		}
-		if !leave[n] || n == 1 && !leave[2] { // the guest has what was the owner's
+		if !leave[n] || n == 1 && !leave[2] { // the guest has the owner's load balancer
 			names = append(names, string(svc.UID), svc.Namespace+"/"+svc.Name)
 		}
 	}
@@ -360,7 +358,7 @@ func (c *crossing) check(services []*v1.Service, leave []bool) {
 	}
 }
 
-// membersOf fails unless all pools have the nodes that there are.
+// membersOf fails unless all pools have exactly the present nodes.
 func (c *crossing) membersOf(lb simoctavia.LoadBalancer) {
 	c.T.Helper()
 	for _, pool := range lb.Pools {

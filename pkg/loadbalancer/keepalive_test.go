@@ -36,8 +36,8 @@ func (env *environment) poolIs(pool *octavia.Pool, nodes []*v1.Node) {
 	}
 }
 
-// What a refused Service has goes on: an autoscaler replaces nodes whatever is typed
-// into an annotation.
+// The load balancer of a refused Service keeps serving: an autoscaler replaces nodes during any
+// typing error in an annotation.
 func TestRefusal_FollowsNodes(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(*v1.Service){
@@ -63,7 +63,7 @@ func TestRefusal_FollowsNodes(t *testing.T) {
 				}
 				replaced := append(nodes[:2:2], env.node(3))
 				if strings.Contains(name, "selector") && restart {
-					replaced = nodes[:2] // who else is selected cannot be known
+					replaced = nodes[:2] // the other selected nodes cannot be known
 				}
 				if _, err := env.engine.Repair(env.ctx, svc, replaced, there); err != nil {
 					t.Errorf("the change of nodes: %v", err)
@@ -82,7 +82,7 @@ func TestRefusal_FollowsNodes(t *testing.T) {
 	}
 }
 
-// Before it has anything, a refused Service costs the cloud nothing.
+// A refused Service without a load balancer causes no requests.
 func TestRefusal_CostsNoRequestWithoutLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -95,7 +95,7 @@ func TestRefusal_CostsNoRequestWithoutLoadBalancer(t *testing.T) {
 	}
 }
 
-// What keeps a refused Service alive can fail, too: whoever asked for it tries again.
+// The update of a refused Service's load balancer can fail, too: the caller then retries.
 func TestRefusal_ReportsThatNodesCannotBeFollowedNow(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// manyNodes are enough that a load balancer with three ports is a large one.
+// manyNodes returns so many nodes that a load balancer with three ports is a large one.
 func manyNodes(env *environment, n int) []*v1.Node {
 	env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, "port", -1)
 	var nodes []*v1.Node
@@ -22,7 +22,7 @@ func manyNodes(env *environment, n int) []*v1.Node {
 	return nodes
 }
 
-// A node comes or goes: the status tree is read once.
+// If a node is added or removed, the status tree is read once.
 func TestEnsure_ReadsALargeLoadBalancerOnceWhereANodeComesOrGoes(t *testing.T) {
 	t.Parallel()
 	for _, monitored := range []string{"false", "true"} {
@@ -73,8 +73,8 @@ func readsOnceWhereANodeComesOrGoes(t *testing.T, env *environment) {
 	}
 }
 
-// What was written can have failed though the load balancer is ACTIVE: that is seen, and
-// repaired, also where little is read.
+// A written member can fail although the load balancer is ACTIVE. That is detected and repaired,
+// also with few reads.
 func TestEnsure_RepairsAMemberOfALargeLoadBalancerThatWasNotMade(t *testing.T) {
 	t.Parallel()
 	const size = 700
@@ -93,8 +93,8 @@ func TestEnsure_RepairsAMemberOfALargeLoadBalancerThatWasNotMade(t *testing.T) {
 	}
 }
 
-// Another client changes members while we do: what is remembered is not taken for what is
-// there, also where little is read.
+// Another client changes members at the same time as we do. The remembered state is not taken for
+// the observed one, also with few reads.
 func TestEnsure_NoticesAnotherClientOnALargeLoadBalancer(t *testing.T) {
 	t.Parallel()
 	const size = 700

@@ -11,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// leave does what the service controller does with a Service that is deleted. It
-// gives the reads beside those of the watcher.
+// leave deletes a Service as the service controller does. It returns the reads, without those of
+// the watcher.
 func (env *environment) leave(svc *v1.Service) []requestlog.Request {
 	env.T.Helper()
 	leaving := svc.DeepCopy()
@@ -37,7 +37,7 @@ func TestDelete_ReadsAtMostTwoListsWhenWarm(t *testing.T) {
 	env.ensure(svc, nodes)
 	reads := env.leave(svc)
 	env.writes(2)
-	if len(reads) > 2 { // load balancers with its tag, floating IPs with its description
+	if len(reads) > 2 { // load balancers by tag, floating IPs by description
 		t.Errorf("read\n%swant two lists", printed(reads))
 	}
 	env.loadBalancers(0)
@@ -79,8 +79,7 @@ func TestDelete_LeavesForeignListenerWhateverIsRemembered(t *testing.T) {
 	}
 }
 
-// second makes another load balancer for a Service, as a creation whose answer came
-// too late does.
+// second creates another load balancer for a Service, as a creation with a late answer does.
 func (env *environment) second() (id string) {
 	env.T.Helper()
 	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})

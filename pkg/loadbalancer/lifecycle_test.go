@@ -13,8 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// TestEnsure_AppliesChangesOfServiceUntilNothingDiffers, each with as many writes as
-// it needs.
+// TestEnsure_AppliesChangesOfServiceUntilNothingDiffers checks the number of writes of each change.
 //
 //proves:25,37,43,51
 func TestEnsure_AppliesChangesOfServiceUntilNothingDiffers(t *testing.T) {
@@ -212,8 +211,8 @@ func TestOVN_ServesServiceWithItsAlgorithmAndMonitors(t *testing.T) {
 	env.loadBalancers(0)
 }
 
-// A list of a thousand members takes Octavia before 16.0 half a minute, one of a hundred a quarter of a
-// second.
+// A list of a thousand members takes Octavia before 16.0 half a minute, one of a hundred a quarter
+// of a second.
 func TestRestart_ListsMembersOfNoLargePoolOfOldOctavia(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: "zed"}})
@@ -251,7 +250,7 @@ func TestVIP_AndMembersAreInSubnetFoundFromNodes(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// What does not fit into the one creation follows in batches.
+// Members that do not fit into the creation follow in batches.
 //
 //proves:68,70
 func TestMembers_OfThousandNodesAreCreatedInPartsThatFitRequest(t *testing.T) {

@@ -8,9 +8,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// TestCrash_DuringProtocolChangeIsFinishedByNextProcess: a controller is killed at every moment of
-// the change, in turn. The next one ends it, nothing is left over, and a listener that keeps its
-// protocol has been there all the time.
+// A controller is killed at every moment of the change, in turn. The next one completes it and
+// leaves nothing over. A listener that keeps its protocol exists all the time.
 //
 //proves:11,13
 func TestCrash_DuringProtocolChangeIsFinishedByNextProcess(t *testing.T) {

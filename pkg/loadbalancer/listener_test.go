@@ -17,15 +17,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// change is a change of a Service, and what it does to a cloud.
+// change is a change of a Service with its effect on the cloud.
 type change struct {
 	before, after func(*v1.Service)
 	writes        int
 	check         func(octavia.LoadBalancer) string
 }
 
-// run makes a Service with two ports of TCP, changes it, counts the writes and sees
-// that nothing differs then.
+// run creates a Service with two ports of TCP, changes it, counts the writes, and checks that
+// nothing differs then.
 func (c change) run(t *testing.T, options environmentOptions) {
 	t.Helper()
 	env := newEnvironment(t, options)
@@ -100,7 +100,7 @@ func each(check func(*octavia.Listener) string) func(octavia.LoadBalancer) strin
 	}
 }
 
-// TestListeners_ChangeLimitsInPlace: a PUT for each port, whatever changes of it.
+// TestListeners_ChangeLimitsInPlace checks that each port costs one PUT, whichever limits change.
 //
 //proves:42
 func TestListeners_ChangeLimitsInPlace(t *testing.T) {
@@ -136,8 +136,8 @@ func TestListeners_ChangeLimitsInPlace(t *testing.T) {
 	}
 }
 
-// TestListeners_ReturnToOperatorLimitsWhenNoneIsAskedFor: they are not sent, and a limit that is
-// not asked for any more goes back to what the operator has configured.
+// TestListeners_ReturnToOperatorLimitsWhenNoneIsAskedFor checks that limits without a setting are
+// not sent, and that a limit returns to the operator's default when its setting is removed.
 //
 //proves:42
 func TestListeners_ReturnToOperatorLimitsWhenNoneIsAskedFor(t *testing.T) {
@@ -156,7 +156,8 @@ func TestListeners_ReturnToOperatorLimitsWhenNoneIsAskedFor(t *testing.T) {
 	c.run(t, environmentOptions{simulator: simulator.Options{Octavia: operator}})
 }
 
-// TestCloudConf_YieldsToClassWhichYieldsToAnnotation: annotation before class before section.
+// TestCloudConf_YieldsToClassWhichYieldsToAnnotation checks the order: annotation before class
+// before section.
 //
 //proves:34,42
 func TestCloudConf_YieldsToClassWhichYieldsToAnnotation(t *testing.T) {
@@ -195,8 +196,8 @@ func TestCloudConf_YieldsToClassWhichYieldsToAnnotation(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// TestListeners_ChangeProtocolsWithNoMoreWritesThanNeeded counts the writes for changes of protocols. A
-// change of the pool's alone never takes a listener away.
+// TestListeners_ChangeProtocolsWithNoMoreWritesThanNeeded counts the writes for changes of
+// protocols. A change of only the pool's protocol never deletes a listener.
 //
 //proves:5,6,7,11,12,13
 func TestListeners_ChangeProtocolsWithNoMoreWritesThanNeeded(t *testing.T) {
@@ -204,9 +205,9 @@ func TestListeners_ChangeProtocolsWithNoMoreWritesThanNeeded(t *testing.T) {
 	udp := func(svc *v1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 80)) }
 	const ref = "https://elsewhere.example.com/v1/secrets/a"
 	tls, monitored := set(annotation.TLSContainer, ref), set(annotation.Monitor, "true")
-	// A pool and its members, and the listener's turn to it; the end of the old one.
+	// Create a pool with its members, update the listener, delete the old pool.
 	const anotherPool, itsMonitor = 4, 1
-	// The same, but the listener goes and comes again.
+	// The same, but with another listener.
 	const another = 5
 	for name, c := range map[string]change{
 		"PROXY": {before: udp, after: set(annotation.ProxyProtocol, "true"), writes: 2 * anotherPool, check: speak("80 TCP→PROXY", "80 UDP→UDP", "81 TCP→PROXY")},
@@ -269,9 +270,9 @@ func TestListeners_ChangeProtocolsWithNoMoreWritesThanNeeded(t *testing.T) {
 	}
 }
 
-// Kubernetes writes a timeout of 10800 seconds into every Service that names none, so
-// nobody has asked for that one; others are kept
-// for UDP and SCTP, for which alone Octavia knows one.
+// Kubernetes sets a timeout of 10800 seconds in every Service without one, so that value is no
+// request of a user. Others are applied to UDP and SCTP, the only protocols for which Octavia has
+// one.
 //
 //proves:37,50,51
 func TestEnsure_ChangesSessionAffinityInPlace(t *testing.T) {
@@ -328,7 +329,7 @@ func text(s string) *string { return &s }
 
 func number(n int) *int { return &n }
 
-// TestListeners_OfTCPUDPAndSCTPShareOnePort makes TCP, UDP and SCTP at once, on one port.
+// TestListeners_OfTCPUDPAndSCTPShareOnePort creates TCP, UDP and SCTP at once, on one port.
 //
 //proves:1,2,3,4
 func TestListeners_OfTCPUDPAndSCTPShareOnePort(t *testing.T) {
@@ -358,7 +359,7 @@ func TestListeners_OfTCPUDPAndSCTPShareOnePort(t *testing.T) {
 	}
 }
 
-// Certificates are looked for at a creation and at a change, and only then.
+// Certificates are read for a creation and for a change, and only then.
 //
 //proves:6
 func TestTLS_LooksForCertificateBeforeFirstWrite(t *testing.T) {
@@ -394,7 +395,7 @@ func TestTLS_LooksForCertificateBeforeFirstWrite(t *testing.T) {
 	}
 }
 
-// The refusal says what to do instead.
+// The refusal describes the alternative.
 //
 //proves:7,13,115
 func TestListeners_RefuseImpossibleProtocolsBeforeFirstWrite(t *testing.T) {
@@ -432,7 +433,7 @@ func TestListeners_RefuseImpossibleProtocolsBeforeFirstWrite(t *testing.T) {
 	}
 }
 
-// Settings without which nothing more is open are ignored with an event.
+// A setting that restricts nothing if it is missing is ignored with an event.
 //
 //proves:42,115
 func TestProvider_ReportsSettingsItDoesNotSupport(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// At the verbosity of the manifests each change has one line, with all that is to be known of it, and
-// nothing else is logged. For which Service, cloudprovider says.
+// At the verbosity of the manifests each change has one line with all its details, and nothing else
+// is logged. cloudprovider adds the Service.
 //
 //proves:102
 func TestLog_HasOneLineForEachChange(t *testing.T) {
@@ -24,7 +24,7 @@ func TestLog_HasOneLineForEachChange(t *testing.T) {
 	var log *loglines.Log
 	env.ctx, log = loglines.At(env.ctx, 2)
 	svc, nodes := service("web", 1), env.nodes(2)
-	env.ensure(svc, nodes[:1]) // first, as it makes what the lines are about
+	env.ensure(svc, nodes[:1]) // first, because it creates the object of the lines
 	lb, fip := env.loadBalancer(), env.Cloud.Neutron.FloatingIPs()[0]
 	groups := env.Cloud.Neutron.SecurityGroups()
 	group := groups[slices.IndexFunc(groups, func(g simneutron.SecurityGroup) bool { return strings.HasPrefix(g.Name, "lb-sg-") })]
@@ -70,8 +70,8 @@ func TestLog_HasOneLineForEachChange(t *testing.T) {
 	}
 }
 
-// idsOf returns the IDs that the line of a change has, in order, and fails the test where it lacks
-// what all have.
+// idsOf returns the IDs in the line of a change, in order. The test fails if the line lacks a field
+// that all lines have.
 func idsOf(t *testing.T, line loglines.Line) []string {
 	t.Helper()
 	if line["msg"] != "Changed the cloud" || line["took"] == nil || !strings.HasPrefix(fmt.Sprint(line["globalRequestID"]), "req-") {
@@ -88,7 +88,7 @@ func idsOf(t *testing.T, line loglines.Line) []string {
 		switch key {
 		case "securityGroup", "loadBalancer", "floatingIP":
 			ids = append(ids, key+"="+fmt.Sprint(line[key]))
-		case "made": // known to nobody else
+		case "made": // known from no other source
 			ids = append(ids, key)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// Values that cloud-provider-openstack took for its default, or that OpenStack refused
-// then, change nothing when it is replaced, and the Services are served in full.
+// Values for which cloud-provider-openstack used its default, or which OpenStack refused, change
+// nothing when this controller replaces it, and the Services are served in full.
 //
 //proves:120
 func TestAdoption_WritesNothingForMalformedValues(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAdoption_WritesNothingForMalformedValues(t *testing.T) {
 	}
 }
 
-// An internal Service does not get a public address by a typing error.
+// A typing error does not give an internal Service a public address.
 func TestRefusal_KeepsServiceInternalWhenAnnotationIsMalformed(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -59,8 +59,7 @@ func TestRefusal_KeepsServiceInternalWhenAnnotationIsMalformed(t *testing.T) {
 	env.floatingIPs(1)
 }
 
-// What the provider does not have stops no load balancer that is there, and opens
-// nothing new.
+// A feature that the provider lacks stops no existing load balancer, and exposes nothing new.
 func TestProvider_WithoutFeatureStopsNoExistingLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": "ovn"}})
@@ -92,7 +91,7 @@ func TestProvider_WithoutFeatureStopsNoExistingLoadBalancer(t *testing.T) {
 	env.ensure(svc, nodes)
 }
 
-// Octavia does not say so of what is not there; whoever answers in its place may.
+// Octavia does not give this answer about an object that does not exist; a proxy in its place may.
 func TestEnsure_OutlivesAnswerThatNewLoadBalancerIsLocked(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

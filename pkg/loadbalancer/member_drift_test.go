@@ -9,8 +9,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// What another client sets of a member that no Service asks for is noticed and reverted, whichever
-// member that is and whatever the release: SovereignCloudStack/k8s-cluster-api-provider#411, CPO#1749.
+// If another client changes a setting of a member that no Service sets, the change is detected and
+// reverted, for any member and on any release: SovereignCloudStack/k8s-cluster-api-provider#411,
+// CPO#1749.
 //
 //proves:89
 func TestDrift_RestoresSettingsOfMembersChangedByOthers(t *testing.T) {
@@ -48,7 +49,7 @@ func TestDrift_RestoresSettingsOfMembersChangedByOthers(t *testing.T) {
 						}
 						env.writes(1)
 						if change["weight"] == 0 {
-							before.Weight = 0 // it is drained, and stays so
+							before.Weight = 0 // the member is drained, and stays drained
 						}
 						after := *env.memberOf(before.Name)
 						if after.Weight != before.Weight || after.Backup || after.MonitorPort != before.MonitorPort || after.MonitorAddress != before.MonitorAddress {

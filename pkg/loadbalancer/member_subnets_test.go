@@ -11,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// roll replaces all nodes, one after another, and restarts the controller half way; it may
-// have written down what it knows, which takes seconds.
+// roll replaces all nodes, one after another, and restarts the controller half way, optionally
+// after it has written its record, which takes seconds.
 func (env *environment) roll(svc *v1.Service, nodes []*v1.Node, written bool) []*v1.Node {
 	env.T.Helper()
 	for i := range nodes {
@@ -28,7 +28,7 @@ func (env *environment) roll(svc *v1.Service, nodes []*v1.Node, written bool) []
 	return nodes
 }
 
-// inOneSubnet checks that all members are in one subnet, and the VIP in one.
+// inOneSubnet checks the subnet of all members, and that of the VIP.
 func (env *environment) inOneSubnet(members, vip string) {
 	env.T.Helper()
 	lb := env.loadBalancer()
@@ -44,9 +44,9 @@ func (env *environment) inOneSubnet(members, vip string) {
 	}
 }
 
-// The VIP of a Service, or of its class, can be in another subnet than cloud.conf names:
-// members are in that of cloud.conf, as with cloud-provider-openstack, also those that it
-// has not made.
+// The VIP of a Service, or of its class, can be in another subnet than that of cloud.conf. Members
+// are in that of cloud.conf, as with cloud-provider-openstack, also on a load balancer that
+// cloud-provider-openstack has not created.
 //
 //proves:33
 func TestMembers_AreInSubnetOfCloudConfWhereverVIPIs(t *testing.T) {
@@ -74,8 +74,8 @@ func TestMembers_AreInSubnetOfCloudConfWhereverVIPIs(t *testing.T) {
 	}
 }
 
-// The VIP of a load balancer cannot move, and nor do its members: a Service that names
-// another subnet later goes on in the one that it has, whoever made the load balancer.
+// The VIP of a load balancer cannot move, and its members do not either. A Service that names
+// another subnet later keeps its present one, whichever controller created the load balancer.
 //
 //proves:33
 func TestMembers_StayTogetherWhenServiceNamesOtherSubnetForVIP(t *testing.T) {
@@ -100,7 +100,7 @@ func TestMembers_StayTogetherWhenServiceNamesOtherSubnetForVIP(t *testing.T) {
 				env.ensure(svc, nodes)
 				env.inOneSubnet(env.Cloud.Subnet.ID, env.Cloud.Subnet.ID)
 				env.unchanged(svc, nodes)
-				svc.Annotations[annotation.MemberSubnetID] = other // who asks for it gets it
+				svc.Annotations[annotation.MemberSubnetID] = other // an explicit request is applied
 				env.ensure(svc, nodes)
 				env.inOneSubnet(other, env.Cloud.Subnet.ID)
 				env.unchanged(svc, nodes)
@@ -109,8 +109,8 @@ func TestMembers_StayTogetherWhenServiceNamesOtherSubnetForVIP(t *testing.T) {
 	}
 }
 
-// Without a subnet for the VIP it is that of most nodes, and told; members are each in
-// its node's.
+// Without a subnet for the VIP it is in that of most nodes, and an event reports it. Members are in
+// the subnets of their nodes.
 //
 //proves:33
 func TestMembers_OfTwoSubnetsAreServedAndSubnetOfVIPIsReported(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// subnet makes another subnet of the nodes' network.
+// subnet adds another subnet to the nodes' network.
 func (env *environment) subnet(cidr string) string {
 	env.T.Helper()
 	subnet, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{
@@ -33,8 +33,8 @@ func memberIDs(pool *octavia.Pool) []string {
 	return ids
 }
 
-// Members that have to go to another subnet are recreated there, as Octavia would
-// write a change to its database only; half of them serve meanwhile.
+// Members that move to another subnet are recreated there, because Octavia would write a change of
+// the subnet only to its database. Half of them serve meanwhile.
 //
 //proves:33
 func TestMembers_MoveToOtherSubnetInBatchesOrOneByOne(t *testing.T) {
@@ -71,7 +71,7 @@ func TestMembers_MoveToOtherSubnetInBatchesOrOneByOne(t *testing.T) {
 				}
 			}
 			env.unchanged(svc, nodes[:4])
-			env.ensure(svc, nodes) // a node that comes goes there as well
+			env.ensure(svc, nodes) // a new node is added there as well
 			if pool := env.loadBalancer().Pools[0]; len(pool.Members) != 5 || pool.Members[4].SubnetID != other {
 				t.Errorf("members %+v", pool.Members)
 			}
@@ -80,7 +80,7 @@ func TestMembers_MoveToOtherSubnetInBatchesOrOneByOne(t *testing.T) {
 	}
 }
 
-// Killed while members move, the next process finishes it.
+// If a process is killed while members move, the next one completes the move.
 //
 //proves:33
 func TestCrash_DuringMoveOfMembersIsFinishedByNextProcess(t *testing.T) {
@@ -104,8 +104,8 @@ func TestCrash_DuringMoveOfMembersIsFinishedByNextProcess(t *testing.T) {
 	})
 }
 
-// Octavia before 16.0 tells the subnet of one member of a pool: the others are not
-// written as if they were there too.
+// Octavia before 16.0 reports the subnet of a single member of a pool. The others are not rewritten
+// as if they were in that subnet, too.
 func TestMembers_OfTwoSubnetsEachKeepTheirOwn(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{octavia.ProviderAmphora, octavia.ProviderOVN} {
@@ -118,7 +118,7 @@ func TestMembers_OfTwoSubnetsEachKeepTheirOwn(t *testing.T) {
 			svc := service("web", 1)
 			svc.Annotations[annotation.Internal] = "true"
 			env.ensure(svc, nodes[:3])
-			env.restart() // nothing is known: it is all read
+			env.restart() // the new process has no state and reads everything
 			env.ensure(svc, nodes[:3])
 			env.ensure(svc, []*v1.Node{nodes[0], nodes[1], nodes[3]})
 			want := map[string]string{"127.100.1.1": env.Cloud.Subnet.ID, "127.101.1.2": other, "127.101.1.4": other}
@@ -132,8 +132,8 @@ func TestMembers_OfTwoSubnetsEachKeepTheirOwn(t *testing.T) {
 	}
 }
 
-// twoSubnets makes an Octavia of 2024.2 whose VIPs have a network of their own, beside
-// the nodes' subnet and another one, which it names.
+// twoSubnets returns an Octavia of 2024.2 with a separate network for VIPs, the nodes' subnet, and
+// another one. It returns the ID of that.
 func twoSubnets(t *testing.T, provider string) (env *environment, other string) {
 	t.Helper()
 	keys := map[string]string{"lb-provider": provider}
@@ -150,8 +150,8 @@ func twoSubnets(t *testing.T, provider string) (env *environment, other string) 
 	return env, env.subnet("127.101.0.0/16")
 }
 
-// On such an Octavia members still move when the Service names another subnet, also
-// when that happened while nothing ran.
+// On such an Octavia members still move when the Service names another subnet, also if that
+// happened while no process ran.
 //
 //proves:33
 func TestMembers_MoveToOtherSubnetWhereOnlyOneIsRead(t *testing.T) {
@@ -176,8 +176,8 @@ func TestMembers_MoveToOtherSubnetWhereOnlyOneIsRead(t *testing.T) {
 	}
 }
 
-// Where nobody names a subnet for members, they stay in the one they are in: it was
-// found from the nodes, by us or by the controller before us.
+// If no setting names a subnet for members, they stay in theirs, which this controller or an
+// earlier one found from the nodes.
 func TestMembers_StayInSubnetWhenNoneIsNamed(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -189,8 +189,8 @@ func TestMembers_StayInSubnetWhenNoneIsNamed(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// The selector of cloud.conf, its annotation, and an annotation that lifts it all
-// decide on members, at creation and later.
+// The selector of cloud.conf, its annotation, and an annotation that removes it decide on members,
+// at creation and later.
 //
 //proves:52
 func TestMembers_FollowNodeSelector(t *testing.T) {

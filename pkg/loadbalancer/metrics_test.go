@@ -15,7 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// shown returns metrics of an engine, and what they show under a name of ours with a label.
+// shown returns metrics of an engine, and a function that returns the value of a metric with a
+// label.
 func shown(t *testing.T) (*loadbalancer.Metrics, func(name, label, value string) float64) {
 	t.Helper()
 	registry, counts := metrics.NewKubeRegistry(), loadbalancer.NewMetrics()
@@ -38,7 +39,7 @@ func TestMetrics_SplitTimeFromServiceToAddress(t *testing.T) {
 	counts, value := shown(t)
 	env := newEnvironment(t, environmentOptions{shown: counts})
 	nodes, svc := env.nodes(2), service("web", 1)
-	svc.CreationTimestamp = metav1.NewTime(time.Now().Add(-100 * time.Second)) // since when nobody had time for it
+	svc.CreationTimestamp = metav1.NewTime(time.Now().Add(-100 * time.Second)) // no worker was free since then
 	env.ensure(svc, nodes)
 	if got := value("service_address_seconds", "", ""); got != 1 {
 		t.Fatalf("%v Services had an address, want 1", got)
@@ -134,11 +135,11 @@ func TestMetrics_CountDriftThatIsFoundAndRepaired(t *testing.T) {
 	}
 }
 
-// quotaStart is the time from the start to the first look at quotas.
+// quotaStart is the time from the start to the first read of quotas.
 const quotaStart = 5 * time.Minute
 
-// Quotas take one request an hour, by turns from Neutron and Octavia, each soon after the start:
-// a process that is restarted every hour shows them too.
+// Quotas cost one request an hour, alternating between Neutron and Octavia, with the first of each
+// soon after the start: a process that is restarted every hour has the metrics, too.
 //
 //proves:100
 func TestMetrics_ShowQuotasForOneRequestAnHour(t *testing.T) {
@@ -179,8 +180,8 @@ func TestMetrics_ShowQuotasForOneRequestAnHour(t *testing.T) {
 	}
 }
 
-// A busy cloud always has a load balancer that is PENDING: the age is that of the oldest one, by
-// Octavia's own time, which no restart changes.
+// A busy cloud always has a load balancer that is PENDING. The metric is the age of the oldest one,
+// by Octavia's own time, which does not depend on restarts.
 //
 //proves:100
 func TestMetrics_ShowSinceWhenALoadBalancerIsPending(t *testing.T) {

@@ -27,9 +27,9 @@ func annotate(pairs ...string) func(*v1.Service) {
 	}
 }
 
-// Every setting of a monitor is there from the creation on, which is one request,
-// and follows a later change: in place where Octavia can, else by another monitor,
-// with the members changed between the old one and the new one.
+// A creation, which is one request, contains every setting of a monitor. A later change is applied
+// in place if Octavia can, otherwise by another monitor: members are changed between the deletion
+// of the old one and the creation of the new one.
 //
 //proves:45,48,49
 func TestMonitors_ApplySettingsAtCreationAndLater(t *testing.T) {
@@ -95,7 +95,7 @@ func TestMonitors_ApplySettingsAtCreationAndLater(t *testing.T) {
 			}
 			env.unchanged(changed, nodes)
 
-			changed.Annotations = map[string]string{annotation.Monitor: "true"} // and back
+			changed.Annotations = map[string]string{annotation.Monitor: "true"} // and the reverse change
 			env.ensure(changed, nodes)
 			if pool := env.loadBalancer().Pools[0]; c.check(pool) || pool.Monitor.Type != "TCP" || pool.Monitor.Delay != 5 {
 				t.Errorf("does not go back: %+v", pool.Monitor)
@@ -105,7 +105,7 @@ func TestMonitors_ApplySettingsAtCreationAndLater(t *testing.T) {
 	}
 }
 
-// What Octavia has no default for is taken back by null, in place.
+// A setting without a default of Octavia is reset by null, in place.
 func TestMonitors_ChangeAndRemoveHostInPlace(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -128,7 +128,7 @@ func TestMonitors_ChangeAndRemoveHostInPlace(t *testing.T) {
 	}
 }
 
-// childWrites prints the kinds of writes to children of load balancers, in order.
+// childWrites returns the kinds of writes to children of load balancers, in order.
 func childWrites(env *environment) string {
 	var writes []string
 	for _, r := range env.Cloud.RequestLog.Requests() {
@@ -140,8 +140,8 @@ func childWrites(env *environment) string {
 	return strings.Join(writes, ", ")
 }
 
-// With externalTrafficPolicy Local there is a monitor that works with provider and
-// protocol, whatever create-monitor says.
+// With externalTrafficPolicy Local there is a monitor that works with provider and protocol, for
+// any value of create-monitor.
 //
 //proves:45,46,47
 func TestMonitors_AreAlwaysMadeForPolicyLocalAndSuitProvider(t *testing.T) {
@@ -149,7 +149,7 @@ func TestMonitors_AreAlwaysMadeForPolicyLocalAndSuitProvider(t *testing.T) {
 	for name, c := range map[string]struct {
 		release, provider string
 		tcp, udp          string
-		port              int // that members of TCP are asked at, where it is not their own
+		port              int // the port that probes of TCP members use, if it is not their own
 		udpPort           int
 	}{
 		"amphora":             {"", "amphora", "HTTP", "HTTP", 32000, 32000},
@@ -181,8 +181,8 @@ func TestMonitors_AreAlwaysMadeForPolicyLocalAndSuitProvider(t *testing.T) {
 	}
 }
 
-// Only the Service itself can do without, and is told what that means, at creation
-// and later.
+// Only the Service itself can switch the monitor off. An event reports the consequences, at
+// creation and later.
 //
 //proves:47
 func TestMonitors_ReportConsequenceWhenPolicyLocalHasNone(t *testing.T) {
@@ -213,7 +213,7 @@ func TestMonitors_ReportConsequenceWhenPolicyLocalHasNone(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// All keys of cloud.conf reach the monitor, and annotations win over them.
+// All keys of cloud.conf apply to the monitor, and annotations override them.
 //
 //proves:45,49
 func TestMonitors_TakeKeysOfCloudConfUnlessAnnotated(t *testing.T) {
@@ -236,8 +236,8 @@ func TestMonitors_TakeKeysOfCloudConfUnlessAnnotated(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// Whatever the protocols of the ports and what the listeners make of them, Octavia
-// takes the monitors, and then nothing differs.
+// For all protocols of the ports and their listeners, Octavia accepts the monitors, and nothing
+// differs then.
 //
 //proves:45,46
 func TestMonitors_AreAcceptedForEveryProtocol(t *testing.T) {

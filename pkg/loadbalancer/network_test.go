@@ -15,7 +15,7 @@ import (
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// ofNetwork is a Service that names the network of its VIP, in which there are two subnets.
+// ofNetwork returns a Service that names the network of its VIP, which has two subnets.
 func ofNetwork(t *testing.T, options environmentOptions) (*environment, *v1.Service, []*v1.Node, string) {
 	t.Helper()
 	options.simulator.Config.OmitSubnet = true
@@ -29,8 +29,8 @@ func ofNetwork(t *testing.T, options environmentOptions) (*environment, *v1.Serv
 	return env, svc, env.nodes(2), second
 }
 
-// Octavia takes the first subnet that has free addresses, or the one that has the address that is
-// asked for. Nobody has to name one.
+// Octavia uses the first subnet with free addresses, or the one that contains the requested
+// address. The Service does not have to name a subnet.
 func TestVIP_IsInSubnetOfNetworkThatOctaviaChooses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -95,7 +95,7 @@ func TestVIP_OfChosenSubnetIsLetInByNodes(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// The subnet is known when the load balancer is found again.
+// When the load balancer is found again, its subnet is known.
 func TestVIP_OfChosenSubnetIsFoundAfterLostCreation(t *testing.T) {
 	t.Parallel()
 	env, svc, nodes, _ := ofNetwork(t, environmentOptions{})
@@ -106,7 +106,7 @@ func TestVIP_OfChosenSubnetIsFoundAfterLostCreation(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// otherExternal adds an external network that sorts before the others and leads nowhere.
+// otherExternal adds an external network without a router that sorts before the others.
 func (env *environment) otherExternal(id string) simneutron.Network {
 	env.T.Helper()
 	network := env.Cloud.Neutron.AddNetwork(simneutron.NetworkSpec{ID: id, Name: "other", ProjectID: env.Cloud.Admin.ProjectID, External: true})
@@ -118,7 +118,7 @@ func (env *environment) otherExternal(id string) simneutron.Network {
 
 const firstNetwork = "00000000-0000-4000-8000-000000000000"
 
-// Neutron lists first a network that no router leads to from the VIP.
+// Neutron lists a network first that no router connects with the VIP.
 func TestFloatingIP_ComesFromNetworkThatRouterOfVIPLeadsTo(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*environment, *v1.Service){
@@ -172,8 +172,8 @@ func TestFloatingIP_IsRefusedBeforeCreationWhereNoRouterLeadsOut(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// A router of another project leads out of a network of that project, and does not show. The project's own
-// one in the same subnet does not lead out.
+// A hidden router of another project connects a network of that project with the external one. The
+// project's own router in the same subnet does not.
 func TestFloatingIP_IsTriedWhereARouterMayBeHidden(t *testing.T) {
 	t.Parallel()
 	for name, named := range map[string]bool{"the subnet": true, "the network": false} {
@@ -210,7 +210,8 @@ func TestFloatingIP_IsTriedWhereARouterMayBeHidden(t *testing.T) {
 	}
 }
 
-// The interface of another project's router shows in a network of one's own, and its gateway does not.
+// In a network of the own project, the interface of another project's router is visible, but its
+// gateway is not.
 func TestFloatingIP_IsTriedWhereTheGatewayOfARouterIsHidden(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{WithoutRouter: true}, Config: simulator.Config{OmitFloatingNetwork: true}}})
@@ -226,8 +227,8 @@ func TestFloatingIP_IsTriedWhereTheGatewayOfARouterIsHidden(t *testing.T) {
 	env.serves(svc, "")
 }
 
-// ownRouter adds a router of the project without a gateway to a subnet, at an address of its choice: another
-// router has that of the subnet's gateway.
+// ownRouter adds a router of the project without a gateway to a subnet, at a free address, because
+// another router has that of the subnet's gateway.
 func (env *environment) ownRouter(network, subnet string) {
 	env.T.Helper()
 	router, err := env.Cloud.Neutron.AddRouter(simneutron.RouterSpec{Name: "own", ProjectID: env.Cloud.Account.ProjectID})
@@ -242,7 +243,7 @@ func (env *environment) ownRouter(network, subnet string) {
 	}
 }
 
-// One external network is not asked about: that no router leads there is Neutron's to say.
+// A single external network is not checked. Neutron reports the lack of a router.
 func TestFloatingIP_ErrorNamesSettingWhereNoRouterLeadsToNetwork(t *testing.T) {
 	t.Parallel()
 	for name, configured := range map[string]bool{"found": false, "configured": true} {
@@ -292,7 +293,7 @@ func TestVIP_IsInNodesSubnetThatRouterLeadsOutOf(t *testing.T) {
 	}
 }
 
-// byMembers are clouds in which the user may choose the address of a floating IP.
+// byMembers returns clouds in which the user may choose the address of a floating IP, or not.
 func byMembers(chooses bool) environmentOptions {
 	return environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{FloatingIPAddressByMembers: chooses}}}
 }
@@ -353,7 +354,7 @@ func TestFloatingIP_ThatCannotBeHadCreatesNoLoadBalancer(t *testing.T) {
 	}
 }
 
-// The reserved floating IP outlives neither the Service nor the wish for it.
+// The reserved floating IP is deleted with the Service, or when the Service no longer needs it.
 func TestFloatingIP_ReservedForFailedCreationDoesNotLeak(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*environment, *v1.Service, []*v1.Node){
@@ -403,7 +404,7 @@ func TestFloatingIP_ReservedForFailedCreationDoesNotLeak(t *testing.T) {
 	}
 }
 
-// Errors of Octavia and Neutron that are about a setting name it.
+// Errors of Octavia and Neutron about a setting name it.
 func TestRefusal_ByOpenStackNamesSetting(t *testing.T) {
 	t.Parallel()
 	const absent = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
@@ -428,7 +429,7 @@ func TestRefusal_ByOpenStackNamesSetting(t *testing.T) {
 	}
 }
 
-// A Service that is served goes on where it is, and says so.
+// A Service with a load balancer keeps it, and an event reports that.
 func TestSharing_ReportsLoadBalancerThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

@@ -12,7 +12,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// moveTo gives the server of a node a port in another subnet, and returns the node with its address.
+// moveTo gives the server of a node a port in another subnet, and returns the node with its
+// address.
 func (env *environment) moveTo(node *v1.Node, subnet, address string) *v1.Node {
 	env.T.Helper()
 	if _, err := env.Cloud.Neutron.CreatePort(neutron.PortSpec{
@@ -36,8 +37,8 @@ func (env *environment) subnetIs(when, address, subnet string) {
 	}
 }
 
-// A node gets another port, in another subnet than the VIP's, moments after its ports were read: a
-// member without a subnet would be taken for one in the VIP's, and stay there.
+// A node gets another port, outside of the VIP's subnet, moments after its ports were read. A
+// member without a subnet would be taken for one in the VIP's subnet, and stay there.
 func TestMembers_AreInSubnetOfNodeThatGotAnotherPort(t *testing.T) {
 	t.Parallel()
 	for _, refused := range []bool{false, true} {
@@ -60,7 +61,7 @@ func TestMembers_AreInSubnetOfNodeThatGotAnotherPort(t *testing.T) {
 			}
 			env.ensure(svc, nodes)
 			env.subnetIs("at once", "127.101.1.3", other)
-			env.restart() // which reads the ports anew, as ten minutes do
+			env.restart() // which reads the ports again, as happens after ten minutes
 			env.ensure(svc, nodes)
 			env.subnetIs("after a restart", "127.101.1.3", other)
 			nodes = append(nodes, env.nodeAt("d", "127.100.1.4"), env.nodeAt("e", "127.100.1.5")) // a batch of all members
@@ -70,7 +71,7 @@ func TestMembers_AreInSubnetOfNodeThatGotAnotherPort(t *testing.T) {
 	}
 }
 
-// An address that none of the ports of the project has is looked for once more, not in each round.
+// An address without a port in the project is looked up once more, not in each round.
 func TestMembers_LookForAddressOfNoPortOnlyOnce(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}})
@@ -87,8 +88,8 @@ func TestMembers_LookForAddressOfNoPortOnlyOnce(t *testing.T) {
 	}
 }
 
-// A member that names no subnet, as one of an earlier version may, moves to that of its node with the
-// next change of nodes.
+// A member without a subnet, as an earlier version may have created it, moves to that of its node
+// with the next change of nodes.
 func TestMembers_WithoutSubnetMoveToThatOfTheirNode(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}})

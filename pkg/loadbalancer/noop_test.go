@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Upstream syncs every Service again and again: where nothing has changed, that is work for
-// the Service, not for each of its members. The test does not run in parallel with others,
-// as it counts the allocations of the process.
+// Upstream syncs every Service again and again. If nothing has changed, the CPU time depends on the
+// Services, not on their members. The test is not parallel, because it counts the allocations of
+// the process.
 func TestEnsure_WhereNothingHasChangedDoesNoWorkForEachMember(t *testing.T) {
 	env := newEnvironment(t, environmentOptions{})
 	nodes := manyNodes(env, 1000)

@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// memberOf gives the member of a node in the first pool.
+// memberOf returns the member of a node in the first pool.
 func (env *environment) memberOf(name string) *octavia.Member {
 	env.T.Helper()
 	members := env.loadBalancer().Pools[0].Members
@@ -38,7 +38,7 @@ func (env *environment) changeMember(name string, change func(*octaviaapi.Member
 	env.loadBalancer()
 }
 
-// nextSecond waits until a change gets another updated_at than the last one.
+// nextSecond waits until a change has another updated_at than the last one.
 func (env *environment) nextSecond() {
 	env.T.Helper()
 	for last := env.loadBalancer().UpdatedAt; !time.Now().Truncate(time.Second).After(last) && env.ctx.Err() == nil; {
@@ -46,9 +46,9 @@ func (env *environment) nextSecond() {
 	}
 }
 
-// A member that somebody takes out of service stays so, told by nobody as drift: after a
-// look, a restart that reads the load balancer, and one that goes by what is written
-// down; while the pool changes around it and is repaired; until it is set back.
+// A member that another client takes out of service stays so and is not reported as drift: after a
+// check, after a restart with a full read, and after one that uses the record. The pool changes
+// meanwhile and is repaired. The state ends when the client reverts it.
 //
 //proves:89
 func TestMembers_StayOutOfServiceWhenOthersTakeThemOut(t *testing.T) {
@@ -119,7 +119,7 @@ func TestMembers_StayOutOfServiceWhenOthersTakeThemOut(t *testing.T) {
 	}
 }
 
-// What is taken over keeps what was drained before, also in the first batch.
+// A take-over keeps drained members drained, also in the first batch.
 //
 //proves:120
 func TestAdoption_KeepsMembersDrained(t *testing.T) {
@@ -143,8 +143,9 @@ func TestAdoption_KeepsMembersDrained(t *testing.T) {
 	}
 }
 
-// The traffic policy alone adds no health monitor to what another controller made without:
-// where its port is closed, all members would go down. What to do is told once.
+// The traffic policy alone does not add a health monitor to a load balancer that another controller
+// created without one: if its port were closed, all members would go down. An event reports the
+// remedy once.
 //
 //proves:47,120
 func TestAdoption_AddsNoMonitorUnasked(t *testing.T) {
@@ -190,7 +191,7 @@ func TestAdoption_AddsNoMonitorUnasked(t *testing.T) {
 			if n := len(env.Cloud.RequestLog.Requests()); n > 3 && written {
 				t.Errorf("%d requests for what is as it was written down:\n%s", n, printed(env.Cloud.RequestLog.Requests()))
 			}
-			svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443)) // is served as the others are
+			svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443)) // the new port is served like the others
 			env.ensure(svc, nodes)
 			monitors("none none")
 			env.unchanged(svc, nodes)
@@ -198,7 +199,7 @@ func TestAdoption_AddsNoMonitorUnasked(t *testing.T) {
 			svc.Annotations[annotation.Monitor] = "true"
 			env.ensure(svc, nodes)
 			monitors("HTTP at 32000 HTTP at 32000")
-			delete(svc.Annotations, annotation.Monitor) // what it has, it keeps
+			delete(svc.Annotations, annotation.Monitor) // the existing monitor stays
 			env.unchanged(svc, nodes)
 			monitors("HTTP at 32000 HTTP at 32000")
 			svc.Annotations[annotation.Monitor] = "false"
@@ -210,8 +211,8 @@ func TestAdoption_AddsNoMonitorUnasked(t *testing.T) {
 	}
 }
 
-// What asks for monitors with cloud-provider-openstack adds them at the switch, as they
-// would have been added there.
+// A setting that requires monitors with cloud-provider-openstack adds them at the take-over, as it
+// would have there.
 //
 //proves:47
 func TestAdoption_AddsMonitorsThatAreAskedFor(t *testing.T) {

@@ -12,13 +12,13 @@ import (
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// A batch of members at ovn is a request of its driver for each of them. The first one has
-// the load balancer ACTIVE, so that another batch is taken while the rest of this one waits:
-// what that removes would be removed again.
+// The driver of ovn handles a batch of members as one request for each of them. The first one sets
+// the load balancer to ACTIVE, so that Octavia accepts another batch while the rest of this one
+// waits. Members that the rest removes would be removed again.
 
 const membersRoute = "/load-balancer/v2.0/lbaas/pools/{id}/members"
 
-// ovnOneByOne is a cloud whose provider ovn works on members one by one.
+// ovnOneByOne returns a cloud with a provider ovn that handles members one by one.
 func ovnOneByOne(t *testing.T) *environment {
 	t.Helper()
 	one := simoctavia.Delays{
@@ -42,7 +42,7 @@ func (env *environment) inBatches(want int) {
 	}
 }
 
-// notAnswered is an Ensure whose batch is carried out, but not answered.
+// notAnswered is an Ensure with a batch that is carried out, but not answered.
 func (env *environment) notAnswered(svc *v1.Service, nodes []*v1.Node) {
 	env.T.Helper()
 	defer env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPut, Route: membersRoute, Count: 1, AfterWork: true, Drop: true})()
@@ -91,7 +91,7 @@ func TestOVN_RemovesNoMemberTwiceWhenBatchesFollowOneAnother(t *testing.T) {
 	env.unchanged(svc, nodes[20:])
 }
 
-// What stays on its way out is asked for again: its driver may have ended with it.
+// A member that stays in its removal is removed again: the driver may have ended during it.
 func TestOVN_RemovesMemberAgainThatStaysOnItsWayOut(t *testing.T) {
 	t.Parallel()
 	env := ovnOneByOne(t)

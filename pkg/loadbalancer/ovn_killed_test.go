@@ -16,8 +16,8 @@ import (
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// interruption is a way in which a request ends what a controller does. It reports whether
-// there was a request, or a moment of lastRequest, of that number.
+// interruption is a way in which a request ends the work of a controller. It reports whether the
+// request, or the moment of lastRequest, with that number existed.
 type interruption func(env *environment, request int, call func(context.Context) error) bool
 
 func interruptions() map[string]interruption {
@@ -32,7 +32,7 @@ func interruptions() map[string]interruption {
 	}
 }
 
-// hastyOVN is ovnOfZed, but for its changes and the looks at them, which take next to no time.
+// hastyOVN is ovnOfZed with changes and polls that take almost no time.
 func hastyOVN(t *testing.T) *environment {
 	t.Helper()
 	soon := simoctavia.Delays{Create: time.Millisecond, Update: time.Millisecond, Delete: time.Millisecond, Children: time.Millisecond}
@@ -42,12 +42,12 @@ func hastyOVN(t *testing.T) *environment {
 	})
 	look := driver.PollInterval{First: 2 * time.Millisecond, Step: 4 * time.Millisecond, Cap: 10 * time.Millisecond}
 	env.timing.Create, env.timing.Update, env.timing.Delete, env.timing.ChildInterval = look, look, look, 5*time.Millisecond
-	env.timing.ChildTimeout = 50 * time.Millisecond // what a slow machine takes for stuck in vain is made once more
+	env.timing.ChildTimeout = 50 * time.Millisecond // if a slow machine takes a part for stuck, it is created once more
 	env.restart()
 	return env
 }
 
-// refusedRequest refuses the n-th request of a call, which is an error of the call, and no other.
+// refusedRequest refuses only the n-th request of a call.
 func (env *environment) refusedRequest(n int, call func(context.Context) error) bool {
 	env.T.Helper()
 	remove := env.Cloud.Faults.Add(faults.Rule{Route: "/**", From: n, Count: 1, Status: http.StatusForbidden})
@@ -61,13 +61,13 @@ func (env *environment) refusedRequest(n int, call func(context.Context) error) 
 	return refused
 }
 
-// At every moment of a creation, and of a change of what ovn of Zed gets wrong, a controller
-// is killed in turn, or each request is refused. Another one finishes it.
+// A controller is killed at every moment of a creation, and of each change that ovn of Zed handles
+// wrongly, in turn, or each request is refused. Another controller completes it.
 func TestOVN_OfZedRecoversFromCrashAtAnyRequest(t *testing.T) {
 	t.Parallel()
 	monitored := func(svc *v1.Service, on bool) { svc.Annotations[annotation.Monitor] = strconv.FormatBool(on) }
 	for what, test := range map[string]struct {
-		// prepare is what comes before each of the interrupted changes.
+		// prepare is called before each of the interrupted changes.
 		prepare func(*environment, *v1.Service, []*v1.Node)
 		changes []func(*v1.Service)
 	}{
@@ -108,14 +108,14 @@ func TestOVN_OfZedRecoversFromCrashAtAnyRequest(t *testing.T) {
 	}
 }
 
-// patience bounds how long what follows may take.
+// patience limits the time of later calls.
 func (env *environment) patience(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(env.T.Context(), limit)
 	env.T.Cleanup(cancel)
 	env.ctx = ctx
 }
 
-// gone lets a Service be deleted.
+// gone deletes a Service.
 func (env *environment) gone(svc *v1.Service, _ []*v1.Node) {
 	env.T.Helper()
 	env.delete(svc)
@@ -124,13 +124,13 @@ func (env *environment) gone(svc *v1.Service, _ []*v1.Node) {
 	svc.Status = v1.ServiceStatus{}
 }
 
-// there lets a Service have what it asks for.
+// there ensures a Service.
 func (env *environment) there(svc *v1.Service, nodes []*v1.Node) {
 	env.T.Helper()
 	env.ensure(svc, nodes)
 }
 
-// whole fails unless the Service has all that it asks for, once.
+// whole fails unless the Service has its desired state, without duplicates.
 func (env *environment) whole(svc *v1.Service) {
 	env.T.Helper()
 	monitors := len(svc.Spec.Ports)

@@ -14,9 +14,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// ovnOfZed is a cloud whose provider ovn loses the monitors of full creates, hangs
-// when a listener is made beside a monitor, and forgets listeners and pools when
-// monitors change.
+// ovnOfZed returns a cloud with a provider ovn that loses the monitors of full creations, hangs if
+// a listener is created beside a monitor, and forgets listeners and pools when monitors change.
 func ovnOfZed(t *testing.T) *environment {
 	t.Helper()
 	return newEnvironment(t, environmentOptions{
@@ -25,8 +24,7 @@ func ovnOfZed(t *testing.T) *environment {
 	})
 }
 
-// sound fails unless everything in the load balancer is ACTIVE, with so many
-// monitors.
+// sound fails unless all objects of the load balancer are ACTIVE, with so many monitors.
 func (env *environment) sound(monitors int) {
 	env.T.Helper()
 	if unsettled := env.Cloud.Octavia.Unsettled(); len(unsettled) > 0 {
@@ -42,7 +40,7 @@ func (env *environment) sound(monitors int) {
 	}
 }
 
-// asked counts writes below a collection: "POST healthmonitors" and the like.
+// asked counts writes below collections, by keys such as "POST healthmonitors".
 func (env *environment) asked() map[string]int {
 	counts := map[string]int{}
 	for _, r := range env.Cloud.RequestLog.Requests(requestlog.Writes(), requestlog.Under("/load-balancer")) {
@@ -57,7 +55,7 @@ func TestOVN_OfZedGetsMonitorsAfterLoadBalancer(t *testing.T) {
 	nodes, svc := env.nodes(2), service("web", 2)
 	env.ensure(svc, nodes)
 	env.sound(2)
-	env.writes(6) // load balancer, floating IP; a monitor and its pool brought back for each port
+	env.writes(6) // load balancer, floating IP; for each port a monitor, and its pool restored
 	env.unchanged(svc, nodes)
 }
 
@@ -101,7 +99,7 @@ func TestOVN_OfZedGetsListenerBesideMonitorOfOtherProtocol(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// A guest's listener would hang the load balancer beside a monitor of the owner.
+// Beside a monitor of the owner, a guest's listener would hang the load balancer.
 //
 //proves:58
 func TestOVN_OfZedTakesNoGuestBesideMonitorOfSameProtocol(t *testing.T) {
@@ -122,11 +120,11 @@ func TestOVN_OfZedForgetsNothingWhenServiceChanges(t *testing.T) {
 	for name, test := range map[string]struct {
 		change   func(*v1.Service)
 		monitors int
-		writes   int // what changes, and what is brought back
+		writes   int // of the change itself, and of the restored objects
 	}{
 		"a monitor's delay":      {func(svc *v1.Service) { svc.Annotations[annotation.MonitorDelay] = "30" }, 2, 2 + 2},
 		"monitors off":           {func(svc *v1.Service) { svc.Annotations[annotation.Monitor] = "false" }, 0, 2 + 2},
-		"a port less":            {func(svc *v1.Service) { svc.Spec.Ports = svc.Spec.Ports[1:] }, 1, 3 + 4}, // the other monitor went blind
+		"a port less":            {func(svc *v1.Service) { svc.Spec.Ports = svc.Spec.Ports[1:] }, 1, 3 + 4}, // the other monitor stopped working
 		"another port of a node": {func(svc *v1.Service) { svc.Spec.Ports[0].NodePort = 31000 }, 2, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +142,7 @@ func TestOVN_OfZedForgetsNothingWhenServiceChanges(t *testing.T) {
 	}
 }
 
-// Its driver lets all monitors of a transport go blind when one is deleted.
+// If one monitor is deleted, all monitors of the same transport stop working.
 func TestOVN_OfZedMonitorsStillSeeAfterPortIsGone(t *testing.T) {
 	t.Parallel()
 	env := ovnOfZed(t)
@@ -164,9 +162,9 @@ func TestOVN_OfZedMonitorsStillSeeAfterPortIsGone(t *testing.T) {
 	}
 }
 
-// A load balancer that somebody made in one request has monitors that ovn of Zed
-// never heard of: they do nothing, and changing or deleting one hangs the load
-// balancer. Their pools are replaced.
+// A load balancer that was created in one request has monitors that ovn of Zed does not know. They
+// have no effect, and a change or deletion of one hangs the load balancer. Their pools are
+// replaced.
 func TestOVN_OfZedHasLostMonitorsRecreated(t *testing.T) {
 	t.Parallel()
 	env := ovnOfZed(t)
@@ -190,8 +188,8 @@ func TestOVN_OfZedHasLostMonitorsRecreated(t *testing.T) {
 	env.sound(3)
 }
 
-// With drift-policy=report a take-over writes nothing, so that lost monitors stay too: the event lists their
-// repair, which is made once the key is gone.
+// With drift-policy=report a take-over writes nothing, so that lost monitors stay, too. The event
+// lists their repair, which is made once the key is removed.
 func TestOVN_OfZedLostMonitorsStayAtTakeOverThatOnlyReports(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{
@@ -215,7 +213,7 @@ func TestOVN_OfZedLostMonitorsStayAtTakeOverThatOnlyReports(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// fullByHand makes what a Service needs in one request, monitors included.
+// fullByHand creates all objects of a Service in one request, monitors included.
 func fullByHand(t *testing.T, env *environment, svc *v1.Service, nodes []*v1.Node) string {
 	t.Helper()
 	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})

@@ -11,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// An operator may have made the pages of Octavia and Neutron short: what is beyond
-// the first one is there all the same.
+// The pages of Octavia and Neutron can be short. Objects after the first page are found all the
+// same.
 func TestReconcile_SeesEverythingWhenPagesAreShort(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{

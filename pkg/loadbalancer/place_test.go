@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// catalogue lets the cloud offer flavors and zones.
+// catalogue adds flavors and zones to the cloud.
 func (env *environment) catalogue() (big octavia.Flavor) {
 	env.T.Helper()
 	big = env.Cloud.Octavia.AddFlavor(octavia.Flavor{Name: "big/x4", Enabled: true, Provider: "amphora"})
@@ -85,7 +85,7 @@ func TestProvider_ReportsFlavorAndZoneItDoesNotHave(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// port adds a port of the user's own.
+// port adds a port of the user.
 func (env *environment) port(address, device string) neutron.Port {
 	env.T.Helper()
 	port, err := env.Cloud.Neutron.CreatePort(neutron.PortSpec{

@@ -12,8 +12,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// A Service, and what is asked for, changes at random; before each round a preview foretells it,
-// made by a process that has just started or by the one that goes on.
+// A Service and its settings change at random. Before each round a preview predicts it, in a new
+// process or in the running one.
 //
 //proves:90
 func TestPreview_ForetellsRandomRounds(t *testing.T) {
@@ -57,13 +57,13 @@ type wanderer struct {
 	nodes  []*v1.Node
 	// other is another subnet for the VIP.
 	other string
-	// to is how many nodes there are at present.
+	// to is the present number of nodes.
 	from, to int
 }
 
 func (w *wanderer) selected() []*v1.Node { return w.nodes[w.from:max(w.to, w.from+1)] }
 
-// change changes two or three things of a Service, the nodes, or the process.
+// change changes two or three settings of a Service, the nodes, or the process.
 func (w *wanderer) change(svc *v1.Service) (changed []string) {
 	for range 1 + w.random.IntN(3) {
 		name, change := w.pick()
@@ -120,7 +120,7 @@ func (w *wanderer) pick() (string, func(*v1.Service)) {
 	return picked.name, picked.change
 }
 
-// ports adds a port, takes one away or gives one another NodePort.
+// ports adds a port, removes one or changes its NodePort.
 func (w *wanderer) ports(svc *v1.Service) {
 	switch number := 80 + w.random.IntN(6); {
 	case w.random.IntN(3) == 0:

@@ -21,7 +21,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// stepLog is a log of the steps that a round has carried out.
+// stepLog is a log of the applied steps of a round.
 type stepLog struct {
 	mu    sync.Mutex
 	steps []string
@@ -47,7 +47,7 @@ func (s *stepLog) Info(_ int, msg string, values ...any) {
 	}
 }
 
-// lines returns the steps of a preview as the log of a round has them.
+// lines returns the steps of a preview in the format of the log of a round.
 func lines(p loadbalancer.Preview) []string {
 	var all []string
 	for _, step := range p.Steps {
@@ -56,7 +56,7 @@ func lines(p loadbalancer.Preview) []string {
 	return all
 }
 
-// preview asks for a preview, which must not write.
+// preview returns a preview, and checks that it writes nothing.
 func (env *environment) preview(svc *v1.Service, nodes []*v1.Node) loadbalancer.Preview {
 	env.T.Helper()
 	before, said := len(env.Cloud.RequestLog.Requests(requestlog.Writes())), env.conditions.count()
@@ -73,8 +73,8 @@ func (env *environment) preview(svc *v1.Service, nodes []*v1.Node) loadbalancer.
 	return p
 }
 
-// foretold asks for a preview, does the round, and compares the two: steps in their order,
-// writes, cycles, status and refusal.
+// foretold makes a preview, then the round, and compares the two: steps in their order, writes,
+// cycles, status and refusal.
 func (env *environment) foretold(svc *v1.Service, nodes []*v1.Node) loadbalancer.Preview {
 	env.T.Helper()
 	p := env.preview(svc, nodes)
@@ -109,7 +109,7 @@ func (env *environment) foretold(svc *v1.Service, nodes []*v1.Node) loadbalancer
 	return p
 }
 
-// What a preview says is what the round then does, in every kind of round.
+// In every kind of round, the preview predicts exactly the changes of the round.
 //
 //proves:90
 func TestPreview_ForetellsWhatTheRoundDoes(t *testing.T) {
@@ -174,7 +174,7 @@ func TestPreview_ForetellsWhatTheRoundDoes(t *testing.T) {
 	env.floatingIPs(0)
 }
 
-// The pre-flight of a switch: what cloud-provider-openstack has left.
+// The preview before the switch from cloud-provider-openstack.
 //
 //proves:90,122
 func TestPreview_SaysWhatIsTakenOver(t *testing.T) {
@@ -202,8 +202,7 @@ func TestPreview_SaysWhatIsTakenOver(t *testing.T) {
 	}
 }
 
-// What a preview of a Service for which nothing is to be done has read is enough for the next
-// one, and for the drift watch.
+// A preview without changes reads enough for the next preview, and for the drift watch.
 func TestPreview_RemembersWhatItHasRead(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -225,7 +224,7 @@ func TestPreview_RemembersWhatItHasRead(t *testing.T) {
 	env.notice(svc)
 }
 
-// A preview of what is not to be had changes nothing of what a round then does.
+// A preview of an impossible change does not affect the next round.
 func TestPreview_LeavesNoTraceOfWhatItRehearsed(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"max-services-per-namespace": "1"}})
@@ -242,7 +241,8 @@ func TestPreview_LeavesNoTraceOfWhatItRehearsed(t *testing.T) {
 	env.loadBalancer()
 }
 
-// The pre-flight of a switch, or of a restart, takes no more requests than the controller does.
+// Previews of all Services before a switch, or before a restart, need no more requests than the
+// controller does.
 func TestPreview_OfAllServicesCostsNoMoreThanARestart(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{
@@ -284,7 +284,7 @@ func TestPreview_OfAllServicesCostsNoMoreThanARestart(t *testing.T) {
 	}
 }
 
-// A Service comes to the load balancer of another one, and leaves it again.
+// A Service moves to the load balancer of another one, and leaves it again.
 func TestPreview_ForetellsSharing(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -309,7 +309,7 @@ func TestPreview_ForetellsSharing(t *testing.T) {
 	env.loadBalancers(0)
 }
 
-// A load balancer in ERROR is failed over or, where that is not to be had, left alone.
+// A load balancer in ERROR is failed over or, if that is not possible, left unchanged.
 func TestPreview_TellsOfALoadBalancerInError(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: "2026.1"}})
@@ -319,7 +319,7 @@ func TestPreview_TellsOfALoadBalancerInError(t *testing.T) {
 		t.Fatal(err)
 	}
 	env.restart()
-	p := env.preview(svc, nodes) // the process before may just have failed it over
+	p := env.preview(svc, nodes) // the previous process may just have failed it over
 	if p.Refusal == nil || p.Refusal.Reason != loadbalancer.ReasonInError || !p.Refusal.Kept || p.Refusal.Stuck == "" || p.Address != loadbalancer.AddressKept || len(p.Steps) > 0 {
 		t.Errorf("%+v, refused %+v", p, p.Refusal)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// A change of the host name alone costs no write, and a new controller, which finds the
-// address in a name only, recognizes it.
+// A change of only the host name costs no write. A new controller, which finds the address only in
+// a host name, recognizes it.
 //
 //proves:14,15
 func TestEnsure_PublishesAddressOrHostname(t *testing.T) {
@@ -59,8 +59,8 @@ func TestEnsure_PublishesAddressOrHostname(t *testing.T) {
 	}
 }
 
-// Whoever waits for a Service, or looks for its load balancer in OpenStack, reads it in
-// the events.
+// The events name the load balancer in OpenStack for users who wait for a Service, or search for
+// it.
 //
 //proves:101
 func TestEnsure_ReportsNewLoadBalancerWithAddressOnce(t *testing.T) {

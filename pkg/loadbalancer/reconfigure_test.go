@@ -20,8 +20,8 @@ func (env *environment) reconfigured(change func(*config.Config)) *config.Config
 	return &conf
 }
 
-// A class that changes, and a default, matter to those that have no other value. The others
-// cost no request, neither at once nor after a restart.
+// A changed class or default affects only Services without another value. The others cost no
+// request, neither at once nor after a restart.
 //
 //proves:94
 func TestReconfigure_ChangesServicesThatItConcernsAndNoOther(t *testing.T) {
@@ -79,7 +79,7 @@ func TestReconfigure_ChangesServicesThatItConcernsAndNoOther(t *testing.T) {
 	env.writes(0)
 }
 
-// A class that is gone refuses its Services, and they go on with what they have.
+// The Services of a removed class are refused, and their load balancers keep serving.
 func TestReconfigure_KeepsServicesOfClassThatIsGoneAlive(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

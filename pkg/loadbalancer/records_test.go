@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// A warning is sent when it changes, whichever process has sent the last one.
+// A warning is emitted only if it has changed, whichever process emitted the last one.
 func TestRestart_RepeatsNoWarning(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -37,14 +37,14 @@ func TestRestart_RepeatsNoWarning(t *testing.T) {
 	}
 	env.writeDown(svc)
 	env.restart()
-	svc.Annotations[another] = "x" // while nothing ran
+	svc.Annotations[another] = "x" // while no process ran
 	env.ensure(svc, nodes)
 	if told := env.told(); !strings.Contains(told, another) {
 		t.Errorf("events after a change of the Service\n%s", told)
 	}
 }
 
-// What this process has written of a Service needs no look at it.
+// A change of a Service that this process has written needs no round.
 func TestIsWritten_KnowsWhatThisProcessHasWritten(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

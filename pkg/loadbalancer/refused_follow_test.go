@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// pooled gives where each listener leads, and how its members are probed.
+// pooled returns the target of each listener, and how its members are probed.
 func pooled(lb octavia.LoadBalancer) string {
 	var all []string
 	for _, l := range lb.Listeners {
@@ -44,8 +44,8 @@ func policy(policy v1.ServiceExternalTrafficPolicy, healthPort int32) func(*v1.S
 	}
 }
 
-// Kube-proxy follows a Service at once, whatever is wrong with its annotations: so does the load
-// balancer that is kept meanwhile.
+// Kube-proxy follows a Service at once, independently of errors in its annotations. So does the
+// kept load balancer.
 //
 //proves:138
 func TestRefusal_GoesWhereKubeProxyServes(t *testing.T) {
@@ -57,7 +57,7 @@ func TestRefusal_GoesWhereKubeProxyServes(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys            map[string]string
 		before, change  func(*v1.Service)
-		want, restarted string // the latter where it differs
+		want, restarted string // the latter if it differs
 	}{
 		"another NodePort": {change: nodePort(0, 31080), want: "TCP/80 2 at 31080, TCP/81 2 at 30081"},
 		"a port renamed": {change: func(svc *v1.Service) { svc.Spec.Ports[0].Name, svc.Spec.Ports[0].NodePort = "other", 31080 },
@@ -145,7 +145,8 @@ func TestRefusal_GoesWhereKubeProxyServesOnSharedLoadBalancer(t *testing.T) {
 	}
 }
 
-// With managed security groups, the new ports are open to the load balancer, and the old ones closed.
+// With managed security groups, the new ports are opened to the load balancer, and the old ones
+// closed.
 //
 //proves:138
 func TestRefusal_OpensPortsThatKubeProxyServes(t *testing.T) {
@@ -173,7 +174,7 @@ func TestRefusal_OpensPortsThatKubeProxyServes(t *testing.T) {
 	}
 }
 
-// A quota that refuses the monitors that the policy Local asks for keeps nobody from following the nodes.
+// If a quota refuses the monitors that the policy Local requires, members still follow the nodes.
 //
 //proves:138
 func TestRefusal_FollowsNodesWithoutQuotaForMonitors(t *testing.T) {

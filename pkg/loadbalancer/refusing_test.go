@@ -9,8 +9,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// refuseOne calls act in one cloud after the other, in each of which another request of it
-// is refused, until act has no more requests. The last time none is, and it must succeed.
+// refuseOne calls act in new clouds, and refuses another request of it in each, until act has no
+// more requests. The last call is without a refusal, and must succeed.
 func refuseOne(t *testing.T, prepare func(*environment) func() error, check func(*environment, error)) {
 	t.Helper()
 	for request := 1; ; request++ {
@@ -39,7 +39,7 @@ func refuseOne(t *testing.T, prepare func(*environment) func() error, check func
 	}
 }
 
-// Success is never reported of what is not done, whichever request is refused.
+// An incomplete change is never reported as success, whichever request is refused.
 func TestEnsure_SucceedsOnlyWhereNothingIsLeftToDo(t *testing.T) {
 	t.Parallel()
 	svc, nodes := service("web", 2), []*v1.Node(nil)
@@ -69,7 +69,7 @@ func TestDelete_SucceedsOnlyWhereNothingIsLeft(t *testing.T) {
 	refuseOne(t, func(env *environment) func() error {
 		svc = service("web", 2)
 		env.ensure(svc, env.nodes(2))
-		env.restart() // so that it reads all
+		env.restart() // so that everything is read
 		return func() error { return env.engine.Delete(env.ctx, svc) }
 	}, func(env *environment, err error) {
 		if err != nil {
@@ -83,7 +83,7 @@ func TestDelete_SucceedsOnlyWhereNothingIsLeft(t *testing.T) {
 	})
 }
 
-// What cannot be read is not taken for gone.
+// An object that cannot be read is not taken for a deleted one.
 func TestGet_FailsWhereItCannotTell(t *testing.T) {
 	t.Parallel()
 	svc := service("web", 1)
@@ -93,7 +93,7 @@ func TestGet_FailsWhereItCannotTell(t *testing.T) {
 			env.ensure(svc, env.nodes(2))
 			if !exists {
 				env.delete(svc)
-				svc.Spec.Type = v1.ServiceTypeClusterIP // its address is still published, where it may have something
+				svc.Spec.Type = v1.ServiceTypeClusterIP // its address is still published, and it may have objects
 			} else {
 				svc.Status = v1.ServiceStatus{} // so that its address is read
 			}

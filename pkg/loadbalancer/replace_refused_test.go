@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// floatingIPRefusals are answers of Neutron to a floating IP that cannot be had.
+// floatingIPRefusals are answers of Neutron to a floating IP that is not available.
 func floatingIPRefusals() map[string]faults.Rule {
 	return map[string]faults.Rule{
 		"the address is taken": {Status: http.StatusConflict, Body: `{"NeutronError":{"type":"IpAddressAlreadyAllocated","message":"IP address 127.200.7.7 already allocated in subnet s","detail":""}}`},
@@ -22,14 +22,14 @@ func floatingIPRefusals() map[string]faults.Rule {
 	}
 }
 
-// A replacement that keeps its VIP needs the old load balancer gone. It stays where the floating IP that
-// the Service asks for cannot be had.
+// A replacement that keeps its VIP requires the deletion of the old load balancer, which stays if
+// the requested floating IP is not available.
 func TestReplacement_OfTheSameVIPWaitsForItsFloatingIP(t *testing.T) {
 	t.Parallel()
 	create := faults.Rule{Method: http.MethodPost, Route: "/network/v2.0/floatingips"}
 	associate := faults.Rule{Method: http.MethodPut, Route: "/network/v2.0/floatingips/{id}"}
 	for name, c := range map[string]struct {
-		internal bool // at first
+		internal bool // in the beginning
 		refused  faults.Rule
 		ask      func(*environment, *v1.Service)
 	}{
@@ -82,7 +82,7 @@ func TestReplacement_OfTheSameVIPWaitsForItsFloatingIP(t *testing.T) {
 					t.Errorf("load balancer %+v", lb)
 				}
 				env.serves(svc, svc.Spec.LoadBalancerIP)
-				if n := len(env.Cloud.RequestLog.Requests(requestlog.Writes())); n > 7 { // one floating IP is made, two change places, one goes
+				if n := len(env.Cloud.RequestLog.Requests(requestlog.Writes())); n > 7 { // one floating IP is created, two are swapped, one is deleted
 					t.Errorf("%d writes", n)
 				}
 				env.unchanged(svc, nodes)
@@ -93,7 +93,7 @@ func TestReplacement_OfTheSameVIPWaitsForItsFloatingIP(t *testing.T) {
 	}
 }
 
-// The port that the Service names is the VIP already, and the floating IP on it is not a second one.
+// The port that the Service names is the VIP already, and its floating IP is not a second one.
 func TestFloatingIP_OnNamedPortIsTakenOffOnce(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, byMembers(true))
@@ -108,7 +108,8 @@ func TestFloatingIP_OnNamedPortIsTakenOffOnce(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// A replacement beside the old load balancer is not created where its requested address is not available.
+// A replacement is not created beside the old load balancer if its requested address is not
+// available.
 func TestReplacement_WithAskedAddressIsNotMadeWithoutIt(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, byMembers(true))

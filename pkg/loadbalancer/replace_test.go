@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// elsewhere adds a network of the tenant with a subnet that the router knows.
+// elsewhere adds a network of the tenant with a subnet behind the router.
 func (env *environment) elsewhere() simneutron.Subnet {
 	env.T.Helper()
 	network := env.Cloud.Neutron.AddNetwork(simneutron.NetworkSpec{Name: "elsewhere", ProjectID: env.Cloud.Account.ProjectID})
@@ -30,7 +30,7 @@ func (env *environment) elsewhere() simneutron.Subnet {
 	return subnet
 }
 
-// Only a new load balancer would do. First nothing permits that.
+// The change requires a new load balancer. In the beginning nothing permits that.
 //
 //proves:39,93
 func TestReplacement_IsReportedAndDoneWhenPermitted(t *testing.T) {
@@ -38,7 +38,7 @@ func TestReplacement_IsReportedAndDoneWhenPermitted(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*environment, *v1.Service)
 		told    string
-		address string // of the VIP, when it is known
+		address string // of the VIP, if it is known
 		check   func(simoctavia.LoadBalancer) bool
 	}{
 		"flavor": {
@@ -120,7 +120,7 @@ func TestReplacement_IsReportedAndDoneWhenPermitted(t *testing.T) {
 	}
 }
 
-// inOrder fails unless these are the first writes of their kinds, one after another.
+// inOrder fails unless these are the first writes of their kinds, in this order.
 func (env *environment) inOrder(want ...string) {
 	env.T.Helper()
 	var got []string
@@ -161,7 +161,7 @@ func TestReplacement_WithoutFloatingIPChangesAddressAndReportsIt(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// With a VIP that can be there only once, the old one has to go first.
+// If the VIP can exist only once, the old load balancer is deleted first.
 //
 //proves:26,27,93
 func TestReplacement_KeepsVIPThatServiceAsksFor(t *testing.T) {
@@ -193,7 +193,7 @@ func TestReplacement_KeepsVIPThatServiceAsksFor(t *testing.T) {
 	}
 }
 
-// A published load balancer in ERROR is left alone, unless it may be replaced.
+// A published load balancer in ERROR is left unchanged, unless it may be replaced.
 //
 //proves:82
 func TestReplacement_OfLoadBalancerInErrorNeedsPermission(t *testing.T) {
@@ -216,8 +216,8 @@ func TestReplacement_OfLoadBalancerInErrorNeedsPermission(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// A controller is killed at every moment of a replacement, in turn. Then another one
-// finishes it, or the user wants the old one back, or the Service goes.
+// A controller is killed at every moment of a replacement, in turn. Then another one completes it,
+// or the user reverts the change, or the Service is deleted.
 //
 //proves:93
 func TestCrash_DuringReplacementLeavesOneLoadBalancerWithSameFloatingIP(t *testing.T) {
@@ -277,8 +277,8 @@ func replacementKilledAt(t *testing.T, n int, afterWork, legacy bool, then strin
 	return true
 }
 
-// asLeftByThePeer makes load balancer and floating IP look as if
-// cloud-provider-openstack had made them.
+// asLeftByThePeer changes load balancer and floating IP to those that cloud-provider-openstack
+// would have created.
 func (env *environment) asLeftByThePeer() {
 	env.T.Helper()
 	lb := env.loadBalancer()

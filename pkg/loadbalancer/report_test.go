@@ -12,8 +12,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// reporting is a cloud in which changes by others are only told, with a Service of two
-// ports.
+// reporting returns a cloud in which changes by other clients are only reported, with a Service of
+// two ports.
 func reporting(t *testing.T) (env *environment, svc *v1.Service, nodes []*v1.Node) {
 	t.Helper()
 	env = newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "report"}})
@@ -23,7 +23,7 @@ func reporting(t *testing.T) (env *environment, svc *v1.Service, nodes []*v1.Nod
 	return env, svc, nodes
 }
 
-// poolOf gives the pool of a port.
+// poolOf returns the pool of a port.
 func (env *environment) poolOf(port int) octavia.Pool {
 	env.T.Helper()
 	for _, l := range env.loadBalancer().Listeners {
@@ -40,7 +40,7 @@ func (env *environment) poolOf(port int) octavia.Pool {
 	return octavia.Pool{}
 }
 
-// removeMember takes the first member out of the pool of a port, as another client would.
+// removeMember removes the first member of the pool of a port, as another client would.
 func (env *environment) removeMember(port int) {
 	env.T.Helper()
 	pool := env.poolOf(port)
@@ -57,7 +57,7 @@ func TestDrift_ReportSwallowsNoChangeOfNodes(t *testing.T) {
 	env, svc, nodes := reporting(t)
 	env.removeMember(80)
 	env.notice(svc)
-	// Before it is told a node goes: both are one round.
+	// Before the report, a node is removed: one round handles both.
 	if _, err := env.engine.Repair(env.ctx, svc, nodes[:2], there); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestDrift_IsLeftByEveryCallWhenOnlyReported(t *testing.T) {
 	env.repair(svc, nodes)
 	env.told()
 	env.Cloud.RequestLog.Reset()
-	env.ensure(svc, nodes) // as after a change of the Service that does not concern us
+	env.ensure(svc, nodes) // as after a change of the Service that does not affect the load balancer
 	env.writes(0)
 	env.restart()
 	env.ensure(svc, nodes)
@@ -100,7 +100,7 @@ func TestDrift_IsLeftByEveryCallWhenOnlyReported(t *testing.T) {
 	if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") {
 		t.Errorf("after a restart it is not told:\n%s", told)
 	}
-	// What the Service asks for is done, and nothing else.
+	// Only the change of the Service is applied.
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
 	env.ensure(svc, nodes)
 	for _, l := range env.loadBalancer().Listeners {
@@ -116,9 +116,9 @@ func TestDrift_IsLeftByEveryCallWhenOnlyReported(t *testing.T) {
 	env.writes(0)
 }
 
-// After a restart the record of the process before tells what the Service asked for, but for its nodes:
-// where these have changed meanwhile, they are followed, and what another client has changed is still
-// only reported.
+// After a restart the record of the previous process has the desired state of the Service, except
+// for its nodes. If these have changed meanwhile, members follow, and changes by other clients are
+// still only reported.
 func TestDrift_IsOnlyReportedAfterRestartWithOtherNodes(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{2, 4} {
@@ -153,8 +153,8 @@ func TestDrift_IsOnlyReportedAfterRestartWithOtherNodes(t *testing.T) {
 	}
 }
 
-// What another controller has made, and somebody has edited by hand, stays as it is at the switch.
-// Nodes are followed, and so is the Service from then on, also by the next process.
+// Objects of another controller that were changed by hand stay as they are at the switch. From then
+// on, members follow the nodes and the Service is applied, also by the next process.
 func TestDrift_IsOnlyReportedAtTakeOver(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{3, 2, 4} {
@@ -193,7 +193,7 @@ func TestDrift_IsOnlyReportedAtTakeOver(t *testing.T) {
 				t.Errorf("the new port has %d members, want 3", n)
 			}
 			edited("with a new port")
-			env.restart() // nothing is recorded of what is only reported
+			env.restart() // differences that are only reported are not recorded
 			env.Cloud.RequestLog.Reset()
 			env.ensure(svc, nodes[:3])
 			env.writes(0)
@@ -202,8 +202,8 @@ func TestDrift_IsOnlyReportedAtTakeOver(t *testing.T) {
 	}
 }
 
-// A Service that another controller has not published yet is completed, and so is one that an earlier
-// process has served, and could not record.
+// A Service that another controller has not published yet is completed, as is one that an earlier
+// process has served, but could not record.
 func TestDrift_IsNoTakeOverOfWhatWasNotServedOrIsOurs(t *testing.T) {
 	t.Parallel()
 	for name, arrange := range map[string]func(*v1.Service, string){

@@ -70,7 +70,7 @@ func TestCrash_DuringCreationLeavesOneLoadBalancerAndOneFloatingIP(t *testing.T)
 	everyMoment(t, func(n int, afterWork bool) bool { return killedAt(t, n, afterWork) })
 }
 
-// everyMoment tries every moment of lastRequest, until there was none of that number.
+// everyMoment calls try with every moment of lastRequest, until there are no more.
 func everyMoment(t *testing.T, try func(n int, afterWork bool) (killed bool)) {
 	t.Helper()
 	for _, afterWork := range []bool{false, true} {
@@ -82,11 +82,11 @@ func everyMoment(t *testing.T, try func(n int, afterWork bool) (killed bool)) {
 	}
 }
 
-// killedAt kills a controller at a moment of lastRequest and lets another one finish. It
-// is false when the creation has fewer.
+// killedAt kills a controller at a moment of lastRequest, and another one completes the creation.
+// It returns false if the creation has fewer moments.
 func killedAt(t *testing.T, n int, afterWork bool) bool {
 	t.Helper()
-	// The creation is still being carried out when the process is gone.
+	// The creation is still under way when the process has ended.
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{VIPPortDelay: 10 * time.Millisecond}})
 	nodes, svc := env.nodes(2), service("web", 2)
 	if !env.killed(svc, nodes, n, afterWork) {
@@ -102,15 +102,15 @@ func killedAt(t *testing.T, n int, afterWork bool) bool {
 	return true
 }
 
-// killed kills a new controller at a moment of lastRequest of an Ensure, and starts the next.
-// It is false when that has fewer.
+// killed kills a new controller at a moment of lastRequest of an Ensure, and starts the next. It
+// returns false if the Ensure has fewer moments.
 func (env *environment) killed(svc *v1.Service, nodes []*v1.Node, n int, afterWork bool) bool {
 	env.T.Helper()
 	env.restart()
 	return env.lastRequest(n, afterWork, env.ensuring(svc, nodes))
 }
 
-// ensuring is an Ensure to be called later.
+// ensuring returns an Ensure for a later call.
 func (env *environment) ensuring(svc *v1.Service, nodes []*v1.Node) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := env.engine.Ensure(ctx, svc, nodes)
@@ -118,17 +118,18 @@ func (env *environment) ensuring(svc *v1.Service, nodes []*v1.Node) func(context
 	}
 }
 
-// lastRequest runs a call, kills its controller, and starts the next one. With afterWork the
-// n-th write is the last request: it is carried out, and not answered. Else what kills it
-// is, for n from 1, its first request, before the cloud has done its work; the first write,
-// before; the request that follows that write's answer; the second write, and so on. At any
-// other request the cloud is what it is at one of these, because reads change nothing there:
-// only the sweep (tests/sweep) kills at all of them. It is false when there are fewer.
+// lastRequest runs a call, kills its controller, and starts the next one. With afterWork the n-th
+// write is the last request: it is carried out, and not answered. Otherwise the controller is
+// killed, for n from 1, by its first request, before the cloud handles it; by the first write,
+// before the cloud handles it; by the request after that write's answer; by the second write, and
+// so on. At every other request the state of the cloud equals that at one of these, because reads
+// change nothing: only the sweep (tests/sweep) kills at all of them. It returns false if there are
+// fewer moments.
 func (env *environment) lastRequest(n int, afterWork bool, call func(context.Context) error) bool {
 	env.T.Helper()
 	ctx, kill := context.WithCancel(env.ctx)
 	defer kill()
-	// Nothing gets through any more, and the process is gone.
+	// All later requests fail, and the process has ended.
 	rule := faults.Rule{Route: "/**", FromWrite: n / 2, From: 1 + n%2, AfterWork: afterWork, Drop: true, Then: kill}
 	switch {
 	case afterWork:
@@ -151,9 +152,9 @@ func (env *environment) lastRequest(n int, afterWork bool, call func(context.Con
 	return killed
 }
 
-// buried waits until the cloud has carried out what a killed process has asked for.
-// The next process, which cannot see requests that are still under way, begins later:
-// what becomes of one that is even slower, see the tests of a second load balancer.
+// buried waits until the cloud has carried out the requests of a killed process. The next process,
+// which cannot see requests that are still under way, begins later. The tests of a second load
+// balancer cover slower requests.
 func (env *environment) buried() {
 	env.T.Helper()
 	if err := env.Cloud.Disconnect(env.ctx); err != nil {
@@ -219,7 +220,7 @@ func TestEnsure_ReplacesFailedCreationAndKeepsFloatingIP(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// What was to be made ends in ERROR while it is waited for.
+// The new load balancer goes into ERROR during the wait for it.
 //
 //proves:81
 func TestEnsure_RecreatesLoadBalancerWhoseCreationEndsInError(t *testing.T) {
@@ -228,7 +229,7 @@ func TestEnsure_RecreatesLoadBalancerWhoseCreationEndsInError(t *testing.T) {
 	nodes, svc := env.nodes(1), service("web", 1)
 	env.Cloud.Octavia.FailNext(octavia.OperationCreate, 1)
 	env.refused(svc, nodes, "ERROR")
-	failed := env.Cloud.Octavia.Snapshot()[0] // what is in it never gets anywhere
+	failed := env.Cloud.Octavia.Snapshot()[0] // its parts never become ACTIVE
 	env.ensure(svc, nodes)
 	if lb := env.loadBalancer(); lb.ID == failed.ID || lb.ProvisioningStatus != octavia.Active {
 		t.Errorf("load balancer %s is %s, want another one than %s, ACTIVE", lb.ID, lb.ProvisioningStatus, failed.ID)
@@ -380,7 +381,7 @@ func TestEnsure_WaitsForLoadBalancerThatIsImmutable(t *testing.T) {
 	env := newEnvironment(t, environmentOptions{})
 	nodes, svc := env.nodes(3), service("web", 1)
 	env.ensure(svc, nodes[:2])
-	// The cloud changes under our hands, between our look and our write.
+	// The cloud changes between our read and our write.
 	env.Cloud.Faults.Add(faults.Rule{
 		Method: http.MethodPost, Route: "/load-balancer/v2.0/lbaas/pools/*/members", Count: 2, Status: http.StatusConflict,
 		Body: `{"faultcode":"Client","faultstring":"Load Balancer x is immutable and cannot be updated.","debuginfo":null}`,
@@ -428,7 +429,7 @@ func TestFloatingIP_NamedByAddressServesOneServiceAndOutlivesIt(t *testing.T) {
 	env.loadBalancers(1)
 
 	env.delete(svc)
-	env.floatingIPs(1) // it was there before us
+	env.floatingIPs(1) // the floating IP existed before the Service
 	env.ensure(second, nodes)
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// somebody is another client of the cloud.
+// somebody returns another client of the cloud.
 func somebody(t *testing.T, env *environment) *neutron.Client {
 	t.Helper()
 	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
@@ -68,7 +68,7 @@ func TestSecurityGroups_AreRepairedWhenOthersChangeThem(t *testing.T) {
 			},
 		} {
 			if mode == "shared" && name == "a rule is added" {
-				continue // it may be anybody's
+				continue // it may belong to any client
 			}
 			t.Run(mode+", "+name, func(t *testing.T) {
 				t.Parallel()
@@ -111,7 +111,7 @@ func TestSecurityGroups_RefuseSourceRangesThatOtherGroupMakesVoid(t *testing.T) 
 			if _, err := env.Cloud.Neutron.AddSecurityGroupRules(env.defaultGroup(), c.rule); err != nil {
 				t.Fatal(err)
 			}
-			env.ensure(svc, nodes) // everybody may
+			env.ensure(svc, nodes) // all clients are permitted
 			svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}
 			if c.refused {
 				env.refused(svc, nodes, "lets everybody reach tcp/30080")

@@ -154,7 +154,7 @@ func TestSecurityGroups_LeaveGroupsOfOthersOnPorts(t *testing.T) {
 					}
 				}
 			}
-			env.ensure(second, nodes) // from what is remembered of the ports
+			env.ensure(second, nodes) // from the remembered ports
 			env.uses(theirs.ID, nodes...)
 			env.ensure(first, nodes[1:])
 			env.uses(theirs.ID, nodes...)
@@ -234,7 +234,7 @@ func TestQuota_OfSecurityGroupsPreventsLoadBalancerWhenUsedUp(t *testing.T) {
 	env.refused(svc, nodes, "security-group-mode=shared")
 	env.loadBalancers(0)
 	env.Cloud.Neutron.SetQuota(project, "security_group", 2)
-	env.Cloud.Neutron.SetQuota(project, "security_group_rule", 4+2) // that come with groups
+	env.Cloud.Neutron.SetQuota(project, "security_group_rule", 4+2) // those that a new group has
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443), port(v1.ProtocolTCP, 444))
 	env.refused(svc, nodes, "quota of security group rules")
 	env.loadBalancers(0)

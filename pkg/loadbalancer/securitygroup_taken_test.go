@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// nodeOf makes a Node of a server that is gone.
+// nodeOf returns a Node of a server that is gone.
 func nodeOf(name, address string) *v1.Node {
 	node := &v1.Node{Status: v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: address}}}}
 	node.Name, node.Spec.ProviderID = name, "openstack:///0f0e0d0c-0000-4000-8000-000000000001"
@@ -18,7 +18,7 @@ func nodeOf(name, address string) *v1.Node {
 	return node
 }
 
-// occupied makes a port of this address in the nodes' subnet.
+// occupied creates a port with this address in the nodes' subnet.
 func (env *environment) occupied(address string, change func(*neutron.PortSpec)) neutron.Port {
 	env.T.Helper()
 	spec := neutron.PortSpec{ProjectID: env.Cloud.Account.ProjectID, SubnetID: env.Cloud.Subnet.ID, Address: address}
@@ -30,7 +30,8 @@ func (env *environment) occupied(address string, change func(*neutron.PortSpec))
 	return port
 }
 
-// The server of a node was deleted, and a port that is not the node's has its address. The Node is still there.
+// The server of a node was deleted, and a port that does not belong to the node has its address.
+// The Node still exists.
 func TestSecurityGroups_AreNotOnWhatHasGotTheAddressOfANode(t *testing.T) {
 	t.Parallel()
 	const address = "127.100.1.77"
@@ -72,7 +73,8 @@ func TestSecurityGroups_AreNotOnWhatHasGotTheAddressOfANode(t *testing.T) {
 	}
 }
 
-// A node with a provider ID that names no server is on no port of a load balancer or of another project.
+// If the provider ID of a node names no server, the group is on no port of a load balancer or of
+// another project.
 func TestSecurityGroups_OfNodesWithoutServerAreNotOnVIPsAndPortsOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*environment, *neutron.PortSpec){
@@ -96,7 +98,7 @@ func TestSecurityGroups_OfNodesWithoutServerAreNotOnVIPsAndPortsOfOthers(t *test
 	}
 }
 
-// A group that is on such a port comes off when the node's server is gone.
+// A group on such a port is removed when the node's server is gone.
 func TestSecurityGroups_LeaveThePortOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
@@ -118,7 +120,7 @@ func TestSecurityGroups_LeaveThePortOfAnotherServer(t *testing.T) {
 	}
 }
 
-// Where a port is another server's, the source ranges would not hold on the node.
+// If a port belongs to another server, the source ranges would have no effect on the node.
 func TestSecurityGroups_RefuseSourceRangesWhereAPortIsOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: managed("per-service", "lb-provider", "ovn", "lb-method", "SOURCE_IP_PORT")})
@@ -128,7 +130,7 @@ func TestSecurityGroups_RefuseSourceRangesWhereAPortIsOfAnotherServer(t *testing
 	env.refused(svc, append(nodes[:1:1], gone), "a port that is not of their server has the address of node-gone")
 }
 
-// Neutron does not name the server of a VLAN on a server's port.
+// On a VLAN port of a server, Neutron does not name the server.
 func TestSecurityGroups_AreOnTheSubportOfANode(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {

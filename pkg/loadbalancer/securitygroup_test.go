@@ -21,7 +21,7 @@ const (
 	portRoute   = "/network/v2.0/ports/{id}"
 )
 
-// managed is cloud.conf with security groups.
+// managed returns cloud.conf with managed security groups.
 func managed(mode string, more ...string) map[string]string {
 	keys := map[string]string{"manage-security-groups": "true", "security-group-mode": mode}
 	for i := 0; i < len(more); i += 2 {
@@ -30,12 +30,12 @@ func managed(mode string, more ...string) map[string]string {
 	return keys
 }
 
-// groups gives the security groups but the project's default one.
+// groups returns the security groups except the project's default one.
 func (env *environment) groups() []neutron.SecurityGroup {
 	return slices.DeleteFunc(env.Cloud.Neutron.SecurityGroups(), func(g neutron.SecurityGroup) bool { return g.Name == "default" })
 }
 
-// group gives the only group.
+// group returns the only group.
 func (env *environment) group() neutron.SecurityGroup {
 	env.T.Helper()
 	all := env.groups()
@@ -45,7 +45,7 @@ func (env *environment) group() neutron.SecurityGroup {
 	return all[0]
 }
 
-// rulesOf prints the rules of a group, sorted.
+// rulesOf returns the rules of a group as text, sorted.
 func rulesOf(g neutron.SecurityGroup) []string {
 	var all []string
 	for _, r := range g.Rules {
@@ -55,8 +55,8 @@ func rulesOf(g neutron.SecurityGroup) []string {
 	return all
 }
 
-// uses checks which nodes' ports use a group, and that each has the project's default
-// group, as before.
+// uses checks which nodes have ports with the group, and that each port still has the project's
+// default group.
 func (env *environment) uses(groupID string, nodes ...*v1.Node) {
 	env.T.Helper()
 	var want, got []string
@@ -96,7 +96,7 @@ func (env *environment) rules(g neutron.SecurityGroup, want ...string) {
 	}
 }
 
-// gone checks that Get says no, and that no group is left.
+// goneWithGroups checks that Get returns false, and that no group is left.
 func (env *environment) goneWithGroups(svc *v1.Service) {
 	env.T.Helper()
 	leaving := svc.DeepCopy()
@@ -192,7 +192,7 @@ func TestSecurityGroups_CostOnePortChangeWhenNodeComesOrGoes(t *testing.T) {
 				env.writes(2) // member, port
 				env.unchanged(svc, now)
 			}
-			// Nodes are left out by a label, too.
+			// A label excludes nodes, too.
 			nodes[2].Labels = map[string]string{"role": "edge"}
 			if mode == "per-service" {
 				svc.Annotations[annotation.NodeSelector] = "role=edge"
@@ -322,7 +322,7 @@ func TestSecurityGroups_OpenSubnetOfVIPBesideThatOfMembers(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// Members that stay in their subnet, as nobody asks them to move, are reached from there.
+// Members that stay in their subnet, because no setting moves them, are reached from there.
 //
 //proves:87
 func TestSecurityGroups_OpenSubnetThatMembersStayIn(t *testing.T) {
@@ -444,8 +444,8 @@ func TestSecurityGroups_ChangedByOthersAreOnlyReportedByPolicyReport(t *testing.
 	}
 }
 
-// A Node is a member as soon as it is there. Its server, and so its port, is known when
-// it is initialized: until then there is nothing to do about it.
+// A Node is a member as soon as it exists. Its server and port are known when it is initialized.
+// Until then nothing can be done about it.
 func TestSecurityGroups_WarnOfNoNodeThatAwaitsInitialization(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: managed("per-service")})
@@ -454,7 +454,7 @@ func TestSecurityGroups_WarnOfNoNodeThatAwaitsInitialization(t *testing.T) {
 	nodes[1] = nodes[1].DeepCopy()
 	nodes[1].Spec.ProviderID = ""
 	nodes[1].Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
-	nodes[1].Status.Addresses[0].Address = "127.100.1.98" // of which Neutron does not tell yet
+	nodes[1].Status.Addresses[0].Address = "127.100.1.98" // the port is not in Neutron yet
 	env.ensure(svc, nodes)
 	if told := env.told(); strings.Contains(told, "Warning") {
 		t.Errorf("warned of a new node:\n%s", told)

@@ -18,7 +18,7 @@ import (
 
 const portsRoute = "/network/v2.0/ports"
 
-// as returns copies of nodes with another provider ID. Where that names a server, an earlier one, the kubelet
+// as returns copies of nodes with another provider ID. If that names an earlier server, the kubelet
 // reports the one on which it runs.
 func as(providerID string, nodes []*v1.Node) []*v1.Node {
 	var changed []*v1.Node
@@ -43,7 +43,7 @@ func unknownServers() map[string]string {
 	}
 }
 
-// The ports of nodes of which the server is unknown are those with their addresses in the members' subnet.
+// The ports of nodes with an unknown server are those with their addresses in the members' subnet.
 func TestSecurityGroups_AreOnPortsOfNodesOfUnknownServers(t *testing.T) {
 	t.Parallel()
 	for name, providerID := range unknownServers() {
@@ -78,7 +78,7 @@ func TestSecurityGroups_AreOnPortsOfNodesOfUnknownServers(t *testing.T) {
 	}
 }
 
-// The address of a node proves nothing on a port where members are not reached.
+// The address of a node proves nothing on a port in a subnet without members.
 func TestSecurityGroups_AreNotOnPortsOutsideOfTheMembersSubnet(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
@@ -112,7 +112,7 @@ func TestSecurityGroups_AreNotOnPortsOutsideOfTheMembersSubnet(t *testing.T) {
 	}
 }
 
-// Source ranges hold where the port is found by its address, and are refused where it is not.
+// Source ranges are enforced if the port is found by its address, and refused if it is not.
 func TestSecurityGroups_EnforceSourceRangesOnPortsOfUnknownServers(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: managed("per-service", "lb-provider", "ovn", "lb-method", "SOURCE_IP_PORT")})
@@ -127,7 +127,7 @@ func TestSecurityGroups_EnforceSourceRangesOnPortsOfUnknownServers(t *testing.T)
 	env.uses(env.group().ID, nodes...)
 }
 
-// portIn makes a port of this address in a subnet.
+// portIn creates a port with this address in a subnet.
 func (env *environment) portIn(subnet, address string) (id string) {
 	env.T.Helper()
 	port, err := env.Cloud.Neutron.CreatePort(neutron.PortSpec{
@@ -140,8 +140,8 @@ func (env *environment) portIn(subnet, address string) (id string) {
 	return port.ID
 }
 
-// Services reach members in different subnets. One that does not know the subnet of a node leaves the
-// shared group on the port that another one has found there.
+// Services reach members in different subnets. One that does not know the subnet of a node leaves
+// the shared group on the port that another one has found.
 func TestSharedGroup_StaysOnPortThatOnlyAnotherServiceFinds(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: managed("shared"), simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}})
@@ -164,14 +164,14 @@ func TestSharedGroup_StaysOnPortThatOnlyAnotherServiceFinds(t *testing.T) {
 	env.uses(env.group().ID, all...)
 }
 
-// A node was replaced, and the new one has the address of the old one, of which the Node is still there.
+// A node was replaced, and the new one has the address of the old one. The old Node still exists.
 func TestSecurityGroups_AreOnThePortOfTheNodeThatHasTheAddressNow(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
 		for name, age := range map[string]time.Duration{"older": -time.Hour, "of the same age": 0, "newer": time.Hour} {
 			for _, omitted := range []bool{false, true} {
 				if omitted && age >= 0 {
-					continue // nothing tells in which subnet the address is
+					continue // the subnet of the address is unknown
 				}
 				t.Run(fmt.Sprintf("%s, the dead one is %s, subnet omitted %v", mode, name, omitted), func(t *testing.T) {
 					t.Parallel()

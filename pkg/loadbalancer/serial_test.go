@@ -13,8 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// vendorWorld is a cloud with a provider that answers 501 to fully populated
-// creations and to batches.
+// vendorWorld returns a cloud with a provider that answers 501 to full creations and to batches.
 func vendorWorld(t *testing.T, provider string, keys map[string]string) *environment {
 	t.Helper()
 	keys["lb-provider"] = provider
@@ -28,9 +27,9 @@ func vendorWorld(t *testing.T, provider string, keys map[string]string) *environ
 	}})
 }
 
-// A provider that can make nothing but one object at a time gets just that: the
-// load balancer, then for each port a pool, its members one by one, the monitor,
-// and the listener when all is there. Nothing that it would refuse is sent.
+// If a provider can create only one object at a time, the requests are: the load balancer, then for
+// each port a pool, its members one by one, the monitor, and last the listener. No request that it
+// would refuse is sent.
 //
 //proves:69
 func TestProvider_ThatIsSerialGetsOneObjectAtATime(t *testing.T) {
@@ -46,7 +45,7 @@ func TestProvider_ThatIsSerialGetsOneObjectAtATime(t *testing.T) {
 	env.unchanged(svc, nodes[:3])
 
 	env.Cloud.RequestLog.Reset()
-	env.ensure(svc, nodes[1:]) // one comes, one goes
+	env.ensure(svc, nodes[1:]) // one is added, one removed
 	if got, want := childWrites(env), "POST members, DELETE members, POST members, DELETE members"; got != want {
 		t.Errorf("the change of nodes is %s, want %s", got, want)
 	}
@@ -76,7 +75,7 @@ func TestProvider_ThatIsSerialGetsOneObjectAtATime(t *testing.T) {
 	env.floatingIPs(0)
 }
 
-// What a provider cannot do is learnt from its refusal, once, for all Services.
+// The first refusal teaches a missing capability of a provider, for all Services.
 //
 //proves:69,115
 func TestProvider_IsAskedOnceForWhatItCannotDo(t *testing.T) {
@@ -111,8 +110,8 @@ func TestProvider_IsAskedOnceForWhatItCannotDo(t *testing.T) {
 	env.loadBalancers(0)
 }
 
-// A Service names its provider; one that Octavia does not have is refused before the
-// first write, and a later change is told.
+// A Service names its provider. One that Octavia lacks is refused before the first write, and an
+// event reports a later change.
 //
 //proves:38,93
 func TestProvider_IsChosenPerServiceAndThenStays(t *testing.T) {
@@ -143,8 +142,7 @@ func TestProvider_IsChosenPerServiceAndThenStays(t *testing.T) {
 	}
 }
 
-// A load balancer that is refused even when it is empty says nothing about what can
-// be in one.
+// If even an empty load balancer is refused, the refusal does not concern its parts.
 //
 //proves:115
 func TestProvider_RefusalOfOtherOptionRulesOutNoFullCreation(t *testing.T) {
@@ -165,8 +163,8 @@ func TestProvider_RefusalOfOtherOptionRulesOutNoFullCreation(t *testing.T) {
 	}
 }
 
-// The serial way is as safe as the other: killed at any moment, the next process
-// ends with one load balancer and all that belongs into it.
+// Single requests are as safe as a full creation: after a kill at any moment, the next process ends
+// with one load balancer and all its parts.
 //
 //proves:69
 func TestCrash_DuringSerialCreationIsFinishedByNextProcess(t *testing.T) {

@@ -41,7 +41,7 @@ type round struct {
 	byCloud   bool
 	limits    goal.Limits
 	// gone is set once a deletion has removed all objects that it has found, pause is the time
-	// before the next look for a load balancer whose creation got no answer.
+	// before the next search for the load balancer of a creation without an answer.
 	gone  bool
 	pause time.Duration
 }
@@ -262,8 +262,8 @@ func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 	}
 }
 
-// awaitLostCreation waits for a load balancer whose creation got no answer. It returns true if one
-// appears, and false if none can appear any more.
+// awaitLostCreation waits for the load balancer of a creation without an answer. It returns true if
+// one appears, and false if none can appear any more.
 func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, error) {
 	longest := 15 * r.engine().Drivers.Timing("").LostCreateRetry
 	for ; ; rd.pause = min(2*rd.pause, longest) {

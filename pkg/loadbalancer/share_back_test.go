@@ -11,15 +11,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// places are load balancers that a Service can be on, by what its annotation says.
+// places are the load balancers that a Service can be on, depending on its annotation.
 type places struct{ own, first, second string }
 
 func (p places) id(of string) string {
 	return map[string]string{"own": p.own, "first": p.first, "second": p.second}[of]
 }
 
-// A move that fails halfway and is taken back, or ends with the deletion of the Service, leaves
-// nothing where the Service was going.
+// A move that fails halfway and is reverted, or ends with the deletion of the Service, leaves
+// nothing at its target.
 //
 //proves:58,93
 func TestSharing_LeavesNothingWhereMoveWasTakenBack(t *testing.T) {
@@ -65,7 +65,7 @@ func TestSharing_LeavesNothingWhereMoveWasTakenBack(t *testing.T) {
 	}
 }
 
-// endsOnlyAt has a Service go to a place, and fails where it has anything on another one.
+// endsOnlyAt moves a Service to a place, and fails if it has objects at another one.
 func (env *environment) endsOnlyAt(svc *v1.Service, nodes []*v1.Node, where places, back string) {
 	env.T.Helper()
 	want := map[string]int{where.first: 1, where.second: 1}
@@ -95,8 +95,8 @@ func (env *environment) endsOnlyAt(svc *v1.Service, nodes []*v1.Node, where plac
 	}
 }
 
-// A Service that turns back is served, though what it has left on the other load balancer cannot be removed
-// yet: that goes with its next change.
+// A Service that returns is served, although its objects on the other load balancer cannot be
+// removed yet. Its next change removes them.
 func TestSharing_ServesServiceThatTurnsBackFromBrokenLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

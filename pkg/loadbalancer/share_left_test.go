@@ -12,8 +12,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// The annotation internal is about the place that a Service moves to. The load balancer that it
-// leaves keeps its floating IP, which the others on it publish.
+// The annotation internal concerns the target of a move. The load balancer that the Service leaves
+// keeps its floating IP, which other Services on it publish.
 //
 //proves:58
 func TestSharing_KeepsFloatingIPForGuestsWhenOwnerMovesAndBecomesInternal(t *testing.T) {
@@ -54,8 +54,9 @@ func TestSharing_KeepsFloatingIPForGuestsWhenOwnerMovesAndBecomesInternal(t *tes
 	}
 }
 
-// On another's load balancer a Service needs no floating IP of its own. One that another client has
-// taken off its load balancer, or that is left of one that is gone, costs money without use.
+// On another Service's load balancer a Service needs no floating IP of its own. One that another
+// client has dissociated from its load balancer, or one of a deleted load balancer, would only cost
+// money.
 //
 //proves:58,93
 func TestSharing_DeletesFloatingIPThatMovingServiceHadLost(t *testing.T) {

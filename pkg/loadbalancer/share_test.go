@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// onto makes a Service with a port that names a load balancer.
+// onto returns a Service with one port that names a load balancer.
 func onto(name string, lb simoctavia.LoadBalancer, number int) *v1.Service {
 	svc := service(name, 0)
 	svc.Spec.Ports = []v1.ServicePort{port(v1.ProtocolTCP, number)}
@@ -25,8 +25,7 @@ func onto(name string, lb simoctavia.LoadBalancer, number int) *v1.Service {
 	return svc
 }
 
-// ports gives the ports of the listeners of a load balancer, with the names of the
-// Services that they serve.
+// ports returns the ports of the listeners of a load balancer, with the names of their Services.
 func ports(lb simoctavia.LoadBalancer) []string {
 	var all []string
 	for _, l := range lb.Listeners {
@@ -36,7 +35,7 @@ func ports(lb simoctavia.LoadBalancer) []string {
 	return all
 }
 
-// byHand makes a load balancer as a person does.
+// byHand creates a load balancer as a person does.
 func (env *environment) byHand(name, description string, tags ...string) simoctavia.LoadBalancer {
 	env.T.Helper()
 	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
@@ -106,7 +105,7 @@ func TestSharing_UsesOneLoadBalancerAndItsFloatingIP(t *testing.T) {
 	if after.Name != lb.Name || !slices.Equal(after.Tags, lb.Tags) {
 		t.Errorf("the load balancer itself was changed: %s %v", after.Name, after.Tags)
 	}
-	// Nothing that the one does changes what the other has.
+	// A change of one Service does not affect the objects of the other.
 	env.unchanged(guest, nodes)
 	env.unchanged(owner, nodes)
 	guest.Spec.Ports = append(guest.Spec.Ports, port(v1.ProtocolUDP, 443))
@@ -219,10 +218,10 @@ func TestSharing_AllowsNoMoreServicesThanMaxSharedLB(t *testing.T) {
 	env.Cloud.RequestLog.Reset()
 	env.refused(c, nodes, "max-shared-lb of cloud.conf allows 3 Services")
 	env.writes(0)
-	// Services that have gone do not count.
+	// Deleted Services do not count.
 	env.delete(a)
 	env.ensure(c, nodes)
-	// Who is on it stays on it, whatever the number.
+	// A Service that is on it stays, whatever the limit.
 	env.Conf.LoadBalancer.MaxSharedLB = 1
 	env.restart()
 	b.Spec.Ports[0].NodePort = 32111
@@ -262,7 +261,7 @@ func TestSharing_AcrossNamespacesNeedsConsent(t *testing.T) {
 			env.Cloud.RequestLog.Reset()
 			if test.refused == "" {
 				env.ensure(guest, nodes)
-				env.sharing = nil // who is there stays there
+				env.sharing = nil // a Service that is on it stays
 				env.unchanged(guest, nodes)
 				return
 			}
@@ -304,7 +303,7 @@ func TestSharing_AcrossClustersNeedsProjectScope(t *testing.T) {
 			t.Fatal(err)
 		}
 		env.loadBalancers(1)
-		env.delete(ours) // the last one; but it is not our cluster's
+		env.delete(ours) // the last of our cluster, but the load balancer belongs to another one
 		if left := env.loadBalancer(); len(left.Listeners) != 0 {
 			t.Errorf("%d listeners are left", len(left.Listeners))
 		}
@@ -346,14 +345,14 @@ func TestSharing_CostsFewReadsWhenNodesChangeAndNothingAfterwards(t *testing.T) 
 		reads int
 	}{
 		{nodes, 12},    // the owner has not seen the guest's listener yet
-		{nodes[1:], 6}, // for each a look before the change, one after it, and its outcome
+		{nodes[1:], 6}, // for each a read before the change, one after it, and its result
 		{nodes, 6},
 	} {
 		env.Cloud.RequestLog.Reset()
 		env.ensure(owner, test.nodes)
 		env.ensure(guest, test.nodes)
 		env.writes(2)
-		// How often a change is looked at before it is over is a matter of time.
+		// The number of polls of a change depends on time.
 		once := slices.CompactFunc(env.Cloud.RequestLog.Requests(), func(a, b requestlog.Request) bool { return a.Path == b.Path && a.Method == b.Method })
 		if reads := len(once) - 2; reads > test.reads {
 			t.Errorf("%d reads, want %d:\n%s", reads, test.reads, printed(env.Cloud.RequestLog.Requests()))
@@ -413,7 +412,7 @@ func TestSharing_SerializesWritesOfServices(t *testing.T) {
 	env.floatingIPs(0)
 }
 
-// A Service goes from one load balancer to another by its annotation.
+// The annotation moves a Service from one load balancer to another.
 //
 //proves:58,93
 func TestSharing_MovesServiceToNamedLoadBalancerAndLeavesNothing(t *testing.T) {
@@ -545,7 +544,7 @@ func TestSharing_RefusesAddressOtherThanThatOfLoadBalancer(t *testing.T) {
 	env.unchanged(guest, nodes)
 }
 
-// Who holds the fingerprints of a restart writes them down; here the test does.
+// The owner of the records writes them; here that is the test.
 //
 //proves:58
 func TestSharing_CostsOnlyCommonListsAfterRestart(t *testing.T) {
@@ -567,7 +566,7 @@ func TestSharing_CostsOnlyCommonListsAfterRestart(t *testing.T) {
 			t.Errorf("more than one look: %s %s", r.Method, r.Path)
 		}
 	}
-	// And they can be changed on the strength of it.
+	// A change can be based on them.
 	guest.Spec.Ports[0].NodePort = 32555
 	env.ensure(guest, nodes)
 	env.unchanged(guest, nodes)

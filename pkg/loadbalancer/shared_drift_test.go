@@ -10,9 +10,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// Two Services on one load balancer. While the controller changes something for the guest, another
-// client switches the owner's listener off: updated_at moves for both changes, and is read once, after
-// the second.
+// Two Services share a load balancer. While the controller changes a setting of the guest, another
+// client switches the owner's listener off: updated_at changes with both, and is read once, after
+// the second change.
 //
 //proves:89
 func TestDrift_OfOwnerIsNoticedAfterChangeOfGuestAtTheSameTime(t *testing.T) {
@@ -71,7 +71,7 @@ func TestDrift_OfOwnerIsNoticedAfterChangeOfGuestAtTheSameTime(t *testing.T) {
 	}
 }
 
-// switchOff returns a function that has another client switch a listener off.
+// switchOff returns a function with which another client switches a listener off.
 func switchOff(env *environment, other *octavia.Client, listener string) func() {
 	return func() {
 		if _, err := other.UpdateListener(env.ctx, listener, octavia.Changes{"admin_state_up": false}); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// atNodePorts returns so many Services, each with a NodePort of its own.
+// atNodePorts returns so many Services with different NodePorts.
 func atNodePorts(n int) []*v1.Service {
 	var services []*v1.Service
 	for i := range n {
@@ -29,7 +29,7 @@ func atNodePorts(n int) []*v1.Service {
 	return services
 }
 
-// drain reads the events of the controller, which waits when many are not read.
+// drain reads the events of the controller, which blocks if many are not read.
 func (env *environment) drain() {
 	go func(events <-chan string) {
 		for {
@@ -42,8 +42,8 @@ func (env *environment) drain() {
 	}(env.events.Events)
 }
 
-// repairing calls Repair for some Services at the same time. It returns a function that waits for their
-// end, and returns how many have failed.
+// repairing calls Repair for some Services concurrently. It returns a function that waits for all
+// of them and returns the number of failures.
 func (env *environment) repairing(services []*v1.Service, nodes []*v1.Node) (failed func() int) {
 	errs := make(chan error, len(services))
 	for _, svc := range services {
@@ -63,7 +63,7 @@ func (env *environment) repairing(services []*v1.Service, nodes []*v1.Node) (fai
 	}
 }
 
-// quiet waits until the cloud gets no more requests as long as its clock stands still.
+// quiet waits until the cloud gets no more requests while its clock stands still.
 func (env *environment) quiet() {
 	env.T.Helper()
 	since, last := time.Now(), -1
@@ -75,8 +75,8 @@ func (env *environment) quiet() {
 	})
 }
 
-// A node joins while Neutron takes its time with ports and fails one request. The other Services, of
-// which there are more than rounds at a time, do not wait for those that wait for the port.
+// A node joins while Neutron is slow with ports and fails one request. The other Services, which
+// are more than the concurrent rounds, do not wait for those that wait for the port.
 func TestSharedGroup_NodeJoinsThoughOneRequestFails(t *testing.T) {
 	t.Parallel()
 	const first, all = 20, 20 + 130
@@ -112,13 +112,13 @@ func TestSharedGroup_NodeJoinsThoughOneRequestFails(t *testing.T) {
 
 	early := env.repairing(services[:first], more)
 	env.quiet()
-	clock.Step(time.Second) // the first request fails, the next one is on its way
+	clock.Step(time.Second) // the first request fails, the next one is under way
 	env.quiet()
 	late := env.repairing(services[first:], more)
 	env.quiet()
 	ended := make(chan struct{})
 	var steps sync.WaitGroup
-	steps.Go(func() { // on a busy machine a request may come after a step
+	steps.Go(func() { // on a busy machine a request may follow a step
 		for {
 			select {
 			case <-ended:
@@ -140,7 +140,7 @@ func TestSharedGroup_NodeJoinsThoughOneRequestFails(t *testing.T) {
 	env.uses(env.group().ID, more...)
 }
 
-// Rounds change ports of nodes that come and go at the same time, several each, and wait for each other.
+// Concurrent rounds change ports of nodes that come and go, several each, and wait for each other.
 func TestSecurityGroups_FollowNodesThatComeAndGoForManyServicesAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
@@ -166,8 +166,8 @@ func TestSecurityGroups_FollowNodesThatComeAndGoForManyServicesAtOnce(t *testing
 	}
 }
 
-// A round has the nodes that there were when it began, and may wait for its load balancer for long. The
-// nodes that have come meanwhile keep the group.
+// A round has the nodes of its beginning, and may wait for its load balancer for long. Nodes that
+// have come meanwhile keep the group.
 func TestSharedGroup_StaysOnPortsOfNodesThatComeDuringRound(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: managed("shared")})
@@ -185,7 +185,7 @@ func TestSharedGroup_StaysOnPortsOfNodesThatComeDuringRound(t *testing.T) {
 			t.Fatal("the round of the other Service has failed")
 		}
 	}
-	fewer := nodes[:1] // a node goes, which is what the round is for
+	fewer := nodes[:1] // the round handles the removal of a node
 	more := append(slices.Clone(fewer), env.node(2))
 	group := env.group().ID
 
@@ -200,7 +200,7 @@ func TestSharedGroup_StaysOnPortsOfNodesThatComeDuringRound(t *testing.T) {
 	}
 	env.uses(group, more...)
 
-	pending("PENDING_UPDATE") // its next round does not get to the groups for a while
+	pending("PENDING_UPDATE") // its next round does not reach the groups for a while
 	failed = env.repairing(waiting, more)
 	env.until("the round waits", func() bool { return env.engine.Waits() > 0 })
 	env.uses(group, more...)
@@ -210,6 +210,6 @@ func TestSharedGroup_StaysOnPortsOfNodesThatComeDuringRound(t *testing.T) {
 		t.Error("the next round has failed")
 	}
 	env.uses(group, more...)
-	follows(nodes) // the newest nodes decide, also when they are those of before
+	follows(nodes) // the newest nodes decide, even if they equal the earlier ones
 	env.uses(group, nodes...)
 }

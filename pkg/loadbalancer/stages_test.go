@@ -2,8 +2,8 @@ package loadbalancer_test
 
 import "testing"
 
-// What costs CPU grows with members: a round makes the desired load balancer and compares it
-// no more often than it must, once for the plan. That it has arrived, the cloud has shown.
+// CPU costs grow with members. A round makes the desired load balancer and compares it no more
+// often than necessary: once for the plan. The cloud has shown the result.
 func TestReconcile_DesiresTwiceAndPlansOnceWhereANodeIsAdded(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

@@ -14,9 +14,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// What the sweep (tests/sweep) has found, each by itself.
+// Each of these failures was found by the sweep (tests/sweep).
 
-// once lets one request of a kind fail.
+// once makes one request of a kind fail.
 func once(method, route string, status int) faults.Rule {
 	return faults.Rule{Method: method, Route: route, Status: status, Worded: true, Count: 1}
 }
@@ -56,7 +56,7 @@ func TestSharing_EndsAfterRestartForServiceThatNamesNoLoadBalancerAnyMore(t *tes
 	}
 }
 
-// Of several API servers one does not know what is there.
+// One of several API servers lacks the latest state.
 func TestSharing_LeavesNothingWhereOneAnswerDeniesLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -74,7 +74,7 @@ func TestSharing_LeavesNothingWhereOneAnswerDeniesLoadBalancer(t *testing.T) {
 	}
 }
 
-// The Service needs no floating IP any more: nobody would look for the old one.
+// The Service no longer needs a floating IP, so that no later round would search for the old one.
 func TestSharing_LeavesNoFloatingIPWhoseDeletionFailsOnce(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -116,7 +116,7 @@ func TestDelete_LeavesNoPartOfSharedLoadBalancerThatOneAnswerDenies(t *testing.T
 	}
 }
 
-// The owner has gone a moment ago, and a replica that lags behind still shows its listener.
+// The owner was deleted a moment ago, and a replica that lags behind still has its listener.
 func TestDelete_RemovesLoadBalancerOfOthersWhenItTurnsOutToBeTheLast(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -151,7 +151,7 @@ func TestSharing_StaysWhereOneAnswerDeniesLoadBalancer(t *testing.T) {
 	env.loadBalancers(1)
 }
 
-// It is served where it was until it has arrived.
+// Until the move is complete, the Service is served at its former place.
 func TestRefusal_OfMoveKeepsNodePortsOpen(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"manage-security-groups": "true"}})
@@ -189,7 +189,7 @@ func TestRefusal_OfMoveKeepsNodePortsOpen(t *testing.T) {
 	env.unchanged(guest, nodes)
 }
 
-// The process ends after the deletion of the guest's listener, and the owner goes first then.
+// The process ends after the deletion of the guest's listener, and then the owner is deleted first.
 func TestDelete_RemovesLoadBalancerOfOthersWhereOnlyAPoolIsLeft(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -214,9 +214,8 @@ func TestDelete_RemovesLoadBalancerOfOthersWhereOnlyAPoolIsLeft(t *testing.T) {
 	env.floatingIPs(0)
 }
 
-// The floating IP on a load balancer bears the name of the Service that had it made. Where the
-// last Service on it is another, it would look for the floating IP in vain once the load
-// balancer is gone.
+// The floating IP of a load balancer has the name of its owner. If the last Service on it is
+// another one, its search would not find the floating IP once the load balancer is gone.
 func TestDelete_RemovesFloatingIPOfAnothersLoadBalancerWhateverFails(t *testing.T) {
 	t.Parallel()
 	for _, route := range []string{fipRoute, lbRoute} {
@@ -237,8 +236,8 @@ func TestDelete_RemovesFloatingIPOfAnothersLoadBalancerWhateverFails(t *testing.
 	}
 }
 
-// The address that a Service has published is all that proves that it is on a load balancer
-// of cloud-provider-openstack: the floating IP must be there as long as that.
+// Only its published address proves that a Service is on a load balancer of
+// cloud-provider-openstack. The floating IP must exist as long as the load balancer.
 func TestDelete_RemovesLoadBalancerOfAnothersWhoseFloatingIPProvesIt(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{http.MethodPut, http.MethodDelete} {
@@ -251,7 +250,7 @@ func TestDelete_RemovesLoadBalancerOfAnothersWhoseFloatingIPProvesIt(t *testing.
 			lb := env.inherit(left, guest, env.nodes(1))
 			guest.Annotations[annotation.LoadBalancerID] = lb.ID
 			env.Cloud.Faults.Add(once(method, route+"/{id}", http.StatusForbidden))
-			_ = env.engine.Delete(env.ctx, guest) // fails where the load balancer is not ours to change
+			_ = env.engine.Delete(env.ctx, guest) // fails if the load balancer does not belong to us
 			env.restart()
 			env.delete(guest)
 			env.loadBalancers(0)
@@ -260,8 +259,8 @@ func TestDelete_RemovesLoadBalancerOfAnothersWhoseFloatingIPProvesIt(t *testing.
 	}
 }
 
-// A listener that the cloud refuses is asked for again: the nodes stay open for the pool that
-// waits for it, and what the round has changed before is not taken for another client's.
+// A listener that the cloud refuses is requested again. The nodes stay open for the pool that waits
+// for it, and earlier changes of the round are not taken for those of another client.
 func TestKeep_LeavesNodesOpenForPoolWithoutListener(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"manage-security-groups": "true"}})

@@ -12,8 +12,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// TestTags_OfUserAreSetAtCreationAndNeverRewritten gives a Service tags, takes
-// others, and adds a port: what was there keeps its tags, what is new has the new ones.
+// TestTags_OfUserAreSetAtCreationAndNeverRewritten creates a Service with tags, changes them, and
+// adds a port: existing objects keep their tags, new ones have the new tags.
 //
 //proves:65
 func TestTags_OfUserAreSetAtCreationAndNeverRewritten(t *testing.T) {
@@ -50,8 +50,8 @@ func TestTags_OfUserAreSetAtCreationAndNeverRewritten(t *testing.T) {
 	env.loadBalancers(0)
 }
 
-// An outage of the version document is no sign of an Octavia without tags: nothing is made before the
-// version is known.
+// An outage of the version document does not mean an Octavia without tags: nothing is created
+// before the version is known.
 func TestTags_WaitForTheVersionWhileItsDocumentHasAnOutage(t *testing.T) {
 	t.Parallel()
 	for name, outage := range map[string]faults.Rule{
@@ -82,8 +82,7 @@ func TestTags_WaitForTheVersionWhileItsDocumentHasAnOutage(t *testing.T) {
 	}
 }
 
-// tagsIn gives the tags of the parts of a load balancer with a listener of TCP and one
-// of UDP.
+// tagsIn returns the tags of the parts of a load balancer with a listener of TCP and one of UDP.
 func tagsIn(lb octavia.LoadBalancer) map[string][]string {
 	all := map[string][]string{"load balancer": lb.Tags}
 	for _, l := range lb.Listeners {

@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// takeOverAll ensures Services that another controller has served, all at the same time.
+// takeOverAll ensures Services of another controller, all at the same time.
 func (env *environment) takeOverAll(services []*v1.Service, nodes []*v1.Node) {
 	env.T.Helper()
 	var all sync.WaitGroup
@@ -73,7 +73,7 @@ func TestAdoption_ReadsEachLoadBalancerAtMostThriceBesideLists(t *testing.T) {
 				t.Errorf("%d requests to Neutron, want a handful:\n%s", len(network), printed(network))
 			}
 
-			// What was not read then is read before members change, and costs no more.
+			// Parts that were not read then are read before members change, at no additional cost.
 			env.Cloud.RequestLog.Reset()
 			env.takeOverAll(services, nodes[:3])
 			if all := env.Cloud.RequestLog.Requests(); len(all) > 0 {
@@ -92,8 +92,8 @@ func isList(r requestlog.Request) bool {
 	return !strings.Contains(query, "loadbalancer_id=") && !strings.Contains(path, "/members") && !strings.HasSuffix(path, "/status")
 }
 
-// One that was changed since, or has what cloud-provider-openstack does not make, is read as
-// a whole, and brought up to date.
+// A load balancer that was changed since, or has parts that cloud-provider-openstack does not
+// create, is read completely and updated.
 //
 //proves:120
 func TestAdoption_ReadsAsWholeWhatIsToBeChanged(t *testing.T) {
@@ -118,8 +118,8 @@ func (i inheritance) monitor() *octavia.HealthMonitor {
 	return &octavia.HealthMonitor{Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
 }
 
-// A restart before a check has confirmed what was changed, by a process that could record nothing:
-// nothing of it is believed.
+// A process that could not record is restarted before a check has confirmed its changes: the next
+// one trusts none of them.
 func TestRestart_SharesListsForServicesOfUnconfirmedChanges(t *testing.T) {
 	t.Parallel()
 	const count, ports = 6, 3
@@ -155,8 +155,8 @@ func TestRestart_SharesListsForServicesOfUnconfirmedChanges(t *testing.T) {
 	}
 }
 
-// Where the last process could, what it has changed costs no more after a restart than what was
-// confirmed, and as much to confirm as it would have cost that process.
+// If the last process could record, its changes cost no more after a restart than confirmed ones.
+// Their confirmation costs as much as in that process.
 func TestRestart_ReadsNothingOfChangesThatWereRecorded(t *testing.T) {
 	t.Parallel()
 	const count, ports = 6, 3
@@ -172,7 +172,7 @@ func TestRestart_ReadsNothingOfChangesThatWereRecorded(t *testing.T) {
 				env.ensure(svc, nodes)
 				services = append(services, svc)
 			}
-			for range 2 { // and the second process confirms nothing either
+			for range 2 { // the second process confirms nothing either
 				env.end()
 				env.restart()
 				env.Cloud.RequestLog.Reset()
@@ -199,7 +199,7 @@ func TestRestart_ReadsNothingOfChangesThatWereRecorded(t *testing.T) {
 	}
 }
 
-// A change of nodes is based on what was recorded, confirmed or not.
+// A change of nodes uses the record, confirmed or not.
 func TestRestart_ReadsOnlyStatusTreeAfterChangesThatWereRecorded(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -212,7 +212,7 @@ func TestRestart_ReadsOnlyStatusTreeAfterChangesThatWereRecorded(t *testing.T) {
 	env.Cloud.RequestLog.Reset()
 	env.ensure(svc, nodes)
 	env.writes(2)
-	if trees := env.contentReads(); len(trees) != 2 { // before, and what became of the change
+	if trees := env.contentReads(); len(trees) != 2 { // before the change, and its result
 		t.Errorf("read\n%swant the status tree twice", printed(trees))
 	}
 	env.unchanged(svc, nodes)

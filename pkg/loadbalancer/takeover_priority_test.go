@@ -19,8 +19,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// While thousands of load balancers are taken over, a Service that changes does not wait
-// for their reads: its own goes first, though it came last.
+// While thousands of load balancers are taken over, a Service that changes does not wait for their
+// reads: its own read is sent first, though it was requested last.
 func TestAdoption_ReadsAfterServicesThatChange(t *testing.T) {
 	t.Parallel()
 	registry, counts := metrics.NewKubeRegistry(), transport.NewMetrics()
@@ -37,9 +37,9 @@ func TestAdoption_ReadsAfterServicesThatChange(t *testing.T) {
 	engine, _, session := env.newController(env.clusterUID)
 	env.engine = engine
 	env.ensure(changing, nodes[:2])
-	env.ensure(left[0], nodes[:2]) // all share the lists that are read here
+	env.ensure(left[0], nodes[:2]) // all share these lists
 
-	// Another read has the only slot.
+	// Another read occupies the only slot.
 	defer env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/load-balancer/v2.0/lbaas/healthmonitors/*", Delay: time.Hour})()
 	ctx, giveUp := context.WithCancel(env.ctx)
 	defer giveUp()

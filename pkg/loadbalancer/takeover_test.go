@@ -15,19 +15,19 @@ import (
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// inheritance is a load balancer as cloud-provider-openstack, or what was before it,
-// has made it for a Service.
+// inheritance is a load balancer as cloud-provider-openstack, or its predecessor, created it for a
+// Service.
 type inheritance struct {
 	name, description string
 	tags              []string
-	// listener and pool are the formats of their names, for a number and the name.
+	// listener and pool are formats of names, with a number and the name.
 	listener, pool string
 	protocol       string
 	// monitored gives each pool a health monitor.
 	monitored bool
 }
 
-// peers is what cloud-provider-openstack makes in a cluster of a name.
+// peers returns an inheritance of cloud-provider-openstack in a cluster of a name.
 func peers(cluster string, svc *v1.Service) inheritance {
 	name := fmt.Sprintf("kube_service_%s_%s_%s", cluster, svc.Namespace, svc.Name)
 	name = cut(name)
@@ -39,14 +39,14 @@ func peers(cluster string, svc *v1.Service) inheritance {
 
 func cut(s string) string { return s[:min(255, len(s))] }
 
-// untagged is what it made when Octavia had no tags yet.
+// untagged returns the inheritance of a time when Octavia had no tags.
 func (i inheritance) untagged() inheritance {
 	i.tags = nil
 	return i
 }
 
-// inherit makes it, with a listener for each port of the Service and a floating IP, and
-// lets the Service publish that.
+// inherit creates the load balancer, with a listener for each port of the Service and a floating
+// IP, and publishes its address.
 func (env *environment) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node) simoctavia.LoadBalancer {
 	env.T.Helper()
 	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
@@ -90,8 +90,8 @@ func (env *environment) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node
 	return simoctavia.LoadBalancer{}
 }
 
-// Two clusters keep the default name, and have Services of one name. One of them is
-// still cloud-provider-openstack's.
+// Two clusters have the default name, and Services of the same name. One of them still runs
+// cloud-provider-openstack.
 //
 //proves:63
 func TestAdoption_LeavesSameNamedLoadBalancerOfOtherCluster(t *testing.T) {
@@ -121,8 +121,8 @@ func TestAdoption_LeavesSameNamedLoadBalancerOfOtherCluster(t *testing.T) {
 	}
 }
 
-// A Service names a load balancer that cloud-provider-openstack made for another
-// Service, when there were no tags.
+// A Service names a load balancer that cloud-provider-openstack created for another Service,
+// without tags.
 //
 //proves:58,63
 func TestDelete_LeavesUntaggedLoadBalancerOfOtherService(t *testing.T) {
@@ -151,8 +151,8 @@ func TestDelete_LeavesUntaggedLoadBalancerOfOtherService(t *testing.T) {
 	env.floatingIPs(0)
 }
 
-// A listener of HTTP holds the port of TCP: a Service of another namespace cannot take
-// it over by asking for the one or the other.
+// A listener of HTTP occupies the port of TCP: a Service of another namespace cannot take it over
+// with either protocol.
 //
 //proves:58,61
 func TestOwnership_LeavesListenerOfOtherProtocolOnPortAlone(t *testing.T) {
@@ -181,8 +181,8 @@ func TestOwnership_LeavesListenerOfOtherProtocolOnPortAlone(t *testing.T) {
 	}
 }
 
-// Two clusters of different names share one load balancer. Neither renames it, or what
-// the other has on it.
+// Two clusters of different names share one load balancer. Neither renames it or the objects of the
+// other on it.
 //
 //proves:67
 func TestSharing_NeverRenamesLoadBalancerOfClusterOfOtherName(t *testing.T) {
@@ -212,8 +212,8 @@ func TestSharing_NeverRenamesLoadBalancerOfClusterOfOtherName(t *testing.T) {
 	}
 }
 
-// What others before us made for the Service is taken over without a write, under
-// whatever name it was made, and deleted with the Service.
+// Objects that earlier controllers created for the Service are taken over without a write, whatever
+// their names, and deleted with the Service.
 //
 //proves:63,64,67,120
 func TestAdoption_TakesLoadBalancersOfAllAges(t *testing.T) {
@@ -267,7 +267,7 @@ func TestAdoption_TakesLoadBalancersOfAllAges(t *testing.T) {
 	}
 }
 
-// What we made is known by its tags: the cluster may be given any name.
+// Our own objects are identified by their tags: the cluster may be renamed.
 //
 //proves:67
 func TestOwnership_SurvivesChangeOfClusterName(t *testing.T) {
@@ -299,7 +299,7 @@ func TestOwnership_SurvivesChangeOfClusterName(t *testing.T) {
 	env.floatingIPs(0)
 }
 
-// Two Services whose names are too long for Octavia.
+// The names of two Services are too long for Octavia.
 //
 //proves:64
 func TestOwnership_SeparatesServicesWithLongNames(t *testing.T) {
@@ -322,7 +322,7 @@ func TestOwnership_SeparatesServicesWithLongNames(t *testing.T) {
 	env.loadBalancers(0)
 }
 
-// Octavia marks what can be marked: whose is what can be seen of every single object.
+// Tags mark all objects that Octavia can tag: every object shows its owner.
 //
 //proves:66
 func TestOwnership_IsMarkedOnEveryObject(t *testing.T) {
@@ -330,7 +330,7 @@ func TestOwnership_IsMarkedOnEveryObject(t *testing.T) {
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
 	nodes, svc := env.nodes(2), service("web", 1)
 	env.ensure(svc, nodes)
-	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443)) // made one by one
+	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443)) // created one by one
 	env.ensure(svc, nodes)
 	lb := env.loadBalancer()
 	want := []string{"kube_cluster_id_" + clusterID, "kube_service_kubernetes_default_web", "kube_svc_uid_uid-of-web"}

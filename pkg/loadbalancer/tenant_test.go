@@ -15,8 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// What somebody can do to others who may write the Services of one namespace, and
-// nothing else.
+// These tests show what a user who may only write Services in one namespace can do to other users.
 
 // in puts a Service into a namespace.
 func in(namespace string, svc *v1.Service) *v1.Service {
@@ -24,8 +23,8 @@ func in(namespace string, svc *v1.Service) *v1.Service {
 	return svc
 }
 
-// refusedBeforeAnything fails unless the Service is refused for a field or annotation,
-// and nothing is written for it.
+// refusedBeforeAnything fails unless the Service is refused for a field or annotation, without a
+// write.
 func (env *environment) refusedBeforeAnything(svc *v1.Service, nodes []*v1.Node, path string, words ...string) {
 	env.T.Helper()
 	env.Cloud.RequestLog.Reset()
@@ -64,7 +63,7 @@ func TestMonitors_OpenNoPortOfNodesBeyondThoseOfService(t *testing.T) {
 	}
 }
 
-// toldNow gives the events since the last time.
+// toldNow returns the events since the last call.
 func (env *environment) toldNow() []string {
 	var all []string
 	for {
@@ -122,8 +121,8 @@ func TestEnsure_ReportsManyUnknownAnnotationsOnce(t *testing.T) {
 	}
 }
 
-// What somebody may know who named it in his Service stays in the error; what he may
-// not is whose it is, and what else is there.
+// The error has the facts that a user who named the object may know. It does not have its owner, or
+// other objects.
 func TestRefusal_RevealsNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"max-shared-lb": "1"}})
@@ -214,7 +213,7 @@ func TestOwnership_LeavesLoadBalancerInNetworkOfSameRangeAlone(t *testing.T) {
 	env.floatingIPs(1)
 }
 
-// allAnnotations is a cloud.conf that lets Services use all annotations.
+// allAnnotations returns a cloud.conf that permits all annotations.
 func allAnnotations() map[string]string { return map[string]string{"deny-annotations": ""} }
 
 func TestCloudConf_DeniesAnnotations(t *testing.T) {
@@ -245,8 +244,8 @@ func TestCloudConf_DeniesAnnotations(t *testing.T) {
 	}
 }
 
-// What cloud-provider-openstack lets Services name they may name here, unless the
-// operator denies it.
+// Services may refer to the same objects as with cloud-provider-openstack, unless the operator
+// denies it.
 func TestCloudConf_AllowsCertificateAndReservedPortByDefault(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

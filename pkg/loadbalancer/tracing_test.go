@@ -68,8 +68,7 @@ func TestTracing_HasSpansOfRoundStagesStepsAndRequests(t *testing.T) {
 	}
 }
 
-// Without tracing, requests of a round have an ID that is the same for all of them, and for no
-// other round.
+// Without tracing, the requests of a round have an ID that they share, and that no other round has.
 //
 //proves:102
 func TestTracing_GlobalRequestIDIsOneForEachRound(t *testing.T) {

@@ -31,7 +31,7 @@ import (
 )
 
 // TestListeners_CarryTrafficAsServiceAsksFor sends requests through the simulator's data path:
-// what a member gets to see is what the Service asks for, also after each change.
+// members get them as the Service requests, also after each change.
 //
 //proves:1,6,7,11,12,13
 func TestListeners_CarryTrafficAsServiceAsksFor(t *testing.T) {
@@ -94,7 +94,7 @@ func both(all ...func(*v1.Service)) func(*v1.Service) {
 	}
 }
 
-// member is a web server that answers with how it was spoken to.
+// member is a web server that answers with a description of the request.
 type member struct {
 	address string
 	port    int
@@ -137,7 +137,7 @@ func answer(client net.Conn) {
 	_, _ = fmt.Fprintf(client, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(said), said)
 }
 
-// ask sends one request and gives the answer.
+// ask sends one request and returns the answer.
 func ask(at string, over bool) (string, error) {
 	scheme := "http"
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
@@ -154,7 +154,7 @@ func ask(at string, over bool) (string, error) {
 	return string(body), err
 }
 
-// certificate stores a certificate with its key, and gives the reference.
+// certificate stores a certificate with its key, and returns the reference.
 func (env *environment) certificate() string {
 	env.T.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -14,15 +14,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// nothingListed lets the next list of load balancers tell of none, as a replica that
-// lags behind does, or one that is read before a creation under way is committed.
+// nothingListed makes the next list of load balancers empty, as a replica that lags behind does, or
+// a list before a creation under way is committed.
 func (env *environment) nothingListed(count int) {
 	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbRoute, Count: count, Status: http.StatusOK, Body: `{"loadbalancers": []}`})
 }
 
-// twins lets two creations of a Service meet: a process has ended while its own was
-// under way, the next one has not seen it and makes another one. The older one is never
-// served.
+// twins lets two creations of a Service overlap: a process ends during its creation, and the next
+// one does not see that and creates another load balancer. The older one never serves.
 func (env *environment) twins(svc *v1.Service, nodes []*v1.Node) (older, serving octavia.LoadBalancer) {
 	env.T.Helper()
 	id := ownership.Identity{ClusterName: env.clusterName, ClusterID: env.clusterUID, ServiceUID: string(svc.UID), Namespace: svc.Namespace, Service: svc.Name}
@@ -40,8 +39,7 @@ func (env *environment) twins(svc *v1.Service, nodes []*v1.Node) (older, serving
 	return older, serving
 }
 
-// keeps ensures the Service, and checks which of its load balancers is left and that
-// its address stays.
+// keeps ensures the Service, and checks that this load balancer is left and that the address stays.
 func (env *environment) keeps(svc *v1.Service, nodes []*v1.Node, id string) {
 	env.T.Helper()
 	address := svc.Status.LoadBalancer.Ingress[0].IP
@@ -77,7 +75,7 @@ func TestDuplicate_YieldsToLoadBalancerThatServesAndIsNamed(t *testing.T) {
 	env.floatingIPs(1)
 }
 
-// Users know the address: it comes along.
+// Users know the address, so that it moves along.
 func TestDuplicate_LosesPublishedAddressToNamedLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -88,7 +86,7 @@ func TestDuplicate_LosesPublishedAddressToNamedLoadBalancer(t *testing.T) {
 	env.floatingIPs(1)
 }
 
-// The same with a floating IP that the Service asks for, and that is not ours.
+// The same with a floating IP that the Service requests, and that is not ours.
 func TestDuplicate_LosesAddressAskedForToNamedLoadBalancer(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -100,8 +98,7 @@ func TestDuplicate_LosesAddressAskedForToNamedLoadBalancer(t *testing.T) {
 	env.floatingIPs(1)
 }
 
-// An address that cannot be moved stays where it is, until the Service has published
-// another one.
+// An address that cannot be moved stays, until the Service has published another one.
 func TestDuplicate_StaysWhileItHasPublishedAddress(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -136,7 +133,7 @@ func TestDuplicate_InErrorDoesNotBlockLoadBalancerThatServes(t *testing.T) {
 	}
 }
 
-// A duplicate goes last, and its floating IP goes with it.
+// A duplicate is deleted last, together with its floating IP.
 func TestDuplicate_IsDeletedLastWithItsFloatingIP(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -158,7 +155,7 @@ func TestDuplicate_IsDeletedLastWithItsFloatingIP(t *testing.T) {
 	}
 }
 
-// Deletion takes both, with what is on them, and what the Service keeps is kept.
+// The deletion removes both, with all objects on them. A floating IP that the Service keeps stays.
 func TestDelete_RemovesDuplicates(t *testing.T) {
 	t.Parallel()
 	for _, keep := range []bool{false, true} {
@@ -179,7 +176,7 @@ func TestDelete_RemovesDuplicates(t *testing.T) {
 	}
 }
 
-// The ID of the answer to the creation finds what a list that lags behind does not tell.
+// The ID in the answer to the creation finds a load balancer that a list that lags behind lacks.
 func TestDuplicate_IsNotMadeWhenListLagsBehind(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

@@ -11,10 +11,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// contentReads are the reads of what is in load balancers; the status tree is one.
+// contentReads returns the reads of parts of load balancers, including the status tree.
 func (env *environment) contentReads() []requestlog.Request {
 	return env.Cloud.RequestLog.Requests(requestlog.Reads(), func(r requestlog.Request) bool {
-		// Neither the watcher's, nor the look that all Services share after a restart.
+		// Without those of the watcher, and the one that all Services share after a restart.
 		return strings.Contains(r.Path, "/lbaas/") && !strings.Contains(r.Path, "fields=")
 	})
 }
@@ -50,9 +50,9 @@ func TestRestart_ReadsOnlyStatusTreeWhenNodesChange(t *testing.T) {
 			env.ensure(svc, nodes[test.nodes[0]:test.nodes[1]])
 			env.writes(3)
 			trees := env.contentReads()
-			times := 2 // before, and what became of the change
+			times := 2 // before the change, and its result
 			if test.provider == octavia.ProviderOVN {
-				times = 4 // of each of the three batches, which may not overlap
+				times = 4 // for each of the three batches, which may not overlap
 			}
 			if len(trees) != times {
 				t.Errorf("read\n%swant the status tree %d times", printed(trees), times)
@@ -94,14 +94,14 @@ func TestRestart_ReadsInFullWhenMoreThanNodesChanges(t *testing.T) {
 	}
 }
 
-// shorten leaves some words of what is recorded of a Service.
+// shorten keeps only the first words of the record of a Service.
 func (env *environment) shorten(svc *v1.Service, words int) {
 	all := strings.Fields(env.records.texts[svc.UID])
 	env.records.Set(svc.UID, strings.Join(all[:words], " "))
 }
 
-// TestRecord_OmitsNodesWhenPartsHaveNamesOfOtherPorts is about a Service whose ports have moved
-// up: what is there keeps the names that it was made with.
+// TestRecord_OmitsNodesWhenPartsHaveNamesOfOtherPorts has a Service with renumbered ports: existing
+// parts keep their original names.
 func TestRecord_OmitsNodesWhenPartsHaveNamesOfOtherPorts(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -123,8 +123,8 @@ func TestRecord_OmitsNodesWhenPartsHaveNamesOfOtherPorts(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// cloud-provider-openstack describes a floating IP alike in every cluster: whose it is
-// depends on who made the load balancer, which what was written down does not tell.
+// cloud-provider-openstack describes a floating IP alike in every cluster. Its owner depends on the
+// creator of the load balancer, which the record does not contain.
 func TestRestart_DeletesPeerFloatingIPOnlyIfMadeWithLoadBalancer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

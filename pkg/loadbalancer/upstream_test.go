@@ -1,8 +1,8 @@
 //go:build !race
 
-// Upstream's service controller has a data race of its own (its node worker reads the
-// cached Services that its Service workers write): make test runs these tests once more
-// without the race detector.
+// Upstream's service controller has a data race of its own (its node worker reads the cached
+// Services that its Service workers write): make test runs these tests once more without the race
+// detector.
 
 package loadbalancer_test
 
@@ -34,12 +34,12 @@ func init() {
 	watch.DefaultChanSize = 10000 // client-go's fake panics when its informers are that far behind
 }
 
-// glance is the time between two looks at all Services or load balancers, of which each copies
-// up to a thousand.
+// glance is the time between two reads of all Services or load balancers. Each copies up to a
+// thousand of them.
 const glance = 200 * time.Millisecond
 
-// upstream is a cluster whose Services are worked on by the service controller of
-// k8s.io/cloud-provider, with the default number of workers, and our provider.
+// upstream is a cluster with the service controller of k8s.io/cloud-provider, with the default
+// number of workers, and our provider.
 type upstream struct {
 	*environment
 	client *fake.Clientset
@@ -63,7 +63,7 @@ func (env *environment) run(services []*v1.Service, nodes []*v1.Node) *upstream 
 		NewLoadBalancers: func(_ string, newest cloudprovider.Newest) (cloudprovider.LoadBalancers, error) {
 			env.options.newest, env.options.workers = newest, cloudprovider.DefaultServiceWorkers
 			engine, events := env.controller(env.clusterUID)
-			go func() { // what nobody reads would hold the controller up
+			go func() { // unread events would block the controller
 				for {
 					select {
 					case <-events.Events:
@@ -101,8 +101,8 @@ func (env *environment) run(services []*v1.Service, nodes []*v1.Node) *upstream 
 	return &upstream{environment: env, client: client}
 }
 
-// members gives for each load balancer that is not stuck how many members it has, by
-// the name of its Service.
+// members returns the number of members of each load balancer that is not stuck, by the name of its
+// Service.
 func (u *upstream) members() map[string]int {
 	members := map[string]int{}
 	for _, lb := range u.Cloud.Octavia.Snapshot() {
@@ -113,8 +113,7 @@ func (u *upstream) members() map[string]int {
 	return members
 }
 
-// await waits until so many load balancers have so many members, and says how long it
-// took.
+// await waits until so many load balancers have so many members, and returns the duration.
 func (u *upstream) await(what string, many, want int) time.Duration {
 	u.T.Helper()
 	began := time.Now()
@@ -157,7 +156,7 @@ func (u *upstream) remove(node *v1.Node) {
 	}
 }
 
-// events gives the messages of upstream's events of a reason, or of all Warnings.
+// events returns the messages of upstream's events with a reason, or of all Warnings.
 func (u *upstream) events(reason string) (messages []string) {
 	u.T.Helper()
 	list, err := u.client.CoreV1().Events("").List(u.ctx, metav1.ListOptions{})
@@ -180,7 +179,7 @@ func services(prefix string, n int) []*v1.Service {
 	return all
 }
 
-// bigCloud makes changes at once, and has room for a thousand load balancers.
+// bigCloud completes changes at once, and has room for a thousand load balancers.
 func bigCloud(t *testing.T) *environment {
 	t.Helper()
 	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Delays: map[string]octavia.Delays{
@@ -195,8 +194,8 @@ func bigCloud(t *testing.T) *environment {
 	return env
 }
 
-// Half of a thousand load balancers stay PENDING for ever: the others follow their
-// nodes, and new Services are served, as if nobody was stuck.
+// Half of a thousand load balancers stay PENDING for ever: the others follow their nodes, and new
+// Services are served, as if none were stuck.
 func TestServiceController_IsNotHeldUpByStuckLoadBalancers(t *testing.T) {
 	t.Parallel()
 	const half = 500
@@ -218,14 +217,14 @@ func TestServiceController_IsNotHeldUpByStuckLoadBalancers(t *testing.T) {
 			}
 		}
 	}
-	// More of the stuck ones change than upstream has workers.
+	// More stuck load balancers change than upstream has workers.
 	for i := range half {
 		patch := []byte(`{"metadata":{"annotations":{"` + annotation.ConnLimit + `":"100"}}}`)
 		if _, err := u.client.CoreV1().Services("default").Patch(u.ctx, "stuck-"+itoa(i), "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i, node := range []*v1.Node{nodes[2], nodes[1]} { // upstream's only worker for nodes is not held up by the first
+	for i, node := range []*v1.Node{nodes[2], nodes[1]} { // the first change does not block upstream's only worker for nodes
 		u.remove(node)
 		took := u.await("a node that goes is taken out of the healthy ones", half, 2-i)
 		if took > 2*usual+5*time.Second {
@@ -247,7 +246,7 @@ func TestServiceController_IsNotHeldUpByStuckLoadBalancers(t *testing.T) {
 	}
 }
 
-// A normal creation or deletion gives no Warning, also when there are many at once.
+// A normal creation or deletion causes no Warning, even if there are many at once.
 func TestServiceController_WarnsOfNothingForTwoHundredServicesAtOnce(t *testing.T) {
 	t.Parallel()
 	const many = 200
@@ -272,7 +271,7 @@ func TestServiceController_WarnsOfNothingForTwoHundredServicesAtOnce(t *testing.
 	}
 }
 
-// A new Service whose load balancer is slow holds up the node changes of no other.
+// A new Service with a slow load balancer delays the node changes of no other.
 func TestServiceController_AppliesNodeChangesBesideSlowNewService(t *testing.T) {
 	t.Parallel()
 	env := bigCloud(t)

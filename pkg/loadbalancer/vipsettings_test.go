@@ -19,14 +19,14 @@ const (
 	groupB  = "bbbbbbbb-0000-4000-8000-000000000002"
 )
 
-// onVIP checks what a load balancer has on its VIP.
+// onVIP returns a check of the QoS policy and the security groups of a load balancer's VIP.
 func onVIP(policy string, groups ...string) func(octavia.LoadBalancer) string {
 	return func(lb octavia.LoadBalancer) string {
 		return cmp.Diff(policy, lb.VIP.QoSPolicyID) + cmp.Diff(append([]string{}, groups...), append([]string{}, lb.VIP.SecurityGroupIDs...))
 	}
 }
 
-// TestVIP_ChangesQoSPolicyAndSecurityGroupsInPlace: one PUT for both together.
+// TestVIP_ChangesQoSPolicyAndSecurityGroupsInPlace checks that both changes together cost one PUT.
 //
 //proves:28
 func TestVIP_ChangesQoSPolicyAndSecurityGroupsInPlace(t *testing.T) {
@@ -49,9 +49,9 @@ func TestVIP_ChangesQoSPolicyAndSecurityGroupsInPlace(t *testing.T) {
 	}
 }
 
-// TestVIP_RefusesImpossibleSecurityGroupsBeforeFirstWrite: what cannot be is refused before
-// anything is written, and from groups to source ranges, or back, there is no moment
-// at which everybody may connect.
+// TestVIP_RefusesImpossibleSecurityGroupsBeforeFirstWrite checks that impossible settings are
+// refused before the first write, and that a change from groups to source ranges, or back, never
+// permits all clients.
 //
 //proves:28
 func TestVIP_RefusesImpossibleSecurityGroupsBeforeFirstWrite(t *testing.T) {
@@ -88,7 +88,7 @@ func TestVIP_RefusesImpossibleSecurityGroupsBeforeFirstWrite(t *testing.T) {
 	}
 }
 
-// TestVIP_ChangesWithOneRequest: nothing else of the load balancer is written.
+// TestVIP_ChangesWithOneRequest checks that nothing else of the load balancer is written.
 //
 //proves:28
 func TestVIP_ChangesWithOneRequest(t *testing.T) {

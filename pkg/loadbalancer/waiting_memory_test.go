@@ -11,9 +11,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// A thousand Services may wait for their load balancers at the same time, for minutes:
-// each keeps little more then than what is kept of it when it is done. The test does not
-// run in parallel with others, as it measures the memory of the process.
+// A thousand Services may wait for their load balancers at the same time, for minutes. Each takes
+// little more memory then than when it is done. The test is not parallel, because it measures the
+// memory of the process.
 func TestEnsure_TakesLittleMemoryWhileWaitingForCloud(t *testing.T) {
 	const services, ports, half, most = 12, 3, 100, 100 << 10
 	env, pass := slowWorld(t)
@@ -59,8 +59,8 @@ func TestEnsure_TakesLittleMemoryWhileWaitingForCloud(t *testing.T) {
 	}
 }
 
-// A Service that waits is a value in the queue. A thousand of them on a cloud that does not finish anything
-// take no goroutine, and each takes little memory beside what is kept of it when it is done.
+// A Service that waits is a value in the queue. A thousand of them in a cloud that completes
+// nothing take no goroutine, and each takes little more memory than when it is done.
 func TestEnsure_TakesNoGoroutineWhileWaitingForCloud(t *testing.T) {
 	const services, most = 1000, 14 << 10
 	var nodes []*v1.Node
@@ -80,7 +80,7 @@ func TestEnsure_TakesNoGoroutineWhileWaitingForCloud(t *testing.T) {
 	}
 	env.until("all wait", func() bool { return env.engine.Waits() == services })
 	_ = env.told()
-	if now := goroutines(); now > before+2 { // the watcher, and a request of it
+	if now := goroutines(); now > before+2 { // the watcher, and one request of it
 		t.Errorf("%d goroutines, %d before", now, before)
 	}
 	waiting := env.heap()
@@ -102,7 +102,7 @@ func TestEnsure_TakesNoGoroutineWhileWaitingForCloud(t *testing.T) {
 	}
 }
 
-// goroutines returns how many goroutines have our code on their stack.
+// goroutines returns the number of goroutines with our code on their stack.
 func goroutines() int {
 	stacks := make([]byte, 16<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
@@ -115,8 +115,8 @@ func goroutines() int {
 	return ours
 }
 
-// heap returns the memory that is in use once that has stopped to fall: what earlier tests
-// have left goes by and by, and beside what waits, the process polls and answers all the time.
+// heap returns the memory in use once it no longer falls: objects of earlier tests are freed
+// gradually, and the process polls and answers during the waits.
 func (env *environment) heap() int {
 	env.T.Helper()
 	least := math.MaxInt

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -175,50 +174,5 @@ func commentLines(text []byte, name string) ([]Line, error) {
 // perThousand is how many of each construction a thousand lines may have.
 const perThousand = 5
 
-// Limits are how many of each construction a directory may have that has more than perThousand.
-type Limits map[string][len(Constructions)]int
-
-// ReadLimits reads a file with a directory in each line, and its limits.
-func ReadLimits(path string) (Limits, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	limits := Limits{}
-	for line := range strings.Lines(string(text)) {
-		var directory string
-		var l [len(Constructions)]int
-		if _, err := fmt.Sscan(line, &directory, &l[0], &l[1], &l[2], &l[3]); err != nil {
-			return nil, fmt.Errorf("read %s: line %q: %w", path, line, err)
-		}
-		limits[directory] = l
-	}
-	return limits, nil
-}
-
-// Allowed returns how many of a construction a directory may have.
-func (l Limits) Allowed(directory string, construction, lines int) int {
-	return max(l[directory][construction], (lines*perThousand+999)/1000)
-}
-
-// Lower returns the limits without those that are not needed, and the others as low as they can be.
-// No limit rises.
-func (l Limits) Lower(counts map[string]*Counts) string {
-	var rows []string
-	for directory, allowed := range l {
-		c := counts[directory]
-		if c == nil {
-			continue
-		}
-		needed := false
-		for i := range allowed {
-			allowed[i] = min(allowed[i], c.Found[i])
-			needed = needed || allowed[i] > Limits(nil).Allowed(directory, i, c.Lines)
-		}
-		if needed {
-			rows = append(rows, fmt.Sprintf("%s %d %d %d %d\n", directory, allowed[0], allowed[1], allowed[2], allowed[3]))
-		}
-	}
-	slices.Sort(rows)
-	return strings.Join(rows, "")
-}
+// Allowed returns how many of each construction so many lines may have.
+func Allowed(lines int) int { return (lines*perThousand + 999) / 1000 }

@@ -1,7 +1,6 @@
 package prose_test
 
 import (
-	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,35 +12,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/checks/prose"
 )
 
-const (
-	root   = "../../.."
-	limits = "testdata/limits.txt"
-)
+const root = "../../.."
 
-var update = flag.Bool("update", false, "lower the limits of directories that have fewer")
-
-// Comments, messages and pages are in plain English: five of each construction in a thousand lines.
-// The directories in limits.txt have more, and may not get more; -update lowers their limits. If a
-// directory is moved, its row moves with it.
+// Comments, messages and pages are in plain English: each directory has at most five of each
+// construction in a thousand lines.
 func TestProse_IsPlainEnglish(t *testing.T) {
 	t.Parallel()
-	allowed, err := prose.ReadLimits(limits)
-	if err != nil {
-		t.Fatal(err)
-	}
 	counts, err := prose.Count(root, "cmd", "pkg", "docs", "manifests", "README.md", "CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(limits, []byte(allowed.Lower(counts)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, directory := range slices.Sorted(maps.Keys(counts)) {
 		c := counts[directory]
+		limit := prose.Allowed(c.Lines)
 		for i, construction := range prose.Constructions {
-			limit := allowed.Allowed(directory, i, c.Lines)
 			if c.Found[i] <= limit {
 				continue
 			}
@@ -90,24 +74,11 @@ func TestCount_FindsProseOfEachKind(t *testing.T) {
 	}
 }
 
-func TestLimits_OnlyFall(t *testing.T) {
+func TestAllowed_IsFivePerThousandRoundedUp(t *testing.T) {
 	t.Parallel()
-	allowed := prose.Limits{"worse": {9, 9, 0, 0}, "better": {9, 9, 0, 0}, "done": {9, 0, 0, 0}, "gone": {9, 0, 0, 0}}
-	counts := map[string]*prose.Counts{
-		"worse":  {Lines: 100, Found: [4]int{12, 9, 3, 0}},
-		"better": {Lines: 100, Found: [4]int{4, 1, 0, 0}},
-		"done":   {Lines: 100, Found: [4]int{1, 0, 0, 0}},
-		"new":    {Lines: 100, Found: [4]int{7, 0, 0, 0}},
-	}
-	if diff := cmp.Diff("better 4 1 0 0\nworse 9 9 0 0\n", allowed.Lower(counts)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	for _, test := range []struct {
-		directory   string
-		lines, want int
-	}{{"worse", 100, 9}, {"new", 100, 1}, {"new", 1000, 5}, {"new", 1001, 6}, {"done", 4000, 20}} {
-		if got := allowed.Allowed(test.directory, 0, test.lines); got != test.want {
-			t.Errorf("%s with %d lines may have %d, want %d", test.directory, test.lines, got, test.want)
+	for lines, want := range map[int]int{0: 0, 1: 1, 200: 1, 201: 2, 1000: 5, 1001: 6} {
+		if got := prose.Allowed(lines); got != want {
+			t.Errorf("%d lines may have %d, want %d", lines, got, want)
 		}
 	}
 }
