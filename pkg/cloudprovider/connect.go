@@ -23,9 +23,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
@@ -141,13 +141,13 @@ func unusedServices(conf *config.Config) []string {
 }
 
 // octaviaVersion parses [LoadBalancer] octavia-api-version; zero if it is empty.
-func octaviaVersion(text string) (octavia.Version, error) {
+func octaviaVersion(text string) (model.Version, error) {
 	if text == "" {
-		return octavia.Version{}, nil
+		return model.Version{}, nil
 	}
-	version, err := octavia.ParseVersion(text)
+	version, err := model.ParseVersion(text)
 	if err != nil {
-		return octavia.Version{}, fmt.Errorf("octavia-api-version: %w", err)
+		return model.Version{}, fmt.Errorf("octavia-api-version: %w", err)
 	}
 	return version, nil
 }

@@ -18,8 +18,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
@@ -142,7 +142,7 @@ func TestLimits_HaveTheirCounterparts(t *testing.T) {
 
 func TestOctaviaVersion_ParsesTheSetting(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]octavia.Version{"": {}, "2.26": {Major: 2, Minor: 26}, "v2.9": {Major: 2, Minor: 9}} {
+	for text, want := range map[string]model.Version{"": {}, "2.26": {Major: 2, Minor: 26}, "v2.9": {Major: 2, Minor: 9}} {
 		if got, err := octaviaVersion(text); err != nil || got != want {
 			t.Errorf("%q: %v, want %v: %v", text, got, want, err)
 		}

@@ -33,7 +33,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Options are the dependencies and settings of a Reconciler.
@@ -197,7 +196,7 @@ func (r *Reconciler) Close() {
 
 // Name returns the name of a Service's load balancer in OpenStack.
 func (r *Reconciler) Name(svc *v1.Service) string {
-	return r.engine().Identity(svc, octavia.VersionTags).Name()
+	return r.engine().Identity(svc, driver.VersionTags).Name()
 }
 
 // SelectsNodes reports whether labels decide which nodes are members of a Service.

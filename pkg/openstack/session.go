@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
@@ -43,7 +44,7 @@ type SessionOptions struct {
 	MaxBodyBytes int64
 	// LoadBalancerVersion replaces the version that the load balancer API reports; zero means that
 	// it is queried.
-	LoadBalancerVersion octavia.Version
+	LoadBalancerVersion model.Version
 	// Regions are additional regions with servers.
 	Regions []string
 	// Unused are the services that the session does not use, by their names in package request.
@@ -162,7 +163,7 @@ func (s *Session) Barbican() *barbican.Client { return barbican.New(s) }
 
 // LoadBalancerVersion returns the newest supported version of the load balancer API, as
 // octavia.VersionReader does.
-func (s *Session) LoadBalancerVersion(ctx context.Context) (octavia.Version, error) {
+func (s *Session) LoadBalancerVersion(ctx context.Context) (model.Version, error) {
 	return s.versions.Version(ctx)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
@@ -61,7 +62,7 @@ func TestSession_SendsOnlyNeededRequests(t *testing.T) {
 	if _, err := createLB(cloud, s, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := s.LoadBalancerVersion(ctx); err != nil || !v.AtLeast(octavia.VersionTags) {
+	if v, err := s.LoadBalancerVersion(ctx); err != nil || !v.AtLeast(driver.VersionTags) {
 		t.Errorf("version %v, %v", v, err)
 	}
 	if _, err := s.Neutron().ExternalNetworks(ctx); err != nil {

@@ -12,8 +12,8 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
 )
@@ -34,7 +34,7 @@ func TestLoadBalancerVersion_CostsOneRequestPerAge(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+			if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (model.Version{Major: 2, Minor: 26}) {
 				t.Errorf("%v, %v", v, err)
 			}
 		})
@@ -47,11 +47,11 @@ func TestLoadBalancerVersion_CostsOneRequestPerAge(t *testing.T) {
 
 	cloud.Set(func() { cloud.Services = serveVersion("v2.30") })
 	clk.Step(9 * time.Minute)
-	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (model.Version{Major: 2, Minor: 26}) {
 		t.Errorf("within the age: %v, %v", v, err)
 	}
 	clk.Step(2 * time.Minute)
-	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 30}) {
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (model.Version{Major: 2, Minor: 30}) {
 		t.Errorf("after the age: %v, %v", v, err)
 	}
 }
@@ -69,11 +69,11 @@ func TestLoadBalancerVersion_FailsInsteadOfReturningOldAnswer(t *testing.T) {
 	clk.Step(11 * time.Minute)
 	cloud.Set(func() { cloud.Services = fakecloud.Answer(503) })
 	v, err := s.LoadBalancerVersion(context.Background())
-	if v != (octavia.Version{}) || apierror.StatusCode(err) != 503 {
+	if v != (model.Version{}) || apierror.StatusCode(err) != 503 {
 		t.Errorf("%v, %v; want none and a 503", v, err)
 	}
 	cloud.Set(func() { cloud.Services = serveVersion("v2.26") })
-	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (model.Version{Major: 2, Minor: 26}) {
 		t.Errorf("the error was kept: %v, %v", v, err)
 	}
 }
@@ -100,7 +100,7 @@ func TestLoadBalancerVersion_OutlivesFirstCaller(t *testing.T) {
 		t.Errorf("the cancelled caller got %v", err)
 	}
 	close(proceed)
-	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (model.Version{Major: 2, Minor: 26}) {
 		t.Errorf("%v, %v", v, err)
 	}
 	if n := len(cloud.Requests()); n != 1 {
@@ -129,18 +129,18 @@ func TestLoadBalancerVersion_IsOldestWhereOctaviaHidesIt(t *testing.T) {
 	one := fakecloud.AnswerBody(200, `{"loadbalancers":[]}`)
 	for name, test := range map[string]struct {
 		services http.HandlerFunc
-		want     octavia.Version
+		want     model.Version
 		status   int
 	}{
-		"401":                        {behind(fakecloud.Answer(401), fakecloud.Answer(401), one), octavia.OldestVersion, 0},
-		"403":                        {behind(fakecloud.Answer(403), fakecloud.Answer(403), one), octavia.OldestVersion, 0},
-		"404":                        {behind(fakecloud.Answer(404), fakecloud.AnswerBody(200, `"v2"`), one), octavia.OldestVersion, 0},
-		"a portal's page":            {behind(fakecloud.AnswerBody(200, "<html>"), fakecloud.Answer(404), one), octavia.OldestVersion, 0},
-		"nothing known":              {behind(fakecloud.AnswerBody(200, `{"versions":[{"id":"next","status":"CURRENT"}]}`), fakecloud.Answer(404), one), octavia.OldestVersion, 0},
-		"below the version":          {behind(fakecloud.Answer(404), serveVersion("v2.26"), one), octavia.Version{Major: 2, Minor: 26}, 0},
-		"nothing works":              {behind(fakecloud.Answer(403), fakecloud.Answer(403), fakecloud.Answer(403)), octavia.Version{}, 403},
-		"a proxy without the server": {behind(fakecloud.Answer(404), fakecloud.Answer(404), fakecloud.Answer(404)), octavia.Version{}, 404},
-		"out of order":               {behind(fakecloud.Answer(500), serveVersion("v2.26"), one), octavia.Version{}, 500},
+		"401":                        {behind(fakecloud.Answer(401), fakecloud.Answer(401), one), model.OldestVersion, 0},
+		"403":                        {behind(fakecloud.Answer(403), fakecloud.Answer(403), one), model.OldestVersion, 0},
+		"404":                        {behind(fakecloud.Answer(404), fakecloud.AnswerBody(200, `"v2"`), one), model.OldestVersion, 0},
+		"a portal's page":            {behind(fakecloud.AnswerBody(200, "<html>"), fakecloud.Answer(404), one), model.OldestVersion, 0},
+		"nothing known":              {behind(fakecloud.AnswerBody(200, `{"versions":[{"id":"next","status":"CURRENT"}]}`), fakecloud.Answer(404), one), model.OldestVersion, 0},
+		"below the version":          {behind(fakecloud.Answer(404), serveVersion("v2.26"), one), model.Version{Major: 2, Minor: 26}, 0},
+		"nothing works":              {behind(fakecloud.Answer(403), fakecloud.Answer(403), fakecloud.Answer(403)), model.Version{}, 403},
+		"a proxy without the server": {behind(fakecloud.Answer(404), fakecloud.Answer(404), fakecloud.Answer(404)), model.Version{}, 404},
+		"out of order":               {behind(fakecloud.Answer(500), serveVersion("v2.26"), one), model.Version{}, 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,7 +168,7 @@ func TestLoadBalancerVersion_IsReadAgainWhereItIsHiddenOnce(t *testing.T) {
 	}
 	cloud.Services = behind(root, fakecloud.Answer(404), fakecloud.AnswerBody(200, `{"loadbalancers":[]}`))
 	s := newSession(t, cloud.Config(), SessionOptions{})
-	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (model.Version{Major: 2, Minor: 26}) {
 		t.Errorf("%v, %v", v, err)
 	}
 }
@@ -191,7 +191,7 @@ func TestLoadBalancerVersion_IsNoGuessWhereThereIsNoAnswer(t *testing.T) {
 			s := newSession(t, cloud.Config(), SessionOptions{Retry: transport.RetryPolicy{Attempts: 1}})
 			v, err := s.LoadBalancerVersion(context.Background())
 			var silent *apierror.NoAnswerError
-			if v != (octavia.Version{}) || !errors.As(err, &silent) {
+			if v != (model.Version{}) || !errors.As(err, &silent) {
 				t.Errorf("%v, %v; want none and no answer", v, err)
 			}
 		})
@@ -221,7 +221,7 @@ func TestLoadBalancerVersion_IsNoGuessWhereOnlyTheRootIsHidden(t *testing.T) {
 			cloud := fakecloud.New(t)
 			cloud.Services = services
 			s := newSession(t, cloud.Config(), SessionOptions{Retry: transport.RetryPolicy{Attempts: 1}})
-			if v, err := s.LoadBalancerVersion(context.Background()); v != (octavia.Version{}) || err == nil {
+			if v, err := s.LoadBalancerVersion(context.Background()); v != (model.Version{}) || err == nil {
 				t.Errorf("%v, %v; want none and an error", v, err)
 			}
 		})
@@ -237,13 +237,13 @@ func TestLoadBalancerVersion_FailsWhereTheOtherPlaceHidesKnownVersion(t *testing
 	clk := clocktesting.NewFakeClock(time.Now())
 	s := newSession(t, cloud.Config(), SessionOptions{Clock: clk, VersionAge: time.Minute})
 	for range 2 {
-		if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+		if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (model.Version{Major: 2, Minor: 26}) {
 			t.Fatalf("%v, %v", v, err)
 		}
 		clk.Step(2 * time.Minute)
 	}
 	cloud.Set(func() { cloud.Services = behind(fakecloud.Answer(404), fakecloud.Answer(404), lists) })
-	if v, err := s.LoadBalancerVersion(context.Background()); v != (octavia.Version{}) || apierror.StatusCode(err) != 404 {
+	if v, err := s.LoadBalancerVersion(context.Background()); v != (model.Version{}) || apierror.StatusCode(err) != 404 {
 		t.Errorf("%v, %v; want none and the 404", v, err)
 	}
 }
@@ -262,7 +262,7 @@ func TestLoadBalancerVersion_FailsWhereOctaviaHidesKnownVersion(t *testing.T) {
 	cloud.Set(func() {
 		cloud.Services = behind(fakecloud.Answer(404), fakecloud.Answer(404), fakecloud.AnswerBody(200, `{"loadbalancers":[]}`))
 	})
-	if v, err := s.LoadBalancerVersion(context.Background()); v != (octavia.Version{}) || apierror.StatusCode(err) != 404 {
+	if v, err := s.LoadBalancerVersion(context.Background()); v != (model.Version{}) || apierror.StatusCode(err) != 404 {
 		t.Errorf("%v, %v; want none and the 404", v, err)
 	}
 }
@@ -270,8 +270,8 @@ func TestLoadBalancerVersion_FailsWhereOctaviaHidesKnownVersion(t *testing.T) {
 func TestLoadBalancerVersion_IsNotAskedForWhenConfigured(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
-	s := newSession(t, cloud.Config(), SessionOptions{LoadBalancerVersion: octavia.Version{Major: 2, Minor: 20}})
-	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 20}) || len(cloud.Requests()) != 0 {
+	s := newSession(t, cloud.Config(), SessionOptions{LoadBalancerVersion: model.Version{Major: 2, Minor: 20}})
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (model.Version{Major: 2, Minor: 20}) || len(cloud.Requests()) != 0 {
 		t.Errorf("%v, %d requests: %v", v, len(cloud.Requests()), err)
 	}
 }

@@ -22,7 +22,7 @@ type Status struct {
 
 // pending reports whether Octavia is changing the object, failed whether its last change failed.
 func (s Status) pending() bool { return strings.HasPrefix(s.Provisioning, "PENDING_") }
-func (s Status) failed() bool  { return s.Provisioning == octavia.StatusError }
+func (s Status) failed() bool  { return s.Provisioning == model.StatusError }
 
 // silent reports whether it does not answer its health monitor.
 func (s Status) silent() bool { return s.Operating == "ERROR" }

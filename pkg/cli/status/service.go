@@ -141,7 +141,7 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 
 // refusals returns the reasons of a refusal that need no facts of the cloud: invalid values,
 // missing support of the provider, and a load balancer that it must not use.
-func (rd *round) refusals(asked *settings.Settings, errs field.ErrorList, version octavia.Version, have held) []string {
+func (rd *round) refusals(asked *settings.Settings, errs field.ErrorList, version model.Version, have held) []string {
 	invalid := message.Invalid(errs)
 	if invalid == nil {
 		invalid = rd.engine.Validate(asked, have.found.As, version, have.model)

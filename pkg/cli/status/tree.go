@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
@@ -138,7 +138,7 @@ func (t *tree) pool(indent string, local bool, p Pool) {
 // shownMembers returns the members to show, and the number of the omitted good ones.
 func shownMembers(all []Member) (shown []Member, good int) {
 	for _, m := range all {
-		fine := m.Provisioning == octavia.StatusActive && (m.Operating == "ONLINE" || m.Operating == "NO_MONITOR")
+		fine := m.Provisioning == model.StatusActive && (m.Operating == "ONLINE" || m.Operating == "NO_MONITOR")
 		if fine && len(all) > mostMembers {
 			good++
 			continue

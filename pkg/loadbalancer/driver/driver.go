@@ -9,7 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
 // Driver describes the driver of a provider in a release of Octavia. It is a value with lists that
@@ -19,7 +19,7 @@ type Driver struct {
 	// Name is the name of the provider in Octavia.
 	Name string
 	// Version is the version of Octavia's API.
-	Version octavia.Version
+	Version model.Version
 	Choices
 	Quirks Quirks
 	Timing Timing
@@ -74,7 +74,7 @@ type Quirks struct {
 }
 
 // Of returns the table's entry of a provider, without its refusals.
-func Of(provider string, version octavia.Version) Driver {
+func Of(provider string, version model.Version) Driver {
 	p := profileOf(provider)
 	d := Driver{
 		Name: provider, Version: version,

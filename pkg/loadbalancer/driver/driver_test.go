@@ -8,16 +8,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-func v(minor int) octavia.Version { return octavia.Version{Major: 2, Minor: minor} }
+func v(minor int) model.Version { return model.Version{Major: 2, Minor: minor} }
 
 func TestOf_KnowsWhatEachReleaseOfEachDriverSupports(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		provider                string
-		version                 octavia.Version
+		version                 model.Version
 		algorithm               string
 		algorithms              int
 		monitorPort, httpForUDP bool
@@ -50,7 +50,7 @@ func TestOf_ServesSCTPFromTheReleaseOfEachDriver(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		provider string
-		version  octavia.Version
+		version  model.Version
 		want     bool
 	}{
 		{"amphora", v(22), false},
@@ -74,7 +74,7 @@ func TestOf_HasTheQuirksOfEachDriver(t *testing.T) {
 	stale.StaleMonitors = true
 	for _, test := range []struct {
 		provider string
-		version  octavia.Version
+		version  model.Version
 		want     driver.Quirks
 	}{
 		{"amphora", v(26), driver.Quirks{}},

@@ -3,7 +3,7 @@ package driver
 import (
 	"sync"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
 // Feature is a capability that depends on the driver or the release of Octavia.
@@ -42,7 +42,7 @@ type support struct {
 	name string
 	// since is the first API version with the feature; lacking are the drivers without it in all
 	// versions.
-	since   octavia.Version
+	since   model.Version
 	lacking family
 	// otherwise describes the answer to a request for it nevertheless.
 	otherwise string
@@ -59,19 +59,19 @@ var features = sync.OnceValue(func() *[featureCount]support {
 			name: "batches of members", otherwise: "501, which is remembered",
 		},
 		SourceRanges: {
-			name: "source ranges", since: octavia.VersionAllowedCIDRs, lacking: ovn, otherwise: "501",
+			name: "source ranges", since: VersionAllowedCIDRs, lacking: ovn, otherwise: "501",
 		},
 		MonitorPorts: {
 			name: "health monitors that ask at another port", lacking: ovn, otherwise: "501",
 		},
 		HTTPMonitorForUDP: {
-			name: "HTTP monitors for UDP", since: octavia.VersionHTTPForUDP, lacking: ovn, otherwise: "400; ovn: 501",
+			name: "HTTP monitors for UDP", since: VersionHTTPForUDP, lacking: ovn, otherwise: "400; ovn: 501",
 		},
 		MonitorHTTP11: {
-			name: "health monitors of HTTP/1.1", since: octavia.VersionMonitorHTTP11, lacking: ovn, otherwise: "400; ovn: 501",
+			name: "health monitors of HTTP/1.1", since: VersionMonitorHTTP11, lacking: ovn, otherwise: "400; ovn: 501",
 		},
 		Timeouts: {
-			name: "timeouts of listeners", since: octavia.VersionTimeouts, lacking: ovn, otherwise: "400; ovn: ignored",
+			name: "timeouts of listeners", since: VersionTimeouts, lacking: ovn, otherwise: "400; ovn: ignored",
 		},
 		ConnectionLimit: {
 			name: "connection limits", lacking: ovn, otherwise: "ignored",
@@ -83,7 +83,7 @@ var features = sync.OnceValue(func() *[featureCount]support {
 			name: "PROXY protocol", lacking: ovn, otherwise: "501",
 		},
 		ProxyProtocolV2: {
-			name: "PROXY protocol, version 2", since: octavia.VersionProxyV2, lacking: ovn, otherwise: "400; ovn: 501",
+			name: "PROXY protocol, version 2", since: VersionProxyV2, lacking: ovn, otherwise: "400; ovn: 501",
 		},
 		TLS: {
 			name: "TLS", lacking: ovn, otherwise: "501",
@@ -92,10 +92,10 @@ var features = sync.OnceValue(func() *[featureCount]support {
 			name: "listeners of HTTP and HTTPS", lacking: ovn, otherwise: "501",
 		},
 		Flavors: {
-			name: "flavors", since: octavia.VersionFlavors, lacking: ovn | f5, otherwise: "501",
+			name: "flavors", since: VersionFlavors, lacking: ovn | f5, otherwise: "501",
 		},
 		AvailabilityZones: {
-			name: "availability zones", since: octavia.VersionZones, lacking: ovn, otherwise: "501",
+			name: "availability zones", since: VersionZones, lacking: ovn, otherwise: "501",
 		},
 		OwnPort: {
 			name: "VIPs on ports of the user's own", lacking: ovn, otherwise: "409, and the port is lost",
@@ -104,11 +104,11 @@ var features = sync.OnceValue(func() *[featureCount]support {
 			name: "QoS policies of the VIP", lacking: ovn | f5, otherwise: "ignored",
 		},
 		VIPSecurityGroups: {
-			name: "security groups of the VIP", since: octavia.VersionVIPSecurityGroups, lacking: everyOther,
+			name: "security groups of the VIP", since: VersionVIPSecurityGroups, lacking: everyOther,
 			otherwise: "ignored, or 501: drivers need not look at them",
 		},
 		CustomTags: {
-			name: "tags", since: octavia.VersionTags, otherwise: "400",
+			name: "tags", since: VersionTags, otherwise: "400",
 		},
 		Failover: {
 			name: "failovers", lacking: ovn, otherwise: "501, which is remembered",

@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // family is a driver of the table, for all names of its provider. The values are bits, so that a
@@ -31,10 +30,10 @@ type profile struct {
 	names   []string
 	choices Choices
 	// sctp is the first API version in which the driver supports SCTP, nil for none.
-	sctp   *octavia.Version
+	sctp   *model.Version
 	quirks Quirks
 	// soundMonitors is the first API version without the quirk StaleMonitors.
-	soundMonitors *octavia.Version
+	soundMonitors *model.Version
 	timing        Timing
 	// sourceKnown: the table is complete, so that a 501 has another cause.
 	sourceKnown bool
@@ -52,7 +51,7 @@ var profiles = sync.OnceValue(func() []profile {
 				SameFamily: []v1.Protocol{v1.ProtocolUDP, v1.ProtocolSCTP}, // protocols that do not pass through HAProxy
 				Monitors:   allMonitors(),
 			},
-			sctp:        &octavia.VersionSCTP,
+			sctp:        &VersionSCTP,
 			timing:      usualTiming(),
 			sourceKnown: true,
 		},
@@ -66,7 +65,7 @@ var profiles = sync.OnceValue(func() []profile {
 				SameFamily: []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP},
 				Monitors:   []string{model.MonitorTCP, model.MonitorUDPConnect},
 			},
-			sctp: &octavia.VersionOVNSCTP,
+			sctp: &VersionOVNSCTP,
 			quirks: Quirks{
 				ActiveBeforeChildren: true, // a full create is several requests to the driver, with an answer to each
 				MemberByMember:       true, // seen with 3.0 (Zed) and 8.0 (2025.1)
@@ -78,7 +77,7 @@ var profiles = sync.OnceValue(func() []profile {
 			},
 			// Only the version of Octavia's API shows the version of the driver; it is the same for
 			// 3.0 (Zed) and 4.0 (2023.1).
-			soundMonitors: &octavia.VersionSoundOVNMonitors,
+			soundMonitors: &VersionSoundOVNMonitors,
 			timing:        databaseTiming(),
 			sourceKnown:   true, // it refuses a whole batch because of one member
 		},
@@ -99,7 +98,7 @@ var profiles = sync.OnceValue(func() []profile {
 				Protocols:  []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP},
 				Monitors:   allMonitors(),
 			},
-			sctp:   &octavia.VersionSCTP,
+			sctp:   &VersionSCTP,
 			quirks: Quirks{UnprovenSourceRanges: true},
 			timing: usualTiming(),
 		},

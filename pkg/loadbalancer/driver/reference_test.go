@@ -10,7 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
@@ -49,27 +49,27 @@ func row(b *strings.Builder, first string, cell func(profile) string) {
 }
 
 // release returns an API version, and the release of Octavia that brought it.
-func release(t *testing.T, since octavia.Version) string {
+func release(t *testing.T, since model.Version) string {
 	t.Helper()
-	name, known := map[octavia.Version]string{
-		{}:                               "any",
-		octavia.VersionTimeouts:          "3.0, Rocky",
-		octavia.VersionTags:              "4.0, Stein",
-		octavia.VersionFlavors:           "4.0, Stein",
-		octavia.VersionMonitorHTTP11:     "4.0, Stein",
-		octavia.VersionAllowedCIDRs:      "5.0, Train",
-		octavia.VersionZones:             "6.0, Ussuri",
-		octavia.VersionHTTPForUDP:        "6.0, Ussuri",
-		octavia.VersionProxyV2:           "7.0, Victoria",
-		octavia.VersionSCTP:              "7.0, Victoria",
-		octavia.VersionOVNSCTP:           "8.0, Wallaby",
-		octavia.VersionSoundOVNMonitors:  "13.0, 2023.2",
-		octavia.VersionVIPSecurityGroups: "16.0, 2025.1",
+	name, known := map[model.Version]string{
+		{}:                       "any",
+		VersionTimeouts:          "3.0, Rocky",
+		VersionTags:              "4.0, Stein",
+		VersionFlavors:           "4.0, Stein",
+		VersionMonitorHTTP11:     "4.0, Stein",
+		VersionAllowedCIDRs:      "5.0, Train",
+		VersionZones:             "6.0, Ussuri",
+		VersionHTTPForUDP:        "6.0, Ussuri",
+		VersionProxyV2:           "7.0, Victoria",
+		VersionSCTP:              "7.0, Victoria",
+		VersionOVNSCTP:           "8.0, Wallaby",
+		VersionSoundOVNMonitors:  "13.0, 2023.2",
+		VersionVIPSecurityGroups: "16.0, 2025.1",
 	}[since]
 	switch {
 	case !known:
 		t.Errorf("the release of %s is not known here", since)
-	case since == octavia.Version{}:
+	case since == model.Version{}:
 		return name
 	}
 	return fmt.Sprintf("%s (%s)", since, name)

@@ -3,7 +3,7 @@ package driver
 import (
 	"sync"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
 // Settings are the operator's settings of drivers.
@@ -49,7 +49,7 @@ func (r *Registry) defaultProvider() string {
 }
 
 // For returns the driver of a provider in a release of Octavia.
-func (r *Registry) For(provider string, version octavia.Version) Driver {
+func (r *Registry) For(provider string, version model.Version) Driver {
 	d := Of(provider, version)
 	d.Timing = r.Timing(provider)
 	if r.settings.Serial {

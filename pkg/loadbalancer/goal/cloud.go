@@ -243,7 +243,7 @@ func (e *Engine) settled(ctx context.Context, lb octavia.LoadBalancer) (*octavia
 	}
 	timing := e.Drivers.Timing(lb.Provider)
 	interval := timing.Update
-	if status.Provisioning == octavia.StatusPendingCreate {
+	if status.Provisioning == model.StatusPendingCreate {
 		interval = timing.Create
 	}
 	pace := watcher.Every(interval)
@@ -284,7 +284,7 @@ func (e *Engine) unchanged(ctx context.Context, id, provider string, updatedAt t
 	if err != nil {
 		return false, err
 	}
-	return !token.Gone && token.Status.Provisioning == octavia.StatusActive && token.UpdatedAt.Equal(updatedAt), nil
+	return !token.Gone && token.Status.Provisioning == model.StatusActive && token.UpdatedAt.Equal(updatedAt), nil
 }
 
 // Verify calls the goal's Verify, and reads the rest of members that were read briefly.

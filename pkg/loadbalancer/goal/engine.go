@@ -132,14 +132,14 @@ func (e *Engine) HasServed(svc *v1.Service) bool {
 }
 
 // Identity returns the identity of a Service in the cloud.
-func (e *Engine) Identity(svc *v1.Service, version octavia.Version) ownership.Identity {
+func (e *Engine) Identity(svc *v1.Service, version model.Version) ownership.Identity {
 	return ownership.Identity{
 		ClusterName: e.Cluster.Name,
 		ClusterID:   e.Cluster.ID,
 		ServiceUID:  string(svc.UID),
 		Namespace:   svc.Namespace,
 		Service:     svc.Name,
-		Untagged:    !version.AtLeast(octavia.VersionTags),
+		Untagged:    !version.AtLeast(driver.VersionTags),
 	}
 }
 

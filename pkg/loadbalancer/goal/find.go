@@ -11,7 +11,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Find returns the load balancers of a Service like a round that knows only the records. Named is
@@ -42,7 +41,7 @@ func (e *Engine) RecordedOn(svc *v1.Service) string {
 
 // Validate refuses settings that the provider cannot serve on the existing load balancer, nil for
 // none. It reads nothing; the error is a *message.InvalidError.
-func (e *Engine) Validate(asked *settings.Settings, id ownership.Identity, version octavia.Version, existing *model.LoadBalancer) error {
+func (e *Engine) Validate(asked *settings.Settings, id ownership.Identity, version model.Version, existing *model.LoadBalancer) error {
 	can := e.driver(Inputs{Settings: asked, ID: id, Version: version}, existing)
 	asked = asked.On(existing)
 	if existing != nil {
@@ -53,7 +52,7 @@ func (e *Engine) Validate(asked *settings.Settings, id ownership.Identity, versi
 
 // Unused returns the settings that the provider of the existing load balancer, nil for none, does
 // not use. It reads nothing.
-func (e *Engine) Unused(asked *settings.Settings, id ownership.Identity, version octavia.Version, existing *model.LoadBalancer) []annotation.Notice {
+func (e *Engine) Unused(asked *settings.Settings, id ownership.Identity, version model.Version, existing *model.LoadBalancer) []annotation.Notice {
 	can := e.driver(Inputs{Settings: asked, ID: id, Version: version}, existing)
 	return asked.On(existing).Unused(can)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Goal is the goal of a round. Only Commit writes in the cloud: it removes the Service from its
@@ -61,7 +60,7 @@ type Inputs struct {
 	Members  *members.Set
 	Settings *settings.Settings
 	ID       ownership.Identity
-	Version  octavia.Version
+	Version  model.Version
 	// Previous are the load balancers that have served the Service, as far as known.
 	Previous []string
 	// Entered are the load balancers on which this process has begun changes for the Service: see

@@ -31,7 +31,7 @@ func (project) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatin
 // gone since.
 func TestRebuild_ReadsAllWhereALaterLookLacksTheFloatingIP(t *testing.T) {
 	t.Parallel()
-	there := project{octavia.LoadBalancer{ID: "lb", VIPPortID: "vip", ProvisioningStatus: octavia.StatusActive}}
+	there := project{octavia.LoadBalancer{ID: "lb", VIPPortID: "vip", ProvisioningStatus: model.StatusActive}}
 	member := model.Member{Name: "node", Address: "10.0.0.1", Port: 30080}
 	a := &Asked{
 		e:  &Engine{Cloud: Cloud{Snapshots: snapshot.New(there, there, clock.RealClock{})}}, // there is no Octavia to read a tree from

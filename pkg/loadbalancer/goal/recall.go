@@ -15,7 +15,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // maxSnapshotAge is the maximum age of a snapshot of the project that the Services of a new process
@@ -158,7 +157,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 	if settings.LoadBalancer.ID == "" && lb.Name != a.in.ID.Name() {
 		return nil, nil // it was a guest, and shall have its own now
 	}
-	if !there || lb.Status != octavia.StatusActive || !lb.UpdatedAt.Equal(written.UpdatedAt) {
+	if !there || lb.Status != model.StatusActive || !lb.UpdatedAt.Equal(written.UpdatedAt) {
 		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.UpdatedAt)
 		return nil, nil
 	}

@@ -11,14 +11,24 @@ type Status struct {
 	Operating    string
 }
 
-// ProvisioningStatuses returns Octavia's provisioning statuses.
+// Provisioning statuses of Octavia's objects (API reference, "Provisioning Status Codes").
+const (
+	StatusActive        = "ACTIVE"
+	StatusError         = "ERROR"
+	StatusPendingCreate = "PENDING_CREATE"
+	StatusPendingUpdate = "PENDING_UPDATE"
+	StatusPendingDelete = "PENDING_DELETE"
+	StatusDeleted       = "DELETED"
+)
+
+// ProvisioningStatuses returns Octavia's provisioning statuses, the most frequent one first.
 func ProvisioningStatuses() []string {
-	return []string{"ACTIVE", "ERROR", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE", "DELETED"}
+	return []string{StatusActive, StatusError, StatusPendingCreate, StatusPendingUpdate, StatusPendingDelete, StatusDeleted}
 }
 
-// OperatingStatuses returns Octavia's operating statuses.
+// OperatingStatuses returns Octavia's operating statuses, the most frequent ones first.
 func OperatingStatuses() []string {
-	return []string{"ONLINE", "DRAINING", "OFFLINE", "DEGRADED", "ERROR", "NO_MONITOR"}
+	return []string{"ONLINE", "NO_MONITOR", "OFFLINE", "DRAINING", "DEGRADED", "ERROR"}
 }
 
 // Pending reports whether the cloud is still working on the object.
@@ -26,15 +36,15 @@ func (s Status) Pending() bool { return strings.HasPrefix(s.Provisioning, "PENDI
 
 // Leaving reports whether the cloud is deleting the object, or has just done so.
 func (s Status) Leaving() bool {
-	return s.Provisioning == "PENDING_DELETE" || s.Provisioning == "DELETED"
+	return s.Provisioning == StatusPendingDelete || s.Provisioning == StatusDeleted
 }
 
 // Failed reports whether the cloud's last work on the object failed.
-func (s Status) Failed() bool { return s.Provisioning == "ERROR" }
+func (s Status) Failed() bool { return s.Provisioning == StatusError }
 
 // Sound reports whether the object has its last requested state. A desired object, which has no
 // status, is sound.
-func (s Status) Sound() bool { return s.Provisioning == "" || s.Provisioning == "ACTIVE" }
+func (s Status) Sound() bool { return s.Provisioning == "" || s.Provisioning == StatusActive }
 
 // AnyPending reports whether the cloud is still working on one of the children.
 func AnyPending(children []Child) bool {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // ReasonChanged is the drift of a load balancer with another updated_at than in the last read.
@@ -32,9 +32,9 @@ func (a *Applied) DriftIn(snap *snapshot.Snapshot) string {
 	switch {
 	case !there:
 		return "the load balancer is gone"
-	case lb.Status == octavia.StatusError:
+	case lb.Status == model.StatusError:
 		return ReasonFailed
-	case lb.Status != octavia.StatusActive:
+	case lb.Status != model.StatusActive:
 		return ""
 	case !lb.UpdatedAt.Equal(a.Seen.UpdatedAt):
 		return ReasonChanged
@@ -72,5 +72,5 @@ func (a *Applied) Confirmable(at time.Time) bool {
 // the updated_at of the last read, so that its contents are worth reading.
 func (a *Applied) ConfirmableBy(snap *snapshot.Snapshot) bool {
 	lb := snap.LoadBalancers[a.LoadBalancer.ID]
-	return a.Confirmable(snap.Began) && lb.Status == octavia.StatusActive && lb.UpdatedAt.Equal(a.Seen.UpdatedAt)
+	return a.Confirmable(snap.Began) && lb.Status == model.StatusActive && lb.UpdatedAt.Equal(a.Seen.UpdatedAt)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // The differences between a snapshot of the project and the last read.
@@ -22,7 +21,7 @@ func TestApplied_ReportsWhatASnapshotShowsChanged(t *testing.T) {
 	internal := state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb"}, Seen: seen}
 	changedSince := external
 	changedSince.Seen.Since = after
-	there := snapshot.LoadBalancer{ID: "lb", Status: octavia.StatusActive, VIPPortID: "vip", UpdatedAt: before}
+	there := snapshot.LoadBalancer{ID: "lb", Status: model.StatusActive, VIPPortID: "vip", UpdatedAt: before}
 	lb := func(change func(*snapshot.LoadBalancer)) []snapshot.LoadBalancer {
 		changed := there
 		change(&changed)
@@ -40,7 +39,7 @@ func TestApplied_ReportsWhatASnapshotShowsChanged(t *testing.T) {
 		"nothing, without a floating IP":           {internal, lb(as), onVIP[:1], ""},
 		"the snapshot began before our own change": {changedSince, nil, nil, ""},
 		"the load balancer is gone":                {external, nil, onVIP, "the load balancer is gone"},
-		"it is in ERROR":                           {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status = octavia.StatusError }), onVIP, "the load balancer is in ERROR"},
+		"it is in ERROR":                           {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status = model.StatusError }), onVIP, "the load balancer is in ERROR"},
 		"somebody works on it":                     {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status, lb.UpdatedAt = "PENDING_UPDATE", began }), nil, ""},
 		"it was changed":                           {external, lb(func(lb *snapshot.LoadBalancer) { lb.UpdatedAt = began }), onVIP, "the load balancer was changed"},
 		"the floating IP is gone":                  {external, lb(as), onVIP[:1], "the floating IP is gone"},
@@ -70,7 +69,7 @@ func TestApplied_IsConfirmableByASnapshotOfTheSameStateAtRest(t *testing.T) {
 	confirmed.Seen.Confirmed, restored.Contents = true, nil
 	recorded := restored
 	recorded.Restored = &state.Restored{}
-	lb := snapshot.LoadBalancer{ID: "lb", Status: octavia.StatusActive, UpdatedAt: since}
+	lb := snapshot.LoadBalancer{ID: "lb", Status: model.StatusActive, UpdatedAt: since}
 	pending, changed := lb, lb
 	pending.Status, changed.UpdatedAt = "PENDING_UPDATE", since.Add(time.Second)
 	for name, c := range map[string]struct {

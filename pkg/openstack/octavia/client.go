@@ -1,4 +1,4 @@
-// Package octavia is a typed client of the load balancer API and of its versions.
+// Package octavia is a typed client of the load balancer API, and reads its version.
 package octavia
 
 import (
@@ -34,17 +34,6 @@ type Client struct {
 
 // New returns a client of a session.
 func New(session Session) *Client { return &Client{session: session} }
-
-// Provisioning statuses of Octavia's objects (API reference, "Provisioning
-// Status Codes").
-const (
-	StatusActive        = "ACTIVE"
-	StatusError         = "ERROR"
-	StatusPendingCreate = "PENDING_CREATE"
-	StatusPendingUpdate = "PENDING_UPDATE"
-	StatusPendingDelete = "PENDING_DELETE"
-	StatusDeleted       = "DELETED"
-)
 
 // anyTag selects objects with at least one of several tags, which are separated by commas. Octavia
 // cuts its pages by matching tags: a page of objects with several of them is short.

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/hostile"
 )
@@ -90,7 +91,7 @@ func FuzzVersions(f *testing.F) {
 		reader := octavia.NewVersionReader(t.Context(), cloud, octavia.VersionOptions{Age: time.Hour, Clock: clock.RealClock{}})
 		cloud.Try(func(ctx context.Context) error {
 			version, err := reader.Version(ctx)
-			if err == nil && (version.Major < 0 || version.Major > 1<<16 || version == (octavia.Version{})) {
+			if err == nil && (version.Major < 0 || version.Major > 1<<16 || version == (model.Version{})) {
 				t.Errorf("version %s", version)
 			}
 			return err

@@ -33,7 +33,7 @@ type (
 		VIPAddress     string `json:"vip_address,omitempty"`
 		VIPQoSPolicyID string `json:"vip_qos_policy_id,omitempty"`
 		// VIPSecurityGroupIDs are the user's own security groups on the ports of the VIP, in any order;
-		// none if Octavia creates one. It needs VersionVIPSecurityGroups.
+		// none if Octavia creates one. It needs driver.VersionVIPSecurityGroups.
 		VIPSecurityGroupIDs []string `json:"vip_sg_ids,omitempty"`
 
 		// In a creation, Listeners has all listeners, each with its DefaultPool. In an answer, only

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
@@ -25,9 +26,9 @@ func (s *LoadBalancerState) DecodeFrom(r *response.Reader) error {
 		case "id":
 			return r.Text(&s.ID)
 		case "provisioning_status":
-			return r.Text(&s.ProvisioningStatus, provisioningStatuses()...)
+			return r.Text(&s.ProvisioningStatus, model.ProvisioningStatuses()...)
 		case "operating_status":
-			return r.Text(&s.OperatingStatus, operatingStatuses()...)
+			return r.Text(&s.OperatingStatus, model.OperatingStatuses()...)
 		case "updated_at":
 			var text []byte
 			if err := r.Bytes(&text); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
@@ -138,21 +139,11 @@ func (n *NodeStatus) field(r *response.Reader, name []byte) error {
 	case "name":
 		return r.Text(&n.Name)
 	case "provisioning_status":
-		return r.Text(&n.ProvisioningStatus, provisioningStatuses()...)
+		return r.Text(&n.ProvisioningStatus, model.ProvisioningStatuses()...)
 	case "operating_status":
-		return r.Text(&n.OperatingStatus, operatingStatuses()...)
+		return r.Text(&n.OperatingStatus, model.OperatingStatuses()...)
 	}
 	return r.Skip()
-}
-
-// provisioningStatuses returns the provisioning statuses of Octavia, the most frequent one first.
-func provisioningStatuses() []string {
-	return []string{StatusActive, StatusError, StatusPendingCreate, StatusPendingUpdate, StatusPendingDelete, StatusDeleted}
-}
-
-// operatingStatuses returns the operating statuses of Octavia, the most frequent ones first.
-func operatingStatuses() []string {
-	return []string{"ONLINE", "NO_MONITOR", "OFFLINE", "DRAINING", "DEGRADED", "ERROR"}
 }
 
 // StatusTree reads the whole state of a load balancer in one request. The cost for Octavia grows

@@ -192,8 +192,8 @@ func (r *Run) wait(ctx context.Context, id string, of watcher.Kind) (watcher.Tok
 		watcher.Creating: timing.Create, watcher.Updating: timing.Update, watcher.Deleting: timing.Delete, watcher.FailingOver: timing.Create,
 	}[of.Operation])
 	pace.Kind, pace.Pending = of, map[watcher.Operation]string{
-		watcher.Creating: octavia.StatusPendingCreate, watcher.Updating: octavia.StatusPendingUpdate,
-		watcher.Deleting: octavia.StatusPendingDelete, watcher.FailingOver: octavia.StatusPendingUpdate,
+		watcher.Creating: model.StatusPendingCreate, watcher.Updating: model.StatusPendingUpdate,
+		watcher.Deleting: model.StatusPendingDelete, watcher.FailingOver: model.StatusPendingUpdate,
 	}[of.Operation]
 	return r.Watcher.Settled(ctx, id, pace)
 }

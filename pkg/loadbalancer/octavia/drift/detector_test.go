@@ -12,7 +12,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 func TestWatch_TakesSnapshotsAtIntervals(t *testing.T) {
@@ -93,7 +92,7 @@ func TestWatch_KeepsWhatWasAppliedMeanwhile(t *testing.T) {
 
 func TestWatch_ReportsDuplicates(t *testing.T) {
 	t.Parallel()
-	another := snapshot.LoadBalancer{ID: "another", Status: octavia.StatusActive, Tags: identity().Tags()}
+	another := snapshot.LoadBalancer{ID: "another", Status: model.StatusActive, Tags: identity().Tags()}
 	const duplicate = "a second load balancer was made"
 	for name, test := range map[string]struct {
 		lb      func(*snapshot.LoadBalancer)
@@ -101,8 +100,8 @@ func TestWatch_ReportsDuplicates(t *testing.T) {
 		want    string
 	}{
 		"ACTIVE":                  {want: duplicate},
-		"in ERROR":                {lb: func(lb *snapshot.LoadBalancer) { lb.Status = octavia.StatusError }, want: duplicate},
-		"only being made":         {lb: func(lb *snapshot.LoadBalancer) { lb.Status = octavia.StatusPendingCreate }},
+		"in ERROR":                {lb: func(lb *snapshot.LoadBalancer) { lb.Status = model.StatusError }, want: duplicate},
+		"only being made":         {lb: func(lb *snapshot.LoadBalancer) { lb.Status = model.StatusPendingCreate }},
 		"of another cluster":      {lb: func(lb *snapshot.LoadBalancer) { lb.Tags = otherCluster() }},
 		"known, and left alone":   {applied: func(a *state.Applied) { a.LoadBalancer.Duplicates = []string{"another"} }},
 		"the Service is a guest":  {applied: func(a *state.Applied) { a.LoadBalancer.Shared = &model.Shared{} }},

@@ -81,21 +81,21 @@ func (c *fakeCloud) after() {
 func newCloud() *fakeCloud {
 	id := identity()
 	active := func(id, operating string) octavia.NodeStatus {
-		return octavia.NodeStatus{ID: id, ProvisioningStatus: octavia.StatusActive, OperatingStatus: operating}
+		return octavia.NodeStatus{ID: id, ProvisioningStatus: model.StatusActive, OperatingStatus: operating}
 	}
 	return &fakeCloud{
-		seen: snapshot.LoadBalancer{ID: "lb", Name: id.Name(), Status: octavia.StatusActive, Operating: "ONLINE", Tags: id.Tags(), UpdatedAt: time.Now()},
+		seen: snapshot.LoadBalancer{ID: "lb", Name: id.Name(), Status: model.StatusActive, Operating: "ONLINE", Tags: id.Tags(), UpdatedAt: time.Now()},
 		parts: observe.Parts{
 			LoadBalancer: octavia.LoadBalancer{
-				ID: "lb", Name: id.Name(), Tags: id.Tags(), Provider: "amphora", AdminStateUp: true, ProvisioningStatus: octavia.StatusActive,
+				ID: "lb", Name: id.Name(), Tags: id.Tags(), Provider: "amphora", AdminStateUp: true, ProvisioningStatus: model.StatusActive,
 			},
 			Listeners: []octavia.Listener{{
 				ID: "listener", Name: id.ListenerName(0), Tags: id.Tags(), Protocol: "TCP", Port: 80, DefaultPoolID: "pool",
-				AdminStateUp: true, ProvisioningStatus: octavia.StatusActive,
+				AdminStateUp: true, ProvisioningStatus: model.StatusActive,
 			}},
 			Pools: []octavia.Pool{{
 				ID: "pool", Name: id.PoolName(0), Tags: id.Tags(), Protocol: "TCP", Algorithm: "ROUND_ROBIN", AdminStateUp: true,
-				ProvisioningStatus: octavia.StatusActive, Members: []octavia.ObjectID{{ID: "a"}, {ID: "b"}},
+				ProvisioningStatus: model.StatusActive, Members: []octavia.ObjectID{{ID: "a"}, {ID: "b"}},
 			}},
 		},
 		tree: octavia.StatusTree{NodeStatus: active("lb", "ONLINE"), Listeners: []octavia.ListenerStatus{{
@@ -112,7 +112,7 @@ func (c *fakeCloud) contents() *model.LoadBalancer {
 	lb := c.parts.Model(identity())
 	for i, id := range []string{"a", "b"} {
 		lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.With(model.MembersOf(model.Member{
-			ID: id, Address: []string{"10.0.0.1", "10.0.0.2"}[i], Port: 30080, Status: model.Status{Provisioning: octavia.StatusActive},
+			ID: id, Address: []string{"10.0.0.1", "10.0.0.2"}[i], Port: 30080, Status: model.Status{Provisioning: model.StatusActive},
 		}))
 	}
 	return lb

@@ -12,7 +12,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Knowledge of a load balancer is only as reliable as its updated_at. After a change of ours that
@@ -183,7 +182,7 @@ func (d *Detector) duplicate(uid types.UID, applied *state.Applied, snap *snapsh
 		switch {
 		case lb.ID == applied.LoadBalancer.ID, slices.Contains(applied.LoadBalancer.Duplicates, lb.ID), id.Claim(lb.Tags, "") != ownership.Ours:
 		case replaced == applied.LoadBalancer.ID: // it is about to replace this one
-		case lb.Status == octavia.StatusActive, lb.Status == octavia.StatusError:
+		case lb.Status == model.StatusActive, lb.Status == model.StatusError:
 			return "a second load balancer was made"
 		}
 	}

@@ -132,7 +132,7 @@ func anotherMember(f *fixture) { f.cloud.parts.Pools[0].Members[0].ID = "theirs"
 func withMonitor(f *fixture) {
 	f.cloud.parts.Pools[0].MonitorID = "monitor"
 	f.cloud.parts.Monitors = map[string]octavia.HealthMonitor{"monitor": {
-		ID: "monitor", Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1, AdminStateUp: true, ProvisioningStatus: octavia.StatusActive,
+		ID: "monitor", Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1, AdminStateUp: true, ProvisioningStatus: model.StatusActive,
 	}}
 	withContentsRead(f)
 }
@@ -173,7 +173,7 @@ func failingReads(f *fixture) { f.cloud.readErr = errors.New("broken") }
 func gone(f *fixture) { f.cloud.seen.ID = "" }
 
 func pending(f *fixture) {
-	f.cloud.seen.Status, f.cloud.seen.UpdatedAt = octavia.StatusPendingUpdate, time.Now()
+	f.cloud.seen.Status, f.cloud.seen.UpdatedAt = model.StatusPendingUpdate, time.Now()
 }
 
 // withContents replaces the contents that were applied.
@@ -204,7 +204,7 @@ func withFloatingIP(f *fixture) {
 
 func floatingIPGone(f *fixture) { f.cloud.floatingIPs = nil }
 
-func errorInTree(f *fixture) { f.cloud.tree.ProvisioningStatus = octavia.StatusError }
+func errorInTree(f *fixture) { f.cloud.tree.ProvisioningStatus = model.StatusError }
 
 func offlineInTree(f *fixture) {
 	f.cloud.tree.Listeners[0].Pools[0].Members[0].OperatingStatus = "OFFLINE"
@@ -220,7 +220,7 @@ func goneInTree(f *fixture) {
 }
 
 func brokenInTree(f *fixture) {
-	f.cloud.tree.Listeners[0].ProvisioningStatus = octavia.StatusError
+	f.cloud.tree.Listeners[0].ProvisioningStatus = model.StatusError
 }
 
 // The digest without nodes does not cover members out of service, and the fingerprint has another

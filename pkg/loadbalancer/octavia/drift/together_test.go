@@ -28,7 +28,7 @@ func (f *fixture) crowd(n, members int) []types.UID {
 		parts.Listeners[0].Tags, parts.Pools[0].Tags, parts.Pools[0].Members = id.Tags(), id.Tags(), nil
 		lb := parts.Model(id)
 		for j := range members {
-			member := model.Member{ID: fmt.Sprintf("member-%d", j), Address: fmt.Sprintf("10.1.%d.%d", j/250, j%250), Port: 30080, Status: model.Status{Provisioning: octavia.StatusActive}}
+			member := model.Member{ID: fmt.Sprintf("member-%d", j), Address: fmt.Sprintf("10.1.%d.%d", j/250, j%250), Port: 30080, Status: model.Status{Provisioning: model.StatusActive}}
 			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.With(model.MembersOf(member))
 			parts.Pools[0].Members = append(parts.Pools[0].Members, octavia.ObjectID{ID: member.ID})
 		}

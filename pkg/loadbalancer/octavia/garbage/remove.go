@@ -11,6 +11,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -160,8 +161,8 @@ func (r *remover) octavia(ctx context.Context, item *Item) error {
 			return nil
 		case now.State != Found:
 			return r.changed(now.Why)
-		case status != octavia.StatusActive && status != octavia.StatusError: // PENDING
-		case status == octavia.StatusError && item.Kind != LoadBalancer:
+		case status != model.StatusActive && status != model.StatusError: // PENDING
+		case status == model.StatusError && item.Kind != LoadBalancer:
 			return fmt.Errorf("load balancer %s is in ERROR: Octavia deletes no part of it, only all of it", item.LoadBalancer)
 		case asked == deletions:
 			return fmt.Errorf("it still exists after %[2]d delete requests, and its load balancer is %[1]s", status, asked)
@@ -200,9 +201,9 @@ func (r *remover) look(ctx context.Context, item *Item, pending bool) (*Item, st
 		return nil, "", nil
 	case err != nil:
 		return nil, "", err
-	case lb.ProvisioningStatus == octavia.StatusDeleted:
+	case lb.ProvisioningStatus == model.StatusDeleted:
 		return nil, "", nil
-	case !pending && lb.ProvisioningStatus != octavia.StatusActive && lb.ProvisioningStatus != octavia.StatusError:
+	case !pending && lb.ProvisioningStatus != model.StatusActive && lb.ProvisioningStatus != model.StatusError:
 		return item, lb.ProvisioningStatus, nil
 	}
 	inventory := Inventory{LoadBalancers: []octavia.LoadBalancer{*lb}, FloatingIPs: r.floatingIPs}

@@ -40,7 +40,7 @@ type Reader struct {
 	octavia  Octavia
 	flavors  *cache[[]octavia.Flavor]
 	zones    *cache[[]octavia.AvailabilityZone]
-	version  func(context.Context) (octavia.Version, error)
+	version  func(context.Context) (model.Version, error)
 	networks *cache[*neutron.Network]
 	external *cache[[]neutron.Network]
 	subnets  *cache[[]neutron.Subnet] // by network
@@ -61,7 +61,7 @@ type Reader struct {
 
 // New returns a Reader that caches facts for age. version returns the version of the load balancer
 // API.
-func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (octavia.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
+func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (model.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
 	return &Reader{
 		neutron:   neutronAPI,
 		octavia:   octaviaAPI,
@@ -83,7 +83,7 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 }
 
 // Version returns the version of the load balancer API.
-func (r *Reader) Version(ctx context.Context) (octavia.Version, error) { return r.version(ctx) }
+func (r *Reader) Version(ctx context.Context) (model.Version, error) { return r.version(ctx) }
 
 // Gather reads the facts for a Service. It does not read facts that an existing load balancer has
 // fixed; existing is nil if there is none.

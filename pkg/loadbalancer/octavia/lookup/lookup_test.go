@@ -16,7 +16,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -326,7 +325,7 @@ func TestVersion_IsThatOfOctavia(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, simulator.Topology{})
 	version, err := env.reader.Version(t.Context())
-	if err != nil || !version.AtLeast(octavia.VersionTags) {
+	if err != nil || !version.AtLeast(driver.VersionTags) {
 		t.Errorf("version %s, error %v", version, err)
 	}
 }

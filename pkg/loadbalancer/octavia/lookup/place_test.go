@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
@@ -24,7 +24,7 @@ func TestGather_TakesTheIDOfAFlavorThatItMayNotList(t *testing.T) {
 		env := newEnvironment(t, simulator.Topology{})
 		env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/load-balancer/v2.0/lbaas/flavors", Status: status})
 		gather := func(asked string) (desire.Facts, error) {
-			return env.reader.Gather(t.Context(), env.internal(flavor(asked)), nil, driver.Of("amphora", octavia.Version{Major: 2, Minor: 30}), nil)
+			return env.reader.Gather(t.Context(), env.internal(flavor(asked)), nil, driver.Of("amphora", model.Version{Major: 2, Minor: 30}), nil)
 		}
 		if known, err := gather(id); (err == nil) != taken || taken && known.FlavorID != id {
 			t.Errorf("%d, by its ID: %+v, error %v", status, known, err)

@@ -18,7 +18,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
@@ -64,7 +63,7 @@ func TestFamilies_RefusesMembersOfAnotherFamilyThanTheVIP(t *testing.T) {
 		"one family, by the subnet":  {"ovn", v1.IPv4Protocol, nil, false},
 	} {
 		s := env.internal(func(s *settings.Settings) { s.Traffic.Ports, s.Family = ports, test.family })
-		facts := desire.Facts{Driver: driver.Of(test.provider, octavia.Version{Major: 2, Minor: 30}), VIPSubnetID: s.VIP.SubnetID}
+		facts := desire.Facts{Driver: driver.Of(test.provider, model.Version{Major: 2, Minor: 30}), VIPSubnetID: s.VIP.SubnetID}
 		if err := env.reader.Families(t.Context(), s, facts, test.existing); (err != nil) != test.refused {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -21,7 +21,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // inherited is a cluster with load balancers of cloud-provider-openstack.
@@ -35,18 +34,18 @@ type inherited struct {
 }
 
 var (
-	zed   = octavia.Version{Major: 2, Minor: 26} // the recorded cloud; members come from the status tree
-	today = octavia.Version{Major: 2, Minor: 30}
+	zed   = model.Version{Major: 2, Minor: 26} // the recorded cloud; members come from the status tree
+	today = model.Version{Major: 2, Minor: 30}
 )
 
-func inherit(t *testing.T, version octavia.Version) *inherited {
+func inherit(t *testing.T, version model.Version) *inherited {
 	t.Helper()
 	in := &inherited{t: t, cloud: &recorded{}}
 	readJSON(t, "openstack.json", in.cloud)
 	readJSON(t, "kubernetes.json", in)
 	in.observer = &observe.Observer{
 		Octavia: in.cloud, Neutron: in.cloud,
-		Version: func(context.Context) (octavia.Version, error) { return version, nil },
+		Version: func(context.Context) (model.Version, error) { return version, nil },
 	}
 	return in
 }

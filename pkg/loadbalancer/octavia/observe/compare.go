@@ -63,7 +63,7 @@ func Removed(lb *model.LoadBalancer, tree *octavia.StatusTree) (members []model.
 			}
 			known := leavingMembers(lb.Listeners[ours].Pool)
 			for _, m := range pool.Members {
-				if m.ProvisioningStatus == octavia.StatusPendingDelete && !known[m.ID] {
+				if m.ProvisioningStatus == model.StatusPendingDelete && !known[m.ID] {
 					members = append(members, model.Child{Kind: model.KindMember, Name: m.Name, ID: m.ID, Status: status(m.NodeStatus)})
 				}
 			}
@@ -95,12 +95,12 @@ func TakeRemoved(tree *octavia.StatusTree, removed []RemovedMember) (members []m
 		for j := range tree.Listeners[i].Pools {
 			pool := &tree.Listeners[i].Pools[j]
 			pool.Members = slices.DeleteFunc(pool.Members, func(m octavia.MemberStatus) bool {
-				if m.ProvisioningStatus == octavia.StatusError || !slices.ContainsFunc(removed, func(r RemovedMember) bool { return r.is(pool.ID, &m) }) {
+				if m.ProvisioningStatus == model.StatusError || !slices.ContainsFunc(removed, func(r RemovedMember) bool { return r.is(pool.ID, &m) }) {
 					return false
 				}
 				if !seen[m.ID] {
 					seen[m.ID] = true
-					members = append(members, model.Child{Kind: model.KindMember, Name: m.Name, ID: m.ID, Status: model.Status{Provisioning: octavia.StatusPendingDelete}})
+					members = append(members, model.Child{Kind: model.KindMember, Name: m.Name, ID: m.ID, Status: model.Status{Provisioning: model.StatusPendingDelete}})
 				}
 				return true
 			})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -36,7 +37,7 @@ type Observer struct {
 	Octavia Octavia
 	Neutron Neutron
 	// Version returns the version of the load balancer API.
-	Version func(context.Context) (octavia.Version, error)
+	Version func(context.Context) (model.Version, error)
 	// Brief makes Contents read only the addresses and statuses of members, and only those settings
 	// that show whether a health monitor uses the right port. ReadMembers must follow before
 	// members change. The error of Contents may be ErrTorn.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -19,7 +20,7 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, b
 		return false, err
 	}
 	lists := func(pool *model.Pool) bool {
-		return version.AtLeast(octavia.VersionLinearMembers) || pool.Members.Len() <= smallPool
+		return version.AtLeast(driver.VersionLinearMembers) || pool.Members.Len() <= smallPool
 	}
 	var statuses map[string][]octavia.MemberStatus
 	if slices.ContainsFunc(lb.Listeners, func(l model.Listener) bool { return !lists(&l.Pool) }) {

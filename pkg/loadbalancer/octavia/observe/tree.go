@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -108,10 +109,10 @@ const smallPool = 100
 // before 16.0: instead the status tree has address, port and status of all, and one member of each
 // pool is read in full. Its settings are assumed for the others, except the subnet, which is that
 // of the node, and except members that changedMembers finds.
-func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool, version octavia.Version) (members map[string][]octavia.Member, sampled map[string]bool, err error) {
+func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool, version model.Version) (members map[string][]octavia.Member, sampled map[string]bool, err error) {
 	found := make([][]octavia.Member, len(all))
 	var tree map[string][]octavia.MemberStatus
-	if !version.AtLeast(octavia.VersionLinearMembers) {
+	if !version.AtLeast(driver.VersionLinearMembers) {
 		read, err := o.Octavia.StatusTree(ctx, lbID)
 		if err != nil {
 			return nil, nil, err

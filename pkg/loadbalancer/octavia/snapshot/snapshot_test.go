@@ -9,6 +9,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -23,7 +24,7 @@ type project struct {
 func (p *project) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
 	p.balancers++
 	return []octavia.LoadBalancer{{
-		ID: "lb", Name: "web", Tags: []string{"blue"}, VIPPortID: "port", ProvisioningStatus: octavia.StatusActive,
+		ID: "lb", Name: "web", Tags: []string{"blue"}, VIPPortID: "port", ProvisioningStatus: model.StatusActive,
 	}}, p.lbErr
 }
 
@@ -54,7 +55,7 @@ func TestSnapshot_FindsByTagNameDescriptionAndPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := s.Tagged("blue"); len(found) != 1 || found[0].ID != "lb" || found[0].Status != octavia.StatusActive || len(s.Tagged("red")) > 0 {
+	if found := s.Tagged("blue"); len(found) != 1 || found[0].ID != "lb" || found[0].Status != model.StatusActive || len(s.Tagged("red")) > 0 {
 		t.Errorf("with the tag: %+v", found)
 	}
 	if s.Named("web") != 1 || s.Named("other") != 0 {

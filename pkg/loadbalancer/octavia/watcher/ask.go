@@ -149,7 +149,7 @@ func Read(ctx context.Context, octaviaAPI Octavia, id string) (Token, error) {
 
 func tokenOf(lb octavia.LoadBalancerState) Token {
 	return Token{
-		Gone:      lb.ProvisioningStatus == octavia.StatusDeleted,
+		Gone:      lb.ProvisioningStatus == model.StatusDeleted,
 		Status:    model.Status{Provisioning: lb.ProvisioningStatus, Operating: lb.OperatingStatus},
 		UpdatedAt: lb.UpdatedAt,
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
@@ -24,7 +23,7 @@ const certificate = "https://barbican.example.com/v1/containers/5a1c0f6e-0a66-4b
 func TestLoadBalancer_MatchesGoldenModels(t *testing.T) {
 	t.Parallel()
 	tcp, udp := v1.ProtocolTCP, v1.ProtocolUDP
-	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", model.Version{Major: 2, Minor: 30})
 	nodesSubnet := fixture.Config(func(c *config.LoadBalancer) { c.SubnetID = "" })
 	for _, test := range []struct {
 		name string

@@ -11,11 +11,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // FuzzService creates a whole Service from its input: annotations line by line, ranges and ports
@@ -47,7 +47,7 @@ func FuzzService(f *testing.F) {
 		}
 		drv, cfg := fixture.Amphora(), fixture.Config(func(lb *config.LoadBalancer) { lb.DenyAnnotations = "vip-sg-ids,port-id" })
 		if ovn {
-			drv = driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
+			drv = driver.Of("ovn", model.Version{Major: 2, Minor: 30})
 		}
 		s, notices, errs := fixture.Parse(t, svc, cfg)
 		var told []string

@@ -14,7 +14,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 const certificate = "https://barbican.example.com/v1/containers/5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
@@ -103,7 +102,7 @@ func TestParse_PrefersAppProtocolOfAnnotationToClassToSection(t *testing.T) {
 func TestListeners_HaveOnlyFeaturesOfTheirOctavia(t *testing.T) {
 	t.Parallel()
 	old := func(minor int) driver.Driver {
-		return driver.Of("amphora", octavia.Version{Major: 2, Minor: minor})
+		return driver.Of("amphora", model.Version{Major: 2, Minor: minor})
 	}
 	v2 := fixture.Service(fixture.Annotated(annotation.ProxyProtocol, "v2"))
 	fixture.AssertRefused(t, fixture.Settings(t, v2, fixture.Config()).Validate(old(21)), annotation.ProxyProtocol, "2.21", "2.22")
@@ -127,7 +126,7 @@ func TestListeners_HaveOnlyFeaturesOfTheirOctavia(t *testing.T) {
 		t.Errorf("limits %+v", limits)
 	}
 	sctp := func(provider string, minor int) bool {
-		drv := driver.Of(provider, octavia.Version{Major: 2, Minor: minor})
+		drv := driver.Of(provider, model.Version{Major: 2, Minor: minor})
 		return slices.Contains(drv.Protocols, v1.ProtocolSCTP)
 	}
 	if sctp("amphora", 22) || !sctp("amphora", 23) || sctp("ovn", 23) || !sctp("ovn", 24) || sctp("f5", 30) {
@@ -150,7 +149,7 @@ func TestAlgorithm_OfProviderOverridesClass(t *testing.T) {
 	}{"ovn": {"SOURCE_IP_PORT", 0}, "odd": {"SOURCE_IP_PORT", 1}, "fine": {"LEAST_CONNECTIONS", 0}} {
 		svc := fixture.Service(fixture.Annotated(annotation.Class, class))
 		s := fixture.Settings(t, svc, cfg)
-		drv := driver.Of(s.LoadBalancer.Provider, octavia.Version{Major: 2, Minor: 30})
+		drv := driver.Of(s.LoadBalancer.Provider, model.Version{Major: 2, Minor: 30})
 		if got := fixture.Desired(t, svc, cfg, drv).Listeners[0].Pool.Algorithm; got != test.method {
 			t.Errorf("class %s: %s, want %s", class, got, test.method)
 		}

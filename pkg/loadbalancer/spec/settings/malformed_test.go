@@ -13,7 +13,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // A new Service is served with the default that cloud-provider-openstack uses, with a notice;
@@ -112,7 +111,7 @@ func TestUnsettled_IgnoresMonitorsOfPolicyLocal(t *testing.T) {
 // What a provider does not have stops no load balancer that is there.
 func TestOnExisting_OmitsWhatProviderLacks(t *testing.T) {
 	t.Parallel()
-	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", model.Version{Major: 2, Minor: 30})
 	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }
 	for what, svc := range map[string]*v1.Service{
 		"algorithm":     fixture.Service(fixture.Annotated(annotation.Method, "ROUND_ROBIN")),

@@ -10,13 +10,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 func TestMonitor_HasTypeForPolicyProtocolAndProvider(t *testing.T) {
 	t.Parallel()
-	v := func(minor int) octavia.Version { return octavia.Version{Major: 2, Minor: minor} }
+	v := func(minor int) model.Version { return model.Version{Major: 2, Minor: minor} }
 	amphora, old, ovn := driver.Of("amphora", v(23)), driver.Of("amphora", v(15)), driver.Of("ovn", v(30))
 	tcp, udp, sctp := fixture.Ports(fixture.Port(v1.ProtocolTCP, 53)), fixture.Ports(fixture.Port(v1.ProtocolUDP, 53)), fixture.Ports(fixture.Port(v1.ProtocolSCTP, 53))
 	asked, kubeProxy := fixture.Annotated(annotation.Monitor, "true"), fixture.Annotated(annotation.MonitorKubeProxy, "true")
@@ -103,7 +103,7 @@ func TestValidate_RefusesImpossibleMonitors(t *testing.T) {
 	t.Parallel()
 	on := fixture.Annotated(annotation.Monitor, "true")
 	udp := fixture.Ports(fixture.Port(v1.ProtocolUDP, 53))
-	v := func(minor int) octavia.Version { return octavia.Version{Major: 2, Minor: minor} }
+	v := func(minor int) model.Version { return model.Version{Major: 2, Minor: minor} }
 	ovn := driver.Of("ovn", v(30))
 	for _, test := range []struct {
 		what  string
@@ -196,7 +196,7 @@ func TestMonitor_AllowsOnlyMethodsThatChangeNothing(t *testing.T) {
 func TestMonitor_IgnoresKubeProxyOfCloudConfWhereItDoesNotFit(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.Config(func(c *config.LoadBalancer) { c.CreateMonitor, c.MonitorKubeProxy = true, true })
-	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", model.Version{Major: 2, Minor: 30})
 	for _, test := range []struct {
 		what string
 		svc  *v1.Service
@@ -240,7 +240,7 @@ func TestParse_ReportsMonitorSettingsWithoutEffect(t *testing.T) {
 // health.
 func TestUnused_ReportsDatagramsThatPolicyLocalLoses(t *testing.T) {
 	t.Parallel()
-	v := func(minor int) octavia.Version { return octavia.Version{Major: 2, Minor: minor} }
+	v := func(minor int) model.Version { return model.Version{Major: 2, Minor: minor} }
 	udp := fixture.Ports(fixture.Port(v1.ProtocolUDP, 53))
 	for what, test := range map[string]struct {
 		svc  *v1.Service

@@ -10,9 +10,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // TestParse_PrefersTagsOfAnnotationToClassToSection reads them from each place.
@@ -57,7 +57,7 @@ func TestUnused_ReportsSourceRangesThatProviderMayIgnore(t *testing.T) {
 	t.Parallel()
 	limited := fixture.Service(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })
 	for provider, want := range map[string]bool{"amphora": false, "octavia": false, "f5": false, "a10": true} {
-		drv := driver.Of(provider, octavia.Version{Major: 2, Minor: 30})
+		drv := driver.Of(provider, model.Version{Major: 2, Minor: 30})
 		told := fixture.Settings(t, limited, fixture.Config()).Unused(drv)
 		if got := len(told) == 1 && told[0].Annotation == "spec.loadBalancerSourceRanges" && strings.Contains(told[0].Message, provider); got != want || !want && len(told) > 0 {
 			t.Errorf("%s: told %v", provider, told)
@@ -71,7 +71,7 @@ func TestUnused_ReportsSourceRangesThatProviderMayIgnore(t *testing.T) {
 func TestUnused_ReportsTagsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Annotated(annotation.Tags, "a"))
-	old := driver.Of("amphora", octavia.Version{Major: 2, Minor: 4})
+	old := driver.Of("amphora", model.Version{Major: 2, Minor: 4})
 	told := fixture.Settings(t, svc, fixture.Config()).Unused(old)
 	if len(told) != 1 || told[0].Annotation != annotation.Tags || !strings.Contains(told[0].Message, "2.5") {
 		t.Errorf("told %v", told)

@@ -8,8 +8,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 func TestValidate_RefusesWhatCannotBeServed(t *testing.T) {
@@ -20,7 +20,7 @@ func TestValidate_RefusesWhatCannotBeServed(t *testing.T) {
 	}
 	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }
 	noHealthPort := func(svc *v1.Service) { fixture.Local(svc); svc.Spec.HealthCheckNodePort = 0 }
-	rocky, ussuri := octavia.Version{Major: 2, Minor: 5}, octavia.Version{Major: 2, Minor: 16}
+	rocky, ussuri := model.Version{Major: 2, Minor: 5}, model.Version{Major: 2, Minor: 16}
 	for _, test := range []struct {
 		what  string
 		svc   *v1.Service
@@ -28,7 +28,7 @@ func TestValidate_RefusesWhatCannotBeServed(t *testing.T) {
 		words []string
 	}{
 		{"no ports", fixture.Service(fixture.Ports()), fixture.Amphora(), []string{"spec.ports", "at least one port"}},
-		{"SCTP of an older Octavia", fixture.Service(fixture.Ports(fixture.Port(v1.ProtocolSCTP, 80))), driver.Of("amphora", octavia.Version{Major: 2, Minor: 22}),
+		{"SCTP of an older Octavia", fixture.Service(fixture.Ports(fixture.Port(v1.ProtocolSCTP, 80))), driver.Of("amphora", model.Version{Major: 2, Minor: 22}),
 			[]string{"spec.ports[0].protocol", `"SCTP"`, `"TCP", "UDP"`}},
 		{"port 0", fixture.Service(change(func(p *v1.ServicePort) { p.Port = 0 })), fixture.Amphora(), []string{"spec.ports[0].port", "from 1 to 65535"}},
 		{"port 65536", fixture.Service(change(func(p *v1.ServicePort) { p.Port = 65536 })), fixture.Amphora(), []string{"spec.ports[0].port", "65536"}},
@@ -46,7 +46,7 @@ func TestValidate_RefusesWhatCannotBeServed(t *testing.T) {
 		},
 		{
 			"UDP-CONNECT too often, with Local on an old Octavia", fixture.Service(fixture.Ports(fixture.Port(udp, 53)), fixture.Local, fixture.Annotated(annotation.MonitorDelay, "2")),
-			driver.Of("amphora", octavia.Version{Major: 2, Minor: 12}), []string{annotation.MonitorDelay, "UDP-CONNECT"},
+			driver.Of("amphora", model.Version{Major: 2, Minor: 12}), []string{annotation.MonitorDelay, "UDP-CONNECT"},
 		},
 	} {
 		t.Run(test.what, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestValidate_RefusesWhatCannotBeServed(t *testing.T) {
 func TestValidate_AcceptsWhatCanBeServed(t *testing.T) {
 	t.Parallel()
 	tcp, udp := v1.ProtocolTCP, v1.ProtocolUDP
-	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", model.Version{Major: 2, Minor: 30})
 	for _, test := range []struct {
 		what string
 		svc  *v1.Service
@@ -106,7 +106,7 @@ func TestAlgorithm_OfProviderOverridesSection(t *testing.T) {
 		{"a vendor's", "SOURCE_IP_PORT", "SOURCE_IP_PORT"},
 	} {
 		cfg := fixture.Config(func(c *config.LoadBalancer) { c.LBMethod = test.asked })
-		drv := driver.Of(test.provider, octavia.Version{Major: 2, Minor: 30})
+		drv := driver.Of(test.provider, model.Version{Major: 2, Minor: 30})
 		lb := fixture.Desired(t, fixture.Service(), cfg, drv)
 		if got := lb.Listeners[0].Pool.Algorithm; got != test.want {
 			t.Errorf("%s with lb-method=%s: %s, want %s", test.provider, test.asked, got, test.want)

@@ -11,7 +11,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 const (
@@ -53,7 +52,7 @@ func TestValidate_RefusesImpossibleVIPSettings(t *testing.T) {
 	qos, groups := fixture.Annotated(annotation.VIPQoSPolicyID, policyA), fixture.Annotated(annotation.VIPSecurityGroups, groupA)
 	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }
 	of := func(provider string, minor int) driver.Driver {
-		return driver.Of(provider, octavia.Version{Major: 2, Minor: minor})
+		return driver.Of(provider, model.Version{Major: 2, Minor: minor})
 	}
 	byOperator := fixture.Config(func(lb *config.LoadBalancer) { lb.VIPSecurityGroupIDs = groupA })
 	for _, test := range []struct {

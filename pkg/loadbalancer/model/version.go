@@ -1,4 +1,4 @@
-package octavia
+package model
 
 import (
 	"fmt"
