@@ -12,8 +12,6 @@ import (
 	"k8s.io/cloud-provider/names"
 	controllermanager "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/controller"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/eventqueue"
 )
 
 // controllers returns those of k8s.io/cloud-provider. The service controller starts when the cloud
@@ -44,7 +42,7 @@ func (p *process) forServices(completed *appconfig.CompletedConfig) *appconfig.C
 	changed.ClientBuilder = eventBuilder{
 		ControllerClientBuilder: changed.ClientBuilder,
 		events:                  &serviceEvents{untouched: func(service types.UID) bool { return p.provider.Load().Untouched(service) }},
-		write:                   func(queue *eventqueue.Sink) { p.writeEvents(queue) },
+		sink:                    p.events,
 	}
 	return changed.Complete()
 }

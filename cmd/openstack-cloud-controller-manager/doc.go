@@ -12,10 +12,14 @@
 // the nodes from the informer of pkg/resync.
 //
 // Nor does it hear of annotations that this controller writes (serviceinformers.go): it would look at each
-// new load balancer once more, with a second EnsuredLoadBalancer. Its broadcaster writes into a queue of
-// package eventqueue, without events that have no information for a reader (serviceevents.go). Its
-// correlation is kept: an event that repeats is counted. Changes are announced once, and not correlated:
-// the memory of a thousand at once would be 5 MiB.
+// new load balancer once more, with a second EnsuredLoadBalancer.
+//
+// # Events
+//
+// The program and the service controller each have a broadcaster of client-go. Both write into one queue
+// (events.go), because a broadcaster has room for a thousand events and a change of nodes has one for each
+// Service. Events of the service controller without information for a reader are dropped before
+// (serviceevents.go).
 //
 // The service controller is started once the service catalog has Octavia, because it checks only once. With
 // leader migration the controllers are started twice; the second start finds the state of the first.

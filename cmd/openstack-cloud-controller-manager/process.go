@@ -21,7 +21,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/eventqueue"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
@@ -40,6 +39,8 @@ type process struct {
 	serving     serving
 	// serviceCalls has the service controller after that is created.
 	serviceCalls serviceCalls
+	// events writes those of the program and of the service controller.
+	events *eventQueue
 
 	// lease belongs to the provider, which is nil until the controller manager has requested it and
 	// Keystone has answered.
@@ -83,8 +84,9 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		return nil, err
 	}
 	p.lease = newLease(completed)
-	events := eventqueue.New(&corev1.EventSinkImpl{Interface: completed.Client.CoreV1().Events("")}, options.CloudControllerManagerUserAgent, clock.RealClock{})
-	p.writeEvents(events)
+	p.events = newEventQueue(&corev1.EventSinkImpl{Interface: completed.Client.CoreV1().Events("")})
+	untilExit := context.WithoutCancel(p.ctx) // the shutdown emits events as well
+	go p.events.run(untilExit, p.ctx.Done())
 	connected, err := p.signIn(completed.SecureServing, cloudprovider.Connection{
 		Config: conf,
 		Reread: func() (*config.Config, []config.Warning, error) {
@@ -98,7 +100,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		Controller:     controllerName(completed, p.env.RegionalIDs(), conf.Global.Region),
 		CloudRoutes:    routes,
 		CallAgain:      p.serviceCalls.again,
-		Recorder:       events,
+		Recorder:       newRecorder(untilExit, p.events, options.CloudControllerManagerUserAgent),
 		Leading:        p.lease.readHolder,
 		Stop:           p.stop,
 		DryRun:         p.dryRun.report,
@@ -112,14 +114,6 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	addReadiness(&completed.Authentication, connected.Ready)
 	p.provider.Store(connected)
 	return connected, p.dryRun.serve(p.ctx, completed)
-}
-
-// writeEvents writes the events of a queue in the background until the process ends, including
-// those of the shutdown.
-func (p *process) writeEvents(queue interface {
-	Run(ctx context.Context, ending <-chan struct{})
-}) {
-	go queue.Run(context.WithoutCancel(p.ctx), p.ctx.Done())
 }
 
 func (p *process) registerMetrics() (*cloudprovider.Metrics, *transport.Metrics, error) {

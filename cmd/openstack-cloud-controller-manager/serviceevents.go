@@ -8,10 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/eventqueue"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
@@ -65,67 +64,57 @@ func (s *serviceEvents) emits(event *v1.Event, repeats bool) bool {
 	return true
 }
 
-// eventBuilder creates clients that write only the events that serviceEvents selects, several at a
-// time.
+// eventBuilder creates clients that write only the events that serviceEvents selects, to a sink.
 type eventBuilder struct {
 	cloudprovider.ControllerClientBuilder
 	events *serviceEvents
-	// write starts a background writer of a queue.
-	write func(*eventqueue.Sink)
+	sink   record.EventSink
 }
 
 // ClientOrDie implements cloudprovider.ControllerClientBuilder. It is what the service controller
 // calls.
 func (b eventBuilder) ClientOrDie(name string) kubernetes.Interface {
-	client := b.ControllerClientBuilder.ClientOrDie(name)
-	queue := eventqueue.NewSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}, clock.RealClock{})
-	b.write(queue)
-	return eventClient{client, eventSink{b.events, queue}}
-}
-
-type eventSink struct {
-	events *serviceEvents
-	queue  *eventqueue.Sink
+	return eventClient{b.ControllerClientBuilder.ClientOrDie(name), b}
 }
 
 type eventClient struct {
 	kubernetes.Interface
-	sink eventSink
+	to eventBuilder
 }
 
 // CoreV1 implements kubernetes.Interface.
 func (c eventClient) CoreV1() typedcorev1.CoreV1Interface {
-	return eventCore{c.Interface.CoreV1(), c.sink}
+	return eventCore{c.Interface.CoreV1(), c.to}
 }
 
 type eventCore struct {
 	typedcorev1.CoreV1Interface
-	sink eventSink
+	to eventBuilder
 }
 
 // Events implements typedcorev1.EventsGetter.
 func (c eventCore) Events(namespace string) typedcorev1.EventInterface {
-	return filteredEvents{c.CoreV1Interface.Events(namespace), c.sink}
+	return filteredEvents{c.CoreV1Interface.Events(namespace), c.to}
 }
 
 // filteredEvents implements the methods that a record.EventSink uses.
 type filteredEvents struct {
 	typedcorev1.EventInterface
-	sink eventSink
+	to eventBuilder
 }
 
 // CreateWithEventNamespace implements typedcorev1.EventExpansion.
 func (e filteredEvents) CreateWithEventNamespace(event *v1.Event) (*v1.Event, error) {
-	if !e.sink.events.emits(event, false) {
+	if !e.to.events.emits(event, false) {
 		return event, nil
 	}
-	return e.sink.queue.Create(event)
+	return e.to.sink.Create(event)
 }
 
 // PatchWithEventNamespace implements typedcorev1.EventExpansion.
 func (e filteredEvents) PatchWithEventNamespace(event *v1.Event, patch []byte) (*v1.Event, error) {
-	if !e.sink.events.emits(event, true) {
+	if !e.to.events.emits(event, true) {
 		return event, nil
 	}
-	return e.sink.queue.Patch(event, patch)
+	return e.to.sink.Patch(event, patch)
 }

@@ -13,7 +13,6 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/eventqueue"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
@@ -121,10 +120,10 @@ func (b oneClient) ClientOrDie(string) kubernetes.Interface { return b.client }
 func TestEventBuilder_WritesWhatIsToBeTold(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset()
+	queue := newEventQueue(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	go queue.run(t.Context(), nil)
 	builder := eventBuilder{
-		oneClient{client: client},
-		&serviceEvents{untouched: func(service types.UID) bool { return service == untouched }},
-		func(queue *eventqueue.Sink) { go queue.Run(t.Context(), nil) },
+		oneClient{client: client}, &serviceEvents{untouched: func(service types.UID) bool { return service == untouched }}, queue,
 	}
 	// Like the service controller's broadcaster.
 	sink := &typedcorev1.EventSinkImpl{Interface: builder.ClientOrDie("service-controller").CoreV1().Events("")}

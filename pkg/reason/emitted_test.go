@@ -65,7 +65,7 @@ func declared(files map[string]*ast.File) map[string]reason.Reason {
 func TestTable_HasEveryReasonThatIsEmittedAndNoOther(t *testing.T) {
 	t.Parallel()
 	files := sources(t)
-	passOn := []string{"pkg/reason/reason.go", "pkg/loadbalancer/message/recorder.go", "pkg/eventqueue/eventqueue.go", "pkg/loadbalancer/rehearsal.go"}
+	passOn := []string{"pkg/reason/reason.go", "pkg/loadbalancer/message/recorder.go", "pkg/loadbalancer/rehearsal.go"}
 	used := map[string]bool{}
 	for path, file := range files {
 		ast.Inspect(file, func(node ast.Node) bool {
