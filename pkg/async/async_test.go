@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
@@ -25,7 +25,7 @@ func slotted(ctx context.Context) (context.Context, *Slot, *int) {
 
 // waitFor awaits a Future that is begun once.
 func waitFor(ctx context.Context, key string, f *Future[int]) (got, begun int, err error) {
-	got, err = Await(ctx, stopwatch.Queue, key, func() *Future[int] {
+	got, err = Await(ctx, telemetry.Queue, key, func() *Future[int] {
 		begun++
 		return f
 	})
@@ -103,7 +103,7 @@ func TestSleep_EndsAfterItsTime(t *testing.T) {
 	wakes := make(chan struct{}, 1)
 	slot := &Slot{Wake: func() { wakes <- struct{}{} }}
 	ctx := WithSlot(t.Context(), slot)
-	sleep := func() error { return Sleep(ctx, clk, stopwatch.Queue, "a", time.Minute) }
+	sleep := func() error { return Sleep(ctx, clk, telemetry.Queue, "a", time.Minute) }
 	if err := sleep(); !IsWaiting(err) {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // ErrWaiting is returned by work that waits: its Slot wakes its owner, who calls it again.
@@ -55,7 +55,7 @@ type Future[T any] struct {
 	// abandon ends the wait for the result, and returns the error to report instead of err. If it
 	// is nil, err is reported.
 	abandon func(err error) error
-	leave   func() // ends the wait's share in the stopwatch
+	leave   func() // ends the wait's part of the Watch
 
 	mu    sync.Mutex
 	done  chan struct{}
@@ -132,11 +132,11 @@ func (f *Future[T]) drop(err error) {
 // Await returns the result of the work that begin starts. If the context has a Slot (WithSlot), it
 // returns ErrWaiting until the result exists; the next call with the same key then gets it. Without
 // a Slot it blocks. The error is that of the result, or the context's. The time counts as part.
-func Await[T any](ctx context.Context, part stopwatch.Part, key string, begin func() *Future[T]) (T, error) {
+func Await[T any](ctx context.Context, part telemetry.Part, key string, begin func() *Future[T]) (T, error) {
 	slot, _ := ctx.Value(slotKey{}).(*Slot)
 	if slot == nil {
 		f := begin()
-		f.leave = stopwatch.In(ctx, part)
+		f.leave = telemetry.In(ctx, part)
 		select {
 		case <-f.done:
 		case <-ctx.Done():
@@ -147,7 +147,7 @@ func Await[T any](ctx context.Context, part stopwatch.Part, key string, begin fu
 	if !begun {
 		slot.Clear()
 		f = begin()
-		f.leave = stopwatch.In(ctx, part)
+		f.leave = telemetry.In(ctx, part)
 		slot.key, slot.wait = key, f
 	}
 	if ctx.Err() != nil || !f.notify(slot.Wake) {
@@ -169,7 +169,7 @@ func resumed[T any](ctx context.Context, key string) (f *Future[T], ok bool) {
 }
 
 // Sleep waits for some time, as Await does. Key distinguishes it from the other waits of the work.
-func Sleep(ctx context.Context, clk clock.WithDelayedExecution, part stopwatch.Part, key string, d time.Duration) error {
+func Sleep(ctx context.Context, clk clock.WithDelayedExecution, part telemetry.Part, key string, d time.Duration) error {
 	_, err := Await(ctx, part, "sleep "+key, func() *Future[struct{}] {
 		var timer clock.Timer
 		f := NewFuture[struct{}](func(err error) error {

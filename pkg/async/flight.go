@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Flight shares reads among concurrent callers with the same key. Its zero value is ready; methods
@@ -26,7 +26,7 @@ type Flight[T any] struct {
 // context gets the context's error, and the others get the result.
 func (f *Flight[T]) Do(ctx context.Context, key string, read func(context.Context) (T, error)) (T, error) {
 	f.count(1)
-	defer stopwatch.In(ctx, stopwatch.OpenStack)()
+	defer telemetry.In(ctx, telemetry.OpenStack)()
 	answer := f.group.DoChan(key, func() (any, error) { return read(context.WithoutCancel(ctx)) })
 	select {
 	case got := <-answer:

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Locks are locks by key. They are granted in the order of arrival. The zero value is ready; methods may
@@ -27,7 +27,7 @@ func (l *Locks) Lock(ctx context.Context, key string) (unlock func(), waited boo
 		t = l.queue(key)
 		waited = !t.ended()
 	}
-	if _, err := Await(ctx, stopwatch.Queue, wait, func() *turn { return t }); err != nil {
+	if _, err := Await(ctx, telemetry.Queue, wait, func() *turn { return t }); err != nil {
 		return nil, true, err
 	}
 	return sync.OnceFunc(func() { l.leave(key, t) }), waited, nil

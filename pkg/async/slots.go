@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Slots bound concurrent work of one kind. They are granted in the order of arrival. Methods may be
@@ -23,7 +23,7 @@ func NewSlots(kind string, n int) *Slots { return &Slots{kind: kind, free: n} }
 
 // Take waits for a slot, as Await does. The error is the context's.
 func (s *Slots) Take(ctx context.Context) (release func(), err error) {
-	_, err = Await(ctx, stopwatch.Queue, "slot "+s.kind, s.queue)
+	_, err = Await(ctx, telemetry.Queue, "slot "+s.kind, s.queue)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // drainTimeout is how long the end of the process waits for creations in the cloud. Octavia answers
@@ -80,7 +80,7 @@ func (c *calls) traced(ctx context.Context, name, operation string, attributes .
 	if err != nil {
 		return nil, nil, err
 	}
-	tied, endSpan := tracing.Root(tied, c.tracer, name, append(attributes, attribute.String("operation", operation))...)
+	tied, endSpan := telemetry.Root(tied, c.tracer, name, append(attributes, attribute.String("operation", operation))...)
 	count := c.metrics.begin(name + "_" + operation)
 	return tied, func(err error) {
 		count(err)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // cache stores answers of the cloud for a short time, and merges concurrent requests. The
@@ -42,14 +42,14 @@ func (c *cache[T]) get(ctx context.Context, key string, fetch func(context.Conte
 	var none T
 	for {
 		if found, ok := c.kept(key); ok {
-			tracing.Link(ctx, found.span)
+			telemetry.Link(ctx, found.span)
 			return found.value, nil
 		}
 		answer := c.flight.DoChan(key, func() (any, error) {
-			ctx, end := tracing.Start(ctx, c.name)
+			ctx, end := telemetry.Span(ctx, c.name)
 			value, err := fetch(ctx)
 			end(err)
-			found := entry[T]{value: value, span: tracing.Here(ctx)}
+			found := entry[T]{value: value, span: telemetry.Here(ctx)}
 			if err == nil {
 				c.keep(key, found)
 			}
@@ -60,7 +60,7 @@ func (c *cache[T]) get(ctx context.Context, key string, fetch func(context.Conte
 			return none, ctx.Err()
 		case result := <-answer:
 			found, _ := result.Val.(entry[T])
-			tracing.Link(ctx, found.span)
+			telemetry.Link(ctx, found.span)
 			if result.Err == nil {
 				return found.value, nil
 			}

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/otlp"
 )
@@ -16,7 +16,7 @@ import (
 // ask asks about a node within a span.
 func ask(t *testing.T, provider trace.TracerProvider, name string, instances *Instances, node *v1.Node) {
 	t.Helper()
-	ctx, end := tracing.Root(t.Context(), provider, name)
+	ctx, end := telemetry.Root(t.Context(), provider, name)
 	_, err := instances.InstanceExists(ctx, node)
 	if end(err); err != nil {
 		t.Error(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Metrics are the metrics of Services and load balancers. No label names a Service or an object, so
@@ -35,7 +35,7 @@ type Metrics struct {
 	of atomic.Pointer[Reconciler]
 }
 
-// The values of labels, besides those of stopwatch and state.
+// The values of labels, besides those of telemetry and state.
 const (
 	// partRetry is the time between a failed round and the next.
 	partRetry = "retry"
@@ -231,7 +231,7 @@ const maxQueued = time.Hour
 
 // measure counts the time until a Service gets its first address. Until then it adds up the times
 // of its rounds.
-func (r *Reconciler) measure(svc *v1.Service, before state.Entry, watch *stopwatch.Watch, status *v1.LoadBalancerStatus, err error) {
+func (r *Reconciler) measure(svc *v1.Service, before state.Entry, watch *telemetry.Watch, status *v1.LoadBalancerStatus, err error) {
 	if before.Accepted != nil || len(svc.Status.LoadBalancer.Ingress) > 0 {
 		return
 	}
@@ -246,19 +246,19 @@ func (r *Reconciler) measure(svc *v1.Service, before state.Entry, watch *stopwat
 	total := max(now.Sub(began), times.Sum())
 	retry := total - times.Sum()
 	if queued := began.Sub(svc.CreationTimestamp.Time); queued > 0 && queued < maxQueued {
-		times[stopwatch.Queue] += queued
+		times[telemetry.Queue] += queued
 		total += queued
 	}
 	r.options.Metrics.addressed(total, retry, times)
 }
 
-func (m *Metrics) addressed(total, retry time.Duration, times stopwatch.Times) {
+func (m *Metrics) addressed(total, retry time.Duration, times telemetry.Times) {
 	if m == nil {
 		return
 	}
 	m.address.Observe(total.Seconds())
 	m.addressParts.WithLabelValues(partRetry).Add(retry.Seconds())
-	for _, part := range stopwatch.Parts() {
+	for _, part := range telemetry.Parts() {
 		m.addressParts.WithLabelValues(part.String()).Add(times[part].Seconds())
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 const (
@@ -41,7 +41,7 @@ func (r *Reconciler) WatchQuotas(ctx context.Context) {
 		if i < len(looks) {
 			pause = quotaStart
 		}
-		if async.Sleep(ctx, r.options.Clock, stopwatch.Controller, "quotas", pause) != nil {
+		if async.Sleep(ctx, r.options.Clock, telemetry.Controller, "quotas", pause) != nil {
 			return
 		}
 		if err := looks[i%len(looks)](ctx); err != nil && ctx.Err() == nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // round is the progress of a request.
@@ -24,7 +23,7 @@ type round struct {
 	r      *Reconciler
 	req    dispatch.Request
 	traced func(error) // ends the span
-	watch  *stopwatch.Watch
+	watch  *telemetry.Watch
 
 	// entry is the state of the Service at the beginning, previous are its load balancers.
 	begun    bool
@@ -49,7 +48,7 @@ type round struct {
 // begin returns the round of a request.
 func (r *Reconciler) begin(ctx context.Context, req dispatch.Request) (context.Context, dispatch.Round) {
 	ctx, end := r.trace(ctx, req)
-	ctx, watch := stopwatch.Start(ctx, r.options.Clock)
+	ctx, watch := telemetry.Measure(ctx, r.options.Clock)
 	return ctx, &round{r: r, req: req, traced: end, watch: watch}
 }
 
@@ -126,7 +125,7 @@ func (r *Reconciler) pursue(ctx context.Context, rd *round, req dispatch.Request
 		if err != nil {
 			return nil, err
 		}
-		if tracing.Recording(ctx) {
+		if telemetry.Recording(ctx) {
 			g = traced{g}
 		}
 		rd.pursuit = &pursuit{goal: g}
@@ -144,7 +143,7 @@ func (r *Reconciler) pursue(ctx context.Context, rd *round, req dispatch.Request
 
 // trace starts the span of a round, and gives its requests an ID.
 func (r *Reconciler) trace(ctx context.Context, req dispatch.Request) (with context.Context, end func(error)) {
-	return tracing.Root(ctx, r.options.Tracer, "reconcile", attribute.String("operation", string(req.Operation)),
+	return telemetry.Root(ctx, r.options.Tracer, "reconcile", attribute.String("operation", string(req.Operation)),
 		attribute.String("k8s.namespace.name", req.Service.Namespace), attribute.String("k8s.service.name", req.Service.Name))
 }
 
@@ -272,7 +271,7 @@ func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, er
 			return false, nil
 		}
 		klog.FromContext(ctx).V(2).Info("Waiting for a load balancer that may still appear: its creation had no answer", "until", until)
-		if err := async.Sleep(ctx, r.options.Clock, stopwatch.Octavia, "lost creation", rd.pause); err != nil {
+		if err := async.Sleep(ctx, r.options.Clock, telemetry.Octavia, "lost creation", rd.pause); err != nil {
 			return false, err
 		}
 		found, err := r.engine().Claimed(ctx, rd.req.Service)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // operation is one CreateRoute or DeleteRoute.
@@ -103,7 +103,7 @@ func (b *batcher) execute(ctx context.Context, group *batch) {
 	for _, c := range operations {
 		askers = append(askers, c.ctx)
 	}
-	ctx, end := tracing.Together(ctx, "batch", askers, attribute.Int("operations", len(operations)))
+	ctx, end := telemetry.Together(ctx, "batch", askers, attribute.Int("operations", len(operations)))
 	errs := b.run(ctx, operations)
 	end(cmp.Or(errs...))
 	for i, err := range errs {

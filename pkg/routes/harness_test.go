@@ -23,7 +23,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -268,7 +268,7 @@ func (k *cluster) sync() []error {
 	var refused atomic.Int32 // before they could wait
 	for i, call := range calls {
 		group.Go(func() {
-			ctx, end := tracing.Root(k.logged, k.tracer, "route")
+			ctx, end := telemetry.Root(k.logged, k.tracer, "route")
 			errs[i] = call(ctx)
 			end(errs[i])
 			refused.Add(1)

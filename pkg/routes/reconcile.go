@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // reconciliation is the execution of one batch. Routes are removed before others are added, which
@@ -34,18 +34,18 @@ type reconciliation struct {
 	// For the log: the start, the nodes of routes, and the requests that changed them.
 	began  time.Time
 	nodes  map[hop]string
-	writes map[hop]*tracing.Writes
+	writes map[hop]*telemetry.Writes
 }
 
 // noting calls a function that changes routes, and records its requests for the log.
 func (r *reconciliation) noting(ctx context.Context, hops []hop, change func(context.Context) error) error {
-	ctx, writes := tracing.Collect(ctx)
+	ctx, writes := telemetry.Collect(ctx)
 	err := change(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, h := range hops {
 		if r.writes[h] == nil {
-			r.writes[h] = &tracing.Writes{}
+			r.writes[h] = &telemetry.Writes{}
 		}
 		r.writes[h].Add(writes)
 	}
@@ -95,7 +95,7 @@ func (t *Table) start(ctx context.Context, operations []*operation) (*reconcilia
 	}
 	return &reconciliation{
 		router: router, has: hopsOf(router), owned: owned, errs: map[hop]error{}, added: map[hop]bool{},
-		began: began, nodes: nodes, writes: map[hop]*tracing.Writes{},
+		began: began, nodes: nodes, writes: map[hop]*telemetry.Writes{},
 	}, err
 }
 

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 const (
@@ -299,7 +299,7 @@ func (d *Dispatcher) begin(t *task) (status *v1.LoadBalancerStatus, err error, d
 	d.mu.Lock()
 	t.request = r
 	d.mu.Unlock()
-	ctx, watch := stopwatch.Start(async.WithSlot(t.ctx, &t.slot), d.options.Clock)
+	ctx, watch := telemetry.Measure(async.WithSlot(t.ctx, &t.slot), d.options.Clock)
 	t.steps, t.round = d.options.Begin(ctx, r)
 	timer, wakes := d.patient(t, watch), context.AfterFunc(t.ctx, t.slot.Wake)
 	t.end = func() {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -89,7 +89,7 @@ func (s *stage) round(ctx context.Context, r dispatch.Request) (*v1.LoadBalancer
 	s.mu.Lock()
 	s.steps[r.Service.UID]++
 	s.mu.Unlock()
-	result, err := async.Await(ctx, stopwatch.Octavia, "let", s.wait)
+	result, err := async.Await(ctx, telemetry.Octavia, "let", s.wait)
 	if err != nil {
 		if !async.IsWaiting(err) {
 			err = context.Cause(ctx)
@@ -518,7 +518,7 @@ func turn(t *testing.T) (*dispatch.Dispatcher, *async.Future[error], chan error)
 		if r.Operation != dispatch.Ensure {
 			return nil, nil //nolint:nilnil // as a deletion does
 		}
-		_, err := async.Await(ctx, stopwatch.Queue, "turn", func() *async.Future[error] { return f })
+		_, err := async.Await(ctx, telemetry.Queue, "turn", func() *async.Future[error] { return f })
 		if err != nil && !async.IsWaiting(err) {
 			err = context.Cause(ctx)
 		}

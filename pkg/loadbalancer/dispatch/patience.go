@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // ErrTimeout is the cause of a context's end if its round has exceeded Options.Timeout.
@@ -16,11 +16,11 @@ var ErrTimeout = errors.New("reconcile timeout exceeded")
 // for its turn does not count: Octavia creates five thousand load balancers in more than an hour,
 // and a round that gives up its turn must wait for another. But a round that has waited for so long
 // ends if its Service has changed meanwhile, or is deleted.
-func (d *Dispatcher) patient(t *task, watch *stopwatch.Watch) (stop func()) {
+func (d *Dispatcher) patient(t *task, watch *telemetry.Watch) (stop func()) {
 	var timer *time.Timer
 	timer = time.AfterFunc(math.MaxInt64, func() {
 		times := watch.Times()
-		left := d.options.Timeout - (times.Sum() - times[stopwatch.Queue])
+		left := d.options.Timeout - (times.Sum() - times[telemetry.Queue])
 		if left <= 0 || d.outdated(t) {
 			t.cancel(ErrTimeout)
 		} else if t.ctx.Err() == nil {

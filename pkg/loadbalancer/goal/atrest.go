@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // If a driver changes members one by one, the load balancer, and perhaps all of its members, are
@@ -40,7 +40,7 @@ func (e *Engine) contentsAtRest(ctx context.Context, id ownership.Identity, at *
 				break
 			}
 			at.resting = true
-			if err := async.Sleep(ctx, e.Clock, stopwatch.Octavia, "rest "+lb.ID, rest-max(age, time.Duration(0))); err != nil {
+			if err := async.Sleep(ctx, e.Clock, telemetry.Octavia, "rest "+lb.ID, rest-max(age, time.Duration(0))); err != nil {
 				return nil, err
 			}
 			at.resting = false

@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Open executes the steps that must precede any traffic of the load balancer. After an error the
@@ -82,7 +82,7 @@ func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
 
 // send executes one step, and logs it.
 func (g *Groups) send(ctx context.Context, t *Task, step Step) (err error) {
-	ctx, end := tracing.Step(ctx, g.clock, message.Truncate(step.String(), message.MaxEvent))
+	ctx, end := telemetry.Step(ctx, g.clock, message.Truncate(step.String(), message.MaxEvent))
 	defer func() { end(err, "securityGroup", groupOf(step, t)) }()
 	return g.do(ctx, t, step)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // sharedGroup is the group of the cluster. Rounds that add to it hold it together; a round that
@@ -45,7 +45,7 @@ func newSharedGroup() sharedGroup { return sharedGroup{held: semaphore.NewWeight
 
 // hold waits until a share of the group is free. The error is the context's.
 func (s *sharedGroup) hold(ctx context.Context, share int64) (release func(), err error) {
-	defer stopwatch.In(ctx, stopwatch.Queue)()
+	defer telemetry.In(ctx, telemetry.Queue)()
 	if err := s.held.Acquire(ctx, share); err != nil {
 		return nil, err
 	}

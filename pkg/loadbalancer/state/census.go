@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Unsettled describes a Service that does not have its desired state. The zero value is of a
@@ -18,7 +18,7 @@ type Unsettled struct {
 	// Deleting is set if the Service is being deleted.
 	Deleting bool
 	// Spent are the times that its rounds have taken since.
-	Spent stopwatch.Times
+	Spent telemetry.Times
 }
 
 // MarkDeleting records that a Service is being deleted, unless that is recorded.
@@ -32,7 +32,7 @@ func (s *Store) MarkDeleting(uid types.UID) {
 }
 
 // Spend adds the times of a round that ends now for an unsettled Service.
-func (s *Store) Spend(uid types.UID, times stopwatch.Times) {
+func (s *Store) Spend(uid types.UID, times telemetry.Times) {
 	now := s.clock.Now()
 	s.update(uid, func(e *Entry) {
 		if !e.Unsettled.Since.IsZero() {
@@ -44,7 +44,7 @@ func (s *Store) Spend(uid types.UID, times stopwatch.Times) {
 
 // Began returns the beginning of the first round, including its wait, if one with these times ends
 // now.
-func (u Unsettled) Began(now time.Time, times stopwatch.Times) time.Time {
+func (u Unsettled) Began(now time.Time, times telemetry.Times) time.Time {
 	if began := now.Add(-times.Sum()); u.Since.IsZero() || began.Before(u.Since) {
 		return began
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 func TestStore_CountsWaitForFirstTurnAsPartOfItsRound(t *testing.T) {
@@ -25,11 +25,11 @@ func TestStore_CountsWaitForFirstTurnAsPartOfItsRound(t *testing.T) {
 	at(60) // the first round has waited since 10 for its turn
 	store.Advance(svc)
 	at(70)
-	store.Spend(svc.UID, stopwatch.Times{stopwatch.Queue: 50 * time.Second, stopwatch.Octavia: 10 * time.Second})
+	store.Spend(svc.UID, telemetry.Times{telemetry.Queue: 50 * time.Second, telemetry.Octavia: 10 * time.Second})
 	check(10, time.Minute)
 	at(90) // the second since 75
 	store.Advance(svc)
 	at(95)
-	store.Spend(svc.UID, stopwatch.Times{stopwatch.Queue: 15 * time.Second, stopwatch.Octavia: 5 * time.Second})
+	store.Spend(svc.UID, telemetry.Times{telemetry.Queue: 15 * time.Second, telemetry.Octavia: 5 * time.Second})
 	check(10, 80*time.Second)
 }

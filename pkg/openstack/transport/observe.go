@@ -10,7 +10,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // observeTransport measures and logs every request.
@@ -23,7 +23,7 @@ type observeTransport struct {
 // RoundTrip passes the request on.
 func (t *observeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	kind, started := request.KindOf(req.Method, req.URL.Path), t.clock.Now()
-	ctx, end := tracing.Start(req.Context(), kind.Name)
+	ctx, end := telemetry.Span(req.Context(), kind.Name)
 	resp, err := t.next.RoundTrip(identified(ctx, req))
 	took := t.clock.Since(started)
 	status, requestID := 0, ""
@@ -31,11 +31,11 @@ func (t *observeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		status, requestID = resp.StatusCode, apierror.RequestIDOf(resp.Header)
 	}
 	t.metrics.observe(kind, status, took)
-	tracing.Note(ctx, attribute.String("openstack.request_id", requestID), attribute.String("http.request.method", req.Method),
+	telemetry.Note(ctx, attribute.String("openstack.request_id", requestID), attribute.String("http.request.method", req.Method),
 		attribute.String("url.path", req.URL.Path), attribute.Int("http.response.status_code", status))
 	end(err)
 	if request.IsWrite(req.Method) && kind.Class != request.Token && status/100 == 2 {
-		tracing.Wrote(ctx, requestID)
+		telemetry.Wrote(ctx, requestID)
 	}
 	if log := klog.FromContext(req.Context()).V(5); log.Enabled() {
 		log.Info("OpenStack request", "request", kind.Name, "method", req.Method,
@@ -50,7 +50,7 @@ const globalID = "X-Openstack-Request-Id"
 
 // identified returns a request with a context and with its global request ID, if it has one.
 func identified(ctx context.Context, req *http.Request) *http.Request {
-	id := tracing.RequestID(ctx)
+	id := telemetry.RequestID(ctx)
 	if id == "" {
 		return req
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // outcome is the result of an attempt: an answer or an error.
@@ -72,7 +72,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		started  time.Time
 	)
 	for again := true; again; again = t.again(req, kind, out, attempts, started) {
-		queued := stopwatch.In(req.Context(), stopwatch.Queue)
+		queued := telemetry.In(req.Context(), telemetry.Queue)
 		slot, err := t.limiter.Acquire(req, kind)
 		queued()
 		switch {
@@ -126,7 +126,7 @@ func (t *retryTransport) admit(req *http.Request, kind request.Kind, attempt int
 
 // try sends the request once, with its own body.
 func (t *retryTransport) try(req *http.Request, kind request.Kind, attempt int) outcome {
-	defer stopwatch.In(req.Context(), partOf(kind))()
+	defer telemetry.In(req.Context(), partOf(kind))()
 	if attempt > 1 && request.HasBody(req) {
 		body, err := req.GetBody()
 		if err != nil {
@@ -144,11 +144,11 @@ func (t *retryTransport) try(req *http.Request, kind request.Kind, attempt int) 
 }
 
 // partOf returns the part of the time to which an attempt counts.
-func partOf(kind request.Kind) stopwatch.Part {
+func partOf(kind request.Kind) telemetry.Part {
 	if kind.Service == request.Octavia {
-		return stopwatch.Octavia
+		return telemetry.Octavia
 	}
-	return stopwatch.OpenStack
+	return telemetry.OpenStack
 }
 
 func (o outcome) status() int {
@@ -203,7 +203,7 @@ func mayRepeat(method string, kind request.Kind, out outcome) bool {
 
 // wait returns false when the context ended first.
 func (t *retryTransport) wait(ctx context.Context, delay time.Duration) bool {
-	defer stopwatch.In(ctx, stopwatch.Queue)()
+	defer telemetry.In(ctx, telemetry.Queue)()
 	timer := t.clock.NewTimer(delay)
 	defer timer.Stop()
 	select {

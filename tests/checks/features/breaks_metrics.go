@@ -6,7 +6,7 @@ func metricsBreaks() []Break {
 	return []Break{
 		{
 			Row: 100, What: "the wait for Octavia counts as the controller's own time",
-			File:  "pkg/stopwatch/stopwatch.go",
+			File:  "pkg/telemetry/watch.go",
 			Old:   `	w.active[part] += by`,
 			New:   `	if part != Octavia { w.active[part] += by }`,
 			Tests: []string{"TestWatch_CountsEachMomentOnceForWhatIsWaitedFor"},
@@ -14,7 +14,7 @@ func metricsBreaks() []Break {
 		{
 			Row: 100, What: "the time in the queue of the service controller is not counted",
 			File:  engine + "metrics.go",
-			Old:   `times[stopwatch.Queue] += queued`,
+			Old:   `times[telemetry.Queue] += queued`,
 			New:   `_ = queued`,
 			Tests: []string{"TestMetrics_SplitTimeFromServiceToAddress"},
 		},
@@ -48,14 +48,14 @@ func metricsBreaks() []Break {
 		},
 		{
 			Row: 102, What: "steps have no spans",
-			File:  "pkg/tracing/change.go",
-			Old:   `ctx, endSpan := Start(ctx, "step", attribute.String("step", text))`,
-			New:   `_, endSpan := Start(ctx, "step", attribute.String("step", text))`,
+			File:  "pkg/telemetry/change.go",
+			Old:   `ctx, endSpan := Span(ctx, "step", attribute.String("step", text))`,
+			New:   `_, endSpan := Span(ctx, "step", attribute.String("step", text))`,
 			Tests: []string{"TestTracing_HasSpansOfRoundStagesStepsAndRequests"},
 		},
 		{
 			Row: 102, What: "calls do not lead to the batch that has served them",
-			File:  "pkg/tracing/tracing.go",
+			File:  "pkg/telemetry/span.go",
 			Old:   `Link(asker, Here(ctx))`,
 			New:   `_ = asker`,
 			Tests: []string{"TestTracing_LinksBatchWithItsCalls"},
@@ -63,7 +63,7 @@ func metricsBreaks() []Break {
 		{
 			Row: 102, What: "a kept answer does not lead to its request",
 			File:  "pkg/instances/cache.go",
-			Old:   "ok := c.kept(key); ok {\n\t\t\ttracing.Link(ctx, found.span)",
+			Old:   "ok := c.kept(key); ok {\n\t\t\ttelemetry.Link(ctx, found.span)",
 			New:   "ok := c.kept(key); ok {",
 			Tests: []string{"TestTracing_LinksThoseWhoShareAnAnswer", "TestTracing_LinksNodesToTheirSharedList"},
 		},
@@ -76,7 +76,7 @@ func metricsBreaks() []Break {
 		},
 		{
 			Row: 102, What: "each change is logged when it begins, too",
-			File:  "pkg/tracing/change.go",
+			File:  "pkg/telemetry/change.go",
 			Old:   `logger.V(4).Info("Changing the cloud", "step", text)`,
 			New:   `logger.V(2).Info("Changing the cloud", "step", text)`,
 			Tests: []string{"TestLog_HasOneLineForEachChange"},
@@ -84,8 +84,8 @@ func metricsBreaks() []Break {
 		{
 			Row: 102, What: "the log does not know the IDs of requests",
 			File:  "pkg/openstack/transport/observe.go",
-			Old:   `tracing.Wrote(ctx, requestID)`,
-			New:   `tracing.Wrote(ctx, "")`,
+			Old:   `telemetry.Wrote(ctx, requestID)`,
+			New:   `telemetry.Wrote(ctx, "")`,
 			Tests: []string{"TestLog_HasOneLineForEachChange", "TestLog_HasOneLineForEachRoute"},
 		},
 		{

@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Use is what an operator has to know of a metric beyond its registration.
@@ -63,7 +63,7 @@ func kinds() []string {
 }
 
 func parts() (values []string) {
-	for _, part := range stopwatch.Parts() {
+	for _, part := range telemetry.Parts() {
 		values = append(values, part.String())
 	}
 	return append(values, "retry")

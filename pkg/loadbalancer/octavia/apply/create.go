@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // createLoadBalancer creates a load balancer with all of its parts. The caller has just read that
@@ -99,7 +99,7 @@ func (r *Run) findLostCreation(ctx context.Context, s plan.CreateLoadBalancer) (
 		looks = 1
 	}
 	for ; r.lost.looks < looks; r.lost.looks++ {
-		err := async.Sleep(ctx, r.Clock, stopwatch.Octavia, "lost creation", r.Drivers.Timing("").LostCreateRetry<<r.lost.looks)
+		err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "lost creation", r.Drivers.Timing("").LostCreateRetry<<r.lost.looks)
 		if async.IsWaiting(err) {
 			return nil, err
 		}

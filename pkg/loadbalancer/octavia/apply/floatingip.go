@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // floatingIP applies a step for a floating IP. It does not wait for the load balancer, which no
@@ -124,7 +124,7 @@ func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, port str
 func (r *Run) adoptFloatingIP(ctx context.Context, cause error) error {
 	if apierror.IsUnsure(cause) {
 		r.lostFloatingIP = cause
-		if err := async.Sleep(ctx, r.Clock, stopwatch.OpenStack, "lost floating IP", r.Drivers.Timing("").LostCreateRetry); err != nil {
+		if err := async.Sleep(ctx, r.Clock, telemetry.OpenStack, "lost floating IP", r.Drivers.Timing("").LostCreateRetry); err != nil {
 			return err
 		}
 		r.lostFloatingIP = nil

@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Run is the progress of a plan between two calls of Applier.Continue.
@@ -62,7 +62,7 @@ func NewRun(req Request) *Run {
 
 // all applies all steps, and waits until the cloud has finished them.
 func (r *Run) all(ctx context.Context) (err error) {
-	ctx, end := tracing.Start(ctx, "apply")
+	ctx, end := telemetry.Span(ctx, "apply")
 	defer func() { end(async.Failure(err)) }()
 	for len(r.steps) > 0 {
 		if err := r.next(ctx); err != nil {
@@ -140,7 +140,7 @@ func refusedAsSuch(step plan.Step, err error) bool {
 
 func (r *Run) send(ctx context.Context, step plan.Step) error {
 	if r.span == nil {
-		with, end := tracing.Step(ctx, r.Clock, message.Truncate(step.String(), message.MaxEvent))
+		with, end := telemetry.Step(ctx, r.Clock, message.Truncate(step.String(), message.MaxEvent))
 		r.span = &span{with, end}
 	}
 	r.made = ""

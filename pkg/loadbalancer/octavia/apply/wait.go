@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // settle waits until the operation of the last change has finished.
@@ -70,7 +70,7 @@ func (r *Run) deleted(ctx context.Context, d deletion) error {
 			}
 			w.pausing = true
 		}
-		if err := async.Sleep(ctx, r.Clock, stopwatch.Octavia, "deleted "+d.id, timing.ChildInterval); err != nil {
+		if err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "deleted "+d.id, timing.ChildInterval); err != nil {
 			return err
 		}
 		w.pausing = false

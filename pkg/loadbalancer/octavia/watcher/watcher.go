@@ -17,8 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
-	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Octavia is the part of the load balancer service that this package uses.
@@ -131,8 +130,8 @@ func (w *Watcher) Close() {
 // Settled waits until a load balancer is not PENDING, or gone, as async.Await does. An error ends the wait
 // only if it would occur again; otherwise the context does.
 func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, error) {
-	return async.Await(ctx, stopwatch.Octavia, "settled "+id, func() *async.Future[Token] {
-		_, end := tracing.Start(ctx, "wait", attribute.String("loadbalancer", id))
+	return async.Await(ctx, telemetry.Octavia, "settled "+id, func() *async.Future[Token] {
+		_, end := telemetry.Span(ctx, "wait", attribute.String("loadbalancer", id))
 		me := &waiter{id: id, pace: pace, pending: pace.Pending, parked: w.clock.Now(), end: end}
 		me.Future = async.NewFuture[Token](func(err error) error {
 			err = w.unpark(me, err)
@@ -149,7 +148,7 @@ func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, err
 // context.
 func (w *Watcher) StatusTree(ctx context.Context, id string, after time.Duration) (*octavia.StatusTree, error) {
 	if after > 0 {
-		if err := async.Sleep(ctx, w.clock, stopwatch.Octavia, "children "+id, after); err != nil {
+		if err := async.Sleep(ctx, w.clock, telemetry.Octavia, "children "+id, after); err != nil {
 			return nil, err
 		}
 	}

@@ -1,4 +1,4 @@
-package tracing
+package telemetry
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // with the values, the IDs of its writes in OpenStack, and its duration.
 func Step(ctx context.Context, clk clock.PassiveClock, text string) (with context.Context, end func(err error, values ...any)) {
 	logger, began := klog.FromContext(ctx), clk.Now()
-	ctx, endSpan := Start(ctx, "step", attribute.String("step", text))
+	ctx, endSpan := Span(ctx, "step", attribute.String("step", text))
 	ctx, writes := Collect(ctx)
 	logger.V(4).Info("Changing the cloud", "step", text)
 	return ctx, func(err error, values ...any) {

@@ -1,4 +1,4 @@
-package tracing
+package telemetry
 
 import (
 	"context"
@@ -55,9 +55,9 @@ func Together(ctx context.Context, name string, askers []context.Context, attrib
 	return ctx, end
 }
 
-// Start begins a span within that of a context. End ends it with its error. If none is recorded it
+// Span begins a span within that of a context. End ends it with its error. If none is recorded it
 // does nothing.
-func Start(ctx context.Context, name string, attributes ...attribute.KeyValue) (with context.Context, end func(error)) {
+func Span(ctx context.Context, name string, attributes ...attribute.KeyValue) (with context.Context, end func(error)) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
 		return ctx, func(error) {}

@@ -1,4 +1,4 @@
-package stopwatch
+package telemetry
 
 import (
 	"context"
@@ -8,16 +8,16 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Part is a kind of use of time.
+// Part is a part of the time of a piece of work.
 type Part int
 
 // The parts of a piece of work.
 const (
-	// Controller is the time in none of the other parts: this process works.
+	// Controller is the rest: the work of this process.
 	Controller Part = iota
-	// Queue is the wait for other work, in this process or before a limit of requests.
+	// Queue is the wait for other work in this process, or for a limit of requests.
 	Queue
-	// OpenStack is the wait for answers of services other than Octavia.
+	// OpenStack is the wait for answers of other services than Octavia.
 	OpenStack
 	// Octavia is the wait for answers of Octavia, and for its work between them.
 	Octavia
@@ -28,10 +28,10 @@ const (
 // Parts returns all parts.
 func Parts() []Part { return []Part{Controller, Queue, OpenStack, Octavia} }
 
-// String returns the part as a label of a metric.
+// String returns the value of the metrics' label.
 func (p Part) String() string { return [...]string{"controller", "queue", "openstack", "octavia"}[p] }
 
-// Times has the duration of each part.
+// Times are the durations of each part.
 type Times [parts]time.Duration
 
 // Plus returns the sums.
@@ -57,27 +57,26 @@ type Watch struct {
 
 	mu     sync.Mutex
 	active [parts]int
-	since  time.Time // the time until which times are complete
+	since  time.Time // the end of the counted time
 	times  Times
 }
 
-// key is that of a context for its Watch.
-type key struct{}
+// watchKey is that of a context for its Watch.
+type watchKey struct{}
 
-// Start returns a context with a Watch, and the Watch. If the context has one already, it returns
-// that.
-func Start(ctx context.Context, clk clock.PassiveClock) (context.Context, *Watch) {
-	if w, ok := ctx.Value(key{}).(*Watch); ok {
+// Measure returns a context with a Watch, which measures the work in that context. It is the Watch
+// of the given context, or a new one.
+func Measure(ctx context.Context, clk clock.PassiveClock) (context.Context, *Watch) {
+	if w, ok := ctx.Value(watchKey{}).(*Watch); ok {
 		return ctx, w
 	}
 	w := &Watch{clock: clk, since: clk.Now()}
-	return context.WithValue(ctx, key{}, w), w
+	return context.WithValue(ctx, watchKey{}, w), w
 }
 
-// In counts the time of the work of a context for a part until out is called. Without a Watch it
-// does nothing.
+// In counts the time until out is called for a part. Without a Watch in the context it does nothing.
 func In(ctx context.Context, part Part) (out func()) {
-	w, ok := ctx.Value(key{}).(*Watch)
+	w, ok := ctx.Value(watchKey{}).(*Watch)
 	if !ok {
 		return func() {}
 	}
