@@ -26,7 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
@@ -133,9 +133,9 @@ func SessionOptions(conf *config.Config, userAgent string) (openstack.SessionOpt
 func unusedServices(conf *config.Config) []string {
 	switch {
 	case !conf.LoadBalancer.Enabled:
-		return []string{request.Octavia, request.Barbican}
+		return []string{rest.Octavia, rest.Barbican}
 	case conf.LoadBalancer.ContainerStore == "external":
-		return []string{request.Barbican}
+		return []string{rest.Barbican}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // reading is a cheap read that shows whether a service is usable.
@@ -26,18 +26,18 @@ type reading struct {
 // readings returns one reading for each service that the session uses, in each of its regions.
 func (s *Session) readings() []reading {
 	all := []reading{
-		{request.Nova, func(ctx context.Context, s *auth.Session) error { return nova.New(s).First(ctx) }},
-		{request.Neutron, func(ctx context.Context, s *auth.Session) error { return seesPorts(ctx, neutron.New(s)) }},
-		{request.Octavia, func(ctx context.Context, s *auth.Session) error { return octavia.New(s).First(ctx, "loadbalancers") }},
-		{request.Barbican, answers},
+		{rest.Nova, func(ctx context.Context, s *auth.Session) error { return nova.New(s).First(ctx) }},
+		{rest.Neutron, func(ctx context.Context, s *auth.Session) error { return seesPorts(ctx, neutron.New(s)) }},
+		{rest.Octavia, func(ctx context.Context, s *auth.Session) error { return octavia.New(s).First(ctx, "loadbalancers") }},
+		{rest.Barbican, answers},
 	}
 	all = slices.DeleteFunc(all, func(r reading) bool { return slices.Contains(s.unused, r.name) })
 	for _, region := range s.regions {
 		all = append(all,
-			reading{request.Nova + " in region " + region, func(ctx context.Context, s *auth.Session) error {
+			reading{rest.Nova + " in region " + region, func(ctx context.Context, s *auth.Session) error {
 				return nova.New(s.InRegion(region)).First(ctx)
 			}},
-			reading{request.Neutron + " in region " + region, func(ctx context.Context, s *auth.Session) error {
+			reading{rest.Neutron + " in region " + region, func(ctx context.Context, s *auth.Session) error {
 				return seesPorts(ctx, neutron.New(s.InRegion(region)))
 			}},
 		)
@@ -69,7 +69,7 @@ func answers(ctx context.Context, s *auth.Session) error {
 	if status := apierror.StatusCode(err); status >= http.StatusBadRequest && status < http.StatusInternalServerError {
 		return nil
 	}
-	return apierror.Wrap(err, "read the versions of "+request.Barbican)
+	return apierror.Wrap(err, "read the versions of "+rest.Barbican)
 }
 
 // losesNothing returns an error if a service that is usable with the session is not usable with a

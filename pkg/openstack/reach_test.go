@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
@@ -64,7 +64,7 @@ type estate struct {
 // estateTypes returns the types of the services in the catalog.
 func estateTypes() map[string]string {
 	return map[string]string{
-		request.Nova: "compute", request.Neutron: "network", request.Octavia: "load-balancer", request.Barbican: "key-manager",
+		rest.Nova: "compute", rest.Neutron: "network", rest.Octavia: "load-balancer", rest.Barbican: "key-manager",
 	}
 }
 
@@ -106,7 +106,7 @@ func (e *estate) answer(w http.ResponseWriter, service, token string) {
 		return
 	}
 	_, _ = io.WriteString(w, map[string]string{
-		request.Nova: `{"servers":[]}`, request.Neutron: `{"ports":[{"id":"p"}]}`, request.Octavia: `{"loadbalancers":[]}`, request.Barbican: `{"versions":[]}`,
+		rest.Nova: `{"servers":[]}`, rest.Neutron: `{"ports":[{"id":"p"}]}`, rest.Octavia: `{"loadbalancers":[]}`, rest.Barbican: `{"versions":[]}`,
 	}[service])
 }
 
@@ -226,16 +226,16 @@ func TestReplace_TakesOnlyWhatReachesAllServicesInUse(t *testing.T) {
 		asked  int
 	}{
 		"all is reached":                           {func(*estate) {}, nil, "", 4},
-		"a role for Octavia is missing":            {refusing(request.Octavia, 403, "new"), nil, "Octavia would not be usable", 4},
-		"Nova does not take the token":             {refusing(request.Nova, 401, "new"), nil, "Nova would not be usable", 0},
-		"a catalog without Neutron":                {moving(request.Neutron, ""), nil, "Neutron would not be usable", 2},
-		"a catalog with a dead endpoint":           {moving(request.Octavia, "http://127.0.0.1:1"), nil, "Octavia would not be usable", 3},
-		"a catalog with a key manager that is not": {moving(request.Barbican, "http://127.0.0.1:1"), nil, "Barbican would not be usable", 4},
-		"Octavia is down for all":                  {refusing(request.Octavia, 503, "old", "new"), nil, "", 5},
-		"nobody may use Octavia":                   {refusing(request.Octavia, 403, "old", "new"), nil, "", 5},
-		"only the new ones may use Octavia":        {refusing(request.Octavia, 403, "old"), nil, "", 4},
-		"no role for secrets in general":           {refusing(request.Barbican, 403, "new"), nil, "", 4},
-		"Octavia is lost, which is not used":       {refusing(request.Octavia, 403, "new"), []string{request.Octavia, request.Barbican}, "", 2},
+		"a role for Octavia is missing":            {refusing(rest.Octavia, 403, "new"), nil, "Octavia would not be usable", 4},
+		"Nova does not take the token":             {refusing(rest.Nova, 401, "new"), nil, "Nova would not be usable", 0},
+		"a catalog without Neutron":                {moving(rest.Neutron, ""), nil, "Neutron would not be usable", 2},
+		"a catalog with a dead endpoint":           {moving(rest.Octavia, "http://127.0.0.1:1"), nil, "Octavia would not be usable", 3},
+		"a catalog with a key manager that is not": {moving(rest.Barbican, "http://127.0.0.1:1"), nil, "Barbican would not be usable", 4},
+		"Octavia is down for all":                  {refusing(rest.Octavia, 503, "old", "new"), nil, "", 5},
+		"nobody may use Octavia":                   {refusing(rest.Octavia, 403, "old", "new"), nil, "", 5},
+		"only the new ones may use Octavia":        {refusing(rest.Octavia, 403, "old"), nil, "", 4},
+		"no role for secrets in general":           {refusing(rest.Barbican, 403, "new"), nil, "", 4},
+		"Octavia is lost, which is not used":       {refusing(rest.Octavia, 403, "new"), []string{rest.Octavia, rest.Barbican}, "", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -258,7 +258,7 @@ func TestReplace_TakesOnlyWhatReachesAllServicesInUse(t *testing.T) {
 				t.Error(err)
 			}
 			_ = s.Nova().First(t.Context())
-			if got, want := e.requests(), request.Nova+" "+token; len(got) == 0 || got[0] != want {
+			if got, want := e.requests(), rest.Nova+" "+token; len(got) == 0 || got[0] != want {
 				t.Errorf("goes on with %v, want %s", got, want)
 			}
 		})

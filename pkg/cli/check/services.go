@@ -15,16 +15,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // The services that the controller uses.
 const (
-	keystoneService = request.Keystone
-	novaService     = request.Nova
-	neutronService  = request.Neutron
-	octaviaService  = request.Octavia
-	barbicanService = request.Barbican
+	keystoneService = rest.Keystone
+	novaService     = rest.Nova
+	neutronService  = rest.Neutron
+	octaviaService  = rest.Octavia
+	barbicanService = rest.Barbican
 )
 
 // service is a service of the cloud, with its answer.

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // response returns the service's refusal in an error, nil if there is none. gophercloud returns it
@@ -142,6 +142,10 @@ func IsForbidden(err error) bool {
 	return r.status == http.StatusForbidden && !r.isQuota()
 }
 
+// IsUnknownMarker reports whether an error of a list can mean that the object of its marker was
+// deleted.
+func IsUnknownMarker(err error) bool { return IsInvalid(err) || IsNotFound(err) }
+
 // IsInvalid reports whether the request will fail until it or the cloud changes: an invalid value
 // (400), an unsupported feature of the provider (501), a floating IP for a subnet without a router.
 func IsInvalid(err error) bool {
@@ -192,11 +196,11 @@ func IsUnsure(err error) bool {
 	}
 	var silent *NoAnswerError
 	if errors.As(err, &silent) {
-		return silent.Sent && request.IsWrite(silent.Method)
+		return silent.Sent && rest.IsWrite(silent.Method)
 	}
 	if r := refusalOf(err); r.status != 0 {
 		refused := r.status >= http.StatusBadRequest && r.status < http.StatusInternalServerError || r.isVIPQuota()
-		return request.IsWrite(r.method) && !refused && r.status != http.StatusNotImplemented
+		return rest.IsWrite(r.method) && !refused && r.status != http.StatusNotImplemented
 	}
 	return IsUnreadable(err)
 }

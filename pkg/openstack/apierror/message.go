@@ -13,7 +13,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // maxMessage limits the part of a service's message that is shown, in characters. A Kubernetes
@@ -225,7 +225,7 @@ func redirect(resp *gophercloud.ErrUnexpectedResponseCode) string {
 func serviceOf(method, address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return request.OpenStack
+		return rest.OpenStack
 	}
-	return request.KindOf(method, parsed.Path).Service
+	return rest.KindOf(method, parsed.Path).Service
 }

@@ -3,7 +3,7 @@ package apierror
 import (
 	"net/http"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // IsRefused reports whether a service refused a write, and will do so until the request, a quota or
@@ -13,7 +13,7 @@ import (
 func IsRefused(err error) bool {
 	r := refusalOf(err)
 	switch {
-	case !request.IsWrite(r.method):
+	case !rest.IsWrite(r.method):
 		return false
 	case r.isQuota(), r.status == http.StatusForbidden, r.status == http.StatusRequestEntityTooLarge:
 		return true

@@ -11,7 +11,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // LoadBalancer returns the client of the load balancer API, version 2. It sends no request if the
@@ -132,7 +132,7 @@ func splitVersion(address *url.URL, version string) (root, base string) {
 	if n := len(segments); n > 0 && segments[n-1] == "lbaas" { // gophercloud adds it
 		segments = segments[:n-1]
 	}
-	at := slices.IndexFunc(segments, request.IsVersion)
+	at := slices.IndexFunc(segments, rest.IsVersion)
 	if at < 0 {
 		at = len(segments)
 		segments = append(segments, version)

@@ -8,7 +8,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // credentials are the credentials of the session.
@@ -93,7 +93,7 @@ func identityEndpoint(authURL string) (string, error) {
 	}
 	segments := strings.Split(parsed.Path, "/")
 	for i, segment := range segments {
-		if lower := strings.ToLower(segment); request.IsVersion(lower) {
+		if lower := strings.ToLower(segment); rest.IsVersion(lower) {
 			segments[i] = lower
 		}
 	}

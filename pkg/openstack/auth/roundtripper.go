@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // authTransport adds the token to every request. A request that a service refuses with 401 was not
@@ -27,7 +27,7 @@ func (t *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.next.RoundTrip(signed(req, current))
 	for tried := 1; tried < 3; tried++ {
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || request.HasBody(req) && req.GetBody == nil {
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || rest.HasBody(req) && req.GetBody == nil {
 			return resp, err
 		}
 		if !t.tokens.worthReplacing(current) {
@@ -38,7 +38,7 @@ func (t *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		again := signed(req, current)
-		if request.HasBody(req) {
+		if rest.HasBody(req) {
 			if again.Body, err = req.GetBody(); err != nil {
 				return nil, fmt.Errorf("read the request's body again: %w", err)
 			}
@@ -50,5 +50,5 @@ func (t *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // signed returns a copy of a request with the token.
 func signed(req *http.Request, t *token) *http.Request {
-	return request.With(req.Context(), req, "X-Auth-Token", t.id)
+	return rest.With(req.Context(), req, "X-Auth-Token", t.id)
 }

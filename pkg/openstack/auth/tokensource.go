@@ -173,11 +173,11 @@ func (s *tokenSource) tryCredentials(stale *token, last *failedSignIn) (*token, 
 
 // outlive waits for the end of the second in which a token was issued.
 func (s *tokenSource) outlive(t *token) error {
-	rest := t.asked.Add(issueResolution).Sub(s.clock.Now())
-	if rest <= 0 {
+	remaining := t.asked.Add(issueResolution).Sub(s.clock.Now())
+	if remaining <= 0 {
 		return nil
 	}
-	timer := s.clock.NewTimer(rest)
+	timer := s.clock.NewTimer(remaining)
 	defer timer.Stop()
 	select {
 	case <-timer.C():

@@ -12,7 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // Session provides the connection of a Client.
@@ -45,9 +45,9 @@ func (c *Client) Exists(ctx context.Context, ref string) error {
 		Container string `json:"container_ref"`
 		Secret    string `json:"secret_ref"`
 	}
-	err = response.Get(ctx, client, client.ServiceURL(kind, id), &answer)
+	err = rest.Get(ctx, client, client.ServiceURL(kind, id), &answer)
 	if err == nil {
-		err = response.CheckAbout(id, path.Base(cmp.Or(answer.Container, answer.Secret)))
+		err = rest.CheckAbout(id, path.Base(cmp.Or(answer.Container, answer.Secret)))
 	}
 	return apierror.Wrap(err, "look for the certificate "+kind+"/"+id)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // Session provides the connection of a Client.
@@ -204,7 +204,7 @@ func listPorts[P any](ctx context.Context, c *Client, q url.Values, fields []str
 // list lists a collection. Neutron returns it at once, unless the operator has limited the page
 // size.
 func list[T any](ctx context.Context, c *Client, path string, q url.Values, id func(T) string) ([]T, error) {
-	pages := response.Collection[T]{Name: strings.ReplaceAll(path, "-", "_"), ID: id, Get: func(ctx context.Context, q url.Values, into any) error {
+	pages := rest.Collection[T]{Name: strings.ReplaceAll(path, "-", "_"), ID: id, UnknownMarker: apierror.IsUnknownMarker, Get: func(ctx context.Context, q url.Values, into any) error {
 		return c.get(ctx, path, q, into)
 	}}
 	return pages.All(ctx, q)
@@ -227,7 +227,7 @@ func (c *Client) gone(ctx context.Context, err error, path string) error {
 // object decodes the answer to a GET of one object of a collection, with the given fields, nil for
 // all. about returns the ID in the answer; an answer about another object is an error.
 func (c *Client) object(ctx context.Context, collection, id string, fields []string, into any, about func() string) error {
-	path, err := response.PathOf(collection, id)
+	path, err := rest.PathOf(collection, id)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (c *Client) object(ctx context.Context, collection, id string, fields []str
 	if err := c.get(ctx, path, q, into); err != nil {
 		return err
 	}
-	return response.CheckAbout(id, about())
+	return rest.CheckAbout(id, about())
 }
 
 // get decodes the answer to a GET of a path below /v2.0.
@@ -251,5 +251,5 @@ func (c *Client) get(ctx context.Context, path string, q url.Values, into any) e
 	if len(q) > 0 {
 		address += "?" + q.Encode()
 	}
-	return response.Get(ctx, client, address, into)
+	return rest.Get(ctx, client, address, into)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // ErrServerNotFound reports that Nova itself answered 404 for a server: the token was accepted, and
@@ -55,7 +55,7 @@ func (c *Client) GetServer(ctx context.Context, id string) (*Server, error) {
 	var answer struct {
 		Server Server `json:"server"`
 	}
-	path, err := response.PathOf("servers", id)
+	path, err := rest.PathOf("servers", id)
 	if err == nil {
 		err = c.get(ctx, path, &answer)
 	}
@@ -66,7 +66,7 @@ func (c *Client) GetServer(ctx context.Context, id string) (*Server, error) {
 		}
 		return nil, wrapped
 	}
-	if err := response.CheckAbout(id, answer.Server.ID); err != nil {
+	if err := rest.CheckAbout(id, answer.Server.ID); err != nil {
 		return nil, fmt.Errorf("read server %s: %w", id, err)
 	}
 	if err := c.nameFlavor(ctx, &answer.Server); err != nil {
@@ -80,12 +80,12 @@ func (c *Client) FlavorID(ctx context.Context, serverID string) (string, error) 
 	var answer struct {
 		Server Server `json:"server"`
 	}
-	path, err := response.PathOf("servers", serverID)
+	path, err := rest.PathOf("servers", serverID)
 	if err == nil {
 		err = c.ask(ctx, "", path, &answer)
 	}
 	if err == nil {
-		err = response.CheckAbout(serverID, answer.Server.ID)
+		err = rest.CheckAbout(serverID, answer.Server.ID)
 	}
 	if err != nil {
 		return "", apierror.Wrap(err, "read the flavor of server "+serverID)
@@ -124,7 +124,7 @@ func (c *Client) Servers(ctx context.Context) ([]Server, error) {
 // whether another page follows.
 func (c *Client) list(ctx context.Context, query url.Values) (all []Server, err error) {
 	query.Set("limit", strconv.Itoa(pageSize))
-	var markers response.Markers
+	var markers rest.Markers
 	for {
 		var page struct {
 			Servers []Server `json:"servers"`
@@ -177,7 +177,7 @@ func (c *Client) ask(ctx context.Context, microversion, path string, into any) e
 	client := *shared
 	client.Type = "compute" // the catalog may have an alias
 	client.Microversion = microversion
-	return response.Get(ctx, &client, client.ServiceURL(path), into)
+	return rest.Get(ctx, &client, client.ServiceURL(path), into)
 }
 
 // nameFlavor sets the flavor's name if the cloud embeds only its ID. The name stays empty if the
@@ -196,12 +196,12 @@ func (c *Client) nameFlavor(ctx context.Context, server *Server) error {
 			Name string `json:"name"`
 		} `json:"flavor"`
 	}
-	path, err := response.PathOf("flavors", server.FlavorID)
+	path, err := rest.PathOf("flavors", server.FlavorID)
 	if err == nil {
 		err = c.get(ctx, path, &answer)
 	}
 	if err == nil {
-		err = response.CheckAbout(server.FlavorID, answer.Flavor.ID)
+		err = rest.CheckAbout(server.FlavorID, answer.Flavor.ID)
 	}
 	if err != nil && !isNovaNotFound(err) {
 		return apierror.Wrap(err, "read flavor "+server.FlavorID)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // answered returns the answer to the creation of a load balancer with so many members.
@@ -37,7 +37,7 @@ func leastAllocs(run func()) float64 {
 func TestLoadBalancer_ReadsIDsOfMembersInAnswerToItsCreation(t *testing.T) {
 	t.Parallel()
 	var lb LoadBalancer
-	if err := response.Decode([]byte(answered(3)), &objectAnswer{"loadbalancer", &lb}); err != nil {
+	if err := rest.Decode([]byte(answered(3)), &objectAnswer{"loadbalancer", &lb}); err != nil {
 		t.Fatal(err)
 	}
 	if lb.ID != "lb" || lb.VIPPortID != "port" || !lb.UpdatedAt.Equal(time.Date(2026, 1, 1, 0, 0, 7, 0, time.UTC)) || len(lb.VIPSecurityGroupIDs) != 1 ||

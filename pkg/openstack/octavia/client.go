@@ -11,7 +11,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // pageSize is the number of objects in one page of a list. It is the default of Octavia's
@@ -221,17 +221,17 @@ func (c *Client) Providers(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// object decodes the answer to a GET of one object of a collection, or of the resource rest below
+// object decodes the answer to a GET of one object of a collection, or of the resource at suffix below
 // it. It returns an error if about returns another ID than the requested one after decoding.
-func (c *Client) object(ctx context.Context, collection, id, rest string, into any, about func() string) error {
-	path, err := response.PathOf(collection, id)
+func (c *Client) object(ctx context.Context, collection, id, suffix string, into any, about func() string) error {
+	path, err := rest.PathOf(collection, id)
 	if err != nil {
 		return err
 	}
-	if err := c.get(ctx, path+rest, into); err != nil || about == nil {
+	if err := c.get(ctx, path+suffix, into); err != nil || about == nil {
 		return err
 	}
-	return response.CheckAbout(id, about())
+	return rest.CheckAbout(id, about())
 }
 
 // get decodes the answer to a GET of a path below the service's root.
@@ -240,7 +240,7 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return err
 	}
-	return response.Get(ctx, client, lbaas(client, path), into)
+	return rest.Get(ctx, client, lbaas(client, path), into)
 }
 
 // lbaas returns the URL of a path of the load balancer API.
@@ -260,7 +260,7 @@ func listAll[T any](ctx context.Context, c *Client, path string, q url.Values, i
 // word of the path.
 func listAnyProject[T any](ctx context.Context, c *Client, path string, q url.Values, id func(T) string) ([]T, error) {
 	q.Set("limit", strconv.Itoa(pageSize))
-	pages := response.Collection[T]{Name: lastWord(path), Size: pageSize, ID: id, Get: func(ctx context.Context, q url.Values, into any) error {
+	pages := rest.Collection[T]{Name: lastWord(path), Size: pageSize, ID: id, UnknownMarker: apierror.IsUnknownMarker, Get: func(ctx context.Context, q url.Values, into any) error {
 		return c.get(ctx, path+"?"+q.Encode(), into)
 	}}
 	all, err := pages.All(ctx, q)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // listOf returns a list of so many members in the format of the status tree.
@@ -49,12 +49,6 @@ func asAnswers() json.Options {
 // compareLists compares the decoder of lists with decoding by reflection.
 func compareLists(t *testing.T, text string) {
 	t.Helper()
-	ids := `{"List": ` + text + `}`
-	var got struct{ List ObjectIDs }
-	var want struct{ List []ObjectID }
-	err, wantErr := json.Unmarshal([]byte(ids), &got, asAnswers()), json.Unmarshal([]byte(ids), &want, asAnswers())
-	compareAnswers(t, ids, []ObjectID(got.List), want.List, err, wantErr)
-
 	states, err := allOf[LoadBalancerState](text)
 	plainStates, wantErr := allOf[plainState](text)
 	compareAnswers(t, text, states, as(plainStates, func(s plainState) LoadBalancerState {
@@ -75,8 +69,8 @@ type (
 
 // allOf reads a list, as the only page of its kind.
 func allOf[T any](text string) ([]T, error) {
-	pages := response.Collection[T]{Name: "list", Get: func(_ context.Context, _ url.Values, into any) error {
-		return response.Decode([]byte(`{"list_links": [], "list": `+text+`}`), into)
+	pages := rest.Collection[T]{Name: "list", UnknownMarker: func(error) bool { return false }, Get: func(_ context.Context, _ url.Values, into any) error {
+		return rest.Decode([]byte(`{"list_links": [], "list": `+text+`}`), into)
 	}}
 	return pages.All(context.Background(), url.Values{})
 }
@@ -114,7 +108,7 @@ func compareAnswers(t *testing.T, text string, got, want any, err, wantErr error
 // decodeAnswer decodes as a client does.
 func decodeAnswer(text string, into any) error {
 	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: answering(text)}}}
-	return response.Get(context.Background(), client, "http://cloud/x", into)
+	return rest.Get(context.Background(), client, "http://cloud/x", into)
 }
 
 // answering answers all requests with a text.
@@ -122,7 +116,7 @@ type answering string
 
 func (a answering) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp := &http.Response{StatusCode: http.StatusOK, Request: req, Header: http.Header{}}
-	response.SetBody(resp, bytes.NewBufferString(string(a)))
+	rest.SetBody(resp, bytes.NewBufferString(string(a)))
 	return resp, nil
 }
 
@@ -190,7 +184,7 @@ func FuzzStatusTree(f *testing.F) {
 // The answer about a pool with thousands of members consists nearly only of such a list. The test
 // is not parallel, because the allocations of other tests would be counted.
 func TestLists_AllocateLittlePerObject(t *testing.T) {
-	none, tree, list := treeOf(1, 0), treeOf(1, 1000), []byte(listOf(1000))
+	none, tree := treeOf(1, 0), treeOf(1, 1000)
 	allocs := func(decode func() error) float64 {
 		return leastAllocs(func() {
 			if err := decode(); err != nil {
@@ -199,19 +193,14 @@ func TestLists_AllocateLittlePerObject(t *testing.T) {
 		})
 	}
 	request := allocs(func() error { return decodeAnswer(none, new(statusAnswer)) })
-	for what, n := range map[string]float64{
-		"statuses": allocs(func() error { return decodeAnswer(tree, new(statusAnswer)) }) - request,
-		"IDs":      allocs(func() error { return json.Unmarshal(list, new(ObjectIDs)) }),
-	} {
-		if n > 50 {
-			t.Errorf("%.0f allocations for the %s of 1,000 members, want 50 at most", n, what)
-		}
+	if n := allocs(func() error { return decodeAnswer(tree, new(statusAnswer)) }) - request; n > 50 {
+		t.Errorf("%.0f allocations for the statuses of 1,000 members, want 50 at most", n)
 	}
 }
 
 // BenchmarkLists decodes the list of a hundred members.
 func BenchmarkLists(b *testing.B) {
-	tree, list := treeOf(1, 100), []byte(listOf(100))
+	tree := treeOf(1, 100)
 	b.Run("statuses", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -223,12 +212,6 @@ func BenchmarkLists(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			_ = decodeAnswer(tree, new(plain))
-		}
-	})
-	b.Run("IDs", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_ = json.Unmarshal(list, new(ObjectIDs), asAnswers())
 		}
 	})
 }

@@ -96,7 +96,7 @@ type (
 		MonitorID string         `json:"healthmonitor_id,omitempty"`
 		Monitor   *HealthMonitor `json:"healthmonitor,omitempty"`
 		// Members are in answers only.
-		Members ObjectIDs `json:"members,omitempty"`
+		Members []ObjectID `json:"members,omitempty"`
 		// A creation has LoadBalancerID, or the ListenerID of the listener that uses the pool.
 		// Answers have LoadBalancers, which has exactly one element, and Listeners, the ones that
 		// use the pool.

@@ -3,31 +3,11 @@ package octavia
 import (
 	"context"
 	"net/url"
-
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // ObjectID refers to an object that belongs to another one.
 type ObjectID struct {
 	ID string `json:"id"`
-}
-
-// ObjectIDs refer to objects that belong to another one, which can have thousands.
-type ObjectIDs []ObjectID
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (o *ObjectIDs) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	return response.Part(dec, func(r *response.Reader) (err error) {
-		*o, err = response.ReadList(r, (*ObjectID).DecodeFrom)
-		return err
-	})
-}
-
-// DecodeFrom reads one of a list.
-func (o *ObjectID) DecodeFrom(r *response.Reader) error {
-	return onlyField(r, "id", func() error { return r.Text(&o.ID) })
 }
 
 // ownerFields returns the attributes of a pool or a listener that show the Service that it belongs

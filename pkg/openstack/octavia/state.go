@@ -7,7 +7,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // LoadBalancerState has the fields of a load balancer that change while an operation works on it.
@@ -20,7 +20,7 @@ type LoadBalancerState struct {
 }
 
 // DecodeFrom reads one of a list.
-func (s *LoadBalancerState) DecodeFrom(r *response.Reader) error {
+func (s *LoadBalancerState) DecodeFrom(r *rest.Reader) error {
 	return r.Object(func(name []byte) error {
 		switch string(name) {
 		case "id":
@@ -30,11 +30,11 @@ func (s *LoadBalancerState) DecodeFrom(r *response.Reader) error {
 		case "operating_status":
 			return r.Text(&s.OperatingStatus, model.OperatingStatuses()...)
 		case "updated_at":
-			var text []byte
-			if err := r.Bytes(&text); err != nil {
+			var text string
+			if err := r.Text(&text); err != nil {
 				return err
 			}
-			at, err := parseTime(string(text))
+			at, err := parseTime(text)
 			s.UpdatedAt = at
 			return err
 		}
@@ -46,7 +46,7 @@ func (s *LoadBalancerState) DecodeFrom(r *response.Reader) error {
 type stateAnswer struct{ state LoadBalancerState }
 
 // DecodeFrom reads the answer.
-func (a *stateAnswer) DecodeFrom(r *response.Reader) error {
+func (a *stateAnswer) DecodeFrom(r *rest.Reader) error {
 	return onlyField(r, "loadbalancer", func() error { return a.state.DecodeFrom(r) })
 }
 

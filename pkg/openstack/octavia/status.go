@@ -6,7 +6,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // StatusTree is the state of a load balancer and of all objects in it. Pools are below the
@@ -59,7 +59,7 @@ type statusAnswer struct {
 }
 
 // DecodeFrom reads the answer. It consists nearly only of members, of which there can be thousands.
-func (a *statusAnswer) DecodeFrom(r *response.Reader) error {
+func (a *statusAnswer) DecodeFrom(r *rest.Reader) error {
 	return onlyField(r, "statuses", func() error {
 		return onlyField(r, "loadbalancer", func() error {
 			return a.Statuses.LoadBalancer.decodeFrom(r)
@@ -68,7 +68,7 @@ func (a *statusAnswer) DecodeFrom(r *response.Reader) error {
 }
 
 // onlyField reads an object and decodes only the field that is needed.
-func onlyField(r *response.Reader, needed string, read func() error) error {
+func onlyField(r *rest.Reader, needed string, read func() error) error {
 	return r.Object(func(name []byte) error {
 		if string(name) == needed {
 			return read()
@@ -77,40 +77,40 @@ func onlyField(r *response.Reader, needed string, read func() error) error {
 	})
 }
 
-func (t *StatusTree) decodeFrom(r *response.Reader) error {
+func (t *StatusTree) decodeFrom(r *rest.Reader) error {
 	return r.Object(func(name []byte) (err error) {
 		if string(name) == "listeners" {
-			t.Listeners, err = response.ReadList(r, (*ListenerStatus).decodeFrom)
+			t.Listeners, err = rest.ReadList(r, (*ListenerStatus).decodeFrom)
 			return err
 		}
 		return t.field(r, name)
 	})
 }
 
-func (l *ListenerStatus) decodeFrom(r *response.Reader) error {
+func (l *ListenerStatus) decodeFrom(r *rest.Reader) error {
 	return r.Object(func(name []byte) (err error) {
 		if string(name) == "pools" {
-			l.Pools, err = response.ReadList(r, (*PoolStatus).decodeFrom)
+			l.Pools, err = rest.ReadList(r, (*PoolStatus).decodeFrom)
 			return err
 		}
 		return l.field(r, name)
 	})
 }
 
-func (p *PoolStatus) decodeFrom(r *response.Reader) error {
+func (p *PoolStatus) decodeFrom(r *rest.Reader) error {
 	return r.Object(func(name []byte) (err error) {
 		switch string(name) {
 		case "health_monitor":
 			return p.Monitor.decodeFrom(r)
 		case "members":
-			p.Members, err = response.ReadList(r, (*MemberStatus).decodeFrom)
+			p.Members, err = rest.ReadList(r, (*MemberStatus).decodeFrom)
 			return err
 		}
 		return p.field(r, name)
 	})
 }
 
-func (m *MonitorStatus) decodeFrom(r *response.Reader) error {
+func (m *MonitorStatus) decodeFrom(r *rest.Reader) error {
 	return r.Object(func(name []byte) error {
 		if string(name) == "type" {
 			return r.Text(&m.Type)
@@ -119,7 +119,7 @@ func (m *MonitorStatus) decodeFrom(r *response.Reader) error {
 	})
 }
 
-func (m *MemberStatus) decodeFrom(r *response.Reader) error {
+func (m *MemberStatus) decodeFrom(r *rest.Reader) error {
 	return r.Object(func(name []byte) error {
 		switch string(name) {
 		case "address":
@@ -132,7 +132,7 @@ func (m *MemberStatus) decodeFrom(r *response.Reader) error {
 }
 
 // field reads a field of the object.
-func (n *NodeStatus) field(r *response.Reader, name []byte) error {
+func (n *NodeStatus) field(r *rest.Reader, name []byte) error {
 	switch string(name) {
 	case "id":
 		return r.Text(&n.ID)

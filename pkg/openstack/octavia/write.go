@@ -8,7 +8,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // CreateLoadBalancer creates a load balancer with all objects in it. The answer has all listeners
@@ -98,14 +98,14 @@ func (c *Client) DeleteMonitor(ctx context.Context, id string) error {
 // 2.11). An address and port must not occur twice: Octavia up to 14.0.0 would stay in
 // PENDING_UPDATE for ever.
 func (c *Client) SetMembers(ctx context.Context, poolID string, members []Member, additive bool) error {
-	rest := "/members"
+	suffix := "/members"
 	if additive {
-		rest += "?additive_only=true"
+		suffix += "?additive_only=true"
 	}
 	if members == nil {
 		members = []Member{} // Octavia answers 500 to null
 	}
-	return apierror.Wrap(c.put(ctx, "pools", poolID, rest, map[string]any{"members": members}, nil), "set members of pool "+poolID)
+	return apierror.Wrap(c.put(ctx, "pools", poolID, suffix, map[string]any{"members": members}, nil), "set members of pool "+poolID)
 }
 
 // AddMember adds one member to a pool, and returns its ID.
@@ -139,7 +139,7 @@ func create[T any](ctx context.Context, c *Client, collection, key string, objec
 		return nil, err
 	}
 	var made T
-	if err := response.Post(ctx, client, lbaas(client, collection), map[string]any{key: object}, &objectAnswer{key, &made}); err != nil {
+	if err := rest.Post(ctx, client, lbaas(client, collection), map[string]any{key: object}, &objectAnswer{key, &made}); err != nil {
 		return nil, apierror.Wrap(err, operation)
 	}
 	return &made, nil
@@ -164,18 +164,18 @@ type objectAnswer struct {
 }
 
 // DecodeFrom reads the answer.
-func (a *objectAnswer) DecodeFrom(r *response.Reader) error {
+func (a *objectAnswer) DecodeFrom(r *rest.Reader) error {
 	return onlyField(r, a.key, func() error { return r.Decode(a.object) })
 }
 
-// put sends a PUT to an object of a collection, or to the resource rest below it, and decodes the
+// put sends a PUT to an object of a collection, or to the resource at suffix below it, and decodes the
 // answer.
-func (c *Client) put(ctx context.Context, collection, id, rest string, body, into any) error {
-	client, path, err := c.at(ctx, collection, id, rest)
+func (c *Client) put(ctx context.Context, collection, id, suffix string, body, into any) error {
+	client, path, err := c.at(ctx, collection, id, suffix)
 	if err != nil {
 		return err
 	}
-	return response.Put(ctx, client, path, body, into)
+	return rest.Put(ctx, client, path, body, into)
 }
 
 // remove sends a DELETE to an object of a collection. The error names the operation.
@@ -205,9 +205,9 @@ func (c *Client) removeSurely(ctx context.Context, collection, id, what string) 
 	return apierror.IgnoreNotFound(again)
 }
 
-// at returns the URL of an object of a collection, or of the resource rest below it.
-func (c *Client) at(ctx context.Context, collection, id, rest string) (*gophercloud.ServiceClient, string, error) {
-	path, err := response.PathOf(collection, id)
+// at returns the URL of an object of a collection, or of the resource at suffix below it.
+func (c *Client) at(ctx context.Context, collection, id, suffix string) (*gophercloud.ServiceClient, string, error) {
+	path, err := rest.PathOf(collection, id)
 	if err != nil {
 		return nil, "", err
 	}
@@ -215,5 +215,5 @@ func (c *Client) at(ctx context.Context, collection, id, rest string) (*gophercl
 	if err != nil {
 		return nil, "", err
 	}
-	return client, lbaas(client, path+rest), nil
+	return client, lbaas(client, path+suffix), nil
 }

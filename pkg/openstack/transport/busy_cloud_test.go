@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/metricstest"
@@ -27,14 +27,14 @@ import (
 // tally counts the requests of a class that are in flight.
 type tally struct {
 	next  http.RoundTripper
-	class request.Class
+	class rest.Class
 
 	mu             sync.Mutex
 	inFlight, most int
 }
 
 func (c *tally) RoundTrip(req *http.Request) (*http.Response, error) {
-	if request.KindOf(req.Method, req.URL.Path).Class == c.class {
+	if rest.KindOf(req.Method, req.URL.Path).Class == c.class {
 		c.add(1)
 		defer c.add(-1)
 	}
@@ -77,7 +77,7 @@ func TestTransport_CreatesManyLoadBalancersInBusyCloud(t *testing.T) {
 	}
 	connections := &http.Transport{}
 	t.Cleanup(connections.CloseIdleConnections)
-	creates := &tally{next: connections, class: request.LoadBalancerCreate}
+	creates := &tally{next: connections, class: rest.LoadBalancerCreate}
 	session, err := auth.SignIn(t.Context(), conf.Global, auth.Options{
 		Transport: transport.Through(creates, transport.Options{
 			Metrics: counts,

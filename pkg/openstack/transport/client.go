@@ -5,7 +5,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // maxRedirects applies to reads; writes are never redirected.
@@ -25,7 +25,7 @@ func NewClient(transport http.RoundTripper, userAgent string) *gophercloud.Provi
 // carries a token, and a redirected write would become a read.
 func sameHostReads(req *http.Request, via []*http.Request) error {
 	first := via[0]
-	if request.IsWrite(first.Method) || len(via) > maxRedirects ||
+	if rest.IsWrite(first.Method) || len(via) > maxRedirects ||
 		req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme {
 		return http.ErrUseLastResponse
 	}

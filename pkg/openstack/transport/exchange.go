@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 const (
@@ -82,7 +82,7 @@ func (e *exchange) readAll(resp *http.Response) error {
 	if failed {
 		limit = min(limit, maxErrorBody)
 	}
-	read := response.Buffer()
+	read := rest.Buffer()
 	if n := resp.ContentLength; n > 0 && n <= limit {
 		read.Grow(int(n) + bytes.MinRead) // otherwise it grows by doubling
 	}
@@ -98,6 +98,6 @@ func (e *exchange) readAll(resp *http.Response) error {
 	case tooLarge:
 		return &apierror.TooLargeError{Limit: limit}
 	}
-	response.SetBody(resp, read)
+	rest.SetBody(resp, read)
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
@@ -71,13 +71,13 @@ func (m *Metrics) forLimiter() *limiter.Metrics {
 	return m.limiter
 }
 
-func (m *Metrics) retried(kind request.Kind) {
+func (m *Metrics) retried(kind rest.Kind) {
 	if m != nil {
 		m.retries.WithLabelValues(kind.Name).Inc()
 	}
 }
 
-func (m *Metrics) observe(kind request.Kind, status int, took time.Duration) {
+func (m *Metrics) observe(kind rest.Kind, status int, took time.Duration) {
 	if m == nil {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
 )
 
@@ -158,7 +158,7 @@ func TestMetrics_HaveNamesOfCloudProviderOpenStack(t *testing.T) {
 	} {
 		name, _, _ = strings.Cut(name, ",")
 		method, path, _ := strings.Cut(call, " ")
-		if got := request.KindOf(method, path).Name; got != name {
+		if got := rest.KindOf(method, path).Name; got != name {
 			t.Errorf("%s is %s, want %s", call, got, name)
 		}
 	}
@@ -166,7 +166,7 @@ func TestMetrics_HaveNamesOfCloudProviderOpenStack(t *testing.T) {
 	if err := m.Register(registry.Register); err != nil {
 		t.Fatal(err)
 	}
-	m.observe(request.Kind{Name: "server_get"}, http.StatusOK, time.Second)
+	m.observe(rest.Kind{Name: "server_get"}, http.StatusOK, time.Second)
 	requireBuckets(t, registry, "openstack_api_request_duration_seconds", .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10)
 }
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
@@ -22,7 +22,7 @@ type observeTransport struct {
 
 // RoundTrip passes the request on.
 func (t *observeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	kind, started := request.KindOf(req.Method, req.URL.Path), t.clock.Now()
+	kind, started := rest.KindOf(req.Method, req.URL.Path), t.clock.Now()
 	ctx, end := telemetry.Span(req.Context(), kind.Name)
 	resp, err := t.next.RoundTrip(identified(ctx, req))
 	took := t.clock.Since(started)
@@ -34,7 +34,7 @@ func (t *observeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	telemetry.Note(ctx, attribute.String("openstack.request_id", requestID), attribute.String("http.request.method", req.Method),
 		attribute.String("url.path", req.URL.Path), attribute.Int("http.response.status_code", status))
 	end(err)
-	if request.IsWrite(req.Method) && kind.Class != request.Token && status/100 == 2 {
+	if rest.IsWrite(req.Method) && kind.Class != rest.Token && status/100 == 2 {
 		telemetry.Wrote(ctx, requestID)
 	}
 	if log := klog.FromContext(req.Context()).V(5); log.Enabled() {
@@ -54,5 +54,5 @@ func identified(ctx context.Context, req *http.Request) *http.Request {
 	if id == "" {
 		return req
 	}
-	return request.With(ctx, req, globalID, id)
+	return rest.With(ctx, req, globalID, id)
 }

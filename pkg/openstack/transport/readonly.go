@@ -7,7 +7,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // ErrReadOnly is the error of a write that was not sent, because the transport is read-only.
@@ -21,9 +21,9 @@ type readOnly struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *readOnly) RoundTrip(req *http.Request) (*http.Response, error) {
-	kind := request.KindOf(req.Method, req.URL.Path)
-	signIn := req.Method == http.MethodPost && kind.Class == request.Token
-	if signIn || !request.IsWrite(req.Method) {
+	kind := rest.KindOf(req.Method, req.URL.Path)
+	signIn := req.Method == http.MethodPost && kind.Class == rest.Token
+	if signIn || !rest.IsWrite(req.Method) {
 		return t.next.RoundTrip(req)
 	}
 	if req.Body != nil {

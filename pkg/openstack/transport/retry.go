@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
@@ -64,7 +64,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close()
 	}
-	kind := request.KindOf(req.Method, req.URL.Path)
+	kind := rest.KindOf(req.Method, req.URL.Path)
 	var (
 		out      outcome
 		sent     bool
@@ -94,7 +94,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // result returns the outcome of the last attempt. sent covers all attempts.
-func result(req *http.Request, kind request.Kind, out outcome, sent bool, attempts int) (*http.Response, error) {
+func result(req *http.Request, kind rest.Kind, out outcome, sent bool, attempts int) (*http.Response, error) {
 	if out.err != nil {
 		return nil, &apierror.NoAnswerError{Service: kind.Service, Method: req.Method, Sent: sent, Attempts: attempts, Err: out.err}
 	}
@@ -102,7 +102,7 @@ func result(req *http.Request, kind request.Kind, out outcome, sent bool, attemp
 }
 
 // again reports whether to repeat the request, after waiting for the delay.
-func (t *retryTransport) again(req *http.Request, kind request.Kind, out outcome, attempts int, started time.Time) bool {
+func (t *retryTransport) again(req *http.Request, kind rest.Kind, out outcome, attempts int, started time.Time) bool {
 	delay, again := t.next(req, kind, out, attempts, started)
 	if !again {
 		return false
@@ -113,7 +113,7 @@ func (t *retryTransport) again(req *http.Request, kind request.Kind, out outcome
 }
 
 // admit sends the request once, unless it would create an object while the process ends.
-func (t *retryTransport) admit(req *http.Request, kind request.Kind, attempt int) outcome {
+func (t *retryTransport) admit(req *http.Request, kind rest.Kind, attempt int) outcome {
 	if !kind.Creates(req.Method) {
 		return t.try(req, kind, attempt)
 	}
@@ -125,16 +125,16 @@ func (t *retryTransport) admit(req *http.Request, kind request.Kind, attempt int
 }
 
 // try sends the request once, with its own body.
-func (t *retryTransport) try(req *http.Request, kind request.Kind, attempt int) outcome {
+func (t *retryTransport) try(req *http.Request, kind rest.Kind, attempt int) outcome {
 	defer telemetry.In(req.Context(), partOf(kind))()
-	if attempt > 1 && request.HasBody(req) {
+	if attempt > 1 && rest.HasBody(req) {
 		body, err := req.GetBody()
 		if err != nil {
 			return outcome{err: fmt.Errorf("read the request's body again: %w", err)}
 		}
 		req = req.WithContext(req.Context())
 		req.Body = body
-	} else if request.HasBody(req) {
+	} else if rest.HasBody(req) {
 		// The base closes its body; the original is closed at the end.
 		req = req.WithContext(req.Context())
 		req.Body = io.NopCloser(req.Body)
@@ -144,8 +144,8 @@ func (t *retryTransport) try(req *http.Request, kind request.Kind, attempt int) 
 }
 
 // partOf returns the part of the time to which an attempt counts.
-func partOf(kind request.Kind) telemetry.Part {
-	if kind.Service == request.Octavia {
+func partOf(kind rest.Kind) telemetry.Part {
+	if kind.Service == rest.Octavia {
 		return telemetry.Octavia
 	}
 	return telemetry.OpenStack
@@ -159,12 +159,12 @@ func (o outcome) status() int {
 }
 
 // next returns whether to repeat the request, and the delay.
-func (t *retryTransport) next(req *http.Request, kind request.Kind, out outcome, attempt int, started time.Time) (time.Duration, bool) {
+func (t *retryTransport) next(req *http.Request, kind rest.Kind, out outcome, attempt int, started time.Time) (time.Duration, bool) {
 	ctx := req.Context()
 	now := t.clock.Now()
 	switch {
 	case attempt >= t.policy.Attempts, now.Sub(started) >= t.policy.Budget, ctx.Err() != nil,
-		request.HasBody(req) && req.GetBody == nil,
+		rest.HasBody(req) && req.GetBody == nil,
 		!mayRepeat(req.Method, kind, out):
 		return 0, false
 	}
@@ -185,8 +185,8 @@ func (t *retryTransport) next(req *http.Request, kind request.Kind, out outcome,
 }
 
 // mayRepeat reports whether the table of retryTransport permits another attempt.
-func mayRepeat(method string, kind request.Kind, out outcome) bool {
-	safe := !request.IsWrite(method) || method == http.MethodDelete || kind.Class == request.Token
+func mayRepeat(method string, kind rest.Kind, out outcome) bool {
+	safe := !rest.IsWrite(method) || method == http.MethodDelete || kind.Class == rest.Token
 	if out.err != nil {
 		return (safe || !out.sent) && !apierror.IsPermanent(out.err)
 	}

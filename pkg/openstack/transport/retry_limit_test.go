@@ -14,7 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
@@ -51,7 +51,7 @@ type oneSlot struct {
 	t         *testing.T
 	clock     *clocktesting.FakeClock
 	transport *retryTransport
-	depth     func(request.Class) int
+	depth     func(rest.Class) int
 	url       string
 }
 
@@ -68,14 +68,14 @@ func newOneSlot(t *testing.T, next map[string][]http.HandlerFunc) *oneSlot {
 
 // newLimited returns a transport that may have one request of each class in flight, and
 // a function for the number of those that wait.
-func newLimited(t *testing.T, clk clock.Clock, base pool) (*retryTransport, func(request.Class) int) {
+func newLimited(t *testing.T, clk clock.Clock, base pool) (*retryTransport, func(rest.Class) int) {
 	t.Helper()
 	one := limiter.Limits{LoadBalancerCreates: 1, LoadBalancerDeletes: 1, LoadBalancerUpdates: 1, Reads: 1, NetworkWrites: 1}
 	registry, m := metrics.NewKubeRegistry(), NewMetrics()
 	if err := m.Register(registry.Register); err != nil {
 		t.Fatal(err)
 	}
-	depth := func(class request.Class) int {
+	depth := func(class rest.Class) int {
 		return int(metricstest.Value(t, registry, "openstack_api_queue_depth", map[string]string{"class": string(class)}))
 	}
 	return &retryTransport{
@@ -136,7 +136,7 @@ func (o *oneSlot) expect(status <-chan int, want int) {
 	}
 }
 
-func (o *oneSlot) waiting(class request.Class, n int) func() bool {
+func (o *oneSlot) waiting(class rest.Class, n int) func() bool {
 	return func() bool { return o.depth(class) == n }
 }
 
@@ -190,7 +190,7 @@ func TestRetry_ReturnsLastAnswerWithoutAnotherAttempt(t *testing.T) {
 	other := o.send(t.Context(), http.MethodDelete, "/v2.0/ports/2")
 	await.Condition(t, "the other has the slot", func() bool { return o.served("/v2.0/ports/2") == 1 })
 	o.clock.Step(time.Second)
-	await.Condition(t, "the first waits for the slot", o.waiting(request.NetworkWrite, 1))
+	await.Condition(t, "the first waits for the slot", o.waiting(rest.NetworkWrite, 1))
 	cancel()
 	o.expect(failed, 503)
 	close(release)
@@ -209,7 +209,7 @@ func TestRetry_ExcludesWaitForFirstAttemptFromBudget(t *testing.T) {
 	first := o.send(t.Context(), http.MethodGet, "/v2.0/ports/1")
 	await.Condition(t, "the first has the slot", func() bool { return o.served("/v2.0/ports/1") == 1 })
 	second := o.send(t.Context(), http.MethodGet, "/v2.0/ports/2")
-	await.Condition(t, "the second waits", o.waiting(request.NetworkRead, 1))
+	await.Condition(t, "the second waits", o.waiting(rest.NetworkRead, 1))
 	o.clock.Step(time.Hour)
 	close(release)
 	o.expect(first, 200)
@@ -229,7 +229,7 @@ func TestLimited_ReportsCanceledWaitAsNotSent(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	failed := make(chan error)
 	all.Go(func() { failed <- sendBare(ctx, transport, http.MethodPost, path) })
-	await.Condition(t, "the second waits", func() bool { return depth(request.LoadBalancerCreate) == 1 })
+	await.Condition(t, "the second waits", func() bool { return depth(rest.LoadBalancerCreate) == 1 })
 	cancel()
 	err := <-failed
 	if !errors.Is(err, context.Canceled) || apierror.IsUnsure(err) {
@@ -239,7 +239,7 @@ func TestLimited_ReportsCanceledWaitAsNotSent(t *testing.T) {
 	if err.Error() != want {
 		t.Errorf("text\n got %s\nwant %s", err, want)
 	}
-	if depth(request.LoadBalancerCreate) != 0 {
+	if depth(rest.LoadBalancerCreate) != 0 {
 		t.Error("the canceled request is still in the queue")
 	}
 	close(g.leave)

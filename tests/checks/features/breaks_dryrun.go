@@ -6,8 +6,8 @@ func dryRunBreaks() []Break {
 		{
 			Row: 90, What: "a write reaches OpenStack",
 			File:  "pkg/openstack/transport/readonly.go",
-			Old:   `if signIn || !request.IsWrite(req.Method) {`,
-			New:   `if signIn || !request.IsWrite(req.Method) || req.Method == http.MethodPatch {`,
+			Old:   `if signIn || !rest.IsWrite(req.Method) {`,
+			New:   `if signIn || !rest.IsWrite(req.Method) || req.Method == http.MethodPatch {`,
 			Tests: []string{"TestReadOnly_SendsNoWrite"},
 		},
 		{

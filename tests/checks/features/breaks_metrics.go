@@ -91,7 +91,7 @@ func metricsBreaks() []Break {
 		{
 			Row: 102, What: "OpenStack gets no global request ID",
 			File:  "pkg/openstack/transport/observe.go",
-			Old:   `return request.With(ctx, req, globalID, id)`,
+			Old:   `return rest.With(ctx, req, globalID, id)`,
 			New:   `return req.WithContext(ctx)`,
 			Tests: []string{"TestTracing_GlobalRequestIDIsOneForEachRound"},
 		},

@@ -6,7 +6,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
@@ -70,9 +70,9 @@ func parts() (values []string) {
 }
 
 func classes() []Label {
-	return []Label{{Name: "class", Values: texts([]request.Class{
-		request.LoadBalancerCreate, request.LoadBalancerDelete, request.LoadBalancerUpdate, request.LoadBalancerRead, request.NetworkWrite,
-		request.NetworkRead, request.ServerRead, request.KeyManager, request.Other, request.Token,
+	return []Label{{Name: "class", Values: texts([]rest.Class{
+		rest.LoadBalancerCreate, rest.LoadBalancerDelete, rest.LoadBalancerUpdate, rest.LoadBalancerRead, rest.NetworkWrite,
+		rest.NetworkRead, rest.ServerRead, rest.KeyManager, rest.Other, rest.Token,
 	})}}
 }
 

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // LongestPause is the maximum time for which one answer can pause a class.
@@ -28,7 +28,7 @@ const (
 
 // classLimiter limits one class of requests. It has no goroutine: its waiters watch the time.
 type classLimiter struct {
-	class   request.Class
+	class   rest.Class
 	clock   clock.Clock
 	metrics *Metrics
 
@@ -51,7 +51,7 @@ type Slot struct {
 	started time.Time
 }
 
-func newClassLimiter(class request.Class, b bounds, clk clock.Clock, metrics *Metrics) *classLimiter {
+func newClassLimiter(class rest.Class, b bounds, clk clock.Clock, metrics *Metrics) *classLimiter {
 	l := &classLimiter{class: class, clock: clk, metrics: metrics, aimd: newAIMD(b)}
 	l.report()
 	return l

@@ -15,14 +15,14 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
 // testClass returns the limiter of a class on a clock that stands still.
 func testClass(start, most int) (*classLimiter, *clocktesting.FakeClock) {
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	return newClassLimiter(request.LoadBalancerUpdate, bounds{start, most}, clk, nil), clk
+	return newClassLimiter(rest.LoadBalancerUpdate, bounds{start, most}, clk, nil), clk
 }
 
 // answered returns the outcome of an attempt with an answer.
@@ -258,7 +258,7 @@ func TestLatency_CountsOnlySuccess(t *testing.T) {
 func TestClass_LosesNoSlotUnderLoad(t *testing.T) {
 	t.Parallel()
 	const most = 8
-	l := newClassLimiter(request.LoadBalancerUpdate, bounds{4, most}, clock.RealClock{}, nil)
+	l := newClassLimiter(rest.LoadBalancerUpdate, bounds{4, most}, clock.RealClock{}, nil)
 	var inFlight, entered, cancelled atomic.Int32
 	var all sync.WaitGroup
 	outcomes := []Outcome{

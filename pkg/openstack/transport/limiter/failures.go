@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // maxFailures is the number of failing requests that a class remembers.
@@ -22,7 +22,7 @@ func fingerprintOf(req *http.Request) fingerprint {
 	var hash maphash.Hash
 	hash.SetSeed(fingerprintSeed)
 	_, _ = hash.WriteString(req.Method + " " + req.URL.String() + "\n")
-	if request.HasBody(req) && req.GetBody != nil {
+	if rest.HasBody(req) && req.GetBody != nil {
 		if body, err := req.GetBody(); err == nil {
 			_, _ = io.Copy(&hash, body)
 			body.Close()

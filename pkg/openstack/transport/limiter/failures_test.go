@@ -9,14 +9,14 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // A load balancer that Octavia cannot create does not slow down those of other Services.
 func TestLimiter_CountsRequestThatAlwaysFailsOnce(t *testing.T) {
 	t.Parallel()
 	limiter := New(Limits{LoadBalancerCreates: 8}.WithDefaults(), clock.RealClock{}, nil)
-	limit := func() int { return limiter.classes[request.LoadBalancerCreate].aimd.limit }
+	limit := func() int { return limiter.classes[rest.LoadBalancerCreate].aimd.limit }
 	create := func(name string, status int) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://octavia/v2.0/lbaas/loadbalancers",
@@ -24,7 +24,7 @@ func TestLimiter_CountsRequestThatAlwaysFailsOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slot, err := limiter.Acquire(req, request.KindOf(req.Method, req.URL.Path))
+		slot, err := limiter.Acquire(req, rest.KindOf(req.Method, req.URL.Path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestLimiter_CountsRequestThatAlwaysFailsOnce(t *testing.T) {
 	for n := range 10 * maxFailures {
 		create(fmt.Sprint(n), 500)
 	}
-	if n := len(limiter.classes[request.LoadBalancerCreate].failures.last); n > maxFailures {
+	if n := len(limiter.classes[rest.LoadBalancerCreate].failures.last); n > maxFailures {
 		t.Errorf("%d requests are remembered, want at most %d", n, maxFailures)
 	}
 }

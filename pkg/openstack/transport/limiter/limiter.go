@@ -9,18 +9,18 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // Limiter admits a limited number of concurrent requests of each class. A nil Limiter admits all.
 // It is safe for concurrent use.
 type Limiter struct {
-	classes map[request.Class]*classLimiter
+	classes map[rest.Class]*classLimiter
 }
 
 // New returns a limiter with these limits; zero fields take their defaults. The metrics may be nil.
 func New(limits Limits, clk clock.Clock, metrics *Metrics) *Limiter {
-	l := &Limiter{classes: map[request.Class]*classLimiter{}}
+	l := &Limiter{classes: map[rest.Class]*classLimiter{}}
 	for class, b := range limits.byClass() {
 		l.classes[class] = newClassLimiter(class, b, clk, metrics)
 	}
@@ -30,7 +30,7 @@ func New(limits Limits, clk clock.Clock, metrics *Metrics) *Limiter {
 // Acquire waits for a slot for one attempt of the request. The caller must release the slot, which
 // is nil for a class without a limit, after the attempt. After an error, which is that of the
 // request's context, the request must not be sent.
-func (l *Limiter) Acquire(req *http.Request, kind request.Kind) (*Slot, error) {
+func (l *Limiter) Acquire(req *http.Request, kind rest.Kind) (*Slot, error) {
 	if l == nil {
 		return nil, nil
 	}

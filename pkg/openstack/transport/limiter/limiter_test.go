@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
@@ -49,7 +49,7 @@ type limitedTransport struct {
 }
 
 func (l *limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	slot, err := l.limiter.Acquire(req, request.KindOf(req.Method, req.URL.Path))
+	slot, err := l.limiter.Acquire(req, rest.KindOf(req.Method, req.URL.Path))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func TestLimiter_BoundsRequestsInFlight(t *testing.T) {
 					}
 				})
 			}
-			class := transport.limiter.classes[request.KindOf(test.method, test.path).Class]
+			class := transport.limiter.classes[rest.KindOf(test.method, test.path).Class]
 			await.Condition(t, "all slots are taken and one request waits", func() bool {
 				return g.now() == test.most && class.depth() == 1
 			})
@@ -122,7 +122,7 @@ func TestLimiter_BoundsRequestsInFlight(t *testing.T) {
 
 func TestLimiter_HasBoundsOfEveryClass(t *testing.T) {
 	t.Parallel()
-	want := map[request.Class]bounds{
+	want := map[rest.Class]bounds{
 		"loadbalancer_create": {4, 8},
 		"loadbalancer_delete": {8, 16},
 		"loadbalancer_update": {8, 32},
@@ -178,7 +178,7 @@ func TestLimiter_HoldsUpNoOtherServiceWhileBarbicanPauses(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		t.Cleanup(cancel)
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://cloud"+path, nil)
-		return limiter.Acquire(req, request.KindOf(req.Method, req.URL.Path))
+		return limiter.Acquire(req, rest.KindOf(req.Method, req.URL.Path))
 	}
 	secret, err := request("/key-manager/v1/secrets/1")
 	if err != nil {

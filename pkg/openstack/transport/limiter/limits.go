@@ -1,6 +1,6 @@
 package limiter
 
-import "github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+import "github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 
 // Limits are the maximum numbers of concurrent requests, by class. A class starts with a lower
 // limit, which grows while the cloud answers well and shrinks otherwise. A request that waits to be
@@ -42,17 +42,17 @@ type bounds struct{ start, max int }
 
 // byClass returns the bounds of every limited class. Tokens have no limit, because all other
 // requests need one.
-func (l Limits) byClass() map[request.Class]bounds {
-	all := map[request.Class]bounds{
-		request.LoadBalancerCreate: {4, l.LoadBalancerCreates},
-		request.LoadBalancerDelete: {8, l.LoadBalancerDeletes},
-		request.LoadBalancerUpdate: {8, l.LoadBalancerUpdates},
-		request.LoadBalancerRead:   {8, l.Reads},
-		request.NetworkWrite:       {8, l.NetworkWrites},
-		request.NetworkRead:        {8, l.Reads},
-		request.ServerRead:         {8, l.Reads},
-		request.KeyManager:         {8, l.Reads},
-		request.Other:              {8, l.Reads},
+func (l Limits) byClass() map[rest.Class]bounds {
+	all := map[rest.Class]bounds{
+		rest.LoadBalancerCreate: {4, l.LoadBalancerCreates},
+		rest.LoadBalancerDelete: {8, l.LoadBalancerDeletes},
+		rest.LoadBalancerUpdate: {8, l.LoadBalancerUpdates},
+		rest.LoadBalancerRead:   {8, l.Reads},
+		rest.NetworkWrite:       {8, l.NetworkWrites},
+		rest.NetworkRead:        {8, l.Reads},
+		rest.ServerRead:         {8, l.Reads},
+		rest.KeyManager:         {8, l.Reads},
+		rest.Other:              {8, l.Reads},
 	}
 	for class, b := range all {
 		all[class] = bounds{min(b.start, b.max), b.max}

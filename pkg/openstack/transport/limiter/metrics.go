@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // Metrics show the queue and the limit of each class. cloud-provider-openstack has none of them.
@@ -57,20 +57,20 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 }
 
 // limited sets the number of waiting requests of a class, and its limit.
-func (m *Metrics) limited(class request.Class, depth, limit int) {
+func (m *Metrics) limited(class rest.Class, depth, limit int) {
 	if m != nil {
 		m.queueDepth.WithLabelValues(string(class)).Set(float64(depth))
 		m.limit.WithLabelValues(string(class)).Set(float64(limit))
 	}
 }
 
-func (m *Metrics) throttled(class request.Class, reason string) {
+func (m *Metrics) throttled(class rest.Class, reason string) {
 	if m != nil {
 		m.throttles.WithLabelValues(string(class), reason).Inc()
 	}
 }
 
-func (m *Metrics) waited(class request.Class, took time.Duration) {
+func (m *Metrics) waited(class rest.Class, took time.Duration) {
 	if m != nil {
 		m.waits.WithLabelValues(string(class)).Observe(took.Seconds())
 	}

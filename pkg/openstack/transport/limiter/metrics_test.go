@@ -9,7 +9,7 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/metricstest"
 )
@@ -22,7 +22,7 @@ func TestMetrics_ShowQueueAndLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	clk := clocktesting.NewFakeClock(time.Now())
-	l := newClassLimiter(request.NetworkWrite, bounds{4, 8}, clk, m)
+	l := newClassLimiter(rest.NetworkWrite, bounds{4, 8}, clk, m)
 	slots := fill(t, l, 4)
 	a := newArrivals(l)
 	a.come(t, t.Context(), "one", PriorityNormal)

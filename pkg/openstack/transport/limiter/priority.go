@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 // Priority orders the requests of one class that wait for a slot.
@@ -29,7 +29,7 @@ func WithPriority(ctx context.Context, priority Priority) context.Context {
 }
 
 // priorityOf returns the priority of a request.
-func priorityOf(req *http.Request, kind request.Kind) Priority {
+func priorityOf(req *http.Request, kind rest.Kind) Priority {
 	if given, ok := req.Context().Value(priorityKey{}).(Priority); ok {
 		return given
 	}
@@ -45,7 +45,7 @@ func priorityOf(req *http.Request, kind request.Kind) Priority {
 
 // isAdditive reports whether a request is a batch that only adds and changes members. Octavia's
 // parameter for it is a boolean.
-func isAdditive(req *http.Request, kind request.Kind) bool {
+func isAdditive(req *http.Request, kind rest.Kind) bool {
 	if kind.Name != "loadbalancer_members_update" {
 		return false
 	}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 )
 
 func TestPriority_FollowsMethodAndPath(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPriority_FollowsMethodAndPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := priorityOf(req, request.KindOf(test.method, req.URL.Path)); got != test.want {
+		if got := priorityOf(req, rest.KindOf(test.method, req.URL.Path)); got != test.want {
 			t.Errorf("%s %s: priority %d, want %d", test.method, test.path, got, test.want)
 		}
 	}
@@ -50,7 +50,7 @@ func TestPriority_OfContextComesFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := priorityOf(req, request.KindOf(req.Method, req.URL.Path)); got != want {
+		if got := priorityOf(req, rest.KindOf(req.Method, req.URL.Path)); got != want {
 			t.Errorf("given %d: %d, want %d", given, got, want)
 		}
 	}

@@ -1,6 +1,4 @@
-// Package request classifies requests to OpenStack by method and path: the service, the name in
-// metrics, and the class that is limited together.
-package request
+package rest
 
 import (
 	"context"

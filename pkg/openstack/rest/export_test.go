@@ -1,4 +1,4 @@
-package response
+package rest
 
 // MaxRestarts is how often a list begins anew.
 const MaxRestarts = maxRestarts

@@ -1,13 +1,13 @@
-package response
+package rest
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,15 +35,6 @@ type decoder interface {
 	DecodeFrom(r *Reader) error
 }
 
-// Part decodes the next value of a JSON decoder with a Reader.
-func Part(dec *jsontext.Decoder, value func(*Reader) error) error {
-	text, err := dec.ReadValue() // the text is valid JSON
-	if err != nil {
-		return err
-	}
-	return value(&Reader{rest: text, plain: isPlain(text)})
-}
-
 // readAll decodes a text that must be a single value.
 func readAll(text []byte, value func(*Reader) error) error {
 	r := Reader{rest: text, plain: isPlain(text)}
@@ -61,23 +52,14 @@ func readAll(text []byte, value func(*Reader) error) error {
 
 var errNoJSON = errors.New("the answer is not valid JSON")
 
-// isPlain reports whether a text has only printable ASCII without backslashes. It checks eight
-// bytes at a time.
+// isPlain reports whether a text has only printable ASCII without backslashes.
 func isPlain(text []byte) bool {
-	const each, highest = 0x0101010101010101, 0x8080808080808080
-	odd := uint64(0)
-	for ; len(text) >= 8; text = text[8:] {
-		eight := binary.LittleEndian.Uint64(text)
-		backslash := eight ^ each*'\\' // has a zero for each
-		odd |= eight | (eight - each*' ') | (backslash-each)&^backslash
-	}
 	for _, char := range text {
-		if char < ' ' || char == '\\' {
+		if char < ' ' || char >= utf8.RuneSelf || char == '\\' {
 			return false
 		}
-		odd |= uint64(char)
 	}
-	return odd&highest == 0
+	return true
 }
 
 // Object decodes an object, and calls field for the value of each field. The name is valid until
@@ -321,21 +303,6 @@ func (r *Reader) Text(into *string, constants ...string) error {
 	}
 	*into = r.keep(text)
 	return nil
-}
-
-// Bytes decodes a string into the memory of the previous value, or of the answer. It is valid until
-// the next call with the same target, and allocates nothing.
-func (r *Reader) Bytes(into *[]byte) error {
-	if r.next() == 'n' {
-		return r.Skip()
-	}
-	text, err := r.text()
-	if r.plain {
-		*into = text
-	} else {
-		*into = append((*into)[:0], text...)
-	}
-	return err
 }
 
 // Int decodes a whole number.

@@ -1,4 +1,4 @@
-package response
+package rest
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 const (
@@ -46,6 +44,8 @@ type Collection[T any] struct {
 	Size int
 	// ID returns the ID of an object, which is the marker of the next page.
 	ID func(T) string
+	// UnknownMarker reports whether an error can mean that the object of the marker was deleted.
+	UnknownMarker func(error) bool
 	// Get decodes the answer to a query, as Get does.
 	Get func(ctx context.Context, q url.Values, into any) error
 }
@@ -61,7 +61,7 @@ func (c Collection[T]) All(ctx context.Context, q url.Values) ([]T, error) {
 	}
 	for restarts := 0; ; restarts++ {
 		all, marker, err := c.once(ctx, q)
-		if marker == "" || restarts == maxRestarts || !apierror.IsInvalid(err) && !apierror.IsNotFound(err) {
+		if marker == "" || restarts == maxRestarts || !c.UnknownMarker(err) {
 			return all, err
 		}
 	}

@@ -1,4 +1,4 @@
-package response_test
+package rest_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fakecloud"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -144,15 +144,15 @@ func TestAll_EndsHoweverServiceGoesOn(t *testing.T) {
 		"the same page":      {func(int) string { return "a" }, 2},
 		"two pages in turn":  {func(page int) string { return fmt.Sprint(page % 2) }, 3},
 		"pages without IDs":  {func(int) string { return "" }, 1},
-		"pages without end":  {func(page int) string { return fmt.Sprint(page) }, response.MaxObjects/1000 + 2},
+		"pages without end":  {func(page int) string { return fmt.Sprint(page) }, rest.MaxObjects/1000 + 2},
 		"back to the second": {func(page int) string { return fmt.Sprint(min(page, 9-page)) }, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked := 0
-			list := response.Collection[object]{Name: "objects", Size: 1000, ID: func(o object) string { return o.ID }, Get: func(_ context.Context, _ url.Values, into any) error {
+			list := rest.Collection[object]{Name: "objects", Size: 1000, ID: func(o object) string { return o.ID }, Get: func(_ context.Context, _ url.Values, into any) error {
 				asked++
-				return response.Decode(fmt.Appendf(nil, `{"objects": [%s{"id": %q}]}`, others, test.next(asked)), into)
+				return rest.Decode(fmt.Appendf(nil, `{"objects": [%s{"id": %q}]}`, others, test.next(asked)), into)
 			}}
 			if all, err := list.All(t.Context(), url.Values{}); err == nil || asked > test.most {
 				t.Errorf("%d objects of %d pages, %v", len(all), asked, err)
@@ -233,7 +233,7 @@ func TestAll_StartsAgainWhenMarkerIsGone(t *testing.T) {
 			t.Errorf("%s: %d of 3 with %d requests: %v", service, n, asked, err)
 		}
 		gone, asked = 100, 0
-		if n, err := list(); err == nil || n != 0 || asked != 2*(response.MaxRestarts+1) {
+		if n, err := list(); err == nil || n != 0 || asked != 2*(rest.MaxRestarts+1) {
 			t.Errorf("%s: gone each time: %d with %d requests, %v", service, n, asked, err)
 		}
 	}
