@@ -58,15 +58,6 @@ func (d durations) observe(k Kind, s sample) {
 	d[k] = all[max(0, len(all)-samples):]
 }
 
-// stillPending records that an operation of a kind is still pending after a time. The newest sample
-// is adjusted: it was probably pending then too, since polls show that only roughly.
-func (d durations) stillPending(k Kind, after time.Duration) {
-	if all := d[k]; len(all) > 0 && after < quickest(all) {
-		newest := &all[len(all)-1]
-		newest.pending = max(newest.pending, after)
-	}
-}
-
 // intervals returns the pace for a kind. The first poll comes shortly before the fastest recent
 // operation was done, as far as that was observed: so few polls are wasted, and one stuck load
 // balancer delays none. If a first poll finds an operation done, its duration is unknown, and the

@@ -39,7 +39,7 @@ type Pace struct {
 	// only those of that status.
 	Pending string
 	// Kind is the kind of operation. The watcher learns its duration and delays the first poll
-	// accordingly, also for existing waits. The zero value is never learned.
+	// accordingly. The zero value is never learned.
 	Kind Kind
 }
 
@@ -86,7 +86,6 @@ type waiter struct {
 	parked   time.Time
 	due      time.Time
 	interval time.Duration
-	informed bool          // its polls depend on the duration of its kind
 	leeway   time.Duration // how late it may be polled in a crowd
 	polled   bool          // its own first poll is over
 	seen     time.Time     // the last time it was PENDING
@@ -303,31 +302,12 @@ func (w *Watcher) round() {
 			p.due = now.Add(jitter(p.interval))
 		}
 	}
-	w.inform(now)
-}
-
-// inform plans the polls of waiters that started before the duration of their kind was known: so
-// the first change of nodes after a start is delayed only for the first load balancers.
-func (w *Watcher) inform(now time.Time) {
-	for p := range w.parked {
-		if p.seen.Equal(now) {
-			w.took.stillPending(p.pace.Kind, now.Sub(p.parked))
-		}
-	}
-	for p := range w.parked {
-		if _, known := w.took[p.pace.Kind]; p.informed || !known {
-			continue
-		}
-		if w.schedule(p); !p.due.After(now) {
-			p.due = now.Add(jitter(p.interval))
-		}
-	}
 }
 
 // schedule plans the polls of a waiter by the duration of its kind.
 func (w *Watcher) schedule(p *waiter) {
 	pace, known := w.took.intervals(p.pace)
-	p.due, p.interval, p.informed = p.parked.Add(pace.First), cmp.Or(pace.Step, pace.First), known
+	p.due, p.interval = p.parked.Add(pace.First), cmp.Or(pace.Step, pace.First)
 	if known {
 		p.leeway = pace.Kind.Operation.leeway(pace.First)
 	}
