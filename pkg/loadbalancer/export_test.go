@@ -16,7 +16,7 @@ func (r *Reconciler) Known() int { return r.store.Len() }
 
 // AwaitReads returns when no snapshot is being taken. A snapshot continues after its callers have
 // left.
-func (r *Reconciler) AwaitReads() { r.engine().Cloud.Snapshots.Wait() }
+func (r *Reconciler) AwaitReads() { r.engine().Cloud.Project.Wait() }
 
 // Stages counts the stages of a round.
 type Stages struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
@@ -187,9 +187,9 @@ func (r *Reconciler) countPending(set func(float64, ...string)) {
 }
 
 // lastSeen returns the load balancers of the cluster in the last snapshot of the project.
-func (r *Reconciler) lastSeen() iter.Seq[snapshot.LoadBalancer] {
-	return func(yield func(snapshot.LoadBalancer) bool) {
-		snap := r.engine().Cloud.Snapshots.Last()
+func (r *Reconciler) lastSeen() iter.Seq[project.LoadBalancer] {
+	return func(yield func(project.LoadBalancer) bool) {
+		snap := r.engine().Cloud.Project.Last()
 		if snap == nil {
 			return
 		}

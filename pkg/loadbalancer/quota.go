@@ -63,7 +63,7 @@ func (r *Reconciler) lookAtNeutron(ctx context.Context) error {
 // lookAtOctavia counts the load balancers in the last snapshot of the project.
 func (r *Reconciler) lookAtOctavia(ctx context.Context) error {
 	limits, err := r.options.Session.Octavia().QuotaLimits(ctx)
-	snap := r.engine().Cloud.Snapshots.Last()
+	snap := r.engine().Cloud.Project.Last()
 	if limit, known := limits[quotaLoadBalancer]; known && snap != nil {
 		r.options.Metrics.quota(quotaLoadBalancer, limit, len(snap.LoadBalancers))
 	}

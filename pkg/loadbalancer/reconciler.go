@@ -24,7 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
@@ -151,8 +151,8 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 		Settings: parser,
 		Cloud: goal.Cloud{
 			Octavia: octavia, Barbican: options.Session.Barbican(), Observer: observer, Watcher: shared,
-			Applier:   r.applier,
-			Snapshots: snapshot.New(octavia, neutron, options.Clock), Projects: observe.NewProjects(octavia, neutron, options.Clock), Locks: &r.locks,
+			Applier: r.applier,
+			Project: project.New(octavia, neutron, options.Clock), Locks: &r.locks,
 		},
 		Lookup:    reader,
 		Groups:    r.groups,

@@ -18,6 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -153,11 +154,11 @@ func (r *Reader) begin(ctx context.Context, c *cluster, named int) (*round, erro
 	}
 	r.options.Progress("Reading load balancers")
 	octavia, neutron := r.options.Session.Octavia(), r.options.Session.Neutron()
-	project, err := observe.NewProjects(octavia, neutron, r.options.Clock).Get(ctx, 0)
+	lists, err := project.New(octavia, neutron, r.options.Clock).Lists(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	engine.Cloud.Observer = project.Observer(r.engine.Cloud.Observer, false)
+	engine.Cloud.Observer = lists.Observer(r.engine.Cloud.Observer, false)
 	if !rd.detailed {
 		rd.unhealthy, err = r.readUnhealthy(ctx)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
@@ -24,9 +24,9 @@ type Asked struct {
 	// quiet suppresses events for settings without effect: the settings are not the Service's
 	// current ones.
 	quiet bool
-	// met is set after the first takeOver, project keeps its lists while it waits.
-	met     bool
-	project *observe.Project
+	// met is set after the first takeOver, lists are kept while it waits.
+	met   bool
+	lists *project.Lists
 	// look, last and left keep the progress of Observe, Recall and Commit between two calls.
 	look look
 	last *lastApplied

@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -80,14 +80,12 @@ type Records interface {
 
 // Cloud reads and writes load balancers and floating IPs.
 type Cloud struct {
-	Octavia   *octavia.Client
-	Barbican  *barbican.Client
-	Observer  *observe.Observer
-	Watcher   *watcher.Watcher
-	Applier   Applier
-	Snapshots *snapshot.Reader
-	// Projects are read to take Services over.
-	Projects *observe.Projects
+	Octavia  *octavia.Client
+	Barbican *barbican.Client
+	Observer *observe.Observer
+	Watcher  *watcher.Watcher
+	Applier  Applier
+	Project  *project.Reader
 	// Locks are of load balancers, which Services share.
 	Locks *async.Locks
 }

@@ -78,13 +78,13 @@ func (e *Engine) leavingFloatingIPs(ctx context.Context, svc *v1.Service, have O
 // of this process, and those retained since for the Service's name. Complete is set if no others
 // can exist.
 func (e *Engine) knownFloatingIPs(ctx context.Context, svc *v1.Service, as ownership.Identity, published []string) (ids []string, complete bool, err error) {
-	first, err := e.Cloud.Snapshots.FirstFloatingIPs(ctx)
+	first, err := e.Cloud.Project.FirstFloatingIPs(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	found := e.Store.RetainedFloatingIPs(cluster.Key(svc))
 	head, _ := ownership.CutProof(as.FloatingIPDescription())
-	for _, fip := range first.Saying(as.ServiceUID, head, as.LegacyFloatingIPDescription()) {
+	for _, fip := range first.WithWords(as.ServiceUID, head, as.LegacyFloatingIPDescription()) {
 		legacy := fip.Description == as.LegacyFloatingIPDescription() && slices.Contains(published, fip.Address)
 		if as.OwnsFloatingIP(fip.Description) || as.KeptFloatingIP(fip.Description) || legacy {
 			found = append(found, fip.ID)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
@@ -47,15 +47,15 @@ func TestProvenOwn_IsWhatTagsOrNameAndAnnotationProve(t *testing.T) {
 	a := &Asked{in: Inputs{ID: id, Settings: &settings.Settings{}}}
 	a.in.Settings.LoadBalancer.ID = "named"
 	for name, test := range map[string]struct {
-		lb     snapshot.LoadBalancer
+		lb     project.LoadBalancer
 		proven bool
 	}{
-		"its tags":                     {snapshot.LoadBalancer{ID: "a", Name: id.Name(), Tags: id.Tags()}, true},
-		"another's tags":               {snapshot.LoadBalancer{ID: "named", Name: id.Name(), Tags: theirs.Tags()}, false},
-		"named, and of its name":       {snapshot.LoadBalancer{ID: "named", Name: id.Name()}, true},
-		"named, and of another name":   {snapshot.LoadBalancer{ID: "named", Name: "somebody's"}, false},
-		"of its name, and not named":   {snapshot.LoadBalancer{ID: "a", Name: id.Name()}, false},
-		"nothing of it is the Service": {snapshot.LoadBalancer{ID: "a", Name: "somebody's"}, false},
+		"its tags":                     {project.LoadBalancer{ID: "a", Name: id.Name(), Tags: id.Tags()}, true},
+		"another's tags":               {project.LoadBalancer{ID: "named", Name: id.Name(), Tags: theirs.Tags()}, false},
+		"named, and of its name":       {project.LoadBalancer{ID: "named", Name: id.Name()}, true},
+		"named, and of another name":   {project.LoadBalancer{ID: "named", Name: "somebody's"}, false},
+		"of its name, and not named":   {project.LoadBalancer{ID: "a", Name: id.Name()}, false},
+		"nothing of it is the Service": {project.LoadBalancer{ID: "a", Name: "somebody's"}, false},
 	} {
 		if proven := a.provenOwn(test.lb); proven != test.proven {
 			t.Errorf("%s: it is proven: %v", name, proven)
@@ -148,7 +148,7 @@ func TestKnownFloatingIPs_AreEachNamedOnce(t *testing.T) {
 		{ID: "unpublished", Description: id.LegacyFloatingIPDescription(), FloatingIP: "203.0.113.8"}, {ID: "somebody's"},
 	}
 	svc := webService()
-	e := &Engine{Store: state.New(clock.RealClock{}, nil), Cloud: Cloud{Snapshots: snapshot.New(project{}, there, clock.RealClock{})}}
+	e := &Engine{Store: state.New(clock.RealClock{}, nil), Cloud: Cloud{Project: project.New(oneBalancer{}, there, clock.RealClock{})}}
 	e.Store.RetainFloatingIP(types.NamespacedName{Namespace: "shop", Name: "web"}, "owned")
 	ids, complete, err := e.knownFloatingIPs(t.Context(), svc, id, []string{"203.0.113.7"})
 	if err != nil || !complete || !slices.Equal(ids, []string{"legacy", "owned"}) {
@@ -193,7 +193,7 @@ func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t
 	if applied, err := a.restore(t.Context()); applied != nil || err != nil {
 		t.Errorf("the Service is to move: %+v, %v", applied, err)
 	}
-	a.e.Cloud.Snapshots = snapshot.New(failing{}, listed{}, clock.RealClock{})
+	a.e.Cloud.Project = project.New(failing{}, listed{}, clock.RealClock{})
 	for _, named := range []string{"", "lb"} {
 		a.in.Settings.LoadBalancer.ID = named
 		if applied, err := a.restore(t.Context()); applied != nil || !errors.Is(err, errFailed) {
@@ -213,7 +213,7 @@ func (r oneRecord) Get(types.UID) string { return r.text }
 var errFailed = errors.New("failed")
 
 // failing is an Octavia without answers.
-type failing struct{}
+type failing struct{ project.Octavia }
 
 func (failing) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
 	return nil, errFailed

@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -32,7 +32,7 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	if applied.Digests.Nodeless == "" || managesGroups(a.in) || applied.Digests.Nodeless != digest.Nodeless(want.LoadBalancer, a.in.Settings) {
 		return nil, nil
 	}
-	snap, err := a.e.Cloud.Snapshots.Snapshot(ctx, anyAge)
+	snap, err := a.e.Cloud.Project.Snapshot(ctx, anyAge)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 
 // provenOwn reports whether a load balancer of a snapshot is certainly the Service's own: by its
 // tags or, if cloud-provider-openstack created it, by its name and the annotation.
-func (a *Asked) provenOwn(lb snapshot.LoadBalancer) bool {
+func (a *Asked) provenOwn(lb project.LoadBalancer) bool {
 	switch a.in.ID.Claim(lb.Tags, "") {
 	case ownership.Ours:
 		return true
@@ -85,7 +85,7 @@ func (a *Asked) provenOwn(lb snapshot.LoadBalancer) bool {
 
 // rebuildFloatingIP returns the recorded floating IP, nil for none. It is false if its owner
 // depends on the creator of the load balancer, which a snapshot does not show.
-func (a *Asked) rebuildFloatingIP(snap *snapshot.Snapshot, id string) (*model.FloatingIP, bool) {
+func (a *Asked) rebuildFloatingIP(snap *project.Snapshot, id string) (*model.FloatingIP, bool) {
 	if id == "" {
 		return nil, true
 	}

@@ -9,21 +9,24 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// project is a cloud with one load balancer and no floating IP.
-type project struct{ lb octavia.LoadBalancer }
+// oneBalancer is a cloud with one load balancer and no floating IP.
+type oneBalancer struct {
+	project.Octavia
+	lb octavia.LoadBalancer
+}
 
-func (p project) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
+func (p oneBalancer) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
 	return []octavia.LoadBalancer{p.lb}, nil
 }
 
-func (project) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+func (oneBalancer) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
 	return nil, nil
 }
 
@@ -31,10 +34,10 @@ func (project) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatin
 // gone since.
 func TestRebuild_ReadsAllWhereALaterLookLacksTheFloatingIP(t *testing.T) {
 	t.Parallel()
-	there := project{octavia.LoadBalancer{ID: "lb", VIPPortID: "vip", ProvisioningStatus: model.StatusActive}}
+	there := oneBalancer{lb: octavia.LoadBalancer{ID: "lb", VIPPortID: "vip", ProvisioningStatus: model.StatusActive}}
 	member := model.Member{Name: "node", Address: "10.0.0.1", Port: 30080}
 	a := &Asked{
-		e:  &Engine{Cloud: Cloud{Snapshots: snapshot.New(there, there, clock.RealClock{})}}, // there is no Octavia to read a tree from
+		e:  &Engine{Cloud: Cloud{Project: project.New(there, there, clock.RealClock{})}}, // there is no Octavia to read a tree from
 		in: Inputs{Settings: &settings.Settings{}},
 	}
 	want := &Desired{LoadBalancer: &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: model.MembersOf(member)}}}}}

@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
@@ -149,7 +149,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 	if settings.LoadBalancer.ID != "" && settings.LoadBalancer.ID != written.LoadBalancerID {
 		return nil, nil // it shall move
 	}
-	snap, err := a.e.Cloud.Snapshots.Snapshot(ctx, maxSnapshotAge)
+	snap, err := a.e.Cloud.Project.Snapshot(ctx, maxSnapshotAge)
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +198,8 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 }
 
 // hasUnattachedFloatingIP reports whether a snapshot has an unattached floating IP of the Service.
-func (a *Asked) hasUnattachedFloatingIP(snap *snapshot.Snapshot) bool {
-	return slices.ContainsFunc(snap.Described(a.in.ID.FloatingIPDescription()), func(fip snapshot.FloatingIP) bool { return fip.PortID == "" })
+func (a *Asked) hasUnattachedFloatingIP(snap *project.Snapshot) bool {
+	return slices.ContainsFunc(snap.Described(a.in.ID.FloatingIPDescription()), func(fip project.FloatingIP) bool { return fip.PortID == "" })
 }
 
 // securityGroupsKept reports whether the security groups of a Service with an unchanged record are

@@ -33,25 +33,25 @@ func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, b
 	}
 	have, found, err := a.takeOverOn(ctx, lock)
 	if !async.IsWaiting(err) {
-		a.met, a.project = true, nil
+		a.met, a.lists = true, nil
 	}
 	return have, found, err
 }
 
 func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation, bool, error) {
-	if a.project == nil { // else it has waited: then all of the project need not be read again
+	if a.lists == nil { // else it has waited: then all of the project need not be read again
 		var err error
-		if a.project, err = a.e.Cloud.Projects.Get(ctx, maxSnapshotAge); err != nil {
+		if a.lists, err = a.e.Cloud.Project.Lists(ctx, maxSnapshotAge); err != nil {
 			return Observation{}, false, err
 		}
 	}
-	project := a.project
-	ours, err := project.LoadBalancers(ctx, octavia.LoadBalancerFilter{Tags: []string{a.in.ID.ServiceTag()}})
+	lists := a.lists
+	ours, err := lists.LoadBalancers(ctx, octavia.LoadBalancerFilter{Tags: []string{a.in.ID.ServiceTag()}})
 	if err != nil {
 		return Observation{}, false, err
 	}
 	brief := len(ours) == 0
-	have, err := a.e.with(project.Observer(a.e.Cloud.Observer, brief)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock, &a.look)
+	have, err := a.e.with(lists.Observer(a.e.Cloud.Observer, brief)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock, &a.look)
 	var floatingIP *observe.FloatingIPError
 	switch {
 	case observe.IsNotOurs(err), errors.Is(err, observe.ErrTorn), errors.As(err, &floatingIP):
@@ -64,7 +64,7 @@ func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation,
 	if lb == nil || brief && !lb.Adopted || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
 		return Observation{}, false, nil
 	}
-	have.Current, have.Listed, have.Brief = false, project.Began, brief
+	have.Current, have.Listed, have.Brief = false, lists.Began, brief
 	return have, true, nil
 }
 

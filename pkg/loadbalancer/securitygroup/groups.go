@@ -67,9 +67,8 @@ type common struct {
 	// others are the names of all groups at the first read of this process. It creates groups of
 	// its own mode only, so that those of other modes can only decrease.
 	others map[string][]neutron.SecurityGroup
-	last   *snapshot
 
-	snapshots async.Flight[*snapshot]
+	snapshots async.Recent[*snapshot]
 	names     async.Flight[struct{}] // its results are in others
 
 	shared sharedGroup

@@ -12,14 +12,13 @@ import (
 // snapshot is the state of all security groups and their ports at one time: a new process needs it
 // for all Services, and reads it with two requests.
 type snapshot struct {
-	began  time.Time
 	groups map[string][]neutron.SecurityGroup // by name
 	ports  map[string][]string                // IDs by group
 }
 
 // inherited returns the state of a Service that this process has not reconciled yet.
 func (g *Groups) inherited(ctx context.Context, id ownership.Identity) (*State, error) {
-	all, err := g.snapshot(ctx)
+	all, err := g.snapshots.Get(ctx, g.clock, snapshotAge, g.takeSnapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -34,19 +33,9 @@ func (g *Groups) inherited(ctx context.Context, id ownership.Identity) (*State, 
 	return s, nil
 }
 
-// snapshot returns a snapshot up to snapshotAge, and takes one if necessary.
-func (g *Groups) snapshot(ctx context.Context) (*snapshot, error) {
-	g.mu.Lock()
-	last := g.last
-	g.mu.Unlock()
-	if last != nil && g.clock.Since(last.began) <= snapshotAge {
-		return last, nil
-	}
-	return g.snapshots.Do(ctx, "", g.takeSnapshot)
-}
-
-func (g *Groups) takeSnapshot(ctx context.Context) (*snapshot, error) {
-	all := &snapshot{began: g.clock.Now(), groups: map[string][]neutron.SecurityGroup{}, ports: map[string][]string{}}
+// takeSnapshot reads all security groups and their ports.
+func (g *Groups) takeSnapshot(ctx context.Context, _ time.Time) (*snapshot, error) {
+	all := &snapshot{groups: map[string][]neutron.SecurityGroup{}, ports: map[string][]string{}}
 	groups, err := g.neutron.AllSecurityGroups(ctx)
 	if err != nil {
 		return nil, err
@@ -71,7 +60,6 @@ func (g *Groups) takeSnapshot(ctx context.Context) (*snapshot, error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.last = all
 	if g.others == nil {
 		g.others = names
 	}

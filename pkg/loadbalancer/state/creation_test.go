@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
@@ -111,7 +111,7 @@ func TestStore_KeepsACreationUntilItsTimeIsOver(t *testing.T) {
 			s.Forget(service("other", "1"))
 		},
 		"a snapshot is taken": func(s *state.Store, clock *testingclock.FakePassiveClock) {
-			s.Sweep(&snapshot.Snapshot{Began: clock.Now()})
+			s.Sweep(&project.Snapshot{Began: clock.Now()})
 		},
 		"the Service is forgotten": func(s *state.Store, _ *testingclock.FakePassiveClock) { s.Forget(deleted(young(time.Second))) },
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 )
 
 // ReasonChanged is the drift of a load balancer with another updated_at than in the last read.
@@ -24,7 +24,7 @@ const AtRest = 5 * time.Minute
 
 // DriftIn describes the difference between a snapshot of the project and the last read; "" for
 // none, for a snapshot that began earlier, or for a load balancer that is being changed.
-func (a *Applied) DriftIn(snap *snapshot.Snapshot) string {
+func (a *Applied) DriftIn(snap *project.Snapshot) string {
 	if snap.Began.Before(a.Seen.Since) {
 		return ""
 	}
@@ -44,7 +44,7 @@ func (a *Applied) DriftIn(snap *snapshot.Snapshot) string {
 
 // FloatingIPDriftIn describes the change of the floating IP on the VIP since the last read, which
 // the load balancer's updated_at does not show; "" for none.
-func (a *Applied) FloatingIPDriftIn(snap *snapshot.Snapshot) string {
+func (a *Applied) FloatingIPDriftIn(snap *project.Snapshot) string {
 	port := snap.LoadBalancers[a.LoadBalancer.ID].VIPPortID
 	if a.LoadBalancer.FloatingIPID == "" {
 		if on := snap.OnPort(port); len(on) > 0 {
@@ -70,7 +70,7 @@ func (a *Applied) Confirmable(at time.Time) bool {
 
 // ConfirmableBy reports whether it is unconfirmed, and this snapshot shows the load balancer with
 // the updated_at of the last read, so that its contents are worth reading.
-func (a *Applied) ConfirmableBy(snap *snapshot.Snapshot) bool {
+func (a *Applied) ConfirmableBy(snap *project.Snapshot) bool {
 	lb := snap.LoadBalancers[a.LoadBalancer.ID]
 	return a.Confirmable(snap.Began) && lb.Status == model.StatusActive && lb.UpdatedAt.Equal(a.Seen.UpdatedAt)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
@@ -21,36 +21,36 @@ func TestApplied_ReportsWhatASnapshotShowsChanged(t *testing.T) {
 	internal := state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb"}, Seen: seen}
 	changedSince := external
 	changedSince.Seen.Since = after
-	there := snapshot.LoadBalancer{ID: "lb", Status: model.StatusActive, VIPPortID: "vip", UpdatedAt: before}
-	lb := func(change func(*snapshot.LoadBalancer)) []snapshot.LoadBalancer {
+	there := project.LoadBalancer{ID: "lb", Status: model.StatusActive, VIPPortID: "vip", UpdatedAt: before}
+	lb := func(change func(*project.LoadBalancer)) []project.LoadBalancer {
 		changed := there
 		change(&changed)
-		return []snapshot.LoadBalancer{changed}
+		return []project.LoadBalancer{changed}
 	}
-	as := func(*snapshot.LoadBalancer) {}
-	onVIP := []snapshot.FloatingIP{{ID: "other", PortID: "elsewhere"}, {ID: "fip", Address: "203.0.113.7", PortID: "vip"}}
+	as := func(*project.LoadBalancer) {}
+	onVIP := []project.FloatingIP{{ID: "other", PortID: "elsewhere"}, {ID: "fip", Address: "203.0.113.7", PortID: "vip"}}
 	for name, c := range map[string]struct {
 		applied       state.Applied
-		loadBalancers []snapshot.LoadBalancer
-		floatingIPs   []snapshot.FloatingIP
+		loadBalancers []project.LoadBalancer
+		floatingIPs   []project.FloatingIP
 		want          string
 	}{
 		"nothing":                                  {external, lb(as), onVIP, ""},
 		"nothing, without a floating IP":           {internal, lb(as), onVIP[:1], ""},
 		"the snapshot began before our own change": {changedSince, nil, nil, ""},
 		"the load balancer is gone":                {external, nil, onVIP, "the load balancer is gone"},
-		"it is in ERROR":                           {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status = model.StatusError }), onVIP, "the load balancer is in ERROR"},
-		"somebody works on it":                     {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status, lb.UpdatedAt = "PENDING_UPDATE", began }), nil, ""},
-		"it was changed":                           {external, lb(func(lb *snapshot.LoadBalancer) { lb.UpdatedAt = began }), onVIP, "the load balancer was changed"},
+		"it is in ERROR":                           {external, lb(func(lb *project.LoadBalancer) { lb.Status = model.StatusError }), onVIP, "the load balancer is in ERROR"},
+		"somebody works on it":                     {external, lb(func(lb *project.LoadBalancer) { lb.Status, lb.UpdatedAt = "PENDING_UPDATE", began }), nil, ""},
+		"it was changed":                           {external, lb(func(lb *project.LoadBalancer) { lb.UpdatedAt = began }), onVIP, "the load balancer was changed"},
 		"the floating IP is gone":                  {external, lb(as), onVIP[:1], "the floating IP is gone"},
-		"the floating IP is on no port":            {external, lb(as), []snapshot.FloatingIP{{ID: "fip"}}, "the floating IP was taken off the load balancer"},
-		"the floating IP is on another port":       {external, lb(as), []snapshot.FloatingIP{{ID: "fip", PortID: "elsewhere"}}, "the floating IP was taken off the load balancer"},
+		"the floating IP is on no port":            {external, lb(as), []project.FloatingIP{{ID: "fip"}}, "the floating IP was taken off the load balancer"},
+		"the floating IP is on another port":       {external, lb(as), []project.FloatingIP{{ID: "fip", PortID: "elsewhere"}}, "the floating IP was taken off the load balancer"},
 		"somebody put a floating IP on the VIP":    {internal, lb(as), onVIP, "the floating IP 203.0.113.7 was put on the load balancer"},
-		"a VIP without a port has no floating IPs": {internal, lb(func(lb *snapshot.LoadBalancer) { lb.VIPPortID = "" }), []snapshot.FloatingIP{{ID: "free"}}, ""},
+		"a VIP without a port has no floating IPs": {internal, lb(func(lb *project.LoadBalancer) { lb.VIPPortID = "" }), []project.FloatingIP{{ID: "free"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := c.applied.DriftIn(snapshot.Of(began, c.loadBalancers, c.floatingIPs)); got != c.want {
+			if got := c.applied.DriftIn(project.Of(began, c.loadBalancers, c.floatingIPs)); got != c.want {
 				t.Errorf("it says %q, want %q", got, c.want)
 			}
 		})
@@ -69,13 +69,13 @@ func TestApplied_IsConfirmableByASnapshotOfTheSameStateAtRest(t *testing.T) {
 	confirmed.Seen.Confirmed, restored.Contents = true, nil
 	recorded := restored
 	recorded.Restored = &state.Restored{}
-	lb := snapshot.LoadBalancer{ID: "lb", Status: model.StatusActive, UpdatedAt: since}
+	lb := project.LoadBalancer{ID: "lb", Status: model.StatusActive, UpdatedAt: since}
 	pending, changed := lb, lb
 	pending.Status, changed.UpdatedAt = "PENDING_UPDATE", since.Add(time.Second)
 	for name, c := range map[string]struct {
 		applied state.Applied
 		after   time.Duration
-		lb      snapshot.LoadBalancer
+		lb      project.LoadBalancer
 		want    bool
 	}{
 		"at rest":               {unconfirmed, state.ConfirmAfter, lb, true},
@@ -85,11 +85,11 @@ func TestApplied_IsConfirmableByASnapshotOfTheSameStateAtRest(t *testing.T) {
 		"without its contents":  {restored, time.Minute, lb, true},
 		"it is being changed":   {unconfirmed, time.Minute, pending, false},
 		"it has changed":        {unconfirmed, time.Minute, changed, false},
-		"another load balancer": {unconfirmed, time.Minute, snapshot.LoadBalancer{ID: "other"}, false},
+		"another load balancer": {unconfirmed, time.Minute, project.LoadBalancer{ID: "other"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			snap := snapshot.Of(since.Add(c.after), []snapshot.LoadBalancer{c.lb}, nil)
+			snap := project.Of(since.Add(c.after), []project.LoadBalancer{c.lb}, nil)
 			if got := c.applied.ConfirmableBy(snap); got != c.want {
 				t.Errorf("confirmable: %v, want %v", got, c.want)
 			}

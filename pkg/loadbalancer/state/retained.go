@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 )
 
 // RetainFloatingIP records that a floating IP was left in the project for the next Service of this
@@ -32,7 +32,7 @@ func (s *Store) RetainedFloatingIPs(service types.NamespacedName) []string {
 
 // Sweep drops floating IPs that were left in the project before the snapshot began and that it does
 // not show, and creations with load balancers that can no longer appear.
-func (s *Store) Sweep(snap *snapshot.Snapshot) {
+func (s *Store) Sweep(snap *project.Snapshot) {
 	now := s.clock.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 )
 
 func TestStore_SweepsRetainedFloatingIPsThatAreGone(t *testing.T) {
@@ -17,7 +17,7 @@ func TestStore_SweepsRetainedFloatingIPsThatAreGone(t *testing.T) {
 	store := New(testingclock.NewFakePassiveClock(at), nil)
 	store.RetainFloatingIP(web, "there")
 	store.RetainFloatingIP(web, "gone")
-	snap := &snapshot.Snapshot{Began: at, FloatingIPs: map[string]snapshot.FloatingIP{"there": {}}}
+	snap := &project.Snapshot{Began: at, FloatingIPs: map[string]project.FloatingIP{"there": {}}}
 	store.Sweep(snap)
 	if got := store.RetainedFloatingIPs(web); !slices.Equal(got, []string{"gone", "there"}) {
 		t.Errorf("a snapshot that began before has left %v", got)

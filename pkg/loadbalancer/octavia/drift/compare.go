@@ -7,7 +7,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -43,7 +43,7 @@ func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, i in
 
 // sameAsRecorded is sameSettings for a state that the previous process has recorded: the same parts
 // exist, by their IDs, with the desired settings.
-func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, seen snapshot.LoadBalancer) (bool, error) {
+func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, seen project.LoadBalancer) (bool, error) {
 	lb := applied.Restored.Outline.Clone()
 	lb.ID, lb.Name, lb.Description, lb.Tags, lb.Provider = seen.ID, seen.Name, seen.Description, seen.Tags, seen.Provider
 	lb.Status = model.Status{Provisioning: seen.Status, Operating: seen.Operating}
@@ -63,7 +63,7 @@ func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, s
 
 // settings reads listeners, pools and monitors of a load balancer in a snapshot, unless they were
 // read in a group. Of members it returns only the IDs, by the ID of their pool.
-func (d *Detector) settings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer, together settingsRead) (*model.LoadBalancer, func(poolID string) []string, error) {
+func (d *Detector) settings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen project.LoadBalancer, together settingsRead) (*model.LoadBalancer, func(poolID string) []string, error) {
 	listed := octavia.LoadBalancer{ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider}
 	parts, there := together[lb.ID]
 	if !there {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -24,10 +24,13 @@ const (
 	PolicyOff    = "off"
 )
 
-// Snapshots returns the state of the whole project.
-type Snapshots interface {
+// Project reads the whole project.
+type Project interface {
 	// Snapshot returns one that is no older than maxAge.
-	Snapshot(ctx context.Context, maxAge time.Duration) (*snapshot.Snapshot, error)
+	Snapshot(ctx context.Context, maxAge time.Duration) (*project.Snapshot, error)
+	// SettingsOf reads listeners, pools and monitors of the load balancers of several Services, by
+	// the ID of the load balancer. It omits one if tags do not show all of its parts.
+	SettingsOf(ctx context.Context, services []ownership.Identity) (map[string]observe.Parts, error)
 }
 
 // Octavia is the part of the load balancer service that a Detector uses.
@@ -39,9 +42,6 @@ type Octavia interface {
 type Observer interface {
 	// Settings reads listeners, pools and monitors.
 	Settings(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (observe.Parts, error)
-	// SettingsOf reads them of the load balancers of several Services, by the ID of the load
-	// balancer. It omits one if tags do not show all of its parts.
-	SettingsOf(ctx context.Context, services []ownership.Identity) (map[string]observe.Parts, error)
 	// MembersChanged records which members are out of service, and reports whether other settings
 	// of members have changed; brief if few of these are known.
 	MembersChanged(ctx context.Context, lb *model.LoadBalancer, brief bool) (bool, error)
@@ -68,7 +68,7 @@ type Options struct {
 	// Interval is the time between two snapshots; 0 disables them.
 	Interval       time.Duration
 	Store          *state.Store
-	Snapshots      Snapshots
+	Project        Project
 	Octavia        Octavia
 	Observer       Observer
 	SecurityGroups SecurityGroups
@@ -120,7 +120,7 @@ func jitter(d time.Duration) time.Duration {
 
 // detect compares the project once.
 func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName)) {
-	snap, err := d.options.Snapshots.Snapshot(ctx, 0)
+	snap, err := d.options.Project.Snapshot(ctx, 0)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot look for changes of other clients")
 		return

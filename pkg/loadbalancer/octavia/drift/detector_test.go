@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
@@ -92,21 +92,21 @@ func TestWatch_KeepsWhatWasAppliedMeanwhile(t *testing.T) {
 
 func TestWatch_ReportsDuplicates(t *testing.T) {
 	t.Parallel()
-	another := snapshot.LoadBalancer{ID: "another", Status: model.StatusActive, Tags: identity().Tags()}
+	another := project.LoadBalancer{ID: "another", Status: model.StatusActive, Tags: identity().Tags()}
 	const duplicate = "a second load balancer was made"
 	for name, test := range map[string]struct {
-		lb      func(*snapshot.LoadBalancer)
+		lb      func(*project.LoadBalancer)
 		applied func(*state.Applied)
 		want    string
 	}{
 		"ACTIVE":                  {want: duplicate},
-		"in ERROR":                {lb: func(lb *snapshot.LoadBalancer) { lb.Status = model.StatusError }, want: duplicate},
-		"only being made":         {lb: func(lb *snapshot.LoadBalancer) { lb.Status = model.StatusPendingCreate }},
-		"of another cluster":      {lb: func(lb *snapshot.LoadBalancer) { lb.Tags = otherCluster() }},
+		"in ERROR":                {lb: func(lb *project.LoadBalancer) { lb.Status = model.StatusError }, want: duplicate},
+		"only being made":         {lb: func(lb *project.LoadBalancer) { lb.Status = model.StatusPendingCreate }},
+		"of another cluster":      {lb: func(lb *project.LoadBalancer) { lb.Tags = otherCluster() }},
 		"known, and left alone":   {applied: func(a *state.Applied) { a.LoadBalancer.Duplicates = []string{"another"} }},
 		"the Service is a guest":  {applied: func(a *state.Applied) { a.LoadBalancer.Shared = &model.Shared{} }},
 		"made after the snapshot": {applied: func(a *state.Applied) { a.Seen.Since = time.Now().Add(time.Second) }},
-		"it is its replacement": {lb: func(lb *snapshot.LoadBalancer) {
+		"it is its replacement": {lb: func(lb *project.LoadBalancer) {
 			lb.Tags = append(identity().Tags(), ownership.ReplacesTag("lb", "hash"))
 		}},
 	} {

@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -37,9 +37,9 @@ func identity() ownership.Identity {
 // fakeCloud has one load balancer, with a listener, a pool and two members. It records reads.
 type fakeCloud struct {
 	// seen is the load balancer in snapshots; others are further ones.
-	seen        snapshot.LoadBalancer
-	others      []snapshot.LoadBalancer
-	floatingIPs []snapshot.FloatingIP
+	seen        project.LoadBalancer
+	others      []project.LoadBalancer
+	floatingIPs []project.FloatingIP
 	parts       observe.Parts
 	// alone are the parts of the load balancers of further Services, by the UID of the Service,
 	// together those that are found by tags.
@@ -84,7 +84,7 @@ func newCloud() *fakeCloud {
 		return octavia.NodeStatus{ID: id, ProvisioningStatus: model.StatusActive, OperatingStatus: operating}
 	}
 	return &fakeCloud{
-		seen: snapshot.LoadBalancer{ID: "lb", Name: id.Name(), Status: model.StatusActive, Operating: "ONLINE", Tags: id.Tags(), UpdatedAt: time.Now()},
+		seen: project.LoadBalancer{ID: "lb", Name: id.Name(), Status: model.StatusActive, Operating: "ONLINE", Tags: id.Tags(), UpdatedAt: time.Now()},
 		parts: observe.Parts{
 			LoadBalancer: octavia.LoadBalancer{
 				ID: "lb", Name: id.Name(), Tags: id.Tags(), Provider: "amphora", AdminStateUp: true, ProvisioningStatus: model.StatusActive,
@@ -125,7 +125,7 @@ func (c *fakeCloud) record(read string) error {
 	return c.readErr
 }
 
-func (c *fakeCloud) Snapshot(context.Context, time.Duration) (*snapshot.Snapshot, error) {
+func (c *fakeCloud) Snapshot(context.Context, time.Duration) (*project.Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.looks = append(c.looks, time.Now())
@@ -136,7 +136,7 @@ func (c *fakeCloud) Snapshot(context.Context, time.Duration) (*snapshot.Snapshot
 	if c.seen.ID != "" {
 		all = append(all, c.seen)
 	}
-	return snapshot.Of(time.Now(), all, c.floatingIPs), nil
+	return project.Of(time.Now(), all, c.floatingIPs), nil
 }
 
 func (c *fakeCloud) StatusTree(context.Context, string) (*octavia.StatusTree, error) {
@@ -203,7 +203,7 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 		f := &fixture{t: t, cloud: newCloud(), busy: map[string]bool{}, store: state.New(clock.RealClock{}, nil)}
 		f.detector = drift.New(drift.Options{
 			ClusterID: "cluster", Interval: interval, Store: f.store, Clock: clock.RealClock{},
-			Snapshots: f.cloud, Octavia: f.cloud, Observer: f.cloud, SecurityGroups: f.cloud, Records: f.cloud,
+			Project: f.cloud, Octavia: f.cloud, Observer: f.cloud, SecurityGroups: f.cloud, Records: f.cloud,
 			Busy: func(uid types.UID, loadBalancerID string) bool {
 				f.cloud.after()
 				return f.busy[string(uid)] || f.busy[loadBalancerID]

@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
@@ -35,7 +35,7 @@ import (
 //	anything else                             nothing: it is drift
 //
 // Settings in read are not read again.
-func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, snap *snapshot.Snapshot, read settingsRead) string {
+func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, snap *project.Snapshot, read settingsRead) string {
 	reason := applied.DriftIn(snap)
 	moved := reason == state.ReasonChanged && applied.Contents != nil && applied.FloatingIPDriftIn(snap) == ""
 	if reason == "" && !applied.ConfirmableBy(snap) || reason != "" && !moved {
@@ -59,7 +59,7 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 
 // inspectRestored is inspect for a load balancer that is only known from the record of the previous
 // process, and unchanged in a snapshot.
-func (d *Detector) inspectRestored(ctx context.Context, uid types.UID, applied *state.Applied, seen snapshot.LoadBalancer) string {
+func (d *Detector) inspectRestored(ctx context.Context, uid types.UID, applied *state.Applied, seen project.LoadBalancer) string {
 	same, err := d.sameAsRecorded(ctx, applied, seen)
 	if err == nil && !same {
 		unknown := *applied
@@ -91,7 +91,7 @@ func (d *Detector) judge(ctx context.Context, uid types.UID, applied *state.Appl
 type inspection struct {
 	// began is the start of the snapshot, seen its load balancer.
 	began time.Time
-	seen  snapshot.LoadBalancer
+	seen  project.LoadBalancer
 	// contents is the applied state; the read adds which members are out of service.
 	contents *model.LoadBalancer
 	// moved is set if updated_at has moved, health if the members' health caused that.
@@ -172,7 +172,7 @@ func anyMember(lb *model.LoadBalancer, is func(model.Member) bool) bool {
 
 // duplicate reports a second load balancer of a Service in a snapshot; it returns "" if there is
 // none, if it is known and ignored, or if it is being created.
-func (d *Detector) duplicate(uid types.UID, applied *state.Applied, snap *snapshot.Snapshot) string {
+func (d *Detector) duplicate(uid types.UID, applied *state.Applied, snap *project.Snapshot) string {
 	if applied.LoadBalancer.Shared != nil || snap.Began.Before(applied.Seen.Since) {
 		return ""
 	}

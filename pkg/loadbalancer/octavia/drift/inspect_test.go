@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -199,7 +199,7 @@ func withFloatingIP(f *fixture) {
 	f.withContents(func(lb *model.LoadBalancer) { lb.FloatingIP = &model.FloatingIP{ID: "fip"} })
 	f.change(func(a *state.Applied) { a.LoadBalancer.FloatingIPID = "fip" })
 	f.cloud.seen.VIPPortID = "vip"
-	f.cloud.floatingIPs = []snapshot.FloatingIP{{ID: "fip", PortID: "vip"}}
+	f.cloud.floatingIPs = []project.FloatingIP{{ID: "fip", PortID: "vip"}}
 }
 
 func floatingIPGone(f *fixture) { f.cloud.floatingIPs = nil }

@@ -125,7 +125,7 @@ func (d *Detector) confirmDue(ctx context.Context) bool {
 	if len(all) == 0 {
 		return true
 	}
-	snap, err := d.options.Snapshots.Snapshot(ctx, 0)
+	snap, err := d.options.Project.Snapshot(ctx, 0)
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot read changed load balancers, retrying", "err", err)
 		return false

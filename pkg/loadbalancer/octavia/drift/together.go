@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
@@ -31,7 +31,7 @@ type settingsRead map[string]observe.Parts
 
 // together yields all Services, each with the settings of its group. A group is read with its first
 // Service, so that only one is in memory.
-func (d *Detector) together(ctx context.Context, all map[types.UID]*state.Applied, snap *snapshot.Snapshot) iter.Seq2[types.UID, settingsRead] {
+func (d *Detector) together(ctx context.Context, all map[types.UID]*state.Applied, snap *project.Snapshot) iter.Seq2[types.UID, settingsRead] {
 	return func(yield func(types.UID, settingsRead) bool) {
 		var group []types.UID
 		members := 0
@@ -64,7 +64,7 @@ func (d *Detector) together(ctx context.Context, all map[types.UID]*state.Applie
 
 // readInGroup reports whether inspect reads the settings of a load balancer, and tags should show
 // all of them.
-func (d *Detector) readInGroup(uid types.UID, applied *state.Applied, snap *snapshot.Snapshot) bool {
+func (d *Detector) readInGroup(uid types.UID, applied *state.Applied, snap *project.Snapshot) bool {
 	return applied.Contents != nil && applied.LoadBalancer.Shared == nil && applied.ConfirmableBy(snap) && applied.DriftIn(snap) == "" &&
 		slices.Contains(snap.LoadBalancers[applied.LoadBalancer.ID].Tags, applied.Identity.ServiceTag()) && !d.changing(uid, applied)
 }
@@ -79,7 +79,7 @@ func (d *Detector) readGroup(ctx context.Context, all map[types.UID]*state.Appli
 	for _, uid := range group {
 		services = append(services, all[uid].Identity)
 	}
-	read, err := d.options.Observer.SettingsOf(ctx, services)
+	read, err := d.options.Project.SettingsOf(ctx, services)
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot read load balancers together, reading each", "loadBalancers", len(group), "err", err)
 		return nil

@@ -10,7 +10,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
@@ -25,10 +25,10 @@ const (
 // again before each removal, and an operator may want to stop it.
 const mostRemoved = 100
 
-// Snapshots provides the state of the whole project.
-type Snapshots interface {
+// Project reads the whole project.
+type Project interface {
 	// Snapshot returns a snapshot up to a maximum age.
-	Snapshot(ctx context.Context, maxAge time.Duration) (*snapshot.Snapshot, error)
+	Snapshot(ctx context.Context, maxAge time.Duration) (*project.Snapshot, error)
 }
 
 // Cluster is the part of the cluster that a Collector uses.
@@ -54,7 +54,7 @@ type CollectorOptions struct {
 	Interval time.Duration
 	// SnapshotAge is the maximum age of a snapshot.
 	SnapshotAge time.Duration
-	Snapshots   Snapshots
+	Project     Project
 	Octavia     Octavia
 	Neutron     Neutron
 	// Lock waits until no other work of this process changes a load balancer.

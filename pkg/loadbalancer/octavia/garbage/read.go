@@ -18,7 +18,7 @@ import (
 // change. Load balancers and floating IPs are those of the last snapshot of the drift watch:
 // younger ones may be missing, and are no garbage yet.
 func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time, error) {
-	snap, err := c.options.Snapshots.Snapshot(ctx, c.options.SnapshotAge)
+	snap, err := c.options.Project.Snapshot(ctx, c.options.SnapshotAge)
 	if err != nil {
 		return nil, nil, err
 	}

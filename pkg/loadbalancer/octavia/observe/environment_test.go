@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -38,6 +40,11 @@ func newEnvironment(t *testing.T, release string) *environment {
 	return &environment{Environment: simulation, session: session, observer: &observe.Observer{
 		Octavia: session.Octavia(), Neutron: session.Neutron(), Version: session.LoadBalancerVersion,
 	}}
+}
+
+// project returns a reader of the project.
+func (env *environment) project() *project.Reader {
+	return project.New(env.session.Octavia(), env.session.Neutron(), clock.RealClock{})
 }
 
 // us is the identity of the Service default/web.

@@ -1,4 +1,4 @@
-package snapshot_test
+package project_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
@@ -30,7 +30,7 @@ func owner(cluster string, n int) ownership.Identity {
 
 // Five thousand floating IPs: those that a Service can have a claim to are found without a
 // look at the others.
-func TestFloatingIPs_SayingFindsThoseOfServiceAndNoOthers(t *testing.T) {
+func TestFloatingIPs_WithWordsFindsThoseOfServiceAndNoOthers(t *testing.T) {
 	t.Parallel()
 	var all network
 	add := func(description string) {
@@ -48,7 +48,7 @@ func TestFloatingIPs_SayingFindsThoseOfServiceAndNoOthers(t *testing.T) {
 			add(description)
 		}
 	}
-	first, err := snapshot.New(nil, all, clock.RealClock{}).FirstFloatingIPs(t.Context())
+	first, err := project.New(nil, all, clock.RealClock{}).FirstFloatingIPs(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestFloatingIPs_SayingFindsThoseOfServiceAndNoOthers(t *testing.T) {
 				want = append(want, fip.ID)
 			}
 		}
-		looked := first.Saying(id.ServiceUID, "Floating IP for Kubernetes external service shop/web-"+fmt.Sprint(n), id.LegacyFloatingIPDescription())
+		looked := first.WithWords(id.ServiceUID, "Floating IP for Kubernetes external service shop/web-"+fmt.Sprint(n), id.LegacyFloatingIPDescription())
 		for _, fip := range looked {
 			if id.OwnsFloatingIP(fip.Description) || id.KeptFloatingIP(fip.Description) || fip.Description == id.LegacyFloatingIPDescription() {
 				got = append(got, fip.ID)
@@ -83,12 +83,12 @@ func BenchmarkFloatingIPs_Saying(b *testing.B) {
 			for i := range n {
 				all = append(all, floatingips.FloatingIP{ID: fmt.Sprint(i), Description: owner("a", i).FloatingIPDescription()})
 			}
-			first, err := snapshot.New(nil, all, clock.RealClock{}).FirstFloatingIPs(b.Context())
+			first, err := project.New(nil, all, clock.RealClock{}).FirstFloatingIPs(b.Context())
 			if err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				first.Saying("uid-a-7", "Floating IP for Kubernetes external service shop/web-7", owner("a", 7).LegacyFloatingIPDescription())
+				first.WithWords("uid-a-7", "Floating IP for Kubernetes external service shop/web-7", owner("a", 7).LegacyFloatingIPDescription())
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -27,7 +27,7 @@ func same[T any](t *testing.T, what string, id func(T) string, got, want []T) {
 	}
 }
 
-func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
+func TestLists_AnswerAsOctaviaAndNeutronDo(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "2026.1")
 	ours, theirs, legacy := env.ours(us()), env.ours(another()), env.legacy(us())
@@ -36,7 +36,7 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 	}
 	fip := env.floatingIP("somebody's", legacy.VIPPortID)
 	env.floatingIP("spare", "")
-	project, err := observe.NewProjects(env.session.Octavia(), env.session.Neutron(), clock.RealClock{}).Get(t.Context(), time.Minute)
+	lists, err := project.New(env.session.Octavia(), env.session.Neutron(), clock.RealClock{}).Lists(t.Context(), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 		{Name: "nobody's"}, {Tags: []string{"nobody's"}}, {AnyTag: []string{us().ServiceTag(), another().ServiceTag(), "nobody's"}},
 		{Name: us().Name(), AnyTag: []string{another().ServiceTag(), us().ServiceTag()}},
 	} {
-		got, _ := project.LoadBalancers(ctx, filter)
+		got, _ := lists.LoadBalancers(ctx, filter)
 		want, err := direct.LoadBalancers(ctx, filter)
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 		same(t, "load balancers", func(lb octavia.LoadBalancer) string { return lb.ID }, got, want)
 	}
 	for _, lb := range []*octavia.LoadBalancer{ours, theirs, legacy} {
-		got, _ := project.Listeners(ctx, lb.ID)
+		got, _ := lists.Listeners(ctx, lb.ID)
 		want, err := direct.Listeners(ctx, lb.ID)
 		if err != nil || len(want) == 0 {
 			t.Fatal(err, want)
@@ -63,13 +63,13 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 		same(t, "listeners", func(l octavia.Listener) string { return l.ID }, got, want)
 	}
 	for _, tags := range [][]string{{us().ServiceTag()}, {us().ServiceTag(), us().Name(), another().ServiceTag()}} {
-		got, _ := project.MonitorsTagged(ctx, tags...)
+		got, _ := lists.MonitorsTagged(ctx, tags...)
 		want, err := direct.MonitorsTagged(ctx, tags...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "monitors", func(m octavia.HealthMonitor) string { return m.ID }, got, want)
-		gotListeners, _ := project.ListenersTagged(ctx, tags...)
+		gotListeners, _ := lists.ListenersTagged(ctx, tags...)
 		wantListeners, err := direct.ListenersTagged(ctx, tags...)
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 	for _, filter := range []neutron.FloatingIPFilter{
 		{PortID: legacy.VIPPortID}, {Address: fip.FloatingIP}, {Description: "spare"}, {IDs: []string{fip.ID}}, {PortIDs: []string{legacy.VIPPortID, ours.VIPPortID}}, {PortID: ours.VIPPortID},
 	} {
-		got, _ := project.FloatingIPs(ctx, filter)
+		got, _ := lists.FloatingIPs(ctx, filter)
 		want, err := env.session.Neutron().FloatingIPs(ctx, filter)
 		if err != nil {
 			t.Fatal(err)
@@ -88,12 +88,12 @@ func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
 	}
 }
 
-func TestProjects_ReadOnceForAllWithinAge(t *testing.T) {
+func TestLists_AreReadOnceForAllWithinAge(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "2026.1")
 	env.legacy(us())
 	clk := clocktesting.NewFakeClock(time.Now())
-	projects := observe.NewProjects(env.session.Octavia(), env.session.Neutron(), clk)
+	reader := project.New(env.session.Octavia(), env.session.Neutron(), clk)
 	env.Cloud.RequestLog.Reset()
 	for _, call := range []struct {
 		what      string
@@ -110,7 +110,7 @@ func TestProjects_ReadOnceForAllWithinAge(t *testing.T) {
 		{"one when it is kept no longer", time.Minute, 2 * time.Hour, 16},
 	} {
 		clk.Step(call.step)
-		if _, err := projects.Get(t.Context(), call.age); err != nil {
+		if _, err := reader.Lists(t.Context(), call.age); err != nil {
 			t.Fatal(err)
 		}
 		if all := env.Cloud.RequestLog.Requests(); len(all) != call.requests {

@@ -40,7 +40,7 @@ func TestSettingsOf_ReadsWhatSettingsDoesOfEach(t *testing.T) {
 			want[env.ours(id, withPorts(id, monitored))] = id
 		}
 		env.Cloud.RequestLog.Reset()
-		got, err := env.observer.SettingsOf(t.Context(), []ownership.Identity{us(), another()})
+		got, err := env.project().SettingsOf(t.Context(), []ownership.Identity{us(), another()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestSettingsOf_LeavesOutWhatTagsDoNotShowInFull(t *testing.T) {
 				t.Fatal(err)
 			}
 			env.Settle()
-			got, err := env.observer.SettingsOf(t.Context(), []ownership.Identity{us(), another()})
+			got, err := env.project().SettingsOf(t.Context(), []ownership.Identity{us(), another()})
 			if _, there := got[theirs.ID]; err != nil || !there || len(got) != 1 {
 				t.Errorf("%d load balancers, %v; want that of the other Service only", len(got), err)
 			}

@@ -1,33 +1,16 @@
-// Package snapshot reads all load balancers and floating IPs of the project at once: one
-// request for a thousand load balancers and one for the floating IPs, instead of several
-// for each Service.
-package snapshot
+package project
 
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"golang.org/x/sync/errgroup"
-	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
-
-// Octavia is the part of the load balancer service that this package uses.
-type Octavia interface {
-	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
-}
-
-// Neutron is the part of the network service that this package uses.
-type Neutron interface {
-	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
-}
 
 // LoadBalancer is a load balancer in a snapshot.
 type LoadBalancer struct {
@@ -125,43 +108,6 @@ func (r *Reader) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
 	return all, err
 }
 
-// Reader takes snapshots. Concurrent callers share one.
-type Reader struct {
-	octavia Octavia
-	neutron Neutron
-	clock   clock.PassiveClock
-
-	snapshots   async.Flight[*Snapshot]
-	floatingIPs async.Flight[*FloatingIPs]
-
-	mu               sync.Mutex
-	last             *Snapshot
-	firstFloatingIPs *FloatingIPs
-}
-
-// New returns a Reader.
-func New(octaviaAPI Octavia, neutronAPI Neutron, clk clock.PassiveClock) *Reader {
-	return &Reader{octavia: octaviaAPI, neutron: neutronAPI, clock: clk}
-}
-
-// Wait returns when no request of the Reader is pending. A request continues after its caller has
-// gone.
-func (r *Reader) Wait() {
-	r.snapshots.Wait()
-	r.floatingIPs.Wait()
-}
-
-// Snapshot returns a snapshot up to a maximum age, and takes one if necessary.
-func (r *Reader) Snapshot(ctx context.Context, age time.Duration) (*Snapshot, error) {
-	r.mu.Lock()
-	last := r.last
-	r.mu.Unlock()
-	if last != nil && r.clock.Since(last.Began) <= age {
-		return last, nil
-	}
-	return r.snapshots.Do(ctx, "", r.take)
-}
-
 // description returns the description of a load balancer if its tags do not identify the owner, to
 // save the memory of thousands.
 func description(lb octavia.LoadBalancer) string {
@@ -171,15 +117,8 @@ func description(lb octavia.LoadBalancer) string {
 	return lb.Description
 }
 
-// Last returns the last snapshot, nil before the first.
-func (r *Reader) Last() *Snapshot {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.last
-}
-
-func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
-	began := r.clock.Now()
+// take takes a snapshot.
+func (r *Reader) take(ctx context.Context, began time.Time) (*Snapshot, error) {
 	var loadBalancers []LoadBalancer
 	var floatingIPs []FloatingIP
 	group, ctx := errgroup.WithContext(ctx)
@@ -203,14 +142,8 @@ func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	snap := Of(began, loadBalancers, floatingIPs)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.last = snap
-	if r.firstFloatingIPs == nil {
-		r.firstFloatingIPs = newFloatingIPs(snap.FloatingIPs)
-	}
-	return snap, nil
+	r.keepFirst(floatingIPs)
+	return Of(began, loadBalancers, floatingIPs), nil
 }
 
 // fields are the attributes in a snapshot: a tenth of a complete load balancer.

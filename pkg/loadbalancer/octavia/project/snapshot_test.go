@@ -1,4 +1,4 @@
-package snapshot_test
+package project_test
 
 import (
 	"context"
@@ -10,33 +10,34 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// project has a load balancer and a floating IP, and counts its lists.
-type project struct {
+// cloud has a load balancer and a floating IP, and counts its lists.
+type cloud struct {
+	project.Octavia
 	balancers, floatingIPs int
 	lbErr, fipErr          error
 }
 
-func (p *project) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
+func (p *cloud) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
 	p.balancers++
 	return []octavia.LoadBalancer{{
 		ID: "lb", Name: "web", Tags: []string{"blue"}, VIPPortID: "port", ProvisioningStatus: model.StatusActive,
 	}}, p.lbErr
 }
 
-func (p *project) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+func (p *cloud) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
 	p.floatingIPs++
 	return []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", PortID: "port", Description: "web's"}, {ID: "spare", Description: "another's"}}, p.fipErr
 }
 
 func TestSnapshot_IsTakenAgainOnlyWhenItIsTooOld(t *testing.T) {
 	t.Parallel()
-	p, clk := &project{}, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
-	reader := snapshot.New(p, p, clk)
+	p, clk := &cloud{}, clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
+	reader := project.New(p, p, clk)
 	for _, step := range []struct {
 		wait time.Duration
 		want int
@@ -50,8 +51,8 @@ func TestSnapshot_IsTakenAgainOnlyWhenItIsTooOld(t *testing.T) {
 
 func TestSnapshot_FindsByTagNameDescriptionAndPort(t *testing.T) {
 	t.Parallel()
-	p := &project{}
-	s, err := snapshot.New(p, p, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))).Snapshot(t.Context(), 0)
+	p := &cloud{}
+	s, err := project.New(p, p, clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))).Snapshot(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +73,8 @@ func TestSnapshot_FindsByTagNameDescriptionAndPort(t *testing.T) {
 func TestSnapshot_FailsWithEitherList(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("failed")
-	for _, p := range []*project{{lbErr: failed}, {fipErr: failed}} {
-		reader := snapshot.New(p, p, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)))
+	for _, p := range []*cloud{{lbErr: failed}, {fipErr: failed}} {
+		reader := project.New(p, p, clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0)))
 		if s, err := reader.Snapshot(t.Context(), time.Minute); s != nil || !errors.Is(err, failed) {
 			t.Errorf("%+v, error %v", s, err)
 		}
@@ -87,8 +88,8 @@ func TestSnapshot_FailsWithEitherList(t *testing.T) {
 func TestFirstFloatingIPs_AreThoseOfTheFirstLook(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("failed")
-	p, clk := &project{fipErr: failed}, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
-	reader := snapshot.New(p, p, clk)
+	p, clk := &cloud{fipErr: failed}, clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
+	reader := project.New(p, p, clk)
 	if all, err := reader.FirstFloatingIPs(t.Context()); all != nil || !errors.Is(err, failed) {
 		t.Errorf("%v, error %v", all, err)
 	}
@@ -98,7 +99,7 @@ func TestFirstFloatingIPs_AreThoseOfTheFirstLook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := all.Saying("web's", "another's"); len(found) != 2 || found[0].Address != "203.0.113.7" || found[1].ID != "spare" {
+		if found := all.WithWords("web's", "another's"); len(found) != 2 || found[0].Address != "203.0.113.7" || found[1].ID != "spare" {
 			t.Errorf("%+v", found)
 		}
 	}

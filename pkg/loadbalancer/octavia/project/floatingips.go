@@ -1,9 +1,6 @@
-package snapshot
+package project
 
 import (
-	"context"
-	"time"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
@@ -13,7 +10,7 @@ type FloatingIPs struct {
 }
 
 // newFloatingIPs indexes floating IPs by the words of their descriptions.
-func newFloatingIPs(all map[string]FloatingIP) *FloatingIPs {
+func newFloatingIPs(all []FloatingIP) *FloatingIPs {
 	index := &FloatingIPs{byWord: make(map[string][]FloatingIP, 3*len(all))}
 	for _, fip := range all {
 		for _, word := range words(fip.Description) {
@@ -26,10 +23,10 @@ func newFloatingIPs(all map[string]FloatingIP) *FloatingIPs {
 	return index
 }
 
-// Saying returns the floating IPs with the given description, with the given one before the proof
+// WithWords returns the floating IPs with the given description, with the given one before the proof
 // of an owner, or with the given UID in such a proof. A floating IP may occur several times in the
 // result.
-func (f *FloatingIPs) Saying(given ...string) []FloatingIP {
+func (f *FloatingIPs) WithWords(given ...string) []FloatingIP {
 	var found []FloatingIP
 	for _, word := range given {
 		if word != "" {
@@ -46,29 +43,4 @@ func words(description string) []string {
 		return []string{description}
 	}
 	return append(owners, description, head)
-}
-
-// FirstFloatingIPs returns the floating IPs of the first snapshot of this process, or, if there is
-// none yet, those of the first call.
-func (r *Reader) FirstFloatingIPs(ctx context.Context) (*FloatingIPs, error) {
-	r.mu.Lock()
-	first := r.firstFloatingIPs
-	r.mu.Unlock()
-	if first != nil {
-		return first, nil
-	}
-	return r.floatingIPs.Do(ctx, "", r.takeFloatingIPs)
-}
-
-func (r *Reader) takeFloatingIPs(ctx context.Context) (*FloatingIPs, error) {
-	all, err := r.listFloatingIPs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.firstFloatingIPs == nil {
-		r.firstFloatingIPs = newFloatingIPs(Of(time.Time{}, nil, all).FloatingIPs)
-	}
-	return r.firstFloatingIPs, nil
 }
