@@ -5,7 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
 func TestValidate_AcceptsPortsUpToTheirBounds(t *testing.T) {
