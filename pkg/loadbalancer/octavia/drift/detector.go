@@ -3,10 +3,10 @@ package drift
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -102,7 +102,8 @@ func (d *Detector) Watch(ctx context.Context, drifted func(types.NamespacedName)
 	}
 	for {
 		d.detect(ctx, drifted)
-		timer := d.options.Clock.NewTimer(jitter(d.options.Interval))
+		// Many clusters do not send their requests at the same time.
+		timer := d.options.Clock.NewTimer(wait.Jitter(d.options.Interval*9/10, 0.2))
 		select {
 		case <-timer.C():
 		case <-ctx.Done():
@@ -110,12 +111,6 @@ func (d *Detector) Watch(ctx context.Context, drifted func(types.NamespacedName)
 			return
 		}
 	}
-}
-
-// jitter varies an interval by up to 10 % in both directions, so that clusters do not send their
-// requests at the same time.
-func jitter(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
 }
 
 // detect compares the project once.

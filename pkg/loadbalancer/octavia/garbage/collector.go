@@ -2,11 +2,11 @@ package garbage
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -100,7 +100,8 @@ func (c *Collector) Run(ctx context.Context) {
 	}
 	ctx = limiter.WithPriority(ctx, limiter.PriorityLow)
 	for {
-		timer := c.options.Clock.NewTimer(jitter(c.options.Interval))
+		// Many clusters do not send their requests at the same time.
+		timer := c.options.Clock.NewTimer(wait.Jitter(c.options.Interval*9/10, 0.2))
 		select {
 		case <-timer.C():
 		case <-ctx.Done():
@@ -111,12 +112,6 @@ func (c *Collector) Run(ctx context.Context) {
 			logger.Error(err, "Cannot search for orphaned objects, retrying at the next look")
 		}
 	}
-}
-
-// jitter varies an interval by a tenth to either side, so that many clusters do not send requests
-// at the same time.
-func jitter(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
 }
 
 // look lists the cloud and then the Services, and reports or removes the garbage that the previous
