@@ -28,7 +28,7 @@ func errorBreaks() []Break {
 		{
 			Row: 82, What: "parts in ERROR are taken for sound",
 			File:  "pkg/loadbalancer/model/status.go",
-			Old:   `return s.Provisioning == "" || s.Provisioning == "ACTIVE"`,
+			Old:   `return s.Provisioning == "" || s.Provisioning == StatusActive`,
 			New:   `return true`,
 			Tests: []string{"TestEnsure_RepairsChildrenInErrorBelowActiveLoadBalancer", "TestRepair_OfPartInErrorTakesOneWriteWithEveryProvider"},
 		},
