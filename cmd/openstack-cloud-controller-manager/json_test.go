@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/check"
-	"github.com/openstack-ccm/openstack-ccm/pkg/cli/goback"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
@@ -25,7 +24,7 @@ func TestReference_HasTheFieldsOfEveryReport(t *testing.T) {
 		kind, of string
 		value    any
 	}{
-		{"Check", "`check`", check.Report{}}, {"Plan", "`plan`", plan.Report{}}, {"GoingBack", "`plan --for=cloud-provider-openstack`", goback.Report{}},
+		{"Check", "`check`", check.Report{}}, {"Plan", "`plan`", plan.Report{}}, {"GoingBack", "`plan --for=cloud-provider-openstack`", plan.GoingBack{}},
 		{"Status", "`status`", status.Report{}}, {"Cleanup", "`cleanup`", garbage.Report{}}, {"DryRun", "[`/dry-run?output=json`](dry-run.md)", dryrun.State{}},
 	} {
 		fmt.Fprintf(&text, "\n### %s\n\nThe report of %s.\n\n| field | type |\n|---|---|\n", report.kind, report.of)

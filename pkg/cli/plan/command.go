@@ -15,7 +15,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
-	"github.com/openstack-ccm/openstack-ccm/pkg/cli/goback"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 )
 
@@ -102,8 +101,8 @@ func (f *flags) check() error {
 		}
 	}
 	switch {
-	case f.target != "" && f.target != goback.Target:
-		return fmt.Errorf("--for is %q: allowed is %s", f.target, goback.Target)
+	case f.target != "" && f.target != previousController:
+		return fmt.Errorf("--for is %q: allowed is %s", f.target, previousController)
 	case f.target != "" && (len(f.query.Names) > 0 || f.file != "" || len(f.nodes.Without)+len(f.nodes.With) > 0):
 		return errors.New("--for covers all Services of a namespace, or of all with --all, and accepts no names, files and nodes")
 	case asked > 1:
@@ -156,20 +155,6 @@ func (f *flags) run(ctx context.Context, p cli.Program) (*Report, error) {
 	}
 	defer end()
 	return Run(ctx, Options{Client: client, Engine: engine, Query: f.query, Nodes: f.nodes, Patience: f.timeout, AtATime: atATime})
-}
-
-func (f *flags) goBack(ctx context.Context, p cli.Program) (*goback.Report, error) {
-	namespace, err := f.kubernetes.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	client, err := f.kubernetes.ReadOnlyClient()
-	if err != nil {
-		return nil, err
-	}
-	return goback.Run(ctx, p, goback.Options{
-		CloudConfig: f.cloudConfig, ClusterName: f.clusterName, Namespace: namespace, Client: client, Timeout: f.timeout,
-	})
 }
 
 // mayPlan returns an error if the user may not read the UID of the cluster, by which load balancers

@@ -1,19 +1,24 @@
-// Package goback lists the features in use that cloud-provider-openstack does not have or handles
-// differently, and the steps before it serves the cluster again.
-package goback
+package plan
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
+
+// previousController is the controller to go back to, the value of --for.
+const previousController = "cloud-provider-openstack"
 
 // Finding is a feature that cloud-provider-openstack does not have, or handles differently.
 type Finding struct {
@@ -26,8 +31,8 @@ type Finding struct {
 	Do   string `json:"do,omitempty"`
 }
 
-// Service has the findings about a Service.
-type Service struct {
+// ServiceFindings are those about a Service.
+type ServiceFindings struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	Findings  []Finding `json:"findings"`
@@ -35,27 +40,19 @@ type Service struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Report has the findings about a cluster.
-type Report struct {
+// GoingBack is the report on a return to cloud-provider-openstack: the features in use that it does
+// not have or handles differently, and the steps before it serves the cluster again.
+type GoingBack struct {
 	// Configuration is about cloud.conf.
 	Configuration []Finding `json:"configuration"`
 	// Services are all, in the given order.
-	Services []Service `json:"services"`
+	Services []ServiceFindings `json:"services"`
 	// LoadBalancers are those with tags to change.
 	LoadBalancers []Finding `json:"loadBalancers"`
 }
 
-// Exit codes of the command.
-const (
-	ExitNothing = 0
-	// ExitUnknown: the findings of at least one Service are incomplete.
-	ExitUnknown = 1
-	// ExitFound: there is something to do.
-	ExitFound = 2
-)
-
-// Input is the input of a report.
-type Input struct {
+// GoingBackInput is the input of a GoingBack.
+type GoingBackInput struct {
 	ClusterName string
 	// Inspection is cloud.conf. It has a Config.
 	Inspection *config.Inspection
@@ -64,16 +61,16 @@ type Input struct {
 	Status   []status.Service
 }
 
-// Make returns the report. It reads nothing. The error is one of the configuration.
-func Make(in Input) (*Report, error) {
+// GoBack returns the report. It reads nothing. The error is one of the configuration.
+func GoBack(in GoingBackInput) (*GoingBack, error) {
 	parser, err := settings.NewParser(in.Inspection.Config)
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{Configuration: ofConfiguration(in.Inspection), Services: []Service{}, LoadBalancers: ofTags(in)}
+	report := &GoingBack{Configuration: ofConfiguration(in.Inspection), Services: []ServiceFindings{}, LoadBalancers: ofTags(in)}
 	for i, svc := range in.Services {
 		asked, _, _ := parser.Parse(svc)
-		one := Service{Namespace: svc.Namespace, Name: svc.Name}
+		one := ServiceFindings{Namespace: svc.Namespace, Name: svc.Name}
 		have := in.Status[i]
 		one.Findings = service{in.Inspection.Config, svc, asked, have.LoadBalancer, in.ClusterName}.findings()
 		if have.State == status.Unknown {
@@ -84,23 +81,24 @@ func Make(in Input) (*Report, error) {
 	return report, nil
 }
 
-// ExitCode returns the exit code for the report.
-func (r *Report) ExitCode() int {
-	if slices.ContainsFunc(r.Services, func(s Service) bool { return s.Error != "" }) {
+// ExitCode implements cli.Report. It is ExitUnknown if the findings of a Service are incomplete, and
+// ExitChanges if there is something to do.
+func (r *GoingBack) ExitCode() int {
+	if slices.ContainsFunc(r.Services, func(s ServiceFindings) bool { return s.Error != "" }) {
 		return ExitUnknown
 	}
-	if len(r.Configuration)+len(r.LoadBalancers) > 0 || slices.ContainsFunc(r.Services, func(s Service) bool { return len(s.Findings) > 0 }) {
-		return ExitFound
+	if len(r.Configuration)+len(r.LoadBalancers) > 0 || slices.ContainsFunc(r.Services, func(s ServiceFindings) bool { return len(s.Findings) > 0 }) {
+		return ExitChanges
 	}
 	return ExitNothing
 }
 
 // Kind implements cli.Report.
-func (r *Report) Kind() string { return "GoingBack" }
+func (r *GoingBack) Kind() string { return "GoingBack" }
 
 // WriteText writes the report for people: cloud.conf, each Service, the tags of load balancers, and
 // the sums.
-func (r *Report) WriteText(out *screen.Screen) error {
+func (r *GoingBack) WriteText(out *screen.Screen) error {
 	section := func(title string, findings []Finding, problem string) {
 		if len(findings) == 0 && problem == "" {
 			return
@@ -143,7 +141,7 @@ func rows(findings []Finding, problem string) (all [][]screen.Cell) {
 
 // ofTags returns the load balancers that do not have exactly the tags of the Services on them.
 // cloud-provider-openstack counts the Services of a load balancer by these.
-func ofTags(in Input) []Finding {
+func ofTags(in GoingBackInput) []Finding {
 	found := []Finding{}
 	users := map[string][]string{}
 	first := map[string]*status.LoadBalancer{}
@@ -215,4 +213,54 @@ func options(tags []string) (text string) {
 		text += " --tag " + tag
 	}
 	return text
+}
+
+// goBack reads cloud.conf, the Services and their load balancers, and reports the differences from
+// cloud-provider-openstack. It only reads.
+func (f *flags) goBack(ctx context.Context, p cli.Program) (*GoingBack, error) {
+	namespace, err := f.kubernetes.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	client, err := f.kubernetes.ReadOnlyClient()
+	if err != nil {
+		return nil, err
+	}
+	inspection := config.Inspect(f.cloudConfig, p.Env)
+	if inspection.Config == nil {
+		return nil, errors.Join(inspection.Problems...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	listed, err := client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list Services: %w", err)
+	}
+	reader, end, err := status.Connect(ctx, p, status.Connection{
+		CloudConfig: f.cloudConfig, ClusterName: f.clusterName, Client: client, Timeout: f.timeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	have, err := reader.Read(ctx, status.Query{Namespace: namespace})
+	if err != nil {
+		return nil, err
+	}
+	inspection.Config = reader.Config()
+	return GoBack(paired(GoingBackInput{ClusterName: f.clusterName, Inspection: inspection}, listed.Items, have.Services))
+}
+
+// paired adds the Services with a known status to the input.
+func paired(in GoingBackInput, services []v1.Service, have []status.Service) GoingBackInput {
+	named := make(map[string]*v1.Service, len(services))
+	for i := range services {
+		named[services[i].Namespace+"/"+services[i].Name] = &services[i]
+	}
+	for _, read := range have {
+		if svc := named[read.Namespace+"/"+read.Name]; svc != nil { // unless it was created since
+			in.Services, in.Status = append(in.Services, svc), append(in.Status, read)
+		}
+	}
+	return in
 }

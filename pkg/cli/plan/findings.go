@@ -1,4 +1,4 @@
-package goback
+package plan
 
 import (
 	"cmp"

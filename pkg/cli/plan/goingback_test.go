@@ -1,4 +1,4 @@
-package goback_test
+package plan_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
-	"github.com/openstack-ccm/openstack-ccm/pkg/cli/goback"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -36,7 +36,7 @@ func inspected(t *testing.T, text string) *config.Inspection {
 	return inspection
 }
 
-func service(name string, changes ...func(*v1.Service)) *v1.Service {
+func shopService(name string, changes ...func(*v1.Service)) *v1.Service {
 	svc := &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: map[string]string{}},
 		Spec: v1.ServiceSpec{
@@ -66,12 +66,12 @@ func on(id string, tags []string, others ...string) *status.LoadBalancer {
 	}
 }
 
-func report(t *testing.T, conf string, services []*v1.Service, have []status.Service) *goback.Report {
+func report(t *testing.T, conf string, services []*v1.Service, have []status.Service) *plan.GoingBack {
 	t.Helper()
 	if have == nil {
 		have = make([]status.Service, len(services))
 	}
-	r, err := goback.Make(goback.Input{ClusterName: "prod", Inspection: inspected(t, conf), Services: services, Status: have})
+	r, err := plan.GoBack(plan.GoingBackInput{ClusterName: "prod", Inspection: inspected(t, conf), Services: services, Status: have})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,14 +83,14 @@ func TestGoingBack_NamesEveryAnnotationThatIsNew(t *testing.T) {
 	t.Parallel()
 	isNew := 0
 	for _, a := range annotation.Table() {
-		r := report(t, "", []*v1.Service{service("web", annotated(a.Name, "x"))}, nil)
+		r := report(t, "", []*v1.Service{shopService("web", annotated(a.Name, "x"))}, nil)
 		named := strings.Contains(asText(t, r), a.Name+":")
 		if want := a.New && a.Change != annotation.Written; named != want && a.Name != annotation.NodeSelector {
 			t.Errorf("%s: named %v, want %v", a.Name, named, want)
 		}
 		if a.New && a.Change != annotation.Written {
 			isNew++
-			if r.ExitCode() != goback.ExitFound {
+			if r.ExitCode() != plan.ExitChanges {
 				t.Errorf("%s: exit code %d", a.Name, r.ExitCode())
 			}
 		}
@@ -100,44 +100,44 @@ func TestGoingBack_NamesEveryAnnotationThatIsNew(t *testing.T) {
 	}
 }
 
-func TestGoingBack_TellsTheRisksOfAService(t *testing.T) {
+func TestGoingBack_NamesRisksOfServices(t *testing.T) {
 	t.Parallel()
 	const ovn = "[LoadBalancer]\nlb-provider=ovn\nlb-method=SOURCE_IP_PORT\n"
 	for want, test := range map[string]struct {
 		conf string
 		svc  *v1.Service
 	}{
-		"deletes the health monitors":                    {"", service("a", func(svc *v1.Service) { svc.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal })},
-		"deletes the UDP and SCTP listeners":             {"", service("a", annotated(annotation.ForwardedFor, "true"), withUDP)},
-		"deletes the pools of UDP and SCTP ports":        {"", service("a", annotated(annotation.ProxyProtocol, "v2"), withUDP)},
-		"every sync fails, and members no longer follow": {"", service("a", annotated(annotation.Protocols, "80=HTTP"))},
-		"it replaces the health monitors":                {"", service("a", annotated(annotation.MonitorPath, "/healthz"))},
-		"pools become empty":                             {"", service("a", annotated(annotation.NodeSelector, "zone in (a,b)"))},
-		`"!edge" matches no node`:                        {"[LoadBalancer]\nnode-selector=!edge\n", service("a")},
-		"it admits all clients":                          {ovn, service("a", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })},
-		"deletes the floating IP with the Service":       {"", service("a", func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "203.0.113.7" })},
-		"use a Service with a shorter name":              {"", service(strings.Repeat("long", 60))},
-		"Octavia rejects allowed_cidrs":                  {"", service("a", annotated(annotation.VIPSecurityGroups, "none"))},
+		"deletes the health monitors":                    {"", shopService("a", func(svc *v1.Service) { svc.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal })},
+		"deletes the UDP and SCTP listeners":             {"", shopService("a", annotated(annotation.ForwardedFor, "true"), withUDP)},
+		"deletes the pools of UDP and SCTP ports":        {"", shopService("a", annotated(annotation.ProxyProtocol, "v2"), withUDP)},
+		"every sync fails, and members no longer follow": {"", shopService("a", annotated(annotation.Protocols, "80=HTTP"))},
+		"it replaces the health monitors":                {"", shopService("a", annotated(annotation.MonitorPath, "/healthz"))},
+		"pools become empty":                             {"", shopService("a", annotated(annotation.NodeSelector, "zone in (a,b)"))},
+		`"!edge" matches no node`:                        {"[LoadBalancer]\nnode-selector=!edge\n", shopService("a")},
+		"it admits all clients":                          {ovn, shopService("a", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })},
+		"deletes the floating IP with the Service":       {"", shopService("a", func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "203.0.113.7" })},
+		"use a Service with a shorter name":              {"", shopService(strings.Repeat("long", 60))},
+		"Octavia rejects allowed_cidrs":                  {"", shopService("a", annotated(annotation.VIPSecurityGroups, "none"))},
 	} {
 		r := report(t, test.conf, []*v1.Service{test.svc}, []status.Service{{LoadBalancer: on("lb", []string{"kube_service_prod_shop_" + test.svc.Name})}})
-		if len(r.Services[0].Findings) != 1 || !r.Services[0].Findings[0].Risk || !strings.Contains(asText(t, r), want) || r.ExitCode() != goback.ExitFound {
+		if len(r.Services[0].Findings) != 1 || !r.Services[0].Findings[0].Risk || !strings.Contains(asText(t, r), want) || r.ExitCode() != plan.ExitChanges {
 			t.Errorf("%s: %+v", want, r.Services[0])
 		}
 	}
 	for name, svc := range map[string]*v1.Service{
-		"nothing special":             service("a"),
-		"UDP beside TCP":              service("a", withUDP),
-		"monitors that are asked for": service("a", annotated(annotation.Monitor, "true"), func(svc *v1.Service) { svc.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal }),
-		"its own annotations":         service("a", annotated(annotation.ConnLimit, "5"), annotated(annotation.NodeSelector, "a=b,c"), annotated(annotation.Hostname, "a.example.com")),
-		"what is switched off":        service("a", annotated(annotation.ForwardedFor, "false"), withUDP),
+		"nothing special":             shopService("a"),
+		"UDP beside TCP":              shopService("a", withUDP),
+		"monitors that are asked for": shopService("a", annotated(annotation.Monitor, "true"), func(svc *v1.Service) { svc.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal }),
+		"its own annotations":         shopService("a", annotated(annotation.ConnLimit, "5"), annotated(annotation.NodeSelector, "a=b,c"), annotated(annotation.Hostname, "a.example.com")),
+		"what is switched off":        shopService("a", annotated(annotation.ForwardedFor, "false"), withUDP),
 	} {
-		if r := report(t, "", []*v1.Service{svc}, nil); r.ExitCode() != goback.ExitNothing {
+		if r := report(t, "", []*v1.Service{svc}, nil); r.ExitCode() != plan.ExitNothing {
 			t.Errorf("%s: %+v", name, r.Services)
 		}
 	}
 }
 
-func TestGoingBack_TellsWhatOfCloudConfIsNew(t *testing.T) {
+func TestGoingBack_NamesNewKeysOfCloudConf(t *testing.T) {
 	t.Parallel()
 	for conf, want := range map[string]string{
 		"[LoadBalancer]\nmanage-security-groups=true\nsecurity-group-mode=shared\n": "[LoadBalancer] security-group-mode: it creates a group for each Service",
@@ -148,11 +148,11 @@ func TestGoingBack_TellsWhatOfCloudConfIsNew(t *testing.T) {
 		"[Limits]\nreads=3\n":                                                       "[Limits] reads",
 	} {
 		r := report(t, conf, nil, nil)
-		if len(r.Configuration) != 1 || !strings.Contains(asText(t, r), want) || r.ExitCode() != goback.ExitFound {
+		if len(r.Configuration) != 1 || !strings.Contains(asText(t, r), want) || r.ExitCode() != plan.ExitChanges {
 			t.Errorf("%s: %+v", conf, r.Configuration)
 		}
 	}
-	if r := report(t, "[LoadBalancer]\nsubnet-id=s\nmonitor-delay=5s\n[Route]\nrouter-id=r\n", nil, nil); r.ExitCode() != goback.ExitNothing {
+	if r := report(t, "[LoadBalancer]\nsubnet-id=s\nmonitor-delay=5s\n[Route]\nrouter-id=r\n", nil, nil); r.ExitCode() != plan.ExitNothing {
 		t.Errorf("%+v", r.Configuration)
 	}
 }
@@ -161,7 +161,7 @@ func TestGoingBack_TellsWhatOfCloudConfIsNew(t *testing.T) {
 func TestGoingBack_NamesTheTagsOfLoadBalancersThatHaveToChange(t *testing.T) {
 	t.Parallel()
 	const web, api, old = "kube_service_prod_shop_web", "kube_service_prod_shop_api", "kube_service_prod_shop_old"
-	services := []*v1.Service{service("web"), service("api")}
+	services := []*v1.Service{shopService("web"), shopService("api")}
 	for name, test := range map[string]struct {
 		have []status.Service
 		want string // "" for nothing
@@ -185,8 +185,8 @@ func TestGoingBack_NamesTheTagsOfLoadBalancersThatHaveToChange(t *testing.T) {
 func TestGoingBack_MatchesGoldenFile(t *testing.T) {
 	t.Parallel()
 	services := []*v1.Service{
-		service("api", annotated(annotation.Protocols, "80=HTTP"), annotated(annotation.Hostname, "api.example.com")), service("dns", withUDP),
-		service("guest", annotated(annotation.AllowReplace, "true")), service("web"), service("lost"),
+		shopService("api", annotated(annotation.Protocols, "80=HTTP"), annotated(annotation.Hostname, "api.example.com")), shopService("dns", withUDP),
+		shopService("guest", annotated(annotation.AllowReplace, "true")), shopService("web"), shopService("lost"),
 	}
 	have := []status.Service{
 		{LoadBalancer: on("00000001-0000-4000-8000-000000000000", []string{"kube_service_prod_shop_api"})},
@@ -196,7 +196,7 @@ func TestGoingBack_MatchesGoldenFile(t *testing.T) {
 		{State: status.Unknown, Problems: []status.Problem{{State: status.Unknown, Text: "read load balancer: Octavia answered 503"}}},
 	}
 	r := report(t, "[LoadBalancer]\nmanage-security-groups=true\nsecurity-group-mode=shared\ndrift-policy=report\n", services, have)
-	if r.ExitCode() != goback.ExitUnknown {
+	if r.ExitCode() != plan.ExitUnknown {
 		t.Errorf("exit code %d", r.ExitCode())
 	}
 	golden.File(t, "testdata/back.golden", asText(t, r))
@@ -213,7 +213,7 @@ func TestGoingBack_MatchesGoldenFile(t *testing.T) {
 	}
 }
 
-func asText(t *testing.T, r *goback.Report) string {
+func asText(t *testing.T, r *plan.GoingBack) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := r.WriteText(screen.New(&out, nil)); err != nil {
