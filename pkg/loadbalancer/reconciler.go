@@ -25,6 +25,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
@@ -150,9 +151,10 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 		Clock:    options.Clock,
 		Settings: parser,
 		Cloud: goal.Cloud{
-			Octavia: octavia, Barbican: options.Session.Barbican(), Observer: observer, Watcher: shared,
-			Applier: r.applier,
-			Project: project.New(octavia, neutron, options.Clock), Locks: &r.locks,
+			Reader: reading.Reader{
+				Octavia: octavia, Observer: observer, Watcher: shared, Settler: r.applier, Drivers: drivers, Locks: &r.locks, Clock: options.Clock,
+			},
+			Barbican: options.Session.Barbican(), Applier: r.applier, Project: project.New(octavia, neutron, options.Clock),
 		},
 		Lookup:    reader,
 		Groups:    r.groups,

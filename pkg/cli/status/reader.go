@@ -19,6 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -80,7 +81,7 @@ func New(options Options) (*Reader, error) {
 	r.engine = &goal.Engine{
 		Config: conf, Clock: options.Clock, Settings: parser, Drivers: drivers,
 		Cluster: goal.Cluster{Name: options.ClusterName},
-		Cloud:   goal.Cloud{Octavia: octavia, Observer: &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}},
+		Cloud:   goal.Cloud{Reader: reading.Reader{Observer: &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}}},
 		Lookup:  lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, lookupAge),
 		Sharing: sharing.Policy{Config: conf.LoadBalancer, Namespace: r.namespace},
 		Store:   state.New(options.Clock, nil),

@@ -23,27 +23,14 @@ func Of(desired *model.LoadBalancer, settings *settings.Settings, spec *security
 // more than their node, or a pool has none.
 func Nodeless(desired *model.LoadBalancer, settings *settings.Settings) string {
 	for _, l := range desired.Listeners {
-		if _, alike := Like(l.Pool.Members); !alike {
+		if _, alike := l.Pool.Members.Common(); !alike {
 			return ""
 		}
 	}
 	return sum(desired, settings, nil, func(members model.Members) string {
-		like, _ := Like(members)
+		like, _ := members.Common()
 		return model.MembersOf(like).Digest()
 	})
-}
-
-// Like returns the common values of members, without ID, name, address and subnet. It is false if
-// they differ in other values, or there are no members.
-func Like(members model.Members) (like model.Member, alike bool) {
-	for kind := range members.Kinds() {
-		kind.SubnetID, kind.Status.Operating = "", ""
-		if alike && kind != like {
-			return model.Member{}, false
-		}
-		like, alike = kind, true
-	}
-	return like, alike
 }
 
 // sum returns the digest. Members have a digest of their own.

@@ -11,6 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
@@ -28,7 +29,7 @@ type Asked struct {
 	met   bool
 	lists *project.Lists
 	// look, last and left keep the progress of Observe, Recall and Commit between two calls.
-	look look
+	look reading.Search
 	last *lastApplied
 	left *departures
 }

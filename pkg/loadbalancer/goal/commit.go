@@ -14,6 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -198,7 +199,7 @@ type departure struct {
 	// all are the load balancers to leave. For the first, at reads the contents, and run removes
 	// them.
 	all []observe.Found
-	at  reading
+	at  reading.Progress
 	run *apply.Run
 }
 
@@ -226,7 +227,7 @@ func (e *Engine) startLeaving(ctx context.Context, in Inputs, d *departure, opti
 	if _, err := lock.Acquire(ctx, e.Cloud.Locks, found.LoadBalancers[0].ID); err != nil {
 		return err
 	}
-	observed, err := e.contents(ctx, found, e.outline(nil), &d.at)
+	observed, err := e.Cloud.Contents(ctx, found, e.leaving(nil), &d.at)
 	if err != nil {
 		return err
 	}

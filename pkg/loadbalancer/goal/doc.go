@@ -22,10 +22,8 @@
 //
 // # Waits
 //
-// The load balancer may belong to a batch that this process has not sent (after a batch without an answer,
-// or a restart), of a driver that changes members one by one. A round then waits until updated_at has not
-// moved for five ChildIntervals, because the driver reports each member (atrest.go). look, reading and
-// departure hold the progress of a round that waits.
+// A round that waits keeps the progress of each stage: reading.Search and reading.Progress of what is
+// read, departure of a removal.
 //
 // # Failover and troubles
 //

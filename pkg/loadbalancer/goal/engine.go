@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -18,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
@@ -27,7 +26,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Cluster identifies the cluster of this controller.
@@ -80,21 +78,16 @@ type Records interface {
 
 // Cloud reads and writes load balancers and floating IPs.
 type Cloud struct {
-	Octavia  *octavia.Client
+	reading.Reader
 	Barbican *barbican.Client
-	Observer *observe.Observer
-	Watcher  *watcher.Watcher
 	Applier  Applier
 	Project  *project.Reader
-	// Locks are of load balancers, which Services share.
-	Locks *async.Locks
 }
 
-// Applier applies plans, and waits for PENDING children. *apply.Applier implements it;
-// *apply.Rehearsal does so without a write.
+// Applier applies plans. *apply.Applier implements it; *apply.Rehearsal does so without a write.
 type Applier interface {
 	Continue(ctx context.Context, run *apply.Run) (model.Observed, error)
-	Settle(ctx context.Context, s *apply.Settling) (*model.LoadBalancer, error)
+	reading.Settler
 }
 
 // NodeGroups are the security groups of nodes. *securitygroup.Groups implements it.
@@ -118,7 +111,8 @@ type Rehearsal struct {
 // shares reads with this one.
 func (e *Engine) Rehearsing(r Rehearsal) *Engine {
 	other := *e
-	other.Cloud.Applier, other.Groups, other.Store, other.Events = r.Applier, r.Groups, r.Store, r.Events
+	other.Cloud.Applier, other.Cloud.Settler = r.Applier, r.Applier
+	other.Groups, other.Store, other.Events = r.Groups, r.Store, r.Events
 	other.Failovers = e.Failovers.Clone()
 	return &other
 }

@@ -10,14 +10,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
 // observe reads load balancer and floating IPs of a Service, as its settings require.
-func (e *Engine) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard, at *look) (Observation, error) {
-	have, err := e.read(ctx, in, settings.LoadBalancer.ID, e.contentsAtRest, lock, at)
+func (e *Engine) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard, at *reading.Search) (Observation, error) {
+	have, err := e.read(ctx, in, settings.LoadBalancer.ID, reading.Depth{}, lock, at)
 	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !e.mayHaveHadFloatingIP(in.Service) {
 		return have, err
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Gone is the goal that all objects of a Service are removed.
@@ -32,7 +32,7 @@ type Gone struct {
 	guestOn string
 	// look and left keep the progress of Observe and Commit between two calls, unnamed is set if
 	// the named load balancer is not the Service's.
-	look    look
+	look    reading.Search
 	unnamed bool
 	left    *departure
 }
@@ -74,11 +74,11 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	var have Observation
 	var err error
 	if !g.unnamed {
-		have, err = g.e.read(ctx, g.in, g.in.Settings.LoadBalancer.ID, g.e.outline(g.known), lock, &g.look)
+		have, err = g.e.read(ctx, g.in, g.in.Settings.LoadBalancer.ID, g.e.leaving(g.known), lock, &g.look)
 		g.unnamed = observe.IsNotOurs(err)
 	}
 	if g.unnamed {
-		have, err = g.e.read(ctx, g.in, "", g.e.outline(g.known), lock, &g.look)
+		have, err = g.e.read(ctx, g.in, "", g.e.leaving(g.known), lock, &g.look)
 	}
 	if observe.IsNotOurs(err) {
 		g.e.Events.NotDeleted(g.in.Service, err)
@@ -94,11 +94,9 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	have.Elsewhere, err = g.e.elsewhere(ctx, g.in, have.LoadBalancer)
 	have.Elsewhere = slices.DeleteFunc(have.Elsewhere, func(f observe.Found) bool { return have.Has(f.LoadBalancers[0].ID) })
 	if old := have.Outgoing; err == nil && old != nil && len(old.Foreign) > 0 { // only the Service's parts in it go
-		again, err := g.e.readAgain(ctx, old.ID)
-		if err != nil || again == nil {
-			return have, err
-		}
-		have.Elsewhere = append(have.Elsewhere, observe.Found{LoadBalancers: []octavia.LoadBalancer{*again}, As: have.As})
+		again, err := g.e.Cloud.Listed(ctx, old.ID, have.As)
+		have.Elsewhere = append(have.Elsewhere, again...)
+		return have, err
 	}
 	return have, err
 }

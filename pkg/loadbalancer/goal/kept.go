@@ -13,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
@@ -36,7 +37,7 @@ type Kept struct {
 	like *model.LoadBalancer
 	// look is the progress of Observe between two calls, unnamed is set if the named load balancer
 	// is not the Service's.
-	look    look
+	look    reading.Search
 	unnamed bool
 }
 

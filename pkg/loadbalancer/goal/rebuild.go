@@ -3,19 +3,13 @@ package goal
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
-
-	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // After a restart only the record of a load balancer is known. If the desired state is the same
@@ -51,21 +45,12 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	lb := want.LoadBalancer.Clone()
 	lb.ID, lb.Provider, lb.UpdatedAt = known.ID, known.Provider, applied.Seen.UpdatedAt
 	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.Unmonitored
-	if same, err := a.e.unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt); err != nil || !same {
+	if same, err := a.e.Cloud.Unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt); err != nil || !same {
 		return nil, err
 	}
-	tree, err := a.e.Cloud.Octavia.StatusTree(ctx, known.ID)
-	if apierror.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
+	if same, err := a.e.Cloud.Observer.Fill(ctx, lb); err != nil || !same {
 		return nil, err
 	}
-	if !fill(lb, tree) {
-		klog.FromContext(ctx).V(2).Info("The load balancer has other parts than were written down, reading it")
-		return nil, nil
-	}
-	observe.Statuses(lb, tree)
 	lb.FloatingIP = fip
 	return &model.Observed{LoadBalancer: lb}, nil
 }
@@ -97,48 +82,4 @@ func (a *Asked) rebuildFloatingIP(snap *project.Snapshot, id string) (*model.Flo
 	fip := fittingFloatingIP(a.in.Settings)
 	fip.ID, fip.Address, fip.PortID, fip.Description, fip.Owned = seen.ID, seen.Address, seen.PortID, seen.Description, owned
 	return fip, true
-}
-
-// fill sets the IDs and members of a load balancer that is known to be as desired. It is false if
-// the tree has other listeners or pools.
-func fill(lb *model.LoadBalancer, tree *octavia.StatusTree) bool {
-	if len(tree.Listeners) != len(lb.Listeners) {
-		return false
-	}
-	for i := range lb.Listeners {
-		listener := &lb.Listeners[i]
-		at := slices.IndexFunc(tree.Listeners, func(l octavia.ListenerStatus) bool { return l.Name == listener.Name })
-		if at < 0 || len(tree.Listeners[at].Pools) != 1 || tree.Listeners[at].Pools[0].Name != listener.Pool.Name {
-			return false
-		}
-		found := tree.Listeners[at].Pools[0]
-		listener.ID, listener.Pool.ID = strings.Clone(tree.Listeners[at].ID), strings.Clone(found.ID) // which share memory with the whole answer
-		if m := listener.Pool.Monitor; (m == nil) != (found.Monitor.ID == "") {
-			return false
-		} else if m != nil {
-			monitor := *m
-			monitor.ID = strings.Clone(found.Monitor.ID)
-			listener.Pool.Monitor = &monitor
-		}
-		if !fillMembers(&listener.Pool, found.Members) {
-			return false
-		}
-	}
-	return true
-}
-
-// fillMembers sets the members of a pool. It is false if one has another port than desired.
-func fillMembers(pool *model.Pool, members []octavia.MemberStatus) bool {
-	like, _ := digest.Like(pool.Members)
-	there := make([]model.Member, 0, len(members))
-	for _, m := range members {
-		if m.Port != like.Port {
-			return false
-		}
-		member := like
-		member.Name, member.Address, member.SubnetUnknown = m.Name, m.Address, true
-		there = append(there, member)
-	}
-	pool.Members = model.MembersOf(there...)
-	return true
 }

@@ -238,7 +238,7 @@ func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, 
 	}
 	if changes {
 		var err error
-		if have.Unchanged, err = e.unchanged(ctx, applied.LoadBalancer.ID, applied.LoadBalancer.Provider, applied.Contents.UpdatedAt); err != nil || !have.Unchanged {
+		if have.Unchanged, err = e.Cloud.Unchanged(ctx, applied.LoadBalancer.ID, applied.LoadBalancer.Provider, applied.Contents.UpdatedAt); err != nil || !have.Unchanged {
 			return have, err
 		}
 	}

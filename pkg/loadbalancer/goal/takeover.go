@@ -8,7 +8,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
@@ -46,11 +45,7 @@ func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation,
 		}
 	}
 	lists := a.lists
-	ours, err := lists.LoadBalancers(ctx, octavia.LoadBalancerFilter{Tags: []string{a.in.ID.ServiceTag()}})
-	if err != nil {
-		return Observation{}, false, err
-	}
-	brief := len(ours) == 0
+	brief := !lists.Tagged(a.in.ID)
 	have, err := a.e.with(lists.Observer(a.e.Cloud.Observer, brief)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock, &a.look)
 	var floatingIP *observe.FloatingIPError
 	switch {

@@ -225,3 +225,16 @@ func Pairs(a, b Members) iter.Seq2[int, int] {
 		}
 	}
 }
+
+// Common returns the common values of members, without ID, name, address and subnet. It is false if
+// they differ in other values, or there are no members.
+func (m Members) Common() (common Member, alike bool) {
+	for kind := range m.Kinds() {
+		kind.SubnetID, kind.Status.Operating = "", ""
+		if alike && kind != common {
+			return Member{}, false
+		}
+		common, alike = kind, true
+	}
+	return common, alike
+}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -53,6 +54,11 @@ const (
 // observe.Observer.Brief.
 func (l *Lists) Observer(of *observe.Observer, brief bool) *observe.Observer {
 	return &observe.Observer{Octavia: l, Neutron: l, Version: of.Version, Brief: brief, Listed: true}
+}
+
+// Tagged reports whether a load balancer has the tag of a Service.
+func (l *Lists) Tagged(id ownership.Identity) bool {
+	return len(l.loadBalancers[selector{byTag, id.ServiceTag()}]) > 0
 }
 
 // LoadBalancers implements observe.Octavia.

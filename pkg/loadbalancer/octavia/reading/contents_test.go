@@ -1,4 +1,4 @@
-package goal
+package reading
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // A full read waits for a monitor that ovn leaves PENDING: another wait before it held the worker
 // for two minutes, which is a Warning. And a part that another client removes never disappears from
 // earlier lists.
-func TestTakeOver_WaitsForNoPendingPart(t *testing.T) {
+func TestContents_OfListsWaitForNoPendingPart(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"PENDING_CREATE", "PENDING_DELETE"} {
 		waitsForNothing(t, model.Status{Provisioning: status})
@@ -26,8 +26,8 @@ func waitsForNothing(t *testing.T, status model.Status) {
 	if !model.AnyPending(lb.Unsound()) {
 		t.Fatalf("nothing is PENDING: %v", lb.Unsound())
 	}
-	e := (&Engine{}).with(&observe.Observer{Listed: true}) // it cannot wait
-	got, _, err := e.settleChildren(t.Context(), &reading{lb: lb})
+	r := Reader{Observer: &observe.Observer{Listed: true}} // it cannot wait
+	got, _, err := r.settleChildren(t.Context(), &Progress{lb: lb})
 	if err != nil || got != lb {
 		t.Errorf("%v: got %v, error %v", status, got, err)
 	}
