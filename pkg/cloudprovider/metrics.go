@@ -85,7 +85,7 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 		}),
 		nodes: &uninitializedNodes{GaugeVec: metrics.NewGaugeVec(&metrics.GaugeOpts{
 			Namespace: namespace, Name: "oldest_uninitialized_node_timestamp_seconds",
-			Help:           "When the oldest Node that is not initialized was created, in seconds since 1970; there is none where all are.",
+			Help:           "When the oldest Node that is not initialized was created, in seconds since 1970; missing if all are initialized.",
 			StabilityLevel: metrics.ALPHA,
 		}, nil)},
 		garbage: metrics.NewGaugeVec(&metrics.GaugeOpts{

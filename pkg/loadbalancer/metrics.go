@@ -84,23 +84,23 @@ func NewMetrics() *Metrics {
 		}, []string{"result"}),
 		quotaLimit: metrics.NewGaugeVec(&metrics.GaugeOpts{
 			Namespace: namespace, Name: "quota_limit",
-			Help:           "How much the project may have, as read last; there is none where nothing limits it.",
+			Help:           "The limit of the project at the last read; missing if there is none.",
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"resource"}),
 		quotaUsed: metrics.NewGaugeVec(&metrics.GaugeOpts{
 			Namespace: namespace, Name: "quota_used",
-			Help:           "How much of a quota the project has used, as read last.",
+			Help:           "The use of a quota by the project at the last read.",
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"resource"}),
 	}
 	m.counted = []*countedGauge{
 		m.newCounted("services", "Services of type LoadBalancer that this process has worked on, by phase.",
 			(*Reconciler).countServices, "phase"),
-		m.newCounted("oldest_service_timestamp_seconds", "Since when the oldest Service is in a phase, in seconds since 1970; there is none where no Service is.",
+		m.newCounted("oldest_service_timestamp_seconds", "When the oldest Service in a phase entered it, in seconds since 1970; missing if no Service is in the phase.",
 			(*Reconciler).countOldest, "phase"),
-		m.newCounted("loadbalancer_objects", "Load balancers of the cluster, and the parts of them that are Services', by the status that was read last.",
+		m.newCounted("loadbalancer_objects", "Load balancers of the cluster, and their parts that belong to Services, by the last status that was read.",
 			(*Reconciler).countObjects, "kind", "provisioning_status", "operating_status"),
-		m.newCounted("oldest_pending_loadbalancer_timestamp_seconds", "Since when the load balancer of the cluster that has been PENDING for longest has not changed, in seconds since 1970; there is none where none is PENDING.",
+		m.newCounted("oldest_pending_loadbalancer_timestamp_seconds", "When the load balancer of the cluster that has been PENDING for longest last changed, in seconds since 1970; missing if none is PENDING.",
 			(*Reconciler).countPending),
 		m.newCounted("rounds", "Rounds of reconciliation that work, that wait for Octavia, or that have a result that no call has fetched yet.",
 			(*Reconciler).countRounds, "state"),

@@ -167,17 +167,17 @@ func TestExamples_ObjectsOfTheClusterAreRefused(t *testing.T) {
 
 const head = `# Examples
 
-Written by ` + "`make generate`" + ` from the files in this directory, and from what a simulated cloud has when they are applied:
-a test does that with each of them, and fails where one is refused, where something in it is ignored, or where
+Written by ` + "`make generate`" + ` from the files in this directory, and from the objects of a simulated cloud after they are applied:
+a test applies each of them, and fails if one is refused, if a part of it is ignored, or if
 the result differs from the one below. The cluster has two nodes, 10.0.0.11 and 10.0.0.12. Apply one with
 
     kubectl apply -f docs/examples/internal.yaml
 
 IDs, addresses and names are those of your cloud: ` + "`5d0b8a0e-…`" + ` is the subnet of the nodes, ` + "`0a7c7f5c-…`" + ` the network of
-floating IPs ([getting-started.md](../getting-started.md#2-write-cloudconf)). Where an example needs keys of cloud.conf, they are in a
+floating IPs ([getting-started.md](../getting-started.md#2-write-cloudconf)). If an example needs keys of cloud.conf, they are in a
 file beside it, and shown before the objects: add them to your own cloud.conf, which is in the Secret
 ` + "`kube-system/cloud-config`" + ` or, with the chart, the value ` + "`cloudConfig`" + ` ([chart.md](../chart.md)).
-All that a Service can ask for is in [services.md](../services.md) and [annotations.md](../annotations.md).
+All settings of a Service are in [services.md](../services.md) and [annotations.md](../annotations.md).
 
 | example | file |
 |---|---|
