@@ -1,6 +1,6 @@
-// Package bench counts what everything costs: the requests, PENDING cycles, bytes and memory
-// of each operation on load balancers, beside the least that Octavia allows and beside what
-// cloud-provider-openstack takes. Run it with `make bench`.
+// Package bench counts the cost of every operation on load balancers: requests, PENDING cycles,
+// bytes and memory, next to the minimum that Octavia allows and the cost of
+// cloud-provider-openstack. Run it with `make bench`.
 //
 // The Reconciler works on a simulated cloud over HTTP. Both run in a bubble of testing/synctest:
 // its clock stands still while any goroutine works, on a busy machine too, so the seconds are

@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// The cases. Those of the first group are of one Service.
+// The cases. Those of the first group have one Service.
 const (
 	caseCreate           = "create"
 	caseNoop             = "noop"
@@ -38,17 +38,17 @@ const (
 	caseIdle            = "idle"
 	caseDeleteMany      = "delete-many"
 
-	// Of a controller that is a process of its own, with many Services that have many members.
+	// A controller in a separate process, with many Services that have many members.
 	caseHold        = "hold"
 	caseHoldNoop    = "hold-noop"
 	caseHoldNodeAdd = "hold-node-add"
 	caseHoldRestart = "hold-restart"
 )
 
-// churn is how many nodes are replaced by others at once.
+// churn is the number of nodes that are replaced at once.
 const churn = 10
 
-// life is the life of one Service, each change of which is a case.
+// life is the life of one Service. Each change of it is a case.
 type life struct {
 	*environment
 	scale   scale
@@ -114,20 +114,20 @@ func (l *life) nodeChanges(ctx context.Context) {
 	}
 }
 
-// update is a change of the nodes, which upstream reports so.
+// update is a change of the nodes, as upstream reports it.
 func (l *life) update(ctx context.Context, name string, nodes []*v1.Node) {
 	l.nodes = nodes
 	l.do(ctx, name, func(ctx context.Context) error { return l.controller.repair(ctx, l.service, l.nodes) })
 }
 
-// serviceChange is something that a user does to a Service.
+// serviceChange is a change of a Service by a user.
 type serviceChange struct {
 	name   string
 	change func(*v1.Service)
 }
 
-// serviceChanges are all that the provider can do. A change stays when the next
-// one comes.
+// serviceChanges returns all changes that the provider supports. A change stays during the next
+// ones.
 func serviceChanges(s scale) []serviceChange {
 	annotate := func(name, value string) func(*v1.Service) {
 		return func(svc *v1.Service) { svc.Annotations[name] = value }
@@ -140,7 +140,7 @@ func serviceChanges(s scale) []serviceChange {
 		{caseFloatingIPAdd, annotate(annotation.Internal, "false")},
 		{caseAffinityChange, func(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP }},
 	}
-	if s.provider == amphora { // ovn knows no list of clients
+	if s.provider == amphora { // ovn has no source ranges
 		changes = append(changes, serviceChange{caseListenerChange, func(svc *v1.Service) {
 			svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
 		}})

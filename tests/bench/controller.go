@@ -20,13 +20,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
-// controller is the part of a cloud controller manager that works on load
-// balancers.
+// controller is the part of a cloud controller manager for load balancers.
 type controller struct {
 	session *openstack.Session
 	engine  *loadbalancer.Reconciler
-	// drifted counts the load balancers that it takes for changed by another client.
-	// Nobody changes any.
+	// drifted counts the load balancers that it reports as changed by another client. No client
+	// changes any.
 	drifted atomic.Int64
 
 	stop       context.CancelFunc
@@ -37,8 +36,8 @@ type controller struct {
 // dial opens connections.
 type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// newController signs in and starts as the program does; a nil dial is that of the machine's
-// network.
+// newController signs in and starts as the program does; if dial is nil, it uses the network of the
+// machine.
 func newController(ctx context.Context, conf *config.Config, dial dial, kept *notes, workers int) (*controller, error) {
 	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Dial: dial})
 	if err != nil {
@@ -53,7 +52,7 @@ func newController(ctx context.Context, conf *config.Config, dial dial, kept *no
 		Records:     kept,
 		Recorder:    &record.FakeRecorder{}, // without a channel it drops events
 		Workers:     workers,
-		Hold:        2 * time.Minute, // the delays of the cloud are those of a slow one
+		Hold:        2 * time.Minute, // the delays are those of a slow cloud
 		Ended:       c.calls.again,
 	})
 	if err != nil {
@@ -72,8 +71,8 @@ func (c *controller) close() {
 	c.session.Close()
 }
 
-// watching looks for changes by others while work goes on. Only some cases have
-// it: a look comes at a random time, and all would have to allow for it.
+// watching runs the drift watch during work. Only some cases have it: a check happens at a random
+// time, and all cases would have to allow for its requests.
 func (c *controller) watching(ctx context.Context, work func(context.Context) error) error {
 	watch, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -83,7 +82,7 @@ func (c *controller) watching(ctx context.Context, work func(context.Context) er
 	return work(ctx)
 }
 
-// ensure does what the service controller does: it publishes the address.
+// ensure calls Ensure and publishes the address, as the service controller does.
 func (c *controller) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
 	status, err := c.engine.Ensure(ctx, svc, nodes)
 	if err != nil {
@@ -93,15 +92,15 @@ func (c *controller) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 	return nil
 }
 
-// repair does what is done when nodes change.
+// repair calls Repair, as for a change of nodes.
 func (c *controller) repair(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
 	alive := func(context.Context) (bool, error) { return true, nil }
 	_, err := c.engine.Repair(ctx, svc, nodes, alive)
 	return err
 }
 
-// delete does what the service controller does: it asks first, and loses what an
-// error asks for.
+// delete calls Get and Delete as the service controller does, which ignores the retry time of an
+// error.
 func (c *controller) delete(ctx context.Context, svc *v1.Service) error {
 	svc = svc.DeepCopy()
 	leaving := metav1.NewTime(svc.CreationTimestamp.Time)
@@ -116,7 +115,7 @@ func (c *controller) delete(ctx context.Context, svc *v1.Service) error {
 	return nil
 }
 
-// notes are what controllers have recorded of Services.
+// notes has the records of Services.
 type notes struct {
 	mu    sync.Mutex
 	texts map[types.UID]string
@@ -138,14 +137,14 @@ func (n *notes) Set(service types.UID, text string) {
 	n.texts[service] = text
 }
 
-// all returns what is recorded now.
+// all returns the present records.
 func (n *notes) all() map[types.UID]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return maps.Clone(n.texts)
 }
 
-// unannotated writes no annotations: the cases count what Services cost without.
+// unannotated writes no annotations: the cases count the cost without them.
 func unannotated(context.Context, types.NamespacedName, types.UID, annotation.Record) error {
 	return nil
 }

@@ -22,16 +22,16 @@ const (
 	ovn     = octavia.ProviderOVN
 )
 
-// delays are how long the providers take.
+// delays returns the delays of the providers.
 func delays() map[string]octavia.Delays {
 	return map[string]octavia.Delays{
 		amphora: octavia.Delays(cost.Amphora()), ovn: octavia.Delays(cost.OVN()),
 	}
 }
 
-// environment is a simulated cloud, a controller at work on it, and nodes.
+// environment is a simulated cloud with a controller and nodes.
 type environment struct {
-	// network is within this process: a bubble does not see what is on its way in the kernel.
+	// network is within this process, because a bubble does not see data in the kernel.
 	network *memorynet.Network
 	cloud   *simulator.Cloud
 	conf    *config.Config
@@ -43,8 +43,8 @@ type environment struct {
 	controller *controller
 }
 
-// newEnvironment makes a cloud with so many servers, and a controller that has made a
-// load balancer before and so knows what seldom changes.
+// newEnvironment returns a cloud with so many servers, and a controller that has created a load
+// balancer before, so that it has cached rarely changing data.
 func newEnvironment(ctx context.Context, s scale, nodes int) (*environment, error) {
 	env := &environment{
 		network: &memorynet.Network{},
@@ -80,10 +80,10 @@ func (env *environment) start(ctx context.Context, s scale, nodes int) error {
 	if env.controller, err = env.newController(ctx); err != nil {
 		return err
 	}
-	return env.controller.watching(ctx, env.warmUp) // the program looks at all there is when it starts
+	return env.controller.watching(ctx, env.warmUp) // the program takes a snapshot when it starts
 }
 
-// keys are those of [LoadBalancer].
+// keys returns the keys of [LoadBalancer].
 func keys(s scale) map[string]string {
 	all := map[string]string{
 		"lb-provider": s.provider, "create-monitor": fmt.Sprint(s.monitors), "monitor-kube-proxy": fmt.Sprint(s.kubeProxy),
@@ -128,8 +128,8 @@ func (env *environment) close() {
 	}
 }
 
-// rest lets a look for changes by others go by, as there is one every few minutes: it
-// confirms what was changed, so that it is written down.
+// rest waits for a drift check, as it happens every few minutes: it confirms the changes, so that
+// they are recorded.
 func (env *environment) rest(ctx context.Context) error {
 	return env.controller.watching(ctx, func(context.Context) error {
 		time.Sleep(tail)
@@ -141,7 +141,7 @@ func (env *environment) newController(ctx context.Context) (*controller, error) 
 	return newController(ctx, env.conf, env.network.Host().Dial, env.notes, env.workers)
 }
 
-// restart replaces the controller by one that knows nothing.
+// restart replaces the controller by one without a state.
 func (env *environment) restart(ctx context.Context) error {
 	env.controller.close()
 	env.controller = nil
@@ -153,11 +153,11 @@ func (env *environment) restart(ctx context.Context) error {
 	return nil
 }
 
-// tail is how long after a case requests still count as its own: what was changed is
-// looked at once more when the second of its timestamp is over.
+// tail is how long after a case requests still count as its own: a change is checked once more when
+// the second of its timestamp is over.
 const tail = 10 * time.Second
 
-// measure counts what work takes. A failure of the work itself goes into the row.
+// measure counts the cost of work. A failure of the work is recorded in the row.
 func (env *environment) measure(ctx context.Context, name string, s scale, work func(context.Context) error) Row {
 	synctest.Wait()
 	env.cloud.RequestLog.Reset()

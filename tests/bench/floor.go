@@ -6,42 +6,41 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
 )
 
-// Floor is the least that Octavia and Neutron allow: no call but the creation of a
-// load balancer touches two of its children, and the load balancer is locked
-// meanwhile.
+// Floor is the minimum that Octavia and Neutron allow: except for the creation of a load balancer,
+// no call changes two of its children, and each locks the load balancer.
 type Floor struct {
-	// Reads are those beside the watcher's.
+	// Reads does not contain those of the watcher.
 	Reads  int `json:"reads"`
 	Writes int `json:"writes"`
 	Cycles int `json:"cycles"`
-	// Seconds is the simulated cloud's own limit: it makes the load balancers of a
-	// project one after the other, as long as Neutron makes their VIP ports, and works
-	// on all of them at the same time after that.
+	// Seconds is the simulated cloud's own limit. It creates the load balancers of a project one
+	// after the other, while Neutron creates their VIP ports, and works on all of them concurrently
+	// after that.
 	Seconds float64 `json:"seconds"`
 }
 
-// scale is how big a case is.
+// scale is the size of a case.
 type scale struct {
 	provider               string
 	ports, nodes, services int
 	monitors               bool
-	// kubeProxy lets monitors ask kube-proxy (monitor-kube-proxy).
+	// kubeProxy makes monitors probe kube-proxy (monitor-kube-proxy).
 	kubeProxy bool
 	workers   int
 }
 
-// overflow gives the number of pools whose members do not fit into the creation.
+// overflow returns the number of pools with members that do not fit into the creation.
 func overflow(s scale) int {
 	return cost.Overflow(s.ports, s.nodes, s.provider == ovn)
 }
 
-// floorOf gives the floor of a case.
+// floorOf returns the floor of a case.
 func floorOf(name string, s scale) Floor {
 	one := floorOfOne(name, s)
 	switch name {
 	case caseIdle:
-		// Each look for changes by others is a list of load balancers and one of
-		// floating IPs, for all Services; one is at the start.
+		// Each drift check is a list of load balancers and one of floating IPs, for all Services;
+		// the first is at the start.
 		return Floor{Reads: 2 * (1 + int(idleTime/lookInterval)), Seconds: idleTime.Seconds()}
 	case caseRestart, caseHoldRestart:
 		// The version of the API, load balancers, floating IPs: for all Services.
@@ -49,7 +48,7 @@ func floorOf(name string, s scale) Floor {
 	}
 	shared := 0
 	if name == caseNodeAddManyCold {
-		shared = 1 // the version of the API, which is asked for again after ten minutes
+		shared = 1 // the version of the API, which is read again after ten minutes
 	}
 	return Floor{
 		Reads: one.Reads*s.services + shared, Writes: one.Writes * s.services, Cycles: one.Cycles * s.services,
@@ -60,8 +59,7 @@ func floorOf(name string, s scale) Floor {
 // lookInterval is the default of drift-interval.
 const lookInterval = 5 * time.Minute
 
-// workOf gives the least time that a case takes, with so many cycles of each load
-// balancer.
+// workOf returns the minimum time of a case with so many cycles of each load balancer.
 func workOf(name string, s scale, cycles int) time.Duration {
 	d := delays()[s.provider]
 	switch name {
@@ -69,7 +67,7 @@ func workOf(name string, s scale, cycles int) time.Duration {
 		return time.Duration(s.services)*cost.VIPPort + d.Create + d.Children + time.Duration(cycles-1)*d.Update
 	case caseDelete, caseDeleteMany:
 		return d.Delete
-	case caseHold, caseHoldNoop, caseHoldNodeAdd: // their cloud works in no time
+	case caseHold, caseHoldNoop, caseHoldNodeAdd: // their cloud has no delays
 		return 0
 	}
 	return time.Duration(cycles) * d.Update
@@ -77,16 +75,16 @@ func workOf(name string, s scale, cycles int) time.Duration {
 
 func changing(writes int) Floor { return Floor{Writes: writes, Cycles: writes} }
 
-// taking is a floor with so many reads.
+// taking returns a floor with so many reads.
 func taking(c cost.Cost, reads int) Floor {
 	return Floor{Reads: reads, Writes: c.Writes, Cycles: c.Cycles}
 }
 
-// floorOfOne gives the floor for one Service.
+// floorOfOne returns the floor for one Service.
 func floorOfOne(name string, s scale) Floor {
 	switch name {
 	case caseCreate, caseCreateMany, caseHold:
-		// The read is the look before it that never makes a second one.
+		// The read is the search before it that prevents a duplicate.
 		return taking(cost.Create(overflow(s)), 1)
 	case caseDelete, caseDeleteMany:
 		return taking(cost.Delete(), 0)
@@ -95,11 +93,11 @@ func floorOfOne(name string, s scale) Floor {
 	case caseListenerChange, caseAffinityChange, caseMonitorOn, caseMonitorChange, caseMonitorOff:
 		return changing(s.ports)
 	case caseNodeAddCold, caseNodeAddManyCold:
-		// Nobody knows the IDs any more: the status tree has them all.
+		// The IDs are unknown: the status tree has all of them.
 		return taking(cost.NodesChange(s.ports), 1)
 	case casePolicyChange:
 		switch {
-		case s.provider == ovn: // its monitors ask at the members' ports either way
+		case s.provider == ovn: // its monitors probe the members' ports in both cases
 			return changing(0)
 		case s.kubeProxy: // only the members' monitor ports differ
 			return changing(s.ports)
@@ -120,15 +118,15 @@ func floorOfOne(name string, s scale) Floor {
 	return Floor{}
 }
 
-// Peer is what cloud-provider-openstack takes when each of its waits ends with the
-// first look: all requests, and the writes among them.
+// Peer is the cost of cloud-provider-openstack if each of its waits ends with the first poll: all
+// requests, and the writes among them.
 type Peer struct {
 	Requests int `json:"requests"`
 	Writes   int `json:"writes"`
 }
 
-// peerOf returns the figures of cloud-provider-openstack, from closed forms that agree with what was
-// counted of it, or nil where none was.
+// peerOf returns the figures of cloud-provider-openstack, from formulas that agree with the counted
+// ones, or nil if there is none.
 func peerOf(name string, s scale) *Peer {
 	p, ok := peerOfOne(name, s)
 	if !ok {
@@ -143,13 +141,13 @@ func peerOfOne(name string, s scale) (p Peer, known bool) {
 		perPort = 3
 	}
 	nothing := func(ports int) int { return 4 + perPort*ports }
-	// Each write is followed by a wait; beside them it reads all as for a no-op.
+	// Each write is followed by a wait; in addition it reads everything as in a no-op.
 	change := func(ports, writes int) (Peer, bool) {
 		return Peer{Requests: nothing(ports) + 2*writes, Writes: writes}, true
 	}
 	switch name {
 	case caseCreate, caseCreateMany, caseHold:
-		// The annotations that it writes let it look at all of it once more.
+		// Its annotations cause another full read.
 		return Peer{Requests: 8 + nothing(s.ports), Writes: 2}, true
 	case caseNoop, caseRestart, caseHoldNoop, caseHoldRestart:
 		return Peer{Requests: nothing(s.ports)}, true
@@ -161,7 +159,7 @@ func peerOfOne(name string, s scale) (p Peer, known bool) {
 		return change(s.ports, s.ports)
 	case casePortAdd:
 		p, _ := change(s.ports+1, 3)
-		return p, !s.monitors // with them nobody has counted
+		return p, !s.monitors // there are no figures with monitors
 	case casePortRemove:
 		return Peer{Requests: 15, Writes: 2}, s.ports == 3 && !s.monitors
 	case casePolicyChange:

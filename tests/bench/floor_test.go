@@ -52,9 +52,9 @@ func TestFloor_DependsOnCaseAndScale(t *testing.T) {
 	}
 }
 
-// TestPeer_AgreesInClosedFormWithWhatWasCounted has what was counted of
-// cloud-provider-openstack, with three nodes, a floating IP, and waits that end with
-// the first look.
+// TestPeer_AgreesInClosedFormWithWhatWasCounted compares with the counted figures of
+// cloud-provider-openstack, with three nodes, a floating IP, and waits that end with the first
+// poll.
 func TestPeer_AgreesInClosedFormWithWhatWasCounted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

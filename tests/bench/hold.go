@@ -19,9 +19,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// holding is what the controller of the hold cases is told: which Services to create and
-// keep. It is a process of its own, so that its memory and CPU time are not mixed with the
-// simulated cloud's.
+// holding is the input of the controller of the hold cases: the Services to create and keep. It is
+// a separate process, so that its memory and CPU time are not mixed with those of the simulated
+// cloud.
 type holding struct {
 	CloudConf string        `json:"cloud_conf"`
 	Ports     int           `json:"ports"`
@@ -36,7 +36,7 @@ type holdingNode struct {
 	ServerID string `json:"server_id"`
 }
 
-// held is what it reports of each case.
+// held is its report of each case.
 type held struct {
 	RSSMiB     float64 `json:"rss_mib"`
 	RSSPeakMiB float64 `json:"rss_peak_mib"`
@@ -49,11 +49,11 @@ type held struct {
 // holdWorkers are many, so that the waits, which take real time here, are few.
 const holdWorkers = 250
 
-// holdCases returns the cases in the order in which they are played.
+// holdCases returns the cases in their order.
 func holdCases() []string { return []string{caseHold, caseHoldNoop, caseHoldNodeAdd, caseHoldRestart} }
 
-// hold measures memory, CPU time and allocations of a controller with many Services. Its
-// cloud works in no time.
+// hold measures memory, CPU time and allocations of a controller with many Services. Its cloud has
+// no delays.
 func hold(ctx context.Context, s scale) ([]Row, error) {
 	s.workers = holdWorkers
 	cloud, err := simulator.Start(simulator.Options{Config: simulator.Config{LoadBalancer: keys(s)}})
@@ -61,18 +61,18 @@ func hold(ctx context.Context, s scale) ([]Row, error) {
 		return nil, err
 	}
 	defer cloud.Close()
-	nodes, err := addNodes(cloud, s.nodes+1) // the last one is the one to be added
+	nodes, err := addNodes(cloud, s.nodes+1) // the last one is added later
 	if err != nil {
 		return nil, err
 	}
-	told := holding{CloudConf: cloud.CloudConf(), Ports: s.ports, Services: s.services, Workers: s.workers}
+	setup := holding{CloudConf: cloud.CloudConf(), Ports: s.ports, Services: s.services, Workers: s.workers}
 	for _, node := range nodes {
-		told.Nodes = append(told.Nodes, holdingNode{
+		setup.Nodes = append(setup.Nodes, holdingNode{
 			Name: node.Name, Address: node.Status.Addresses[0].Address, ServerID: node.Spec.ProviderID[len(providerIDPrefix):],
 		})
 	}
 	var rows []Row
-	err = withChild(ctx, told, func(play func(name string) (held, error)) error {
+	err = withChild(ctx, setup, func(play func(name string) (held, error)) error {
 		for _, name := range holdCases() {
 			cloud.RequestLog.Reset()
 			got, err := play(name)
@@ -93,7 +93,7 @@ func hold(ctx context.Context, s scale) ([]Row, error) {
 }
 
 // withChild runs the controller while use plays cases on it.
-func withChild(ctx context.Context, told holding, use func(play func(name string) (held, error)) error) error {
+func withChild(ctx context.Context, setup holding, use func(play func(name string) (held, error)) error) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -112,7 +112,7 @@ func withChild(ctx context.Context, told holding, use func(play func(name string
 		return fmt.Errorf("run the controller of the hold cases: %w", err)
 	}
 	in, out := json.NewEncoder(stdin), json.NewDecoder(stdout)
-	err = in.Encode(told)
+	err = in.Encode(setup)
 	if err == nil {
 		err = use(func(name string) (got held, err error) {
 			if err := in.Encode(name); err != nil {
@@ -124,15 +124,15 @@ func withChild(ctx context.Context, told holding, use func(play func(name string
 	return errors.Join(err, stdin.Close(), child.Wait())
 }
 
-// holdAsChild is the controller: it plays the cases whose names it reads, until there are
-// no more, and reports what each took.
+// holdAsChild is the controller: it reads names of cases, runs them until there are no more, and
+// reports the cost of each.
 func holdAsChild(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	names, results := json.NewDecoder(in), json.NewEncoder(out)
-	var told holding
-	if err := names.Decode(&told); err != nil {
+	var setup holding
+	if err := names.Decode(&setup); err != nil {
 		return fmt.Errorf("read what to hold: %w", err)
 	}
-	h, err := newHolder(ctx, told)
+	h, err := newHolder(ctx, setup)
 	if err != nil {
 		return err
 	}
@@ -160,28 +160,28 @@ type holder struct {
 	nodes      []*v1.Node
 }
 
-func newHolder(ctx context.Context, told holding) (*holder, error) {
-	conf, err := parse(told.CloudConf)
+func newHolder(ctx context.Context, setup holding) (*holder, error) {
+	conf, err := parse(setup.CloudConf)
 	if err != nil {
 		return nil, err
 	}
 	conf.LoadBalancer.DriftInterval.Duration = time.Second // in the real time of this case
-	h := &holder{conf: conf, notes: newNotes(), workers: told.Workers, services: newServices(told.Services, told.Ports)}
-	for _, n := range told.Nodes {
+	h := &holder{conf: conf, notes: newNotes(), workers: setup.Workers, services: newServices(setup.Services, setup.Ports)}
+	for _, n := range setup.Nodes {
 		h.nodes = append(h.nodes, newNode(n.Name, n.Address, n.ServerID))
 	}
 	h.controller, err = newController(ctx, conf, nil, h.notes, h.workers)
 	return h, err
 }
 
-// measure plays a case and returns what it took.
+// measure runs a case and returns its cost.
 func (h *holder) measure(ctx context.Context, name string) held {
 	q := &queue{workers: h.workers, calls: &h.controller.calls}
 	allocs, cpu := allocations(), cpuSeconds()
 	written := h.notes.all()
 	err := h.play(ctx, q, name)
 	got := held{Allocs: allocations() - allocs, CPUSeconds: cpuSeconds() - cpu, Retries: int(q.retries.Load())}
-	if err == nil && name == caseHoldNodeAdd { // what follows is a restart
+	if err == nil && name == caseHoldNodeAdd { // the next case is a restart
 		err = h.controller.watching(ctx, func(ctx context.Context) error { return h.rewritten(ctx, written) })
 	}
 	if err != nil {
@@ -214,8 +214,7 @@ func (h *holder) play(ctx context.Context, q *queue, name string) error {
 	return fmt.Errorf("no such case %q", name)
 }
 
-// rewritten waits until the controller has written down what a restart needs to know of
-// every Service, and something else than before.
+// rewritten waits until the controller has written new records of every Service.
 func (h *holder) rewritten(ctx context.Context, before map[types.UID]string) error {
 	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		now := h.notes.all()

@@ -9,14 +9,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 )
 
-// idleTime is how long the controller is left alone.
+// idleTime is the duration without changes.
 const idleTime = time.Hour
 
-// mostCold is for how many Services it is worth while to see a change after a restart:
-// it reads each of them.
+// mostCold is the maximum number of Services with a case of a change after a restart, which reads
+// each of them.
 const mostCold = 100
 
-// crowd is many Services of one controller.
+// crowd has many Services of one controller.
 type crowd struct {
 	*environment
 	scale    scale
@@ -25,7 +25,7 @@ type crowd struct {
 	rows     []Row
 }
 
-// liveMany creates Services all at once, lets them be, and changes a node.
+// liveMany creates Services all at once, waits for an hour, and changes a node.
 func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	if s.workers == 0 {
 		s.workers = cloudprovider.DefaultServiceWorkers
@@ -54,13 +54,13 @@ func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	return c.rows, nil
 }
 
-// changeNodes brings all Services to these nodes, as the program does: all at once.
+// changeNodes repairs all Services with these nodes concurrently, as the program does.
 func (c *crowd) changeNodes(ctx context.Context, name string, nodes []*v1.Node) {
 	c.nodes = nodes
-	asked := c.scale.workers
+	workers := c.scale.workers
 	c.scale.workers = len(c.services)
 	c.each(ctx, name, func(ctx context.Context, svc *v1.Service) error { return c.controller.repair(ctx, svc, nodes) })
-	c.scale.workers = asked
+	c.scale.workers = workers
 }
 
 func (c *crowd) each(ctx context.Context, name string, work func(context.Context, *v1.Service) error) {
@@ -70,7 +70,7 @@ func (c *crowd) each(ctx context.Context, name string, work func(context.Context
 	c.rows = append(c.rows, row)
 }
 
-// restart is a start-up with Services in which nothing has changed.
+// restart is a start with unchanged Services.
 func (c *crowd) restart(ctx context.Context, ensure func(context.Context, *v1.Service) error) {
 	q := &queue{workers: c.scale.workers, calls: &c.controller.calls}
 	row := c.measure(ctx, caseRestart, c.scale, func(ctx context.Context) error {
@@ -85,7 +85,7 @@ func (c *crowd) restart(ctx context.Context, ensure func(context.Context, *v1.Se
 	c.rows = append(c.rows, row)
 }
 
-// idle is an hour in which nobody changes anything.
+// idle is an hour without changes.
 func (c *crowd) idle(ctx context.Context) {
 	c.rows = append(c.rows, c.measure(ctx, caseIdle, c.scale, func(ctx context.Context) error {
 		return c.controller.watching(ctx, func(ctx context.Context) error {

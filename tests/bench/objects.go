@@ -10,8 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// addNodes adds servers to a cloud and gives their nodes. Quotas do not get in the
-// way of many.
+// addNodes adds servers to a cloud without quotas, and returns their nodes.
 func addNodes(cloud *simulator.Cloud, n int) ([]*v1.Node, error) {
 	for _, resource := range []string{"port", "floatingip"} {
 		cloud.Neutron.SetQuota(cloud.Account.ProjectID, resource, -1)
@@ -39,7 +38,7 @@ func newNode(name, address, serverID string) *v1.Node {
 	}
 }
 
-// newService makes a Service with so many ports of TCP.
+// newService returns a Service with so many ports of TCP.
 func newService(name string, ports int) *v1.Service {
 	svc := &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{

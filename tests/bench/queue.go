@@ -13,16 +13,16 @@ import (
 	"k8s.io/cloud-provider/api"
 )
 
-// queue does work on many Services as the service controller does: with a number of
-// workers, and what fails again after a while.
+// queue works on many Services as the service controller does: with a number of workers, and with
+// retries of failed work.
 type queue struct {
 	workers int
-	// calls has the ends of rounds that a call has not waited for; nil: none is known.
+	// calls reports the ends of rounds that a call has not waited for; it may be nil.
 	calls   *calls
 	retries atomic.Int64
 }
 
-// calls has the service controller call again at the end of a round.
+// calls makes the service controller call again at the end of a round.
 type calls struct {
 	mu    sync.Mutex
 	ended map[types.UID]chan struct{}
@@ -52,10 +52,10 @@ func (c *calls) of(uid types.UID) chan struct{} {
 	return c.ended[uid]
 }
 
-// mostTries is how often one Service may fail.
+// mostTries is the maximum number of failures of one Service.
 const mostTries = 20
 
-// each does the work on all Services and gives the errors of those that stay failed.
+// each does the work on all Services and returns the errors of those that still fail in the end.
 func (q *queue) each(ctx context.Context, services []*v1.Service, work func(context.Context, *v1.Service) error) error {
 	waiting := make(chan task, len(services))
 	var open, workers sync.WaitGroup
@@ -95,13 +95,13 @@ type task struct {
 	tries   int
 }
 
-// later puts a task back after the time that its error asks for, or after the
-// service controller's growing delay.
+// later queues a task again after the retry time of its error, or after the service controller's
+// growing delay.
 func (q *queue) later(waiting chan<- task, t task, err error) {
 	delay := min(5*time.Second<<(t.tries-1), 5*time.Minute)
-	var asked *api.RetryError
-	if errors.As(err, &asked) {
-		delay = asked.RetryAfter()
+	var retry *api.RetryError
+	if errors.As(err, &retry) {
+		delay = retry.RetryAfter()
 	}
 	timer := time.NewTimer(delay)
 	defer timer.Stop()

@@ -14,56 +14,56 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// Row is what one case took.
+// Row is the cost of one case.
 type Row struct {
 	Case     string `json:"case"`
 	Ports    int    `json:"ports"`
 	Nodes    int    `json:"nodes"`
 	Services int    `json:"services"`
 	Provider string `json:"provider"`
-	// Monitors tells that pools have health monitors.
+	// Monitors is set if pools have health monitors.
 	Monitors bool `json:"monitors"`
-	// KubeProxy tells that these ask kube-proxy's healthz.
+	// KubeProxy is set if these probe kube-proxy's healthz.
 	KubeProxy bool `json:"monitor_kube_proxy,omitempty"`
-	// Workers is how many Services are worked on at a time.
+	// Workers is the number of concurrent Services.
 	Workers int `json:"workers"`
 
-	// Reads are GETs beside WatchReads. Those are the shared watcher's, which asks for
-	// the state of load balancers before and after they are changed, and what asks what
-	// became of a change: a status tree, or what takes its place for large load balancers,
-	// or a look at all load balancers and all floating IPs after the first write.
+	// Reads are GETs without WatchReads. Those are the requests of the shared watcher for the state
+	// of load balancers before and after changes, and the reads of the result of a change: a status
+	// tree, or its replacement for large load balancers, or a snapshot of all load balancers and
+	// all floating IPs after the first write.
 	Reads      int `json:"reads"`
 	WatchReads int `json:"watch_reads"`
-	// Writes are all others but signing in.
+	// Writes are all other requests except the sign-in.
 	Writes int `json:"writes"`
-	// Cycles is how often load balancers became PENDING.
+	// Cycles is the number of times that load balancers became PENDING.
 	Cycles int   `json:"cycles"`
 	Floor  Floor `json:"floor"`
-	// Peer is cloud-provider-openstack, null where it is not known.
+	// Peer is the cost of cloud-provider-openstack, null if it is unknown.
 	Peer *Peer `json:"peer"`
 
-	// Bytes are those of all bodies, both ways.
+	// Bytes counts all bodies, in both directions.
 	Bytes int `json:"bytes"`
-	// Allocs and RSSMiB are of the whole process, the simulated cloud included,
-	// except where Alone is set. RSSPeakMiB is the most there ever was.
+	// Allocs and RSSMiB are those of the whole process, including the simulated cloud, unless Alone
+	// is set. RSSPeakMiB is the maximum so far.
 	Allocs     uint64  `json:"allocs"`
 	RSSMiB     float64 `json:"rss_mib"`
 	RSSPeakMiB float64 `json:"rss_peak_mib,omitempty"`
-	// CPUSeconds are those of the controller, user and system, where Alone is set.
+	// CPUSeconds is the time of the controller, user and system, if Alone is set.
 	CPUSeconds float64 `json:"cpu_seconds,omitempty"`
 	Alone      bool    `json:"controller_alone"`
-	// Seconds are those of the simulated clock, 0 where there is none; Retries is
-	// how often a Service went back to the queue.
+	// Seconds are those of the simulated clock, 0 without one; Retries is how often a Service
+	// returned to the queue.
 	Seconds float64 `json:"seconds"`
 	Retries int     `json:"retries"`
 	// Units is Seconds in units of the cloud's own limit, Floor.Seconds.
 	Units float64 `json:"units,omitempty"`
-	// Requests is the log: how many of each method, route and status.
+	// Requests has the number of requests of each method, route and status.
 	Requests map[string]int `json:"requests"`
 	Error    string         `json:"error,omitempty"`
 }
 
-// count fills in what the request log holds.
+// count sets the figures of the request log.
 func (r *Row) count(all []requestlog.Request, cycles int) {
 	r.Cycles, r.Requests = cycles, map[string]int{}
 	isWrite, isRead, changed := requestlog.Writes(), requestlog.Reads(), changes{}
@@ -93,7 +93,7 @@ func logged(r requestlog.Request) string {
 	return line
 }
 
-// parameters drops the values of what tells one object from another.
+// parameters removes the values that differ from object to object.
 func parameters(query string) string {
 	parts := strings.Split(query, "&")
 	for i, part := range parts {
@@ -106,13 +106,13 @@ func parameters(query string) string {
 	return strings.Join(parts, "&")
 }
 
-// oneFloatingIP matches queries that look for certain ones.
+// oneFloatingIP matches queries for certain floating IPs.
 var oneFloatingIP = regexp.MustCompile(`[?&](port_id|description|floating_ip_address|id)=`)
 
 // plainValue matches field names, statuses and numbers.
 var plainValue = regexp.MustCompile(`^([a-z_]+|[A-Z_]+|\d+)$`)
 
-// isWatcher tells requests of the shared watcher: nobody else asks for these fields.
+// isWatcher reports whether a request is from the shared watcher: only that requests these fields.
 func isWatcher(r requestlog.Request) bool {
 	return strings.Contains(r.Route, "/lbaas/loadbalancers") && strings.Contains(r.Path, "fields=provisioning_status&fields=operating_status&fields=updated_at")
 }

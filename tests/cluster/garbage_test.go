@@ -43,12 +43,12 @@ func (w *crowd) assertGarbageGoes(name string) {
 		if err != nil {
 			return err
 		}
-		told := ""
+		reasons := ""
 		for _, event := range events.Items {
-			told += event.Reason + " "
+			reasons += event.Reason + " "
 		}
-		if !strings.Contains(told, "GarbageFound") || !strings.Contains(told, "GarbageRemoved") {
-			return fmt.Errorf("events are %s", told)
+		if !strings.Contains(reasons, "GarbageFound") || !strings.Contains(reasons, "GarbageRemoved") {
+			return fmt.Errorf("events are %s", reasons)
 		}
 		return nil
 	})

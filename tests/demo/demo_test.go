@@ -130,14 +130,14 @@ func TestWatcher_ReportsEveryChangeOnce(t *testing.T) {
 	} {
 		w.compare(all)
 	}
-	var told []string
+	var lines []string
 	for line := range strings.Lines(p.String()) {
 		_, what, _ := strings.Cut(line, "load balancer ")
-		told = append(told, strings.TrimSpace(what))
+		lines = append(lines, strings.TrimSpace(what))
 	}
 	want := []string{"web: PENDING_CREATE", "web: ACTIVE, members: 1 ERROR, 2 ONLINE", "web: gone"}
-	if strings.Join(told, "\n") != strings.Join(want, "\n") {
-		t.Errorf("told %q, want %q", told, want)
+	if strings.Join(lines, "\n") != strings.Join(want, "\n") {
+		t.Errorf("printed %q, want %q", lines, want)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestWatcher_ReportsEventsOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if got := strings.Count(p.String(), "EnsuredLoadBalancer"); got != 1 {
-		t.Errorf("told %d times", got)
+		t.Errorf("printed %d times", got)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestDemo_EndsAtChapterThatFails(t *testing.T) {
 	n, p := narrate(t)
 	d := &demo{out: n}
 	broken := errors.New("broken")
-	err := d.tell(t.Context(), []chapter{
+	err := d.play(t.Context(), []chapter{
 		{"One", patience, func(context.Context) error { return nil }},
 		{"Two", patience, func(context.Context) error { return broken }},
 		{"Three", patience, func(context.Context) error { return nil }},
@@ -193,7 +193,7 @@ func TestDemo_EndsAtChapterThatFails(t *testing.T) {
 func TestDemo_NamesChapterThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	n, _ := narrate(t)
-	err := (&demo{out: n}).tell(t.Context(), []chapter{{"Slow", time.Millisecond, func(ctx context.Context) error {
+	err := (&demo{out: n}).play(t.Context(), []chapter{{"Slow", time.Millisecond, func(ctx context.Context) error {
 		return await.Success(ctx, func(context.Context) error { return errors.New("no external IP") })
 	}}})
 	for _, want := range []string{"Slow: ", "not done in 1ms", "no external IP"} {
@@ -234,7 +234,7 @@ func TestDemo_EndsOnInterrupt(t *testing.T) {
 	ctx, stop := interruptible(t.Context())
 	defer stop()
 	n, _ := narrate(t)
-	err := (&demo{out: n}).tell(ctx, []chapter{{"Waiting", patience, func(ctx context.Context) error {
+	err := (&demo{out: n}).play(ctx, []chapter{{"Waiting", patience, func(ctx context.Context) error {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func run(ctx context.Context, options options) error {
 		story = d.playground()
 	}
 	d.intro(len(story))
-	err := d.tell(ctx, story)
+	err := d.play(ctx, story)
 	if err != nil && !errors.Is(err, errInterrupted) {
 		d.showLogs()
 	}

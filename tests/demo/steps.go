@@ -70,8 +70,8 @@ func (d *demo) intro(total int) {
 	d.out.say("Nothing stays but Go's build cache and the programs of Kubernetes in the user's cache directory.")
 }
 
-// tell plays the chapters in order, up to the first that fails.
-func (d *demo) tell(ctx context.Context, story []chapter) error {
+// play plays the chapters in order, up to the first that fails.
+func (d *demo) play(ctx context.Context, story []chapter) error {
 	for i, c := range story {
 		d.out.title("%d/%d %s", i+1, len(story), c.title)
 		if err := c.within(ctx); err != nil {

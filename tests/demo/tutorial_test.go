@@ -89,8 +89,8 @@ func openPlayground(t *testing.T) string {
 	out, said := narrate(t)
 	d := &demo{options: options{provider: "amphora", playground: filepath.Join(t.TempDir(), "playground")}, out: out, ready: make(chan struct{})}
 	ctx, end := context.WithCancelCause(context.WithoutCancel(t.Context())) // for the end, too
-	told := make(chan error, 1)
-	go func() { told <- d.tell(ctx, d.playground()) }()
+	ended := make(chan error, 1)
+	go func() { ended <- d.play(ctx, d.playground()) }()
 	t.Cleanup(func() {
 		if err := d.stop(); err != nil {
 			t.Error(err)
@@ -98,14 +98,14 @@ func openPlayground(t *testing.T) string {
 	})
 	t.Cleanup(func() {
 		end(errInterrupted)
-		if err := <-told; !errors.Is(err, errInterrupted) {
+		if err := <-ended; !errors.Is(err, errInterrupted) {
 			t.Error(err)
 		}
 	})
 	select {
 	case <-d.ready:
-	case err := <-told:
-		told <- err
+	case err := <-ended:
+		ended <- err
 		t.Fatalf("%v\n%s", err, said)
 	}
 	return d.options.playground

@@ -46,7 +46,7 @@ type sampler struct {
 	cpu      time.Duration
 	at       time.Time
 	requests float64
-	asked    time.Time
+	readAt   time.Time
 }
 
 // metricsEvery is the number of samples per reading of metrics, which cost the controller
@@ -105,10 +105,10 @@ func (s *sampler) ask(ctx context.Context, next *sample, again bool) {
 	}
 	now := time.Now()
 	next.Heap, next.Goroutines = rounded(found.heap), found.goroutines
-	if elapsed := now.Sub(s.asked).Seconds(); !again && found.requests >= s.requests && elapsed > 0 {
+	if elapsed := now.Sub(s.readAt).Seconds(); !again && found.requests >= s.requests && elapsed > 0 {
 		next.Requests = rounded((found.requests - s.requests) / elapsed)
 	}
-	s.requests, s.asked = found.requests, now
+	s.requests, s.readAt = found.requests, now
 }
 
 func (s *sampler) last() sample {

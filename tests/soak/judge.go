@@ -12,8 +12,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// judge lets the environment come to rest and looks at it: what is asked for is there, as it would be
-// in an environment in which it was asked for at once, and nothing else.
+// judge waits until the environment is at rest and checks it: it must have exactly the state that a
+// new environment would have after the same final requests.
 func (r *run) judge(ctx context.Context) error {
 	if err := r.env.Settle(ctx, quiet, patience); err != nil {
 		r.report.Wrong = append(r.report.Wrong, err.Error())
@@ -41,7 +41,7 @@ func (r *run) judge(ctx context.Context) error {
 	return nil
 }
 
-// direct returns the books of an environment in which what there is now was asked for at once.
+// direct returns the books of an environment that was created directly in the present state.
 func (r *run) direct(ctx context.Context) (testenv.Books, error) {
 	env, err := newEnv(r.options)
 	if err != nil {
@@ -67,10 +67,10 @@ func (r *run) direct(ctx context.Context) (testenv.Books, error) {
 	return env.Books(), nil
 }
 
-// partNumber is that of a listener, pool or monitor, which depends on the way.
+// partNumber matches the number of a listener, pool or monitor, which depends on the history.
 var partNumber = regexp.MustCompile(`\b(listener|pool|monitor)_\d+_`)
 
-// limitsNote is what is left of limits that were set once.
+// limitsNote matches the rest of a description after limits were removed.
 var limitsNote = regexp.MustCompile(` Description=Set by Kubernetes: nothing`)
 
 func plain(books testenv.Books) testenv.Books {

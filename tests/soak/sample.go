@@ -8,15 +8,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// Sample is what there is at the end of an hour, and what was asked in it.
+// Sample has the state at the end of an hour, and the requests of that hour.
 type Sample struct {
-	// Heap is what is alive after a collection in the whole process, the simulator
-	// included, in MiB. Goroutines are those of the whole process, too.
+	// Heap is the live heap of the whole process after a collection, including the simulator, in
+	// MiB. Goroutines are those of the whole process, too.
 	Heap       float64
 	Goroutines int
-	// Connections are those to the cloud that are open.
+	// Connections is the number of open connections to the cloud.
 	Connections int
-	// Requests and Writes were sent in the hour, for Changes by users, to nodes included.
+	// Requests and Writes were sent in the hour, for Changes by users, including changes of nodes.
 	Requests, Writes, Changes int
 }
 
@@ -26,8 +26,8 @@ func (s Sample) String() string {
 		s.Heap, s.Goroutines, s.Connections, s.Requests, s.Writes, s.Changes)
 }
 
-// Life is one of a process of the controller: after which hour it ended, and how much of the
-// heap, in MiB, and how many goroutines were gone with it.
+// Life describes a process of the controller: the hour at which it ended, and the heap, in MiB, and
+// the goroutines that its end released.
 type Life struct {
 	Until      int
 	Held       float64
@@ -39,7 +39,7 @@ func (l Life) String() string { return fmt.Sprintf("%.2f MiB and %d goroutines",
 
 const mib = 1 << 20
 
-// heap is what is alive, in MiB. What pools keep goes with the second collection.
+// heap returns the live heap in MiB. Pools are emptied by the second collection.
 func heap() float64 {
 	runtime.GC()
 	runtime.GC()
@@ -48,7 +48,7 @@ func heap() float64 {
 	return float64(stats.HeapAlloc) / mib
 }
 
-// sample takes one, after what the environment has kept of the hour is forgotten.
+// sample takes a sample, after the environment has dropped its logs of the hour.
 func (r *run) sample() {
 	log := r.env.Cloud.RequestLog
 	s := Sample{Requests: log.Len(), Writes: log.Total(requestlog.Writes()).Count, Changes: r.changes, Connections: r.env.Cloud.Connections()}
@@ -58,7 +58,7 @@ func (r *run) sample() {
 	r.report.Samples = append(r.report.Samples, s)
 }
 
-// figure is one that has to be level: share and slack are how much more of it is nothing.
+// figure is one that must not grow: share and slack are the tolerated growth.
 type figure struct {
 	name         string
 	share, slack float64
@@ -76,8 +76,8 @@ func figures() []figure {
 	}
 }
 
-// stretch is how many hours those are that are compared: a day, of less than three days a
-// quarter. It is the second one and the last one.
+// stretch is the length in hours of the two compared periods: a day, or a quarter of less than
+// three days. They are the second one and the last one.
 func stretch(hours int) int {
 	if hours < 3*24 {
 		return hours / 4
@@ -85,9 +85,9 @@ func stretch(hours int) int {
 	return 24
 }
 
-// Growing returns what was more in the last day than in the second, each by its median, and
-// what the last process still held when all Services were gone: the entries of a map that
-// nothing removes are few beside those that are in use.
+// Growing returns the figures that were higher in the last day than in the second, each by its
+// median, and the memory that the last process still held without Services: the entries of a map
+// that are never removed are few next to those in use.
 func (r Report) Growing() []string {
 	day := stretch(len(r.Samples))
 	if day == 0 {
@@ -106,12 +106,12 @@ func (r Report) Growing() []string {
 	return wrong
 }
 
-// heldSlack is how many MiB more the last process may hold without Services than one that had
-// as many: a map keeps the room that it once had, after many deletions twice that.
-// goroutinesSlack allows for a connection that is still open, which has three.
+// heldSlack is the tolerated difference, in MiB, between the last process without Services and one
+// that had as many: a map keeps its former size, after many deletions twice that. goroutinesSlack
+// allows for an open connection, which has three.
 const heldSlack, goroutinesSlack = 0.15, 5
 
-// Requests are those of all hours.
+// Requests is the sum over all hours.
 func (r Report) Requests() int {
 	sum := 0
 	for _, s := range r.Samples {

@@ -1,6 +1,6 @@
-// Package soak lets a test environment live for long: Services, nodes and credentials come and go every
-// hour of a week, the cloud fails every six, and nothing of what the process holds or asks for
-// may grow. Controllers and simulated cloud are one process, on a clock that costs nothing.
+// Package soak runs a test environment for long: Services, nodes and credentials come and go every
+// hour of a week, the cloud fails every six hours, and neither the memory nor the requests of the
+// process may grow. Controllers and simulated cloud are one process, with a simulated clock.
 package soak
 
 import (
@@ -15,38 +15,39 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// Options say how long a soak is and what is in it.
+// Options are the length and the contents of a soak.
 type Options struct {
 	Hours, Services int
-	// Seed chooses who does what when.
+	// Seed selects the random actions.
 	Seed uint64
-	// Progress gets a line for each day; Log what the controllers log. Nil: nobody does.
+	// Progress gets a line for each day, Log the logs of the controllers. Both may be nil.
 	Progress, Log io.Writer
 }
 
-// Report is what came of a soak.
+// Report is the result of a soak.
 type Report struct {
-	// Samples are one for each hour.
+	// Samples has one sample for each hour.
 	Samples []Sample
-	// Lives are what processes held when they ended, in order.
+	// Lives has the memory of processes when they ended, in order.
 	Lives []Life
-	// Unused is what a process held that never had a Service.
+	// Unused is the memory of a process that never had a Service.
 	Unused Life
-	// EmptiedOld is what the last process held when all Services were deleted, EmptiedNew
-	// what one did that began with as many, and had them for a moment only.
+	// EmptiedOld is the memory of the last process after all Services were deleted, EmptiedNew that
+	// of one that began with as many, and had them only for a moment.
 	EmptiedOld, EmptiedNew Life
-	// Restarts is how many processes have ended.
+	// Restarts is the number of processes that have ended.
 	Restarts int
-	// Wrong is what is not as it has to be in the end; what grows is not in it.
+	// Wrong lists the errors of the final state, without growth.
 	Wrong []string
 }
 
 const (
-	// driftInterval is how often the controllers look for changes by others.
+	// driftInterval is the interval of the controllers' drift checks.
 	driftInterval = 5 * time.Minute
-	// outageLength is how long each outage of the cloud takes.
+	// outageLength is the duration of each outage of the cloud.
 	outageLength = 10 * time.Minute
-	// quiet is how long nothing happens at rest, patience how long it may take until then.
+	// quiet is the duration without requests that counts as rest, patience the maximum time until
+	// then.
 	quiet, patience = 3*driftInterval + 30*time.Second, 3 * time.Hour
 	nodes           = 6
 )
@@ -65,7 +66,7 @@ type run struct {
 	report     Report
 }
 
-// newEnv makes an environment in which no quota is in the way.
+// newEnv returns an environment without quotas.
 func newEnv(options Options) (*testenv.Env, error) {
 	env, err := testenv.New(testenv.Options{Instances: true, DriftInterval: driftInterval, Log: options.Log})
 	if err != nil {
@@ -77,7 +78,7 @@ func newEnv(options Options) (*testenv.Env, error) {
 	return env, nil
 }
 
-// Run runs in a bubble of testing/synctest. An error is of the soak itself.
+// Run runs in a bubble of testing/synctest. The error is one of the soak itself.
 func Run(ctx context.Context, options Options) (Report, error) {
 	env, err := newEnv(options)
 	if err != nil {
@@ -105,7 +106,7 @@ func Run(ctx context.Context, options Options) (Report, error) {
 	return r.report, nil
 }
 
-// begin makes the nodes and the Services, and waits until they are served.
+// begin creates the nodes and the Services, and waits until they are served.
 func (r *run) begin(ctx context.Context) error {
 	for range nodes {
 		if err := r.addNode(); err != nil {
@@ -131,14 +132,14 @@ func (r *run) begin(ctx context.Context) error {
 	return nil
 }
 
-// event is what happens at a moment of an hour.
+// event is an action at a moment of an hour.
 type event struct {
 	at time.Duration
 	do func(ctx context.Context) error
 }
 
-// hour lets an hour pass, in which the same number of changes happens as in every other one,
-// and takes a sample at its end.
+// hour runs an hour, with the same number of changes as every other one, and takes a sample at its
+// end.
 func (r *run) hour(ctx context.Context, hour int) error {
 	begin := time.Now()
 	events := r.events(hour)
@@ -158,7 +159,7 @@ func (r *run) hour(ctx context.Context, hour int) error {
 	return nil
 }
 
-// events are those of an hour. All but the troubles are in its first three quarters.
+// events returns the actions of an hour. All except the troubles are in its first three quarters.
 func (r *run) events(hour int) []event {
 	var all []event
 	some := func(n int, do func(context.Context) error) {
@@ -176,7 +177,7 @@ func (r *run) events(hour int) []event {
 	at(10, hour%3 == 0, func(context.Context) error { return r.addNode() })
 	at(10, hour%3 == 1, func(context.Context) error { r.removeNode(); return nil })
 	at(20, hour%6 == 3, func(context.Context) error { r.outage(hour / 6); return nil })
-	// The last process lives for the second half, so that what grows in it does so for long.
+	// The last process runs for the second half, so that its growth has time.
 	at(40, hour%24 == 2 && hour < r.options.Hours/2, r.kill)
 	at(47, hour%24 == 4, r.rotate)
 	return all

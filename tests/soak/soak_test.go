@@ -19,12 +19,12 @@ var (
 	drawing  = flag.String("picture", "", "the file for the picture")
 )
 
-// told is how much of what is wrong is told.
-const told = 20
+// reported is the maximum number of reported errors.
+const reported = 20
 
-// A controller that lives long takes no more for it.
+// The costs of a controller do not grow with its age.
 //
-//nolint:paralleltest // it measures what the whole process holds
+//nolint:paralleltest // it measures the whole process
 func TestSoak_HoldsAndAsksNoMoreAfterLongTime(t *testing.T) {
 	options := soak.Options{Hours: *hours, Services: *services, Seed: *seed, Progress: io.Discard}
 	if testing.Verbose() {
@@ -42,8 +42,8 @@ func TestSoak_HoldsAndAsksNoMoreAfterLongTime(t *testing.T) {
 		}
 	}
 	wrong := append(report.Growing(), report.Wrong...)
-	if rest := len(wrong) - told; rest > 0 {
-		wrong = append(wrong[:told], fmt.Sprintf("and %d more", rest))
+	if rest := len(wrong) - reported; rest > 0 {
+		wrong = append(wrong[:reported], fmt.Sprintf("and %d more", rest))
 	}
 	for _, life := range report.Lives {
 		fmt.Printf("the process that ended after hour %d held %s\n", life.Until, life)
@@ -63,17 +63,17 @@ func TestReport_TellsWhatGrows(t *testing.T) {
 	for hour := range 96 {
 		report.Samples = append(report.Samples, soak.Sample{Heap: 100, Goroutines: 500 + 4*hour, Connections: 10, Requests: 1000, Writes: 100, Changes: 50})
 	}
-	report.Samples[90].Heap = 1000 // once is no growth
+	report.Samples[90].Heap = 1000 // a single high value is no growth
 	report.EmptiedOld, report.EmptiedNew = soak.Life{Held: 1.05, Goroutines: 25}, soak.Life{Held: 1, Goroutines: 40}
 	report.Unused = soak.Life{Goroutines: 20}
 	if got := report.Growing(); len(got) != 1 || !strings.HasPrefix(got[0], "goroutines: 644.0 in hours 25 to 48, 836.0 in the last 24") {
-		t.Errorf("it tells %q", got)
+		t.Errorf("it reports %q", got)
 	}
 	report.EmptiedOld.Held = 1.5
 	if got := report.Growing(); len(got) != 2 || got[1] != "without Services: the last process held 1.50 MiB and 25 goroutines, a new one 1.00 MiB and 40 goroutines, one that never had any 0.00 MiB and 20 goroutines" {
-		t.Errorf("it tells %q", got)
+		t.Errorf("it reports %q", got)
 	}
 	if got := (soak.Report{Samples: report.Samples[:3]}).Growing(); len(got) != 1 {
-		t.Errorf("of three hours it tells %q", got)
+		t.Errorf("of three hours it reports %q", got)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
 
-// outage has all of the cloud, or one service of it, fail for a while, each time in another way.
+// outage makes the whole cloud, or one service of it, fail for a while, each time in another way.
 func (r *run) outage(n int) {
 	rules := []faults.Rule{
 		{Status: http.StatusServiceUnavailable, Worded: true}, {Reset: true}, {Drop: true},
@@ -26,18 +26,18 @@ func (r *run) outage(n int) {
 	time.AfterFunc(outageLength, func() { r.env.Cloud.Faults.Remove(id) })
 }
 
-// kill kills the process, and notes what it held.
+// kill kills the process, and records its memory.
 func (r *run) kill(ctx context.Context) error {
 	life, err := r.lastOf(ctx)
 	r.report.Lives = append(r.report.Lives, life)
 	return err
 }
 
-// dying is how long after a kill it is looked at what a process held: before the next one
+// dying is the time from a kill to the measurement of the released memory, before the next process
 // begins.
 const dying = 15 * time.Second
 
-// lastOf kills the process, and returns what it held. Another one begins by itself.
+// lastOf kills the process, and returns its memory. Another process begins by itself.
 func (r *run) lastOf(ctx context.Context) (Life, error) {
 	held, goroutines := heap(), runtime.NumGoroutine()
 	r.env.Kill()
@@ -47,8 +47,8 @@ func (r *run) lastOf(ctx context.Context) (Life, error) {
 	return Life{Until: len(r.report.Samples), Held: held - heap(), Goroutines: goroutines - runtime.NumGoroutine()}, nil
 }
 
-// empty notes what the last process holds when all Services are deleted, and what one does
-// then that began with as many and has had them for a moment only.
+// empty records the memory of the last process after all Services are deleted, and that of a new
+// one that begins with as many and has them only for a moment.
 func (r *run) empty(ctx context.Context) error {
 	if err := r.vacate(ctx, &r.report.EmptiedOld); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (r *run) empty(ctx context.Context) error {
 	return r.vacate(ctx, &r.report.EmptiedNew)
 }
 
-// vacate deletes all Services and kills the process, once it has closed its connections: they
+// vacate deletes all Services and kills the process, after it has closed its connections, which
 // have buffers.
 func (r *run) vacate(ctx context.Context, life *Life) (err error) {
 	for _, t := range r.tenants {
@@ -84,8 +84,8 @@ func (r *run) vacate(ctx context.Context, life *Life) (err error) {
 	return err
 }
 
-// rotate has the process that runs take another application credential, and removes the one
-// before five minutes later.
+// rotate makes the running process use another application credential, and deletes the previous one
+// five minutes later.
 func (r *run) rotate(ctx context.Context) error {
 	old := r.credential
 	r.credential = r.newCredential()
@@ -103,7 +103,7 @@ func (r *run) newCredential() keystone.ApplicationCredential {
 	})
 }
 
-// conf is cloud.conf with the application credential of now.
+// conf returns cloud.conf with the present application credential.
 func (r *run) conf() string {
 	var lines []string
 	for line := range strings.Lines(r.env.Cloud.CloudConfFor(r.env.Cloud.Account, simulator.Config{})) {

@@ -12,18 +12,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// tenant is the Service that has a place now.
+// tenant is the present Service of a place.
 type tenant struct {
 	key testenv.Key
-	// nodePort is the first of its own.
+	// nodePort is the first of its NodePorts.
 	nodePort int32
 }
 
-// nodePortsPerTenant is how many NodePorts a Service has; the last one is for health checks.
+// nodePortsPerTenant is the number of NodePorts of a Service; the last one is for health checks.
 const nodePortsPerTenant = 4
 
-// create creates a Service of a new name at a place. The one before may still be going: it has
-// other NodePorts.
+// create creates a Service with a new name at a place. The previous one may still be in deletion:
+// it has other NodePorts.
 func (r *run) create(place int) {
 	r.made++
 	r.changes++
@@ -46,7 +46,7 @@ func (r *run) create(place int) {
 			Ports: []v1.ServicePort{t.port(0)},
 		},
 	}
-	for _, edit := range t.edits() { // as edits to and fro leave them, so that the mix stays
+	for _, edit := range t.edits() { // as edits and their reversals leave them, so that the mix stays
 		if r.dice.IntN(2) == 0 {
 			edit(svc)
 		}
@@ -54,7 +54,7 @@ func (r *run) create(place int) {
 	r.env.Cluster.Apply(svc)
 }
 
-// port is the nth that a Service may have.
+// port returns the nth port of a Service.
 func (t tenant) port(n int32) v1.ServicePort {
 	return v1.ServicePort{Name: fmt.Sprintf("p%d", n), Protocol: v1.ProtocolTCP, Port: 80 + n, NodePort: t.nodePort + n}
 }
@@ -67,7 +67,7 @@ func (r *run) replace() {
 	r.create(place)
 }
 
-// edit changes one thing that a Service asks for, to and fro.
+// edit changes one setting of a Service, or reverts that.
 func (r *run) edit() {
 	t := r.tenants[r.dice.IntN(len(r.tenants))]
 	edits := t.edits()
@@ -75,7 +75,7 @@ func (r *run) edit() {
 	r.env.Cluster.Edit(t.key, edits[r.dice.IntN(len(edits))])
 }
 
-// edits are what users change.
+// edits returns the changes that users make.
 func (t tenant) edits() []func(*v1.Service) {
 	flip := func(name, value string) func(*v1.Service) {
 		return func(svc *v1.Service) {
@@ -114,7 +114,7 @@ func (t tenant) edits() []func(*v1.Service) {
 	}
 }
 
-// addNode adds a server with a Node that has an address of its own.
+// addNode adds a server with a Node that has its own address.
 func (r *run) addNode() error {
 	r.joined++
 	name := fmt.Sprintf("node-%d", r.joined)
@@ -124,8 +124,8 @@ func (r *run) addNode() error {
 	return err
 }
 
-// removeNode removes the oldest server. Its kubelet reports no more, and the controller finds
-// that it is gone.
+// removeNode removes the oldest server. Its kubelet stops reporting, and the controller finds the
+// server gone.
 func (r *run) removeNode() {
 	name := r.nodes[0]
 	r.nodes = r.nodes[1:]

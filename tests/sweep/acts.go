@@ -18,14 +18,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// act is something that is done to a Service, on a cloud of any kind.
+// act is a change of a Service, in a cloud of any kind.
 type act struct {
 	name string
-	// of is the only provider that it can be done with; "": any.
+	// of is the only provider that supports it; "": all do.
 	of string
-	// before are the Services that there are; nil: web.
+	// before has the existing Services; nil: web.
 	before []*v1.Service
-	// then makes more of what there is before, when these are served; nil: nothing.
+	// then creates further objects after these are served; nil: none.
 	then func(env *testenv.Env)
 	do   func(ctx context.Context, env *testenv.Env) error
 }
@@ -56,7 +56,7 @@ func addNodes(env *testenv.Env, n int) error {
 	return nil
 }
 
-// web is the Service that most is done to.
+// web is the Service of most acts.
 func web() testenv.Key { return key("web") }
 
 func key(name string) testenv.Key { return testenv.Key{Namespace: "default", Name: name} }
@@ -119,7 +119,7 @@ func remove(name string) doing {
 	}
 }
 
-// acts are all that is done to Services.
+// acts returns all acts.
 func acts() []act {
 	all := []act{
 		{name: "create", before: []*v1.Service{}, do: create(service("web", 80, 81))},
@@ -142,7 +142,7 @@ func replaced(provider string) doing {
 	})
 }
 
-// edits change what a Service asks for.
+// edits returns changes of a Service's settings.
 func edits() []act {
 	return []act{
 		{name: "port added", do: edit(func(svc *v1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, servicePort(82)) })},
@@ -173,7 +173,7 @@ func edits() []act {
 	}
 }
 
-// nodeActs change the nodes.
+// nodeActs returns changes of the nodes.
 func nodeActs() []act {
 	return []act{
 		{name: "node added", do: func(_ context.Context, env *testenv.Env) error {
@@ -220,8 +220,8 @@ func nodeActs() []act {
 	}
 }
 
-// begun waits until a change of members has begun in each pool, or fails to for a minute: a slow cloud
-// is still at work on it then. So many have begun before.
+// begun waits until a change of members has begun in each pool, or for a minute at most: a slow
+// cloud still works on it then. Before is the number of earlier changes.
 func begun(ctx context.Context, env *testenv.Env, before int) error {
 	for range 60 {
 		select {
@@ -236,7 +236,7 @@ func begun(ctx context.Context, env *testenv.Env, before int) error {
 	return nil
 }
 
-// memberChanges returns how many changes of members have begun in each pool.
+// memberChanges returns the number of changes of members that have begun in each pool.
 func memberChanges(env *testenv.Env) int {
 	counts := map[string]int{}
 	for _, lb := range env.Cloud.Octavia.Snapshot() {
@@ -257,8 +257,8 @@ func memberChanges(env *testenv.Env) int {
 	return slices.Min(slices.Collect(maps.Values(counts)))
 }
 
-// shares have several Services on a load balancer. They are not monitored: the driver of Zed
-// could not add listeners.
+// shares returns acts of several Services on one load balancer. They have no monitors, because the
+// driver of Zed could not add listeners.
 func shares() []act {
 	calm := func(name string, ports ...int32) *v1.Service {
 		return with(service(name, ports...), annotation.Monitor, "false")
@@ -286,7 +286,7 @@ func shares() []act {
 	}
 }
 
-// balancerOf returns the ID of the load balancer of a Service; "" where there is none.
+// balancerOf returns the ID of the load balancer of a Service; "" if there is none.
 func balancerOf(env *testenv.Env, name string) string {
 	for _, lb := range env.Cloud.Octavia.Snapshot() {
 		if lb.Name == "kube_service_kubernetes_default_"+name {

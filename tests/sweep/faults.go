@@ -11,16 +11,16 @@ import (
 // Fault is one way for one request to fail.
 type Fault struct {
 	Name string
-	// rule makes a request fail; false where the fault makes no sense for it.
+	// rule makes a request fail; false if the fault makes no sense for it.
 	rule func(r Request) (faults.Rule, bool)
 	// kills ends the process of the controller with the request.
 	kills bool
 }
 
-// Lag is how far behind the replica is that a stale read is from.
+// Lag is the delay of the replica that answers stale reads.
 const Lag = 5 * time.Second
 
-// Faults are all that there are.
+// Faults returns all faults.
 func Faults() []Fault {
 	always := func(rule faults.Rule) func(Request) (faults.Rule, bool) {
 		return func(Request) (faults.Rule, bool) { return rule, true }
@@ -48,8 +48,8 @@ func Faults() []Fault {
 	}
 }
 
-// quota is what a service says that has no room. Reads and deletions need none: they are
-// forbidden.
+// quota returns the answer of a service with an exhausted quota. Reads and deletions need none:
+// they are forbidden.
 func quota(r Request) (faults.Rule, bool) {
 	collection := r.Route[strings.LastIndex(r.Route, "/")+1:]
 	switch {
@@ -62,7 +62,7 @@ func quota(r Request) (faults.Rule, bool) {
 	return faults.Rule{Status: http.StatusForbidden, Worded: true}, true
 }
 
-// locked is what a service says of an object that another client is changing.
+// locked returns the answer about an object that another client is changing.
 func locked(r Request) (faults.Rule, bool) {
 	if r.under("network") {
 		return refusal(http.StatusConflict, `{"NeutronError":{"type":"StaleDataError","message":"The resource is being changed by another request.","detail":""}}`), r.writes()
@@ -70,7 +70,7 @@ func locked(r Request) (faults.Rule, bool) {
 	return faults.Rule{Status: http.StatusConflict, Worded: true}, r.writes() && r.under("load-balancer")
 }
 
-// duplicate is what a service says of an object that there is already, or soon.
+// duplicate returns the answer about an object that exists already, or soon.
 func duplicate(r Request) (faults.Rule, bool) {
 	text := ""
 	switch {

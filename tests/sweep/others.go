@@ -16,10 +16,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// inheritance is what cloud-provider-openstack left in a real OpenStack.
+// inheritance is the directory with the state that cloud-provider-openstack left in a real
+// OpenStack.
 const inheritance = "../../pkg/loadbalancer/testdata/peer-state"
 
-// adoptions begin with what cloud-provider-openstack left.
+// adoptions returns scenarios that begin with that state.
 func adoptions() []Scenario {
 	nothing := func(context.Context, *testenv.Env) error { return nil }
 	all := []Scenario{
@@ -46,7 +47,7 @@ func adoptions() []Scenario {
 	return all
 }
 
-// recorded is how long after the first moment of a bubble the state was recorded.
+// recorded is the time of the recorded state, from the first moment of a bubble.
 const recorded = 27 * 365 * 24 * time.Hour
 
 type inherited struct {
@@ -66,9 +67,9 @@ func inheritedCluster() (cluster inherited) {
 	return cluster
 }
 
-// inherit fills an environment with it.
+// inherit creates that state in an environment.
 func inherit(env *testenv.Env) error {
-	time.Sleep(time.Until(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).Add(recorded))) // what is to come looks new to a replica that lags behind
+	time.Sleep(time.Until(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).Add(recorded))) // later objects look new to a replica that lags behind
 	state, err := os.ReadFile(filepath.Join(inheritance, "openstack.json"))
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func inherit(env *testenv.Env) error {
 	return nil
 }
 
-// nodes are scenarios of the controllers of nodes and of routes.
+// nodes returns scenarios of the controllers of nodes and of routes.
 func nodes() []Scenario {
 	some := func(env *testenv.Env) error { return addNodes(env, 3) }
 	all := []Scenario{

@@ -8,7 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Scenarios are all that there are: each act on each kind of cloud that it can happen on.
+// Scenarios returns all scenarios: each act on each kind of cloud that supports it.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, cloud := range clouds() {
@@ -29,7 +29,7 @@ type cloud struct {
 	keys           map[string]string
 }
 
-// clouds are with and without managed security groups.
+// clouds returns clouds with and without managed security groups.
 func clouds() []cloud {
 	today := func() simulator.Options { return simulator.Options{} }
 	zed := func() simulator.Options { return simulator.Options{Release: "zed"} }
@@ -51,8 +51,8 @@ func clouds() []cloud {
 	return all
 }
 
-// queued is a cloud whose provider ovn works on one member after the other, in each of two processes of
-// Octavia's API, ten times as long as on an idle machine.
+// queued returns a cloud with a provider ovn that works on one member after the other, in each of
+// two processes of Octavia's API, ten times as long as on an idle machine.
 func queued() simulator.Options {
 	work := cost.QueuedOVN()
 	work.Members *= 10
@@ -67,7 +67,7 @@ func queued() simulator.Options {
 
 const vendor = "f5"
 
-// vendorCloud has a provider that makes one object at a time.
+// vendorCloud returns a cloud with a provider that creates one object at a time.
 func vendorCloud() simulator.Options {
 	return simulator.Options{
 		Providers: []string{octavia.ProviderAmphora, vendor},

@@ -9,21 +9,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// Start is an environment in which anything may happen to Services.
+// Start is an environment for any changes of Services.
 type Start struct {
 	// Name has no blanks.
 	Name string
-	// Provider of load balancers; Zed says that the cloud is of that release.
+	// Provider of load balancers; Zed is set if the cloud is of that release.
 	Provider string
 	Zed      bool
-	// Inherited says that there are Services of cloud-provider-openstack.
+	// Inherited is set if there are Services of cloud-provider-openstack.
 	Inherited bool
 	Options   func() testenv.Options
-	// Before makes what there is before the controller begins.
+	// Before creates the objects that exist before the controller starts.
 	Before func(env *testenv.Env) error
 }
 
-// Starts are one for each kind of cloud, and one with what cloud-provider-openstack left.
+// Starts returns one for each kind of cloud, and one with the state that cloud-provider-openstack
+// left.
 func Starts() []Start {
 	var all []Start
 	for _, c := range clouds() {
@@ -48,13 +49,13 @@ func Starts() []Start {
 	})
 }
 
-// NewService returns a Service with TCP ports, as scenarios have them.
+// NewService returns a Service of scenarios, with TCP ports.
 func NewService(name string, ports ...int32) *v1.Service { return service(name, ports...) }
 
 // Kills reports whether the process ends with the request.
 func (f Fault) Kills() bool { return f.kills }
 
-// Plant has a request of an environment fail; false where the fault makes no sense for it.
+// Plant makes a request of an environment fail; false if the fault makes no sense for it.
 func (f Fault) Plant(env *testenv.Env, request Request) bool {
 	rule, sensible := f.rule(request)
 	if !sensible {

@@ -1,7 +1,7 @@
-// Package sweep tries every fault at every request of a scenario, one at a time: the
-// scenario is run once without, and then again for each request and each fault. However it
-// was disturbed, what there is in the end has to be the same, and nothing may have been more
-// open or less served meanwhile than before and after.
+// Package sweep tries every fault at every request of a scenario, one at a time: the scenario runs
+// once without a fault, and then again for each request and each fault. After each fault the final
+// state must be the same. In between, no port may be more open, and none less served, than before
+// and after the scenario.
 package sweep
 
 import (
@@ -19,21 +19,21 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// Scenario is something that happens in an environment.
+// Scenario is a change in an environment.
 type Scenario struct {
 	Name string
-	// Kind is what happens, on whatever cloud; "": nothing else is of its kind.
+	// Kind is the change, independently of the cloud; "" if there is no other of its kind.
 	Kind    string
 	Options testenv.Options
-	// Before makes what there is before.
+	// Before creates the objects that exist before.
 	Before func(env *testenv.Env) error
-	// Then makes more, when the controller has done its part; nil: nothing.
+	// Then creates further ones, after the work of the controller; it may be nil.
 	Then func(env *testenv.Env)
-	// Cold has the controller start with the act, and not before.
+	// Cold starts the controller together with the act, and not before.
 	Cold bool
-	// Act is what happens.
+	// Act makes the change.
 	Act func(ctx context.Context, env *testenv.Env) error
-	// Check finds what else is wrong in the end; nil: nothing.
+	// Check finds further errors in the final state; it may be nil.
 	Check func(env *testenv.Env) []string
 }
 
@@ -52,29 +52,29 @@ func (r Request) under(service string) bool { return strings.HasPrefix(r.Route, 
 
 func (r Request) writes() bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
-// Run is a scenario with a fault at a request; without Fault nothing is disturbed.
+// Run is a scenario with a fault at a request; without Fault, it runs undisturbed.
 type Run struct {
 	Scenario Scenario
 	Fault    Fault
 	Request  Request
 }
 
-// Name says which run it is; Sweep finds it by that.
+// Name identifies the run.
 func (r Run) Name() string { return r.Scenario.Name + "/" + r.Fault.Name + "/" + r.Request.String() }
 
-// Selected tells whether a run is in the share that a seed chooses.
+// Selected reports whether a run is in the share that a seed selects.
 func (r Run) Selected(seed uint64, share float64) bool {
 	return float64(draw(seed, r.Name())) < share*math.MaxUint64
 }
 
-// draw is the same number each time for a seed and a name.
+// draw returns the same number each time for a seed and a name.
 func draw(seed uint64, name string) uint64 {
 	sum := fnv.New64a()
 	_, _ = fmt.Fprintf(sum, "%d %s", seed, name) // which cannot fail
 	return sum.Sum64() * 0x9E3779B97F4A7C15      // the lower bits of FNV are the better ones
 }
 
-// OneOfEach returns of each kind of scenario the one that a seed chooses.
+// OneOfEach returns one scenario of each kind, selected by a seed.
 func OneOfEach(all []Scenario, seed uint64) []Scenario {
 	chosen, order := map[string]Scenario{}, []string(nil)
 	for _, s := range all {
@@ -94,40 +94,39 @@ func OneOfEach(all []Scenario, seed uint64) []Scenario {
 	return some
 }
 
-// Outcome is what a run came to.
+// Outcome is the result of a run.
 type Outcome struct {
-	// Requests until nothing was left to be done, and the first of each kind after that.
+	// Requests has the requests until no work was left, and the first of each kind after that.
 	Requests []Request
-	// Writes are the requests that may change something, answered or not, but for the one
-	// that was struck.
+	// Writes is the number of requests that may change state, answered or not, except the one with
+	// the fault.
 	Writes int
-	// Before and After are what could be reached, Absent the listeners of both that were
-	// away for a while.
+	// Before and After are the exposures at both times, Absent has the listeners of both that were
+	// missing for a while.
 	Before, After testenv.Exposure
 	Absent        []string
 	Books         testenv.Books
-	// Moved are the Services whose address has changed.
+	// Moved has the Services with a changed address.
 	Moved map[testenv.Key]bool
-	// Took is how long it was until nothing was left to be done.
+	// Took is the time until no work was left.
 	Took time.Duration
-	// Struck tells that the request of the run came.
+	// Struck is set if the request of the run was sent.
 	Struck  bool
 	Watcher *testenv.Watcher
-	// pieces are what may be made piece by piece, where a load balancer with everything in
-	// it is refused.
+	// pieces is the number of objects that may be created singly if a full creation is refused.
 	pieces int
-	// Wrong is what is wrong in itself.
+	// Wrong lists errors that need no comparison.
 	Wrong []string
 }
 
 const (
-	// rest is how long nothing happens after a run: two looks for changes by others.
+	// rest is the duration without changes after a run: two drift checks.
 	rest = 2*testenv.DriftInterval + 30*time.Second
-	// patience is how long it may take until then.
+	// patience is the maximum time until then.
 	patience = 2 * time.Hour
 )
 
-// Do runs in a bubble of testing/synctest. An error is of the scenario itself.
+// Do runs in a bubble of testing/synctest. The error is one of the scenario itself.
 func (r Run) Do(ctx context.Context, log io.Writer) (outcome Outcome, err error) {
 	options := r.Scenario.Options
 	options.Log = log
@@ -175,20 +174,20 @@ func (r Run) Do(ctx context.Context, log io.Writer) (outcome Outcome, err error)
 	return outcome, nil
 }
 
-// refusesWhole tells whether a load balancer with everything in it is refused, as when a quota
-// has no room for all of it, or by a release of Octavia with a defect.
+// refusesWhole reports whether a full creation is refused, for example by a quota without room for
+// all of it, or by a release of Octavia with a defect.
 func (r Run) refusesWhole() bool {
 	return r.Request.Method == http.MethodPost && strings.HasSuffix(r.Request.Route, "/loadbalancers") &&
 		(r.Fault.Name == "403 quota" || r.Fault.Name == "500 before")
 }
 
-// prepare makes what there is before.
+// prepare creates the objects that exist before.
 func (r Run) prepare(ctx context.Context, env *testenv.Env) error {
 	if err := r.Scenario.Before(env); err != nil || r.Scenario.Cold {
 		return err
 	}
 	env.Start(ctx)
-	confirmed := testenv.DriftInterval + 10*time.Second // one look for changes by others falls into it
+	confirmed := testenv.DriftInterval + 10*time.Second // contains one drift check
 	if err := env.Settle(ctx, confirmed, patience); err != nil || r.Scenario.Then == nil {
 		return err
 	}
@@ -196,7 +195,7 @@ func (r Run) prepare(ctx context.Context, env *testenv.Env) error {
 	return env.Settle(ctx, confirmed, patience)
 }
 
-// plant has the request fail.
+// plant makes the request fail.
 func (r Run) plant(env *testenv.Env) (id string) {
 	if r.Fault.rule == nil {
 		return ""
@@ -209,8 +208,8 @@ func (r Run) plant(env *testenv.Env) (id string) {
 	return env.Cloud.Faults.Plant(rule)
 }
 
-// note takes down what there is in the end. Of the requests that are repeated when nothing
-// changes any more, the first of each kind counts.
+// note records the final state. Of the requests that repeat without changes, the first of each kind
+// counts.
 func (o *Outcome) note(env *testenv.Env, addresses map[testenv.Key]string) {
 	o.After, o.Books, o.Moved = env.Exposure(), env.Books(), map[testenv.Key]bool{}
 	o.Absent = o.Watcher.Absent(o.Before, o.After)
@@ -243,7 +242,7 @@ func (o *Outcome) note(env *testenv.Env, addresses map[testenv.Key]string) {
 	o.Writes = len(env.Cloud.RequestLog.Requests(requestlog.Writes()))
 }
 
-// Compare returns what is wrong with an outcome, by that of the same scenario without a
+// Compare returns the errors of an outcome, compared with that of the same scenario without a
 // fault.
 func (o Outcome) Compare(calm Outcome) []string {
 	wrong := append([]string(nil), o.Wrong...)
@@ -276,8 +275,8 @@ func contains(all []string, one string) bool {
 	return false
 }
 
-// Runs returns all runs of a scenario that has gone so without a fault, and how many more
-// there would be if every fault made sense for every request.
+// Runs returns all runs of a scenario with this outcome without a fault, and the number of further
+// ones with faults that make no sense for their request.
 func Runs(scenario Scenario, calm Outcome) (runs []Run, pointless int) {
 	for _, request := range calm.Requests {
 		for _, fault := range Faults() {

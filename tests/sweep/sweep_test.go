@@ -23,7 +23,7 @@ var (
 	logs  = flag.Bool("log", false, "print the name of each run and what the controller logs")
 )
 
-// tally is what all scenarios together came to.
+// tally has the sums over all scenarios.
 var tally struct {
 	sync.Mutex
 	scenarios, all, passed, failed, pointless, missed int
@@ -50,8 +50,8 @@ func cpu() float64 {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
 }
 
-// Whatever request fails, and however, the controller arrives where it would have without,
-// and neither lets in more nor serves less on the way.
+// After any failure of any request, the controller reaches the same state as without it, and in
+// between it neither permits more clients nor serves fewer.
 func TestSweep_ArrivesWhereItWouldHaveWithoutFault(t *testing.T) {
 	t.Parallel()
 	scenarios := sweep.Scenarios()
@@ -101,7 +101,7 @@ func try(t *testing.T, run sweep.Run, calm sweep.Outcome) {
 			tally.failed++
 		}
 	})
-	if len(wrong) > 0 { // printed at once: there may be hours to come
+	if len(wrong) > 0 { // printed at once, because hours may follow
 		fmt.Printf("%s:\n\t%s\n\tagain: make sweep RUN='%s'\n", run.Name(), strings.Join(wrong, "\n\t"), run.Name())
 		t.Fail()
 	}
@@ -117,7 +117,7 @@ func do(t *testing.T, run sweep.Run) (outcome sweep.Outcome) {
 		fmt.Fprintln(log, run.Name())
 	}
 	defer func() {
-		if cause := recover(); cause != nil { // goroutines that are left
+		if cause := recover(); cause != nil { // remaining goroutines
 			outcome.Wrong = append(outcome.Wrong, fmt.Sprint(cause))
 		}
 	}()

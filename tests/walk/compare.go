@@ -18,16 +18,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// direct is an environment in which what is asked for in the end is asked for at once.
+// direct is an environment that gets the final requests of a walk at once.
 type direct struct {
 	*testenv.Env
 	ctx context.Context
-	// inherited are the UIDs of the Services that there are in the beginning.
+	// inherited has the UIDs of the Services of the beginning.
 	inherited map[testenv.Key]types.UID
 }
 
-// compare returns in what an environment at rest differs from one in which nothing else ever
-// happened.
+// compare returns the differences between an environment at rest and one that only got the final
+// requests.
 func (r *run) compare(ctx context.Context) ([]string, error) {
 	env, err := testenv.New(r.start.Options())
 	if err != nil {
@@ -52,11 +52,11 @@ func (r *run) compare(ctx context.Context) ([]string, error) {
 	return wrong, nil
 }
 
-// settle lets the controller do its part.
+// settle waits for the controller.
 func (d direct) settle() error { return d.Settle(d.ctx, testenv.DriftInterval+10e9, patience) }
 
-// lead asks for what is asked for in the end. A load balancer outlives its Service when others
-// are on it; then they are all put there first.
+// lead makes the final requests. A load balancer outlives its Service if others are on it; then all
+// of them are put there first.
 func (r *run) lead(d direct) error {
 	if r.start.Inherited {
 		if err := d.settle(); err != nil {
@@ -76,8 +76,8 @@ func (r *run) lead(d direct) error {
 	if err := r.leave(d, nil); err != nil {
 		return err
 	}
-	// Those that are on the load balancer of another one are put there when it is there. Until
-	// then they would ask for one of their own, perhaps for one that they have left to others.
+	// Guests are put on a load balancer of another Service when it exists. Before that they would
+	// get one of their own, perhaps one that they have left to others in the walk.
 	for _, svc := range r.env.Cluster.Services() {
 		if r.isHome(svc, owned) || !serves(svc) {
 			d.Cluster.Apply(r.written(d, svc))
@@ -92,7 +92,7 @@ func (r *run) lead(d direct) error {
 	return d.settle()
 }
 
-// leadNodes makes the nodes those that there are in the end.
+// leadNodes creates the final nodes.
 func (r *run) leadNodes(d direct) error {
 	for _, node := range d.Cluster.Nodes() {
 		now := r.env.Cluster.Node(node.Name)
@@ -113,8 +113,8 @@ func (r *run) leadNodes(d direct) error {
 	return nil
 }
 
-// balancers returns the load balancers that there are in the end: those with the Services that
-// they were made for, and those whose Services have left them to others.
+// balancers returns the final load balancers: those with their owners, and those that their owners
+// have left to others.
 func (r *run) balancers() (owned, orphaned []octavia.LoadBalancer) {
 	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
 		if r.atHome(lb) {
@@ -126,8 +126,7 @@ func (r *run) balancers() (owned, orphaned []octavia.LoadBalancer) {
 	return owned, orphaned
 }
 
-// leave deletes the Services that are not there in the end, but for owners of some load
-// balancers.
+// leave deletes the Services that do not exist in the end, except owners of some load balancers.
 func (r *run) leave(d direct, but []octavia.LoadBalancer) error {
 	for _, svc := range d.Cluster.Services() {
 		key := testenv.KeyOf(svc)
@@ -140,7 +139,7 @@ func (r *run) leave(d direct, but []octavia.LoadBalancer) error {
 	return d.settle()
 }
 
-// leadOrphaned makes load balancers whose Services have left them to others.
+// leadOrphaned creates the load balancers that their owners have left to others.
 func (r *run) leadOrphaned(d direct, balancers []octavia.LoadBalancer) error {
 	if len(balancers) == 0 {
 		return nil
@@ -164,8 +163,8 @@ func (r *run) leadOrphaned(d direct, balancers []octavia.LoadBalancer) error {
 	return r.leadGuests(d, balancers)
 }
 
-// leadGuests puts Services on load balancers that their own Services have left. One that has left
-// one itself stays there until others are on it, and so does one of the same name that is gone.
+// leadGuests puts Services on load balancers that their owners have left. A Service that has left
+// one stays there until others are on it, and so does a deleted one of the same name.
 func (r *run) leadGuests(d direct, balancers []octavia.LoadBalancer) error {
 	for _, owners := range []bool{false, true} {
 		if owners {
@@ -191,7 +190,7 @@ func isOn(svc *v1.Service, balancers []octavia.LoadBalancer) bool {
 	return serves(svc) && at(balancers, fmt.Sprintf("%s/%d", svc.Spec.Ports[0].Protocol, svc.Spec.Ports[0].Port)) != nil
 }
 
-// isHome reports whether a Service is on the one of some load balancers that was made for it.
+// isHome reports whether a Service is on its own load balancer, one of some load balancers.
 func (r *run) isHome(svc *v1.Service, balancers []octavia.LoadBalancer) bool {
 	return slices.ContainsFunc(balancers, func(lb octavia.LoadBalancer) bool {
 		owner, _ := ownerOf(lb)
@@ -199,7 +198,7 @@ func (r *run) isHome(svc *v1.Service, balancers []octavia.LoadBalancer) bool {
 	})
 }
 
-// atHome reports whether the Service that a load balancer was made for is on it.
+// atHome reports whether the owner of a load balancer is on it.
 func (r *run) atHome(lb octavia.LoadBalancer) bool {
 	key, uid := ownerOf(lb)
 	svc := r.env.Cluster.Service(key)
@@ -209,10 +208,10 @@ func (r *run) atHome(lb octavia.LoadBalancer) bool {
 	return isOn(svc, []octavia.LoadBalancer{lb})
 }
 
-// gone is the ID of a load balancer that is not there.
+// gone is the ID of a load balancer that does not exist.
 const gone = "00000000-0000-4000-8000-000000000000"
 
-// written is what users have written of a Service, for another environment.
+// written returns the version of a Service that its users wrote, for another environment.
 func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 	svc = svc.DeepCopy()
 	id, had := svc.Annotations[annotation.LoadBalancerID]
@@ -244,8 +243,8 @@ func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 	return svc
 }
 
-// counterpart returns the load balancer that was made for the same Service as one of another
-// environment. Of one that was created again in place of cloud-provider-openstack's it is that one.
+// counterpart returns the load balancer of the same owner as one of another environment. If one of
+// cloud-provider-openstack was recreated, it returns the new one.
 func (d direct) counterpart(of octavia.LoadBalancer) string {
 	wantKey, wantUID := ownerOf(of)
 	adopted := ""
@@ -263,22 +262,23 @@ func (d direct) counterpart(of octavia.LoadBalancer) string {
 var (
 	partNumber  = regexp.MustCompile(`\b(listener|pool|monitor)_\d+_`)
 	annotations = regexp.MustCompile(` ?annotations=\{[^}]*\}`)
-	// identity is what cloud-provider-openstack does not write; what is created again has it.
+	// identity matches texts that cloud-provider-openstack does not write; a recreated object has
+	// them.
 	inherited = regexp.MustCompile(` ?AllowedCIDRs=\[0\.0\.0\.0/0\]| ?kubectl\.kubernetes\.io/last-applied-configuration=\{.*\}\}\n`)
-	// limitsNote is what is left of limits that were set once.
+	// limitsNote matches the rest of a description after limits were removed.
 	limitsNote  = regexp.MustCompile(` Description=Set by Kubernetes: nothing`)
 	identity    = regexp.MustCompile(` ?Tags=\[[^\]]*\]| \(uid .* in [^)]*\)\)`)
 	replacesTag = regexp.MustCompile(` ?kube_lb_replaces_[^ \]]*`)
 )
 
-// plain leaves out of books what depends on the way: numbers of parts, and what is written to
-// Services that have no load balancer.
+// plain removes the parts of books that depend on the history: numbers of parts, and annotations of
+// Services without a load balancer.
 func (r *run) plain(books testenv.Books) testenv.Books {
 	var lines testenv.Books
 	for _, line := range books {
 		if r.start.Inherited {
 			if strings.HasPrefix(line, "port ") && strings.Contains(line, "DeviceOwner=Octavia") {
-				continue // some of them Octavia made itself, in the cloud that was recorded
+				continue // Octavia itself created some of them in the recorded cloud
 			}
 			line = inherited.ReplaceAllString(identity.ReplaceAllString(line, ""), "")
 		}

@@ -12,16 +12,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// intent is what users ask for at a moment: what is to be served at which port. No two
-// Services ask for the same port, so that it does not matter which load balancer it is on.
+// intent is the state that users request at a moment, by port. No two Services request the same
+// port, so that their load balancers do not matter.
 type intent map[string]port
 
-// port is what is to be served at one, such as TCP/80.
+// port is the requested state of one port, such as TCP/80.
 type port struct {
-	// allowed are the CIDRs that may reach it, nil: anywhere.
+	// allowed has the permitted CIDRs; nil permits all.
 	allowed []string
 	members []string
-	// nodePorts are what is to be open on nodes.
+	// nodePorts are opened on nodes.
 	nodePorts []int
 }
 
@@ -29,12 +29,12 @@ func (p port) equal(other port) bool {
 	return slices.Equal(p.allowed, other.allowed) && slices.Equal(p.members, other.members) && slices.Equal(p.nodePorts, other.nodePorts)
 }
 
-// serves reports whether a Service is to have a load balancer.
+// serves reports whether a Service requests a load balancer.
 func serves(svc *v1.Service) bool {
 	return svc.DeletionTimestamp == nil && svc.Spec.Type == v1.ServiceTypeLoadBalancer
 }
 
-// intended returns what is asked for now.
+// intended returns the present requests.
 func intended(env *testenv.Env) intent {
 	all, nodes := intent{}, env.Cluster.Nodes()
 	for _, svc := range env.Cluster.Services() {
@@ -58,15 +58,15 @@ func intended(env *testenv.Env) intent {
 	return all
 }
 
-// edge is the label that node selectors of walks are for.
+// edge is the label for node selectors of walks.
 const edge = "example.com/edge"
 
 func selects(svc *v1.Service, node *v1.Node) bool {
 	return svc.Annotations[annotation.NodeSelector] == "" || node.Labels[edge] != ""
 }
 
-// byPort is an exposure without the names of load balancers. A port that several have for a
-// while lets in what any of them does, and is served by the one with most members.
+// byPort returns an exposure without the names of load balancers. A port that several have for a
+// while permits the clients of all of them, and has the members of the one with most.
 func byPort(e testenv.Exposure) (allowed, members map[string][]string) {
 	allowed, members = map[string][]string{}, map[string][]string{}
 	for key, cidrs := range e.Listeners {
@@ -79,8 +79,8 @@ func byPort(e testenv.Exposure) (allowed, members map[string][]string) {
 	return allowed, members
 }
 
-// nodePortsOf are the first and the last port that a rule of an exposure is for; false where
-// it is not for NodePorts.
+// nodePortsOf returns the first and the last port of a rule of an exposure; false if it is not for
+// NodePorts.
 func nodePortsOf(rule string) (first, last int, is bool) {
 	for _, word := range strings.Fields(rule) {
 		from, to, found := strings.Cut(word, "-")

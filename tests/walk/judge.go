@@ -18,7 +18,7 @@ func (r *run) fail(format string, arguments ...any) {
 	}
 }
 
-// judge looks at an environment at rest, and at what has happened since the last one.
+// judge checks an environment at rest, and the time since the last rest.
 func (r *run) judge() {
 	shared := r.shared()
 	for _, leak := range r.env.Leaks() {
@@ -35,8 +35,8 @@ func (r *run) judge() {
 	}
 }
 
-// shared are the IDs of load balancers that their own Services have left to others, and of
-// what is theirs.
+// shared returns the IDs of load balancers that their owners have left to others, and of the
+// owners' objects on them.
 func (r *run) shared() []string {
 	var ids []string
 	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
@@ -53,7 +53,7 @@ func (r *run) shared() []string {
 	return ids
 }
 
-// judgeServing compares what is served with what is asked for.
+// judgeServing compares the served state with the requested one.
 func (r *run) judgeServing() {
 	want := intended(r.env)
 	allowed, members := byPort(r.env.Exposure())
@@ -83,7 +83,7 @@ func (r *run) judgeServing() {
 	}
 }
 
-// judgeServices looks at what is published, and where each Service is.
+// judgeServices checks the published addresses, and the place of each Service.
 func (r *run) judgeServices() {
 	balancers := r.env.Cloud.Octavia.Snapshot()
 	for _, svc := range r.env.Cluster.Services() {
@@ -100,7 +100,7 @@ func (r *run) judgeServices() {
 		named := svc.Annotations[annotation.LoadBalancerID]
 		on := at(balancers, fmt.Sprintf("%s/%d", svc.Spec.Ports[0].Protocol, svc.Spec.Ports[0].Port))
 		if on == nil {
-			continue // which is told already
+			continue // which is reported already
 		}
 		is := slices.IndexFunc(balancers, func(lb octavia.LoadBalancer) bool { return lb.ID == named })
 		if is >= 0 && named != on.ID {
@@ -109,7 +109,7 @@ func (r *run) judgeServices() {
 	}
 }
 
-// at returns the load balancer that serves a port; nil: none does.
+// at returns the load balancer that serves a port; nil if none does.
 func at(balancers []octavia.LoadBalancer, name string) *octavia.LoadBalancer {
 	for i := range balancers {
 		for _, l := range balancers[i].Listeners {
@@ -121,8 +121,8 @@ func at(balancers []octavia.LoadBalancer, name string) *octavia.LoadBalancer {
 	return nil
 }
 
-// judgeMove compares a moment with all that was asked for between the last rest and this one,
-// and with what there was.
+// judgeMove compares a moment with all requests between the last rest and this one, and with the
+// state before.
 func (r *run) judgeMove(now testenv.Exposure) {
 	if now.Rules != nil && !r.foreign {
 		r.judgeRules(now)
@@ -139,8 +139,8 @@ func (r *run) judgeMove(now testenv.Exposure) {
 		anyone, permitted := false, slices.Clone(beforeAllowed[name])
 		_, stays := beforeAllowed[name]
 		kept := beforeMembers[name]
-		for _, asked := range r.asked {
-			p, is := asked[name]
+		for _, requested := range r.intents {
+			p, is := requested[name]
 			anyone = anyone || is && len(p.allowed) == 0
 			permitted = append(permitted, p.allowed...)
 			stays = stays && is
@@ -159,40 +159,40 @@ func (r *run) judgeMove(now testenv.Exposure) {
 	}
 }
 
-// judgeRules looks at what was open on nodes.
+// judgeRules checks the open ports of nodes.
 func (r *run) judgeRules(now testenv.Exposure) {
-	everAsked, alwaysAsked := map[int]bool{}, map[int]int{}
-	for _, asked := range r.asked {
+	everRequested, requestedTimes := map[int]bool{}, map[int]int{}
+	for _, requested := range r.intents {
 		once := map[int]bool{}
-		for _, p := range asked {
+		for _, p := range requested {
 			for _, nodePort := range p.nodePorts {
-				everAsked[nodePort], once[nodePort] = true, true
+				everRequested[nodePort], once[nodePort] = true, true
 			}
 		}
 		for nodePort := range once {
-			alwaysAsked[nodePort]++
+			requestedTimes[nodePort]++
 		}
 	}
 	for rule := range now.Rules {
 		first, last, is := nodePortsOf(rule)
-		if is && !r.before.Rules[rule] && (first != last || !everAsked[first]) {
+		if is && !r.before.Rules[rule] && (first != last || !everRequested[first]) {
 			r.fail("a node was open for a while: %s", rule)
 		}
 	}
 	for rule := range r.before.Rules {
 		first, _, is := nodePortsOf(rule)
-		if is && alwaysAsked[first] == len(r.asked) && r.sameMembers(first) && !now.Rules[rule] && r.env.Exposure().Rules[rule] {
+		if is && requestedTimes[first] == len(r.intents) && r.sameMembers(first) && !now.Rules[rule] && r.env.Exposure().Rules[rule] {
 			r.fail("a node was closed for a while: %s", rule)
 		}
 	}
 }
 
-// sameMembers reports whether a NodePort was to be reached on the same nodes all the time.
+// sameMembers reports whether a NodePort was requested on the same nodes all the time.
 func (r *run) sameMembers(nodePort int) bool {
 	var first []string
-	for i, asked := range r.asked {
-		for _, name := range slices.Sorted(maps.Keys(asked)) {
-			if p := asked[name]; slices.Contains(p.nodePorts, nodePort) {
+	for i, requested := range r.intents {
+		for _, name := range slices.Sorted(maps.Keys(requested)) {
+			if p := requested[name]; slices.Contains(p.nodePorts, nodePort) {
 				if i > 0 && !slices.Equal(first, p.members) {
 					return false
 				}
@@ -203,7 +203,7 @@ func (r *run) sameMembers(nodePort int) bool {
 	return true
 }
 
-// within reports whether a CIDR is in one of others; nil stands for anywhere.
+// within reports whether a CIDR is in one of others; nil stands for all.
 func within(others []string, cidr string) bool {
 	if len(others) == 0 {
 		return true
@@ -215,8 +215,7 @@ func within(others []string, cidr string) bool {
 	})
 }
 
-// ownerOf returns the Service that a load balancer was made for; of one that
-// cloud-provider-openstack made there is no UID.
+// ownerOf returns the owner of a load balancer. One of cloud-provider-openstack has no UID.
 func ownerOf(lb octavia.LoadBalancer) (key testenv.Key, uid string) {
 	for _, tag := range lb.Tags {
 		if text, is := strings.CutPrefix(tag, "kube_svc_uid_"); is {

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// quiet is how long nothing happens at rest: three looks for changes by others. One that
-	// comes with a change of members' health is found by the second.
+	// quiet is the duration without requests that counts as rest: three drift checks. A change by
+	// another client together with one of members' health is found by the second check.
 	quiet = 3*testenv.DriftInterval + 30*time.Second
-	// patience is how long it may take until then.
+	// patience is the maximum time until then.
 	patience = 3 * time.Hour
 )
 
@@ -28,20 +28,20 @@ type run struct {
 	ctx   context.Context
 	env   *testenv.Env
 	start sweep.Start
-	// keys are the Services that steps choose from.
+	// keys are the Services that steps select from.
 	keys []testenv.Key
-	// strangers are what belongs to nobody from the beginning.
+	// strangers are objects that belong to no Service from the beginning.
 	strangers []string
 
 	mu sync.Mutex // of what follows
-	// asked is what was asked for at any time since the last rest, each way once, and
-	// touched are the ports of load balancers that others have changed since.
-	asked   []intent
+	// intents has the requested states since the last rest, without consecutive repetitions.
+	// Touched are the ports of load balancers that other clients have changed since.
+	intents []intent
 	touched map[string]bool
-	// adopted says that a process has served all that cloud-provider-openstack left, and is
-	// not to end before the next rest; changed that something was changed since the last one.
+	// adopted is set if a process has served all Services of cloud-provider-openstack, and must not
+	// end before the next rest; changed if something was changed since the last rest.
 	adopted, changed bool
-	foreign          bool // others have changed security groups
+	foreign          bool // other clients have changed security groups
 
 	watcher *testenv.Watcher
 	before  testenv.Exposure
@@ -49,8 +49,8 @@ type run struct {
 	wrong   []string
 }
 
-// Do runs in a bubble of testing/synctest and returns what is wrong. An error is of the walk
-// itself.
+// Do runs in a bubble of testing/synctest and returns the errors that it finds. The error is one of
+// the walk itself.
 func (k Walk) Do(ctx context.Context, log io.Writer) ([]string, error) {
 	options := k.Start.Options()
 	options.Log = log
@@ -84,7 +84,7 @@ func (k Walk) Do(ctx context.Context, log io.Writer) ([]string, error) {
 	return r.compare(ctx)
 }
 
-// begin makes what there is before. A node selector always finds the first node.
+// begin creates the initial objects. A node selector always matches the first node.
 func begin(start sweep.Start, env *testenv.Env) error {
 	err := start.Before(env)
 	if node := env.Cluster.Node("node-1"); node != nil {
@@ -98,7 +98,7 @@ func begin(start sweep.Start, env *testenv.Env) error {
 	return err
 }
 
-// chooseFrom takes the Services that there are, and further names.
+// chooseFrom adds the existing Services, and further names.
 func (r *run) chooseFrom(names ...string) {
 	for _, svc := range r.env.Cluster.Services() {
 		r.keys = append(r.keys, testenv.KeyOf(svc))
@@ -112,7 +112,7 @@ func (r *run) chooseFrom(names ...string) {
 
 func (r *run) key(a int) testenv.Key { return r.keys[a%len(r.keys)] }
 
-// pass lets time pass. The controllers are at work meanwhile.
+// pass lets time pass, in which the controllers work.
 func (r *run) pass(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -122,30 +122,30 @@ func (r *run) pass(d time.Duration) {
 	}
 }
 
-// began begins to watch.
+// began starts the checks.
 func (r *run) began() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.before = r.env.Exposure()
 	r.watcher = r.env.Watch()
-	r.asked, r.foreign = nil, false
+	r.intents, r.foreign = nil, false
 	clear(r.touched)
 }
 
-// took notes what is asked for.
+// took records the requested state.
 func (r *run) took() {
 	now := intended(r.env)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.asked) == 0 || !maps.EqualFunc(r.asked[len(r.asked)-1], now, port.equal) {
-		r.asked = append(r.asked, now)
+	if len(r.intents) == 0 || !maps.EqualFunc(r.intents[len(r.intents)-1], now, port.equal) {
+		r.intents = append(r.intents, now)
 	}
 }
 
-// rest lets the environment come to rest, with a cloud that works, and looks at it.
+// rest waits until the environment is at rest, with a working cloud, and checks it.
 func (r *run) rest(int, int) {
 	r.env.Cloud.Faults.Clear()
-	r.pass(quiet) // however long nothing has happened before
+	r.pass(quiet) // after any time without changes
 	if err := r.env.Settle(r.ctx, quiet, patience); err != nil {
 		r.wrong = append(r.wrong, err.Error())
 		return
@@ -158,7 +158,7 @@ func (r *run) rest(int, int) {
 	r.took()
 }
 
-// uid makes up the identity of a Service.
+// uid returns a UID for a Service.
 func (r *run) uid(name string) types.UID {
 	r.uids++
 	return types.UID(fmt.Sprintf("uid-%d-of-%s", r.uids, name))

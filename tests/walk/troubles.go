@@ -18,8 +18,8 @@ func (r *run) kill(int, int) {
 	}
 }
 
-// mayKill reports whether the process may end: not between a change of what
-// cloud-provider-openstack left and the next rest. Then nothing is changed until then.
+// mayKill reports whether the process may end: not between a change of the state of
+// cloud-provider-openstack and the next rest. Then nothing is changed until the rest.
 func (r *run) mayKill() bool {
 	if !r.start.Inherited {
 		return true
@@ -28,7 +28,7 @@ func (r *run) mayKill() bool {
 	return !r.changed
 }
 
-// restart ends the process as a new version of it does.
+// restart ends the process, as an upgrade does.
 func (r *run) restart(int, int) {
 	if !r.mayKill() {
 		return
@@ -43,7 +43,7 @@ const (
 	network = "/network/v2.0"
 )
 
-// victims are the requests that faults strike.
+// victims returns the requests that faults hit.
 func victims() []sweep.Request {
 	var all []sweep.Request
 	for _, word := range strings.Fields(`
@@ -63,15 +63,15 @@ func victims() []sweep.Request {
 	return all
 }
 
-// fault has one of the next requests fail in one of the ways of the sweep: one of any kind, or
-// one of a kind.
+// fault makes one of the next requests fail in one of the ways of the sweep: a request of any kind,
+// or one of a given kind.
 func (r *run) fault(a, b int) {
 	all := sweep.Faults()
 	of := append(victims(), sweep.Request{Route: lbaas + "/**", Bytes: 200}, sweep.Request{Route: network + "/**", Bytes: 200})
 	request := of[(a*Choices+b)%len(of)]
 	request.Nth = 1 + b%3
 	if request.Route == lbaas+"/healthmonitors/*" && request.Method == http.MethodDelete && r.oldOVN() {
-		return // a monitor that only seems to be gone makes the load balancer hang for ever
+		return // a monitor that only seems to be gone would make the load balancer hang for ever
 	}
 	chosen := all[a%len(all)]
 	if chosen.Kills() && !r.mayKill() {
@@ -80,10 +80,10 @@ func (r *run) fault(a, b int) {
 	chosen.Plant(r.env, request)
 }
 
-// service is the part of the cloud that a trouble is in.
+// service returns the affected part of the cloud.
 func service(b int) string { return []string{"/load-balancer/**", "/network/**", ""}[b%3] }
 
-// outage has a service fail for a while, all of it.
+// outage makes all requests to a service fail for a while.
 func (r *run) outage(a, b int) {
 	rules := []faults.Rule{
 		{Status: http.StatusServiceUnavailable, Worded: true}, {Reset: true}, {Drop: true},
@@ -92,7 +92,7 @@ func (r *run) outage(a, b int) {
 	r.lasting(rules[a%len(rules)], service(b), time.Duration(1+b)*20*time.Second)
 }
 
-// flaky has a part of the requests to a service fail for a while, before or after the work.
+// flaky makes some requests to a service fail for a while, before or after their work.
 func (r *run) flaky(a, b int) {
 	rules := []faults.Rule{
 		{Status: http.StatusInternalServerError, Worded: true}, {Status: http.StatusConflict, Worded: true}, {Reset: true, AfterWork: true},
@@ -104,7 +104,7 @@ func (r *run) flaky(a, b int) {
 	r.lasting(rule, service(b), time.Duration(1+b)*30*time.Second)
 }
 
-// lasting has a rule in force for a while.
+// lasting applies a rule for a while.
 func (r *run) lasting(rule faults.Rule, route string, d time.Duration) {
 	rule.Route = route
 	id := r.env.Cloud.Faults.Plant(rule)
@@ -114,7 +114,7 @@ func (r *run) lasting(rule faults.Rule, route string, d time.Duration) {
 	}()
 }
 
-// other has another client change something of a load balancer, or of its Service in Neutron.
+// other makes another client change a load balancer, or the Neutron objects of its Service.
 func (r *run) other(a, b int) {
 	var own []octavia.LoadBalancer
 	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
@@ -141,7 +141,7 @@ func (r *run) other(a, b int) {
 func (r *run) otherInOctavia(lb octavia.LoadBalancer, a, b int) {
 	switch b {
 	case 0:
-		_ = r.env.Cloud.Octavia.Remove(lb.ID) // it is there
+		_ = r.env.Cloud.Octavia.Remove(lb.ID) // the member exists
 	case 1:
 		r.act(http.MethodDelete, lbaas+"/loadbalancers/"+lb.ID+"?cascade=true", nil)
 	case 2:
@@ -169,8 +169,7 @@ func (r *run) otherInPool(pool *octavia.Pool, b int) {
 	path := lbaas + "/pools/" + pool.ID
 	switch {
 	case b == 6 && r.oldOVN():
-		// A check outlives the pool, and nobody can see it: whoever adds a listener makes the
-		// load balancer hang.
+		// A check outlives the pool, invisibly: the next listener makes the load balancer hang.
 	case b == 6:
 		r.act(http.MethodDelete, path, nil)
 	case b == 7:
@@ -232,7 +231,7 @@ func (r *run) otherInGroups(b int) {
 
 type object map[string]any
 
-// act sends a request of an administrator. Where it is refused, nothing has happened.
+// act sends a request of an administrator. If it is refused, nothing has happened.
 func (r *run) act(method, path string, body object) {
 	foreign := simulator.Foreign{Method: method, Path: path}
 	if body != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// servicePort is the nth port that a Service may ask for; no other one may.
+// servicePort returns the nth port of a Service. No other Service may request it.
 func (r *run) servicePort(key testenv.Key, n int) v1.ServicePort {
 	number := int32(1000*(slices.Index(r.keys, key)+1) + n)
 	return v1.ServicePort{Name: fmt.Sprintf("p%d", number), Protocol: v1.ProtocolTCP, Port: number, NodePort: 30000 - 1000 + number%1000 + number/10}
 }
 
-// create creates a Service, or replaces what is asked for by something else.
+// create creates a Service, or replaces its settings.
 func (r *run) create(a, b int) {
 	key := r.key(a)
 	svc, known := r.service(key, b), r.env.Cluster.Service(key)
@@ -28,7 +28,7 @@ func (r *run) create(a, b int) {
 		svc.UID = r.uid(svc.Name)
 	case known.DeletionTimestamp != nil:
 		return
-	default: // what others have annotated stays
+	default: // annotations of other clients stay
 		for _, name := range controllers() {
 			if value, is := known.Annotations[name]; is {
 				svc.Annotations[name] = value
@@ -38,12 +38,12 @@ func (r *run) create(a, b int) {
 	r.env.Cluster.Apply(svc)
 }
 
-// controllers are the annotations that controllers write.
+// controllers returns the annotations that controllers write.
 func controllers() []string {
 	return []string{annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.WrittenFor}
 }
 
-// service is one of the Services that users create.
+// service returns one of the Services that users create.
 func (r *run) service(key testenv.Key, b int) *v1.Service {
 	svc := sweep.NewService(key.Name)
 	svc.Namespace, svc.UID = key.Namespace, ""
@@ -62,10 +62,10 @@ func (r *run) service(key testenv.Key, b int) *v1.Service {
 	return svc
 }
 
-// restricts reports whether the provider enforces source ranges, and has what amphorae have.
+// restricts reports whether the provider enforces source ranges, and has the features of amphorae.
 func (r *run) restricts() bool { return r.start.Provider != octavia.ProviderOVN }
 
-// oldOVN reports whether load balancers are the driver's of ovn of Zed.
+// oldOVN reports whether the provider is ovn of Zed.
 func (r *run) oldOVN() bool { return r.start.Zed && r.start.Provider == octavia.ProviderOVN }
 
 func (r *run) local(svc *v1.Service) {
@@ -77,7 +77,7 @@ func (r *run) local(svc *v1.Service) {
 	svc.Spec.HealthCheckNodePort = int32(32000 + slices.Index(r.keys, testenv.KeyOf(svc)))
 }
 
-// edit changes one thing that a Service asks for, to and fro.
+// edit changes one setting of a Service, or reverts that.
 func (r *run) edit(a, b int) {
 	key := r.key(a)
 	if known := r.env.Cluster.Service(key); known == nil || known.DeletionTimestamp != nil {
@@ -87,7 +87,7 @@ func (r *run) edit(a, b int) {
 	r.env.Cluster.Edit(key, edits[b%len(edits)])
 }
 
-// flip sets an annotation to one of two values, or takes it off where the second is "".
+// flip sets an annotation to one of two values, or removes it if the second is "".
 func flip(name, one, other string) func(*v1.Service) {
 	return func(svc *v1.Service) {
 		switch {
@@ -101,7 +101,7 @@ func flip(name, one, other string) func(*v1.Service) {
 	}
 }
 
-// edits are what any user may change. The list begins with what every provider has.
+// edits returns the changes that any user may make. The first ones work with every provider.
 func (r *run) edits() []func(*v1.Service) {
 	all := []func(*v1.Service){
 		r.addPort,
@@ -166,7 +166,7 @@ func (r *run) changePort(svc *v1.Service) {
 
 func (r *run) delete(a, _ int) { r.env.Cluster.Delete(r.key(a)) }
 
-// recreate deletes a Service, and creates another of its name as soon as it is gone.
+// recreate deletes a Service, and creates another one of its name as soon as it is gone.
 func (r *run) recreate(a, b int) {
 	key := r.key(a)
 	known := r.env.Cluster.Service(key)
@@ -200,15 +200,15 @@ func (r *run) recreate(a, b int) {
 	}()
 }
 
-// share puts a Service on the load balancer of another one, or on its own again. The driver of
-// ovn of Zed cannot add listeners beside monitors.
+// share puts a Service on the load balancer of another one, or on its own again. The driver of ovn
+// of Zed cannot add listeners beside monitors.
 func (r *run) share(a, b int) {
 	key := r.key(a)
 	svc := r.env.Cluster.Service(key)
 	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() {
 		return
 	}
-	// Other namespaces have to be asked, and refuse.
+	// Other namespaces do not permit it.
 	balancers := slices.DeleteFunc(r.env.Cloud.Octavia.Snapshot(), func(lb octavia.LoadBalancer) bool {
 		owner, _ := ownerOf(lb)
 		return owner.Namespace != key.Namespace
@@ -245,7 +245,7 @@ func removeNode(env *testenv.Env, name string) {
 	env.Cluster.DeleteNode(name)
 }
 
-// labelEdge puts a label on a Node, or takes it off all but the first.
+// labelEdge adds a label to a Node, or removes it from all except the first.
 func (r *run) labelEdge(name string) {
 	node := r.env.Cluster.Node(name)
 	if node == nil {

@@ -1,9 +1,9 @@
-// Package walk takes an environment through sequences of steps that nobody thought of: users edit
-// Services, nodes come and go, requests fail, other clients change the cloud, processes of the
-// controller end. Whenever the environment has come to rest what is served has to be what is asked
-// for, nothing may be left over, and on the way nothing may have been open to more, or served
-// by less, than anybody asked for. In the end all that there is has to be what there would be
-// had the last request been the first.
+// Package walk takes an environment through random sequences of steps: users edit Services, nodes
+// come and go, requests fail, other clients change the cloud, processes of the controller end.
+// Whenever the environment is at rest, the served state must equal the requested one, and nothing
+// may be left over. In between, no port may have been open to clients, or without members, against
+// all requests of that time. The final state must equal that of an environment that got only the
+// last requests.
 package walk
 
 import (
@@ -16,20 +16,19 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/sweep"
 )
 
-// Step is one thing that happens. What A and B choose depends on the verb, and on what there
-// is.
+// Step is one action. The meaning of A and B depends on the verb, and on the state.
 type Step struct {
 	Verb string
 	A, B int
-	// Pause is how much time passes afterwards: an index of Pauses.
+	// Pause is the time after the step: an index of Pauses.
 	Pause int
 }
 
-// Choices is how many values A and B have.
+// Choices is the number of values of A and of B.
 const Choices = 24
 
-// Pauses are what may pass between two steps. A round of the controller takes some seconds to
-// a minute.
+// Pauses returns the possible times between two steps. A round of the controller takes some seconds
+// to a minute.
 func Pauses() []time.Duration {
 	return []time.Duration{0, time.Second, 4 * time.Second, 15 * time.Second, 50 * time.Second, 4 * time.Minute}
 }
@@ -43,7 +42,7 @@ type Walk struct {
 	Steps []Step
 }
 
-// String prints a walk so that Parse reads it.
+// String prints a walk in the format of Parse.
 func (w Walk) String() string {
 	words := []string{w.Start.Name}
 	for _, step := range w.Steps {
@@ -52,7 +51,7 @@ func (w Walk) String() string {
 	return strings.Join(words, " ")
 }
 
-// Parse reads what String prints.
+// Parse reads the output of String.
 func Parse(text string) (Walk, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -96,11 +95,11 @@ func parseStep(word string) (Step, error) {
 // verb is a kind of step.
 type verb struct {
 	name string
-	// weight is how often it comes.
+	// weight is its relative frequency.
 	weight int
-	// afterAdoption says that it may change the address of a load balancer. By that alone a
-	// Service is known that cloud-provider-openstack has put on the one of another, unless the
-	// process has served it.
+	// afterAdoption is set if it may change the address of a load balancer. A Service that
+	// cloud-provider-openstack has put on the load balancer of another one is identified only by
+	// that address, unless this process has served it.
 	afterAdoption bool
 	do            func(r *run, a, b int)
 }
@@ -124,7 +123,7 @@ func verbs() []verb {
 	}
 }
 
-// Rest is the verb of the step at which the environment comes to rest and is looked at.
+// Rest is the verb of the step that waits until the environment is at rest and checks it.
 const Rest = "rest"
 
 func verbOf(name string) *verb {
@@ -137,7 +136,7 @@ func verbOf(name string) *verb {
 	return nil
 }
 
-// Verbs returns the names of all verbs but Rest, each as often as it has weight.
+// Verbs returns the names of all verbs except Rest, each as often as its weight.
 func Verbs() []string {
 	var all []string
 	for _, v := range verbs() {

@@ -27,7 +27,7 @@ var (
 	current = flag.String("current", "", "the file that has the walk under way")
 )
 
-// tally is what all walks together came to.
+// tally has the sums over all walks.
 var tally struct {
 	sync.Mutex
 	steps, passed, failed int
@@ -50,11 +50,11 @@ func cpu() float64 {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
 }
 
-// perRound is how many walks are tried between two looks at how many steps were taken.
+// perRound is the number of walks between two checks of the number of steps.
 const perRound = 5
 
-// Whatever users, nodes, other clients and the cloud do, and in whatever order: what is asked
-// for in the end is what there is.
+// For any actions of users, nodes, other clients and the cloud, in any order, the final state is
+// the requested one.
 func TestWalk_ArrivesAtWhatIsAskedForWhateverHappened(t *testing.T) {
 	if *only != "" {
 		one, err := walk.Parse(*only)
@@ -85,13 +85,13 @@ func set(t *testing.T, name, value string) {
 	}
 }
 
-// check takes some walks. Of one that goes wrong the shortest is looked for that still does.
+// check takes some walks. If one fails, it searches for the shortest one that still fails.
 func check(t *testing.T) {
 	t.Helper()
 	failed, last := false, ""
 	defer func() {
 		if failed {
-			fmt.Println(last) // now: a soak does not end
+			fmt.Println(last) // now, because a soak does not end
 		}
 	}()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -119,7 +119,7 @@ func count(one walk.Walk, failed bool) {
 	}
 }
 
-// draw makes up a walk: some stretches, with a rest after each.
+// draw draws a walk: some stretches, with a rest after each.
 func draw(t *rapid.T) walk.Walk {
 	starts := sweep.Starts()
 	one := walk.Walk{Start: starts[rapid.IntRange(0, len(starts)-1).Draw(t, "start")]}
@@ -135,7 +135,7 @@ func draw(t *rapid.T) walk.Walk {
 	return one
 }
 
-// take takes a walk in a bubble of its own, and returns what is wrong.
+// take takes a walk in a bubble of its own, and returns the errors that it finds.
 func take(t *testing.T, one walk.Walk) (wrong []string) {
 	t.Helper()
 	if *current != "" {
@@ -148,7 +148,7 @@ func take(t *testing.T, one walk.Walk) (wrong []string) {
 		log = os.Stderr
 	}
 	defer func() {
-		if cause := recover(); cause != nil { // goroutines that are left
+		if cause := recover(); cause != nil { // remaining goroutines
 			wrong = append(wrong, fmt.Sprint(cause))
 		}
 	}()
@@ -163,7 +163,7 @@ func take(t *testing.T, one walk.Walk) (wrong []string) {
 	return wrong
 }
 
-// mentioned is how much of what is wrong with a walk is told.
+// mentioned is the maximum number of reported errors of a walk.
 const mentioned = 8
 
 func TestParse_ReadsWhatWalksPrint(t *testing.T) {
@@ -178,8 +178,8 @@ func TestParse_ReadsWhatWalksPrint(t *testing.T) {
 }
 
 // A Service is on the load balancer of another one, has left its own to a third, and has become
-// internal: the load balancer that it has left keeps its floating IP. Of the walk and of what it is
-// compared with only that may differ which the way explains.
+// internal: the load balancer that it has left keeps its floating IP. The walk and the compared
+// environment may differ only in details that the history explains.
 func TestCompare_PutsOwnersThatLeftOnOtherLoadBalancersAtOnce(t *testing.T) {
 	for _, text := range []string{
 		"amphora-with-groups create.8.1.4 create.19.1.2 rest.0.0.0 create.17.0.1 rest.0.0.0 share.15.21.3 rest.0.0.0 share.16.3.0 create.16.2.0 rest.0.0.0",
