@@ -8,8 +8,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Of Services whose creation takes longer than the only worker waits, each is called for twice: when
-// it is new, and when its load balancer is done. Nothing says that it is tried again.
+// The only worker does not wait for slow creations. The service controller calls twice for each of
+// these Services: when it is new, and when its load balancer is done. No event reports a retry.
 func TestCreation_IsCalledForTwiceWhereNoWorkerWaits(t *testing.T) {
 	t.Parallel()
 	const services = 6

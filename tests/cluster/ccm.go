@@ -18,18 +18,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 )
 
-// bindAttempts is how often the cloud controller manager gets another port when
-// another process took the one that was free.
+// bindAttempts is the maximum number of ports that the cloud controller manager tries, if another
+// process takes the one that was free.
 const bindAttempts = 10
 
-// probeTimeout bounds one look at its health, or at what it counts.
+// probeTimeout limits one request for its health or its metrics.
 const probeTimeout = 5 * time.Second
 
-// CCM says how to run the cloud controller manager.
+// CCM describes how to run the cloud controller manager.
 type CCM struct {
 	// Program is its path, CloudConf that of its configuration file.
 	Program, CloudConf string
-	// Installation says who it is to the API server, and its flags.
+	// Installation has its identity at the API server, and its flags.
 	Installation Installation
 	// Directory is for its log and its certificate.
 	Directory string
@@ -37,15 +37,15 @@ type CCM struct {
 	Args, Env []string
 }
 
-// Controller is a cloud controller manager that runs.
+// Controller is a running cloud controller manager.
 type Controller struct {
 	*process.Process
 	address string
 	client  *http.Client
 }
 
-// Start starts the process and returns when it answers that it is ready: signed in to
-// the cloud. It may then still wait to become the leader.
+// Start starts the process and returns when it reports that it is ready, that is signed in to the
+// cloud. It may then still wait to become the leader.
 func (c CCM) Start(ctx context.Context) (*Controller, error) {
 	for attempt := 1; ; attempt++ {
 		address, err := freeAddress()
@@ -79,14 +79,14 @@ func (c CCM) Start(ctx context.Context) (*Controller, error) {
 	}
 }
 
-// logFile is where all that it writes goes.
+// logFile is the file of its output.
 func (c CCM) logFile() string { return filepath.Join(c.Directory, "ccm.log") }
 
-// errorLogLines is how much of its log an error shows.
+// errorLogLines is the number of lines of its log in an error.
 const errorLogLines = 30
 
-// args are the flags of an installation; after them, and so in their place, those
-// that say where this process is: outside a pod, on a port of its own.
+// args returns the flags of an installation, and after them those that override the place of the
+// process: outside of a pod, on a port of its own.
 func (c CCM) args(address *net.TCPAddr) []string {
 	kubeconfig := c.Installation.Kubeconfig
 	return slices.Concat(c.Installation.Args, []string{
@@ -101,7 +101,7 @@ func (c CCM) args(address *net.TCPAddr) []string {
 	}, c.Args)
 }
 
-// Metrics are all that it counts, by name.
+// Metrics returns all its metrics, by name.
 func (c *Controller) Metrics(ctx context.Context) (testutil.Metrics, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -113,7 +113,8 @@ func (c *Controller) Metrics(ctx context.Context) (testutil.Metrics, error) {
 	return counts, testutil.ParseMetrics(text, &counts)
 }
 
-// Ensured is how often the service controller has had its answer for a Service since the start.
+// Ensured returns the number of Ensure calls of the service controller that have returned since the
+// start.
 func (c *Controller) Ensured(ctx context.Context) (int, error) {
 	counts, err := c.Metrics(ctx)
 	if err != nil {
@@ -127,16 +128,16 @@ func (c *Controller) Ensured(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// newClient returns one that does not check the certificate, which the process has made up. It keeps
-// its connection, as Prometheus does: another handshake costs the process more than an answer. On one
-// machine there is nothing to gain by compression, which costs it as much as the metrics themselves.
+// newClient returns one that does not verify the certificate, which is self-signed. It keeps its
+// connection, as Prometheus does: a handshake costs the process more than an answer. On one machine
+// compression has no benefit, and costs as much as the metrics themselves.
 func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}
 }
 
-// Ask returns what it answers at a path that it serves to everybody.
+// Ask returns the answer at a path that needs no credentials.
 func (c *Controller) Ask(ctx context.Context, path string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+c.address+path, nil)
 	if err != nil {

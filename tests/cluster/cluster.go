@@ -1,11 +1,9 @@
-// Package cluster is a Kubernetes cluster on one machine: a real control plane, the
-// cloud controller manager as a process with the rights that manifests/static gives
-// it, and nodes that answer on node ports. The cloud below it is the caller's: the
-// simulator needs no rights at all, a real one the namespaces that its servers are,
-// in which Kubernetes' kube-proxy can run.
+// Package cluster is a Kubernetes cluster on one machine: a real control plane, the cloud
+// controller manager as a process with the rights of manifests/static, and nodes that answer on
+// node ports. The caller provides the cloud: the simulator needs no rights at all; a real one needs
+// the network namespaces of its servers, in which Kubernetes' kube-proxy can run.
 //
-// Cluster puts it all together. The demo uses the parts, and has every one of them
-// as a process of its own.
+// Cluster combines the parts. The demo uses them as separate processes.
 package cluster
 
 import (
@@ -26,7 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/node"
 )
 
-// Options are what may differ between clusters.
+// Options may differ between clusters.
 type Options struct {
 	// ControlPlane is how the control plane starts.
 	ControlPlane controlplane.Options
@@ -34,14 +32,14 @@ type Options struct {
 	CloudConf string
 	// CCMArgs are added to the flags of the cloud controller manager.
 	CCMArgs []string
-	// KubeProxy is the program of a kube-proxy that every node runs, in a network
-	// namespace of its own; empty lets the nodes answer in its place.
+	// KubeProxy is the program of a kube-proxy that every node runs, in its own network namespace;
+	// if it is empty, the nodes answer themselves.
 	KubeProxy string
-	// Logf takes the progress; nil drops it.
+	// Logf logs the progress; it may be nil.
 	Logf func(format string, args ...any)
 }
 
-// stopGrace is how long the cloud controller manager may take to end.
+// stopGrace is the maximum time that the cloud controller manager may take to end.
 const stopGrace = 20 * time.Second
 
 // Cluster is a running cluster. Stop ends it.
@@ -52,17 +50,17 @@ type Cluster struct {
 	logf    func(string, ...any)
 	plane   *controlplane.ControlPlane
 	program CCM
-	// kubeProxy is what every node runs; nil when they answer in its place.
+	// kubeProxy runs on every node; if it is nil, the nodes answer themselves.
 	kubeProxy *node.KubeProxy
 
 	mutex sync.Mutex
 	nodes map[string]*node.Node
-	// secrets are those that the cloud controller manager was ever given. Its log has none.
+	// secrets has all secrets of the cloud controller manager. Its log must contain none.
 	secrets secrets.Set
 }
 
-// Start starts a cluster without nodes, whose cloud controller manager only has to
-// be started. The context bounds the start only.
+// Start starts a cluster without nodes, in which only the cloud controller manager has not been
+// started. The context limits only the start.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if options.Logf == nil {
 		options.Logf = func(string, ...any) {}
@@ -94,12 +92,12 @@ func (c *Cluster) start(ctx context.Context, options Options) (err error) {
 		return err
 	}
 	c.kubeProxy = &node.KubeProxy{Program: options.KubeProxy, PodNetworks: controlplane.PodNetworks, Directory: c.plane.Dir()}
-	c.kubeProxy.Kubeconfig, err = c.plane.Kubeconfig("system:kube-proxy") // every cluster gives it its rights
+	c.kubeProxy.Kubeconfig, err = c.plane.Kubeconfig("system:kube-proxy") // every cluster has its rights
 	return err
 }
 
-// Configure writes cloud.conf, for the next start of the cloud controller manager, or for the one
-// that runs.
+// Configure writes cloud.conf, for the next start of the cloud controller manager, or for the
+// running one.
 func (c *Cluster) Configure(cloudConf string) error {
 	c.secrets.Add(secrets.InConf(cloudConf))
 	return os.WriteFile(c.program.CloudConf, []byte(cloudConf), 0o600)
@@ -111,12 +109,12 @@ func (c *Cluster) StartCCM(ctx context.Context) (err error) {
 	return err
 }
 
-// StopCCM ends it in good order.
+// StopCCM ends it gracefully.
 func (c *Cluster) StopCCM() { c.CCM.Stop(stopGrace) }
 
-// Command runs a command of the program beside the controller, as its administrator does: with
-// cloud.conf and, unless it needs none, an administrator's kubeconfig. It returns what the command
-// prints on standard output, and its exit code.
+// Command runs a command of the program beside the controller, as an administrator does: with
+// cloud.conf and, unless it needs none, an administrator's kubeconfig. It returns the standard
+// output and the exit code.
 func (c *Cluster) Command(ctx context.Context, name string, args ...string) (output string, code int, err error) {
 	all := []string{name, "--cloud-config=" + c.program.CloudConf}
 	if name != "check" && name != "cleanup" {
@@ -130,11 +128,11 @@ func (c *Cluster) Command(ctx context.Context, name string, args ...string) (out
 	return string(text), 0, err
 }
 
-// Client is the administrator's.
+// Client returns the administrator's client.
 func (c *Cluster) Client() kubernetes.Interface { return c.plane.Client() }
 
-// StartNode starts a node on a server that the cloud has. It is registered and
-// Ready when it is started; the cloud controller manager initializes it later.
+// StartNode starts a node on an existing server. It is registered and Ready then; the cloud
+// controller manager initializes it later.
 func (c *Cluster) StartNode(ctx context.Context, options node.Options) error {
 	options.Logf, options.KubeProxy = c.logf, c.kubeProxy
 	n, err := node.Start(ctx, c.plane.Config(), options)
@@ -169,8 +167,8 @@ func (c *Cluster) StopNode(name string) error {
 	return n.Stop()
 }
 
-// Stop ends everything, and may be called for a cluster that is half started. It is an error if
-// the cloud controller manager has written a secret of its cloud.conf to its log.
+// Stop ends everything, and may be called after a failed start. It returns an error if the log of
+// the cloud controller manager has a secret of its cloud.conf.
 func (c *Cluster) Stop() error {
 	var errs []error
 	if c.CCM != nil {

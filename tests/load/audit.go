@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 )
 
-// auditPolicy lets the API server log what service accounts write, which is the
-// controller alone: the control plane has no pods, and no controller manager. Leases and
-// reviews of tokens are no work of its own.
+// auditPolicy makes the API server log the writes of service accounts. The only one is that of the
+// controller, because the control plane has no pods and no controller manager. Leases and reviews
+// of tokens are not its work.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
@@ -30,11 +30,11 @@ rules:
 // maxLogMB is far more than any size of cluster writes, in megabytes.
 const maxLogMB = "1000000"
 
-// audit counts what the controller writes to Kubernetes, from the API server's audit log.
+// audit counts the controller's writes to Kubernetes, from the API server's audit log.
 type audit struct {
 	log    string
 	offset int64
-	// counts are writes since reset, by resource.
+	// counts has the writes since reset, by resource.
 	counts map[string]int
 }
 
@@ -45,18 +45,19 @@ func newAudit(directory string) (*audit, []string, error) {
 		return nil, nil, fmt.Errorf("write the audit policy: %w", err)
 	}
 	a := &audit{log: filepath.Join(directory, "audit.log"), counts: map[string]int{}}
-	// A log that is rotated, as one of 100 MB is, could not be read on: five thousand Services write more.
+	// A rotated log could not be read completely; the default limit is 100 MB, and five thousand
+	// Services write more.
 	return a, []string{"--audit-policy-file=" + policy, "--audit-log-path=" + a.log, "--audit-log-maxsize=" + maxLogMB}, nil
 }
 
-// reset begins to count anew.
+// reset sets the counts to zero.
 func (a *audit) reset() error {
 	err := a.read()
 	clear(a.counts)
 	return err
 }
 
-// read counts what was logged since the last time.
+// read counts the entries since the last call.
 func (a *audit) read() error {
 	file, err := os.Open(a.log)
 	if errors.Is(err, os.ErrNotExist) {
@@ -72,7 +73,7 @@ func (a *audit) read() error {
 	lines := bufio.NewReader(file)
 	for {
 		line, err := lines.ReadBytes('\n')
-		if err != nil { // the last line is not whole yet
+		if err != nil { // the last line is incomplete
 			return nil
 		}
 		a.offset += int64(len(line))
@@ -82,7 +83,7 @@ func (a *audit) read() error {
 	}
 }
 
-// auditedResource is what an entry says was written, with its subresource.
+// auditedResource returns the written resource of an entry, with its subresource.
 func auditedResource(line []byte) string {
 	var entry struct {
 		ObjectRef struct{ Resource, Subresource string }
@@ -96,10 +97,10 @@ func auditedResource(line []byte) string {
 	return entry.ObjectRef.Resource
 }
 
-// events are those that the controller has emitted, or counted on.
+// events returns the number of created and updated events.
 func (a *audit) events() int { return a.counts["events"] }
 
-// writes are all others.
+// writes returns the number of all other writes.
 func (a *audit) writes() int {
 	total := 0
 	for _, count := range a.counts {

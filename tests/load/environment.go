@@ -22,14 +22,14 @@ import (
 // namespace has all Services.
 const namespace = "load"
 
-// stopGrace is how long the controller may take to end.
+// stopGrace is the maximum time that the controller may take to end.
 const stopGrace = 30 * time.Second
 
-// environment is a cluster on a simulated cloud: all its processes, and what is in it.
+// environment is a cluster on a simulated cloud, with all its processes and objects.
 type environment struct {
 	size    size
 	options settings
-	// say prints a line, wait what is being waited for.
+	// say prints a line, wait the condition of the present wait.
 	say  func(format string, args ...any)
 	wait func(text string)
 
@@ -40,15 +40,15 @@ type environment struct {
 	client   kubernetes.Interface
 
 	program cluster.CCM
-	// ccm is the controller that runs.
+	// ccm is the running controller.
 	ccm atomic.Pointer[cluster.Controller]
-	// finished is when the cloud had finished the phase.
+	// finished is when the cloud finished the phase.
 	finished time.Time
-	// endings are to be run in reverse.
+	// endings run at the end, in reverse order.
 	endings []func() error
 }
 
-// newEnvironment starts everything: nodes, no Services, and the controller.
+// newEnvironment starts all processes: nodes, no Services, and the controller.
 func newEnvironment(ctx context.Context, s size, options settings, out *screen) (*environment, error) {
 	w := &environment{size: s, options: options, say: out.linef, wait: out.waiting}
 	for _, start := range []func(context.Context) error{w.startControlPlane, w.startCloud, w.addObjects, w.startController} {
@@ -61,8 +61,7 @@ func newEnvironment(ctx context.Context, s size, options settings, out *screen) 
 
 func (w *environment) later(ending func() error) { w.endings = append(w.endings, ending) }
 
-// end ends every process, the last started first, each by its own number, and removes
-// their files.
+// end ends every process by its own number, the last started first, and removes their files.
 func (w *environment) end() error {
 	w.wait("ending every process")
 	var errs []error
@@ -73,7 +72,7 @@ func (w *environment) end() error {
 	return errors.Join(errs...)
 }
 
-// nodePorts is a range with room for thousands of Services. Nobody listens on them.
+// nodePorts is a range with room for thousands of Services. No process listens on them.
 const nodePorts = "10000-65000"
 
 func (w *environment) startControlPlane(ctx context.Context) error {
@@ -88,7 +87,7 @@ func (w *environment) startControlPlane(ctx context.Context) error {
 		return err
 	}
 	plane, err := controlplane.Start(ctx, controlplane.Options{
-		WithoutControllerManager: true, // nobody is to mark nodes that have no kubelet
+		WithoutControllerManager: true, // nodes without a kubelet must not be marked
 		APIServerArgs:            append(flags, "--service-node-port-range="+nodePorts),
 		Logf:                     w.say,
 	})
@@ -183,8 +182,8 @@ func (w *environment) startController(ctx context.Context) error {
 	return w.runController(ctx)
 }
 
-// runController starts a controller, for the first time or again. It is ready when it
-// answers, and leads at once: whoever led before has given back the lease.
+// runController starts a controller, for the first time or again. It is ready when it answers, and
+// leads at once, because the previous one has released the lease.
 func (w *environment) runController(ctx context.Context) error {
 	started, err := w.program.Start(ctx)
 	if err != nil {
@@ -200,7 +199,7 @@ func (w *environment) stopController() {
 	}
 }
 
-// keepLog copies the controller's log to where it stays.
+// keepLog copies the controller's log to its permanent place.
 func (w *environment) keepLog(path string) error {
 	text, err := os.ReadFile(filepath.Join(w.program.Directory, "ccm.log"))
 	if err != nil {

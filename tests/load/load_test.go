@@ -74,7 +74,7 @@ func readRows(t *testing.T, file string) []Row {
 	return rows
 }
 
-// checkPicture wants well-formed XML with the name of a phase.
+// checkPicture requires well-formed XML with the name of a phase.
 func checkPicture(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -157,7 +157,7 @@ func TestSize_KnowsTheCloudsOwnLimits(t *testing.T) {
 	}
 }
 
-// A size that a real cloud would take hours for can be measured beside others that have its pace.
+// A size for which a real cloud would take hours can be measured faster than the others.
 func TestParse_TakesASpeedOfOneSize(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]size{

@@ -1,11 +1,11 @@
-// Command load runs the real cloud controller manager against a real API server and a
-// simulated OpenStack with many Services, ports and nodes, through the phases of a cluster's
-// life, and reports what each phase takes: time beside the cloud's own limit, CPU, memory,
-// requests, writes, bytes, and what it writes to Kubernetes. Run it with `make load`.
+// Command load runs the real cloud controller manager against a real API server and a simulated
+// OpenStack with many Services, ports and nodes, through the phases of a cluster's life. It reports
+// the cost of each phase: time next to the cloud's own limit, CPU, memory, requests, writes, bytes,
+// and writes to Kubernetes. Run it with `make load`.
 //
-// The simulator, the control plane and the controller are processes of their own, so that
-// the figures of the controller are its own. All of them listen on loopback only, and end
-// with this program, however that ends. Nodes are Node objects without kubelets.
+// The simulator, the control plane and the controller are separate processes, so that the figures
+// of the controller are its own. All of them listen only on loopback, and end with this program,
+// however that ends. Nodes are Node objects without kubelets.
 package main
 
 import (
@@ -41,27 +41,26 @@ func main() {
 type options struct {
 	sizes  []size
 	phases []phase
-	// repeat is how often the phases are gone through.
+	// repeat is the number of repetitions of the phases.
 	repeat   int
 	settings settings
-	// settle is how long nothing may happen before a phase is over, sample the pause
-	// between two samples.
+	// settle is the time without changes that ends a phase, sample the pause between two samples.
 	settle, sample time.Duration
-	// profile has the names of the phases whose profiles are taken.
+	// profile has the names of the phases with profiles.
 	profile []string
-	// directory is where everything is written.
+	// directory is the directory of all output.
 	directory string
 }
 
-// settings are those of the processes.
+// settings are settings of the processes.
 type settings struct {
-	// speed is how many times as fast as real ones the simulated cloud is.
+	// speed is the speed of the simulated cloud, as a multiple of that of real ones.
 	speed float64
-	// replace is how many nodes are replaced one by one; 0 is a tenth of them.
+	// replace is the number of nodes that are replaced one by one; 0 means a tenth of them.
 	replace int
 	// idle is the length of the phase idle.
 	idle time.Duration
-	// conf are more lines for the section [LoadBalancer] of cloud.conf.
+	// conf has additional lines for the section [LoadBalancer] of cloud.conf.
 	conf []string
 	// env and args are for the controller's process.
 	env, args []string
@@ -97,7 +96,7 @@ func parse(args []string) (options, error) {
 	return o, o.choose(sizes, phases)
 }
 
-// choose finds the sizes and phases, and checks the rest.
+// choose selects the sizes and phases, and validates the rest.
 func (o *options) choose(sizes, phases []string) error {
 	var errs []error
 	for _, text := range sizes {

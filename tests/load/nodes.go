@@ -13,8 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/control/client"
 )
 
-// nodes are those of the cluster, the oldest first. They are Node objects without
-// kubelets, as the cloud controller manager leaves them when it has initialized them.
+// nodes are the nodes of the cluster, the oldest first. They are Node objects without kubelets, in
+// the state after the initialization by the cloud controller manager.
 type nodes struct {
 	cloud  client.Cloud
 	client kubernetes.Interface
@@ -26,7 +26,7 @@ type nodes struct {
 // machine is a node and its server.
 type machine struct{ name, serverID, address string }
 
-// writers is how many requests to the API server are under way at a time.
+// writers is the number of concurrent requests to the API server.
 const writers = 16
 
 // addMany adds so many nodes.
@@ -52,7 +52,7 @@ func (n *nodes) add(ctx context.Context) (address string, err error) {
 	return m.address, n.register(ctx, m)
 }
 
-// removeOldest removes a node with its server, and returns the address that it had.
+// removeOldest removes a node with its server, and returns its address.
 func (n *nodes) removeOldest(ctx context.Context) (address string, err error) {
 	m := n.all[0]
 	n.all = n.all[1:]
@@ -90,7 +90,7 @@ func (n *nodes) register(ctx context.Context, m machine) error {
 	return nil
 }
 
-// each does something with every item, several at a time, and returns the first error.
+// each calls do for every item, several at a time, and returns the first error.
 func each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/control/client"
 )
 
-// The names of phases that others speak of.
+// The names of phases that other code uses.
 const (
 	phaseStart   = "start"
 	phaseCreate  = "create"
@@ -19,20 +19,21 @@ const (
 	phaseIdle    = "idle"
 )
 
-// phase is something that happens in the life of a cluster.
+// phase is a part of the life of a cluster.
 type phase struct {
 	name string
-	// prepare is done before the phase begins; nil is nothing.
+	// prepare is called before the phase begins; it may be nil.
 	prepare func(*environment)
-	// play makes it happen and returns when all load balancers are as they should be.
+	// play makes the changes and returns when all load balancers have their desired state.
 	play func(*environment, context.Context) error
-	// inCloud is set where it ends with the cloud's last work, and not when somebody looks.
+	// inCloud is set if the phase ends with the cloud's last work, not with the check that finds
+	// it.
 	inCloud bool
-	// limit is the least time that the cloud takes for it.
+	// limit is the cloud's minimum time for it.
 	limit func(size, settings) time.Duration
 }
 
-// phases are all, in the order in which they are gone through.
+// phases returns all phases in their order.
 func phases() []phase {
 	nothing := func(size, settings) time.Duration { return 0 }
 	of := func(limit func(size) time.Duration) func(size, settings) time.Duration {
@@ -72,10 +73,10 @@ func phaseNamed(name string) (phase, error) {
 	return phase{}, fmt.Errorf("phase %q: want one of %s", name, strings.Join(phaseNames(), ", "))
 }
 
-// sped is what a real cloud's time is in the simulated one.
+// sped converts a time of a real cloud to one of the simulated cloud.
 func (o settings) sped(d time.Duration) time.Duration { return time.Duration(float64(d) / o.speed) }
 
-// replaced is how many nodes are replaced one by one.
+// replaced returns the number of nodes that are replaced one by one.
 func (o settings) replaced(s size) int {
 	if o.replace > 0 {
 		return min(o.replace, s.nodes)
@@ -96,8 +97,7 @@ func (w *environment) create(ctx context.Context) error {
 	})
 }
 
-// resync lets the service controller sync every Service, in none of which anything has
-// changed that matters to it.
+// resync makes the service controller sync every Service, without a change that affects it.
 func (w *environment) resync(ctx context.Context) error {
 	before, err := w.ccm.Load().Ensured(ctx)
 	if err != nil {
@@ -126,8 +126,8 @@ func (w *environment) removeNode(ctx context.Context) error {
 	return w.untilMembers(ctx, "", address)
 }
 
-// replaceNodes replaces one node after the other, as a rolling upgrade does: the next one
-// when all load balancers are done with the one before.
+// replaceNodes replaces one node after the other, as a rolling upgrade does: the next one when all
+// load balancers have finished the previous one.
 func (w *environment) replaceNodes(ctx context.Context) error {
 	for range w.options.replaced(w.size) {
 		added, err := w.nodes.add(ctx)
@@ -145,8 +145,7 @@ func (w *environment) replaceNodes(ctx context.Context) error {
 	return nil
 }
 
-// restart replaces the controller by one that knows nothing. Its time begins with the new
-// one.
+// restart replaces the controller by one without a state. Its time begins with the new one.
 func (w *environment) restart(ctx context.Context) error {
 	if err := w.runController(ctx); err != nil {
 		return err
@@ -155,8 +154,7 @@ func (w *environment) restart(ctx context.Context) error {
 	return w.untilEnsured(ctx, existing)
 }
 
-// changeSpecs lets all Services allow other clients than before, which changes each
-// listener.
+// changeSpecs changes the permitted clients of all Services, which changes each listener.
 func (w *environment) changeSpecs(ctx context.Context) error {
 	w.services.changes++
 	cidr := fmt.Sprintf("10.%d.0.0/16", w.services.changes)
@@ -169,7 +167,7 @@ func (w *environment) changeSpecs(ctx context.Context) error {
 	})
 }
 
-// idle leaves everything alone.
+// idle changes nothing.
 func (w *environment) idle(ctx context.Context) error {
 	w.wait("leaving everything alone for " + w.options.idle.String())
 	select {
@@ -198,8 +196,8 @@ func (w *environment) deleteAll(ctx context.Context) error {
 	return want("objects of the cloud are left behind", left.Count, 0)
 }
 
-// untilMembers returns when every pool has a member at one address and none at the other;
-// where pools have a selection of the nodes only, when nothing is being changed any more.
+// untilMembers returns when every pool has a member at one address and none at the other. If pools
+// have only some of the nodes, it returns when no changes are under way.
 func (w *environment) untilMembers(ctx context.Context, added, removed string) error {
 	var writes int
 	changed := time.Now()
@@ -221,8 +219,8 @@ func (w *environment) untilMembers(ctx context.Context, added, removed string) e
 	})
 }
 
-// selectionQuiet is how long nothing may be written before a change of nodes counts as
-// done where not every node is a member: longer than changes are gathered.
+// selectionQuiet is the time without writes after which a change of nodes counts as done if not
+// every node is a member: longer than changes are collected.
 const selectionQuiet = 8 * time.Second
 
 // untilEnsured returns when the controller has been called for Services that often.
@@ -239,7 +237,7 @@ func (w *environment) untilEnsured(ctx context.Context, calls int) error {
 	})
 }
 
-// The pause between two looks is as long as this, and so many times as long as a look.
+// The pause between two checks has this minimum, and is this multiple of the time of a check.
 const (
 	lookPause = 200 * time.Millisecond
 	lookShare = 20
@@ -251,7 +249,7 @@ func (w *environment) until(ctx context.Context, cidr string, addresses []string
 	addresses = slices.DeleteFunc(addresses, func(address string) bool { return address == "" })
 	pause := time.Duration(0)
 	return w.ccm.Load().Await(ctx, func(ctx context.Context) error {
-		select { // what takes long is done more rarely
+		select { // slow checks are made less often
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
@@ -269,7 +267,7 @@ func (w *environment) until(ctx context.Context, cidr string, addresses []string
 	})
 }
 
-// want is an error unless there are so many.
+// want returns an error unless the numbers are equal.
 func want(what string, got, wanted int) error {
 	if got == wanted {
 		return nil

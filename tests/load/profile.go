@@ -9,13 +9,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 )
 
-// firstPiece is the length of the first CPU profile of a phase in seconds; each one is
-// twice as long as the one before, up to longestPiece.
+// firstPiece is the length of the first CPU profile of a phase in seconds; each one is twice as
+// long as the previous one, up to longestPiece.
 const firstPiece, longestPiece = 5, 40
 
-// profile takes profiles of the controller until the context ends, and returns when the
-// last one is written: CPU profiles without a gap, which go tool pprof reads as one when it
-// is given all, and profiles of the heap when the process was biggest and at the end.
+// profile takes profiles of the controller until the context ends, and returns when the last one is
+// written: CPU profiles without a gap, which go tool pprof merges, and profiles of the heap at its
+// maximum and at the end.
 func (w *environment) profile(ctx context.Context, prefix string) error {
 	if err := os.MkdirAll(filepath.Dir(prefix), 0o755); err != nil {
 		return fmt.Errorf("make a folder for profiles: %w", err)
@@ -38,7 +38,7 @@ func (w *environment) profile(ctx context.Context, prefix string) error {
 	return w.saveProfile(ctx, "heap?gc=1", prefix+"-heap-rest.pb.gz")
 }
 
-// saveProfile writes a profile also when the context ends meanwhile.
+// saveProfile writes a profile even if the context ends meanwhile.
 func (w *environment) saveProfile(ctx context.Context, which, file string) error {
 	text, err := w.ccm.Load().Ask(context.WithoutCancel(ctx), "/debug/pprof/"+which)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Row is what one phase took at one size. All but SimulatorCPU is the controller's.
+// Row has the cost of one phase at one size. All except SimulatorCPU is that of the controller.
 type Row struct {
 	Case     string `json:"case"`
 	Services int    `json:"services"`
@@ -18,42 +18,42 @@ type Row struct {
 	Nodes    int    `json:"nodes"`
 	// MaxMembers is the setting max-members, 0 without it.
 	MaxMembers int `json:"max_members"`
-	// Members are those of all pools.
+	// Members is the sum over all pools.
 	Members int `json:"members"`
-	// Repetition counts from 1 where the phases are repeated, and is 0 else.
+	// Repetition counts from 1 if the phases are repeated, otherwise it is 0.
 	Repetition int `json:"repetition,omitempty"`
 
-	// PeakRSS is the most resident memory during the phase, RSS what was left at its end,
-	// Heap what was in use there after a garbage collection.
+	// PeakRSS is the maximum resident memory during the phase, RSS that at its end, Heap the live
+	// heap there after a garbage collection.
 	PeakRSS    float64 `json:"peak_rss_mib"`
 	RSS        float64 `json:"rss_mib"`
 	Heap       float64 `json:"heap_mib"`
 	Goroutines int     `json:"goroutines"`
 	CPU        float64 `json:"cpu_s"`
 
-	// Requests, Writes and Bytes are what the cloud was asked; Bytes those of the answers.
-	// Cycles is how often load balancers became PENDING.
+	// Requests and Writes were sent to the cloud; Bytes are those of the answers. Cycles is the
+	// number of times that load balancers became PENDING.
 	Requests  int     `json:"requests"`
 	Writes    int     `json:"writes"`
 	Cycles    int     `json:"cycles"`
 	Bytes     float64 `json:"bytes_mib"`
 	SentBytes float64 `json:"sent_mib"`
 
-	// KubeWrites are those to the API server beside events and leases; KubeObjects has
-	// both by resource.
+	// KubeWrites counts writes to the API server except events and leases; KubeObjects has both by
+	// resource.
 	KubeWrites  int            `json:"kube_writes"`
 	KubeEvents  int            `json:"kube_events"`
 	KubeObjects map[string]int `json:"kube_objects,omitempty"`
 
-	// Seconds pass until all load balancers are as they should be, by the cloud's own time
-	// where that ends the phase; CloudSeconds of them are the cloud's own limit. LastAddress
-	// is when the last Service had an address, 0 where none got one.
+	// Seconds is the time until all load balancers have their desired state, by the cloud's own
+	// time if that ends the phase; CloudSeconds is the cloud's own limit. LastAddress is when the
+	// last Service had an address, 0 if none got one.
 	Seconds      float64 `json:"seconds"`
 	CloudSeconds float64 `json:"cloud_seconds"`
 	LastAddress  float64 `json:"last_address_s"`
 
-	// What the figures were measured with. Busy is the part of the machine's processors
-	// that was used during the phase, by whomever.
+	// The conditions of the measurement. Busy is the part of the machine's processors that all
+	// processes used during the phase.
 	Commit       string   `json:"commit"`
 	Speed        float64  `json:"speed"`
 	Settings     []string `json:"settings,omitempty"`
@@ -66,15 +66,15 @@ type Row struct {
 // mib is for figures of bytes.
 const mib = 1 << 20
 
-// rounded has two decimals, which is more than is certain.
+// rounded has two decimals, which is more than the precision.
 func rounded(figure float64) float64 { return math.Round(figure*100) / 100 }
 
-// key tells what a row replaces.
+// key identifies a row that replaces another one.
 func (r Row) key() string {
 	return fmt.Sprint(r.Case, " ", r.Services, " ", r.Ports, " ", r.Nodes, " ", r.MaxMembers, " ", r.Speed, " ", r.Repetition)
 }
 
-// keep writes rows to a file, in place of the same ones that are there.
+// keep writes rows to a file, and replaces rows with the same key.
 func keep(file string, rows []Row) error {
 	var all []Row
 	text, err := os.ReadFile(file)
@@ -89,7 +89,7 @@ func keep(file string, rows []Row) error {
 	return writeJSON(file, merge(all, rows))
 }
 
-// merge puts new rows in the place of old ones, or at the end.
+// merge replaces old rows with the same key by new ones, and appends the others.
 func merge(old, added []Row) []Row {
 	all := slices.Clone(old)
 	for _, row := range added {
@@ -103,8 +103,7 @@ func merge(old, added []Row) []Row {
 	return all
 }
 
-// writeJSON replaces a file at once, so that whoever stops the program has the old one or
-// the new one.
+// writeJSON replaces a file atomically, so that it is complete after any interruption.
 func writeJSON(file string, content any) error {
 	text, err := json.MarshalIndent(content, "", " ")
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 )
 
-// run measures one size after the other. What one cannot finish does not keep the others
-// from being measured.
+// run measures one size after the other. A failure of one size does not prevent the others.
 func run(ctx context.Context, o options, out *screen) error {
 	commit, err := commitOf(ctx)
 	if err != nil {
@@ -38,7 +37,7 @@ func run(ctx context.Context, o options, out *screen) error {
 	return errors.Join(errs...)
 }
 
-// commitOf describes the commit that is measured; an asterisk says that there are changes.
+// commitOf describes the measured commit; an asterisk marks local changes.
 func commitOf(ctx context.Context) (string, error) {
 	root, err := controlplane.ModuleRoot(ctx)
 	if err != nil {
@@ -48,7 +47,7 @@ func commitOf(ctx context.Context) (string, error) {
 	describe.Dir = root
 	text, err := describe.Output()
 	if err != nil {
-		return "unknown", nil //nolint:nilerr // a copy of the sources is measured as well
+		return "unknown", nil //nolint:nilerr // a copy of the sources can be measured, too
 	}
 	return strings.TrimSpace(string(text)), nil
 }
@@ -89,7 +88,7 @@ func (r *runner) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// alone is the time that the cloud takes for all phases.
+// alone is the cloud's minimum time for all phases.
 func (r *runner) alone() time.Duration {
 	var total time.Duration
 	for _, p := range r.options.phases {
@@ -98,14 +97,14 @@ func (r *runner) alone() time.Duration {
 	return time.Duration(r.options.repeat) * total
 }
 
-// file is one of this size's.
+// file returns the name of a file of this size.
 func (r *runner) file(suffix string) string {
 	name := strings.ReplaceAll(r.size.String(), "/", "-max")
 	return filepath.Join(r.options.directory, "load-"+name+suffix)
 }
 
-// phase measures a phase. Services that are there already are not created again, and what the
-// controller takes without any is measured before.
+// phase measures a phase. Existing Services are not created again, and the cost of a controller
+// without any is measured before.
 func (r *runner) phase(ctx context.Context, p phase, repetition int) error {
 	if p.name == phaseStart || p.name == phaseCreate {
 		if existing, _, _ := r.env.services.count(); existing > 0 {
@@ -113,7 +112,7 @@ func (r *runner) phase(ctx context.Context, p phase, repetition int) error {
 		}
 	}
 	row, err := r.measure(ctx, p)
-	if ctx.Err() != nil { // half a phase is no result
+	if ctx.Err() != nil { // a part of a phase is no result
 		return context.Cause(ctx)
 	}
 	if r.options.repeat > 1 {
@@ -131,14 +130,14 @@ func (r *runner) phase(ctx context.Context, p phase, repetition int) error {
 		draw(r.file(".svg"), r.size.String()+" at "+r.commit, samples, marks))
 }
 
-// patience is how long a phase may take: many times the cloud's own limit, and what this
-// machine needs.
+// patience is the time limit of a phase: many times the cloud's own limit, and the needs of this
+// machine.
 func (r *runner) patience(p phase) time.Duration {
 	const each, some = 500 * time.Millisecond, 10 * time.Minute
 	return 5*p.limit(r.size, r.options.settings) + time.Duration(r.size.services)*each + some
 }
 
-// measure plays a phase and returns what it took.
+// measure runs a phase and returns its cost.
 func (r *runner) measure(ctx context.Context, p phase) (Row, error) {
 	w := r.env
 	if p.prepare != nil {
@@ -166,7 +165,7 @@ func (r *runner) measure(ctx context.Context, p phase) (Row, error) {
 	return row, errors.Join(err, readErr)
 }
 
-// startProfile takes profiles of the phase where they are wanted, until it is told the end.
+// startProfile takes profiles of the phase, if they are requested, until end is called.
 func (r *runner) startProfile(ctx context.Context, p phase) (end func()) {
 	if !slices.Contains(r.options.profile, p.name) {
 		return func() {}
@@ -182,7 +181,7 @@ func (r *runner) startProfile(ctx context.Context, p phase) (end func()) {
 	return func() { cancel(); running.Wait() }
 }
 
-// reading is what the meters show.
+// reading has the values of all meters.
 type reading struct {
 	at            time.Time
 	pid           int
@@ -190,7 +189,7 @@ type reading struct {
 	worked, could float64       // see machineTime
 }
 
-// begin lets everything count from now on.
+// begin sets the counters to zero.
 func (r *runner) begin(ctx context.Context) (reading, error) {
 	w := r.env
 	if err := errors.Join(w.cloud.Cloud.ResetRequests(ctx), w.audit.reset()); err != nil {
@@ -204,7 +203,7 @@ func (r *runner) begin(ctx context.Context) (reading, error) {
 	return r.meters(), nil
 }
 
-// meters reads what may be nothing: a controller that is being restarted takes nothing.
+// meters reads the values, which are zero for a controller that is being restarted.
 func (r *runner) meters() reading {
 	now := reading{at: time.Now(), pid: r.env.ccm.Load().PID()}
 	ccm, _ := process.UsageOf(now.pid)
@@ -214,7 +213,7 @@ func (r *runner) meters() reading {
 	return now
 }
 
-// row has what is known of a phase before it begins.
+// row returns the known fields of a phase before it begins.
 func (r *runner) row(p phase) Row {
 	row := Row{
 		Case: p.name, Services: r.size.services, Ports: r.size.ports, Nodes: r.size.nodes,
@@ -229,7 +228,7 @@ func (r *runner) row(p phase) Row {
 	return row
 }
 
-// read makes the row of a phase that is over.
+// read returns the row of a phase at its end.
 func (r *runner) read(ctx context.Context, p phase, before reading) (Row, error) {
 	w, row, now := r.env, r.row(p), r.meters()
 	usage, err := process.UsageOf(now.pid)
@@ -258,7 +257,7 @@ func (r *runner) read(ctx context.Context, p phase, before reading) (Row, error)
 	if _, _, last := w.services.count(); last.After(before.at) {
 		row.LastAddress = rounded(last.Sub(before.at).Seconds())
 	}
-	// A garbage collection leaves what is in use. It comes after everything else.
+	// A garbage collection leaves the live heap. It comes last.
 	if _, err := w.ccm.Load().Ask(ctx, "/debug/pprof/heap?gc=1"); err != nil {
 		return row, err
 	}
@@ -267,11 +266,11 @@ func (r *runner) read(ctx context.Context, p phase, before reading) (Row, error)
 	return row, err
 }
 
-// mostSettling is how long a phase may take to come to rest.
+// mostSettling is the maximum time of the wait after a phase.
 const mostSettling = 2 * time.Minute
 
-// settle waits until neither cloud nor Kubernetes are asked anything for a while: what a
-// change brings about later is its own as well.
+// settle waits until neither the cloud nor Kubernetes has got requests for a while: later effects
+// of a change are a part of its cost.
 func (w *environment) settle(ctx context.Context, quiet time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, mostSettling)
 	defer cancel()

@@ -11,21 +11,21 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 )
 
-// sample is what the controller takes at one time.
+// sample has the figures of the controller at one time.
 type sample struct {
-	// At is in seconds since the first.
+	// At is in seconds since the first sample.
 	At float64 `json:"at_s"`
-	// RSS is its memory; CPU is in processors, since the sample before.
+	// RSS is its memory; CPU is in processors, since the previous sample.
 	RSS float64 `json:"rss_mib"`
 	CPU float64 `json:"cpu"`
-	// Heap, Goroutines and Requests, which are per second, are its own metrics, of which
-	// not every sample has new ones.
+	// Heap, Goroutines and Requests, which are per second, are its own metrics. Not every sample
+	// has new values.
 	Heap       float64 `json:"heap_mib"`
 	Goroutines int     `json:"goroutines"`
 	Requests   float64 `json:"requests_per_s"`
 }
 
-// mark is when a phase began and ended, in seconds since the first sample.
+// mark has the beginning and the end of a phase, in seconds since the first sample.
 type mark struct {
 	Name string  `json:"name"`
 	From float64 `json:"from_s"`
@@ -41,7 +41,7 @@ type sampler struct {
 	samples []sample
 	marks   []mark
 
-	// of the sample before
+	// of the previous sample
 	pid      int
 	cpu      time.Duration
 	at       time.Time
@@ -49,8 +49,8 @@ type sampler struct {
 	readAt   time.Time
 }
 
-// metricsEvery is the number of samples per reading of metrics, which cost the controller
-// some milliseconds: they are read twice as often as Prometheus does unless it is told another interval.
+// metricsEvery is the number of samples per reading of metrics, which cost the controller some
+// milliseconds: they are read twice as often as Prometheus does by default.
 const metricsEvery = 30
 
 // startSampler takes samples until stop is called.
@@ -73,7 +73,7 @@ func startSampler(ctx context.Context, w *environment, pause time.Duration) (s *
 	return s, func() { cancel(); running.Wait() }
 }
 
-// take adds a sample. A controller that is just being restarted has none.
+// take adds a sample. There is none while a controller is being restarted.
 func (s *sampler) take(ctx context.Context, metrics bool) {
 	running := s.env.ccm.Load()
 	usage, err := process.UsageOf(running.PID())
@@ -96,8 +96,8 @@ func (s *sampler) take(ctx context.Context, metrics bool) {
 	s.samples = append(s.samples, next)
 }
 
-// ask reads what only the controller knows. Where it has no time to answer, the sample has
-// what the one before had.
+// ask reads the controller's own metrics. If it does not answer in time, the sample repeats the
+// previous values.
 func (s *sampler) ask(ctx context.Context, next *sample, again bool) {
 	found, err := s.env.metrics(ctx)
 	if err != nil {
@@ -120,21 +120,21 @@ func (s *sampler) last() sample {
 	return s.samples[len(s.samples)-1]
 }
 
-// mark notes a phase that ends now.
+// mark records a phase that ends now.
 func (s *sampler) mark(name string, began time.Time) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.marks = append(s.marks, mark{Name: name, From: rounded(began.Sub(s.begin).Seconds()), To: rounded(time.Since(s.begin).Seconds())})
 }
 
-// series returns all so far.
+// series returns all samples and marks so far.
 func (s *sampler) series() ([]sample, []mark) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.samples, s.marks
 }
 
-// ownMetrics are what the controller's metrics say.
+// ownMetrics has the controller's own metrics.
 type ownMetrics struct {
 	heap       float64 // in MiB
 	goroutines int
@@ -159,8 +159,8 @@ func (w *environment) metrics(ctx context.Context) (ownMetrics, error) {
 	}, nil
 }
 
-// machineTime returns how long this machine's processors have worked since its start, and
-// how long they could have; zero where the system does not tell.
+// machineTime returns the busy time and the total time of this machine's processors since its
+// start; zero if the system does not report them.
 func machineTime() (worked, could float64) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

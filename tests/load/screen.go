@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// screen prints lines. On a terminal, what is being waited for is a last line that is
-// written over; elsewhere it is not printed.
+// screen prints lines. On a terminal, the condition of the present wait is a last line that is
+// overwritten; elsewhere it is not printed.
 type screen struct {
 	to       io.Writer
 	terminal bool
 
 	mutex sync.Mutex
-	open  bool // the last line will be written over
+	open  bool // the last line will be overwritten
 }
 
 func newScreen(to io.Writer, terminal bool) *screen { return &screen{to: to, terminal: terminal} }
@@ -28,7 +28,7 @@ func isTerminal(file *os.File) bool {
 // clearLine goes back to the beginning of a terminal's line, and empties it.
 const clearLine = "\r\x1b[K"
 
-// mostWaiting is how much of what is waited for is printed: a terminal's line.
+// mostWaiting is the maximum length of that line.
 const mostWaiting = 100
 
 // linef prints a line that stays.
@@ -42,7 +42,7 @@ func (s *screen) linef(format string, args ...any) {
 	fmt.Fprintf(s.to, format+"\n", args...)
 }
 
-// waiting prints what is being waited for.
+// waiting prints the condition of the present wait.
 func (s *screen) waiting(text string) {
 	if !s.terminal {
 		return

@@ -15,22 +15,22 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// services are those of the namespace, watched.
+// services watches the Services of the namespace.
 type services struct {
 	client kubernetes.Interface
 	end    chan struct{}
 	ended  func()
-	// changes is how often all were changed.
+	// changes counts the changes of all Services.
 	changes int
 
 	mutex sync.Mutex
-	// addressed says of each Service that exists whether it has an address; last is when
-	// one got its first.
+	// addressed has an entry for each existing Service, true if it has an address; last is when one
+	// got its first.
 	addressed map[string]bool
 	last      time.Time
 }
 
-// watchServices watches until stop.
+// watchServices watches until stop is called.
 func watchServices(client kubernetes.Interface) *services {
 	s := &services{client: client, end: make(chan struct{}), addressed: map[string]bool{}}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace))
@@ -69,14 +69,14 @@ func (s *services) forget(object any) {
 	if err != nil {
 		return
 	}
-	_, name, _ := cache.SplitMetaNamespaceKey(key) // the informer made it
+	_, name, _ := cache.SplitMetaNamespaceKey(key) // the informer has created the key
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	delete(s.addressed, name)
 }
 
-// count returns how many there are, how many of them have an address, and when the last
-// of these got its first.
+// count returns the number of Services, of those with an address, and when the last of these got
+// its first.
 func (s *services) count() (existing, addressed int, last time.Time) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -116,7 +116,7 @@ func (s *services) create(ctx context.Context, names []string, ports int) error 
 	})
 }
 
-// patch changes Services, all in the same way.
+// patch makes the same change to Services.
 func (s *services) patch(ctx context.Context, names []string, change map[string]any) error {
 	text, err := json.Marshal(change)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
 )
 
-// size is how much there is of everything.
+// size has the numbers of all objects.
 type size struct {
 	services, ports, nodes int
-	// maxMembers bounds the members of a pool; 0 does not.
+	// maxMembers limits the members of a pool; 0 means no limit.
 	maxMembers int
-	// speed is settings.speed where this size has its own; 0 where it has not.
+	// speed overrides settings.speed for this size; 0 does not.
 	speed float64
 }
 
-// standardSizes are what is measured when nothing else is asked for.
+// standardSizes are measured by default.
 func standardSizes() []string {
 	return []string{
 		"100x3x100", "1000x3x100", "200x3x1000", "1000x1x1000", "5000x2x50", "500x3x5000/100", "500x3x5000",
@@ -34,7 +34,7 @@ func parseSize(text string) (size, error) {
 	}
 	var numbers [5]int
 	for i := range numbers {
-		numbers[i], _ = strconv.Atoi(found[i+1]) // the pattern leaves digits only, or nothing
+		numbers[i], _ = strconv.Atoi(found[i+1]) // the pattern matches only digits, or nothing
 	}
 	return size{services: numbers[0], ports: numbers[1], nodes: numbers[2], maxMembers: numbers[3], speed: float64(numbers[4])}, nil
 }
@@ -51,10 +51,10 @@ func (s size) String() string {
 	return text
 }
 
-// pools are those of all Services: one for each port.
+// pools returns the number of pools of all Services: one for each port.
 func (s size) pools() int { return s.services * s.ports }
 
-// poolMembers is how many members a pool has.
+// poolMembers returns the number of members of a pool.
 func (s size) poolMembers() int {
 	if s.maxMembers > 0 {
 		return min(s.nodes, s.maxMembers)
@@ -62,18 +62,18 @@ func (s size) poolMembers() int {
 	return s.nodes
 }
 
-// members are those of all pools.
+// members returns the number of members of all pools.
 func (s size) members() int { return s.pools() * s.poolMembers() }
 
 // everyNode reports whether every node is a member of every pool.
 func (s size) everyNode() bool { return s.poolMembers() == s.nodes }
 
-// batchMembers is how many members fit into one request.
+// batchMembers is the number of members that fit into one request.
 const batchMembers = 2200
 
-// The least times that a cloud takes, by its delays and by what Octavia's API can do with
-// one request. It makes the load balancers of a project one after the other and works on
-// all of them at the same time after that; each change of a part locks its load balancer.
+// The minimum times of a cloud follow from its delays and from the possible requests of Octavia's
+// API. It creates the load balancers of a project one after the other and works on all of them
+// concurrently after that; each change of a part locks its load balancer.
 
 func (s size) createLimit() time.Duration {
 	work := cost.Amphora()
@@ -82,13 +82,13 @@ func (s size) createLimit() time.Duration {
 	return time.Duration(s.services)*cost.VIPPort + work.Create + time.Duration(later)*work.Update
 }
 
-// changeLimit is the time of a change that takes a write for each port.
+// changeLimit is the time of a change with one write for each port.
 func (s size) changeLimit() time.Duration {
 	return time.Duration(s.ports) * cost.Amphora().Update
 }
 
-// replaceLimit is the time of a member that takes the place of another: one request says
-// both as long as all members fit into it.
+// replaceLimit is the time of the replacement of a member: one request contains both changes if all
+// members fit into it.
 func (s size) replaceLimit() time.Duration {
 	if s.poolMembers() > batchMembers {
 		return 2 * s.changeLimit()

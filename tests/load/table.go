@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// columns are those of the table, each with its width.
+// columns returns the columns of the table with their widths.
 func columns() []struct {
 	title string
 	width int
@@ -51,7 +51,7 @@ func header() string {
 	return line.String()
 }
 
-// line is the row in the table.
+// line returns the row of the table.
 func (r Row) line() string {
 	line := &strings.Builder{}
 	for _, c := range columns() {
@@ -64,8 +64,8 @@ func (r Row) line() string {
 	return line.String()
 }
 
-// growth says, for each phase that was repeated, what its last repetition has more than
-// its second: the first fills what is remembered.
+// growth returns, for each repeated phase, the growth from its second repetition to its last: the
+// first one fills caches.
 func growth(rows []Row) []string {
 	var cases []string
 	byCase := map[string][]Row{}

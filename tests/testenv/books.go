@@ -13,12 +13,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Books are all that there is in a cloud and of the Services in the cluster, a line for each
-// object. What differs from life to life has symbols: IDs, addresses that the cloud gives,
-// times. Books of two lives that ended alike are equal.
+// Books describe all objects in a cloud, and the Services in the cluster, with a line for each
+// object. Symbols replace values that differ from run to run: IDs, addresses that the cloud
+// assigns, times. Books of two runs with the same result are equal.
 type Books []string
 
-// Books returns what there is now.
+// Books returns the present state.
 func (env *Env) Books() Books {
 	b := &books{names: map[string]string{}}
 	balancers := env.Cloud.Octavia.Snapshot()
@@ -41,7 +41,7 @@ func (env *Env) Books() Books {
 		}
 	}
 	for _, port := range env.Cloud.Neutron.Ports() {
-		if port.DeviceOwner != "network:floatingip" { // which the floating IP says
+		if port.DeviceOwner != "network:floatingip" { // the floating IP's own line has it
 			b.add("port", port)
 		}
 	}
@@ -126,7 +126,7 @@ func (b *books) nameFloatingIPs(env *Env, balancers []octavia.LoadBalancer) {
 	}
 }
 
-// loadBalancer writes a load balancer and what is below it.
+// loadBalancer adds a load balancer and its parts.
 func (b *books) loadBalancer(lb octavia.LoadBalancer) {
 	whole := lb
 	whole.Listeners, whole.Pools, whole.Amphorae = nil, nil, nil
@@ -144,7 +144,7 @@ func (b *books) loadBalancer(lb octavia.LoadBalancer) {
 	}
 }
 
-// cluster writes the Services, and the Nodes.
+// cluster adds the Services and the Nodes.
 func (b *books) cluster(env *Env) {
 	for _, svc := range env.Cluster.Services() {
 		b.add("Service "+KeyOf(svc).String(), map[string]any{
@@ -156,29 +156,29 @@ func (b *books) cluster(env *Env) {
 	}
 }
 
-// add writes an object, without what differs from life to life.
+// add adds an object, without fields that differ from run to run.
 func (b *books) add(kind string, object any) {
 	text, err := json.Marshal(object)
 	if err != nil {
-		b.lines = append(b.lines, fmt.Sprintf("%s: %v", kind, err)) // there is none: they are texts and numbers
+		b.lines = append(b.lines, fmt.Sprintf("%s: %v", kind, err)) // there is no error: they are texts and numbers
 		return
 	}
 	var fields map[string]any
-	_ = json.Unmarshal(text, &fields) // it is an object that was just made
+	_ = json.Unmarshal(text, &fields) // the text is an object that was just encoded
 	b.lines = append(b.lines, kind+" "+b.flat(fields))
 }
 
-// varying are the fields that differ from life to life, or say what other lines do.
+// varying reports whether a field differs from run to run, or repeats other lines.
 func varying(field string) bool {
 	return slices.Contains([]string{
 		"ID", "CreatedAt", "UpdatedAt", "ProjectID", "OperatingStatus", "MACAddress", "mac_address", "DeviceID", "LoadBalancerID", "PoolID",
 	}, field)
 }
 
-// unknown finds the IDs and the floating addresses of what is gone.
+// unknown matches the IDs and the floating addresses of deleted objects.
 var unknown = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(_[0-9a-f]{8})?|127\.200\.\d+\.\d+`)
 
-// flat prints what is set, and sorts what may come in any order.
+// flat prints the fields that are set, and sorts those without an order.
 func (b *books) flat(value any) string {
 	switch value := value.(type) {
 	case map[string]any:
@@ -217,8 +217,8 @@ func (b *books) flat(value any) string {
 	return ""
 }
 
-// replacer puts symbols into texts. Of two addresses of which one begins as the other the
-// longer comes first.
+// replacer replaces values by symbols. If one address is a prefix of another, the longer one comes
+// first.
 func (b *books) replacer() *strings.Replacer {
 	var pairs [][2]string
 	for id, name := range b.names {
@@ -234,8 +234,7 @@ func (b *books) replacer() *strings.Replacer {
 	return strings.NewReplacer(all...)
 }
 
-// Diff returns the lines that only one of two books has, each with - or +; none: they are
-// equal.
+// Diff returns the lines that only one of two books has, each with - or +; none if they are equal.
 func (b Books) Diff(other Books) []string {
 	var lines []string
 	count := map[string]int{}
@@ -268,8 +267,8 @@ func (env *Env) Addresses() map[Key]string {
 	return all
 }
 
-// Leaks returns what belongs to no Service: load balancers, listeners, pools, floating IPs,
-// ports, groups and rules. Objects of the names in ignore are left out.
+// Leaks returns the objects that belong to no Service: load balancers, listeners, pools, floating
+// IPs, ports, groups and rules. Objects with a name in ignore are left out.
 func (env *Env) Leaks(ignore ...string) []string {
 	var living []string
 	for _, svc := range env.Cluster.Services() {
@@ -285,7 +284,7 @@ func (env *Env) Leaks(ignore ...string) []string {
 	return lines
 }
 
-// openTo are the ingress rules that apply to each server's port.
+// openTo returns the ingress rules that apply to each server's port.
 func openTo(ports []neutron.Port, groups []neutron.SecurityGroup) map[string]bool {
 	byID := map[string]neutron.SecurityGroup{}
 	for _, group := range groups {
@@ -308,8 +307,7 @@ func openTo(ports []neutron.Port, groups []neutron.SecurityGroup) map[string]boo
 	return open
 }
 
-// named is the name of a group that a rule is for; of one that every life makes anew, that
-// says more than the ID.
+// named returns the name of the group in a rule. The ID of a group differs from run to run.
 func named(groups map[string]neutron.SecurityGroup, id string) string {
 	if id == "" {
 		return ""

@@ -19,8 +19,8 @@ type Key = types.NamespacedName
 // KeyOf returns the name of a Service.
 func KeyOf(svc *v1.Service) Key { return Key{Namespace: svc.Namespace, Name: svc.Name} }
 
-// Cluster is what the API server has. Objects that go in or out are copies. Its methods may
-// be called from many goroutines.
+// Cluster has the objects of the API server. Arguments and results are copies. Its methods may be
+// called from many goroutines.
 type Cluster struct {
 	mu         sync.Mutex
 	services   map[Key]*v1.Service
@@ -40,14 +40,14 @@ func newCluster() *Cluster {
 	}
 }
 
-// Changed returns what is closed at the next change of anything.
+// Changed returns a channel that is closed at the next change of any object.
 func (c *Cluster) Changed() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changed
 }
 
-// change runs a change with the lock held, and tells everybody.
+// change makes a change with the lock held, and notifies all watchers.
 func (c *Cluster) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *Cluster) change(f func()) {
 	c.changed = make(chan struct{})
 }
 
-// Service returns a Service, nil where there is none.
+// Service returns a Service, nil if it does not exist.
 func (c *Cluster) Service(key Key) *v1.Service {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,8 +74,8 @@ func (c *Cluster) Services() []*v1.Service {
 	return all
 }
 
-// Apply creates a Service, or replaces what users write of it: annotations and spec. One
-// that is created gets an identity, unless it has one.
+// Apply creates a Service, or replaces the parts that users write: annotations and spec. A new
+// Service gets a UID, unless it has one.
 func (c *Cluster) Apply(svc *v1.Service) {
 	c.change(func() {
 		key := KeyOf(svc)
@@ -94,11 +94,10 @@ func (c *Cluster) Apply(svc *v1.Service) {
 	})
 }
 
-// Restore adds a Service as it was in another cluster, with its identity, its status and its
-// finalizers.
+// Restore adds a Service of another cluster, with its UID, its status and its finalizers.
 func (c *Cluster) Restore(svc *v1.Service) { c.change(func() { c.put(svc.DeepCopy(), true) }) }
 
-// Edit changes annotations and spec of a Service. It does nothing where there is none.
+// Edit changes annotations and spec of a Service. It does nothing if there is none.
 func (c *Cluster) Edit(key Key, edit func(*v1.Service)) {
 	c.change(func() {
 		if known := c.services[key]; known != nil {
@@ -109,7 +108,7 @@ func (c *Cluster) Edit(key Key, edit func(*v1.Service)) {
 	})
 }
 
-// put stores a Service. Its generation is that of what the service controller heeds.
+// put stores a Service. Its generation counts the changes that the service controller handles.
 func (c *Cluster) put(svc *v1.Service, heeded bool) {
 	c.version++
 	svc.ResourceVersion = strconv.FormatInt(c.version, 10)
@@ -136,7 +135,7 @@ func (c *Cluster) Delete(key Key) {
 	})
 }
 
-// annotate adds annotations to a Service that is still the same one.
+// annotate adds annotations to a Service, unless it was replaced by another one.
 func (c *Cluster) annotate(key Key, uid types.UID, changes func(current map[string]string) map[string]string) {
 	c.change(func() {
 		if known := c.services[key]; known != nil && known.UID == uid {
@@ -151,7 +150,7 @@ func (c *Cluster) annotate(key Key, uid types.UID, changes func(current map[stri
 	})
 }
 
-// publish writes the status of a Service that is still the same one.
+// publish writes the status of a Service, unless it was replaced by another one.
 func (c *Cluster) publish(svc *v1.Service, status *v1.LoadBalancerStatus) {
 	c.change(func() {
 		known := c.services[KeyOf(svc)]
@@ -163,8 +162,8 @@ func (c *Cluster) publish(svc *v1.Service, status *v1.LoadBalancerStatus) {
 	})
 }
 
-// finalize puts the service controller's finalizer on a Service or takes it off, upon which
-// one that was deleted is gone.
+// finalize adds or removes the service controller's finalizer. Its removal removes a deleted
+// Service.
 func (c *Cluster) finalize(svc *v1.Service, on bool) {
 	c.change(func() {
 		known := c.services[KeyOf(svc)]
@@ -184,7 +183,7 @@ func (c *Cluster) finalize(svc *v1.Service, on bool) {
 	})
 }
 
-// SetNode adds a Node or replaces it.
+// SetNode adds or replaces a Node.
 func (c *Cluster) SetNode(node *v1.Node) {
 	c.change(func() {
 		c.nodes[node.Name] = node.DeepCopy()
@@ -192,8 +191,7 @@ func (c *Cluster) SetNode(node *v1.Node) {
 	})
 }
 
-// replaceNode replaces a Node unless another client has since it was read: as the API server
-// refuses it.
+// replaceNode replaces a Node unless it has changed since the read, as the API server does.
 func (c *Cluster) replaceNode(before, after *v1.Node) {
 	c.change(func() {
 		if known := c.nodes[after.Name]; known != nil && reflect.DeepEqual(known, before) {
@@ -211,7 +209,7 @@ func (c *Cluster) DeleteNode(name string) {
 	})
 }
 
-// Node returns a Node, nil where there is none.
+// Node returns a Node, nil if it does not exist.
 func (c *Cluster) Node(name string) *v1.Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -242,7 +240,7 @@ func (c *Cluster) SetNamespace(name string, annotations map[string]string) {
 	})
 }
 
-// namespace returns a namespace: there is any that is asked for.
+// namespace returns a namespace. Every namespace exists.
 func (c *Cluster) namespace(name string) *v1.Namespace {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,9 +1,8 @@
 // Package testenv is the environment of the sweep, the walks and the soak: a cluster with its
-// controllers and its cloud in one process, on a clock that costs nothing. It has a simulated
-// OpenStack, what the API server has, and processes of the controller that can be killed at
-// any moment and are started again, as a kubelet does. What happens in it is watched, so that
-// tests can tell what was served and what was open at every moment (Exposure), and what there
-// is in the end (Books).
+// controllers and its cloud in one process, with a simulated clock. It has a simulated OpenStack,
+// the objects of the API server, and processes of the controller that can be killed at any moment
+// and are started again, as by a kubelet. It records what was served and what was open at every
+// moment (Exposure), and the final state (Books).
 //
 // All of it runs in a bubble of testing/synctest, where the real clock is the bubble's.
 package testenv
@@ -33,23 +32,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Options are what an environment is made of. The zero value is one with today's OpenStack, and
-// without nodes.
+// Options are the parts of an environment. The zero value has today's OpenStack, and no nodes.
 type Options struct {
-	// Simulator are those of the cloud. Delays are those of real providers, Listen is
-	// the environment's own.
+	// Simulator has the options of the cloud. The default delays are those of real providers;
+	// Listen is set by the environment.
 	Simulator simulator.Options
-	// Keys are those of [LoadBalancer] in cloud.conf.
+	// Keys are the keys of [LoadBalancer] in cloud.conf.
 	Keys map[string]string
-	// ClusterName is --cluster-name, "kubernetes" when empty; ClusterUID the UID of the
-	// namespace kube-system, made up when empty.
+	// ClusterName is the value of --cluster-name, "kubernetes" if it is empty; ClusterUID is the
+	// UID of the namespace kube-system, an invented one if it is empty.
 	ClusterName, ClusterUID string
 	// Instances and Routes run the controllers of nodes and of routes, too.
 	Instances, Routes bool
-	// DriftInterval is how often the controllers look for changes by others; 0: every
+	// DriftInterval is the interval of the controllers' drift checks; 0 means the constant
 	// DriftInterval.
 	DriftInterval time.Duration
-	// Log takes the log of the controller and the requests of failures; nil: nobody does.
+	// Log gets the log of the controller and the failed requests; it may be nil.
 	Log io.Writer
 }
 
@@ -74,14 +72,13 @@ type Env struct {
 	gone     []string // Nodes that were deleted
 }
 
-// DriftInterval is how often the controllers of an Env look for changes by others, unless
-// it is told otherwise.
+// DriftInterval is the default interval of the drift checks of an Env.
 const DriftInterval = time.Minute
 
-// Restart is how long it takes until another process has the lease of one that is gone.
+// Restart is the time until another process has the lease of one that is gone.
 const Restart = 20 * time.Second
 
-// New makes an Env with a cloud. Its controller begins with Start. The caller closes it.
+// New returns an Env with a cloud. Start starts its controller. The caller closes it.
 func New(options Options) (*Env, error) {
 	network := &memorynet.Network{}
 	options.Simulator.Listen = network.Listen
@@ -110,13 +107,13 @@ func New(options Options) (*Env, error) {
 	return env, nil
 }
 
-// Configure replaces the keys of [LoadBalancer] for the processes that begin from now on.
+// Configure replaces the keys of [LoadBalancer] for later processes.
 func (env *Env) Configure(keys map[string]string) error {
 	text := env.Cloud.CloudConfFor(env.Cloud.Account, simulator.Config{LoadBalancer: keys})
 	return env.ConfigureText(text)
 }
 
-// ConfigureText replaces cloud.conf for the processes that begin from now on.
+// ConfigureText replaces cloud.conf for later processes.
 func (env *Env) ConfigureText(text string) error {
 	conf, _, err := config.Load(strings.NewReader(text), func(string) (string, bool) { return "", false })
 	if err != nil {
@@ -129,9 +126,8 @@ func (env *Env) ConfigureText(text string) error {
 	return nil
 }
 
-// Reload replaces cloud.conf for the process that runs, as one that follows the file does
-// with credentials, and for those that begin from now on. After an error everything is as
-// before.
+// Reload replaces cloud.conf for the running process, which takes the credentials, and for later
+// ones. An error changes nothing.
 func (env *Env) Reload(ctx context.Context, text string) (err error) {
 	env.mu.Lock()
 	before, p := env.Conf, env.process
@@ -147,7 +143,7 @@ func (env *Env) Reload(ctx context.Context, text string) (err error) {
 		}
 	}()
 	if p == nil {
-		return nil // the next one reads it
+		return nil // the next process reads it
 	}
 	p.mu.Lock()
 	session := p.session
@@ -161,8 +157,8 @@ func (env *Env) Reload(ctx context.Context, text string) (err error) {
 	return session.Replace(ctx, global, session.Secured())
 }
 
-// Forget forgets the requests and events so far, and what is known of Services that are gone.
-// An Env that lives long would else only grow.
+// Forget drops the recorded requests and events, and the state of Services that are gone. A long
+// run would otherwise only grow.
 func (env *Env) Forget() {
 	env.Cloud.RequestLog.Forget()
 	env.touch()
@@ -179,8 +175,7 @@ func (env *Env) Forget() {
 	env.mu.Unlock()
 }
 
-// Start begins with a process of the controller, and starts another one whenever it is
-// gone, until Close.
+// Start starts a process of the controller, and another one whenever it has ended, until Close.
 func (env *Env) Start(ctx context.Context) {
 	ctx, env.end = context.WithCancel(ctx)
 	ctx = klog.NewContext(ctx, env.logger())
@@ -195,7 +190,7 @@ func (env *Env) Start(ctx context.Context) {
 	})
 }
 
-// logger writes where Options.Log says.
+// logger returns a logger that writes to Options.Log.
 func (env *Env) logger() logr.Logger {
 	if env.options.Log == nil {
 		return logr.Discard()
@@ -203,16 +198,15 @@ func (env *Env) logger() logr.Logger {
 	return newLogger(env.options.Log)
 }
 
-// Kill ends the process of the controller at once: nothing that it sends from now on gets
-// through. It does not wait.
+// Kill ends the process of the controller at once: all its later requests fail. It does not wait.
 func (env *Env) Kill() {
 	if p := env.running(); p != nil {
 		p.kill()
 	}
 }
 
-// Restart ends the process of the controller as a new version of it does: requests under
-// way have their answer. It waits until the next one runs, or the context ends.
+// Restart ends the process of the controller as an upgrade does: requests under way are answered.
+// It waits until the next one runs, or the context ends.
 func (env *Env) Restart(ctx context.Context) error {
 	p := env.running()
 	if p == nil {
@@ -242,11 +236,11 @@ func (env *Env) Close() {
 	env.Cloud.Close()
 }
 
-// lastWords is how long it takes at most until nothing is left of a process: lists of the
-// whole project go on when nobody waits for them any more, until they are given up.
+// lastWords is the maximum time until all goroutines of a process have ended: lists of the whole
+// project continue without callers, until they time out.
 const lastWords = 5 * time.Minute
 
-// touch notes that something has happened.
+// touch records the time of a change.
 func (env *Env) touch() {
 	requests := env.Cloud.RequestLog.Len()
 	env.mu.Lock()
@@ -254,30 +248,30 @@ func (env *Env) touch() {
 	env.last, env.requests = time.Now(), requests
 }
 
-// RequestsUntilRest is how many requests there were until the last change.
+// RequestsUntilRest returns the number of requests until the last change.
 func (env *Env) RequestsUntilRest() int {
 	env.mu.Lock()
 	defer env.mu.Unlock()
 	return env.requests
 }
 
-// LastChange is when anything has changed in the cloud or a controller was at work.
+// LastChange returns the time of the last change in the cloud or work of a controller.
 func (env *Env) LastChange() time.Time {
 	env.mu.Lock()
 	defer env.mu.Unlock()
 	return env.last
 }
 
-// Restarts is how often a process of the controller has ended.
+// Restarts returns the number of processes of the controller that have ended.
 func (env *Env) Restarts() int {
 	env.mu.Lock()
 	defer env.mu.Unlock()
 	return env.restarts
 }
 
-// Settle waits until nothing has happened for a while: no controller has work or failures,
-// and nothing changes in the cloud. After the limit it is an error that says what is not
-// done.
+// Settle waits until the environment is at rest for the time quiet: no controller has work or
+// failures, and the cloud does not change. After the limit it returns an error with the unfinished
+// work.
 func (env *Env) Settle(ctx context.Context, quiet, limit time.Duration) error {
 	start := time.Now()
 	for {
@@ -297,8 +291,7 @@ func (env *Env) Settle(ctx context.Context, quiet, limit time.Duration) error {
 	}
 }
 
-// Unfinished says what the controllers are at work on or have failed at; nothing: they are
-// idle.
+// Unfinished lists the work and the failures of the controllers; none if they are idle.
 func (env *Env) Unfinished() []string {
 	p := env.running()
 	if p == nil {
@@ -325,14 +318,14 @@ func (env *Env) AddNode(name, address string, podCIDRs ...string) (*v1.Node, err
 	return node, nil
 }
 
-// GoneNodes are the Nodes that a controller has deleted.
+// GoneNodes returns the Nodes that a controller has deleted.
 func (env *Env) GoneNodes() []string {
 	env.mu.Lock()
 	defer env.mu.Unlock()
 	return append([]string(nil), env.gone...)
 }
 
-// Events are those on Services so far, each with its type and reason.
+// Events returns all events on Services so far, each with its type and reason.
 func (env *Env) Events() []string { return env.events.all() }
 
 // sleep waits, or returns the error of the context.

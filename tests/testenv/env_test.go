@@ -95,7 +95,7 @@ func TestEnv_GoesOnWhereKilledProcessLeftOff(t *testing.T) {
 	})
 }
 
-// What happens to a Node while the controller asks for its server is not undone by the answer.
+// A change of a Node during a read of its server is not reverted after the read.
 func TestEnv_KeepsWhatHappensToNodeWhileItsServerIsAskedFor(t *testing.T) {
 	t.Parallel()
 	live(t, testenv.Options{Instances: true}, func(t *testing.T, env *testenv.Env) {
@@ -110,7 +110,7 @@ func TestEnv_KeepsWhatHappensToNodeWhileItsServerIsAskedFor(t *testing.T) {
 	})
 }
 
-// What an environment keeps of the past can be forgotten while it goes on.
+// An environment can drop its records while it runs.
 func TestEnv_GoesOnWhenItForgetsThePast(t *testing.T) {
 	t.Parallel()
 	live(t, testenv.Options{}, func(t *testing.T, env *testenv.Env) {
@@ -132,7 +132,7 @@ func TestEnv_GoesOnWhenItForgetsThePast(t *testing.T) {
 	})
 }
 
-// A process takes other credentials while it runs, and the next one has it, too.
+// A running process takes other credentials, and the next one has them, too.
 func TestEnv_TakesOtherCredentialsWhileItRuns(t *testing.T) {
 	t.Parallel()
 	live(t, testenv.Options{}, func(t *testing.T, env *testenv.Env) {

@@ -10,17 +10,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Exposure is what can be reached at a moment: what is open, and what serves behind it.
+// Exposure describes what clients can reach at a moment: open ports and the members behind them.
 type Exposure struct {
-	// Listeners are the CIDRs that may reach a listener, by its key; nil where anybody may.
+	// Listeners has the CIDRs that may reach each listener, by its key; nil permits all.
 	Listeners map[string][]string
-	// Members are those that get traffic, by the key of their listener.
+	// Members has the members that get traffic, by the key of their listener.
 	Members map[string][]string
-	// Rules are what the security groups of the nodes' ports let in.
+	// Rules has the rules of the security groups of the nodes' ports.
 	Rules map[string]bool
 }
 
-// Exposure returns that of now.
+// Exposure returns the present one.
 func (env *Env) Exposure() Exposure {
 	e := balanced(env.Cloud.Octavia.Snapshot())
 	e.Rules = openTo(env.Cloud.Neutron.Ports(), env.Cloud.Neutron.SecurityGroups())
@@ -30,9 +30,9 @@ func (env *Env) Exposure() Exposure {
 // anywhere stands for all addresses.
 func anywhere() []string { return []string{"0.0.0.0/0", "::/0"} }
 
-// balanced is the exposure by load balancers. A key is the name of the load balancer and the
-// port: of two load balancers of that name, as a replacement has them for a while, the one
-// that has more members counts, and what either lets in.
+// balanced returns the exposure by load balancers. A key is the name of the load balancer and the
+// port. A replacement has the same name for a while: the one with more members counts then, with
+// the clients of both.
 func balanced(balancers []octavia.LoadBalancer) Exposure {
 	e := Exposure{Listeners: map[string][]string{}, Members: map[string][]string{}}
 	for _, lb := range balancers {
@@ -65,7 +65,7 @@ func servingOf(lb octavia.LoadBalancer, l *octavia.Listener) []string {
 			continue
 		}
 		for _, m := range pool.Members {
-			if pool.Serves(m) && (m.Weight > 0 || pool.Serving != nil) { // the driver that has a list of its own ignores weights
+			if pool.Serves(m) && (m.Weight > 0 || pool.Serving != nil) { // ovn, which has a list of its own, ignores weights
 				members = append(members, fmt.Sprintf("%s:%d", m.Address, m.ProtocolPort))
 			}
 		}
@@ -74,7 +74,7 @@ func servingOf(lb octavia.LoadBalancer, l *octavia.Listener) []string {
 	return members
 }
 
-// Watcher notes every exposure that there is for a while.
+// Watcher records every exposure during a time.
 type Watcher struct {
 	mu    sync.Mutex
 	seen  map[string]bool
@@ -82,11 +82,11 @@ type Watcher struct {
 	stop  []func()
 }
 
-// Watch begins to watch, until the watcher is stopped.
+// Watch starts a Watcher.
 func (env *Env) Watch() *Watcher {
 	watcher := &Watcher{seen: map[string]bool{}}
 	watcher.note(env.Exposure())
-	// Neither may ask the other service, whose lock may be held.
+	// Neither may read the other service, because its lock may be held.
 	watcher.stop = append(watcher.stop,
 		env.Cloud.Octavia.Subscribe(func() { watcher.note(balanced(env.Cloud.Octavia.Snapshot())) }),
 		env.Cloud.Neutron.Subscribe(func() {
@@ -105,14 +105,14 @@ func (w *Watcher) note(e Exposure) {
 	}
 }
 
-// Stop ends watching.
+// Stop stops the Watcher.
 func (w *Watcher) Stop() {
 	for _, stop := range w.stop {
 		stop()
 	}
 }
 
-// Violations are the moments at which more was open, or less served, than both before and
+// Violations returns the moments at which more was open, or less served, than both before and
 // after.
 func (w *Watcher) Violations(before, after Exposure) []string {
 	w.mu.Lock()
@@ -126,7 +126,7 @@ func (w *Watcher) Violations(before, after Exposure) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// Absent are the listeners of both before and after that were not there at some moment.
+// Absent returns the listeners of both before and after that were missing at some moment.
 func (w *Watcher) Absent(before, after Exposure) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,8 +166,8 @@ func (e Exposure) violations(before, after Exposure) []string {
 	return found
 }
 
-// fewer says whether fewer members serve a listener than before and after, or one does not
-// that does in both.
+// fewer returns an error if fewer members serve a listener than before and after, or a member does
+// not that does in both.
 func fewer(key string, now []string, before, after Exposure) []string {
 	was, was2 := before.Members[key]
 	is, is2 := after.Members[key]

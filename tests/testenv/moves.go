@@ -2,8 +2,8 @@ package testenv
 
 import "slices"
 
-// Moves returns every exposure that there was, each once. In those that a service of the
-// cloud has told alone, what the other one knows is nil.
+// Moves returns every exposure once. In a change that only one service of the cloud has reported,
+// the values of the other one are nil.
 func (w *Watcher) Moves() []Exposure {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// nodePeriod is how often Nodes that are not ready are looked after (--node-monitor-period).
+	// nodePeriod is the interval of the checks of Nodes that are not ready (--node-monitor-period).
 	nodePeriod = 5 * time.Second
-	// nodeSync is how often the addresses of all Nodes are (--node-status-update-frequency).
+	// nodeSync is the interval of the updates of all Nodes' addresses
+	// (--node-status-update-frequency).
 	nodeSync = 5 * time.Minute
 )
 
-// runInstances does what the controllers of nodes in k8s.io/cloud-provider do: new Nodes are
-// initialized, those whose server is gone deleted, those whose server is off tainted.
+// runInstances works as the controllers of nodes in k8s.io/cloud-provider: it initializes new
+// Nodes, deletes those without a server, and taints those with a server that is off.
 func (p *process) runInstances(ctx context.Context) {
 	servers, err := instances.New(instances.Options{
 		Servers: p.session.Nova(), Subports: p.session.Neutron(), Region: p.session.Region(), Networking: p.env.Conf.Networking,
@@ -53,7 +54,7 @@ func (p *process) runInstances(ctx context.Context) {
 func (p *process) lookAfter(ctx context.Context, servers *instances.Instances, node *v1.Node, sync bool) error {
 	before := node.DeepCopy()
 	if sync || hasTaint(node, cloudproviderapi.TaintExternalCloudProvider) {
-		return p.initialize(ctx, servers, before, node) // the rest is for the next round
+		return p.initialize(ctx, servers, before, node) // the next round does the rest
 	}
 	if ready(node) {
 		setTaint(node, cloudproviderapi.TaintNodeShutdown, false)
@@ -82,7 +83,7 @@ func (p *process) lookAfter(ctx context.Context, servers *instances.Instances, n
 	return p.write(before, node)
 }
 
-// initialize writes what the cloud says of a Node.
+// initialize writes the cloud's metadata of a Node.
 func (p *process) initialize(ctx context.Context, servers *instances.Instances, before, node *v1.Node) error {
 	metadata, err := servers.InstanceMetadata(ctx, node)
 	if err != nil {
@@ -99,7 +100,7 @@ func (p *process) initialize(ctx context.Context, servers *instances.Instances, 
 	return p.write(before, node)
 }
 
-// write stores a Node that is still what it was before, if that changes anything.
+// write stores a changed Node, unless it has changed meanwhile.
 func (p *process) write(before, node *v1.Node) error {
 	switch {
 	case p.isDead():
@@ -130,7 +131,7 @@ func setTaint(node *v1.Node, key string, on bool) {
 	}
 }
 
-// AddJoiningNode adds a server and a Node of its name that nobody has initialized.
+// AddJoiningNode adds a server and an uninitialized Node of its name.
 func (env *Env) AddJoiningNode(name, address string) error {
 	if _, err := env.Cloud.AddServer(name, address); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (env *Env) AddJoiningNode(name, address string) error {
 	return nil
 }
 
-// SetReady says whether the kubelet of a Node reports.
+// SetReady sets whether the kubelet of a Node reports.
 func (env *Env) SetReady(name string, is bool) {
 	node := env.Cluster.Node(name)
 	if node == nil {

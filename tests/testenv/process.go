@@ -22,7 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/memorynet"
 )
 
-// process is one life of the controller.
+// process is one process of the controller.
 type process struct {
 	env    *Env
 	host   *memorynet.Host
@@ -32,9 +32,9 @@ type process struct {
 
 	mu   sync.Mutex
 	dead bool
-	// busy is what is being worked on or has failed, each with its error or "at work".
+	// busy has the running and failed work, each with its error or "at work".
 	busy map[string]string
-	// followers are those of Services.
+	// followers has the followers of Services.
 	followers map[Key]*follower
 	session   *openstack.Session
 }
@@ -80,7 +80,7 @@ func (p *process) run(ctx context.Context) error {
 	return nil
 }
 
-// connect signs in, as often as it takes.
+// connect signs in, with retries.
 func (p *process) connect(ctx context.Context) (err error) {
 	env := p.env
 	env.mu.Lock()
@@ -134,7 +134,7 @@ func (p *process) kill() {
 	p.cancel()
 }
 
-// stop ends the process when its requests have their answer.
+// stop ends the process when its requests are answered.
 func (p *process) stop() {
 	p.mu.Lock()
 	session := p.session
@@ -142,7 +142,7 @@ func (p *process) stop() {
 	if session != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		_ = session.Drain(ctx) // what takes longer is lost
+		_ = session.Drain(ctx) // later answers are lost
 	}
 	p.cancel()
 }
@@ -155,7 +155,7 @@ func (p *process) isDead() bool {
 
 var errAtWork = errors.New("at work")
 
-// note writes down what something ended with; nil means that it is done.
+// note records the result of some work; nil means success.
 func (p *process) note(what string, err error) {
 	p.mu.Lock()
 	before := p.busy[what]
@@ -190,13 +190,13 @@ func (p *process) writeRecord(_ context.Context, key Key, uid types.UID, record 
 	return nil
 }
 
-// records are what processes have recorded of Services; they outlive them.
+// records has the records of Services, which outlive processes.
 type records struct {
 	mu    sync.Mutex
 	texts map[types.UID]string
 }
 
-// processRecords are those that a process reads and writes while it lives.
+// processRecords are the records as a running process reads and writes them.
 type processRecords struct{ process *process }
 
 // Get implements goal.Records.
@@ -218,7 +218,7 @@ func (r processRecords) Set(service types.UID, text string) {
 	all.texts[service] = text
 }
 
-// events keeps what is told of Services.
+// events has the events on Services.
 type events struct {
 	mu    sync.Mutex
 	texts []string

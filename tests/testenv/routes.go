@@ -21,10 +21,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
-// routePeriod is how often routes are compared (--route-reconciliation-period).
+// routePeriod is the interval of the reconciliation of routes (--route-reconciliation-period).
 const routePeriod = 10 * time.Second
 
-// runRoutes does what the route controller does.
+// runRoutes works as the route controller.
 func (p *process) runRoutes(ctx context.Context) {
 	table := routes.New(routes.Options{
 		Network: p.session.Neutron(), RouterID: p.env.Cloud.Router.ID, Nodes: lister{p.env.Cluster}, Synced: func() bool { return true },
@@ -38,7 +38,7 @@ func (p *process) runRoutes(ctx context.Context) {
 	})
 }
 
-// syncRoutes is one round: all calls at the same time.
+// syncRoutes does one round with concurrent calls.
 func (p *process) syncRoutes(ctx context.Context, table *routes.Table) error {
 	all, err := table.ListRoutes(ctx, p.env.options.ClusterName)
 	if err != nil {
@@ -88,7 +88,7 @@ func (l lister) Get(name string) (*v1.Node, error) {
 	return nil, apierrors.NewNotFound(v1.Resource("nodes"), name)
 }
 
-// configMaps are those of kube-system, as far as routes need them.
+// configMaps has the ConfigMaps of kube-system that routes need.
 type configMaps struct {
 	corev1.ConfigMapInterface
 	process *process

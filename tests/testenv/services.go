@@ -13,16 +13,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 )
 
-// What calls the engine for a Service, as upstream's service controller and pkg/resync do:
-// with the same order of calls and the same delays after failures.
+// These functions call the engine for a Service as upstream's service controller and pkg/resync do:
+// in the same order, and with the same delays after failures.
 
 const (
 	firstRetry, lastRetry = 5 * time.Second, 5 * time.Minute
-	// nodesGathered is how long changes of nodes are gathered.
+	// nodesGathered is how long changes of nodes are collected.
 	nodesGathered = 5 * time.Second
 )
 
-// followServices has a pair of followers for each Service.
+// followServices starts a pair of followers for each Service.
 func (p *process) followServices(ctx context.Context) {
 	followed := map[Key]*follower{}
 	nodes := p.env.Cluster.nodesChanged()
@@ -76,21 +76,21 @@ func (p *process) forget(followed map[Key]*follower, services []*v1.Service) {
 	}
 }
 
-// repairSoon has a Service repaired.
+// repairSoon requests a repair of a Service.
 func (p *process) repairSoon(key Key) {
 	if f := p.follower(key); f != nil {
 		f.repairIn(0)
 	}
 }
 
-// follower returns that of a Service, nil for none.
+// follower returns the follower of a Service, nil for none.
 func (p *process) follower(key Key) *follower {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.followers[key]
 }
 
-// callAgain has the service controller call for a Service.
+// callAgain makes the service controller call again for a Service.
 func (p *process) callAgain(svc *v1.Service) {
 	f := p.follower(KeyOf(svc))
 	if f == nil {
@@ -102,32 +102,32 @@ func (p *process) callAgain(svc *v1.Service) {
 	}
 }
 
-// follower works for one Service until it is gone.
+// follower works on one Service until it is gone.
 type follower struct {
 	process *process
 	key     Key
 	uid     string
 	repairs chan time.Duration
-	again   chan struct{} // a round that a call has left to itself has ended
+	again   chan struct{} // a background round has ended
 }
 
-// repairIn asks for a repair, unless one is asked for.
+// repairIn requests a repair, unless one is pending.
 func (f *follower) repairIn(d time.Duration) {
 	if f.service() == nil {
 		return
 	}
 	name := "repair of " + f.key.String()
-	f.process.note(name, errAtWork) // before it can be over
+	f.process.note(name, errAtWork) // before it can end
 	select {
 	case f.repairs <- d:
 	default:
 	}
-	if f.service() == nil { // nobody repairs it any more
+	if f.service() == nil { // the Service is gone
 		f.process.note(name, nil)
 	}
 }
 
-// service returns the Service of the follower, nil when it is gone.
+// service returns the Service of the follower, nil if it is gone.
 func (f *follower) service() *v1.Service {
 	svc := f.process.env.Cluster.Service(f.key)
 	if svc == nil || string(svc.UID) != f.uid {
@@ -149,7 +149,7 @@ func (b *backoff) next(err error) time.Duration {
 	return delay
 }
 
-// ensure is the service controller.
+// ensure works as the service controller.
 func (f *follower) ensure(ctx context.Context) {
 	var served int64
 	var failed backoff
@@ -168,7 +168,7 @@ func (f *follower) ensure(ctx context.Context) {
 			switch {
 			case ctx.Err() != nil:
 				return
-			case err == nil, errors.Is(err, loadbalancer.ErrGoesOn): // which ends by callAgain
+			case err == nil, errors.Is(err, loadbalancer.ErrGoesOn): // callAgain is called at its end
 				failed = backoff{}
 			default:
 				retry = time.After(failed.next(err))
@@ -188,7 +188,7 @@ func (f *follower) ensure(ctx context.Context) {
 	}
 }
 
-// sync does what the service controller does with a Service.
+// sync syncs a Service as the service controller does.
 func (f *follower) sync(ctx context.Context, svc *v1.Service) error {
 	p := f.process
 	if svc.DeletionTimestamp != nil || svc.Spec.Type != v1.ServiceTypeLoadBalancer {
@@ -202,15 +202,15 @@ func (f *follower) sync(ctx context.Context, svc *v1.Service) error {
 	if p.isDead() {
 		return errDead
 	}
-	p.env.Cluster.publish(svc, status) // where it is refused, the provider publishes
+	p.env.Cluster.publish(svc, status) // the provider publishes the status of a refused Service
 	if err != nil {
 		return fmt.Errorf("failed to ensure load balancer: %w", err)
 	}
 	return nil
 }
 
-// cleanUp does what the service controller does with a Service that has no use for its load
-// balancer any more. Of an error only the text is left.
+// cleanUp works as the service controller for a Service that no longer needs its load balancer.
+// Only the text of an error is kept.
 func (p *process) cleanUp(ctx context.Context, svc *v1.Service) error {
 	if !servicehelpers.HasLBFinalizer(svc) {
 		return nil
@@ -232,7 +232,7 @@ func (p *process) cleanUp(ctx context.Context, svc *v1.Service) error {
 	return nil
 }
 
-// repair is what follows nodes and changes by others.
+// repair follows nodes and changes by other clients.
 func (f *follower) repair(ctx context.Context) {
 	var failed backoff
 	var due <-chan time.Time
