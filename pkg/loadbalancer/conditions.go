@@ -11,6 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -69,7 +70,7 @@ func (r *Reconciler) sayHealth(uid types.UID, applied *state.Applied) {
 		return
 	}
 	var pools []string
-	if applied.Contents != nil {
+	if applied.Depth != model.Listed {
 		for _, listener := range applied.Contents.Listeners {
 			if listener.Pool.Status.Operating == "ERROR" {
 				pools = append(pools, listener.Key().String())

@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
@@ -142,7 +143,7 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 			return plan.Plan{}, err
 		}
 		todo, err := g.Plan(ctx, *round)
-		if err != nil || round.Have.Current || todo.Empty() {
+		if err != nil || round.Have.Source == model.Cloud || todo.Empty() {
 			if err == nil && round.Interfered {
 				round.Interfered = false
 				r.engine().Events.DriftReverted(g.Inputs().Service, state.ReasonChanged, events.Summary(todo.Steps))
@@ -158,7 +159,6 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 			continue
 		}
 		have, another, err := r.engine().Verify(ctx, g, *round)
-		have.Current = true
 		if round.Have = have; err != nil || !another {
 			return todo, err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
@@ -159,7 +160,7 @@ func (r *Reader) begin(ctx context.Context, c *cluster, named int) (*round, erro
 	if err != nil {
 		return nil, err
 	}
-	engine.Cloud.Observer = lists.Observer(r.engine.Cloud.Observer, false)
+	engine.Cloud.Observer = lists.Observer(r.engine.Cloud.Observer, model.Full)
 	if !rd.detailed {
 		rd.unhealthy, err = r.readUnhealthy(ctx)
 	}

@@ -90,9 +90,9 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Service, 0) // it has one: no limit
 	}
 	have, err := a.e.recall(ctx, a.in, applied, true, lock)
-	if err == nil && have.Observed == nil && applied.Contents == nil {
+	if err == nil && have.Observed == nil && applied.Depth == model.Listed {
 		have.Observed, err = a.rebuild(ctx, applied, want)
-		have.Unchanged = have.Observed != nil
+		have.Knowledge = model.Knowledge{Source: model.Record, Confirmed: true}
 	}
 	if err == nil && have.Observed != nil {
 		err = a.authorize(ctx, have)

@@ -22,12 +22,12 @@ func (e *Engine) read(ctx context.Context, in Inputs, named string, depth readin
 	case found.As.Sharing.Served:
 		e.Store.SetServedOn(in.Service.UID, found.ID)
 	}
-	return Observation{Observed: found.Observed, As: found.As, Current: true}, nil
+	return Observation{Observed: found.Observed, As: found.As, Knowledge: model.Knowledge{Confirmed: true}}, nil
 }
 
 // nothing returns the observation of a Service without load balancer.
 func nothing(id ownership.Identity) Observation {
-	return Observation{Observed: &model.Observed{}, As: id, Current: true}
+	return Observation{Observed: &model.Observed{}, As: id, Knowledge: model.Knowledge{Confirmed: true}}
 }
 
 // leaving returns the depth for a load balancer to be deleted; known are its known contents, nil for
@@ -36,21 +36,23 @@ func (e *Engine) leaving(known *model.LoadBalancer) reading.Depth {
 	return reading.Depth{Leaving: true, Cascade: e.Config.LoadBalancer.CascadeDelete, Known: known}
 }
 
-// Unchanged reports whether a recalled observation is still true, with a request if that is
-// unknown. It is false for one from lists.
+// Unchanged reports whether an observation is still true, with a request if that is unknown. It is
+// false for an unconfirmed one from lists.
 func (e *Engine) Unchanged(ctx context.Context, have Observation) (bool, error) {
-	if have.Unchanged || !have.Listed.IsZero() {
-		return have.Unchanged, nil
+	if have.Confirmed || have.Source == model.Lists {
+		return have.Confirmed, nil
 	}
 	lb := have.LoadBalancer
 	return e.Cloud.Unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt)
 }
 
-// Verify calls the goal's Verify, and reads the rest of members that were read briefly.
+// Verify calls the goal's Verify for an observation that is known to be unchanged, and reads the
+// settings of members that are unknown. The result is like a read from the cloud.
 func (e *Engine) Verify(ctx context.Context, g Goal, r Round) (have Observation, another bool, err error) {
-	if have, another, err = g.Verify(ctx, r); err != nil || !have.Brief {
-		return have, another, err
+	have, another, err = g.Verify(ctx, r)
+	if err == nil && have.Depth == model.Settings {
+		another, err = true, e.Cloud.Observer.ReadMembers(ctx, have.LoadBalancer)
 	}
-	have.Brief = false
-	return have, true, e.Cloud.Observer.ReadMembers(ctx, have.LoadBalancer)
+	have.Knowledge = model.Knowledge{Confirmed: true}
+	return have, another, err
 }

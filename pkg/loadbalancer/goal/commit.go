@@ -28,8 +28,8 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 	svc, lb := in.Service, r.Have.LoadBalancer
 	now := e.Clock.Now()
 	read := now
-	if !r.Have.Listed.IsZero() {
-		read = r.Have.Listed
+	if r.Have.Source == model.Lists {
+		read = r.Have.ListedAt
 	}
 	applied := &state.Applied{
 		Service:  cluster.Key(svc),
@@ -40,11 +40,11 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named,
 			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(r.Have.Duplicates),
 		},
-		Contents: lb,
-		Brief:    r.Have.Brief,
+		Contents:  lb,
+		Knowledge: model.Knowledge{Depth: r.Have.Depth, Confirmed: !r.Wrote && read.Sub(lb.UpdatedAt) > state.AtRest},
 		Seen: state.Seen{
 			UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now,
-			Confirmed: !r.Wrote && read.Sub(lb.UpdatedAt) > state.AtRest, ChangedByOthers: r.Have.Contended,
+			ChangedByOthers: r.Have.Contended,
 		},
 		Persisted: state.Persisted{Address: addressWritten(svc, lb.ID, address)},
 		Reported:  reported,
@@ -52,7 +52,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 	if lb.FloatingIP != nil {
 		applied.LoadBalancer.FloatingIPID = lb.FloatingIP.ID
 	}
-	if applied.Brief {
+	if applied.Depth == model.Settings {
 		applied.Digests.Nodeless = "" // it does not cover members that are out of service
 	}
 	e.Store.SetApplied(svc.UID, applied)

@@ -87,14 +87,11 @@ type Observation struct {
 	*model.Observed
 	// As is the Service's identity on the load balancer.
 	As ownership.Identity
-	// Current is set if it was read or verified in this round, Unchanged if it was recalled and a
-	// request of this round has confirmed it.
-	Current, Unchanged bool
-	// Listed is the time at which the project lists that it comes from were requested, zero for a
-	// full read. No plan is applied on the basis of lists.
-	Listed time.Time
-	// Brief is set if members were read only as far as observe.Observer.Brief reads them.
-	Brief bool
+	// Plans are applied only if it is of the source Cloud: an observation of another source is
+	// verified before (Engine.Verify), or replaced by a read.
+	model.Knowledge
+	// ListedAt is the time before the first list, if the source is Lists.
+	ListedAt time.Time
 	// Elsewhere are the remains of a deleted Service on other load balancers.
 	Elsewhere []observe.Found
 	// Replaced is set if a replacement of the kept load balancer was being created. Lost is the

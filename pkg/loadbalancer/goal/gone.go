@@ -53,7 +53,7 @@ func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied
 	}}
 	g.in.Settings.LoadBalancer.ID, g.in.Settings.Floating.Keep = says.LoadBalancerID, says.KeepFloatingIP
 	g.asksFloatingIP, g.in.ID.Releases = says.AsksFloatingIP, says.ReleaseFloatingIP
-	if applied != nil && applied.Contents != nil {
+	if applied != nil && applied.Depth != model.Listed {
 		g.known = applied.Contents
 	}
 	return g, nil

@@ -99,7 +99,7 @@ func (k *Kept) Owner(Round) ownership.Identity { return k.in.ID }
 // Recall returns the last applied state of this process, for comparison.
 func (k *Kept) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	applied := k.e.Store.Get(k.in.Service.UID).Applied
-	if applied != nil && applied.Brief {
+	if applied != nil && applied.Depth == model.Settings {
 		return Known{Applied: applied}, nil // keeping needs the full contents
 	}
 	have, err := k.e.recall(ctx, k.in, applied, false, lock)
@@ -201,7 +201,7 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 // before returns the load balancer before another client's change.
 func (k *Kept) before(lb *model.LoadBalancer) *model.LoadBalancer {
 	before := k.in.Drift.Before
-	if before != nil && before.Contents != nil && !before.Brief && before.LoadBalancer.ID == lb.ID {
+	if before != nil && before.Depth == model.Full && before.LoadBalancer.ID == lb.ID {
 		return before.Contents
 	}
 	return lb.Clone()

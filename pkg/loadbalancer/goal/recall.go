@@ -62,8 +62,8 @@ func (a *Asked) compareLast(ctx context.Context) (applied *state.Applied, want *
 	if kept, err := a.securityGroupsKept(ctx, want, applied.LoadBalancer.VIPSubnetID); err != nil || !kept {
 		return nil, nil, false, err
 	}
-	if !applied.Seen.Confirmed {
-		applied.Restored.Outline = want.LoadBalancer.WithoutMembers()
+	if !applied.Confirmed {
+		applied.Contents = want.LoadBalancer.WithoutMembers()
 	}
 	a.e.Store.SetApplied(a.in.Service.UID, applied)
 	a.provenByAddress(applied)
@@ -130,7 +130,7 @@ func (a *Asked) alike(ctx context.Context, restored *state.Applied) (applied *st
 func (a *Asked) standIn(applied *state.Applied) *model.LoadBalancer {
 	known := applied.LoadBalancer
 	lb := model.LoadBalancer{Provider: known.Provider, Shared: known.Shared, Adopted: known.Unmonitored}
-	if applied.Contents != nil {
+	if applied.Depth != model.Listed {
 		lb = *applied.Contents
 	}
 	if lb.FloatingIP = nil; known.FloatingIPID != "" {
@@ -173,11 +173,10 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIPPortID, VIPSubnetID: lb.VIPSubnetID,
 			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID,
 		},
-		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began, Confirmed: written.Parts == ""},
+		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began},
+		Knowledge: model.Knowledge{Depth: model.Listed, Source: model.Record, Confirmed: written.Parts == ""},
+		Parts:     written.Parts,
 		Persisted: state.Persisted{Fingerprint: a.e.recorded(svc.UID) && written.Parts == ""},
-	}
-	if written.Parts != "" {
-		applied.Restored = &state.Restored{Parts: written.Parts}
 	}
 	if applied.FloatingIPDriftIn(snap) != "" {
 		return nil, nil // the floating IP differs from the record
@@ -233,16 +232,17 @@ func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, 
 	}
 	shared := applied.LoadBalancer.Shared != nil
 	have.As.Sharing.Is = shared
-	if asksForSubnet := in.Settings.Members.SubnetID != ""; applied.Contents == nil || applied.Brief && asksForSubnet {
+	if asksForSubnet := in.Settings.Members.SubnetID != ""; applied.Depth == model.Listed || applied.Depth == model.Settings && asksForSubnet {
 		return have, nil
 	}
+	have.Knowledge = model.Knowledge{Depth: applied.Depth, Source: model.Memory}
 	if changes {
 		var err error
-		if have.Unchanged, err = e.Cloud.Unchanged(ctx, applied.LoadBalancer.ID, applied.LoadBalancer.Provider, applied.Contents.UpdatedAt); err != nil || !have.Unchanged {
+		if have.Confirmed, err = e.Cloud.Unchanged(ctx, applied.LoadBalancer.ID, applied.LoadBalancer.Provider, applied.Contents.UpdatedAt); err != nil || !have.Confirmed {
 			return have, err
 		}
 	}
-	have.As, have.Brief = applied.Identity, applied.Brief
+	have.As = applied.Identity
 	have.As.Sharing.Is = shared
 	if shared && have.As.Sharing.Served {
 		e.Store.SetServedOn(in.Service.UID, applied.LoadBalancer.ID)

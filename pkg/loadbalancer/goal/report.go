@@ -5,6 +5,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -20,7 +21,7 @@ func (e *Engine) report(in Inputs, r Round, first plan.Plan, groups SecurityGrou
 	last := plan.Applied{Same: e.appliedLast(in, r)}
 	if before != nil {
 		last.Reported = before.Reported
-		if in.Drift.Before != nil && before.Contents != nil && r.Have.LoadBalancer != nil {
+		if in.Drift.Before != nil && before.Depth != model.Listed && r.Have.LoadBalancer != nil {
 			last.Revert = plan.Diff(before.Contents, *r.Have.Observed, e.planOptions(in, r.Have.LoadBalancer, r.Serial))
 		}
 	}

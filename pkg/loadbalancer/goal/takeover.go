@@ -7,6 +7,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
@@ -45,8 +46,11 @@ func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation,
 		}
 	}
 	lists := a.lists
-	brief := !lists.Tagged(a.in.ID)
-	have, err := a.e.with(lists.Observer(a.e.Cloud.Observer, brief)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock, &a.look)
+	depth := model.Settings
+	if lists.Tagged(a.in.ID) {
+		depth = model.Full
+	}
+	have, err := a.e.with(lists.Observer(a.e.Cloud.Observer, depth)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock, &a.look)
 	var floatingIP *observe.FloatingIPError
 	switch {
 	case observe.IsNotOurs(err), errors.Is(err, observe.ErrTorn), errors.As(err, &floatingIP):
@@ -56,10 +60,10 @@ func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation,
 		return Observation{}, false, err
 	}
 	lb := have.LoadBalancer
-	if lb == nil || brief && !lb.Adopted || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
+	if lb == nil || depth == model.Settings && !lb.Adopted || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
 		return Observation{}, false, nil
 	}
-	have.Current, have.Listed, have.Brief = false, lists.Began, brief
+	have.Knowledge, have.ListedAt = model.Knowledge{Depth: depth, Source: model.Lists}, lists.Began
 	return have, true, nil
 }
 

@@ -23,27 +23,19 @@ type Applied struct {
 	// Address is the published one, in the form that the Service requests.
 	Address      string
 	LoadBalancer LoadBalancer
-	// Contents are the parts of the load balancer. They are nil after a restart, until a change is
-	// necessary. They never change: a change starts with Clone.
+	// Contents are the parts of the load balancer, as far as they are known. After a restart they
+	// are Listed until a change is necessary; Contents are nil then, except to confirm an
+	// unconfirmed record. They never change: a change starts with Clone.
+	model.Knowledge
 	Contents *model.LoadBalancer
-	// Restored confirms an unconfirmed state without contents; nil if nothing can.
-	Restored *Restored
-	// Brief is set if members were read only as far as observe.Observer.Brief reads them.
-	Brief     bool
+	// Parts is a hash of the existing parts, which confirms an unconfirmed record: see package
+	// drift. It is "" if nothing can.
+	Parts     string
 	Seen      Seen
 	Persisted Persisted
 	// Reported are the formatted steps that would repair changes of other clients, and are only
 	// reported (drift-policy=report).
 	Reported map[string]bool
-}
-
-// Restored is compared with the cloud to confirm a state that the previous process has recorded
-// before it was confirmed. This process knows nothing else of its contents.
-type Restored struct {
-	// Outline is the desired load balancer, without members and IDs.
-	Outline *model.LoadBalancer
-	// Parts is a hash of the existing parts: see package drift.
-	Parts string
 }
 
 // Digests are hashes of a Service's desired load balancer.
@@ -74,8 +66,6 @@ type Seen struct {
 	OperatingStatus string
 	// Since is the last time at which the cloud was known to have this state.
 	Since time.Time
-	// Confirmed is set if the contents are proven to be those of UpdatedAt.
-	Confirmed bool
 	// ChangedByOthers is set if another client has changed something since the last confirmation.
 	ChangedByOthers bool
 }
@@ -135,12 +125,13 @@ func (s *Store) ReplaceApplied(uid types.UID, before, now *Applied) {
 			e.Applied = now
 			return
 		}
-		if have == nil || have.Contents != before.Contents || !have.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) {
+		if have == nil || have.Depth != before.Depth || !have.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) ||
+			have.Contents != before.Contents && have.Depth != model.Listed {
 			return
 		}
 		merged := *now
 		if now.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) {
-			merged.Seen.Confirmed = now.Seen.Confirmed || have.Seen.Confirmed
+			merged.Confirmed = now.Confirmed || have.Confirmed
 			merged.Persisted.Address = now.Persisted.Address || have.Persisted.Address
 			merged.Persisted.Fingerprint = now.Persisted.Fingerprint || have.Persisted.Fingerprint
 		}
@@ -178,7 +169,7 @@ func (a *Applied) unpersisted() bool {
 }
 
 // FingerprintDue reports whether the fingerprint is confirmed, and not persisted yet.
-func (a *Applied) FingerprintDue() bool { return a.Seen.Confirmed && !a.Persisted.Fingerprint }
+func (a *Applied) FingerprintDue() bool { return a.Confirmed && !a.Persisted.Fingerprint }
 
 // Version identifies a state of a load balancer. A round keeps it of the state at its beginning,
 // because thousands may wait at the same time.
@@ -234,12 +225,12 @@ func (s *Store) RebaseOthers(uid types.UID, from *Version, now *model.LoadBalanc
 // parts are known, and they have changed, that is nothing.
 func (a *Applied) rebased(from, to *Version, now *model.LoadBalancer, at time.Time) *Applied {
 	moved := *a
-	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Seen.Confirmed = to.updatedAt, at, false
+	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Confirmed = to.updatedAt, at, false
 	moved.Persisted.Fingerprint = false
-	if a.Contents == nil {
+	if a.Depth == model.Listed {
 		moved.Digests.Nodeless = ""
 		if from.children != to.children {
-			moved.Restored = nil
+			moved.Contents, moved.Parts = nil, ""
 		}
 		return &moved
 	}

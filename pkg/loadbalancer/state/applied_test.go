@@ -18,7 +18,8 @@ func applied(id string) *state.Applied {
 		Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
 		LoadBalancer: state.LoadBalancer{ID: id},
 		Contents:     balancer(id),
-		Seen:         state.Seen{UpdatedAt: began, Since: began, Confirmed: true},
+		Knowledge:    model.Knowledge{Confirmed: true},
+		Seen:         state.Seen{UpdatedAt: began, Since: began},
 		Persisted:    state.Persisted{Fingerprint: true, Address: true},
 	}
 }
@@ -76,7 +77,7 @@ func TestStore_ReturnsOfWhichServicesSomethingCanBePersisted(t *testing.T) {
 	} {
 		store, _ := newStore()
 		one := applied("one")
-		one.Seen.Confirmed, one.Persisted = test.confirmed, test.persisted
+		one.Confirmed, one.Persisted = test.confirmed, test.persisted
 		store.SetApplied("a", one)
 		store.MarkTouched("b")
 		if got := store.Unpersisted(); len(got) > 1 || (got["a"] == one) != test.want {
@@ -96,21 +97,39 @@ func TestStore_ReturnsOfWhichServicesSomethingCanBePersisted(t *testing.T) {
 	}
 }
 
+// A check drops the contents of a record when it confirms it, while another goroutine writes the
+// annotations for the same record.
+func TestStore_KeepsWhatIsWrittenForARecordThatIsConfirmedMeanwhile(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	before := applied("lb")
+	before.Knowledge, before.Parts, before.Persisted = model.Knowledge{Depth: model.Listed, Source: model.Record}, "parts", state.Persisted{}
+	confirmed, written := *before, *before
+	confirmed.Confirmed, confirmed.Contents, confirmed.Parts = true, nil, ""
+	written.Persisted.Address = true
+	store.SetApplied("uid", before)
+	store.ReplaceApplied("uid", before, &confirmed)
+	store.ReplaceApplied("uid", before, &written)
+	if got := store.Get("uid").Applied; !got.Confirmed || !got.Persisted.Address {
+		t.Errorf("confirmed %v, persisted %+v", got.Confirmed, got.Persisted)
+	}
+}
+
 func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 	t.Parallel()
 	before := applied("lb")
-	before.Seen.Confirmed, before.Persisted = false, state.Persisted{}
+	before.Confirmed, before.Persisted = false, state.Persisted{}
 	derived := func(change func(*state.Applied)) *state.Applied {
 		changed := *before
 		change(&changed)
 		return &changed
 	}
 	noted := derived(func(a *state.Applied) {
-		a.Seen.Confirmed, a.Persisted = true, state.Persisted{Fingerprint: true, Address: true}
+		a.Confirmed, a.Persisted = true, state.Persisted{Fingerprint: true, Address: true}
 	})
 	now := derived(func(a *state.Applied) { a.Seen.OperatingStatus = "DEGRADED" })
 	both := derived(func(a *state.Applied) {
-		a.Seen, a.Persisted = noted.Seen, noted.Persisted
+		a.Confirmed, a.Persisted = true, noted.Persisted
 		a.Seen.OperatingStatus = "DEGRADED"
 	})
 	sameContents := cmp.Comparer(func(a, b *model.LoadBalancer) bool { return a == b })
@@ -202,7 +221,7 @@ func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 		"another listener":          {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Listeners[0].ID = "new" }), applied("lb"), known},
 		"another pool":              {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.ID = "new" }), applied("lb"), known},
 		"a pool without a listener": {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Orphans = []model.Pool{{}} }), applied("lb"), known},
-		"its contents are unknown":  {balancer("lb"), to(as), other(func(a *state.Applied) { a.Contents = nil }), unknown},
+		"its contents are unknown":  {balancer("lb"), to(as), other(func(a *state.Applied) { a.Depth, a.Contents = model.Listed, nil }), unknown},
 		"the load balancer is new":  {nil, to(as), applied("lb"), ""},
 		"nothing has changed":       {balancer("lb"), balancer("lb"), applied("lb"), ""},
 		"another load balancer":     {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.ID = "new" }), applied("lb"), ""},
@@ -238,7 +257,7 @@ func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 			if c.want == unknown && (got.Contents != nil || got.Digests != state.Digests{Full: "digest"}) {
 				t.Errorf("contents, or a digest without nodes, are still known: %+v", got)
 			}
-			if !c.other.Seen.Confirmed {
+			if !c.other.Confirmed {
 				t.Error("what was applied was changed in place")
 			}
 		})

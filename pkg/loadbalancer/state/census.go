@@ -101,7 +101,7 @@ func (s *Store) Census() Census {
 func (s *Store) Parts() map[Part]int {
 	parts := map[Part]int{}
 	for _, applied := range s.AllApplied() {
-		if applied.Contents != nil {
+		if applied.Depth != model.Listed {
 			countParts(parts, applied.Contents)
 		}
 	}

@@ -65,7 +65,7 @@ func (a *Applied) FloatingIPDriftIn(snap *project.Snapshot) string {
 // Confirmable reports whether it is unconfirmed, and a snapshot that begins at this time can
 // confirm it.
 func (a *Applied) Confirmable(at time.Time) bool {
-	return !a.Seen.Confirmed && at.Sub(a.Seen.Since) >= ConfirmAfter
+	return !a.Confirmed && at.Sub(a.Seen.Since) >= ConfirmAfter
 }
 
 // ConfirmableBy reports whether it is unconfirmed, and this snapshot shows the load balancer with

@@ -66,9 +66,9 @@ func TestApplied_IsConfirmableByASnapshotOfTheSameStateAtRest(t *testing.T) {
 		Contents: &model.LoadBalancer{ID: "lb"},
 	}
 	confirmed, restored := unconfirmed, unconfirmed
-	confirmed.Seen.Confirmed, restored.Contents = true, nil
+	confirmed.Confirmed, restored.Depth, restored.Contents = true, model.Listed, nil
 	recorded := restored
-	recorded.Restored = &state.Restored{}
+	recorded.Parts = "parts"
 	lb := project.LoadBalancer{ID: "lb", Status: model.StatusActive, UpdatedAt: since}
 	pending, changed := lb, lb
 	pending.Status, changed.UpdatedAt = "PENDING_UPDATE", since.Add(time.Second)

@@ -23,7 +23,7 @@ type Fingerprint struct {
 	// name.
 	FloatingIPID string
 	// Parts is a hash of the parts of the load balancer, if they were unconfirmed; "" if they were
-	// confirmed. See Restored.
+	// confirmed. See Applied.Parts.
 	Parts string
 	// Warnings are the ones already sent to the Service, in the format of Store.Warnings.
 	Warnings string

@@ -20,7 +20,7 @@ func TestStore_KnowsWhoIsOnLoadBalancer(t *testing.T) {
 	store := state.New(clock.RealClock{}, nil)
 	began := time.Now()
 	on := func(lb string) *state.Applied {
-		return &state.Applied{LoadBalancer: state.LoadBalancer{ID: lb}, Seen: state.Seen{UpdatedAt: began}}
+		return &state.Applied{LoadBalancer: state.LoadBalancer{ID: lb}, Knowledge: model.Knowledge{Depth: model.Listed}, Seen: state.Seen{UpdatedAt: began}}
 	}
 	uid := func(i int) types.UID { return types.UID(fmt.Sprint(i)) }
 	for i := range 1000 {

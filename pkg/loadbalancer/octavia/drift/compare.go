@@ -44,7 +44,7 @@ func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, i in
 // sameAsRecorded is sameSettings for a state that the previous process has recorded: the same parts
 // exist, by their IDs, with the desired settings.
 func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, seen project.LoadBalancer) (bool, error) {
-	lb := applied.Restored.Outline.Clone()
+	lb := applied.Contents.Clone()
 	lb.ID, lb.Name, lb.Description, lb.Tags, lb.Provider = seen.ID, seen.Name, seen.Description, seen.Tags, seen.Provider
 	lb.Status = model.Status{Provisioning: seen.Status, Operating: seen.Operating}
 	read, members, err := d.settings(ctx, applied.Identity, lb, seen, nil)
@@ -55,7 +55,7 @@ func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, s
 		pool := &read.Listeners[i].Pool
 		pool.Members = withIDs(model.Members{}, members(pool.ID))
 	}
-	if partsOf(read) != applied.Restored.Parts {
+	if partsOf(read) != applied.Parts {
 		return false, nil
 	}
 	return nothingToDo(lb, read.WithoutMembers()), nil // its members were just compared

@@ -43,8 +43,8 @@ type Observer interface {
 	// Settings reads listeners, pools and monitors.
 	Settings(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (observe.Parts, error)
 	// MembersChanged records which members are out of service, and reports whether other settings
-	// of members have changed; brief if few of these are known.
-	MembersChanged(ctx context.Context, lb *model.LoadBalancer, brief bool) (bool, error)
+	// of members have changed. Depth is that of lb.
+	MembersChanged(ctx context.Context, lb *model.LoadBalancer, depth model.Depth) (bool, error)
 }
 
 // Records store the records of Services for the next process.

@@ -165,7 +165,7 @@ func (c *fakeCloud) SettingsOf(_ context.Context, services []ownership.Identity)
 	return read, cmp.Or(c.record(fmt.Sprintf("settings of %d", len(services))), c.togetherErr)
 }
 
-func (c *fakeCloud) MembersChanged(_ context.Context, lb *model.LoadBalancer, _ bool) (bool, error) {
+func (c *fakeCloud) MembersChanged(_ context.Context, lb *model.LoadBalancer, _ model.Depth) (bool, error) {
 	c.after()
 	lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.Map(func(_ int, m model.Member) model.Member {
 		m.Drained = slices.Contains(c.drained, m.ID)
@@ -217,7 +217,8 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 			Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
 			LoadBalancer: state.LoadBalancer{ID: "lb", Provider: "amphora"},
 			Contents:     f.cloud.contents(),
-			Seen:         state.Seen{UpdatedAt: f.cloud.seen.UpdatedAt, OperatingStatus: "ONLINE", Since: time.Now(), Confirmed: true},
+			Knowledge:    model.Knowledge{Confirmed: true},
+			Seen:         state.Seen{UpdatedAt: f.cloud.seen.UpdatedAt, OperatingStatus: "ONLINE", Since: time.Now()},
 			Persisted:    state.Persisted{Fingerprint: true, Address: true},
 		})
 		time.Sleep(5 * time.Minute)

@@ -37,21 +37,21 @@ import (
 // Settings in read are not read again.
 func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, snap *project.Snapshot, read settingsRead) string {
 	reason := applied.DriftIn(snap)
-	moved := reason == state.ReasonChanged && applied.Contents != nil && applied.FloatingIPDriftIn(snap) == ""
+	moved := reason == state.ReasonChanged && applied.Depth != model.Listed && applied.FloatingIPDriftIn(snap) == ""
 	if reason == "" && !applied.ConfirmableBy(snap) || reason != "" && !moved {
 		return reason
 	}
 	seen := snap.LoadBalancers[applied.LoadBalancer.ID]
 	switch {
-	case applied.Contents == nil && applied.Restored == nil:
+	case applied.Depth == model.Listed && applied.Parts == "":
 		return state.ReasonChanged
-	case applied.Contents == nil:
+	case applied.Depth == model.Listed:
 		return d.inspectRestored(ctx, uid, applied, seen)
 	}
 	i := inspection{
 		began: snap.Began, seen: seen, contents: applied.Contents.Clone(),
 		moved: moved, health: moved && seen.Operating != applied.Seen.OperatingStatus,
-		others: moved || applied.Seen.ChangedByOthers, brief: applied.Brief, settings: read,
+		others: moved || applied.Seen.ChangedByOthers, depth: applied.Depth, settings: read,
 	}
 	same, err := d.read(ctx, applied.Identity, i)
 	return d.judge(ctx, uid, applied, same, err, func() *state.Applied { return i.confirm(applied, d.options.Clock.Now()) })
@@ -68,7 +68,7 @@ func (d *Detector) inspectRestored(ctx context.Context, uid types.UID, applied *
 	}
 	return d.judge(ctx, uid, applied, same, err, func() *state.Applied {
 		known := *applied
-		known.Seen.Confirmed, known.Restored = true, nil
+		known.Confirmed, known.Contents, known.Parts = true, nil, ""
 		return &known
 	})
 }
@@ -98,8 +98,8 @@ type inspection struct {
 	moved, health bool
 	// others is set if another client has changed something since the last confirmation.
 	others bool
-	// brief is set if few settings of members are known.
-	brief bool
+	// depth is that of contents.
+	depth model.Depth
 	// settings were read in the group.
 	settings settingsRead
 }
@@ -115,7 +115,7 @@ func (d *Detector) read(ctx context.Context, id ownership.Identity, i inspection
 	if err != nil || !same || !i.others || i.health && !serviceChanged(i.contents) {
 		return same, err
 	}
-	changed, err := d.options.Observer.MembersChanged(ctx, i.contents, i.brief)
+	changed, err := d.options.Observer.MembersChanged(ctx, i.contents, i.depth)
 	return !changed, err
 }
 
@@ -130,8 +130,8 @@ func (i inspection) confirm(applied *state.Applied, now time.Time) *state.Applie
 			known.Digests.Nodeless = "" // which does not cover it
 		}
 	}
-	known.Seen.Confirmed = !i.health && (!i.moved || i.began.Sub(i.seen.UpdatedAt) > state.AtRest)
-	known.Seen.ChangedByOthers = i.others && !known.Seen.Confirmed
+	known.Confirmed = !i.health && (!i.moved || i.began.Sub(i.seen.UpdatedAt) > state.AtRest)
+	known.Seen.ChangedByOthers = i.others && !known.Confirmed
 	if i.moved {
 		known.Seen.Since, known.Persisted.Fingerprint = now, false
 	}

@@ -16,7 +16,7 @@ func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 	t.Parallel()
 	const tree, settings, members = "status tree", "settings", "members"
 	unconfirmed := func(f *fixture) {
-		f.change(func(a *state.Applied) { a.Seen.Confirmed, a.Persisted.Fingerprint = false, false })
+		f.change(func(a *state.Applied) { a.Confirmed, a.Persisted.Fingerprint = false, false })
 	}
 	moved := func(f *fixture) { f.cloud.seen.UpdatedAt = time.Now().Add(-time.Minute) }
 	health := func(f *fixture) {
@@ -90,8 +90,8 @@ func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 				switch known := f.applied(); {
 				case (known == nil) != (test.drift != ""):
 					t.Errorf("known is %+v", known)
-				case known != nil && known.Seen.Confirmed != test.confirmed:
-					t.Errorf("confirmed is %v, want %v", known.Seen.Confirmed, test.confirmed)
+				case known != nil && known.Confirmed != test.confirmed:
+					t.Errorf("confirmed is %v, want %v", known.Confirmed, test.confirmed)
 				case test.confirmed && known.Seen.ChangedByOthers:
 					t.Error("it is confirmed, and changed by others")
 				}
@@ -104,12 +104,14 @@ func given(changes ...func(*fixture)) []func(*fixture) { return changes }
 
 func justNow(f *fixture) { f.change(func(a *state.Applied) { a.Seen.Since = time.Now() }) }
 
-func noContents(f *fixture) { f.change(func(a *state.Applied) { a.Contents = nil }) }
+func noContents(f *fixture) {
+	f.change(func(a *state.Applied) { a.Depth, a.Contents = model.Listed, nil })
+}
 
 // restored gives the Service the state after a restart: the applied state is unconfirmed.
 func restored(f *fixture) {
 	f.t.Helper()
-	f.change(func(a *state.Applied) { a.Seen.Confirmed, a.Persisted.Fingerprint = false, false })
+	f.change(func(a *state.Applied) { a.Confirmed, a.Persisted.Fingerprint = false, false })
 	recorded, ok := state.ParseFingerprint(f.end()[0])
 	if !ok || recorded.Parts == "" {
 		f.t.Fatalf("recorded is %+v", recorded)
@@ -121,7 +123,7 @@ func restored(f *fixture) {
 		l.ID, l.Pool.ID, l.Pool.Members = "", "", model.Members{}
 	}
 	f.change(func(a *state.Applied) {
-		a.Contents, a.Restored = nil, &state.Restored{Outline: asked, Parts: recorded.Parts}
+		a.Depth, a.Contents, a.Parts = model.Listed, asked, recorded.Parts
 	})
 }
 
@@ -270,7 +272,7 @@ func TestPersistRecords_RecordsWhatWasRestoredOnceItIsConfirmed(t *testing.T) {
 		f.watch()
 		f.advance(time.Minute)
 		f.assertRecorded(f.fingerprint())
-		if known := f.applied(); !known.Seen.Confirmed || known.Restored != nil {
+		if known := f.applied(); !known.Confirmed || known.Contents != nil || known.Parts != "" {
 			t.Errorf("known is %+v", known)
 		}
 	})

@@ -34,12 +34,8 @@ func partsOf(lb *model.LoadBalancer) string {
 // knownParts returns partsOf the knowledge of a load balancer, of this process or of the previous
 // one.
 func knownParts(applied *state.Applied) string {
-	switch {
-	case applied.Contents != nil:
-		return partsOf(applied.Contents)
-	case applied.Restored != nil:
-		return applied.Restored.Parts
-	default:
-		return ""
+	if applied.Depth == model.Listed {
+		return applied.Parts
 	}
+	return partsOf(applied.Contents)
 }

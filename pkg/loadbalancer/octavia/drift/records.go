@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
@@ -59,7 +60,7 @@ func (d *Detector) recordRest() {
 			d.record(uid, applied, "")
 		}
 		refused := d.options.Store.Get(uid).Refusal != (state.Refusal{})
-		if applied.Seen.Confirmed || applied.Seen.ChangedByOthers || applied.Brief || applied.LoadBalancer.Shared != nil ||
+		if applied.Confirmed || applied.Seen.ChangedByOthers || applied.Depth == model.Settings || applied.LoadBalancer.Shared != nil ||
 			refused || d.changing(uid, applied) {
 			continue
 		}
@@ -113,7 +114,7 @@ func RecordOf(uid types.UID, applied *state.Applied) annotation.Record {
 
 // addressDue reports whether ID and address must be written.
 func addressDue(applied *state.Applied, now time.Time) bool {
-	return !applied.Persisted.Address && (applied.Seen.Confirmed || now.Sub(applied.Seen.Since) >= state.ConfirmAfter)
+	return !applied.Persisted.Address && (applied.Confirmed || now.Sub(applied.Seen.Since) >= state.ConfirmAfter)
 }
 
 // confirmDue confirms changes that have come to rest, and drops states that another client has

@@ -40,7 +40,7 @@ func (f *fixture) ensured() {
 	now := time.Now()
 	f.cloud.seen.UpdatedAt = now
 	f.change(func(a *state.Applied) {
-		a.Seen = state.Seen{UpdatedAt: now, OperatingStatus: "ONLINE", Since: now}
+		a.Confirmed, a.Seen = false, state.Seen{UpdatedAt: now, OperatingStatus: "ONLINE", Since: now}
 		a.Persisted = state.Persisted{}
 	})
 }
@@ -161,7 +161,7 @@ func TestPersistRecords_WaitsAMinuteAfterASnapshotThatFails(t *testing.T) {
 		}
 		f.cloud.lookErr = nil
 		f.advance(10 * time.Second)
-		if len(f.cloud.looks) != 2 || !f.applied().Seen.Confirmed {
+		if len(f.cloud.looks) != 2 || !f.applied().Confirmed {
 			t.Errorf("%d snapshots, known is %+v", len(f.cloud.looks), f.applied())
 		}
 	})
@@ -177,7 +177,7 @@ func TestPersistRecords_WaitsAMinuteAfterAReadThatFails(t *testing.T) {
 		f.assertReads("settings")
 		f.cloud.readErr = nil
 		f.advance(10 * time.Second)
-		if f.assertReads("settings", "settings"); !f.applied().Seen.Confirmed {
+		if f.assertReads("settings", "settings"); !f.applied().Confirmed {
 			t.Errorf("known is %+v", f.applied())
 		}
 	})
@@ -259,7 +259,7 @@ func TestPersistRecords_RecordsAtItsEndWhatNothingHasConfirmed(t *testing.T) {
 		"of the process before":     {given(restored), true},
 		"without any contents":      {given(unconfirmed, noContents), false},
 		"changed by another client": {given(unconfirmed, byOthers), false},
-		"read in brief":             {given(unconfirmed, func(f *fixture) { f.change(func(a *state.Applied) { a.Brief = true }) }), false},
+		"read in brief":             {given(unconfirmed, func(f *fixture) { f.change(func(a *state.Applied) { a.Depth = model.Settings }) }), false},
 		"on another's":              {given(unconfirmed, func(f *fixture) { f.change(func(a *state.Applied) { a.LoadBalancer.Shared = &model.Shared{} }) }), false},
 		"drift is only reported": {given(unconfirmed, func(f *fixture) {
 			f.change(func(a *state.Applied) { a.Reported = map[string]bool{"a step": true} })
@@ -317,7 +317,7 @@ func TestPersistRecords_RecordsAtItsEndWhatWasConfirmedSinceItLooked(t *testing.
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run(t, interval, func(f *fixture) {
-				f.change(func(a *state.Applied) { a.Seen.Confirmed = true; test.change(a) })
+				f.change(func(a *state.Applied) { a.Confirmed = true; test.change(a) })
 				var want []string
 				if test.recorded {
 					want = append(want, f.fingerprint())

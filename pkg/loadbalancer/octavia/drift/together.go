@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -65,7 +66,7 @@ func (d *Detector) together(ctx context.Context, all map[types.UID]*state.Applie
 // readInGroup reports whether inspect reads the settings of a load balancer, and tags should show
 // all of them.
 func (d *Detector) readInGroup(uid types.UID, applied *state.Applied, snap *project.Snapshot) bool {
-	return applied.Contents != nil && applied.LoadBalancer.Shared == nil && applied.ConfirmableBy(snap) && applied.DriftIn(snap) == "" &&
+	return applied.Depth != model.Listed && applied.LoadBalancer.Shared == nil && applied.ConfirmableBy(snap) && applied.DriftIn(snap) == "" &&
 		slices.Contains(snap.LoadBalancers[applied.LoadBalancer.ID].Tags, applied.Identity.ServiceTag()) && !d.changing(uid, applied)
 }
 

@@ -34,7 +34,7 @@ func (f *fixture) crowd(n, members int) []types.UID {
 		}
 		applied := *f.applied()
 		applied.Service.Name, applied.Identity, applied.LoadBalancer.ID = id.Service, id, lb.ID
-		applied.Contents, applied.Seen.Confirmed, applied.Persisted.Fingerprint = lb, false, false
+		applied.Contents, applied.Confirmed, applied.Persisted.Fingerprint = lb, false, false
 		uid := types.UID(id.ServiceUID)
 		f.store.SetApplied(uid, &applied)
 		seen := f.cloud.seen
@@ -52,7 +52,7 @@ func (f *fixture) assertCrowd(all []types.UID, drifted ...types.UID) {
 	for _, uid := range all {
 		is := slices.Contains(drifted, uid)
 		entry := f.store.Get(uid)
-		confirmed := entry.Applied != nil && entry.Applied.Seen.Confirmed
+		confirmed := entry.Applied != nil && entry.Applied.Confirmed
 		if (entry.Drift.Reason != "") != is || confirmed == is {
 			f.t.Errorf("%s: drift %q, confirmed %v", uid, entry.Drift.Reason, confirmed)
 		}

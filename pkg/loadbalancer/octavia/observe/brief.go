@@ -29,7 +29,7 @@ func (o *Observer) brief(ctx context.Context, id ownership.Identity, parts *Part
 		return err
 	}
 	statuses, samples := membersByPool(tree), map[string]octavia.Member{}
-	parts.Members, parts.Brief = map[string][]octavia.Member{}, true
+	parts.Members, parts.Depth = map[string][]octavia.Member{}, model.Settings
 	for _, pool := range parts.Pools {
 		of := statuses[pool.ID]
 		if len(of) != len(pool.Members) {

@@ -179,7 +179,7 @@ func (p Parts) members(poolID string) model.Members {
 	members := make([]model.Member, 0, len(p.Members[poolID]))
 	for i, m := range p.Members[poolID] {
 		member := Member(m)
-		if p.Brief || i > 0 && p.Sampled[poolID] {
+		if p.Depth == model.Settings || i > 0 && p.Sampled[poolID] {
 			member.SubnetID, member.SubnetUnknown = "", true
 		}
 		members = append(members, member)

@@ -38,12 +38,12 @@ type Observer struct {
 	Neutron Neutron
 	// Version returns the version of the load balancer API.
 	Version func(context.Context) (model.Version, error)
-	// Brief makes Contents read only the addresses and statuses of members, and only those settings
-	// that show whether a health monitor uses the right port. ReadMembers must follow before
-	// members change. The error of Contents may be ErrTorn.
-	Brief bool
-	// Listed is set for reads of a Project: reading again returns the same.
-	Listed bool
+	// Depth is that of Contents. At model.Settings, ReadMembers must follow before members change,
+	// and the error of Contents may be ErrTorn.
+	Depth model.Depth
+	// Source is model.Lists for reads of lists: reading again returns the same. Otherwise it is
+	// model.Cloud.
+	Source model.Source
 	// ScopeRecorded reports whether credentials of another project would be noticed; nil: yes.
 	ScopeRecorded func() bool
 }

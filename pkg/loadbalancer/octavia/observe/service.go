@@ -12,9 +12,9 @@ import (
 
 // MembersChanged reads the settings of the members of a load balancer again, records which have the
 // weight 0 or are disabled, and reports whether others differ from lb. In large pools, Octavia
-// before 16.0 shows one that differs. Brief is set if lb has the ports of health checks only for
-// pools with a monitor.
-func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, brief bool) (changed bool, err error) {
+// before 16.0 shows one that differs. Depth is that of lb: at model.Settings it has the ports of
+// health checks only for pools with a monitor.
+func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, depth model.Depth) (changed bool, err error) {
 	version, err := o.Version(ctx)
 	if err != nil {
 		return false, err
@@ -44,7 +44,7 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, b
 		if err != nil {
 			return false, err
 		}
-		if noteMembers(pool, read, brief && pool.Monitor == nil) {
+		if noteMembers(pool, read, depth == model.Settings && pool.Monitor == nil) {
 			changed = true
 		}
 	}

@@ -26,7 +26,7 @@ func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb octav
 	if err := o.listenersAndPools(ctx, &parts); err != nil {
 		return nil, err
 	}
-	if o.Brief {
+	if o.Depth == model.Settings {
 		if err := o.brief(ctx, id, &parts); err != nil {
 			return nil, err
 		}
@@ -208,8 +208,8 @@ type Parts struct {
 	Members      map[string][]octavia.Member      // by pool ID
 	// Sampled are the pools of which only the first member was read in full.
 	Sampled map[string]bool
-	// Brief is set if not even one member of each pool was read in full.
-	Brief bool
+	// Depth is model.Settings if not even one member of each pool was read in full.
+	Depth model.Depth
 }
 
 // MemberIDs returns the IDs of the members of a pool.

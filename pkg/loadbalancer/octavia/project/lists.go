@@ -8,6 +8,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -50,10 +51,10 @@ const (
 	byLoadBalancer
 )
 
-// Observer returns an observer that reads from the Lists, and the rest from Octavia. For brief see
-// observe.Observer.Brief.
-func (l *Lists) Observer(of *observe.Observer, brief bool) *observe.Observer {
-	return &observe.Observer{Octavia: l, Neutron: l, Version: of.Version, Brief: brief, Listed: true}
+// Observer returns an observer that reads from the Lists, and the rest from Octavia. For depth see
+// observe.Observer.Depth.
+func (l *Lists) Observer(of *observe.Observer, depth model.Depth) *observe.Observer {
+	return &observe.Observer{Octavia: l, Neutron: l, Version: of.Version, Depth: depth, Source: model.Lists}
 }
 
 // Tagged reports whether a load balancer has the tag of a Service.

@@ -104,7 +104,7 @@ const restIntervals = 5
 // then, the status tree shows that after the next one.
 func (r Reader) contentsAtRest(ctx context.Context, id ownership.Identity, at *Progress) (*model.LoadBalancer, error) {
 	lb := at.next
-	if !driver.QuirksOf(lb.Provider).MemberByMember || r.Observer.Listed {
+	if !driver.QuirksOf(lb.Provider).MemberByMember || r.Observer.Source == model.Lists {
 		return r.Observer.Contents(ctx, id, *lb)
 	}
 	timing := r.Drivers.Timing(lb.Provider)
@@ -148,7 +148,7 @@ func (r Reader) contentsAtRest(ctx context.Context, id ownership.Identity, at *P
 // wait for a load balancer from lists: that one is read in full before a change, with a wait.
 func (r Reader) settleChildren(ctx context.Context, at *Progress) (settled *model.LoadBalancer, changed bool, err error) {
 	lb := at.lb
-	if r.Observer.Listed || !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
+	if r.Observer.Source == model.Lists || !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
 		return lb, false, nil
 	}
 	if at.children == nil {

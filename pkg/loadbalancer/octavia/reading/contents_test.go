@@ -26,7 +26,7 @@ func waitsForNothing(t *testing.T, status model.Status) {
 	if !model.AnyPending(lb.Unsound()) {
 		t.Fatalf("nothing is PENDING: %v", lb.Unsound())
 	}
-	r := Reader{Observer: &observe.Observer{Listed: true}} // it cannot wait
+	r := Reader{Observer: &observe.Observer{Source: model.Lists}} // it cannot wait
 	got, _, err := r.settleChildren(t.Context(), &Progress{lb: lb})
 	if err != nil || got != lb {
 		t.Errorf("%v: got %v, error %v", status, got, err)
