@@ -73,8 +73,8 @@ func TestRestart_ReadsInFullWhenMoreThanNodesChanges(t *testing.T) {
 	for name, change := range map[string]func(*environment, *v1.Service){
 		"a NodePort":         func(_ *environment, svc *v1.Service) { svc.Spec.Ports[0].NodePort++ },
 		"the clients":        func(_ *environment, svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} },
-		"an old fingerprint": func(env *environment, svc *v1.Service) { env.shorten(svc, 3) },
-		"no fingerprint":     func(env *environment, svc *v1.Service) { env.shorten(svc, 0) },
+		"an old record": func(env *environment, svc *v1.Service) { env.shorten(svc, 3) },
+		"no record":     func(env *environment, svc *v1.Service) { env.shorten(svc, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +111,7 @@ func TestRecord_OmitsNodesWhenPartsHaveNamesOfOtherPorts(t *testing.T) {
 	env.ensure(svc, nodes[:3])
 	env.writeDown(svc)
 	if words := strings.Fields(env.records.texts[svc.UID]); len(words) != 7 || words[5] != "-" {
-		t.Errorf("the fingerprint is %q, want none for nodes", words)
+		t.Errorf("the record is %q, want none for nodes", words)
 	}
 	env.restart()
 	env.ensure(svc, nodes)

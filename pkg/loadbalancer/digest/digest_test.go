@@ -74,7 +74,7 @@ func TestOf_IsTheSameInEveryProgramThatWritesTheSameVersionOfRecords(t *testing.
 	}
 	const recorded = "533386ec8c8278c3bf23d2b4cf876295"
 	if got := Of(lb, &settings.Settings{}, &securitygroup.Spec{}); got != recorded {
-		t.Errorf("%s, want %s: where that is meant, raise fingerprintVersion of package state", got, recorded)
+		t.Errorf("%s, want %s: where that is meant, raise recordVersion of package state", got, recorded)
 	}
 }
 

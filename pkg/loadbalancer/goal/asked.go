@@ -38,7 +38,7 @@ type Asked struct {
 // set if they are not the Service's current settings.
 func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, error) {
 	svc := of.Service
-	if written, ok := e.written(svc); ok {
+	if written, ok := e.record(svc); ok {
 		e.Store.RecallWarnings(svc.UID, written.Warnings)
 	}
 	settings, ignored, errs := e.Settings.Parse(svc)
@@ -198,7 +198,7 @@ func (a *Asked) newForeignFloatingIP(r Round) *model.FloatingIP {
 		return nil
 	}
 	fip := plan.ForeignFloatingIP(r.Want.LoadBalancer, r.Have.LoadBalancer, plan.Options{Given: a.given()})
-	written, _ := a.e.written(a.in.Service)
+	written, _ := a.e.record(a.in.Service)
 	if fip == nil || fip.ID == written.FloatingIPID || r.Applied != nil && fip.ID == r.Applied.LoadBalancer.FloatingIPID {
 		return nil
 	}

@@ -119,7 +119,7 @@ func (e *Engine) Rehearsing(r Rehearsal) *Engine {
 
 // HasServed reports whether a record shows that this program has served a Service.
 func (e *Engine) HasServed(svc *v1.Service) bool {
-	_, recorded := e.written(svc)
+	_, recorded := e.record(svc)
 	return recorded
 }
 
@@ -141,25 +141,25 @@ func (e *Engine) Previous(svc *v1.Service) []string {
 	if applied := e.Store.Get(svc.UID).Applied; applied != nil {
 		ids = append(ids, applied.LoadBalancer.ID)
 	}
-	if written, ok := e.written(svc); ok {
+	if written, ok := e.record(svc); ok {
 		ids = append(ids, written.LoadBalancerID)
 	}
 	return ids
 }
 
-// written returns the record of a Service; false if there is none, or one of another UID.
-func (e *Engine) written(svc *v1.Service) (state.Fingerprint, bool) {
-	written, ok := state.ParseFingerprint(e.Records.Get(svc.UID))
+// record returns the record of a Service; false if there is none, or one of another UID.
+func (e *Engine) record(svc *v1.Service) (state.Record, bool) {
+	written, ok := state.ParseRecord(e.Records.Get(svc.UID))
 	return written, ok && written.Service == svc.UID
 }
 
 // Untouched reports whether a Service has a record, from an earlier process or because this one has
 // found it unchanged, and this process has begun no change of it.
 func (e *Engine) Untouched(service types.UID) bool {
-	return e.recorded(service) && !e.Store.Get(service).Made.Touched
+	return e.hasRecord(service) && !e.Store.Get(service).Made.Touched
 }
 
-func (e *Engine) recorded(service types.UID) bool { return e.Records.Get(service) != "" }
+func (e *Engine) hasRecord(service types.UID) bool { return e.Records.Get(service) != "" }
 
 // hints returns how to find a Service's load balancer, given the one that the Service names.
 func (e *Engine) hints(svc *v1.Service, named string) observe.Hints {
@@ -173,7 +173,7 @@ func (e *Engine) hints(svc *v1.Service, named string) observe.Hints {
 		Place:          e.place,
 	}
 	hints.Recorded, _ = annotation.PlaceOf(svc)
-	if written, ok := e.written(svc); ok {
+	if written, ok := e.record(svc); ok {
 		hints.Written = written.LoadBalancerID
 	}
 	return hints

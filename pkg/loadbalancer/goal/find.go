@@ -32,7 +32,7 @@ func (e *Engine) Find(ctx context.Context, svc *v1.Service, named string) (obser
 
 // RecordedOn returns the load balancer in the record of a Service, "" for none.
 func (e *Engine) RecordedOn(svc *v1.Service) string {
-	written, ok := e.written(svc)
+	written, ok := e.record(svc)
 	if !ok {
 		return ""
 	}

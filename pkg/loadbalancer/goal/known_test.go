@@ -148,7 +148,7 @@ func TestVerify_ReadsNothingWhereTheFloatingIPStays(t *testing.T) {
 func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t *testing.T) {
 	t.Parallel()
 	svc := webService()
-	recorded := oneRecord{text: state.Fingerprint{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
+	recorded := oneRecord{text: state.Record{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}
 	a := &Asked{e: &Engine{Records: recorded}, in: Inputs{Service: svc, Settings: &settings.Settings{}}} // a request for a snapshot panics
 	a.in.Settings.LoadBalancer.ID = "another"

@@ -142,7 +142,7 @@ func (a *Asked) standIn(applied *state.Applied) *model.LoadBalancer {
 // restore returns the recorded state of the Service if the cloud is still the same, else nil.
 func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 	svc, settings := a.in.Service, a.in.Settings
-	written, ok := a.e.written(svc)
+	written, ok := a.e.record(svc)
 	if !ok || written.Digests.Full == "" || len(svc.Status.LoadBalancer.Ingress) == 0 {
 		return nil, nil
 	}
@@ -176,7 +176,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began},
 		Knowledge: model.Knowledge{Depth: model.Listed, Source: model.Record, Confirmed: written.Parts == ""},
 		Parts:     written.Parts,
-		Persisted: state.Persisted{Fingerprint: a.e.recorded(svc.UID) && written.Parts == ""},
+		Persisted: state.Persisted{Record: a.e.hasRecord(svc.UID) && written.Parts == ""},
 	}
 	if applied.FloatingIPDriftIn(snap) != "" {
 		return nil, nil // the floating IP differs from the record

@@ -37,14 +37,14 @@ func (e *Engine) appliedLast(in Inputs, r Round) bool {
 	if before := r.lastApplied(in.Drift); before != nil {
 		return before.Digests.Full == e.digest(in, r.Want)
 	}
-	written, ok := e.written(in.Service)
+	written, ok := e.record(in.Service)
 	return ok && written.Digests.Full != "" && written.Digests.Full == e.digest(in, r.Want) && !e.Store.Get(in.Service.UID).Made.Touched
 }
 
 // appliedButNodes reports whether the process before has applied the desired state, perhaps with
 // other nodes: then all differences except for members are changes of another client.
 func (e *Engine) appliedButNodes(in Inputs, r Round) bool {
-	written, ok := e.written(in.Service)
+	written, ok := e.record(in.Service)
 	if !ok || written.Digests.Nodeless == "" || managesGroups(in) || e.Store.Get(in.Service.UID).Made.Touched {
 		return false
 	}

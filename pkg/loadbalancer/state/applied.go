@@ -70,10 +70,10 @@ type Seen struct {
 	ChangedByOthers bool
 }
 
-// Persisted reports which parts are recorded.
+// Persisted reports what is stored outside of this process.
 type Persisted struct {
-	// Fingerprint is set if it is recorded for the next process.
-	Fingerprint bool
+	// Record is set if the record for the next process is stored.
+	Record bool
 	// Address is set if ID and address of the load balancer are in the annotations of the Service.
 	Address bool
 }
@@ -133,7 +133,7 @@ func (s *Store) ReplaceApplied(uid types.UID, before, now *Applied) {
 		if now.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) {
 			merged.Confirmed = now.Confirmed || have.Confirmed
 			merged.Persisted.Address = now.Persisted.Address || have.Persisted.Address
-			merged.Persisted.Fingerprint = now.Persisted.Fingerprint || have.Persisted.Fingerprint
+			merged.Persisted.Record = now.Persisted.Record || have.Persisted.Record
 		}
 		e.Applied = &merged
 	})
@@ -152,7 +152,7 @@ func (s *Store) AllApplied() map[types.UID]*Applied {
 	return all
 }
 
-// Unpersisted is AllApplied for the Services with something to persist: usually none. A fingerprint
+// Unpersisted is AllApplied for the Services with something to persist: usually none. A record
 // waits until it is confirmed.
 func (s *Store) Unpersisted() map[types.UID]*Applied {
 	s.mu.Lock()
@@ -165,11 +165,11 @@ func (s *Store) Unpersisted() map[types.UID]*Applied {
 }
 
 func (a *Applied) unpersisted() bool {
-	return a != nil && (!a.Persisted.Address || a.FingerprintDue())
+	return a != nil && (!a.Persisted.Address || a.RecordDue())
 }
 
-// FingerprintDue reports whether the fingerprint is confirmed, and not persisted yet.
-func (a *Applied) FingerprintDue() bool { return a.Confirmed && !a.Persisted.Fingerprint }
+// RecordDue reports whether the record is confirmed, and not persisted yet.
+func (a *Applied) RecordDue() bool { return a.Confirmed && !a.Persisted.Record }
 
 // Version identifies a state of a load balancer. A round keeps it of the state at its beginning,
 // because thousands may wait at the same time.
@@ -226,7 +226,7 @@ func (s *Store) RebaseOthers(uid types.UID, from *Version, now *model.LoadBalanc
 func (a *Applied) rebased(from, to *Version, now *model.LoadBalancer, at time.Time) *Applied {
 	moved := *a
 	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Confirmed = to.updatedAt, at, false
-	moved.Persisted.Fingerprint = false
+	moved.Persisted.Record = false
 	if a.Depth == model.Listed {
 		moved.Digests.Nodeless = ""
 		if from.children != to.children {

@@ -20,7 +20,7 @@ func applied(id string) *state.Applied {
 		Contents:     balancer(id),
 		Knowledge:    model.Knowledge{Confirmed: true},
 		Seen:         state.Seen{UpdatedAt: began, Since: began},
-		Persisted:    state.Persisted{Fingerprint: true, Address: true},
+		Persisted:    state.Persisted{Record: true, Address: true},
 	}
 }
 
@@ -69,11 +69,11 @@ func TestStore_ReturnsOfWhichServicesSomethingCanBePersisted(t *testing.T) {
 		persisted state.Persisted
 		want      bool
 	}{
-		"all is persisted":                  {true, state.Persisted{Fingerprint: true, Address: true}, false},
+		"all is persisted":                  {true, state.Persisted{Record: true, Address: true}, false},
 		"the address is not":                {false, state.Persisted{}, true},
-		"the fingerprint, confirmed":        {true, state.Persisted{Address: true}, true},
-		"the fingerprint, not confirmed":    {false, state.Persisted{Address: true}, false},
-		"the address, whatever else is not": {true, state.Persisted{Fingerprint: true}, true},
+		"the record, confirmed":             {true, state.Persisted{Address: true}, true},
+		"the record, not confirmed":         {false, state.Persisted{Address: true}, false},
+		"the address, whatever else is not": {true, state.Persisted{Record: true}, true},
 	} {
 		store, _ := newStore()
 		one := applied("one")
@@ -84,7 +84,7 @@ func TestStore_ReturnsOfWhichServicesSomethingCanBePersisted(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 		persisted := *one
-		persisted.Persisted = state.Persisted{Fingerprint: true, Address: true}
+		persisted.Persisted = state.Persisted{Record: true, Address: true}
 		if store.ReplaceApplied("a", one, &persisted); len(store.Unpersisted()) > 0 {
 			t.Errorf("%s: persisted meanwhile: %v", name, store.Unpersisted())
 		}
@@ -125,7 +125,7 @@ func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 		return &changed
 	}
 	noted := derived(func(a *state.Applied) {
-		a.Confirmed, a.Persisted = true, state.Persisted{Fingerprint: true, Address: true}
+		a.Confirmed, a.Persisted = true, state.Persisted{Record: true, Address: true}
 	})
 	now := derived(func(a *state.Applied) { a.Seen.OperatingStatus = "DEGRADED" })
 	both := derived(func(a *state.Applied) {

@@ -5,7 +5,7 @@
 // derived from the entries under the same mutex.
 //
 // Two things outlive an Entry: floating IPs that were left in the project for the next Service of a
-// name, by that name, and the record of a Service (Fingerprint), which package records stores for
+// name, by that name, and the record of a Service (Record), which package records stores for
 // the next process.
 //
 // Knowledge that is not of one Service is elsewhere: the requests that a driver of Octavia refuses,

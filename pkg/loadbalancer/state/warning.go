@@ -20,9 +20,9 @@ func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
 			return
 		}
 		send = text != ""
-		if e.Applied != nil && e.Applied.Persisted.Fingerprint { // without this warning
+		if e.Applied != nil && e.Applied.Persisted.Record { // without this warning
 			applied := *e.Applied
-			applied.Persisted.Fingerprint = false
+			applied.Persisted.Record = false
 			e.Applied = &applied
 		}
 	})

@@ -49,8 +49,8 @@ func memberBreaks() []Break {
 		{
 			Row: 71, What: "what is recorded is not found after a restart",
 			File:  "pkg/loadbalancer/goal/engine.go",
-			Old:   `state.ParseFingerprint(e.Records.Get(svc.UID))`,
-			New:   `state.ParseFingerprint("")`,
+			Old:   `state.ParseRecord(e.Records.Get(svc.UID))`,
+			New:   `state.ParseRecord("")`,
 			Tests: []string{"TestRestart_CostsFewRequestsForManyUnchangedServices"},
 		},
 		{

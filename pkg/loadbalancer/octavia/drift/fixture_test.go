@@ -219,7 +219,7 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 			Contents:     f.cloud.contents(),
 			Knowledge:    model.Knowledge{Confirmed: true},
 			Seen:         state.Seen{UpdatedAt: f.cloud.seen.UpdatedAt, OperatingStatus: "ONLINE", Since: time.Now()},
-			Persisted:    state.Persisted{Fingerprint: true, Address: true},
+			Persisted:    state.Persisted{Record: true, Address: true},
 		})
 		time.Sleep(5 * time.Minute)
 		f.cloud.mu.Lock()

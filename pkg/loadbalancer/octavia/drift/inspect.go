@@ -133,7 +133,7 @@ func (i inspection) confirm(applied *state.Applied, now time.Time) *state.Applie
 	known.Confirmed = !i.health && (!i.moved || i.began.Sub(i.seen.UpdatedAt) > state.AtRest)
 	known.Seen.ChangedByOthers = i.others && !known.Confirmed
 	if i.moved {
-		known.Seen.Since, known.Persisted.Fingerprint = now, false
+		known.Seen.Since, known.Persisted.Record = now, false
 	}
 	return &known
 }

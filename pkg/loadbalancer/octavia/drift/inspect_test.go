@@ -16,7 +16,7 @@ func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 	t.Parallel()
 	const tree, settings, members = "status tree", "settings", "members"
 	unconfirmed := func(f *fixture) {
-		f.change(func(a *state.Applied) { a.Confirmed, a.Persisted.Fingerprint = false, false })
+		f.change(func(a *state.Applied) { a.Confirmed, a.Persisted.Record = false, false })
 	}
 	moved := func(f *fixture) { f.cloud.seen.UpdatedAt = time.Now().Add(-time.Minute) }
 	health := func(f *fixture) {
@@ -111,8 +111,8 @@ func noContents(f *fixture) {
 // restored gives the Service the state after a restart: the applied state is unconfirmed.
 func restored(f *fixture) {
 	f.t.Helper()
-	f.change(func(a *state.Applied) { a.Confirmed, a.Persisted.Fingerprint = false, false })
-	recorded, ok := state.ParseFingerprint(f.end()[0])
+	f.change(func(a *state.Applied) { a.Confirmed, a.Persisted.Record = false, false })
+	recorded, ok := state.ParseRecord(f.end()[0])
 	if !ok || recorded.Parts == "" {
 		f.t.Fatalf("recorded is %+v", recorded)
 	}
@@ -225,7 +225,7 @@ func brokenInTree(f *fixture) {
 	f.cloud.tree.Listeners[0].ProvisioningStatus = model.StatusError
 }
 
-// The digest without nodes does not cover members out of service, and the fingerprint has another
+// The digest without nodes does not cover members out of service, and the record has another
 // updated_at.
 func TestWatch_KnowsMembersThatAreOutOfService(t *testing.T) {
 	t.Parallel()
@@ -235,7 +235,7 @@ func TestWatch_KnowsMembersThatAreOutOfService(t *testing.T) {
 		f.watch()
 		f.assertDrift("")
 		known := f.applied()
-		if !known.Seen.UpdatedAt.Equal(at) || !known.Seen.Since.Equal(at) || !known.Seen.ChangedByOthers || known.Persisted.Fingerprint || known.Digests.Nodeless != "" {
+		if !known.Seen.UpdatedAt.Equal(at) || !known.Seen.Since.Equal(at) || !known.Seen.ChangedByOthers || known.Persisted.Record || known.Digests.Nodeless != "" {
 			t.Errorf("known is %+v", known)
 		}
 		lb := known.Contents
@@ -256,7 +256,7 @@ func TestWatch_DiscreditsARecordThatIsNotConfirmed(t *testing.T) {
 		if len(f.cloud.recorded) != 1 {
 			t.Fatalf("recorded %q", f.cloud.recorded)
 		}
-		if got, ok := state.ParseFingerprint(f.cloud.recorded[0]); !ok || got.LoadBalancerID != "lb" || got.Digests != (state.Digests{}) {
+		if got, ok := state.ParseRecord(f.cloud.recorded[0]); !ok || got.LoadBalancerID != "lb" || got.Digests != (state.Digests{}) {
 			t.Errorf("recorded is %+v", got)
 		}
 	})
@@ -271,7 +271,7 @@ func TestPersistRecords_RecordsWhatWasRestoredOnceItIsConfirmed(t *testing.T) {
 		f.assertRecorded()
 		f.watch()
 		f.advance(time.Minute)
-		f.assertRecorded(f.fingerprint())
+		f.assertRecorded(f.record())
 		if known := f.applied(); !known.Confirmed || known.Contents != nil || known.Parts != "" {
 			t.Errorf("known is %+v", known)
 		}

@@ -26,7 +26,7 @@ const (
 type WriteRecord func(ctx context.Context, service types.NamespacedName, uid types.UID, record annotation.Record) error
 
 // PersistRecords persists the knowledge of load balancers: ID and address with write, for people
-// and other tools, some time after they are known; the fingerprint in Records, for the next
+// and other tools, some time after they are known; the record, for the next
 // process, after a snapshot of Watch has confirmed it. It retries failed writes. If drift is not
 // watched, it takes the snapshots itself. When the context ends, it records the rest, confirmed or
 // not, and returns.
@@ -56,7 +56,7 @@ func (d *Detector) recordRest() {
 		if len(applied.Reported) > 0 {
 			continue
 		}
-		if applied.FingerprintDue() {
+		if applied.RecordDue() {
 			d.record(uid, applied, "")
 		}
 		refused := d.options.Store.Get(uid).Refusal != (state.Refusal{})
@@ -70,11 +70,11 @@ func (d *Detector) recordRest() {
 	}
 }
 
-// record records a fingerprint; parts are "" if it is confirmed.
+// record stores the record of a Service; parts are "" if it is confirmed.
 func (d *Detector) record(uid types.UID, applied *state.Applied, parts string) {
-	fingerprint := applied.Fingerprint(uid)
-	fingerprint.Parts, fingerprint.Warnings = parts, d.options.Store.Warnings(uid)
-	d.options.Records.Set(uid, fingerprint.String())
+	record := applied.Record(uid)
+	record.Parts, record.Warnings = parts, d.options.Store.Warnings(uid)
+	d.options.Records.Set(uid, record.String())
 }
 
 // persistDue persists new knowledge, except drift that is only reported (drift-policy=report).
@@ -84,9 +84,9 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 		if len(applied.Reported) > 0 {
 			continue
 		}
-		if applied.FingerprintDue() {
+		if applied.RecordDue() {
 			d.record(uid, applied, "")
-			persisted.Fingerprint = true
+			persisted.Record = true
 		}
 		if addressDue(applied, d.options.Clock.Now()) && !d.options.Brought(applied.Service, uid) {
 			err := write(ctx, applied.Service, uid, RecordOf(uid, applied))

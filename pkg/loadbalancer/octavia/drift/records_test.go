@@ -45,9 +45,9 @@ func (f *fixture) ensured() {
 	})
 }
 
-func (f *fixture) fingerprint() string {
+func (f *fixture) record() string {
 	confirmed := *f.applied()
-	return confirmed.Fingerprint(uid).String()
+	return confirmed.Record(uid).String()
 }
 
 // address is the record in the annotations of the Service.
@@ -69,7 +69,7 @@ func (f *fixture) assertWritten(got []annotation.Record, want ...annotation.Reco
 	}
 }
 
-func TestPersistRecords_WritesAddressSoonAndFingerprintOnceConfirmed(t *testing.T) {
+func TestPersistRecords_WritesAddressSoonAndRecordOnceConfirmed(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
 		f.ensured()
@@ -84,7 +84,7 @@ func TestPersistRecords_WritesAddressSoonAndFingerprintOnceConfirmed(t *testing.
 		f.advance(time.Minute)
 		f.assertReads("settings")
 		f.assertWritten(*written, address())
-		f.assertRecorded(f.fingerprint())
+		f.assertRecorded(f.record())
 	})
 }
 
@@ -112,7 +112,7 @@ func TestPersistRecords_ConfirmsByItselfWhereDriftIsNotWatched(t *testing.T) {
 		f.advance(state.ConfirmAfter + 5*time.Second)
 		f.assertWritten(*written, address())
 		f.advance(time.Hour)
-		f.assertRecorded(f.fingerprint())
+		f.assertRecorded(f.record())
 		if f.assertReads("settings"); len(f.cloud.looks) != 1 {
 			t.Errorf("%d snapshots, want 1", len(f.cloud.looks))
 		}
@@ -198,7 +198,7 @@ func TestPersistRecords_RetriesWhatCannotBeWritten(t *testing.T) {
 		f.assertWritten(*written)
 		f.advance(time.Minute)
 		f.assertWritten(*written, address())
-		f.assertRecorded(f.fingerprint()) // which does not wait for that
+		f.assertRecorded(f.record()) // which does not wait for that
 	})
 }
 
@@ -209,12 +209,12 @@ func TestPersistRecords_RecordsTheWarningsThatTheServiceWasSent(t *testing.T) {
 		f.records(nil)
 		f.store.Warn(uid, "nodes", "no address")
 		f.advance(time.Minute)
-		f.assertRecorded(f.fingerprint() + " " + f.store.Warnings(uid))
+		f.assertRecorded(f.record() + " " + f.store.Warnings(uid))
 		f.store.Warn(uid, "nodes", "no address")
 		f.advance(time.Minute)
 		f.store.Warn(uid, "nodes", "")
 		f.advance(time.Minute)
-		if len(f.cloud.recorded) != 2 || f.cloud.recorded[1] != f.fingerprint() {
+		if len(f.cloud.recorded) != 2 || f.cloud.recorded[1] != f.record() {
 			t.Errorf("recorded %q", f.cloud.recorded)
 		}
 	})
@@ -291,9 +291,9 @@ func TestPersistRecords_RecordsAtItsEndWhatNothingHasConfirmed(t *testing.T) {
 				if len(recorded) != 1 || !test.recorded {
 					t.Fatalf("recorded %q", recorded)
 				}
-				want := f.applied().Fingerprint(uid)
+				want := f.applied().Record(uid)
 				want.Warnings = f.store.Warnings(uid)
-				got, ok := state.ParseFingerprint(recorded[0])
+				got, ok := state.ParseRecord(recorded[0])
 				if want.Parts = got.Parts; !ok || got.Parts == "" || recorded[0] != want.String() {
 					t.Errorf("recorded %q, want %q with its parts", recorded[0], want)
 				}
@@ -310,9 +310,9 @@ func TestPersistRecords_RecordsAtItsEndWhatWasConfirmedSinceItLooked(t *testing.
 		change   func(*state.Applied)
 		recorded bool
 	}{
-		"not recorded":           {func(a *state.Applied) { a.Persisted.Fingerprint = false }, true},
-		"recorded":               {func(a *state.Applied) { a.Persisted.Fingerprint = true }, false},
-		"drift is only reported": {func(a *state.Applied) { a.Persisted.Fingerprint, a.Reported = false, map[string]bool{"a step": true} }, false},
+		"not recorded":           {func(a *state.Applied) { a.Persisted.Record = false }, true},
+		"recorded":               {func(a *state.Applied) { a.Persisted.Record = true }, false},
+		"drift is only reported": {func(a *state.Applied) { a.Persisted.Record, a.Reported = false, map[string]bool{"a step": true} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -320,7 +320,7 @@ func TestPersistRecords_RecordsAtItsEndWhatWasConfirmedSinceItLooked(t *testing.
 				f.change(func(a *state.Applied) { a.Confirmed = true; test.change(a) })
 				var want []string
 				if test.recorded {
-					want = append(want, f.fingerprint())
+					want = append(want, f.record())
 				}
 				if got := f.end(); !slices.Equal(got, want) {
 					t.Errorf("recorded %q, want %q", got, want)

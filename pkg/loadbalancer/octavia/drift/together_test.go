@@ -34,7 +34,7 @@ func (f *fixture) crowd(n, members int) []types.UID {
 		}
 		applied := *f.applied()
 		applied.Service.Name, applied.Identity, applied.LoadBalancer.ID = id.Service, id, lb.ID
-		applied.Contents, applied.Confirmed, applied.Persisted.Fingerprint = lb, false, false
+		applied.Contents, applied.Confirmed, applied.Persisted.Record = lb, false, false
 		uid := types.UID(id.ServiceUID)
 		f.store.SetApplied(uid, &applied)
 		seen := f.cloud.seen

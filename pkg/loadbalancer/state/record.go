@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Fingerprint is the record of a Service for the next process, which then need not read an
+// Record is the record of a Service for the next process, which then need not read an
 // unchanged load balancer. It proves nothing about the owner of the load balancer: the digest,
 // which includes the identity of cluster and Service, does.
-type Fingerprint struct {
+type Record struct {
 	LoadBalancerID string
 	UpdatedAt      time.Time
 	// Digests are of the desired load balancer, "" if another version wrote them, or the contents
@@ -29,48 +29,48 @@ type Fingerprint struct {
 	Warnings string
 }
 
-// fingerprintVersion is the seventh word of a fingerprint; warnings may follow. It increases with
+// recordVersion is the seventh word of a record; warnings may follow. It increases with
 // the format of digests: those of another version prove nothing. The first words are the same in
 // all versions. Parts of an unconfirmed load balancer follow in the same word, as in "v1+digest".
 const (
-	fingerprintVersion = "v1"
-	unconfirmed        = fingerprintVersion + "+"
+	recordVersion = "v1"
+	unconfirmed   = recordVersion + "+"
 )
 
 // none is written for an empty word.
 const none = "-"
 
-// Fingerprint returns its record, without warnings.
-func (a *Applied) Fingerprint(service types.UID) Fingerprint {
-	return Fingerprint{
+// Record returns its record, without warnings.
+func (a *Applied) Record(service types.UID) Record {
+	return Record{
 		LoadBalancerID: a.LoadBalancer.ID, UpdatedAt: a.Seen.UpdatedAt, Digests: a.Digests,
 		Service: service, FloatingIPID: a.LoadBalancer.FloatingIPID,
 	}
 }
 
-// String returns the text of a fingerprint, such as
+// String returns the text of a record, such as
 // "ID 2026-11-20T18:34:24Z digest UID ID nodeless v1".
-func (f Fingerprint) String() string {
-	version := fingerprintVersion
-	if f.Parts != "" {
-		version = unconfirmed + f.Parts
+func (r Record) String() string {
+	version := recordVersion
+	if r.Parts != "" {
+		version = unconfirmed + r.Parts
 	}
 	words := []string{
-		f.LoadBalancerID, f.UpdatedAt.UTC().Format(time.RFC3339Nano), cmp.Or(f.Digests.Full, none), string(f.Service),
-		cmp.Or(f.FloatingIPID, none), cmp.Or(f.Digests.Nodeless, none), version,
+		r.LoadBalancerID, r.UpdatedAt.UTC().Format(time.RFC3339Nano), cmp.Or(r.Digests.Full, none), string(r.Service),
+		cmp.Or(r.FloatingIPID, none), cmp.Or(r.Digests.Nodeless, none), version,
 	}
-	if f.Warnings != "" {
-		words = append(words, f.Warnings)
+	if r.Warnings != "" {
+		words = append(words, r.Warnings)
 	}
 	return strings.Join(words, " ")
 }
 
-// ParseFingerprint parses the text of a fingerprint, and reports false for an invalid one. From one
+// ParseRecord parses the text of a record, and reports false for an invalid one. From one
 // of another version it returns load balancer, time and Service.
-func ParseFingerprint(text string) (Fingerprint, bool) {
+func ParseRecord(text string) (Record, bool) {
 	words := strings.Fields(text)
 	if len(words) < 4 {
-		return Fingerprint{}, false
+		return Record{}, false
 	}
 	for i := range words {
 		if words[i] == none {
@@ -78,17 +78,17 @@ func ParseFingerprint(text string) (Fingerprint, bool) {
 		}
 	}
 	updatedAt, err := time.Parse(time.RFC3339Nano, words[1])
-	f := Fingerprint{LoadBalancerID: words[0], UpdatedAt: updatedAt, Service: types.UID(words[3])}
+	r := Record{LoadBalancerID: words[0], UpdatedAt: updatedAt, Service: types.UID(words[3])}
 	if len(words) < 7 || len(words) > 8 {
-		return f, err == nil
+		return r, err == nil
 	}
 	parts, isUnconfirmed := strings.CutPrefix(words[6], unconfirmed)
 	if isUnconfirmed && parts != "" {
-		f.Parts = parts
-	} else if words[6] != fingerprintVersion {
-		return f, err == nil
+		r.Parts = parts
+	} else if words[6] != recordVersion {
+		return r, err == nil
 	}
-	f.Digests, f.FloatingIPID = Digests{Full: words[2], Nodeless: words[5]}, words[4]
-	f.Warnings = strings.Join(words[7:], "")
-	return f, err == nil
+	r.Digests, r.FloatingIPID = Digests{Full: words[2], Nodeless: words[5]}, words[4]
+	r.Warnings = strings.Join(words[7:], "")
+	return r, err == nil
 }
