@@ -17,6 +17,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reload"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // The values of the label "operation". calls.traced composes those of nodes and routes.
@@ -48,31 +49,19 @@ type Metrics struct {
 
 // NewMetrics returns metrics that count nothing before Register.
 func NewMetrics(clock clock.PassiveClock) *Metrics {
-	const namespace, subsystem = "cloudprovider_openstack", "reconcile"
+	const namespace = "cloudprovider_openstack"
 	labels := []string{"operation"}
 	return &Metrics{
 		clock: clock,
-		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "duration_seconds",
-			Help:           "Time that a call of the service, node or route controller took.",
-			Buckets:        []float64{0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 7.5, 10, 12.5, 15, 17.5, 20, 22.5, 25, 27.5, 30, 50, 60, 75, 100, 120, 300, 600, 1000},
-			StabilityLevel: metrics.ALPHA,
-		}, labels),
-		total: metrics.NewCounterVec(&metrics.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "total",
-			Help:           "Calls of the service, node and route controllers.",
-			StabilityLevel: metrics.ALPHA,
-		}, labels),
-		errors: metrics.NewCounterVec(&metrics.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "errors_total",
-			Help:           "Calls of the service, node and route controllers that failed. A call for a Service that is refused did not fail, nor one that asks to be repeated later, because the load balancer is being built.",
-			StabilityLevel: metrics.ALPHA,
-		}, labels),
-		refused: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Namespace: namespace, Name: "refused_services",
-			Help:           "Services that are currently refused, by reason: their load balancers keep the last good state.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"reason"}),
+		duration: telemetry.Histogram("cloudprovider_openstack_reconcile_duration_seconds",
+			"Time that a call of the service, node or route controller took.",
+			[]float64{0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 7.5, 10, 12.5, 15, 17.5, 20, 22.5, 25, 27.5, 30, 50, 60, 75, 100, 120, 300, 600, 1000}, labels...),
+		total: telemetry.Counter("cloudprovider_openstack_reconcile_total",
+			"Calls of the service, node and route controllers.", labels...),
+		errors: telemetry.Counter("cloudprovider_openstack_reconcile_errors_total",
+			"Calls of the service, node and route controllers that failed. A call for a Service that is refused did not fail, nor one that asks to be repeated later, because the load balancer is being built.", labels...),
+		refused: telemetry.Gauge("cloudprovider_openstack_refused_services",
+			"Services that are currently refused, by reason: their load balancers keep the last good state.", "reason"),
 		held: metrics.NewGauge(&metrics.GaugeOpts{
 			Namespace: namespace, Name: "held_nodes",
 			Help:           "Nodes without a server that stay because too many would be deleted at once.",
@@ -83,21 +72,12 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 			Help:           "1 while the cloud has no load balancer service (Octavia), so that no Service is served.",
 			StabilityLevel: metrics.ALPHA,
 		}),
-		nodes: &uninitializedNodes{GaugeVec: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Namespace: namespace, Name: "oldest_uninitialized_node_timestamp_seconds",
-			Help:           "When the oldest Node that is not initialized was created, in seconds since 1970; missing if all are initialized.",
-			StabilityLevel: metrics.ALPHA,
-		}, nil)},
-		garbage: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Namespace: namespace, Name: "garbage",
-			Help:           "Objects in OpenStack that are of no Service of this cluster, by kind; those that are not proven to be are never removed.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"kind", "proven"}),
-		removed: metrics.NewCounterVec(&metrics.CounterOpts{
-			Namespace: namespace, Name: "garbage_removed_total",
-			Help:           "Objects in OpenStack of no Service of this cluster that were removed (garbage-policy=delete), by kind.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"kind"}),
+		nodes: &uninitializedNodes{GaugeVec: telemetry.Gauge("cloudprovider_openstack_oldest_uninitialized_node_timestamp_seconds",
+			"When the oldest Node that is not initialized was created, in seconds since 1970; missing if all are initialized.")},
+		garbage: telemetry.Gauge("cloudprovider_openstack_garbage",
+			"Objects in OpenStack that are of no Service of this cluster, by kind; those that are not proven to be are never removed.", "kind", "proven"),
+		removed: telemetry.Counter("cloudprovider_openstack_garbage_removed_total",
+			"Objects in OpenStack of no Service of this cluster that were removed (garbage-policy=delete), by kind.", "kind"),
 		balancers: loadbalancer.NewMetrics(),
 		reload:    reload.NewMetrics(),
 	}
@@ -106,10 +86,8 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 // Register adds the metrics to a registry, for example with legacyregistry.Register. It
 // returns the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused, m.held, m.missing, m.nodes, m.garbage, m.removed} {
-		if err := register(metric); err != nil {
-			return err
-		}
+	if err := telemetry.Register(register, m.duration, m.total, m.errors, m.refused, m.held, m.missing, m.nodes, m.garbage, m.removed); err != nil {
+		return err
 	}
 	if err := m.balancers.Register(register); err != nil {
 		return err

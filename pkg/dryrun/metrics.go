@@ -1,6 +1,10 @@
 package dryrun
 
-import "k8s.io/component-base/metrics"
+import (
+	"k8s.io/component-base/metrics"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
+)
 
 // Metrics are those of a dry run.
 type Metrics struct {
@@ -10,18 +14,11 @@ type Metrics struct {
 
 // NewMetrics returns metrics without values before Register.
 func NewMetrics() *Metrics {
-	const namespace, subsystem = "cloudprovider_openstack", "dry_run"
 	return &Metrics{
-		previews: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "services",
-			Help:           "Services by outcome: unchanged, changed, refused, deleted, unknown. Only with --dry-run.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"outcome"}),
-		writes: metrics.NewCounterVec(&metrics.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "withheld_writes_total",
-			Help:           "Writes to the API server that were not sent. Only with --dry-run.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"verb", "resource"}),
+		previews: telemetry.Gauge("cloudprovider_openstack_dry_run_services",
+			"Services by outcome: unchanged, changed, refused, deleted, unknown. Only with --dry-run.", "outcome"),
+		writes: telemetry.Counter("cloudprovider_openstack_dry_run_withheld_writes_total",
+			"Writes to the API server that were not sent. Only with --dry-run.", "verb", "resource"),
 	}
 }
 

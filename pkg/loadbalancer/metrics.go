@@ -67,31 +67,16 @@ func NewMetrics() *Metrics {
 			Buckets:        []float64{1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600},
 			StabilityLevel: metrics.ALPHA,
 		}),
-		addressParts: metrics.NewCounterVec(&metrics.CounterOpts{
-			Namespace: namespace, Name: "service_address_part_seconds_total",
-			Help:           "Where the time until Services had an address went, in seconds; the sum over all parts is that of service_address_seconds.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"part"}),
-		rounds: metrics.NewCounterVec(&metrics.CounterOpts{
-			Namespace: namespace, Name: "rounds_total",
-			Help:           "Rounds of reconciliation by the initial knowledge of the load balancer.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"knowledge"}),
-		drift: metrics.NewCounterVec(&metrics.CounterOpts{
-			Namespace: namespace, Name: "drift_total",
-			Help:           "Changes by other clients that were found, that were repaired, and that were only reported.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"result"}),
-		quotaLimit: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Namespace: namespace, Name: "quota_limit",
-			Help:           "The limit of the project at the last read; missing if there is none.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"resource"}),
-		quotaUsed: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Namespace: namespace, Name: "quota_used",
-			Help:           "The use of a quota by the project at the last read.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"resource"}),
+		addressParts: telemetry.Counter("cloudprovider_openstack_service_address_part_seconds_total",
+			"Where the time until Services had an address went, in seconds; the sum over all parts is that of service_address_seconds.", "part"),
+		rounds: telemetry.Counter("cloudprovider_openstack_rounds_total",
+			"Rounds of reconciliation by the initial knowledge of the load balancer.", "knowledge"),
+		drift: telemetry.Counter("cloudprovider_openstack_drift_total",
+			"Changes by other clients that were found, that were repaired, and that were only reported.", "result"),
+		quotaLimit: telemetry.Gauge("cloudprovider_openstack_quota_limit",
+			"The limit of the project at the last read; missing if there is none.", "resource"),
+		quotaUsed: telemetry.Gauge("cloudprovider_openstack_quota_used",
+			"The use of a quota by the project at the last read.", "resource"),
 	}
 	m.counted = []*countedGauge{
 		m.newCounted("services", "Services of type LoadBalancer that this process has worked on, by phase.",
@@ -114,12 +99,7 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	for _, counted := range m.counted {
 		all = append(all, counted)
 	}
-	for _, metric := range all {
-		if err := register(metric); err != nil {
-			return err
-		}
-	}
-	return nil
+	return telemetry.Register(register, all...)
 }
 
 // countedGauge is a gauge that is computed when it is collected.

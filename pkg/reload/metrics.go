@@ -4,6 +4,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Metrics count the results of configuration changes. Nil Metrics are valid and do nothing.
@@ -23,32 +24,21 @@ const (
 func NewMetrics() *Metrics {
 	const namespace, subsystem = "cloudprovider_openstack", "configuration"
 	return &Metrics{
-		reloads: metrics.NewCounterVec(&metrics.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "changes_total",
-			Help:           "Changes of cloud.conf and of the files that it names since the start, by whether they were applied or refused.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"result"}),
+		reloads: telemetry.Counter("cloudprovider_openstack_configuration_changes_total",
+			"Changes of cloud.conf and of the files that it names since the start, by whether they were applied or refused.", "result"),
 		refused: metrics.NewGauge(&metrics.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "refused",
 			Help:           "1 while a change of cloud.conf or of a file that it names is refused, so that the previous settings stay in force; else 0.",
 			StabilityLevel: metrics.ALPHA,
 		}),
-		expiry: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Namespace: namespace, Name: "credentials_expiry_timestamp_seconds",
-			Help:           "When the credentials in force expire, in seconds since 1970, by their kind. Absent if they do not expire, or Keystone does not report it.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"kind"}),
+		expiry: telemetry.Gauge("cloudprovider_openstack_credentials_expiry_timestamp_seconds",
+			"When the credentials in force expire, in seconds since 1970, by their kind. Absent if they do not expire, or Keystone does not report it.", "kind"),
 	}
 }
 
 // Register adds the metrics to a registry. It returns the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.reloads, m.refused, m.expiry} {
-		if err := register(metric); err != nil {
-			return err
-		}
-	}
-	return nil
+	return telemetry.Register(register, m.reloads, m.refused, m.expiry)
 }
 
 func (m *Metrics) count(result string) {

@@ -8,5 +8,6 @@
 // the spans of stages to a goal, so that the stages do not depend on it.
 //
 // A Watch in the context of a round measures its waits by their reasons. The rest is the controller's own
-// time. Concurrent waits of the same work count once, for the last one in the order of Parts.
+// time. Concurrent waits of the same work count once, for the last one in the order of Parts. Gauge, Counter
+// and Histogram make the metrics of other packages.
 package telemetry

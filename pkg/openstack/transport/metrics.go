@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // codeNone is the code of a request without an answer, as in client-go's metrics.
@@ -27,27 +28,15 @@ type Metrics struct {
 // NewMetrics returns the metrics. They count nothing before Register.
 func NewMetrics() *Metrics {
 	return &Metrics{
-		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
-			Name:           "openstack_api_request_duration_seconds",
-			Help:           "Latency of OpenStack API requests in seconds, with the wait for a free place and repetitions.",
-			Buckets:        []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"request"}),
-		total: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name:           "openstack_api_requests_total",
-			Help:           "Number of OpenStack API requests by status code of the final answer.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"request", "code"}),
-		errors: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name:           "openstack_api_request_errors_total",
-			Help:           "Number of OpenStack API requests that were refused, failed or had no answer.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"request", "code"}),
-		retries: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name:           "openstack_api_request_retries_total",
-			Help:           "Number of times that an OpenStack API request was repeated within one call.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"request"}),
+		duration: telemetry.Histogram("openstack_api_request_duration_seconds",
+			"Latency of OpenStack API requests in seconds, with the wait for a free place and repetitions.",
+			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}, "request"),
+		total: telemetry.Counter("openstack_api_requests_total",
+			"Number of OpenStack API requests by status code of the final answer.", "request", "code"),
+		errors: telemetry.Counter("openstack_api_request_errors_total",
+			"Number of OpenStack API requests that were refused, failed or had no answer.", "request", "code"),
+		retries: telemetry.Counter("openstack_api_request_retries_total",
+			"Number of times that an OpenStack API request was repeated within one call.", "request"),
 		limiter: limiter.NewMetrics(),
 	}
 }
@@ -55,10 +44,8 @@ func NewMetrics() *Metrics {
 // Register adds the metrics to a registry, for example with legacyregistry.Register. It returns the
 // first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.retries} {
-		if err := register(metric); err != nil {
-			return err
-		}
+	if err := telemetry.Register(register, m.duration, m.total, m.errors, m.retries); err != nil {
+		return err
 	}
 	return m.limiter.Register(register)
 }

@@ -74,21 +74,19 @@ func checkRenamed(t *testing.T, old, said string) {
 // fromUpstream are reasons of Kubernetes' controllers.
 var fromUpstream = []string{"SyncLoadBalancerFailed", "EnsuringLoadBalancer", "DeletedLoadBalancer", "FailedToCreateRoute"}
 
-// inSource tells whether the program has a text, whole or put together of a namespace, a
-// subsystem and a name.
+// inSource reports whether the source of the program has a string.
 func inSource(t *testing.T, text string) bool {
 	t.Helper()
 	if slices.Contains(fromUpstream, text) {
 		return true
 	}
-	last := strings.TrimPrefix(text, "cloudprovider_openstack_reconcile_")
 	found := false
 	err := filepath.WalkDir("../../../pkg", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || found || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		source, err := os.ReadFile(path)
-		found = strings.Contains(string(source), `"`+last+`"`)
+		found = strings.Contains(string(source), `"`+text+`"`)
 		return err
 	})
 	if err != nil {

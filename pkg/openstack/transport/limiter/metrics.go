@@ -6,6 +6,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Metrics show the queue and the limit of each class. cloud-provider-openstack has none of them.
@@ -21,39 +22,22 @@ type Metrics struct {
 func NewMetrics() *Metrics {
 	class := []string{"class"}
 	return &Metrics{
-		queueDepth: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Name:           "openstack_api_queue_depth",
-			Help:           "Number of OpenStack API requests that wait for others to be answered first.",
-			StabilityLevel: metrics.ALPHA,
-		}, class),
-		limit: metrics.NewGaugeVec(&metrics.GaugeOpts{
-			Name:           "openstack_api_limit",
-			Help:           "Number of OpenStack API requests that may be in flight at a time; it adapts to what the cloud can bear.",
-			StabilityLevel: metrics.ALPHA,
-		}, class),
-		throttles: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name: "openstack_api_throttled_total",
-			Help: "Number of times that fewer OpenStack API requests were let through than before: " +
-				"the limit was halved for a status code, for no answer or for latency, or all were held back for a Retry-After.",
-			StabilityLevel: metrics.ALPHA,
-		}, []string{"class", "reason"}),
-		waits: metrics.NewHistogramVec(&metrics.HistogramOpts{
-			Name:           "openstack_api_wait_seconds",
-			Help:           "Time that OpenStack API requests waited for others to be answered first, for each attempt.",
-			Buckets:        []float64{.01, .1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600},
-			StabilityLevel: metrics.ALPHA,
-		}, class),
+		queueDepth: telemetry.Gauge("openstack_api_queue_depth",
+			"Number of OpenStack API requests that wait for others to be answered first.", class...),
+		limit: telemetry.Gauge("openstack_api_limit",
+			"Number of OpenStack API requests that may be in flight at a time; it adapts to what the cloud can bear.", class...),
+		throttles: telemetry.Counter("openstack_api_throttled_total",
+			"Number of times that fewer OpenStack API requests were let through than before: "+
+				"the limit was halved for a status code, for no answer or for latency, or all were held back for a Retry-After.", "class", "reason"),
+		waits: telemetry.Histogram("openstack_api_wait_seconds",
+			"Time that OpenStack API requests waited for others to be answered first, for each attempt.",
+			[]float64{.01, .1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}, class...),
 	}
 }
 
 // Register adds the metrics to a registry. It returns the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.queueDepth, m.limit, m.throttles, m.waits} {
-		if err := register(metric); err != nil {
-			return err
-		}
-	}
-	return nil
+	return telemetry.Register(register, m.queueDepth, m.limit, m.throttles, m.waits)
 }
 
 // limited sets the number of waiting requests of a class, and its limit.
