@@ -25,7 +25,7 @@ import (
 // arguments. *loadbalancer.Reconciler implements it.
 type LoadBalancers interface {
 	// Ensure changes the load balancer to match the Service. A status that accompanies an error
-	// must be published all the same. The error loadbalancer.ErrGoesOn reports that the creation
+	// must be published all the same. The error loadbalancer.ErrInProgress reports that the creation
 	// continues without a call; another call is requested at its end.
 	Ensure(ctx context.Context, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error)
 	// Get reports whether any part of the Service's load balancer exists.
@@ -106,7 +106,7 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 	if _, dry := l.engine.(*previews); dry && err == nil {
 		return nil, cloudprovider.ImplementedElsewhere // we have no address to publish
 	}
-	if errors.Is(err, loadbalancer.ErrGoesOn) {
+	if errors.Is(err, loadbalancer.ErrInProgress) {
 		return nil, cloudprovider.ImplementedElsewhere // the creation continues, and the next call comes at its end
 	}
 	if err != nil && controller != nil {

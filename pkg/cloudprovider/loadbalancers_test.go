@@ -40,7 +40,7 @@ func TestEnsureLoadBalancer_PublishesAddressOfRefusedService(t *testing.T) {
 // The service controller neither reports nor repeats a call if a background round reports its end.
 func TestEnsureLoadBalancer_LeavesAloneWhatGoesOnByItself(t *testing.T) {
 	t.Parallel()
-	balancers := &loadBalancers{engine: &engine{err: loadbalancer.ErrGoesOn}, calls: newCalls(t.Context(), nil)}
+	balancers := &loadBalancers{engine: &engine{err: loadbalancer.ErrInProgress}, calls: newCalls(t.Context(), nil)}
 	if status, err := balancers.EnsureLoadBalancer(t.Context(), "", service("web"), nil); err != cloudprovider.ImplementedElsewhere || status != nil {
 		t.Errorf("got %v, %v", status, err)
 	}

@@ -205,7 +205,7 @@ func (m *Metrics) begin(operation string) (end func(error)) {
 		m.duration.WithLabelValues(operation).Observe(m.clock.Since(start).Seconds())
 		m.total.WithLabelValues(operation).Inc()
 		var later *cloudproviderapi.RetryError
-		if err != nil && !errors.As(err, &later) && !errors.Is(err, loadbalancer.ErrGoesOn) && !loadbalancer.IsRefusal(err) {
+		if err != nil && !errors.As(err, &later) && !errors.Is(err, loadbalancer.ErrInProgress) && !loadbalancer.IsRefusal(err) {
 			m.errors.WithLabelValues(operation).Inc()
 		}
 	}

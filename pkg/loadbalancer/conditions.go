@@ -21,13 +21,13 @@ import (
 type Conditions interface {
 	// Say writes these conditions of a Service soon, and leaves the others unchanged. If they need
 	// a write, the same write updates its annotations.
-	Say(service types.NamespacedName, uid types.UID, said []conditions.Said, record annotation.Record)
+	Set(service types.NamespacedName, uid types.UID, said []conditions.Condition, record annotation.Record)
 	// Brings reports whether such a write is in progress or queued.
 	Brings(service types.NamespacedName, uid types.UID) bool
 }
 
-// say reports the result of a round, and the state of the Service's load balancer, as conditions.
-func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
+// setConditions reports the result of a round, and the state of the Service's load balancer, as conditions.
+func (r *Reconciler) setConditions(svc *v1.Service, round conditions.Round) {
 	if r.options.Conditions == nil {
 		return
 	}
@@ -50,8 +50,8 @@ func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
 		_, ignored, _ := r.engine().Settings.Parse(svc)
 		round.Ignored = events.Listed(ignored)
 	}
-	if said := round.Said(svc); len(said) > 0 {
-		r.options.Conditions.Say(cluster.Key(svc), svc.UID, said, record)
+	if said := round.Conditions(svc); len(said) > 0 {
+		r.options.Conditions.Set(cluster.Key(svc), svc.UID, said, record)
 	}
 }
 
@@ -64,8 +64,8 @@ func left(applied *state.Applied) string {
 		events.SummaryOf(slices.Sorted(maps.Keys(applied.Reported)))
 }
 
-// sayHealth reports the observed operating status of a Service's load balancer as conditions.
-func (r *Reconciler) sayHealth(uid types.UID, applied *state.Applied) {
+// setHealthConditions reports the observed operating status of a Service's load balancer as conditions.
+func (r *Reconciler) setHealthConditions(uid types.UID, applied *state.Applied) {
 	if r.options.Conditions == nil {
 		return
 	}
@@ -78,7 +78,7 @@ func (r *Reconciler) sayHealth(uid types.UID, applied *state.Applied) {
 		}
 	}
 	if said := conditions.Health(applied.LoadBalancer.ID, applied.Seen.OperatingStatus, pools); said != nil {
-		r.options.Conditions.Say(applied.Service, uid, said, drift.RecordOf(uid, applied))
+		r.options.Conditions.Set(applied.Service, uid, said, drift.RecordOf(uid, applied))
 	}
 }
 

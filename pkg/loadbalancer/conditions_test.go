@@ -25,27 +25,27 @@ import (
 // fakeConditions has the last conditions of each Service.
 type fakeConditions struct {
 	mu   sync.Mutex
-	last map[types.UID]map[reason.Condition]conditions.Said
+	last map[types.UID]map[reason.Condition]conditions.Condition
 	// records has the annotations to write together with them.
 	records map[types.UID]annotation.Record
 	// rounds counts the calls of Say.
 	rounds int
 }
 
-// Say implements loadbalancer.Conditions.
-func (c *fakeConditions) Say(_ types.NamespacedName, uid types.UID, said []conditions.Said, record annotation.Record) {
+// Set implements loadbalancer.Conditions.
+func (c *fakeConditions) Set(_ types.NamespacedName, uid types.UID, said []conditions.Condition, record annotation.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last == nil {
-		c.last, c.records = map[types.UID]map[reason.Condition]conditions.Said{}, map[types.UID]annotation.Record{}
+		c.last, c.records = map[types.UID]map[reason.Condition]conditions.Condition{}, map[types.UID]annotation.Record{}
 	}
 	if c.last[uid] == nil {
-		c.last[uid] = map[reason.Condition]conditions.Said{}
+		c.last[uid] = map[reason.Condition]conditions.Condition{}
 	}
 	c.records[uid] = record
 	c.rounds++
 	for _, s := range said {
-		c.last[uid][s.Condition] = s
+		c.last[uid][s.Type] = s
 	}
 }
 
@@ -60,7 +60,7 @@ func (c *fakeConditions) count() int {
 }
 
 // of returns the conditions of a Service.
-func (c *fakeConditions) of(svc *v1.Service) map[reason.Condition]conditions.Said {
+func (c *fakeConditions) of(svc *v1.Service) map[reason.Condition]conditions.Condition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.last[svc.UID])
@@ -74,13 +74,13 @@ func (env *environment) states(svc *v1.Service, want ...string) (messages string
 	var got []string
 	svc.Status.Conditions = nil
 	for _, s := range said {
-		_, name, _ := strings.Cut(string(s.Condition), "/")
+		_, name, _ := strings.Cut(string(s.Type), "/")
 		got = append(got, fmt.Sprintf("%s=%t %s", name, s.Is, s.Reason))
 		status := metav1.ConditionFalse
 		if s.Is {
 			status = metav1.ConditionTrue
 		}
-		svc.Status.Conditions = append(svc.Status.Conditions, metav1.Condition{Type: string(s.Condition), Status: status, Reason: string(s.Reason)})
+		svc.Status.Conditions = append(svc.Status.Conditions, metav1.Condition{Type: string(s.Type), Status: status, Reason: string(s.Reason)})
 		messages += s.Message + "\n"
 	}
 	slices.Sort(got)

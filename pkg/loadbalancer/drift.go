@@ -18,7 +18,7 @@ func (r *Reconciler) newDetector() *drift.Detector {
 	return drift.New(drift.Options{
 		ClusterID: r.options.ClusterID, Interval: interval, Store: r.store, Clock: r.options.Clock,
 		Project: cloud.Project, Octavia: r.options.Session.Octavia(), Observer: cloud.Observer, SecurityGroups: r.groups, Records: r.options.Records,
-		Seen: r.sayHealth, Brought: r.brought,
+		Seen: r.setHealthConditions, Brought: r.brought,
 		Busy: func(uid types.UID, loadBalancerID string) bool {
 			return r.dispatcher.Busy(string(uid)) || r.locks.Held(loadBalancerID)
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
@@ -139,7 +140,7 @@ func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	if dispatch.Wanted(svc) {
 		req.Operation = dispatch.Ensure
 	}
-	recorded := r.engine().HasServed(svc) || r.store.Get(svc.UID).Applied != nil
+	recorded := r.engine().HasServed(svc.UID) || r.store.Get(svc.UID).Applied != nil
 	_, dryRound := dry.begin(ctx, req)
 	status, err := dryRound.Step(ctx)
 	p := Preview{Deletes: req.Operation == dispatch.Delete, Steps: noted.steps, Notes: noted.notes, Status: status}
@@ -153,7 +154,7 @@ func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	if len(p.Steps) == 0 && err == nil && !p.Deletes {
 		r.store.Adopt(dry.store, svc.UID)
 	} else if dry.store.Get(svc.UID).Namespace != "" {
-		_ = r.store.Count(svc, 0) // no limit, no error
+		_ = r.store.Count(settings.OwnerOf(svc), 0) // no limit, no error
 	}
 	return p, nil
 }

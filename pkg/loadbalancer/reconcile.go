@@ -23,9 +23,9 @@ import (
 // failed parts, members that did not fit into a creation.
 const maxAttempts = 4
 
-// ErrGoesOn is returned by Ensure if the round continues in the background; Options.Ended is called
+// ErrInProgress is returned by Ensure if the round continues in the background; Options.Ended is called
 // at its end.
-var ErrGoesOn = dispatch.ErrGoesOn
+var ErrInProgress = dispatch.ErrInProgress
 
 // IsRefusal reports whether an error means that the Service is refused: its settings are not
 // possible until it, the configuration or the cloud changes.
@@ -234,7 +234,7 @@ func (r *Reconciler) apply(ctx context.Context, p *pursuit) (downgraded bool, er
 		round.Forget()
 		return true, nil
 	default:
-		return false, r.engine().Explain(in, r.engine().Tried(round, err))
+		return false, r.engine().Explain(in, r.engine().WithFirstRefusal(round, err))
 	}
 	return false, nil
 }

@@ -198,7 +198,7 @@ func (r *Reconciler) Close() {
 
 // Name returns the name of a Service's load balancer in OpenStack.
 func (r *Reconciler) Name(svc *v1.Service) string {
-	return r.engine().Identity(svc, driver.VersionTags).Name()
+	return r.engine().Identity(settings.OwnerOf(svc), driver.VersionTags).Name()
 }
 
 // SelectsNodes reports whether labels decide which nodes are members of a Service.
@@ -242,7 +242,7 @@ func (r *Reconciler) Actors() (working, left int) { return r.dispatcher.Size() }
 // Ensure brings the load balancer to the Service's desired state, and returns the status to
 // publish. If the settings are impossible, the error names the field, before the first write; if
 // the Service keeps its load balancer meanwhile, there is a status, too. If Options.Hold ends
-// first, the error is ErrGoesOn or an *api.RetryError: see Options.Ended.
+// first, the error is ErrInProgress or an *api.RetryError: see Options.Ended.
 func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 	status, err := r.dispatcher.Call(ctx, dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always})
 	return status, closed(err)
@@ -305,7 +305,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if r.store.Get(svc.UID).Applied != nil || !r.store.CreationUntil(svc).IsZero() {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
-	gone, err := r.engine().NewGone(ctx, goal.Subject{Service: svc}, nil, r.engine().Previous(svc))
+	gone, err := r.engine().NewGone(ctx, goal.Subject{Service: svc}, nil, r.engine().Previous(svc.UID))
 	if err != nil {
 		return nil, false, err
 	}

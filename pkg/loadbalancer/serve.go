@@ -14,6 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
@@ -80,7 +81,7 @@ func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalan
 			return nil, err
 		}
 		if err != nil { // else its state is deleted
-			_, err = r.engine().Tell(ctx, svc, err, r.expired(ctx) > 0)
+			_, err = r.engine().ReportTrouble(ctx, svc, err, r.expired(ctx) > 0)
 		}
 		return nil, refusal.Retry(err, r.expired(ctx))
 	}
@@ -93,10 +94,10 @@ func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalan
 			r.store.Accept(svc)
 			r.resolved(rd.entry.Drift)
 		}
-		told, err := r.engine().Tell(ctx, svc, err, r.expired(ctx) > 0)
+		told, err := r.engine().ReportTrouble(ctx, svc, err, r.expired(ctx) > 0)
 		rd.why = refusal.Reason(err)
 		if rd.why == "" {
-			r.say(svc, conditions.Round{Err: err, Told: told})
+			r.setConditions(svc, conditions.Round{Err: err, Reported: told})
 			return status, refusal.Retry(err, r.expired(ctx))
 		}
 		rd.refused, rd.reported = err, r.store.Refuse(svc.UID, rd.why, reports)
@@ -109,7 +110,7 @@ func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalan
 		r.store.DropDrift(svc.UID)
 		r.resolved(rd.entry.Drift)
 	}
-	r.say(svc, conditions.Round{Err: rd.refused, Refusal: refusal.Stated(rd.why), Kept: refusal.Standing(rd.refused, failure)})
+	r.setConditions(svc, conditions.Round{Err: rd.refused, Refusal: refusal.Stated(rd.why), Kept: refusal.Standing(rd.refused, failure)})
 	if failure == nil {
 		if !reports && (rd.reported || rd.entry.Accepted == nil) { // else Ensure will be called, after a restart
 			return status, nil
@@ -179,7 +180,7 @@ func subject(req dispatch.Request, drift state.Drift) goal.Subject {
 func (r *Reconciler) keep(ctx context.Context, rd *round) (*v1.LoadBalancerStatus, error) {
 	req, accepted, drift := rd.req, rd.entry.Accepted, rd.entry.Drift
 	if !rd.following {
-		if accepted == nil && len(req.Service.Status.LoadBalancer.Ingress) == 0 && len(r.engine().Previous(req.Service)) == 0 {
+		if accepted == nil && len(req.Service.Status.LoadBalancer.Ingress) == 0 && len(r.engine().Previous(req.Service.UID)) == 0 {
 			return nil, refusal.ErrNothingKept
 		}
 		rd.byCloud = refusal.ByCloud(rd.refused)
@@ -232,7 +233,7 @@ func (r *Reconciler) follow(ctx context.Context, rd *round, drift state.Drift) (
 func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 	svc := rd.req.Service
 	if rd.previous == nil {
-		rd.previous = append([]string{}, r.engine().Previous(svc)...)
+		rd.previous = append([]string{}, r.engine().Previous(svc.UID)...)
 		r.store.MarkDeleting(svc.UID)
 		r.store.StartDeletion(svc.UID)
 	}
@@ -274,7 +275,7 @@ func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, er
 		if err := async.Sleep(ctx, r.options.Clock, telemetry.Octavia, "lost creation", rd.pause); err != nil {
 			return false, err
 		}
-		found, err := r.engine().Claimed(ctx, rd.req.Service)
+		found, err := r.engine().Claimed(ctx, settings.OwnerOf(rd.req.Service))
 		if err != nil || found {
 			return found, err
 		}

@@ -168,7 +168,7 @@ func (f *follower) ensure(ctx context.Context) {
 			switch {
 			case ctx.Err() != nil:
 				return
-			case err == nil, errors.Is(err, loadbalancer.ErrGoesOn): // callAgain is called at its end
+			case err == nil, errors.Is(err, loadbalancer.ErrInProgress): // callAgain is called at its end
 				failed = backoff{}
 			default:
 				retry = time.After(failed.next(err))

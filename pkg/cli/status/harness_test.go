@@ -42,7 +42,7 @@ type environment struct {
 	engine  *loadbalancer.Reconciler
 	nodes   []*v1.Node
 	// said are the conditions for served Services.
-	said map[types.UID][]conditions.Said
+	said map[types.UID][]conditions.Condition
 	// now is the time of the status: half a day after the creations, regardless of the machine's
 	// speed.
 	now time.Time
@@ -52,7 +52,7 @@ func newEnvironment(t *testing.T, keys map[string]string) *environment {
 	t.Helper()
 	options := simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {}}}
 	options.Config.LoadBalancer = keys
-	env := &environment{Environment: simulated.New(t, options), said: map[types.UID][]conditions.Said{}, now: time.Now().Add(12*time.Hour + 30*time.Minute)}
+	env := &environment{Environment: simulated.New(t, options), said: map[types.UID][]conditions.Condition{}, now: time.Now().Add(12*time.Hour + 30*time.Minute)}
 	env.client = fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: clusterUID}})
 	env.session = env.SignIn(openstack.SessionOptions{Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond}})
 	fast := driver.PollInterval{First: time.Millisecond, Step: time.Millisecond, Cap: 5 * time.Millisecond}
@@ -68,8 +68,8 @@ func newEnvironment(t *testing.T, keys map[string]string) *environment {
 	return env
 }
 
-// Say implements loadbalancer.Conditions, for one Service at a time.
-func (env *environment) Say(_ types.NamespacedName, uid types.UID, said []conditions.Said, _ annotation.Record) {
+// Set implements loadbalancer.Conditions, for one Service at a time.
+func (env *environment) Set(_ types.NamespacedName, uid types.UID, said []conditions.Condition, _ annotation.Record) {
 	env.said[uid] = append(env.said[uid], said...)
 }
 
@@ -77,14 +77,14 @@ func (env *environment) Say(_ types.NamespacedName, uid types.UID, said []condit
 func (env *environment) Brings(types.NamespacedName, types.UID) bool { return false }
 
 // state sets the conditions of a Service: good ones are half a day old, bad ones 14 minutes.
-func (env *environment) state(svc *v1.Service, said ...conditions.Said) {
+func (env *environment) state(svc *v1.Service, said ...conditions.Condition) {
 	for _, s := range said {
-		condition := metav1.Condition{Type: string(s.Condition), Status: metav1.ConditionFalse, Reason: string(s.Reason), Message: s.Message}
+		condition := metav1.Condition{Type: string(s.Type), Status: metav1.ConditionFalse, Reason: string(s.Reason), Message: s.Message}
 		condition.LastTransitionTime = metav1.NewTime(env.now.Add(-12 * time.Hour))
 		if s.Is {
 			condition.Status = metav1.ConditionTrue
 		}
-		if s.Is != (s.Condition == reason.Provisioned) {
+		if s.Is != (s.Type == reason.Provisioned) {
 			condition.LastTransitionTime = metav1.NewTime(env.now.Add(-14 * time.Minute))
 		}
 		meta.SetStatusCondition(&svc.Status.Conditions, condition)

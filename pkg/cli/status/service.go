@@ -135,7 +135,7 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 		have.model.FloatingIP = &model.FloatingIP{ID: fip.ID, Address: fip.FloatingIP}
 	}
 	have.balancer = loadBalancerOf(have.model, lb.CreatedAt.Time, floating)
-	have.balancer.TakenOver = have.balancer.Adopted && rd.engine.RecordedOn(svc) == lb.ID
+	have.balancer.TakenOver = have.balancer.Adopted && rd.engine.RecordedOn(svc.UID) == lb.ID
 	return have, nil
 }
 

@@ -77,8 +77,8 @@ func populate(t *testing.T) *environment {
 	env.must(env.Cloud.Octavia.SetProvisioningStatus(lb.ID, simoctavia.PendingUpdate))
 
 	svc, _ = env.served("drifted", []int32{80})
-	env.state(svc, conditions.Said{
-		Condition: reason.IsDrifted, Is: true, Reason: reason.Drifted,
+	env.state(svc, conditions.Condition{
+		Type: reason.IsDrifted, Is: true, Reason: reason.Drifted,
 		Message: "Changed by another client, and left as it is because of drift-policy=report; this would revert it (actual → desired): listener TCP/80: allowed_cidrs [192.0.2.0/24] → []",
 	})
 	env.store(svc)

@@ -13,15 +13,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// Said is a condition with its contents.
-type Said struct {
-	Condition reason.Condition
-	Is        bool
-	Reason    reason.Reason
-	Message   string
+// Condition is a condition with its contents.
+type Condition struct {
+	Type    reason.Condition
+	Is      bool
+	Reason  reason.Reason
+	Message string
 }
 
-func (s Said) status() metav1.ConditionStatus {
+func (s Condition) status() metav1.ConditionStatus {
 	if s.Is {
 		return metav1.ConditionTrue
 	}
@@ -31,14 +31,14 @@ func (s Said) status() metav1.ConditionStatus {
 // Changes returns the part of a strategic merge patch that sets these conditions; nil if they are
 // set. It keeps conditions of other types, since conditions are merged by type, and the transition
 // time of a condition with the same status.
-func Changes(have []metav1.Condition, said []Said, now metav1.Time) []any {
+func Changes(have []metav1.Condition, wanted []Condition, now metav1.Time) []any {
 	var changes []any
-	for _, s := range said {
-		before := meta.FindStatusCondition(have, string(s.Condition))
+	for _, s := range wanted {
+		before := meta.FindStatusCondition(have, string(s.Type))
 		if before != nil && before.Status == s.status() && before.Reason == string(s.Reason) && alike(before.Message, s.Message) {
 			continue
 		}
-		change := map[string]any{"type": s.Condition, "status": s.status(), "reason": s.Reason, "message": s.Message}
+		change := map[string]any{"type": s.Type, "status": s.status(), "reason": s.Reason, "message": s.Message}
 		if before == nil || before.Status != s.status() {
 			change["lastTransitionTime"] = now
 		}
@@ -71,6 +71,6 @@ func alike(a, b string) bool {
 // has reports whether a condition already has this status and reason, with any message.
 func has(have []metav1.Condition, condition reason.Condition, is bool, why reason.Reason) bool {
 	return slices.ContainsFunc(have, func(c metav1.Condition) bool {
-		return c.Type == string(condition) && c.Status == Said{Is: is}.status() && c.Reason == string(why)
+		return c.Type == string(condition) && c.Status == Condition{Is: is}.status() && c.Reason == string(why)
 	})
 }

@@ -59,10 +59,10 @@ func TestChanges_TouchNoConditionOfOthersAndKeepTheTimeOfAStatus(t *testing.T) {
 		foreign(), condition(reason.IsRefused, metav1.ConditionTrue, reason.Invalid, "a", earlier),
 		condition(reason.Provisioned, metav1.ConditionFalse, reason.Refused, "b", earlier),
 	}
-	got := patched(t, have, conditions.Changes(have, []conditions.Said{
-		{Condition: reason.IsRefused, Is: true, Reason: reason.Conflict, Message: "c"},
-		{Condition: reason.Provisioned, Is: true, Reason: reason.Ready, Message: "d"},
-		{Condition: reason.IsDrifted, Reason: reason.Undrifted},
+	got := patched(t, have, conditions.Changes(have, []conditions.Condition{
+		{Type: reason.IsRefused, Is: true, Reason: reason.Conflict, Message: "c"},
+		{Type: reason.Provisioned, Is: true, Reason: reason.Ready, Message: "d"},
+		{Type: reason.IsDrifted, Reason: reason.Undrifted},
 	}, now))
 	want := map[string]metav1.Condition{}
 	for _, c := range []metav1.Condition{
@@ -92,15 +92,15 @@ func byType(all []metav1.Condition) map[string]metav1.Condition {
 func TestChanges_AreNoneForTheNoiseOfMessages(t *testing.T) {
 	t.Parallel()
 	const text = "Octavia refuses port 80 (request req-%s) since %s, trying again in %s"
-	said := func(port, request, since, again string) conditions.Said {
-		return conditions.Said{Condition: reason.IsRefused, Is: true, Reason: reason.Conflict,
+	said := func(port, request, since, again string) conditions.Condition {
+		return conditions.Condition{Type: reason.IsRefused, Is: true, Reason: reason.Conflict,
 			Message: strings.Replace(fmt.Sprintf(text, request, since, again), "80", port, 1)}
 	}
 	first := said("80", "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed", "2026-01-01T00:00:00Z", "5m0s")
-	have := patched(t, nil, conditions.Changes(nil, []conditions.Said{first}, earlier))
+	have := patched(t, nil, conditions.Changes(nil, []conditions.Condition{first}, earlier))
 	for port, want := range map[string]int{"80": 0, "81": 1} {
 		again := said(port, "9c858901-8a57-4791-81fe-4c455b099bc9", "2026-03-04T05:06:07.5+01:00", "1h12m30.5s")
-		if changes := conditions.Changes(have, []conditions.Said{again}, now); len(changes) != want {
+		if changes := conditions.Changes(have, []conditions.Condition{again}, now); len(changes) != want {
 			t.Errorf("port %s: %d changes, want %d", port, len(changes), want)
 		}
 	}
@@ -114,12 +114,12 @@ func TestRemoval_IsNoneWhereThereIsNothingOfOurs(t *testing.T) {
 }
 
 // words returns the conditions in short form, such as "Provisioned=true Ready".
-func words(said []conditions.Said) string {
+func words(said []conditions.Condition) string {
 	var all []string
 	for _, s := range said {
-		_, name, _ := strings.Cut(string(s.Condition), "/")
+		_, name, _ := strings.Cut(string(s.Type), "/")
 		all = append(all, fmt.Sprintf("%s=%t %s", name, s.Is, s.Reason))
-		if !s.Reason.States(s.Condition, s.Is) {
+		if !s.Reason.States(s.Type, s.Is) {
 			all = append(all, "which the list of reasons does not have")
 		}
 	}
@@ -146,8 +146,8 @@ func TestRound_SaysWhatItHasFoundAndNothingElse(t *testing.T) {
 		"drift is left":           {round: conditions.Round{LoadBalancerID: "lb", Drift: "x"}, want: "Provisioned=true LoadBalancerReady, Degraded=false LoadBalancerSound, Refused=false LoadBalancerRequestAccepted, Drifted=true LoadBalancerDrifted"},
 		"gone, and left":          {round: conditions.Round{Drift: "x"}, want: "Provisioned=false LoadBalancerGone, Refused=false LoadBalancerRequestAccepted, Drifted=true LoadBalancerDrifted"},
 		"refused":                 {round: conditions.Round{Err: failure, Refusal: reason.NotOwned}, want: "Provisioned=false LoadBalancerRefused, Refused=true LoadBalancerNotOwned, Drifted=false LoadBalancerAsApplied"},
-		"in ERROR":                {round: conditions.Round{Err: failure, Told: reason.InError}, want: "Provisioned=false LoadBalancerInError, Degraded=true LoadBalancerInError"},
-		"PENDING":                 {round: conditions.Round{Err: failure, Told: reason.Pending}, want: "Provisioned=false LoadBalancerPending"},
+		"in ERROR":                {round: conditions.Round{Err: failure, Reported: reason.InError}, want: "Provisioned=false LoadBalancerInError, Degraded=true LoadBalancerInError"},
+		"PENDING":                 {round: conditions.Round{Err: failure, Reported: reason.Pending}, want: "Provisioned=false LoadBalancerPending"},
 		"never made":              {round: conditions.Round{Err: failure}, want: "Provisioned=false LoadBalancerNotReady"},
 		"an outage":               {round: conditions.Round{Err: failure}, status: v1.ServiceStatus{Conditions: provisioned}},
 		"an outage at an upgrade": {round: conditions.Round{Err: failure}, status: v1.ServiceStatus{LoadBalancer: published}},
@@ -155,7 +155,7 @@ func TestRound_SaysWhatItHasFoundAndNothingElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := words(test.round.Said(&v1.Service{Status: test.status})); got != test.want {
+			if got := words(test.round.Conditions(&v1.Service{Status: test.status})); got != test.want {
 				t.Errorf("says\n%s, want\n%s", got, test.want)
 			}
 		})

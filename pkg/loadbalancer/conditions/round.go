@@ -14,9 +14,9 @@ import (
 type Round struct {
 	// Err is the reason why the Service lacks its requested state; nil if it has it.
 	Err error
-	// Told is the problem that only others can solve: InError, Pending or QuotaExceeded; "" for any
+	// Reported is the problem that only others can solve: InError, Pending or QuotaExceeded; "" for any
 	// other.
-	Told reason.Reason
+	Reported reason.Reason
 	// Refusal is the reason why the Service is refused, "" if it is not. Kept describes the refused
 	// request and the parts that are kept in operation.
 	Refusal reason.Reason
@@ -31,7 +31,7 @@ type Round struct {
 	Watched bool
 }
 
-// Said returns the conditions of a Service after a round. It leaves unknown ones unchanged:
+// Conditions returns the conditions of a Service after a round. It leaves unknown ones unchanged:
 //
 //	the round                   Provisioned         Degraded             Refused        Drifted
 //	succeeded                   true, Ready         false [1]            false [3]      Drift
@@ -44,60 +44,60 @@ type Round struct {
 // [1] unchanged while it reports a missing healthy member, if that is watched. [2] false, NotReady
 // for a Service without an address and without conditions. An outage of OpenStack is no reason to
 // write the status of each Service. [3] Accepted, or SettingIgnored if a setting has no effect.
-func (r Round) Said(svc *v1.Service) []Said {
+func (r Round) Conditions(svc *v1.Service) []Condition {
 	have := svc.Status.Conditions
-	var said []Said
-	say := func(condition reason.Condition, is bool, why reason.Reason, text string) {
-		said = append(said, Said{condition, is, why, message.Truncate(text, message.MaxError)})
+	var wanted []Condition
+	set := func(condition reason.Condition, is bool, why reason.Reason, text string) {
+		wanted = append(wanted, Condition{condition, is, why, message.Truncate(text, message.MaxError)})
 	}
 	switch {
 	case r.Err == nil && r.LoadBalancerID == "":
-		say(reason.Provisioned, false, reason.Gone, "Another client has deleted the load balancer, and it is not created again")
+		set(reason.Provisioned, false, reason.Gone, "Another client has deleted the load balancer, and it is not created again")
 	case r.Err == nil:
-		say(reason.Provisioned, true, reason.Ready, fmt.Sprintf("Load balancer %s serves the Service at %s", r.LoadBalancerID, r.Address))
+		set(reason.Provisioned, true, reason.Ready, fmt.Sprintf("Load balancer %s serves the Service at %s", r.LoadBalancerID, r.Address))
 		if !r.Watched || !has(have, reason.Degraded, true, reason.NoHealthyMember) {
-			say(reason.Degraded, false, reason.Sound, "")
+			set(reason.Degraded, false, reason.Sound, "")
 		}
 	case r.Refusal != "":
-		say(reason.Provisioned, false, reason.Refused, "The request of the Service is refused: see the condition Refused")
-		say(reason.IsRefused, true, r.Refusal, r.Kept)
-	case r.Told == reason.InError:
-		say(reason.Provisioned, false, reason.InError, r.Err.Error())
-		say(reason.Degraded, true, reason.InError, r.Err.Error())
-	case r.Told == reason.Pending:
-		say(reason.Provisioned, false, reason.Pending, r.Err.Error())
+		set(reason.Provisioned, false, reason.Refused, "The request of the Service is refused: see the condition Refused")
+		set(reason.IsRefused, true, r.Refusal, r.Kept)
+	case r.Reported == reason.InError:
+		set(reason.Provisioned, false, reason.InError, r.Err.Error())
+		set(reason.Degraded, true, reason.InError, r.Err.Error())
+	case r.Reported == reason.Pending:
+		set(reason.Provisioned, false, reason.Pending, r.Err.Error())
 	case len(svc.Status.LoadBalancer.Ingress) == 0 && meta.FindStatusCondition(have, string(reason.Provisioned)) == nil:
-		say(reason.Provisioned, false, reason.NotReady, "The load balancer could not be created yet; the controller retries: see the events of the Service")
+		set(reason.Provisioned, false, reason.NotReady, "The load balancer could not be created yet; the controller retries: see the events of the Service")
 	}
 	switch {
 	case r.Err == nil && r.Ignored != "":
-		say(reason.IsRefused, false, reason.SettingIgnored, "Without effect: "+r.Ignored)
+		set(reason.IsRefused, false, reason.SettingIgnored, "Without effect: "+r.Ignored)
 	case r.Err == nil:
-		say(reason.IsRefused, false, reason.Accepted, "")
+		set(reason.IsRefused, false, reason.Accepted, "")
 	}
 	switch {
 	case r.Drift != "":
-		say(reason.IsDrifted, true, reason.Drifted, r.Drift)
+		set(reason.IsDrifted, true, reason.Drifted, r.Drift)
 	case r.Err == nil || r.Refusal != "":
-		say(reason.IsDrifted, false, reason.Undrifted, "")
+		set(reason.IsDrifted, false, reason.Undrifted, "")
 	}
-	return said
+	return wanted
 }
 
 // Health returns the condition Degraded of a load balancer by its operating status; nil if that is
 // inconclusive. pools are those without any member that answers, nil if unknown. The status
 // DEGRADED is ignored: with externalTrafficPolicy Local most members never answer, and a failed
 // node is a failed member in every load balancer.
-func Health(loadBalancerID, operating string, pools []string) []Said {
+func Health(loadBalancerID, operating string, pools []string) []Condition {
 	switch operating {
 	case "ONLINE", "DEGRADED", "NO_MONITOR":
-		return []Said{{reason.Degraded, false, reason.Sound, ""}}
+		return []Condition{{reason.Degraded, false, reason.Sound, ""}}
 	case "ERROR":
 		text := fmt.Sprintf("Load balancer %s has the operating status ERROR: no member answers", loadBalancerID)
 		if len(pools) > 0 {
 			text += " of the pool for " + message.JoinLimited(pools)
 		}
-		return []Said{{reason.Degraded, true, reason.NoHealthyMember, message.Truncate(text, message.MaxError)}}
+		return []Condition{{reason.Degraded, true, reason.NoHealthyMember, message.Truncate(text, message.MaxError)}}
 	}
 	return nil
 }

@@ -58,9 +58,9 @@ type queue = workqueue.TypedRateLimitingInterface[types.NamespacedName]
 // statement holds the conditions to write for a Service. The zero value is for a Service that is no
 // longer ours.
 type statement struct {
-	uid    types.UID
-	said   map[reason.Condition]Said
-	record annotation.Record
+	uid        types.UID
+	conditions map[reason.Condition]Condition
+	record     annotation.Record
 	// waited is set if the write was already delayed for the address of the Service.
 	waited bool
 }
@@ -90,12 +90,12 @@ func (w *Writer) Use(informer coreinformers.ServiceInformer) error {
 	return err
 }
 
-// Say writes conditions of a Service soon. Other conditions are unchanged. It writes missing
+// Set writes conditions of a Service soon. Other conditions are unchanged. It writes missing
 // annotations of the record together with conditions, and never alone.
-func (w *Writer) Say(service types.NamespacedName, uid types.UID, said []Said, record annotation.Record) {
+func (w *Writer) Set(service types.NamespacedName, uid types.UID, wanted []Condition, record annotation.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.add(service, uid, said, record, true)
+	w.add(service, uid, wanted, record, true)
 	if w.services != nil {
 		svc, err := w.services.Services(service.Namespace).Get(service.Name)
 		if err == nil && svc.UID == uid && len(w.changes(svc, w.pending[service])) == 0 {
@@ -124,20 +124,20 @@ func (w *Writer) enqueue(service types.NamespacedName) {
 
 // add adds conditions to those to write for a Service; newer is set if they are newer than the
 // existing ones. The caller holds the lock.
-func (w *Writer) add(service types.NamespacedName, uid types.UID, said []Said, record annotation.Record, newer bool) {
+func (w *Writer) add(service types.NamespacedName, uid types.UID, wanted []Condition, record annotation.Record, newer bool) {
 	pending := w.pending[service]
 	if pending.uid != uid {
 		if !newer && pending.uid != "" {
 			return
 		}
-		pending = statement{uid: uid, said: map[reason.Condition]Said{}, record: record}
+		pending = statement{uid: uid, conditions: map[reason.Condition]Condition{}, record: record}
 	}
 	if newer {
 		pending.record = record
 	}
-	for _, s := range said {
-		if _, there := pending.said[s.Condition]; newer || !there {
-			pending.said[s.Condition] = s
+	for _, s := range wanted {
+		if _, there := pending.conditions[s.Type]; newer || !there {
+			pending.conditions[s.Type] = s
 		}
 	}
 	w.pending[service] = pending
@@ -153,13 +153,13 @@ func (w *Writer) changes(svc *v1.Service, pending statement) []any {
 	case pending.uid != svc.UID:
 		return nil
 	}
-	var said []Said
+	var wanted []Condition
 	for _, condition := range reason.Conditions() {
-		if s, ok := pending.said[condition]; ok {
-			said = append(said, s)
+		if s, ok := pending.conditions[condition]; ok {
+			wanted = append(wanted, s)
 		}
 	}
-	return Changes(svc.Status.Conditions, said, metav1.NewTime(w.clock.Now()))
+	return Changes(svc.Status.Conditions, wanted, metav1.NewTime(w.clock.Now()))
 }
 
 // Run writes until the context ends.
@@ -212,7 +212,7 @@ func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
 	if patch == nil || err != nil {
 		return err
 	}
-	if !pending.waited && pending.said[reason.Provisioned].Is && len(svc.Status.LoadBalancer.Ingress) == 0 {
+	if !pending.waited && pending.conditions[reason.Provisioned].Is && len(svc.Status.LoadBalancer.Ingress) == 0 {
 		pending.waited = true
 		w.again(key, pending)
 		return nil
@@ -280,7 +280,7 @@ func (w *Writer) restore(key types.NamespacedName, pending statement) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if pending.uid != "" {
-		w.add(key, pending.uid, slices.Collect(maps.Values(pending.said)), pending.record, false)
+		w.add(key, pending.uid, slices.Collect(maps.Values(pending.conditions)), pending.record, false)
 		if now := w.pending[key]; now.uid == pending.uid && pending.waited {
 			now.waited = true
 			w.pending[key] = now

@@ -86,13 +86,13 @@ func web() *v1.Service {
 }
 
 // say passes the result of a round of a Service with this UID, and advances the clock.
-func (c *cluster) say(uid types.UID, said ...conditions.Said) {
+func (c *cluster) say(uid types.UID, said ...conditions.Condition) {
 	c.sayWith(annotation.Record{}, uid, said...)
 }
 
 // sayWith does so with the annotations of a record.
-func (c *cluster) sayWith(record annotation.Record, uid types.UID, said ...conditions.Said) {
-	c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, uid, said, record)
+func (c *cluster) sayWith(record annotation.Record, uid types.UID, said ...conditions.Condition) {
+	c.writer.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, uid, said, record)
 	c.pass(2 * time.Second)
 }
 
@@ -129,26 +129,26 @@ func (c *cluster) assert(patches int, want string) {
 	}
 }
 
-func ready() conditions.Said {
-	return conditions.Said{Condition: reason.Provisioned, Is: true, Reason: reason.Ready, Message: "ready"}
+func ready() conditions.Condition {
+	return conditions.Condition{Type: reason.Provisioned, Is: true, Reason: reason.Ready, Message: "ready"}
 }
 
-func sound() conditions.Said {
-	return conditions.Said{Condition: reason.Degraded, Reason: reason.Sound}
+func sound() conditions.Condition {
+	return conditions.Condition{Type: reason.Degraded, Reason: reason.Sound}
 }
 
 //proves:100
 func TestWriter_WritesOnceWhatIsSaidAndThenNothing(t *testing.T) {
 	t.Parallel()
 	run(t, []*v1.Service{web()}, func(c *cluster) {
-		c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", []conditions.Said{ready()}, annotation.Record{})
+		c.writer.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", []conditions.Condition{ready()}, annotation.Record{})
 		c.say("uid", sound())
 		c.assert(1, "Degraded=False Other=True Provisioned=True")
 		for range 10 {
 			c.say("uid", ready(), sound())
 		}
 		c.assert(1, "Degraded=False Other=True Provisioned=True")
-		c.say("another", conditions.Said{Condition: reason.Provisioned, Reason: reason.Refused})
+		c.say("another", conditions.Condition{Type: reason.Provisioned, Reason: reason.Refused})
 		c.assert(1, "Degraded=False Other=True Provisioned=True")
 	})
 }
@@ -175,7 +175,7 @@ func TestWriter_WritesAnnotationsWithConditionsAndNeverAlone(t *testing.T) {
 		c.assert(1, "Degraded=False Other=True Provisioned=True")
 
 		c.setFail(apierrors.NewConflict(v1.Resource("services"), "web", errors.New("it has changed")))
-		c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", []conditions.Said{{Condition: reason.Provisioned, Reason: reason.Refused}}, record("203.0.113.6"))
+		c.writer.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", []conditions.Condition{{Type: reason.Provisioned, Reason: reason.Refused}}, record("203.0.113.6"))
 		c.pass(500 * time.Millisecond)
 		c.assertBrings(true)
 		c.pass(time.Second)
@@ -224,7 +224,7 @@ func TestWriter_SaysAtOnceOfServiceWithoutAddressWhatKeepsItSo(t *testing.T) {
 	t.Parallel()
 	run(t, []*v1.Service{unaddressed()}, func(c *cluster) {
 		c.sayOnce(annotation.Record{}, ready())
-		c.sayOnce(annotation.Record{}, conditions.Said{Condition: reason.Provisioned, Reason: reason.InError})
+		c.sayOnce(annotation.Record{}, conditions.Condition{Type: reason.Provisioned, Reason: reason.InError})
 		c.assert(1, "Other=True Provisioned=False")
 	})
 }
@@ -237,8 +237,8 @@ func unaddressed() *v1.Service {
 }
 
 // sayOnce has the Writer look at the Service once after this was said.
-func (c *cluster) sayOnce(record annotation.Record, said ...conditions.Said) {
-	c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", said, record)
+func (c *cluster) sayOnce(record annotation.Record, said ...conditions.Condition) {
+	c.writer.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", said, record)
 	c.pass(1500 * time.Millisecond)
 }
 
@@ -268,7 +268,7 @@ func TestWriter_TriesAgainWithTheNewest(t *testing.T) {
 		c.setFail(errors.New("away"))
 		c.say("uid", ready(), sound())
 		c.setFail(nil)
-		c.say("uid", conditions.Said{Condition: reason.Provisioned, Reason: reason.Refused})
+		c.say("uid", conditions.Condition{Type: reason.Provisioned, Reason: reason.Refused})
 		c.pass(time.Minute)
 		c.assert(2, "Degraded=False Other=True Provisioned=False")
 	})

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	// ErrGoesOn is returned by Call for a new load balancer that is not ready yet: Options.Ended is called
+	// ErrInProgress is returned by Call for a new load balancer that is not ready yet: Options.Ended is called
 	// at the end of the round.
-	ErrGoesOn = errors.New("the load balancer is being created, " + reason.GoesOn)
+	ErrInProgress = errors.New("the load balancer is being created, " + reason.GoesOn)
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("the controller is shutting down")
 )
@@ -49,7 +49,7 @@ func (d *Dispatcher) fetch(uid string) *task {
 }
 
 // Call serves a call of the service controller: see Options.Hold. If the round continues, the error
-// is ErrGoesOn or an *api.RetryError, and the next call returns the result. Until then, calls of
+// is ErrInProgress or an *api.RetryError, and the next call returns the result. Until then, calls of
 // the same kind wait for the same round. The error is ErrClosed after Close.
 func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
 	before := d.fetch(string(r.Service.UID))
@@ -168,7 +168,7 @@ func (d *Dispatcher) goesOn(r Request, since time.Time) error {
 	svc, operation := r.Service, r.Operation
 	ends := d.options.Ended != nil
 	if operation == Ensure && ends && d.options.New(svc) {
-		return ErrGoesOn
+		return ErrInProgress
 	}
 	doing := "brought up to date"
 	switch {

@@ -50,7 +50,7 @@ type Options struct {
 	// Written reports whether two states of a Service differ only in values that rounds write; nil
 	// means that they write nothing.
 	Written func(before, now *v1.Service) bool
-	// New reports whether a Call of Ensure may return ErrGoesOn. Ended is called at the end of a
+	// New reports whether a Call of Ensure may return ErrInProgress. Ended is called at the end of a
 	// round if its Call has not waited: the next Call returns its result. If nil, Call returns the
 	// time to call again.
 	New   func(*v1.Service) bool

@@ -210,7 +210,7 @@ func TestCall_ReturnsResultOfRoundThatHasGoneOn(t *testing.T) {
 				})
 				_, err := s.Call(t.Context(), request(test.operation, "3"))
 				var again *api.RetryError
-				if errors.As(err, &again) != (test.again > 0) || errors.Is(err, dispatch.ErrGoesOn) == (test.again > 0) {
+				if errors.As(err, &again) != (test.again > 0) || errors.Is(err, dispatch.ErrInProgress) == (test.again > 0) {
 					t.Fatalf("error %v", err)
 				}
 				if test.again > 0 && (again.RetryAfter() != test.again || !strings.Contains(err.Error(), "which goes on by itself")) {
@@ -246,7 +246,7 @@ func TestCall_JoinsRoundThatAnswersItToo(t *testing.T) {
 			o.Ended = func(svc *v1.Service) { s.ended = append(s.ended, svc.UID) }
 			o.Written = func(_, now *v1.Service) bool { return now.Annotations["written"] != "" }
 		})
-		if _, err := s.Call(t.Context(), request(dispatch.Ensure, "3")); !errors.Is(err, dispatch.ErrGoesOn) {
+		if _, err := s.Call(t.Context(), request(dispatch.Ensure, "3")); !errors.Is(err, dispatch.ErrInProgress) {
 			t.Fatal(err)
 		}
 		written := service("4")

@@ -25,9 +25,9 @@ type Asked struct {
 	// quiet suppresses events for settings without effect: the settings are not the Service's
 	// current ones.
 	quiet bool
-	// met is set after the first takeOver, lists are kept while it waits.
-	met   bool
-	lists *project.Lists
+	// triedTakeOver is set after the first takeOver, lists are kept while it waits.
+	triedTakeOver bool
+	lists         *project.Lists
 	// look, last and left keep the progress of Observe, Recall and Commit between two calls.
 	look reading.Search
 	last *lastApplied
@@ -38,7 +38,7 @@ type Asked struct {
 // set if they are not the Service's current settings.
 func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, error) {
 	svc := of.Service
-	if written, ok := e.record(svc); ok {
+	if written, ok := e.record(svc.UID); ok {
 		e.Store.RecallWarnings(svc.UID, written.Warnings)
 	}
 	settings, ignored, errs := e.Settings.Parse(svc)
@@ -58,10 +58,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	}
 	e.Events.NodesSkipped(svc, settings.Family, selected.Without)
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
-	return &Asked{e: e, quiet: quiet, in: Inputs{
-		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
-		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Entered: e.Store.Get(svc.UID).Made.Entered, Drift: of.Drift, NodesCurrent: of.NodesCurrent,
-	}}, nil
+	return &Asked{e: e, quiet: quiet, in: e.inputs(of, settings, selected, version)}, nil
 }
 
 // Inputs implements Goal.
@@ -87,7 +84,7 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	}
 	if a.last.same {
 		a.e.noteAddress(a.in.Service, applied)
-		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Service, 0) // it has one: no limit
+		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Owner, 0) // it has one: no limit
 	}
 	have, err := a.e.recall(ctx, a.in, applied, true, lock)
 	if err == nil && have.Observed == nil && applied.Depth == model.Listed {
@@ -154,7 +151,7 @@ func (a *Asked) desire(ctx context.Context, existing *model.LoadBalancer) (*Desi
 func (a *Asked) Plan(ctx context.Context, r Round) (plan.Plan, error) {
 	options := a.e.planOptions(a.in, r.Have.LoadBalancer, r.Serial)
 	options.Given = a.given()
-	options.CreateEmpty = a.e.Store.Get(a.in.Service.UID).Made.CreateEmpty || a.e.Store.PartsShort()
+	options.CreateEmpty = a.e.Store.Get(a.in.Owner.UID).Made.CreateEmpty || a.e.Store.PartsShort()
 	var err error
 	if options.Replacement, err = a.replacement(ctx, r.Have, r.Want); err != nil {
 		return plan.Plan{}, err
@@ -198,7 +195,7 @@ func (a *Asked) newForeignFloatingIP(r Round) *model.FloatingIP {
 		return nil
 	}
 	fip := plan.ForeignFloatingIP(r.Want.LoadBalancer, r.Have.LoadBalancer, plan.Options{Given: a.given()})
-	written, _ := a.e.record(a.in.Service)
+	written, _ := a.e.record(a.in.Owner.UID)
 	if fip == nil || fip.ID == written.FloatingIPID || r.Applied != nil && fip.ID == r.Applied.LoadBalancer.FloatingIPID {
 		return nil
 	}
@@ -216,7 +213,7 @@ func (a *Asked) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 	if r.Have.LoadBalancer != nil || !todo.Creates() {
 		most = 0
 	}
-	if err := a.e.Store.Count(a.in.Service, most); err != nil {
+	if err := a.e.Store.Count(a.in.Owner, most); err != nil {
 		return err
 	}
 	if err := a.e.checkFloatingAddress(ctx, a.in, todo); err != nil {

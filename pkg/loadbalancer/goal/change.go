@@ -19,7 +19,7 @@ import (
 // BeginChange records that a plan is about to be applied: from now on, the last applied state is
 // only a hint where to look.
 func (e *Engine) BeginChange(in Inputs, r *Round, todo plan.Plan) {
-	uid, first := in.Service.UID, !r.Wrote
+	uid, first := in.Owner.UID, !r.Wrote
 	r.Wrote = true
 	if r.Want.LoadBalancer == nil { // the deletion has already dropped the rest
 		if todo.DeletesLoadBalancer() {
@@ -44,13 +44,13 @@ func (e *Engine) BeginChange(in Inputs, r *Round, todo plan.Plan) {
 func (e *Engine) EndChange(in Inputs, now model.Observed, err error) {
 	var unsure *apply.UnsureCreationError
 	if errors.As(err, &unsure) {
-		e.Store.CreationLost(in.Service.UID)
+		e.Store.CreationLost(in.Owner.UID)
 	}
 	if err != nil && !in.Settings.Floating.Keep && leavesFloatingIP(now) { // the next plan may not request it any more
-		e.Store.SetUnattachedFloatingIP(in.Service.UID, true)
+		e.Store.SetUnattachedFloatingIP(in.Owner.UID, true)
 	}
 	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
-		e.Store.SetLoadBalancerID(in.Service.UID, lb.ID)
+		e.Store.SetLoadBalancerID(in.Owner.UID, lb.ID)
 		e.enter(in, lb)
 	}
 }
@@ -61,9 +61,9 @@ func (e *Engine) enter(in Inputs, lb *model.LoadBalancer) {
 	switch {
 	case settledOn(lb, in):
 	case lb == nil:
-		e.Store.Enter(in.Service.UID, "")
+		e.Store.Enter(in.Owner.UID, "")
 	default:
-		e.Store.Enter(in.Service.UID, lb.ID)
+		e.Store.Enter(in.Owner.UID, lb.ID)
 	}
 }
 
@@ -134,10 +134,10 @@ func (s *Serial) without(drv driver.Driver) driver.Driver {
 	return drv.Without(s.feature)
 }
 
-// Tried adds the first refusal to an error of single steps. If they are refused too, the kind of
+// WithFirstRefusal adds the first refusal to an error of single steps. If they are refused too, the kind of
 // request was not the cause: their answer has the cause, and the next round tries the original step
 // again.
-func (e *Engine) Tried(r *Round, err error) error {
+func (e *Engine) WithFirstRefusal(r *Round, err error) error {
 	if r.Serial == nil || apierror.IsQuota(err) || !apierror.IsRefused(err) && !apierror.IsNoRoute(err) {
 		return err
 	}
@@ -172,7 +172,7 @@ func (e *Engine) createEmpty(ctx context.Context, in Inputs, err error) bool {
 		return false
 	}
 	klog.FromContext(ctx).Info("Octavia has refused the load balancer with everything in it, making it empty first from now on", "err", refused.Err)
-	e.Store.MarkCreateEmpty(in.Service.UID)
+	e.Store.MarkCreateEmpty(in.Owner.UID)
 	if apierror.IsSourceRangeCrash(err) {
 		e.Drivers.RefuseRanges()
 	}

@@ -18,9 +18,9 @@ func (e *Engine) read(ctx context.Context, in Inputs, named string, depth readin
 	switch {
 	case found.ID == "":
 	case !found.As.Sharing.Is:
-		e.Store.SetLoadBalancerID(in.Service.UID, found.ID)
+		e.Store.SetLoadBalancerID(in.Owner.UID, found.ID)
 	case found.As.Sharing.Served:
-		e.Store.SetServedOn(in.Service.UID, found.ID)
+		e.Store.SetServedOn(in.Owner.UID, found.ID)
 	}
 	return Observation{Observed: found.Observed, As: found.As, Knowledge: model.Knowledge{Confirmed: true}}, nil
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
@@ -32,7 +31,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 		read = r.Have.ListedAt
 	}
 	applied := &state.Applied{
-		Service:  cluster.Key(svc),
+		Service:  in.Owner.Key(),
 		Identity: r.Have.As,
 		Digests:  state.Digests{Full: e.digest(in, r.Want), Nodeless: nodeless(r.Want, lb, in.Settings)},
 		Address:  address,
@@ -116,7 +115,7 @@ func (a *Asked) leaveOthers(ctx context.Context, r Round, lock *async.Guard) err
 	if err := a.deleteUnattached(ctx, r.Have.LoadBalancer); err != nil {
 		return err
 	}
-	a.e.Store.LeaveOthers(a.in.Service.UID)
+	a.e.Store.LeaveOthers(a.in.Owner.UID)
 	return nil
 }
 

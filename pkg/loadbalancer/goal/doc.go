@@ -31,7 +31,7 @@
 // step is never repeated: an answer that the load balancer is locked means that it is no longer in ERROR,
 // and it is read again.
 //
-// Troubles that only others can end (ERROR, PENDING, a quota) go through Engine.Tell: one event as long as
+// Troubles that only others can end (ERROR, PENDING, a quota) go through Engine.ReportTrouble: one event as long as
 // the trouble is the same, and an error in the words of the first time, request ID included, so that
 // callers who report it count one event up. Quotas are read (lookup.Exhausted) after a refusal, never
 // before a creation: in a cloud with room that would be a request for nothing. Octavia answers 500 where

@@ -118,39 +118,39 @@ func (e *Engine) Rehearsing(r Rehearsal) *Engine {
 }
 
 // HasServed reports whether a record shows that this program has served a Service.
-func (e *Engine) HasServed(svc *v1.Service) bool {
-	_, recorded := e.record(svc)
+func (e *Engine) HasServed(owner types.UID) bool {
+	_, recorded := e.record(owner)
 	return recorded
 }
 
 // Identity returns the identity of a Service in the cloud.
-func (e *Engine) Identity(svc *v1.Service, version model.Version) ownership.Identity {
+func (e *Engine) Identity(owner model.Owner, version model.Version) ownership.Identity {
 	return ownership.Identity{
 		ClusterName: e.Cluster.Name,
 		ClusterID:   e.Cluster.ID,
-		ServiceUID:  string(svc.UID),
-		Namespace:   svc.Namespace,
-		Service:     svc.Name,
+		ServiceUID:  string(owner.UID),
+		Namespace:   owner.Namespace,
+		Service:     owner.Name,
 		Untagged:    !version.AtLeast(driver.VersionTags),
 	}
 }
 
 // Previous returns the known and the recorded load balancer of a Service.
-func (e *Engine) Previous(svc *v1.Service) []string {
+func (e *Engine) Previous(owner types.UID) []string {
 	var ids []string
-	if applied := e.Store.Get(svc.UID).Applied; applied != nil {
+	if applied := e.Store.Get(owner).Applied; applied != nil {
 		ids = append(ids, applied.LoadBalancer.ID)
 	}
-	if written, ok := e.record(svc); ok {
+	if written, ok := e.record(owner); ok {
 		ids = append(ids, written.LoadBalancerID)
 	}
 	return ids
 }
 
 // record returns the record of a Service; false if there is none, or one of another UID.
-func (e *Engine) record(svc *v1.Service) (state.Record, bool) {
-	written, ok := state.ParseRecord(e.Records.Get(svc.UID))
-	return written, ok && written.Service == svc.UID
+func (e *Engine) record(owner types.UID) (state.Record, bool) {
+	written, ok := state.ParseRecord(e.Records.Get(owner))
+	return written, ok && written.Service == owner
 }
 
 // Untouched reports whether a Service has a record, from an earlier process or because this one has
@@ -173,7 +173,7 @@ func (e *Engine) hints(svc *v1.Service, named string) observe.Hints {
 		Place:          e.place,
 	}
 	hints.Recorded, _ = annotation.PlaceOf(svc)
-	if written, ok := e.record(svc); ok {
+	if written, ok := e.record(svc.UID); ok {
 		hints.Written = written.LoadBalancerID
 	}
 	return hints

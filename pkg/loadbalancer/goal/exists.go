@@ -11,12 +11,12 @@ import (
 )
 
 // Claimed reports whether a load balancer carries the identity of a Service.
-func (e *Engine) Claimed(ctx context.Context, svc *v1.Service) (bool, error) {
+func (e *Engine) Claimed(ctx context.Context, owner model.Owner) (bool, error) {
 	version, err := e.Lookup.Version(ctx)
 	if err != nil {
 		return false, err
 	}
-	found, err := e.Cloud.Observer.Claimed(ctx, e.Identity(svc, version))
+	found, err := e.Cloud.Observer.Claimed(ctx, e.Identity(owner, version))
 	return len(found) > 0, err
 }
 

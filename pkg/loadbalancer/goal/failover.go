@@ -122,5 +122,5 @@ func (e *Engine) failover(in Inputs, lb *model.LoadBalancer, drv driver.Driver) 
 	case !drv.Supports(driver.Failover):
 		return plan.Failover{WhyNot: drv.Lacks(driver.Failover)}
 	}
-	return e.Failovers.Of(lb, e.Store.Get(in.Service.UID).Accepted != nil)
+	return e.Failovers.Of(lb, e.Store.Get(in.Owner.UID).Accepted != nil)
 }

@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
@@ -22,7 +24,7 @@ func (e *Engine) Find(ctx context.Context, svc *v1.Service, named string) (obser
 	if err != nil {
 		return observe.Found{}, err
 	}
-	id := e.Identity(svc, version)
+	id := e.Identity(settings.OwnerOf(svc), version)
 	found, err := e.Cloud.Observer.Find(ctx, id, e.hints(svc, named))
 	if len(found.LoadBalancers) == 0 {
 		found.As = id
@@ -31,8 +33,8 @@ func (e *Engine) Find(ctx context.Context, svc *v1.Service, named string) (obser
 }
 
 // RecordedOn returns the load balancer in the record of a Service, "" for none.
-func (e *Engine) RecordedOn(svc *v1.Service) string {
-	written, ok := e.record(svc)
+func (e *Engine) RecordedOn(owner types.UID) string {
+	written, ok := e.record(owner)
 	if !ok {
 		return ""
 	}

@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
@@ -40,7 +39,7 @@ func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Id
 	if !hints.Asked.Asked() {
 		hints.Published = publishedAddresses(svc)
 	}
-	known, complete, err := e.knownFloatingIPs(ctx, svc, as, hints.Published)
+	known, complete, err := e.knownFloatingIPs(ctx, in.Owner, as, hints.Published)
 	if err != nil {
 		return err
 	}
@@ -69,7 +68,7 @@ func (e *Engine) leavingFloatingIPs(ctx context.Context, svc *v1.Service, have O
 		hints.Published = publishedAddresses(svc)
 	}
 	var err error
-	if hints.IDs, _, err = e.knownFloatingIPs(ctx, svc, have.As, hints.Published); err != nil {
+	if hints.IDs, _, err = e.knownFloatingIPs(ctx, settings.OwnerOf(svc), have.As, hints.Published); err != nil {
 		return err
 	}
 	return e.Cloud.Observer.LeavingFloatingIPs(ctx, have.As, have.Observed, hints)
@@ -78,12 +77,12 @@ func (e *Engine) leavingFloatingIPs(ctx context.Context, svc *v1.Service, have O
 // knownFloatingIPs returns the IDs of floating IPs that may be a Service's: from the first snapshot
 // of this process, and those retained since for the Service's name. Complete is set if no others
 // can exist.
-func (e *Engine) knownFloatingIPs(ctx context.Context, svc *v1.Service, as ownership.Identity, published []string) (ids []string, complete bool, err error) {
+func (e *Engine) knownFloatingIPs(ctx context.Context, owner model.Owner, as ownership.Identity, published []string) (ids []string, complete bool, err error) {
 	first, err := e.Cloud.Project.FirstFloatingIPs(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	found := e.Store.RetainedFloatingIPs(cluster.Key(svc))
+	found := e.Store.RetainedFloatingIPs(owner.Key())
 	head, _ := ownership.CutProof(as.FloatingIPDescription())
 	for _, fip := range first.WithWords(as.ServiceUID, head, as.LegacyFloatingIPDescription()) {
 		legacy := fip.Description == as.LegacyFloatingIPDescription() && slices.Contains(published, fip.Address)
@@ -93,7 +92,7 @@ func (e *Engine) knownFloatingIPs(ctx context.Context, svc *v1.Service, as owner
 	}
 	slices.Sort(found)
 	found = slices.Compact(found)
-	return found[:min(len(found), 100)], !e.Store.Get(svc.UID).Made.Touched, nil
+	return found[:min(len(found), 100)], !e.Store.Get(owner.UID).Made.Touched, nil
 }
 
 // given returns the addresses that the Service had before it became internal: if a floating IP on

@@ -54,6 +54,8 @@ type Goal interface {
 
 // Inputs are the immutable inputs of a round.
 type Inputs struct {
+	// Owner is the identity of the Service, which itself is for its status and for events.
+	Owner   model.Owner
 	Service *v1.Service
 	// Nodes are all nodes of the cluster, Members those that are members of this Service.
 	Nodes    []*v1.Node
@@ -79,6 +81,17 @@ type Subject struct {
 	// Drift and NodesCurrent are those of Inputs.
 	Drift        state.Drift
 	NodesCurrent func() bool
+}
+
+// inputs returns the inputs of a round with these settings and members, nil for none.
+func (e *Engine) inputs(of Subject, parsed *settings.Settings, selected *members.Set, version model.Version) Inputs {
+	owner := settings.OwnerOf(of.Service)
+	return Inputs{
+		Owner: owner, Service: of.Service, Nodes: of.Nodes, Members: selected, Settings: parsed,
+		ID: e.Identity(owner, version), Version: version,
+		Previous: e.Previous(owner.UID), Entered: e.Store.Get(owner.UID).Made.Entered,
+		Drift: of.Drift, NodesCurrent: of.NodesCurrent,
+	}
 }
 
 // Observation is the observed state of a Service in the cloud.

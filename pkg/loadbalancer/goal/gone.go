@@ -8,7 +8,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
@@ -47,10 +46,8 @@ func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied
 		return nil, err
 	}
 	says := settings.ParseDeletion(svc)
-	g := &Gone{e: e, in: Inputs{
-		Service: svc, Settings: &settings.Settings{}, ID: e.Identity(svc, version), Version: version, Previous: previous,
-		Entered: e.Store.Get(svc.UID).Made.Entered,
-	}}
+	g := &Gone{e: e, in: e.inputs(Subject{Service: svc}, &settings.Settings{}, nil, version)}
+	g.in.Previous = previous
 	g.in.Settings.LoadBalancer.ID, g.in.Settings.Floating.Keep = says.LoadBalancerID, says.KeepFloatingIP
 	g.asksFloatingIP, g.in.ID.Releases = says.AsksFloatingIP, says.ReleaseFloatingIP
 	if applied != nil && applied.Depth != model.Listed {
@@ -87,7 +84,7 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	if err != nil {
 		return have, err
 	}
-	g.noteGuest(have.LoadBalancer)
+	g.rememberGuest(have.LoadBalancer)
 	if err := g.e.leavingFloatingIPs(ctx, g.in.Service, have, g.asksFloatingIP); err != nil {
 		return have, err
 	}
@@ -101,9 +98,9 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	return have, err
 }
 
-// noteGuest remembers that the Service is on a shared load balancer: if it learns after leaving
+// rememberGuest remembers that the Service is on a shared load balancer: if it learns after leaving
 // that it was the last guest, only this shows that it may delete the load balancer.
-func (g *Gone) noteGuest(lb *model.LoadBalancer) {
+func (g *Gone) rememberGuest(lb *model.LoadBalancer) {
 	switch {
 	case lb == nil || lb.Shared == nil:
 	case lb.Holds():
@@ -154,7 +151,7 @@ func (g *Gone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 	if !g.in.Settings.Floating.Keep {
 		return nil
 	}
-	name := cluster.Key(g.in.Service)
+	name := g.in.Owner.Key()
 	all := slices.Clone(r.Have.UnattachedFloatingIPs)
 	for _, lb := range append([]model.LoadBalancer{ptr.Deref(r.Have.LoadBalancer, model.LoadBalancer{}), ptr.Deref(r.Have.Outgoing, model.LoadBalancer{})}, r.Have.Duplicates...) {
 		if lb.FloatingIP != nil {
@@ -182,6 +179,6 @@ func (g *Gone) Commit(ctx context.Context, r Round, _ plan.Plan, lock *async.Gua
 	if err := g.e.Groups.Remove(ctx, g.in.ID); err != nil {
 		return nil, err
 	}
-	g.e.Store.MarkRemoved(g.in.Service.UID, keep)
+	g.e.Store.MarkRemoved(g.in.Owner.UID, keep)
 	return nil, nil
 }

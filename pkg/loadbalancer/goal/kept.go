@@ -84,10 +84,7 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 		return nil, err
 	}
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
-	return &Kept{e: e, unread: unread, limits: limits, in: Inputs{
-		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
-		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Entered: e.Store.Get(svc.UID).Made.Entered, Drift: of.Drift, NodesCurrent: of.NodesCurrent,
-	}}, nil
+	return &Kept{e: e, unread: unread, limits: limits, in: e.inputs(of, settings, selected, version)}, nil
 }
 
 // Inputs implements Goal.
@@ -98,7 +95,7 @@ func (k *Kept) Owner(Round) ownership.Identity { return k.in.ID }
 
 // Recall returns the last applied state of this process, for comparison.
 func (k *Kept) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
-	applied := k.e.Store.Get(k.in.Service.UID).Applied
+	applied := k.e.Store.Get(k.in.Owner.UID).Applied
 	if applied != nil && applied.Depth == model.Settings {
 		return Known{Applied: applied}, nil // keeping needs the full contents
 	}

@@ -77,7 +77,7 @@ func TestEndChange_RemembersTheServicesOwnLoadBalancerOnly(t *testing.T) {
 		e := &Engine{Store: state.New(clock.RealClock{}, nil)}
 		svc := webService()
 		e.Store.SetLoadBalancerID(svc.UID, "before")
-		e.EndChange(Inputs{Service: svc, Settings: &settings.Settings{}}, model.Observed{LoadBalancer: test.lb}, nil)
+		e.EndChange(Inputs{Service: svc, Owner: settings.OwnerOf(svc), Settings: &settings.Settings{}}, model.Observed{LoadBalancer: test.lb}, nil)
 		if got := e.Store.Get(svc.UID).Made.LoadBalancerID; got != test.want {
 			t.Errorf("%s: remembered %q, want %q", name, got, test.want)
 		}
@@ -112,12 +112,12 @@ func TestKnownFloatingIPs_AreEachNamedOnce(t *testing.T) {
 	svc := webService()
 	e := &Engine{Store: state.New(clock.RealClock{}, nil), Cloud: Cloud{Project: project.New(oneBalancer{}, there, clock.RealClock{})}}
 	e.Store.RetainFloatingIP(types.NamespacedName{Namespace: "shop", Name: "web"}, "owned")
-	ids, complete, err := e.knownFloatingIPs(t.Context(), svc, id, []string{"203.0.113.7"})
+	ids, complete, err := e.knownFloatingIPs(t.Context(), settings.OwnerOf(svc), id, []string{"203.0.113.7"})
 	if err != nil || !complete || !slices.Equal(ids, []string{"legacy", "owned"}) {
 		t.Errorf("known %v, complete %v, error %v", ids, complete, err)
 	}
 	e.Store.MarkTouched(svc.UID)
-	if _, complete, _ := e.knownFloatingIPs(t.Context(), svc, id, nil); complete {
+	if _, complete, _ := e.knownFloatingIPs(t.Context(), settings.OwnerOf(svc), id, nil); complete {
 		t.Error("after a round began, nobody knows all")
 	}
 }
@@ -135,7 +135,7 @@ func TestVerify_ReadsNothingWhereTheFloatingIPStays(t *testing.T) {
 		"one that another client has put on":  {true, model.LoadBalancer{FloatingIP: &model.FloatingIP{ID: "fip"}}},
 		"another's, internal, with one on it": {true, model.LoadBalancer{Shared: &model.Shared{}, FloatingIP: &model.FloatingIP{ID: "fip"}}},
 	} {
-		a := &Asked{e: &Engine{}, in: Inputs{Service: webService(), Settings: &settings.Settings{}}}
+		a := &Asked{e: &Engine{}, in: Inputs{Service: webService(), Owner: settings.OwnerOf(webService()), Settings: &settings.Settings{}}}
 		a.in.Settings.Internal, a.in.Settings.Family = test.internal, v1.IPv4Protocol
 		observed := &model.Observed{LoadBalancer: &test.lb}
 		have, another, err := a.Verify(t.Context(), Round{Have: Observation{Observed: observed}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}}})
@@ -150,7 +150,7 @@ func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t
 	svc := webService()
 	recorded := oneRecord{text: state.Record{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}
-	a := &Asked{e: &Engine{Records: recorded}, in: Inputs{Service: svc, Settings: &settings.Settings{}}} // a request for a snapshot panics
+	a := &Asked{e: &Engine{Records: recorded}, in: Inputs{Service: svc, Owner: settings.OwnerOf(svc), Settings: &settings.Settings{}}} // a request for a snapshot panics
 	a.in.Settings.LoadBalancer.ID = "another"
 	if applied, err := a.restore(t.Context()); applied != nil || err != nil {
 		t.Errorf("the Service is to move: %+v, %v", applied, err)
@@ -184,7 +184,7 @@ func (failing) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]oct
 // There is no Lookup here: the members' subnet is configured.
 func TestDesire_LooksForNoSubnetsWhereTheOneOfMembersIsConfigured(t *testing.T) {
 	t.Parallel()
-	k := &Kept{e: &Engine{Drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService(), Members: &members.Set{}, Settings: &settings.Settings{}}}
+	k := &Kept{e: &Engine{Drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService(), Owner: settings.OwnerOf(webService()), Members: &members.Set{}, Settings: &settings.Settings{}}}
 	k.in.Settings.Members.SubnetID = "subnet"
 	lb := &model.LoadBalancer{ID: "lb", Provider: "amphora"}
 	want, err := k.Desire(t.Context(), Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}})

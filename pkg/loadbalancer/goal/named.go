@@ -67,7 +67,7 @@ func (a *Asked) checkNamed() error {
 func (a *Asked) hadOne() bool {
 	svc := a.in.Service
 	made := a.e.Store.Get(svc.UID).Made
-	return len(svc.Status.LoadBalancer.Ingress) > 0 || made.Touched || made.LoadBalancerID != "" || len(a.e.Previous(svc)) > 0
+	return len(svc.Status.LoadBalancer.Ingress) > 0 || made.Touched || made.LoadBalancerID != "" || len(a.e.Previous(svc.UID)) > 0
 }
 
 // missingNamed returns a notice if the Service has a load balancer, and names another one that does

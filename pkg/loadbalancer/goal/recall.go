@@ -10,7 +10,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -40,7 +39,7 @@ func (a *Asked) compareLast(ctx context.Context) (applied *state.Applied, want *
 	moves := func(applied *state.Applied) bool {
 		return named != applied.LoadBalancer.Named && named != applied.LoadBalancer.ID
 	}
-	entry := a.e.Store.Get(a.in.Service.UID)
+	entry := a.e.Store.Get(a.in.Owner.UID)
 	if applied = entry.Applied; applied != nil {
 		if moves(applied) || entry.Made.UnattachedFloatingIP {
 			return nil, nil, false, nil
@@ -65,7 +64,7 @@ func (a *Asked) compareLast(ctx context.Context) (applied *state.Applied, want *
 	if !applied.Confirmed {
 		applied.Contents = want.LoadBalancer.WithoutMembers()
 	}
-	a.e.Store.SetApplied(a.in.Service.UID, applied)
+	a.e.Store.SetApplied(a.in.Owner.UID, applied)
 	a.provenByAddress(applied)
 	return applied, want, true, nil
 }
@@ -89,16 +88,16 @@ func (a *Asked) provenByAddress(applied *state.Applied) {
 	switch {
 	case known.FloatingIPID == "" || applied.Address != statusAddress(a.in.Service):
 	case known.Shared == nil:
-		a.e.Store.SetLoadBalancerID(a.in.Service.UID, known.ID)
+		a.e.Store.SetLoadBalancerID(a.in.Owner.UID, known.ID)
 	default:
-		a.e.Store.SetServedOn(a.in.Service.UID, known.ID)
+		a.e.Store.SetServedOn(a.in.Owner.UID, known.ID)
 	}
 }
 
 // compare returns the desired state on a load balancer like the known one, and whether it was
 // applied.
 func (a *Asked) compare(ctx context.Context, applied *state.Applied) (want *Desired, same bool, err error) {
-	if want, err = a.desire(ctx, a.standIn(applied)); err != nil {
+	if want, err = a.desire(ctx, a.placeholder(applied)); err != nil {
 		return nil, false, err
 	}
 	return want, a.e.digest(a.in, want) == applied.Digests.Full, nil
@@ -126,8 +125,8 @@ func (a *Asked) alike(ctx context.Context, restored *state.Applied) (applied *st
 	return restored, first, false, nil
 }
 
-// standIn returns a load balancer like the known one, as far as the desired state depends on it.
-func (a *Asked) standIn(applied *state.Applied) *model.LoadBalancer {
+// placeholder returns a load balancer like the known one, as far as the desired state depends on it.
+func (a *Asked) placeholder(applied *state.Applied) *model.LoadBalancer {
 	known := applied.LoadBalancer
 	lb := model.LoadBalancer{Provider: known.Provider, Shared: known.Shared, Adopted: known.Unmonitored}
 	if applied.Depth != model.Listed {
@@ -142,7 +141,7 @@ func (a *Asked) standIn(applied *state.Applied) *model.LoadBalancer {
 // restore returns the recorded state of the Service if the cloud is still the same, else nil.
 func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 	svc, settings := a.in.Service, a.in.Settings
-	written, ok := a.e.record(svc)
+	written, ok := a.e.record(svc.UID)
 	if !ok || written.Digests.Full == "" || len(svc.Status.LoadBalancer.Ingress) == 0 {
 		return nil, nil
 	}
@@ -165,7 +164,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 		return nil, nil // a change was begun, by this process or the last one, and may be incomplete
 	}
 	applied := &state.Applied{
-		Service:  cluster.Key(svc),
+		Service:  a.in.Owner.Key(),
 		Identity: a.in.ID,
 		Digests:  written.Digests,
 		Address:  lb.VIPAddress,
@@ -227,7 +226,7 @@ func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, 
 	if _, err := lock.Acquire(ctx, e.Cloud.Locks, applied.LoadBalancer.ID); err != nil {
 		return have, err
 	}
-	if now := e.Store.Get(in.Service.UID).Applied; now != nil {
+	if now := e.Store.Get(in.Owner.UID).Applied; now != nil {
 		applied = now
 	}
 	shared := applied.LoadBalancer.Shared != nil
@@ -245,7 +244,7 @@ func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, 
 	have.As = applied.Identity
 	have.As.Sharing.Is = shared
 	if shared && have.As.Sharing.Served {
-		e.Store.SetServedOn(in.Service.UID, applied.LoadBalancer.ID)
+		e.Store.SetServedOn(in.Owner.UID, applied.LoadBalancer.ID)
 	}
 	have.Observed = &model.Observed{LoadBalancer: applied.Contents.Clone()}
 	return have, nil

@@ -37,15 +37,15 @@ func (e *Engine) appliedLast(in Inputs, r Round) bool {
 	if before := r.lastApplied(in.Drift); before != nil {
 		return before.Digests.Full == e.digest(in, r.Want)
 	}
-	written, ok := e.record(in.Service)
-	return ok && written.Digests.Full != "" && written.Digests.Full == e.digest(in, r.Want) && !e.Store.Get(in.Service.UID).Made.Touched
+	written, ok := e.record(in.Owner.UID)
+	return ok && written.Digests.Full != "" && written.Digests.Full == e.digest(in, r.Want) && !e.Store.Get(in.Owner.UID).Made.Touched
 }
 
 // appliedButNodes reports whether the process before has applied the desired state, perhaps with
 // other nodes: then all differences except for members are changes of another client.
 func (e *Engine) appliedButNodes(in Inputs, r Round) bool {
-	written, ok := e.record(in.Service)
-	if !ok || written.Digests.Nodeless == "" || managesGroups(in) || e.Store.Get(in.Service.UID).Made.Touched {
+	written, ok := e.record(in.Owner.UID)
+	if !ok || written.Digests.Nodeless == "" || managesGroups(in) || e.Store.Get(in.Owner.UID).Made.Touched {
 		return false
 	}
 	return written.Digests.Nodeless == digest.Nodeless(r.Want.LoadBalancer, in.Settings)
@@ -56,7 +56,7 @@ func (e *Engine) appliedButNodes(in Inputs, r Round) bool {
 func (e *Engine) takesOver(in Inputs, r Round) bool {
 	written, published := annotation.PlaceOf(in.Service)
 	lb := r.Have.LoadBalancer
-	return lb != nil && lb.Adopted && published != "" && written == "" && !e.HasServed(in.Service)
+	return lb != nil && lb.Adopted && published != "" && written == "" && !e.HasServed(in.Owner.UID)
 }
 
 // announce emits the changes of load balancer and security groups, and which of them revert changes
@@ -87,7 +87,7 @@ func (e *Engine) announce(in Inputs, r Round, todo, reported plan.Plan) {
 // commitReported stores the steps that were only reported. The published status stays.
 func (e *Engine) commitReported(in Inputs, r Round, reported plan.Plan) *v1.LoadBalancerStatus {
 	if r.Have.LoadBalancer == nil { // it is gone
-		e.Store.DropApplied(in.Service.UID)
+		e.Store.DropApplied(in.Owner.UID)
 	} else {
 		e.remember(in, r, addressOf(r.Have.LoadBalancer, in.Settings), in.Settings.LoadBalancer.ID, reported.Lines())
 	}

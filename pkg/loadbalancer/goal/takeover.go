@@ -28,12 +28,12 @@ import (
 // takeOver returns the objects that another controller, or another process of this one, has created
 // for a Service that is new to this process. It is false if they must be read in full.
 func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, bool, error) {
-	if a.met || !a.meets() {
+	if a.triedTakeOver || !a.isUnknown() {
 		return Observation{}, false, nil
 	}
 	have, found, err := a.takeOverOn(ctx, lock)
 	if !async.IsWaiting(err) {
-		a.met, a.lists = true, nil
+		a.triedTakeOver, a.lists = true, nil
 	}
 	return have, found, err
 }
@@ -67,9 +67,9 @@ func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation,
 	return have, true, nil
 }
 
-// meets reports whether nothing is known of the Service, except that a controller serves it.
-func (a *Asked) meets() bool {
-	entry := a.e.Store.Get(a.in.Service.UID)
+// isUnknown reports whether nothing is known of the Service, except that a controller serves it.
+func (a *Asked) isUnknown() bool {
+	entry := a.e.Store.Get(a.in.Owner.UID)
 	return entry.Applied == nil && entry.Drift.Before == nil && entry.Accepted == nil && !entry.Made.Touched && !entry.Made.UnattachedFloatingIP &&
 		len(publishedAddresses(a.in.Service)) > 0 && a.in.Settings.Members.SubnetID == ""
 }

@@ -26,10 +26,10 @@ import (
 //	a quota or an address pool is exhausted    QuotaExceeded  after five minutes
 //	a part of it is in ERROR each time         InError        after five minutes, then twice as long, an hour at most
 
-// Tell reports what keeps a Service from its desired state, and returns the reason of the event, ""
+// ReportTrouble reports what keeps a Service from its desired state, and returns the reason of the event, ""
 // for none, and the error to return. Expired is set if the round was ended by its time limit.
 // Without an error, it reports the end of an earlier problem.
-func (e *Engine) Tell(ctx context.Context, svc *v1.Service, err error, expired bool) (reason.Reason, error) {
+func (e *Engine) ReportTrouble(ctx context.Context, svc *v1.Service, err error, expired bool) (reason.Reason, error) {
 	var blocked *refusal.BlockedError
 	var pending *watcher.PendingError
 	var broken *apply.ChildrenError
@@ -37,7 +37,7 @@ func (e *Engine) Tell(ctx context.Context, svc *v1.Service, err error, expired b
 	case err == nil:
 		e.Events.TroubleOver(svc)
 	case refusal.ByCloud(err) && apierror.IsQuota(err):
-		return reason.QuotaExceeded, e.tellExhausted(ctx, svc, err)
+		return reason.QuotaExceeded, e.reportExhausted(ctx, svc, err)
 	case errors.As(err, &blocked) && blocked.Failed:
 		e.Events.Trouble(svc, reason.InError, blocked.Why, blocked.Why)
 		return reason.InError, err
@@ -45,38 +45,38 @@ func (e *Engine) Tell(ctx context.Context, svc *v1.Service, err error, expired b
 		e.Events.Trouble(svc, reason.Pending, pending.What(), pending.What())
 		return reason.Pending, err
 	case errors.As(err, &broken):
-		return reason.InError, e.tellBroken(svc, err, broken)
+		return reason.InError, e.reportBroken(svc, err, broken)
 	}
 	return "", err
 }
 
-// tellExhausted adds the limit and the use to a refusal because of a quota or an exhausted address
+// reportExhausted adds the limit and the use to a refusal because of a quota or an exhausted address
 // pool.
-func (e *Engine) tellExhausted(ctx context.Context, svc *v1.Service, err error) error {
+func (e *Engine) reportExhausted(ctx context.Context, svc *v1.Service, err error) error {
 	what := e.Lookup.Exhausted(ctx, err)
 	if apierror.IsPartsQuota(err) {
 		e.Store.MarkPartsShort()
 	}
-	met := e.Store.Meet(svc.UID, what, func(since time.Time) string {
+	trouble := e.Store.RecordTrouble(svc.UID, what, func(since time.Time) string {
 		return fmt.Sprintf("%s; since %s %s", message.Truncate(err.Error(), message.MaxError/2), stamp(since), what)
 	})
-	e.Events.Trouble(svc, reason.QuotaExceeded, met.Key, met.Text)
-	return &troubleError{met.Text, err}
+	e.Events.Trouble(svc, reason.QuotaExceeded, trouble.Key, trouble.Text)
+	return &troubleError{trouble.Text, err}
 }
 
-// tellBroken reports parts that are in ERROR after each write.
-func (e *Engine) tellBroken(svc *v1.Service, err error, broken *apply.ChildrenError) error {
+// reportBroken reports parts that are in ERROR after each write.
+func (e *Engine) reportBroken(svc *v1.Service, err error, broken *apply.ChildrenError) error {
 	const first, longest = 5 * time.Minute, time.Hour
-	met := e.Store.Meet(svc.UID, broken.Error(), func(since time.Time) string {
+	trouble := e.Store.RecordTrouble(svc.UID, broken.Error(), func(since time.Time) string {
 		return fmt.Sprintf("%s since %s, however often that is written; what else is in it goes on: "+
 			"ask the cloud's operator why, or to fail it over (openstack loadbalancer failover %s)", broken, stamp(since), broken.ID)
 	})
-	e.Events.Trouble(svc, reason.InError, met.Key, met.Text)
+	e.Events.Trouble(svc, reason.InError, trouble.Key, trouble.Text)
 	after := first
-	for range met.Times - 1 {
+	for range trouble.Times - 1 {
 		after = min(2*after, longest)
 	}
-	return refusal.Later(&troubleError{met.Text, err}, after)
+	return refusal.Later(&troubleError{trouble.Text, err}, after)
 }
 
 // troubleError is an error with the text of its first report.

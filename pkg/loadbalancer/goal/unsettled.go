@@ -29,7 +29,7 @@ func (a *Asked) unsettled(r Round, todo plan.Plan) error {
 // servedSo reports whether the Service was served with these malformed values before: then the
 // difference is a change of another client, or an incomplete one of this controller.
 func (a *Asked) servedSo(malformed []settings.Malformed, r Round) bool {
-	entry := a.e.Store.Get(a.in.Service.UID)
+	entry := a.e.Store.Get(a.in.Owner.UID)
 	if entry.Accepted != nil && sameValues(entry.Accepted, a.in.Service, malformed) {
 		return true
 	}

@@ -1,6 +1,6 @@
 // Package model describes a load balancer for all stages: desire builds it from a Service, observe
-// reads it from the cloud, plan compares the two, and apply changes the cloud. It depends neither
-// on Kubernetes nor on a client of OpenStack.
+// reads it from the cloud, plan compares the two, and apply changes the cloud. It depends on
+// no client of OpenStack, and of Kubernetes only on the type of names and UIDs.
 //
 // # Members are columns
 //

@@ -3,8 +3,9 @@ package state
 import (
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
 // QuotaError reports that a namespace has reached the limit of load balancers in cloud.conf.
@@ -21,14 +22,14 @@ func (e *QuotaError) Error() string {
 // Count counts a Service that has a load balancer, or is about to. It returns a *QuotaError, and
 // counts nothing, if as many others in the namespace as the limit are counted; 0 is no limit. After
 // a start, a Service is counted from its first call.
-func (s *Store) Count(svc *v1.Service, limit int) error {
+func (s *Store) Count(owner model.Owner, limit int) error {
 	var err error
-	s.update(svc.UID, func(e *Entry) {
-		if e.Namespace == "" && limit > 0 && s.inNamespace[svc.Namespace] >= limit {
-			err = &QuotaError{svc.Namespace, limit}
+	s.update(owner.UID, func(e *Entry) {
+		if e.Namespace == "" && limit > 0 && s.inNamespace[owner.Namespace] >= limit {
+			err = &QuotaError{owner.Namespace, limit}
 			return
 		}
-		e.Namespace = svc.Namespace
+		e.Namespace = owner.Namespace
 	})
 	return err
 }

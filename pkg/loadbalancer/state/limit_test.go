@@ -4,6 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
@@ -12,21 +15,21 @@ func TestStore_CountsServicesOfANamespaceUpToItsLimit(t *testing.T) {
 	store, _ := newStore()
 	first, second, elsewhere := service("first", "1"), service("second", "1"), service("third", "1")
 	elsewhere.Namespace = "other"
-	if err := errors.Join(store.Count(first, 1), store.Count(first, 1), store.Count(elsewhere, 1)); err != nil {
+	if err := errors.Join(store.Count(ownerOf(first), 1), store.Count(ownerOf(first), 1), store.Count(ownerOf(elsewhere), 1)); err != nil {
 		t.Errorf("within the limit: %v", err)
 	}
 	var quota *state.QuotaError
-	if err := store.Count(second, 1); !errors.As(err, &quota) || *quota != (state.QuotaError{Namespace: "default", Most: 1}) {
+	if err := store.Count(ownerOf(second), 1); !errors.As(err, &quota) || *quota != (state.QuotaError{Namespace: "default", Most: 1}) {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	if store.Get(second.UID).Namespace != "" {
 		t.Error("a Service beyond the limit is counted")
 	}
-	if err := store.Count(second, 0); err != nil {
+	if err := store.Count(ownerOf(second), 0); err != nil {
 		t.Errorf("without a limit: %v", err)
 	}
 	store.Uncount(first.UID)
-	if err := store.Count(first, 2); err != nil {
+	if err := store.Count(ownerOf(first), 2); err != nil {
 		t.Errorf("after one has gone: %v", err)
 	}
 }
@@ -37,7 +40,11 @@ func TestStore_CountsServicesForWhichSomethingWasApplied(t *testing.T) {
 	store, _ := newStore()
 	store.SetApplied("uid", applied("lb"))
 	var quota *state.QuotaError
-	if err := store.Count(service("second", "1"), 1); !errors.As(err, &quota) {
+	if err := store.Count(ownerOf(service("second", "1")), 1); !errors.As(err, &quota) {
 		t.Errorf("error %v, want that of the limit", err)
 	}
+}
+
+func ownerOf(svc *v1.Service) model.Owner {
+	return model.Owner{Kind: "Service", Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID}
 }

@@ -68,7 +68,7 @@ func TestStore_KnowsNothingOfAServiceThatIsForgotten(t *testing.T) {
 	if refused["quota"] != 0 {
 		t.Errorf("%d Services are refused, want none", refused["quota"])
 	}
-	if err := store.Count(service("other", "1"), 1); err != nil {
+	if err := store.Count(ownerOf(service("other", "1")), 1); err != nil {
 		t.Errorf("the Service is still counted: %v", err)
 	}
 }
@@ -96,8 +96,8 @@ func TestStore_HoldsNoEntryWithoutContent(t *testing.T) {
 		"nothing was applied": func(s *state.Store) { s.MarkDrifted(uid, one, "changed"); s.ReplaceApplied(uid, one, one) },
 		"refused":             func(s *state.Store) { s.Refuse(uid, "quota", true); s.StartDeletion(uid) },
 		"a limit": func(s *state.Store) {
-			_ = s.Count(service("first", ""), 1)
-			_ = s.Count(svc, 1)
+			_ = s.Count(ownerOf(service("first", "")), 1)
+			_ = s.Count(ownerOf(svc), 1)
 			s.Uncount("uid-of-first")
 		},
 		"a warning":                 func(s *state.Store) { s.Warn(uid, "nodes", "text"); s.Warn(uid, "nodes", "") },
@@ -336,10 +336,10 @@ func TestStore_CountsRightUnderConcurrency(t *testing.T) {
 	if store.Len() != 25 || refused != 25 {
 		t.Errorf("%d entries, %d Services refused, want 25 of each", store.Len(), refused)
 	}
-	if err := store.Count(service("one-more", "1"), 26); err != nil {
+	if err := store.Count(ownerOf(service("one-more", "1")), 26); err != nil {
 		t.Errorf("with 25 Services in the namespace: %v", err)
 	}
-	if err := store.Count(service("too-many", "1"), 26); err == nil {
+	if err := store.Count(ownerOf(service("too-many", "1")), 26); err == nil {
 		t.Error("a 27th Service is counted, of 26")
 	}
 }
@@ -350,7 +350,7 @@ func TestFork_LearnsNothingBackButByAdopt(t *testing.T) {
 	store, _ := newStore()
 	svc, other := service("web", "1"), service("other", "1")
 	store.SetLoadBalancerID(svc.UID, "lb-1")
-	if err := store.Count(other, 1); err != nil {
+	if err := store.Count(ownerOf(other), 1); err != nil {
 		t.Fatal(err)
 	}
 	store.CreationLost(svc.UID)
@@ -361,7 +361,7 @@ func TestFork_LearnsNothingBackButByAdopt(t *testing.T) {
 	if !fork.CreationUntil(svc).IsZero() {
 		t.Error("the fork waits for a creation")
 	}
-	if err := fork.Count(svc, 1); err == nil {
+	if err := fork.Count(ownerOf(svc), 1); err == nil {
 		t.Error("the fork does not count the other Service")
 	}
 	fork.SetServedOn(svc.UID, "lb-2")

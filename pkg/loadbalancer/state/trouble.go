@@ -19,9 +19,9 @@ type Trouble struct {
 	Text string
 }
 
-// Meet records the trouble of a round, and returns its record, with the time since which
+// RecordTrouble records the trouble of a round, and returns its record, with the time since which
 // consecutive rounds have met it. Text returns the report of a new one.
-func (s *Store) Meet(uid types.UID, key string, text func(since time.Time) string) Trouble {
+func (s *Store) RecordTrouble(uid types.UID, key string, text func(since time.Time) string) Trouble {
 	var met Trouble
 	now := s.clock.Now()
 	s.update(uid, func(e *Entry) {

@@ -41,7 +41,7 @@ func conditionBreaks() []Break {
 		{
 			Row: 100, What: "a Service is said to be provisioned before its address is published",
 			File:  "pkg/loadbalancer/conditions/writer.go",
-			Old:   `!pending.waited && pending.said[reason.Provisioned].Is && len(svc.Status.LoadBalancer.Ingress) == 0`,
+			Old:   `!pending.waited && pending.conditions[reason.Provisioned].Is && len(svc.Status.LoadBalancer.Ingress) == 0`,
 			New:   `false`,
 			Tests: []string{"TestWriter_SaysThatServiceIsProvisionedWhenItsAddressIsPublished"},
 		},

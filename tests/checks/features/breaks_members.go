@@ -49,7 +49,7 @@ func memberBreaks() []Break {
 		{
 			Row: 71, What: "what is recorded is not found after a restart",
 			File:  "pkg/loadbalancer/goal/engine.go",
-			Old:   `state.ParseRecord(e.Records.Get(svc.UID))`,
+			Old:   `state.ParseRecord(e.Records.Get(owner))`,
 			New:   `state.ParseRecord("")`,
 			Tests: []string{"TestRestart_CostsFewRequestsForManyUnchangedServices"},
 		},
