@@ -349,9 +349,9 @@ func (d *Dispatcher) newest(r Request) (Request, bool) {
 		r.current = d.nodes.begin(r.Nodes)
 	} else {
 		switch now, all := d.options.Newest(r.Service); {
-		case now == nil && r.Nodes == nil: // it is gone
+		case now == nil && (r.Operation == Repair || r.Nodes == nil): // it is gone
 			return r, false
-		case now == nil: // the age of the nodes is unknown
+		case now == nil: // the service controller may know more than the informer
 			r.current = func() bool { return false }
 		default:
 			r.Nodes, r.current = all, d.nodes.begin(all)

@@ -167,8 +167,12 @@ func TestWait_DoesNothingForRepairOfServiceThatIsGone(t *testing.T) {
 	d := start(t, unexpected, func(o *dispatch.Options) {
 		o.Newest = func(*v1.Service) (*v1.Service, []*v1.Node) { return nil, nil }
 	})
-	if _, err := d.Wait(t.Context(), request(dispatch.Repair, "3")); err != nil {
-		t.Error(err)
+	for _, nodes := range [][]*v1.Node{nil, {{}}} {
+		repair := request(dispatch.Repair, "3")
+		repair.Nodes = nodes
+		if _, err := d.Wait(t.Context(), repair); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
