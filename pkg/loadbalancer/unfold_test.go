@@ -71,8 +71,8 @@ func TestRestart_ReadsOnlyStatusTreeWhenNodesChange(t *testing.T) {
 func TestRestart_ReadsInFullWhenMoreThanNodesChanges(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*environment, *v1.Service){
-		"a NodePort":         func(_ *environment, svc *v1.Service) { svc.Spec.Ports[0].NodePort++ },
-		"the clients":        func(_ *environment, svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} },
+		"a NodePort":    func(_ *environment, svc *v1.Service) { svc.Spec.Ports[0].NodePort++ },
+		"the clients":   func(_ *environment, svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} },
 		"an old record": func(env *environment, svc *v1.Service) { env.shorten(svc, 3) },
 		"no record":     func(env *environment, svc *v1.Service) { env.shorten(svc, 0) },
 	} {
