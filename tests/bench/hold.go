@@ -208,7 +208,7 @@ func (h *holder) play(ctx context.Context, q *queue, name string) error {
 		if err != nil {
 			return err
 		}
-		h.controller = next
+		h.controller, q.calls = next, &next.calls
 		return q.each(ctx, h.services, ensure(all))
 	}
 	return fmt.Errorf("no such case %q", name)

@@ -315,7 +315,6 @@ func (d *Dispatcher) finish(key string, t *task) {
 	if t.end != nil {
 		t.end()
 	}
-	t.waited.Do(func() { close(t.waits) })
 	d.mu.Lock()
 	delete(d.left, key)
 	if t.waiting == 0 || t.detached { // else those that wait have the result
@@ -331,6 +330,7 @@ func (d *Dispatcher) finish(key string, t *task) {
 	}
 	t.cancel(nil)
 	d.mu.Unlock()
+	t.waited.Do(func() { close(t.waits) }) // after done, so that a call in a crowd gets the result
 	for _, call := range ended {
 		call(t.status, t.err)
 	}

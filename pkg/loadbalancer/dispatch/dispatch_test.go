@@ -272,6 +272,26 @@ func TestCall_JoinsRoundThatAnswersItToo(t *testing.T) {
 	})
 }
 
+func TestCall_InCrowdReturnsResultOfRoundThatDoesNotWait(t *testing.T) {
+	t.Parallel()
+	ready := &v1.LoadBalancerStatus{}
+	d := start(t, func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) { return ready, nil },
+		func(o *dispatch.Options) { o.Workers = 1 })
+	var calls sync.WaitGroup
+	for i := range 200 {
+		calls.Go(func() {
+			r := request(dispatch.Ensure, "3")
+			r.Service.UID = types.UID(fmt.Sprint(i))
+			for range 50 {
+				if status, err := d.Call(t.Context(), r); status != ready || err != nil {
+					t.Errorf("status %v, error %v", status, err)
+				}
+			}
+		})
+	}
+	calls.Wait()
+}
+
 // In a crowd, calls return as soon as their rounds wait.
 //
 //proves:73
