@@ -61,10 +61,10 @@ func (s *site) write(out string) error {
 
 func put(out, name string, content []byte) error {
 	file := filepath.Join(out, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // Everybody may read the documentation.
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(file, content, 0o644) //nolint:gosec // Everybody may read the documentation.
+	return os.WriteFile(file, content, 0o644)
 }
 
 // entry is a page in the navigation.
@@ -104,7 +104,7 @@ func (s *site) render(layout *template.Template, p *page) ([]byte, error) {
 		return slices.Concat([]byte(`<div class="table" tabindex="0">`), found, []byte(`</div>`))
 	})
 	html = headline.ReplaceAll(html, []byte(`<$1 id="$2">$3<a class="anchor" href="#$2" aria-label="Link to this heading">#</a></$1>`))
-	v := view{Title: p.title, Root: relative(p.target, ""), Body: template.HTML(html)} //nolint:gosec // It is made from pages of our own.
+	v := view{Title: p.title, Root: relative(p.target, ""), Body: template.HTML(html)}
 	for _, g := range s.groups {
 		var entries []entry
 		for _, listed := range g.pages {
