@@ -97,7 +97,7 @@ type task struct {
 	steps context.Context
 	end   func()
 
-	// waits is closed when the round waits for the first time, or ends.
+	// waits is closed when the round waits for the first time.
 	waits  chan struct{}
 	waited sync.Once
 	done   chan struct{} // closed at the end; then status and err are set
@@ -330,7 +330,6 @@ func (d *Dispatcher) finish(key string, t *task) {
 	}
 	t.cancel(nil)
 	d.mu.Unlock()
-	t.waited.Do(func() { close(t.waits) }) // after done, so that a call in a crowd gets the result
 	for _, call := range ended {
 		call(t.status, t.err)
 	}
