@@ -10,8 +10,8 @@ import (
 )
 
 // read finds and reads the load balancers of a Service, which may name one, and remembers them.
-func (e *Engine) read(ctx context.Context, in Inputs, named string, depth reading.Depth, lock *async.Guard, at *reading.Search) (Observation, error) {
-	found, err := e.Cloud.Read(ctx, in.ID, e.hints(in.Service, named), depth, lock, at)
+func (e *Engine) read(ctx context.Context, in Inputs, named string, scope reading.Scope, lock *async.Guard, at *reading.Search) (Observation, error) {
+	found, err := e.Cloud.Read(ctx, in.ID, e.hints(in.Service, named), scope, lock, at)
 	if err != nil {
 		return Observation{}, err
 	}
@@ -30,10 +30,10 @@ func nothing(id ownership.Identity) Observation {
 	return Observation{Observed: &model.Observed{}, As: id, Knowledge: model.Knowledge{Confirmed: true}}
 }
 
-// leaving returns the depth for a load balancer to be deleted; known are its known contents, nil for
+// leaving returns the scope for a load balancer to be deleted; known are its known contents, nil for
 // none.
-func (e *Engine) leaving(known *model.LoadBalancer) reading.Depth {
-	return reading.Depth{Leaving: true, Cascade: e.Config.LoadBalancer.CascadeDelete, Known: known}
+func (e *Engine) leaving(known *model.LoadBalancer) reading.Scope {
+	return reading.Scope{Leaving: true, Cascade: e.Config.LoadBalancer.CascadeDelete, Known: known}
 }
 
 // Unchanged reports whether an observation is still true, with a request if that is unknown. It is

@@ -22,8 +22,8 @@
 //
 // # Waits
 //
-// A round that waits keeps the progress of each stage: reading.Search and reading.Progress of what is
-// read, departure of a removal.
+// A round that waits keeps the progress of each stage: reading.Search and reading.Progress of a read,
+// departure of a removal.
 //
 // # Failover and troubles
 //

@@ -17,7 +17,7 @@ import (
 
 // observe reads load balancer and floating IPs of a Service, as its settings require.
 func (e *Engine) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard, at *reading.Search) (Observation, error) {
-	have, err := e.read(ctx, in, settings.LoadBalancer.ID, reading.Depth{}, lock, at)
+	have, err := e.read(ctx, in, settings.LoadBalancer.ID, reading.Scope{}, lock, at)
 	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !e.mayHaveHadFloatingIP(in.Service) {
 		return have, err
 	}

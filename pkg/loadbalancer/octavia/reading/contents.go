@@ -34,13 +34,13 @@ type Progress struct {
 }
 
 // Contents reads the contents of a load balancer, once it is not PENDING. The result is empty if
-// the load balancer is gone; children whose deletion has finished are not in it.
-func (r Reader) Contents(ctx context.Context, found observe.Found, depth Depth, at *Progress) (*model.Observed, error) {
+// the load balancer is gone. It has no children with a finished deletion.
+func (r Reader) Contents(ctx context.Context, found observe.Found, scope Scope, at *Progress) (*model.Observed, error) {
 	if at.next == nil {
 		at.next = &found.LoadBalancers[0]
 	}
 	for at.done == nil {
-		if err := r.inside(ctx, found, depth, at); err != nil || at.done != nil {
+		if err := r.inside(ctx, found, scope, at); err != nil || at.done != nil {
 			return at.done, err
 		}
 		settled, changed, err := r.settleChildren(ctx, at)
@@ -64,7 +64,7 @@ func (r Reader) Contents(ctx context.Context, found observe.Found, depth Depth, 
 
 // inside waits until a load balancer is not PENDING, and reads its contents. It sets at.done if the
 // load balancer is gone.
-func (r Reader) inside(ctx context.Context, found observe.Found, depth Depth, at *Progress) error {
+func (r Reader) inside(ctx context.Context, found observe.Found, scope Scope, at *Progress) error {
 	if at.lb != nil {
 		return nil
 	}
@@ -79,19 +79,19 @@ func (r Reader) inside(ctx context.Context, found observe.Found, depth Depth, at
 		}
 		at.next, at.settled = chosen, true
 	}
-	lb, err := r.contentsOf(ctx, found.As, depth, at)
+	lb, err := r.contentsOf(ctx, found.As, scope, at)
 	at.lb = lb
 	return err
 }
 
-func (r Reader) contentsOf(ctx context.Context, id ownership.Identity, depth Depth, at *Progress) (*model.LoadBalancer, error) {
+func (r Reader) contentsOf(ctx context.Context, id ownership.Identity, scope Scope, at *Progress) (*model.LoadBalancer, error) {
 	switch {
-	case !depth.Leaving:
+	case !scope.Leaving:
 		return r.contentsAtRest(ctx, id, at)
-	case id.Sharing.Is || !depth.Cascade:
+	case id.Sharing.Is || !scope.Cascade:
 		return r.Observer.Contents(ctx, id, *at.next)
 	default:
-		return r.Observer.Outline(ctx, id, *at.next, depth.Known)
+		return r.Observer.Outline(ctx, id, *at.next, scope.Known)
 	}
 }
 

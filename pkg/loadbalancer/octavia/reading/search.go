@@ -38,9 +38,9 @@ type Settler interface {
 	Settle(ctx context.Context, s *apply.Settling) (*model.LoadBalancer, error)
 }
 
-// Depth selects the contents to read. The zero value reads all, and waits for a load balancer with
+// Scope selects the contents to read. The zero value reads all, and waits for a load balancer with
 // a batch in progress.
-type Depth struct {
+type Scope struct {
 	// Leaving reads only the contents that a deletion needs. With Cascade, a deletion as a whole, those
 	// are foreign parts; Known are the known contents, nil for none.
 	Leaving, Cascade bool
@@ -67,15 +67,15 @@ type Result struct {
 
 // Read finds the load balancers of a Service, locks the one that serves it, and reads its contents
 // once it is not PENDING.
-func (r Reader) Read(ctx context.Context, id ownership.Identity, hints observe.Hints, depth Depth, lock *async.Guard, at *Search) (Result, error) {
-	result, err := r.read(ctx, id, hints, depth, lock, at)
+func (r Reader) Read(ctx context.Context, id ownership.Identity, hints observe.Hints, scope Scope, lock *async.Guard, at *Search) (Result, error) {
+	result, err := r.read(ctx, id, hints, scope, lock, at)
 	if !async.IsWaiting(err) {
 		*at = Search{}
 	}
 	return result, err
 }
 
-func (r Reader) read(ctx context.Context, id ownership.Identity, hints observe.Hints, depth Depth, lock *async.Guard, at *Search) (Result, error) {
+func (r Reader) read(ctx context.Context, id ownership.Identity, hints observe.Hints, scope Scope, lock *async.Guard, at *Search) (Result, error) {
 	nothing := Result{Observed: &model.Observed{}, As: id}
 	if at.found == nil {
 		found, err := r.Observer.Find(ctx, id, hints)
@@ -94,13 +94,13 @@ func (r Reader) read(ctx context.Context, id ownership.Identity, hints observe.H
 	case !there:
 		return nothing, nil
 	}
-	observed, err := r.Contents(ctx, observe.Found{LoadBalancers: all[:1], As: found.As}, depth, &at.serving)
+	observed, err := r.Contents(ctx, observe.Found{LoadBalancers: all[:1], As: found.As}, scope, &at.serving)
 	if err != nil {
 		return Result{}, err
 	}
 	rest := all[1:]
 	if found.Replaces {
-		if observed, err = r.readReplaced(ctx, observe.Found{LoadBalancers: rest[:1], As: found.As}, depth, &at.replaced, *observed); err != nil {
+		if observed, err = r.readReplaced(ctx, observe.Found{LoadBalancers: rest[:1], As: found.As}, scope, &at.replaced, *observed); err != nil {
 			return Result{}, err
 		}
 		rest = rest[1:]
@@ -131,8 +131,8 @@ func (r Reader) lock(ctx context.Context, lock *async.Guard, at *Search) (there 
 
 // readReplaced reads the load balancer that another one replaces. It stays if the other one is
 // gone.
-func (r Reader) readReplaced(ctx context.Context, found observe.Found, depth Depth, at *Progress, observed model.Observed) (*model.Observed, error) {
-	there, err := r.Contents(ctx, found, depth, at)
+func (r Reader) readReplaced(ctx context.Context, found observe.Found, scope Scope, at *Progress, observed model.Observed) (*model.Observed, error) {
+	there, err := r.Contents(ctx, found, scope, at)
 	if err != nil {
 		return nil, err
 	}
