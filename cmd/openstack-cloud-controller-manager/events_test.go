@@ -72,8 +72,8 @@ func (s *fakeSink) assert(t *testing.T, created, patched int) {
 	}
 }
 
-// recording calls a test with a recorder whose events a queue writes into a sink, in a bubble of
-// testing/synctest. End announces the end of the process.
+// recording calls a test with a recorder, in a bubble of testing/synctest. A queue writes its events
+// into a sink. End announces the end of the process.
 func recording(t *testing.T, to record.EventSink, test func(r record.EventRecorder, end func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -45,7 +45,7 @@ func (r *Recent[T]) Last() T {
 	return r.value
 }
 
-// Drop drops the value whose read began at a time, unless there is a newer one.
+// Drop drops the value if its read began at this time, and keeps a newer one.
 func (r *Recent[T]) Drop(began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,5 +61,5 @@ func (r *Recent[T]) set(value T, began time.Time) {
 	r.value, r.began = value, began
 }
 
-// Wait returns when no read is on its way any more.
+// Wait returns when no read is pending.
 func (r *Recent[T]) Wait() { r.reads.Wait() }

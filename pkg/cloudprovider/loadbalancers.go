@@ -25,7 +25,7 @@ import (
 // arguments. *loadbalancer.Reconciler implements it.
 type LoadBalancers interface {
 	// Ensure changes the load balancer to match the Service. A status that accompanies an error
-	// must be published all the same. The error loadbalancer.ErrInProgress reports that the creation
+	// must be published too. The error loadbalancer.ErrInProgress reports that the creation
 	// continues without a call; another call is requested at its end.
 	Ensure(ctx context.Context, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error)
 	// Get reports whether any part of the Service's load balancer exists.

@@ -99,8 +99,8 @@ func (m *migration) serve(p *Provider, svc *v1.Service, node *v1.Node) {
 	svc.Status.LoadBalancer = *status
 }
 
-// told reports whether an event with these words was emitted.
-func (m *migration) told(words ...string) bool {
+// emitted reports whether an event with these words was emitted.
+func (m *migration) emitted(words ...string) bool {
 	for {
 		select {
 		case event := <-m.c.Recorder.(*record.FakeRecorder).Events:
@@ -187,7 +187,7 @@ func TestProvider_MovesToAnotherProject(t *testing.T) {
 			if svc.Status.LoadBalancer.Ingress[0].IP == before.Status.LoadBalancer.Ingress[0].IP || svc.Annotations[annotation.LoadBalancerID] == before.Annotations[annotation.LoadBalancerID] {
 				t.Errorf("the Service has %v", svc.Annotations)
 			}
-			if !m.told("LoadBalancerAddressChanged", svc.Status.LoadBalancer.Ingress[0].IP) {
+			if !m.emitted("LoadBalancerAddressChanged", svc.Status.LoadBalancer.Ingress[0].IP) {
 				t.Error("no event names the new address")
 			}
 

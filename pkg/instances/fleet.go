@@ -147,7 +147,7 @@ func (r *fleet) list(ctx context.Context, current *round) (map[string]*nova.Serv
 			return listing{}, ctx.Err()
 		}
 		if err != nil {
-			return listing{err: err}, nil //nolint:nilerr // the failure is kept
+			return listing{err: err}, nil //nolint:nilerr // the listing keeps the error
 		}
 		byID := make(map[string]*nova.Server, len(servers))
 		for n := range servers {

@@ -36,7 +36,7 @@ func FuzzMetadata(f *testing.F) {
 		cloud.Try(func(ctx context.Context) error {
 			described, err := all.InstanceMetadata(ctx, node)
 			if err != nil {
-				return nil //nolint:nilerr // which the provider makes fit for the log
+				return nil //nolint:nilerr // a name without a server is an error, and no finding
 			}
 			for _, label := range []string{described.Zone, described.Region} {
 				if problems := validation.IsValidLabelValue(label); len(problems) > 0 {

@@ -89,8 +89,8 @@ func TestAdoption_WritesNothingAndKeepsAddressesOfRealCluster(t *testing.T) {
 	in := inherit(t)
 	in.adopt()
 	in.writes(0)
-	if told := in.told(); strings.Contains(told, "Warning") {
-		t.Errorf("warned:\n%s", told)
+	if emitted := in.emitted(); strings.Contains(emitted, "Warning") {
+		t.Errorf("warned:\n%s", emitted)
 	}
 	// The second round of the same process writes nothing either, nor does the first one of another
 	// process.

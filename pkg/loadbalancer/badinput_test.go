@@ -294,13 +294,13 @@ func TestEnsure_ReportsSettingsWithoutEffect(t *testing.T) {
 	nodes, svc := env.nodes(2), service("web", 1)
 	svc.Annotations["loadbalancer.openstack.org/floating-netwrok-id"] = "x"
 	env.ensure(svc, nodes)
-	if told := env.told(); !strings.Contains(told, `did you mean "loadbalancer.openstack.org/floating-network-id"?`) {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, `did you mean "loadbalancer.openstack.org/floating-network-id"?`) {
+		t.Errorf("events:\n%s", emitted)
 	}
 	svc.Annotations = map[string]string{annotation.SubnetID: "another-subnet"}
 	env.ensure(svc, nodes)
-	if told := env.told(); !strings.Contains(told, "the subnet of the VIP stays") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "the subnet of the VIP stays") {
+		t.Errorf("events:\n%s", emitted)
 	}
 }
 
@@ -314,8 +314,8 @@ func TestMembers_LeaveOutAndReportNodeWithoutAddress(t *testing.T) {
 	if n := len(env.loadBalancer().Pools[0].Members); n != 1 {
 		t.Errorf("%d members", n)
 	}
-	if told := env.told(); !strings.Contains(told, "no IPv4 address: node-1") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "no IPv4 address: node-1") {
+		t.Errorf("events:\n%s", emitted)
 	}
 }
 

@@ -81,8 +81,8 @@ func TestFloatingIP_OfOthersOnInternalServiceIsReportedAndStays(t *testing.T) {
 		}
 	}
 	env.repair(svc, nodes[:2])
-	if told := env.told(); strings.Count(told, event) != 1 || !strings.Contains(told, fip.Address) {
-		t.Errorf("events %q, want one %s with %s", told, event, fip.Address)
+	if emitted := env.emitted(); strings.Count(emitted, event) != 1 || !strings.Contains(emitted, fip.Address) {
+		t.Errorf("events %q, want one %s with %s", emitted, event, fip.Address)
 	}
 	stays()
 	env.Cloud.RequestLog.Reset()
@@ -92,8 +92,8 @@ func TestFloatingIP_OfOthersOnInternalServiceIsReportedAndStays(t *testing.T) {
 	}
 	env.restart()
 	env.ensure(svc, nodes[1:]) // from the record of the time before it was added
-	if told := env.told(); strings.Count(told, event) != 1 {
-		t.Errorf("after a restart, events %q, want one %s", told, event)
+	if emitted := env.emitted(); strings.Count(emitted, event) != 1 {
+		t.Errorf("after a restart, events %q, want one %s", emitted, event)
 	}
 	stays()
 	env.writeDown(svc)
@@ -142,8 +142,8 @@ func TestFloatingIP_NamedByServiceIsTakenOffWhenItTurnsInternal(t *testing.T) {
 func TestRecord_IsNotTrustedWhereItMayNotHold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(*environment, *v1.Service, []*v1.Node)
-		told  string // in the error, or "" if there is none in the end
+		spoil   func(*environment, *v1.Service, []*v1.Node)
+		problem string // in the error, or "" if there is none in the end
 	}{
 		"the load balancer is in ERROR, since the same second": {func(env *environment, svc *v1.Service, _ []*v1.Node) {
 			if err := env.Cloud.Octavia.SetProvisioningStatus(env.loadBalancer().ID, octavia.Error); err != nil {
@@ -177,8 +177,8 @@ func TestRecord_IsNotTrustedWhereItMayNotHold(t *testing.T) {
 			env.writeDown(svc)
 			c.spoil(env, svc, nodes)
 			env.Cloud.RequestLog.Reset()
-			if _, err := env.engine.Ensure(env.ctx, svc, nodes[:2]); c.told == "" && err != nil || c.told != "" && (err == nil || !strings.Contains(err.Error(), c.told)) {
-				t.Errorf("error %v, want %q", err, c.told)
+			if _, err := env.engine.Ensure(env.ctx, svc, nodes[:2]); c.problem == "" && err != nil || c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem)) {
+				t.Errorf("error %v, want %q", err, c.problem)
 			}
 			if reads := env.contentReads(); len(reads) == 0 {
 				t.Error("the load balancer was not read")

@@ -196,7 +196,7 @@ func TestEnsure_ReturnsLaterFailureToNextCall(t *testing.T) {
 	env.writesReach(2)
 	pass()
 	var later *api.RetryError
-	env.until("told", func() bool {
+	env.until("emitted", func() bool {
 		_, err = env.engine.Ensure(env.ctx, svc, nodes)
 		return !errors.As(err, &later)
 	})
@@ -466,7 +466,7 @@ func TestUpdate_AnnouncesNothingWhereThereIsNoLoadBalancer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	env.writes(0)
-	if told := env.told(); told != "" {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); emitted != "" {
+		t.Errorf("events:\n%s", emitted)
 	}
 }

@@ -200,16 +200,16 @@ func TestEvents_NameLoadBalancerAndAddressOfWhatIsServed(t *testing.T) {
 	env := newEnvironment(t, environmentOptions{})
 	nodes, svc := env.nodes(2), service("web", 1)
 	address := env.ensure(svc, nodes).Ingress[0].IP
-	env.told()
+	env.emitted()
 	set(annotation.ConnLimit, "7", annotation.Prefix+"nonsense", "x")(svc)
 	env.ensure(svc, nodes)
 	env.removeMember(80)
 	env.repair(svc, nodes)
-	told := strings.Split(env.told(), "\n")
-	if len(told) < 4 {
-		t.Errorf("told only %q", told)
+	emitted := strings.Split(env.emitted(), "\n")
+	if len(emitted) < 4 {
+		t.Errorf("emitted only %q", emitted)
 	}
-	for _, event := range told {
+	for _, event := range emitted {
 		if !strings.Contains(event, env.loadBalancer().ID) || !strings.Contains(event, address) {
 			t.Errorf("names not both of %s and %s: %s", env.loadBalancer().ID, address, event)
 		}

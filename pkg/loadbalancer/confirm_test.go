@@ -78,8 +78,8 @@ func TestDrift_OfPartsDuringOwnChangeIsRepairedAtItsEnd(t *testing.T) {
 	if n := len(env.loadBalancer().Pools[0].Members); n != 3 {
 		t.Errorf("the pool has %d members, want 3", n)
 	}
-	if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") {
-		t.Errorf("events %q, want one of drift", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") {
+		t.Errorf("events %q, want one of drift", emitted)
 	}
 	env.unchanged(svc, nodes)
 }
@@ -175,7 +175,7 @@ func TestRecord_OfManyChangesIsConfirmedByRequestsForAllOfThem(t *testing.T) {
 	}
 }
 
-// Without a drift-policy there is no watch, and the record is confirmed all the same.
+// Without a drift-policy nothing watches for drift, but the record is confirmed.
 func TestRecord_IsConfirmedWhenDriftPolicyIsOff(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "off"}})
@@ -292,8 +292,8 @@ func ownChange(t *testing.T, policy string) {
 			t.Errorf("port %d has %d members", 80+number, n)
 		}
 	}
-	if told := env.told(); strings.Contains(told, "LoadBalancerDrifted") {
-		t.Errorf("events\n%s", told)
+	if emitted := env.emitted(); strings.Contains(emitted, "LoadBalancerDrifted") {
+		t.Errorf("events\n%s", emitted)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestDrift_ReadsLittleAndReportsNothingWhenOnlyHealthChanges(t *testing.T) {
 	nodes, svc := env.nodes(3), service("web", 3)
 	env.ensure(svc, nodes)
 	env.writeDown(svc)
-	env.told()
+	env.emitted()
 	member := env.loadBalancer().Pools[0].Members[0].ID
 	health := func(status string) {
 		t.Helper()
@@ -324,8 +324,8 @@ func TestDrift_ReadsLittleAndReportsNothingWhenOnlyHealthChanges(t *testing.T) {
 		if reads := env.contentReads(); len(reads) != want {
 			t.Errorf("%s: read\n%swant %d", what, printed(reads), want)
 		}
-		if told := env.told(); told != "" {
-			t.Errorf("%s: events %q", what, told)
+		if emitted := env.emitted(); emitted != "" {
+			t.Errorf("%s: events %q", what, emitted)
 		}
 	}
 	quietly("nothing", 0)

@@ -34,8 +34,8 @@ func octaviaAsSomebodyElse(t *testing.T, env *environment) *openstack.Session {
 func TestDrift_RestoresPartsDeletedByOthers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(context.Context, *openstack.Session, simoctavia.LoadBalancer) error
-		told  string
+		spoil   func(context.Context, *openstack.Session, simoctavia.LoadBalancer) error
+		emitted string
 	}{
 		"a member deleted": {
 			func(ctx context.Context, s *openstack.Session, lb simoctavia.LoadBalancer) error {
@@ -64,7 +64,7 @@ func TestDrift_RestoresPartsDeletedByOthers(t *testing.T) {
 			nodes, svc := env.nodes(3), service("web", 2)
 			env.ensure(svc, nodes)
 			address := svc.Status.LoadBalancer.Ingress[0].IP
-			env.told()
+			env.emitted()
 			if err := c.spoil(env.ctx, octaviaAsSomebodyElse(t, env), env.loadBalancer()); err != nil {
 				t.Fatal(err)
 			}
@@ -79,9 +79,9 @@ func TestDrift_RestoresPartsDeletedByOthers(t *testing.T) {
 			if got := svc.Status.LoadBalancer.Ingress[0].IP; got != address {
 				t.Errorf("address %s became %s", address, got)
 			}
-			told := env.told()
-			if !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
-				t.Errorf("events:\n%s\nwant one of drift with %q", told, c.told)
+			emitted := env.emitted()
+			if !strings.Contains(emitted, "LoadBalancerDrifted") || !strings.Contains(emitted, c.emitted) {
+				t.Errorf("events:\n%s\nwant one of drift with %q", emitted, c.emitted)
 			}
 			env.floatingIPs(1)
 			env.unchanged(svc, nodes)
@@ -96,9 +96,9 @@ func TestDrift_RestoresPartsDeletedByOthers(t *testing.T) {
 func TestDrift_SwitchesOnWhatOthersSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		off  func(context.Context, *octavia.Client, simoctavia.LoadBalancer) error
-		on   func(simoctavia.LoadBalancer) bool
-		told string
+		off     func(context.Context, *octavia.Client, simoctavia.LoadBalancer) error
+		on      func(simoctavia.LoadBalancer) bool
+		emitted string
 	}{
 		"load balancer": {
 			func(ctx context.Context, o *octavia.Client, lb simoctavia.LoadBalancer) error {
@@ -132,7 +132,7 @@ func TestDrift_SwitchesOnWhatOthersSwitchedOff(t *testing.T) {
 				env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
 				nodes, svc := env.nodes(2), service("web", 1)
 				env.ensure(svc, nodes)
-				env.told()
+				env.emitted()
 				if err := c.off(env.ctx, octaviaAsSomebodyElse(t, env).Octavia(), env.loadBalancer()); err != nil {
 					t.Fatal(err)
 				}
@@ -150,8 +150,8 @@ func TestDrift_SwitchesOnWhatOthersSwitchedOff(t *testing.T) {
 				if !c.on(env.loadBalancer()) {
 					t.Error("it is still off")
 				}
-				if told, want := env.told(), c.told; !strings.Contains(told, want) || !strings.Contains(told, "admin_state_up false → true") {
-					t.Errorf("events %q, want one that names %q and admin_state_up", told, want)
+				if emitted, want := env.emitted(), c.emitted; !strings.Contains(emitted, want) || !strings.Contains(emitted, "admin_state_up false → true") {
+					t.Errorf("events %q, want one that names %q and admin_state_up", emitted, want)
 				}
 				env.unchanged(svc, nodes)
 			})
@@ -192,8 +192,8 @@ func TestDrift_IsOnlyReportedWhenPolicyIsReport(t *testing.T) {
 	env.Cloud.RequestLog.Reset()
 	env.repair(svc, nodes)
 	env.writes(0)
-	if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") {
+		t.Errorf("events:\n%s", emitted)
 	}
 }
 

@@ -68,11 +68,11 @@ func TestMembers_AreNoneWhereAllNodesAreExcluded(t *testing.T) {
 				nodes, svc := env.nodes(3), service("web", 2)
 				env.ensure(svc, nodes)
 				excluded := c.exclude(svc, nodes)
-				env.told()
+				env.emitted()
 				env.ensure(svc, excluded)
 				env.membersAre(nil)
-				if told := env.told(); !strings.Contains(told, "LoadBalancerNoMembers") || !strings.Contains(told, c.event) {
-					t.Errorf("events:\n%s\nwant one with %q", told, c.event)
+				if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerNoMembers") || !strings.Contains(emitted, c.event) {
+					t.Errorf("events:\n%s\nwant one with %q", emitted, c.event)
 				}
 				svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
 				env.ensure(svc, excluded)
@@ -97,11 +97,11 @@ func TestMembers_StayWhereAllNodesAreAboutToGo(t *testing.T) {
 	nodes, svc := env.nodes(3), service("web", 1)
 	env.ensure(svc, nodes)
 	going := append(states(nodes[:1], labelled), states(nodes[1:], tainted)...)
-	env.told()
+	env.emitted()
 	env.ensure(svc, going)
 	env.membersAre(nodes[1:])
-	if told := env.told(); !strings.Contains(told, "LoadBalancerLastMembers") || !strings.Contains(told, "node-1, node-2") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerLastMembers") || !strings.Contains(emitted, "node-1, node-2") {
+		t.Errorf("events:\n%s", emitted)
 	}
 	env.unchanged(svc, going)
 	if _, err := env.engine.Ensure(env.ctx, svc, nil); err == nil || !strings.Contains(err.Error(), "keeping the existing members") {

@@ -81,7 +81,7 @@ func TestQuota_IsToldOnceWithNumbersAndHealsWithRoom(t *testing.T) {
 			nodes, svc := env.nodes(2), service("web", 2)
 			end := c.set(env)
 			said := map[string]bool{}
-			var told strings.Builder
+			var emitted strings.Builder
 			for range 3 {
 				_, err := env.engine.Ensure(env.ctx, svc, nodes)
 				var later *api.RetryError
@@ -89,12 +89,12 @@ func TestQuota_IsToldOnceWithNumbersAndHealsWithRoom(t *testing.T) {
 					t.Fatalf("error %v, want one that asks for five minutes", err)
 				}
 				said[err.Error()] = true
-				told.WriteString(env.told() + "\n")
+				emitted.WriteString(env.emitted() + "\n")
 			}
 			if len(said) != 1 {
 				t.Errorf("%d different errors, want the same words each time:\n%v", len(said), said)
 			}
-			if got := told.String(); strings.Count(got, "LoadBalancerQuotaExceeded") != 1 || !strings.Contains(got, c.event) || !strings.Contains(got, "req-") {
+			if got := emitted.String(); strings.Count(got, "LoadBalancerQuotaExceeded") != 1 || !strings.Contains(got, c.event) || !strings.Contains(got, "req-") {
 				t.Errorf("want one event with %q and a request ID:\n%s", c.event, got)
 			}
 			if got := env.refusedFor(); got != "quota" {
@@ -161,8 +161,8 @@ func TestQuota_IsToldAgainWhenMetAgain(t *testing.T) {
 	for range 2 {
 		end := c.set(env)
 		env.refused(svc, nodes, "quota of floating IPs is used up: ask the cloud's operator")
-		if told := env.told(); strings.Count(told, "LoadBalancerQuotaExceeded") != 1 {
-			t.Errorf("want one event:\n%s", told)
+		if emitted := env.emitted(); strings.Count(emitted, "LoadBalancerQuotaExceeded") != 1 {
+			t.Errorf("want one event:\n%s", emitted)
 		}
 		end()
 		env.ensure(svc, nodes)

@@ -59,8 +59,8 @@ func TestFailover_LeadsPublishedLoadBalancerOutOfError(t *testing.T) {
 	if n := env.failovers(); n != 1 {
 		t.Errorf("%d failovers, want one", n)
 	}
-	if told := env.told(); !strings.Contains(told, "fail over, as it is in ERROR") || strings.Contains(told, "another client") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "fail over, as it is in ERROR") || strings.Contains(emitted, "another client") {
+		t.Errorf("events:\n%s", emitted)
 	}
 	env.ensure(svc, nodes)
 	lb := env.loadBalancer()
@@ -83,7 +83,7 @@ func TestFailover_IsNotAskedForAgainWithoutRole(t *testing.T) {
 	nodes, first := env.nodes(1), service("first", 1)
 	env.ensure(first, nodes)
 	before := env.failed()
-	env.told()
+	env.emitted()
 	env.Cloud.RequestLog.Reset()
 	env.notice(first)
 	for range 3 {
@@ -93,9 +93,9 @@ func TestFailover_IsNotAskedForAgainWithoutRole(t *testing.T) {
 		t.Errorf("%d failovers asked for, want one", n)
 	}
 	env.writes(1)
-	told := env.told()
-	if n := strings.Count(told, "LoadBalancerInError"); n != 1 || !strings.Contains(told, "openstack loadbalancer failover "+before.ID) || !strings.Contains(told, "role load-balancer_admin") {
-		t.Errorf("%d events of an ERROR, want one that says what to do:\n%s", n, told)
+	emitted := env.emitted()
+	if n := strings.Count(emitted, "LoadBalancerInError"); n != 1 || !strings.Contains(emitted, "openstack loadbalancer failover "+before.ID) || !strings.Contains(emitted, "role load-balancer_admin") {
+		t.Errorf("%d events of an ERROR, want one that says what to do:\n%s", n, emitted)
 	}
 	env.ensure(service("second", 1), nodes)
 	now.step(6*time.Hour + time.Minute)
@@ -303,8 +303,8 @@ func TestRepair_OfPartThatStaysInErrorIsBoundedAndTold(t *testing.T) {
 		t.Errorf("tried again after %v, want %v", pauses, want)
 	}
 	env.writes(rounds * perRound)
-	if told := env.told(); strings.Count(told, "LoadBalancerInError") != 1 || !strings.Contains(told, "is ERROR since 2") || !strings.Contains(told, "failover "+lb.ID) {
-		t.Errorf("want one event that says since when and what to do:\n%s", told)
+	if emitted := env.emitted(); strings.Count(emitted, "LoadBalancerInError") != 1 || !strings.Contains(emitted, "is ERROR since 2") || !strings.Contains(emitted, "failover "+lb.ID) {
+		t.Errorf("want one event that says since when and what to do:\n%s", emitted)
 	}
 	env.ensure(svc, nodes)
 	env.unchanged(svc, nodes)
@@ -327,17 +327,17 @@ func TestEnsure_TellsSinceWhenLoadBalancerIsPending(t *testing.T) {
 	env.options.patience = 300 * time.Millisecond
 	env.restart()
 	env.Cloud.RequestLog.Reset()
-	told := ""
+	emitted := ""
 	for range 2 {
 		for said := false; !said && env.ctx.Err() == nil; { // a slow machine needs that long for the read
 			_, err := env.engine.Ensure(env.ctx, svc, nodes)
 			said = err != nil && strings.Contains(err.Error(), "is PENDING_UPDATE since 2")
-			told += env.told()
+			emitted += env.emitted()
 		}
 	}
 	env.writes(0)
-	if strings.Count(told, "LoadBalancerPending") != 1 || !strings.Contains(told, "only the cloud's operator") || !strings.Contains(told, lb.ID) {
-		t.Errorf("want one event that says what to ask for:\n%s", told)
+	if strings.Count(emitted, "LoadBalancerPending") != 1 || !strings.Contains(emitted, "only the cloud's operator") || !strings.Contains(emitted, lb.ID) {
+		t.Errorf("want one event that says what to ask for:\n%s", emitted)
 	}
 	env.Cloud.Faults.Remove(hold)
 	env.options.patience = 0
@@ -355,7 +355,7 @@ func TestFailover_OfSharedLoadBalancerIsGuestsWhereOwnerIsGone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		gone, may bool
-		told      string // in the error, or "" if it is failed over
+		problem   string // in the error, or "" if it is failed over
 	}{
 		"the owner is gone": {true, true, ""},
 		"the owner is gone, and the role does not allow it": {true, false, "ask the cloud's operator to fail it over"},
@@ -378,10 +378,10 @@ func TestFailover_OfSharedLoadBalancerIsGuestsWhereOwnerIsGone(t *testing.T) {
 			_, err := env.engine.Ensure(env.ctx, guest, nodes)
 			lb := env.loadBalancer()
 			switch {
-			case c.told == "" && (lb.ProvisioningStatus != octavia.Active || len(lb.Pools[0].Members) != 3):
+			case c.problem == "" && (lb.ProvisioningStatus != octavia.Active || len(lb.Pools[0].Members) != 3):
 				t.Errorf("it is %s with %d members: %v", lb.ProvisioningStatus, len(lb.Pools[0].Members), err)
-			case c.told != "" && (err == nil || !strings.Contains(err.Error(), c.told) || strings.Contains(err.Error(), annotation.AllowReplace)):
-				t.Errorf("error %v, want one with %q that advises nothing that has no effect", err, c.told)
+			case c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem) || strings.Contains(err.Error(), annotation.AllowReplace)):
+				t.Errorf("error %v, want one with %q that advises nothing that has no effect", err, c.problem)
 			}
 			if n := env.failovers(); (n > 0) != (c.gone && (c.may || n == 1)) {
 				t.Errorf("%d failovers were asked for", n)

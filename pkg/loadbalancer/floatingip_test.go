@@ -468,7 +468,7 @@ func TestFloatingIP_ComesFromFoundExternalNetworkAndReportsChoiceOnce(t *testing
 	env.ensure(svc, nodes)
 	svc.Spec.Ports[0].NodePort = 31999
 	env.ensure(svc, nodes)
-	if n := strings.Count(env.told(), "LoadBalancerExternalNetworkChosen"); n != 1 {
+	if n := strings.Count(env.emitted(), "LoadBalancerExternalNetworkChosen"); n != 1 {
 		t.Errorf("%d events, want 1", n)
 	}
 	env.unchanged(svc, nodes)
@@ -493,7 +493,7 @@ func TestVIP_ServesWhenCloudHasNoFloatingIPs(t *testing.T) {
 	if all := env.Cloud.RequestLog.Requests(); len(all) != 0 {
 		t.Errorf("requests for nothing:\n%s", printed(all))
 	}
-	if n := strings.Count(env.told(), "LoadBalancerForcedInternal"); n != 1 {
+	if n := strings.Count(env.emitted(), "LoadBalancerForcedInternal"); n != 1 {
 		t.Errorf("%d events, want 1", n)
 	}
 	env.unchanged(svc, nodes)
@@ -518,8 +518,8 @@ func TestEnsure_ServesInternalAndIPv6ServicesWithoutWarning(t *testing.T) {
 		env.restart()
 		env.ensure(svc, nodes)
 	}
-	if told := env.told(); strings.Contains(told, "Warning") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); strings.Contains(emitted, "Warning") {
+		t.Errorf("events:\n%s", emitted)
 	}
 	if got := six.Status.LoadBalancer.Ingress[0].IP; !strings.HasPrefix(got, "fd00:6::") {
 		t.Errorf("published %s", got)

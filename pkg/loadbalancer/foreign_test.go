@@ -121,8 +121,8 @@ func TestOwnership_IsNotProvenBySamePrivateAddress(t *testing.T) {
 			case test.deleted:
 				env.delete(deletion(svc))
 				env.writes(0)
-				if told := env.told(); strings.Contains(told, "does not prove it") == test.named {
-					t.Errorf("told %q", told)
+				if emitted := env.emitted(); strings.Contains(emitted, "does not prove it") == test.named {
+					t.Errorf("emitted %q", emitted)
 				}
 			case test.named:
 				env.ensure(svc, nodes)
@@ -528,8 +528,8 @@ func TestDrift_ReportsSecondLoadBalancer(t *testing.T) {
 		}
 		env.repair(svc, nodes)
 		env.loadBalancers(left)
-		if told := env.told(); !foreign && !strings.Contains(told, "a second load balancer was made") {
-			t.Errorf("told %q", told)
+		if emitted := env.emitted(); !foreign && !strings.Contains(emitted, "a second load balancer was made") {
+			t.Errorf("emitted %q", emitted)
 		}
 		env.Cloud.RequestLog.Reset()
 		env.look()

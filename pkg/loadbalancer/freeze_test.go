@@ -160,8 +160,8 @@ func (env *environment) kept(id string, nodes []*v1.Node, address string) {
 func TestRefusal_StillRepairsDrift(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(*environment, octavia.LoadBalancer) error
-		told  string
+		spoil   func(*environment, octavia.LoadBalancer) error
+		emitted string
 	}{
 		"a listener deleted": {func(env *environment, lb octavia.LoadBalancer) error {
 			return octaviaAsSomebodyElse(env.T, env).Octavia().DeleteListener(env.ctx, lb.Listeners[0].ID)
@@ -193,7 +193,7 @@ func TestRefusal_StillRepairsDrift(t *testing.T) {
 				}
 				env.refused(svc, nodes, "follows the nodes")
 				lb := env.loadBalancer()
-				env.told()
+				env.emitted()
 				if err := c.spoil(env, lb); err != nil {
 					t.Fatal(err)
 				}
@@ -206,8 +206,8 @@ func TestRefusal_StillRepairsDrift(t *testing.T) {
 					t.Errorf("listeners %v, were %v", got, ports(lb))
 				}
 				env.floatingIPs(1)
-				if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
-					t.Errorf("events:\n%s\nwant one of drift with %q", told, c.told)
+				if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") || !strings.Contains(emitted, c.emitted) {
+					t.Errorf("events:\n%s\nwant one of drift with %q", emitted, c.emitted)
 				}
 				delete(svc.Annotations, annotation.MaxMembers)
 				env.ensure(svc, nodes)
@@ -324,7 +324,7 @@ func TestQuota_OfMembersIsFreedByNodesThatAreGone(t *testing.T) {
 	}
 	env.refused(svc, grown, "follows the nodes")
 	if _, err := env.engine.Repair(env.ctx, svc, grown, there); err != nil {
-		t.Errorf("told twice: %v", err)
+		t.Errorf("emitted twice: %v", err)
 	}
 	env.Cloud.Octavia.SetQuota(env.Cloud.Account.ProjectID, "member", -1)
 	env.ensure(svc, grown)
@@ -400,7 +400,7 @@ func TestRefusal_RepeatsNoEventAndIsRetriedSlowly(t *testing.T) {
 	env.ensure(svc, nodes)
 	svc.Annotations[annotation.MaxMembers] = "many"
 	svc.Annotations["loadbalancer.openstack.org/floating-netwrok-id"] = "x"
-	env.told()
+	env.emitted()
 	for range 3 {
 		_, err := env.engine.Ensure(env.ctx, svc, nodes)
 		var later *api.RetryError
@@ -411,7 +411,7 @@ func TestRefusal_RepeatsNoEventAndIsRetriedSlowly(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if told := env.told(); strings.Count(told, "\n") != 0 || !strings.Contains(told, "did you mean") {
-		t.Errorf("events:\n%s\nwant one", told)
+	if emitted := env.emitted(); strings.Count(emitted, "\n") != 0 || !strings.Contains(emitted, "did you mean") {
+		t.Errorf("events:\n%s\nwant one", emitted)
 	}
 }

@@ -31,7 +31,7 @@ func TestGarbage_IsReportedAtTheSecondLookAndStays(t *testing.T) {
 	c.finds("1 floating-ip true", "1 load-balancer true", "1 security-group true")
 	c.looks(3)
 	if len(c.events) != 2 || !strings.HasPrefix(c.events[0], "GarbageFound ") || !strings.Contains(c.events[0], "garbage-policy=delete") {
-		t.Errorf("told %q, want an event of each start", c.events)
+		t.Errorf("emitted %q, want an event of each start", c.events)
 	}
 	if got := c.Cloud.RequestLog.Requests(requestlog.Writes()); len(got) > 0 {
 		t.Errorf("writes:\n%s", printed(got))
@@ -73,7 +73,7 @@ func TestGarbage_IsRemovedAndNothingElse(t *testing.T) {
 	c.has(before)
 	c.finds("1 load-balancer false")
 	if len(c.events) < 3 || !strings.HasPrefix(c.events[2], "GarbageRemoved ") {
-		t.Errorf("told %q", c.events)
+		t.Errorf("emitted %q", c.events)
 	}
 	c.vanish(former)
 	c.looks(2)
@@ -156,8 +156,8 @@ func TestGarbage_IsNotWhatServiceGetsMeanwhile(t *testing.T) {
 	}
 	c.loadBalancers(3)
 	c.floatingIPs(3)
-	if told := strings.Join(c.events, "\n"); !strings.Contains(told, "GarbageNotRemoved ") {
-		t.Errorf("told %s", told)
+	if emitted := strings.Join(c.events, "\n"); !strings.Contains(emitted, "GarbageNotRemoved ") {
+		t.Errorf("emitted %s", emitted)
 	}
 }
 
@@ -235,6 +235,6 @@ func TestGarbage_ThatIsNotProvenIsOnlyReported(t *testing.T) {
 	c.has(before)
 	c.finds("1 load-balancer false", "1 security-group false", "2 floating-ip false")
 	if len(c.events) != 1 || !strings.HasPrefix(c.events[0], "GarbageSuspected ") {
-		t.Errorf("told %q", c.events)
+		t.Errorf("emitted %q", c.events)
 	}
 }

@@ -94,7 +94,7 @@ func TestGateway_RefusalOfSingleRequestsIsTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		batch, single faults.Rule
-		told          string
+		problem       string
 		again         int // the batches of a retry
 	}{
 		"a policy": {
@@ -118,8 +118,8 @@ func TestGateway_RefusalOfSingleRequestsIsTold(t *testing.T) {
 			for range 2 {
 				env.Cloud.RequestLog.Reset()
 				_, err := env.engine.Ensure(env.ctx, svc, nodes)
-				if err == nil || !strings.Contains(err.Error(), "answered "+c.told) || !strings.Contains(err.Error(), "provider-requires-serial-api-calls") {
-					t.Errorf("error %v, want one with %s and the setting", err, c.told)
+				if err == nil || !strings.Contains(err.Error(), "answered "+c.problem) || !strings.Contains(err.Error(), "provider-requires-serial-api-calls") {
+					t.Errorf("error %v, want one with %s and the setting", err, c.problem)
 				}
 				if n := env.Cloud.RequestLog.Count(http.MethodPut, batchRoute); n < c.again {
 					t.Errorf("%d batches were sent, want one to be tried again", n)

@@ -429,8 +429,8 @@ func (env *environment) unchanged(svc *v1.Service, nodes []*v1.Node) {
 	env.writes(before)
 }
 
-// told returns the events since the last call.
-func (env *environment) told() string {
+// emitted returns the events since the last call.
+func (env *environment) emitted() string {
 	var all []string
 	for {
 		select {

@@ -45,7 +45,7 @@ func readsOnceWhereANodeComesOrGoes(t *testing.T, env *environment) {
 		{"a node comes", nodes[:size+1]},
 		{"it goes", nodes[:size]},
 		{"one takes the place of another", append(nodes[1:size:size], nodes[size])},
-		{"and goes, whose ID no answer has told", nodes[1:size]},
+		{"and goes, whose ID no answer has emitted", nodes[1:size]},
 	} {
 		env.Cloud.RequestLog.Reset()
 		env.ensure(svc, change.to)
@@ -117,8 +117,8 @@ func TestEnsure_NoticesAnotherClientOnALargeLoadBalancer(t *testing.T) {
 			if n := len(env.loadBalancer().Pools[0].Members); n != size+1 {
 				t.Errorf("%d members, want %d", n, size+1)
 			}
-			if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") {
-				t.Errorf("events %q, want one of drift", told)
+			if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") {
+				t.Errorf("events %q, want one of drift", emitted)
 			}
 		})
 	}

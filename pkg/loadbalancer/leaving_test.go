@@ -114,8 +114,8 @@ func TestDuplicate_IsDeletedUnlessItHasForeignListener(t *testing.T) {
 		env.restart()
 		env.ensure(svc, nodes)
 		env.loadBalancers(left)
-		if told := strings.Contains(env.told(), "is left alone, as it holds listener "); told != foreign {
-			t.Errorf("told that it is left alone: %v, want %v", told, foreign)
+		if emitted := strings.Contains(env.emitted(), "is left alone, as it holds listener "); emitted != foreign {
+			t.Errorf("emitted that it is left alone: %v, want %v", emitted, foreign)
 		}
 		env.leave(svc)
 		env.loadBalancers(left - 1)

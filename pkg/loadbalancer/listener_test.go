@@ -313,14 +313,14 @@ func TestEnsure_ChangesSessionAffinityInPlace(t *testing.T) {
 			c.run(t, environmentOptions{})
 		})
 	}
-	t.Run("told for TCP", func(t *testing.T) {
+	t.Run("emitted for TCP", func(t *testing.T) {
 		t.Parallel()
 		env := newEnvironment(t, environmentOptions{})
 		nodes, svc := env.nodes(1), service("web", 2)
 		affinity(600)(svc)
 		env.ensure(svc, nodes)
-		if told := env.told(); !strings.Contains(told, "timeoutSeconds: has no effect on TCP ports") {
-			t.Errorf("nobody says so in\n%s", told)
+		if emitted := env.emitted(); !strings.Contains(emitted, "timeoutSeconds: has no effect on TCP ports") {
+			t.Errorf("nobody says so in\n%s", emitted)
 		}
 	})
 }
@@ -445,13 +445,13 @@ func TestProvider_ReportsSettingsItDoesNotSupport(t *testing.T) {
 	if l := env.loadBalancer().Listeners[0]; l.TimeoutClientData != 50000 || l.ConnectionLimit != -1 {
 		t.Errorf("sent all the same: %+v", l)
 	}
-	told := env.told()
+	emitted := env.emitted()
 	for _, want := range []string{
 		annotation.ClientData + ": has no effect: the provider ovn has no timeouts of listeners",
 		annotation.ConnLimit + ": has no effect: the provider ovn has no connection limits",
 	} {
-		if !strings.Contains(told, want) {
-			t.Errorf("nobody says %q in\n%s", want, told)
+		if !strings.Contains(emitted, want) {
+			t.Errorf("nobody says %q in\n%s", want, emitted)
 		}
 	}
 	env.unchanged(svc, nodes)

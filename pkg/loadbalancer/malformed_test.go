@@ -70,15 +70,15 @@ func TestProvider_WithoutFeatureStopsNoExistingLoadBalancer(t *testing.T) {
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "fd00::/8"}
 	env.restart()
 	env.Cloud.RequestLog.Reset()
-	env.told()
+	env.emitted()
 	env.ensure(svc, nodes[:2])
 	env.writes(0)
 	env.ensure(svc, nodes)
 	env.membersAre(nodes)
-	told := env.told()
+	emitted := env.emitted()
 	for _, want := range []string{annotation.Method, annotation.PortID, "all clients may connect as before", "fd00::/8"} {
-		if !strings.Contains(told, want) {
-			t.Errorf("events:\n%s\nsay nothing of %q", told, want)
+		if !strings.Contains(emitted, want) {
+			t.Errorf("events:\n%s\nsay nothing of %q", emitted, want)
 		}
 	}
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))

@@ -39,7 +39,7 @@ func TestDrift_RestoresSettingsOfMembersChangedByOthers(t *testing.T) {
 							t.Fatal(err)
 						}
 						env.loadBalancer()
-						env.told()
+						env.emitted()
 						env.Cloud.RequestLog.Reset()
 						if by == "the watch" {
 							env.repair(svc, nodes)
@@ -55,8 +55,8 @@ func TestDrift_RestoresSettingsOfMembersChangedByOthers(t *testing.T) {
 						if after.Weight != before.Weight || after.Backup || after.MonitorPort != before.MonitorPort || after.MonitorAddress != before.MonitorAddress {
 							t.Errorf("the member is\n%+v, was\n%+v", after, before)
 						}
-						if told := env.told(); by == "the watch" && !strings.Contains(told, "LoadBalancerDrifted") {
-							t.Errorf("events:\n%s", told)
+						if emitted := env.emitted(); by == "the watch" && !strings.Contains(emitted, "LoadBalancerDrifted") {
+							t.Errorf("events:\n%s", emitted)
 						}
 						env.unchanged(svc, nodes)
 					})

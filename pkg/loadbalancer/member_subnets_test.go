@@ -130,8 +130,8 @@ func TestMembers_OfTwoSubnetsAreServedAndSubnetOfVIPIsReported(t *testing.T) {
 			t.Errorf("member %s is in subnet %s, want %s", m.Name, m.SubnetID, want)
 		}
 	}
-	if told := env.told(); strings.Count(told, "Normal LoadBalancerSubnetChosen The VIP is in subnet "+other) != 1 {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); strings.Count(emitted, "Normal LoadBalancerSubnetChosen The VIP is in subnet "+other) != 1 {
+		t.Errorf("events:\n%s", emitted)
 	}
 	env.unchanged(svc, nodes)
 }

@@ -195,8 +195,8 @@ func TestMonitors_ReportConsequenceWhenPolicyLocalHasNone(t *testing.T) {
 	if m := env.loadBalancer().Pools[0].Monitor; m != nil {
 		t.Errorf("monitor %+v", m)
 	}
-	if told := env.told(); !strings.Contains(told, "nodes without endpoints get them and drop them") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "nodes without endpoints get them and drop them") {
+		t.Errorf("events:\n%s", emitted)
 	}
 	env.unchanged(svc, nodes)
 	delete(svc.Annotations, annotation.Monitor)

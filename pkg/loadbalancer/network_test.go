@@ -139,8 +139,8 @@ func TestFloatingIP_ComesFromNetworkThatRouterOfVIPLeadsTo(t *testing.T) {
 			if made := env.Cloud.Neutron.FloatingIPs(); len(made) != 1 || made[0].NetworkID != env.Cloud.ExternalNetwork.ID {
 				t.Errorf("floating IPs %+v, want one of the network %s", made, env.Cloud.ExternalNetwork.ID)
 			}
-			if told := env.told(); strings.Contains(told, "LoadBalancerExternalNetworkChosen") {
-				t.Errorf("told of a choice where there was none: %s", told)
+			if emitted := env.emitted(); strings.Contains(emitted, "LoadBalancerExternalNetworkChosen") {
+				t.Errorf("emitted of a choice where there was none: %s", emitted)
 			}
 			env.Cloud.RequestLog.Reset()
 			other := service("other", 1)
@@ -282,8 +282,8 @@ func TestVIP_IsInNodesSubnetThatRouterLeadsOutOf(t *testing.T) {
 	if got := env.loadBalancer().VIP.SubnetID; got != env.Cloud.Subnet.ID {
 		t.Errorf("the VIP is in %s, from which no router leads out", got)
 	}
-	if told := env.told(); !strings.Contains(told, "from which a router leads to an external network") {
-		t.Errorf("told %q", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "from which a router leads to an external network") {
+		t.Errorf("emitted %q", emitted)
 	}
 	env.ensure(internal, nodes)
 	for _, lb := range env.loadBalancers(2) {
@@ -436,10 +436,10 @@ func TestSharing_ReportsLoadBalancerThatDoesNotExist(t *testing.T) {
 	nodes, svc := env.nodes(1), service("web", 1)
 	env.ensure(svc, nodes)
 	svc.Annotations[annotation.LoadBalancerID] = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
-	env.told()
+	env.emitted()
 	env.ensure(svc, nodes)
-	if told := env.told(); !strings.Contains(told, "there is no load balancer 67a0ff86") {
-		t.Errorf("told %q", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "there is no load balancer 67a0ff86") {
+		t.Errorf("emitted %q", emitted)
 	}
 	env.loadBalancers(1)
 }

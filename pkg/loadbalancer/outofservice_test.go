@@ -79,7 +79,7 @@ func TestMembers_StayOutOfServiceWhenOthersTakeThemOut(t *testing.T) {
 			env.ensure(svc, nodes[:3])
 			env.nextSecond()
 			env.changeMember("node-1", c.out)
-			env.told()
+			env.emitted()
 			env.Cloud.RequestLog.Reset()
 			if c.by == "the watch" {
 				env.look()
@@ -88,8 +88,8 @@ func TestMembers_StayOutOfServiceWhenOthersTakeThemOut(t *testing.T) {
 			}
 			env.ensure(svc, nodes[:3])
 			env.writes(0)
-			if told := env.told(); strings.Contains(told, "Drifted") {
-				t.Errorf("events:\n%s", told)
+			if emitted := env.emitted(); strings.Contains(emitted, "Drifted") {
+				t.Errorf("events:\n%s", emitted)
 			}
 			env.ensure(svc, nodes[1:5]) // a batch
 			stays("after other nodes came and went")
@@ -174,9 +174,9 @@ func TestAdoption_AddsNoMonitorUnasked(t *testing.T) {
 			env.Cloud.RequestLog.Reset()
 			env.ensure(svc, nodes[:2])
 			env.writes(0)
-			if told := env.told(); strings.Count(told, "Normal LoadBalancerHealthMonitorMissing") != 1 ||
-				!strings.Contains(told, annotation.Monitor+`: "true"`) || !strings.Contains(told, "port 32000") || strings.Contains(told, "Warning") {
-				t.Errorf("events:\n%s", told)
+			if emitted := env.emitted(); strings.Count(emitted, "Normal LoadBalancerHealthMonitorMissing") != 1 ||
+				!strings.Contains(emitted, annotation.Monitor+`: "true"`) || !strings.Contains(emitted, "port 32000") || strings.Contains(emitted, "Warning") {
+				t.Errorf("events:\n%s", emitted)
 			}
 			env.ensure(svc, nodes[:3])
 			monitors("none")
@@ -234,8 +234,8 @@ func TestAdoption_AddsMonitorsThatAreAskedFor(t *testing.T) {
 			if env.loadBalancer().Pools[0].Monitor == nil {
 				t.Errorf("%s: no monitor", what)
 			}
-			if told := env.told(); strings.Contains(told, "HealthMonitorMissing") {
-				t.Errorf("%s: events:\n%s", what, told)
+			if emitted := env.emitted(); strings.Contains(emitted, "HealthMonitorMissing") {
+				t.Errorf("%s: events:\n%s", what, emitted)
 			}
 			env.unchanged(svc, nodes)
 		}

@@ -76,8 +76,8 @@ func (env *environment) idle() {
 // calm fails if an event was a warning.
 func (env *environment) calm() {
 	env.T.Helper()
-	if told := env.told(); strings.Contains(told, v1.EventTypeWarning) {
-		env.T.Errorf("told:\n%s", told)
+	if emitted := env.emitted(); strings.Contains(emitted, v1.EventTypeWarning) {
+		env.T.Errorf("emitted:\n%s", emitted)
 	}
 }
 

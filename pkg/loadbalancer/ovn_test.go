@@ -203,8 +203,8 @@ func TestOVN_OfZedLostMonitorsStayAtTakeOverThatOnlyReports(t *testing.T) {
 	env.Cloud.RequestLog.Reset()
 	env.ensure(svc, nodes)
 	env.writes(0)
-	if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, "pool TCP/80: create") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") || !strings.Contains(emitted, "pool TCP/80: create") {
+		t.Errorf("events:\n%s", emitted)
 	}
 	env.Conf.LoadBalancer.DriftPolicy = "repair"
 	env.restart()

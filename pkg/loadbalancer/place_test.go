@@ -72,15 +72,15 @@ func TestProvider_ReportsFlavorAndZoneItDoesNotHave(t *testing.T) {
 	nodes, svc := env.nodes(1), service("web", 1)
 	svc.Annotations[annotation.FlavorID], svc.Annotations[annotation.AvailabilityZone] = "big", "az1"
 	env.ensure(svc, nodes)
-	told := env.told()
+	emitted := env.emitted()
 	for _, says := range []string{"flavor-id: without effect: the provider ovn has no flavors", "availability-zone: without effect: the provider ovn has no availability zones"} {
-		if !strings.Contains(told, says) {
-			t.Errorf("events %s\nsay nothing of %q", told, says)
+		if !strings.Contains(emitted, says) {
+			t.Errorf("events %s\nsay nothing of %q", emitted, says)
 		}
 	}
 	env.ensure(svc, nodes)
-	if again := env.told(); again != "" {
-		t.Errorf("told again: %s", again)
+	if again := env.emitted(); again != "" {
+		t.Errorf("emitted again: %s", again)
 	}
 	env.unchanged(svc, nodes)
 }

@@ -233,8 +233,8 @@ func TestPreview_LeavesNoTraceOfWhatItRehearsed(t *testing.T) {
 	if p := env.preview(second, nodes); p.Refusal == nil || p.Refusal.Reason != refusal.Quota || p.Refusal.Kept || p.Address != loadbalancer.AddressNone {
 		t.Errorf("the second of one Service that may be: %+v", p.Refusal)
 	}
-	if told := env.told(); told != "" {
-		t.Errorf("events: %s", told)
+	if emitted := env.emitted(); emitted != "" {
+		t.Errorf("events: %s", emitted)
 	}
 	env.foretold(first, nodes)
 	env.foretold(second, nodes)

@@ -69,20 +69,20 @@ func TestEnsure_ReportsNewLoadBalancerWithAddressOnce(t *testing.T) {
 	nodes, svc, internal := env.nodes(2), service("web", 1), service("internal", 1)
 	set(annotation.Internal, "true")(internal)
 	address := env.ensure(svc, nodes).Ingress[0].IP
-	lb, told := env.loadBalancer(), env.told()
+	lb, emitted := env.loadBalancer(), env.emitted()
 	ready := fmt.Sprintf("Normal LoadBalancerReady Load balancer %s (%s) serves the Service at %s, floating IP of its VIP %s",
 		lb.Name, lb.ID, address, lb.VIP.Address)
 	steps := fmt.Sprintf("Normal ChangingLoadBalancer load balancer %s: create (amphora) with TCP/", lb.Name)
-	if strings.Count(told, ready) != 1 || !strings.Contains(told, steps) {
-		t.Errorf("want once %q, and %q; told:\n%s", ready, steps, told)
+	if strings.Count(emitted, ready) != 1 || !strings.Contains(emitted, steps) {
+		t.Errorf("want once %q, and %q; emitted:\n%s", ready, steps, emitted)
 	}
 	env.ensure(svc, nodes[:1])
 	env.restart()
 	env.ensure(svc, nodes)
-	if told := env.told(); strings.Contains(told, "LoadBalancerReady") {
-		t.Errorf("told again:\n%s", told)
+	if emitted := env.emitted(); strings.Contains(emitted, "LoadBalancerReady") {
+		t.Errorf("emitted again:\n%s", emitted)
 	}
-	if address, told := env.ensure(internal, nodes).Ingress[0].IP, env.told(); !strings.Contains(told, "serves the Service at "+address) || strings.Contains(told, "floating IP of") {
-		t.Errorf("of an internal one:\n%s", told)
+	if address, emitted := env.ensure(internal, nodes).Ingress[0].IP, env.emitted(); !strings.Contains(emitted, "serves the Service at "+address) || strings.Contains(emitted, "floating IP of") {
+		t.Errorf("of an internal one:\n%s", emitted)
 	}
 }

@@ -39,12 +39,12 @@ func TestReconfigure_ChangesServicesThatItConcernsAndNoOther(t *testing.T) {
 	for _, svc := range all {
 		env.ensure(svc, nodes)
 	}
-	env.told()
+	env.emitted()
 
 	for _, step := range []struct {
 		change    func(*config.Config)
 		concerned *v1.Service
-		told      string
+		emitted   string
 	}{
 		{func(c *config.Config) { c.LoadBalancerClass["slow"] = &config.LoadBalancerClass{LBMethod: fast} }, inClass, "algorithm LEAST_CONNECTIONS → SOURCE_IP"},
 		{func(c *config.Config) { c.LoadBalancer.LBMethod = fast }, plain, "algorithm ROUND_ROBIN → SOURCE_IP"},
@@ -67,8 +67,8 @@ func TestReconfigure_ChangesServicesThatItConcernsAndNoOther(t *testing.T) {
 				t.Errorf("%s, which the change does not concern:\n%s", svc.Name, printed(asked))
 			}
 		}
-		if told := env.told(); !strings.Contains(told, step.told) || step.concerned == nil && told != "" {
-			t.Errorf("told %q, want %q", told, step.told)
+		if emitted := env.emitted(); !strings.Contains(emitted, step.emitted) || step.concerned == nil && emitted != "" {
+			t.Errorf("emitted %q, want %q", emitted, step.emitted)
 		}
 	}
 	env.restart() // with the same configuration

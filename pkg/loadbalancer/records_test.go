@@ -21,26 +21,26 @@ func TestRestart_RepeatsNoWarning(t *testing.T) {
 	svc.Annotations[unknown] = "x"
 	env.ensure(svc, nodes[:2])
 	env.writeDown(svc)
-	if told := env.told(); !strings.Contains(told, unknown) {
-		t.Fatalf("events\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, unknown) {
+		t.Fatalf("events\n%s", emitted)
 	}
 	for range 2 {
 		env.restart()
 		env.ensure(svc, nodes[:2])
-		if told := env.told(); told != "" {
-			t.Errorf("events after a restart\n%s", told)
+		if emitted := env.emitted(); emitted != "" {
+			t.Errorf("events after a restart\n%s", emitted)
 		}
 	}
 	env.ensure(svc, nodes) // a change of nodes
-	if told := env.told(); strings.Contains(told, unknown) {
-		t.Errorf("events after a change of nodes\n%s", told)
+	if emitted := env.emitted(); strings.Contains(emitted, unknown) {
+		t.Errorf("events after a change of nodes\n%s", emitted)
 	}
 	env.writeDown(svc)
 	env.restart()
 	svc.Annotations[another] = "x" // while no process ran
 	env.ensure(svc, nodes)
-	if told := env.told(); !strings.Contains(told, another) {
-		t.Errorf("events after a change of the Service\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, another) {
+		t.Errorf("events after a change of the Service\n%s", emitted)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestReplacement_IsReportedAndDoneWhenPermitted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change  func(*environment, *v1.Service)
-		told    string
+		emitted string
 		address string // of the VIP, if it is known
 		check   func(simoctavia.LoadBalancer) bool
 	}{
@@ -85,14 +85,14 @@ func TestReplacement_IsReportedAndDoneWhenPermitted(t *testing.T) {
 			before, address := env.loadBalancer(), svc.Status.LoadBalancer.Ingress[0].IP
 			ports := len(env.Cloud.Neutron.Ports())
 			c.change(env, svc)
-			env.told()
+			env.emitted()
 			env.ensure(svc, nodes)
-			if told := env.told(); !strings.Contains(told, c.told) || !strings.Contains(told, `loadbalancer.openstack.org/allow-replace: "true"`) {
-				t.Errorf("told %q", told)
+			if emitted := env.emitted(); !strings.Contains(emitted, c.emitted) || !strings.Contains(emitted, `loadbalancer.openstack.org/allow-replace: "true"`) {
+				t.Errorf("emitted %q", emitted)
 			}
 			env.ensure(svc, nodes)
-			if told := env.told(); told != "" {
-				t.Errorf("told again %q", told)
+			if emitted := env.emitted(); emitted != "" {
+				t.Errorf("emitted again %q", emitted)
 			}
 			if got := env.loadBalancer(); got.ID != before.ID {
 				t.Fatal("it was replaced without permission")
@@ -149,14 +149,14 @@ func TestReplacement_WithoutFloatingIPChangesAddressAndReportsIt(t *testing.T) {
 	env.ensure(svc, nodes)
 	before := svc.Status.LoadBalancer.Ingress[0].IP
 	svc.Annotations[annotation.FlavorID], svc.Annotations[annotation.AllowReplace] = "big/x4", "true"
-	env.told()
+	env.emitted()
 	env.ensure(svc, nodes)
 	now := svc.Status.LoadBalancer.Ingress[0].IP
 	if now != env.loadBalancer().VIP.Address || now == before {
 		t.Errorf("published %s, before %s", now, before)
 	}
-	if told := env.told(); !strings.Contains(told, "The address changed from "+before+" to "+now) {
-		t.Errorf("told %q", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "The address changed from "+before+" to "+now) {
+		t.Errorf("emitted %q", emitted)
 	}
 	env.unchanged(svc, nodes)
 }

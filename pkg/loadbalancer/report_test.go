@@ -19,7 +19,7 @@ func reporting(t *testing.T) (env *environment, svc *v1.Service, nodes []*v1.Nod
 	env = newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "report"}})
 	nodes, svc = env.nodes(3), service("web", 2)
 	env.ensure(svc, nodes)
-	env.told()
+	env.emitted()
 	return env, svc, nodes
 }
 
@@ -78,8 +78,8 @@ func TestDrift_IsReportedAgainWhenItRecurs(t *testing.T) {
 		env.Cloud.RequestLog.Reset()
 		env.repair(svc, nodes)
 		env.writes(0)
-		if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, "member") {
-			t.Errorf("told:\n%s", told)
+		if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") || !strings.Contains(emitted, "member") {
+			t.Errorf("emitted:\n%s", emitted)
 		}
 	}
 }
@@ -90,15 +90,15 @@ func TestDrift_IsLeftByEveryCallWhenOnlyReported(t *testing.T) {
 	env.writeDown(svc)
 	env.removeMember(80)
 	env.repair(svc, nodes)
-	env.told()
+	env.emitted()
 	env.Cloud.RequestLog.Reset()
 	env.ensure(svc, nodes) // as after a change of the Service that does not affect the load balancer
 	env.writes(0)
 	env.restart()
 	env.ensure(svc, nodes)
 	env.writes(0)
-	if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") {
-		t.Errorf("after a restart it is not told:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") {
+		t.Errorf("after a restart it is not emitted:\n%s", emitted)
 	}
 	// Only the change of the Service is applied.
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
@@ -143,8 +143,8 @@ func TestDrift_IsOnlyReportedAfterRestartWithOtherNodes(t *testing.T) {
 			if is := env.poolOf(80).Algorithm; is != "LEAST_CONNECTIONS" {
 				t.Errorf("another client's change of the algorithm was taken back: it is %s", is)
 			}
-			if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, "LEAST_CONNECTIONS") {
-				t.Errorf("events:\n%s", told)
+			if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") || !strings.Contains(emitted, "LEAST_CONNECTIONS") {
+				t.Errorf("events:\n%s", emitted)
 			}
 			env.Cloud.RequestLog.Reset()
 			env.ensure(svc, nodes[:3])
@@ -184,8 +184,8 @@ func TestDrift_IsOnlyReportedAtTakeOver(t *testing.T) {
 				}
 			}
 			edited("at the switch")
-			if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, "LEAST_CONNECTIONS") {
-				t.Errorf("events:\n%s", told)
+			if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") || !strings.Contains(emitted, "LEAST_CONNECTIONS") {
+				t.Errorf("events:\n%s", emitted)
 			}
 			svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
 			env.ensure(svc, nodes[:3])

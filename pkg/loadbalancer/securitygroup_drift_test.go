@@ -30,8 +30,8 @@ func TestSecurityGroups_AreRepairedWhenOthersChangeThem(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
 		for name, c := range map[string]struct {
-			change func(t *testing.T, env *environment, g simneutron.SecurityGroup)
-			told   string
+			change  func(t *testing.T, env *environment, g simneutron.SecurityGroup)
+			emitted string
 		}{
 			"a rule is deleted": {
 				change: func(t *testing.T, env *environment, g simneutron.SecurityGroup) {
@@ -40,7 +40,7 @@ func TestSecurityGroups_AreRepairedWhenOthersChangeThem(t *testing.T) {
 						t.Fatal(err)
 					}
 				},
-				told: "allow tcp/30080",
+				emitted: "allow tcp/30080",
 			},
 			"the group is taken off a port": {
 				change: func(t *testing.T, env *environment, g simneutron.SecurityGroup) {
@@ -54,7 +54,7 @@ func TestSecurityGroups_AreRepairedWhenOthersChangeThem(t *testing.T) {
 						}
 					}
 				},
-				told: "put on the ports of node-",
+				emitted: "put on the ports of node-",
 			},
 			"a rule is added": {
 				change: func(t *testing.T, env *environment, g simneutron.SecurityGroup) {
@@ -64,7 +64,7 @@ func TestSecurityGroups_AreRepairedWhenOthersChangeThem(t *testing.T) {
 						t.Fatal(err)
 					}
 				},
-				told: "no longer allow ingress IPv4 tcp",
+				emitted: "no longer allow ingress IPv4 tcp",
 			},
 		} {
 			if mode == "shared" && name == "a rule is added" {
@@ -77,12 +77,12 @@ func TestSecurityGroups_AreRepairedWhenOthersChangeThem(t *testing.T) {
 				env.ensure(svc, nodes)
 				g := env.group()
 				c.change(t, env, g)
-				env.told()
+				env.emitted()
 				env.repair(svc, nodes)
 				env.rules(env.group(), nodePort(env, "tcp", 30080))
 				env.uses(g.ID, nodes...)
-				if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
-					t.Errorf("told:\n%s", told)
+				if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") || !strings.Contains(emitted, c.emitted) {
+					t.Errorf("emitted:\n%s", emitted)
 				}
 				env.unchanged(svc, nodes)
 			})

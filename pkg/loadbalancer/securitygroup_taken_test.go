@@ -59,8 +59,8 @@ func TestSecurityGroups_AreNotOnWhatHasGotTheAddressOfANode(t *testing.T) {
 				all := append(alive, nodeOf("node-gone", address))
 				env.ensure(svc, all)
 				env.uses(env.group().ID, alive...)
-				if told := env.told(); !strings.Contains(told, "SecurityGroupPortNotFound") || !strings.Contains(told, "node-gone") {
-					t.Errorf("it does not say which node has no port:\n%s", told)
+				if emitted := env.emitted(); !strings.Contains(emitted, "SecurityGroupPortNotFound") || !strings.Contains(emitted, "node-gone") {
+					t.Errorf("it does not say which node has no port:\n%s", emitted)
 				}
 				for _, now := range env.Cloud.Neutron.Ports() {
 					if now.ID == port.ID && !slices.Equal(now.SecurityGroups, port.SecurityGroups) {
@@ -91,8 +91,8 @@ func TestSecurityGroups_OfNodesWithoutServerAreNotOnVIPsAndPortsOfOthers(t *test
 			bare.Spec.ProviderID = "metal3://default/bare"
 			env.ensure(svc, append(alive, bare))
 			env.uses(env.group().ID, alive...)
-			if told := env.told(); !strings.Contains(told, "No Neutron port of this project has the address of bare") {
-				t.Errorf("told:\n%s", told)
+			if emitted := env.emitted(); !strings.Contains(emitted, "No Neutron port of this project has the address of bare") {
+				t.Errorf("emitted:\n%s", emitted)
 			}
 		})
 	}

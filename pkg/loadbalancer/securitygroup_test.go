@@ -435,12 +435,12 @@ func TestSecurityGroups_ChangedByOthersAreOnlyReportedByPolicyReport(t *testing.
 	if err := somebody(t, env).DeleteSecurityGroupRule(env.ctx, env.group().Rules[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	env.told()
+	env.emitted()
 	env.Cloud.RequestLog.Reset()
 	env.repair(svc, nodes)
 	env.writes(0)
-	if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || strings.Contains(told, "ChangingLoadBalancer") {
-		t.Errorf("told:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerDrifted") || strings.Contains(emitted, "ChangingLoadBalancer") {
+		t.Errorf("emitted:\n%s", emitted)
 	}
 }
 
@@ -456,8 +456,8 @@ func TestSecurityGroups_WarnOfNoNodeThatAwaitsInitialization(t *testing.T) {
 	nodes[1].Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
 	nodes[1].Status.Addresses[0].Address = "127.100.1.98" // the port is not in Neutron yet
 	env.ensure(svc, nodes)
-	if told := env.told(); strings.Contains(told, "Warning") {
-		t.Errorf("warned of a new node:\n%s", told)
+	if emitted := env.emitted(); strings.Contains(emitted, "Warning") {
+		t.Errorf("warned of a new node:\n%s", emitted)
 	}
 	nodes[1] = nodes[1].DeepCopy()
 	nodes[1].Spec.ProviderID, nodes[1].Spec.Taints = id, nil
@@ -468,7 +468,7 @@ func TestSecurityGroups_WarnOfNoNodeThatAwaitsInitialization(t *testing.T) {
 	nodes[1].Spec.ProviderID = "" // this one is never initialized, and its address is on no port
 	nodes[1].Status.Addresses[0].Address = "127.100.1.99"
 	env.ensure(svc, nodes)
-	if told := env.told(); !strings.Contains(told, "has the address of node-1") {
-		t.Errorf("told:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "has the address of node-1") {
+		t.Errorf("emitted:\n%s", emitted)
 	}
 }

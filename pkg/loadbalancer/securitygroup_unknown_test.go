@@ -56,8 +56,8 @@ func TestSecurityGroups_AreOnPortsOfNodesOfUnknownServers(t *testing.T) {
 				env.ensure(svc, nodes)
 				group := env.group().ID
 				env.uses(group, nodes...)
-				if told := env.told(); strings.Contains(told, "SecurityGroupPortNotFound") {
-					t.Errorf("it says that a port is not found:\n%s", told)
+				if emitted := env.emitted(); strings.Contains(emitted, "SecurityGroupPortNotFound") {
+					t.Errorf("it says that a port is not found:\n%s", emitted)
 				}
 				env.unchanged(svc, nodes)
 				env.Cloud.RequestLog.Reset()
@@ -94,13 +94,13 @@ func TestSecurityGroups_AreNotOnPortsOutsideOfTheMembersSubnet(t *testing.T) {
 			nobody.Name, nobody.Status.Addresses[0].Address = "nobody", "127.102.0.8"
 			env.ensure(svc, append(nodes, stranger, nobody))
 			env.uses(env.group().ID, nodes...)
-			told := env.told()
+			emitted := env.emitted()
 			for _, want := range []string{
 				"No Neutron port of this project has the address of nobody:",
 				"The servers of stranger are unknown",
 			} {
-				if !strings.Contains(told, want) {
-					t.Errorf("it does not say %q:\n%s", want, told)
+				if !strings.Contains(emitted, want) {
+					t.Errorf("it does not say %q:\n%s", want, emitted)
 				}
 			}
 			for _, port := range env.Cloud.Neutron.Ports() {
@@ -184,8 +184,8 @@ func TestSecurityGroups_AreOnThePortOfTheNodeThatHasTheAddressNow(t *testing.T) 
 					svc := service("web", 1)
 					env.ensure(svc, []*v1.Node{dead, alive})
 					env.uses(env.group().ID, alive)
-					if told := env.told(); strings.Contains(told, "SecurityGroupPortNotFound") {
-						t.Errorf("it says that a port is not found:\n%s", told)
+					if emitted := env.emitted(); strings.Contains(emitted, "SecurityGroupPortNotFound") {
+						t.Errorf("it says that a port is not found:\n%s", emitted)
 					}
 					env.unchanged(svc, []*v1.Node{dead, alive})
 				})

@@ -135,10 +135,10 @@ func TestProvider_IsChosenPerServiceAndThenStays(t *testing.T) {
 		}
 	}
 	svc.Annotations[annotation.Provider] = "amphora"
-	env.told()
+	env.emitted()
 	env.ensure(svc, nodes)
-	if told := env.told(); !strings.Contains(told, `the provider stays "ovn"`) {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, `the provider stays "ovn"`) {
+		t.Errorf("events:\n%s", emitted)
 	}
 }
 

@@ -94,10 +94,10 @@ func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalan
 			r.store.Accept(svc)
 			r.resolved(rd.entry.Drift)
 		}
-		told, err := r.engine().ReportTrouble(ctx, svc, err, r.expired(ctx) > 0)
+		reported, err := r.engine().ReportTrouble(ctx, svc, err, r.expired(ctx) > 0)
 		rd.why = refusal.Reason(err)
 		if rd.why == "" {
-			r.setConditions(svc, conditions.Round{Err: err, Reported: told})
+			r.setConditions(svc, conditions.Round{Err: err, Reported: reported})
 			return status, refusal.Retry(err, r.expired(ctx))
 		}
 		rd.refused, rd.reported = err, r.store.Refuse(svc.UID, rd.why, reports)

@@ -167,8 +167,8 @@ func TestSharing_OfInternalLoadBalancerAddsNoFloatingIP(t *testing.T) {
 		if got := env.ensure(guest, nodes).Ingress[0].IP; got != vip {
 			t.Errorf("internal %s: published %s, want the VIP %s", internal, got, vip)
 		}
-		if told := env.told(); strings.Contains(told, "has no floating IP") != (internal == "false") {
-			t.Errorf("internal %s: told\n%s", internal, told)
+		if emitted := env.emitted(); strings.Contains(emitted, "has no floating IP") != (internal == "false") {
+			t.Errorf("internal %s: emitted\n%s", internal, emitted)
 		}
 		env.floatingIPs(0) // it would open the owner's ports too
 		env.unchanged(guest, nodes)

@@ -189,8 +189,8 @@ func TestRestart_ReadsNothingOfChangesThatWereRecorded(t *testing.T) {
 				t.Errorf("to confirm them it read\n%swant %d", printed(reads), each*count)
 			}
 			env.writes(0)
-			if told := env.told(); told != "" {
-				t.Errorf("events\n%s", told)
+			if emitted := env.emitted(); emitted != "" {
+				t.Errorf("events\n%s", emitted)
 			}
 			for _, svc := range services {
 				env.unchanged(svc, nodes)

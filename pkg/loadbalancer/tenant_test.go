@@ -107,17 +107,17 @@ func TestEnsure_ReportsManyUnknownAnnotationsOnce(t *testing.T) {
 		return all
 	}
 	env.ensure(svc, nodes)
-	if told := ignored(); len(told) != 1 || !strings.Contains(told[0], "x000: there is") || !strings.HasSuffix(told[0], "and 890 more") {
-		t.Errorf("told at first: %q", told)
+	if emitted := ignored(); len(emitted) != 1 || !strings.Contains(emitted[0], "x000: there is") || !strings.HasSuffix(emitted[0], "and 890 more") {
+		t.Errorf("emitted at first: %q", emitted)
 	}
 	env.ensure(svc, nodes)
-	if told := ignored(); len(told) != 0 {
-		t.Errorf("told again though nothing changed: %q", told)
+	if emitted := ignored(); len(emitted) != 0 {
+		t.Errorf("emitted again though nothing changed: %q", emitted)
 	}
 	delete(svc.Annotations, "loadbalancer.openstack.org/x000")
 	env.ensure(svc, nodes)
-	if told := ignored(); len(told) != 1 || strings.Contains(told[0], "x000") {
-		t.Errorf("told after a change: %q", told)
+	if emitted := ignored(); len(emitted) != 1 || strings.Contains(emitted[0], "x000") {
+		t.Errorf("emitted after a change: %q", emitted)
 	}
 }
 

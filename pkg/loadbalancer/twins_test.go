@@ -112,8 +112,8 @@ func TestDuplicate_StaysWhileItHasPublishedAddress(t *testing.T) {
 			t.Errorf("the one that served has %d listeners left", len(lb.Listeners))
 		}
 	}
-	if told := env.told(); !strings.Contains(told, "it is left alone, as it has the address that the Service has published") {
-		t.Errorf("nobody is told of it:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "it is left alone, as it has the address that the Service has published") {
+		t.Errorf("nobody is emitted of it:\n%s", emitted)
 	}
 	env.restart()
 	env.keeps(svc, nodes, older.ID)

@@ -262,7 +262,7 @@ func TestServiceController_WarnsOfNothingForTwoHundredServicesAtOnce(t *testing.
 			t.Fatal(err)
 		}
 	}
-	u.until("all are gone, and that was told", func() bool {
+	u.until("all are gone, and that was emitted", func() bool {
 		time.Sleep(glance)
 		return len(env.Cloud.Octavia.Snapshot()) == 0 && len(u.events("DeletedLoadBalancer")) > 0
 	})

@@ -79,14 +79,14 @@ func TestEnsure_TakesNoGoroutineWhileWaitingForCloud(t *testing.T) {
 		_ = env.handedBack(err, "")
 	}
 	env.until("all wait", func() bool { return env.engine.Waits() == services })
-	_ = env.told()
+	_ = env.emitted()
 	if now := goroutines(); now > before+2 { // the watcher, and one request of it
 		t.Errorf("%d goroutines, %d before", now, before)
 	}
 	waiting := env.heap()
 	env.until("all are ready", func() bool {
 		pass()
-		_ = env.told() // the recorder has room for a thousand events
+		_ = env.emitted() // the recorder has room for a thousand events
 		time.Sleep(100 * time.Millisecond)
 		working, _ := env.engine.Actors()
 		return working == 0
@@ -94,7 +94,7 @@ func TestEnsure_TakesNoGoroutineWhileWaitingForCloud(t *testing.T) {
 	for _, svc := range all {
 		env.ensure(svc, nodes)
 	}
-	_ = env.told()
+	_ = env.emitted()
 	each := (waiting - env.heap()) / services
 	t.Logf("a Service that waits takes %d bytes more than one that is done", each)
 	if each > most {

@@ -1,7 +1,7 @@
 // Package testenv is the environment of the sweep, the walks and the soak: a cluster with its
 // controllers and its cloud in one process, with a simulated clock. It has a simulated OpenStack,
 // the objects of the API server, and processes of the controller that can be killed at any moment
-// and are started again, as by a kubelet. It records what was served and what was open at every
+// and are started again, as by a kubelet. It records the served and the open addresses at every
 // moment (Exposure), and the final state (Books).
 //
 // All of it runs in a bubble of testing/synctest, where the real clock is the bubble's.

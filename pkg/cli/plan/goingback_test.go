@@ -129,7 +129,7 @@ func TestGoingBack_NamesRisksOfServices(t *testing.T) {
 		"UDP beside TCP":              shopService("a", withUDP),
 		"monitors that are asked for": shopService("a", annotated(annotation.Monitor, "true"), func(svc *v1.Service) { svc.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal }),
 		"its own annotations":         shopService("a", annotated(annotation.ConnLimit, "5"), annotated(annotation.NodeSelector, "a=b,c"), annotated(annotation.Hostname, "a.example.com")),
-		"what is switched off":        shopService("a", annotated(annotation.ForwardedFor, "false"), withUDP),
+		"a feature switched off":      shopService("a", annotated(annotation.ForwardedFor, "false"), withUDP),
 	} {
 		if r := report(t, "", []*v1.Service{svc}, nil); r.ExitCode() != plan.ExitNothing {
 			t.Errorf("%s: %+v", name, r.Services)

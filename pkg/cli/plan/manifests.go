@@ -74,7 +74,7 @@ func (q Query) applied(ctx context.Context, server *server, manifest *unstructur
 		done, err = server.patch(live, manifest)
 	}
 	if err != nil {
-		return asked{Service: named, live: live, invalid: err.Error()}, nil //nolint:nilerr // it is what is reported
+		return asked{Service: named, live: live, invalid: err.Error()}, nil //nolint:nilerr // the report shows the error
 	}
 	return done, nil
 }

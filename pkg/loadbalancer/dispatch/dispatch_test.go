@@ -540,7 +540,7 @@ func turn(t *testing.T) (*dispatch.Dispatcher, *async.Future[error], chan error)
 	f := async.NewFuture[error](nil)
 	d := start(t, func(ctx context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
 		if r.Operation != dispatch.Ensure {
-			return nil, nil //nolint:nilnil // as a deletion does
+			return nil, nil //nolint:nilnil // a deletion has neither status nor error
 		}
 		_, err := async.Await(ctx, telemetry.Queue, "turn", func() *async.Future[error] { return f })
 		if err != nil && !async.IsWaiting(err) {

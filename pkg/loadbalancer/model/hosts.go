@@ -77,7 +77,7 @@ const internedLength = 16
 
 // interned has the lists that exist: a weak.Pointer[Hosts] by the hash of the hosts. Of several lists with one
 // hash it has the newest.
-var interned sync.Map //nolint:gochecknoglobals // as the table of package unique, which has no slices
+var interned sync.Map //nolint:gochecknoglobals // a table of the process, as that of package unique, which takes no slices
 
 // internSeed is the seed of the hashes in interned.
 var internSeed = maphash.MakeSeed()

@@ -41,7 +41,7 @@ func ofService(ports, hosts int) *LoadBalancer {
 }
 
 // Not parallel: the memory of others would be counted.
-func TestLoadBalancer_TakesLittleMemory(t *testing.T) { //nolint:paralleltest // see above
+func TestLoadBalancer_TakesLittleMemory(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
 	const count = 200
 	for _, test := range []struct{ hosts, most int }{{100, 12 << 10}, {500, 31 << 10}} {
 		all := make([]*LoadBalancer, 0, count)

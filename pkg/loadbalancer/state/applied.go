@@ -70,7 +70,7 @@ type Seen struct {
 	ChangedByOthers bool
 }
 
-// Persisted reports what is stored outside of this process.
+// Persisted reports which knowledge is stored outside of this process.
 type Persisted struct {
 	// Record is set if the record for the next process is stored.
 	Record bool

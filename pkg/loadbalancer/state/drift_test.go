@@ -40,7 +40,7 @@ func TestApplied_ReportsWhatASnapshotShowsChanged(t *testing.T) {
 		"the snapshot began before our own change": {changedSince, nil, nil, ""},
 		"the load balancer is gone":                {external, nil, onVIP, "the load balancer is gone"},
 		"it is in ERROR":                           {external, lb(func(lb *project.LoadBalancer) { lb.Status = model.StatusError }), onVIP, "the load balancer is in ERROR"},
-		"somebody works on it":                     {external, lb(func(lb *project.LoadBalancer) { lb.Status, lb.UpdatedAt = "PENDING_UPDATE", began }), nil, ""},
+		"another client works on it":               {external, lb(func(lb *project.LoadBalancer) { lb.Status, lb.UpdatedAt = "PENDING_UPDATE", began }), nil, ""},
 		"it was changed":                           {external, lb(func(lb *project.LoadBalancer) { lb.UpdatedAt = began }), onVIP, "the load balancer was changed"},
 		"the floating IP is gone":                  {external, lb(as), onVIP[:1], "the floating IP is gone"},
 		"the floating IP is on no port":            {external, lb(as), []project.FloatingIP{{ID: "fip"}}, "the floating IP was taken off the load balancer"},

@@ -144,7 +144,7 @@ func readObjects[T any](r *Reader) (objects []T, err error) {
 		return objects, err
 	}
 	return ReadList(r, func(one *T, r *Reader) error {
-		return any(one).(object).DecodeFrom(r) //nolint:forcetypeassert // asked above
+		return any(one).(object).DecodeFrom(r) //nolint:forcetypeassert // T has the method, as checked above
 	})
 }
 

@@ -74,7 +74,7 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the answer of the cloud.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// UnsureCreationError reports a creation without an answer whose load balancer was not found yet.
+// UnsureCreationError reports a creation that got no answer, and no load balancer was found yet.
 type UnsureCreationError struct{ Err error }
 
 // Error implements error.

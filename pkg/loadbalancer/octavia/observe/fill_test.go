@@ -40,7 +40,7 @@ func TestFill_AcceptsOnlyTreesOfTheSameParts(t *testing.T) {
 			t.Errorf("%s: filled %+v", name, l)
 		}
 		if monitor.ID != "" {
-			t.Errorf("%s: what is desired has changed", name)
+			t.Errorf("%s: the desired monitor has changed", name)
 		}
 	}
 }
