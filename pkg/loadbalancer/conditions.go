@@ -14,6 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
@@ -48,6 +49,9 @@ func (r *Reconciler) setConditions(svc *v1.Service, round conditions.Round) {
 	}
 	if round.Err == nil {
 		_, ignored, _ := r.engine().Settings.Parse(svc)
+		if known.Applied != nil && known.Applied.LoadBalancer.AllNodes {
+			ignored = append(ignored, settings.EndpointsForbidden())
+		}
 		round.Ignored = events.Listed(ignored)
 	}
 	if said := round.Conditions(svc); len(said) > 0 {

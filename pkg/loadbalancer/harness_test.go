@@ -103,6 +103,8 @@ type environmentOptions struct {
 	clock clock.WithTickerAndDelayedExecution
 	// newest returns the informers' version of a Service, and the nodes.
 	newest func(*v1.Service) (*v1.Service, []*v1.Node)
+	// endpoints has those of Services; nil: they are not watched.
+	endpoints *fakeEndpoints
 	// limits and metrics are passed to the controller's session.
 	limits  limiter.Limits
 	metrics *transport.Metrics
@@ -203,15 +205,16 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 		Nodes:     func(context.Context) ([]v1.Node, error) { return env.members, nil },
 		Records:   env.records,
 		Recorder:  recorder, Conditions: env.conditions,
-		Clock:    env.clock,
-		Timing:   env.timing,
-		Patience: cmp.Or(env.options.patience, 2*time.Minute),
-		Hold:     env.options.hold,
-		Workers:  env.options.workers,
-		Newest:   env.options.newest,
-		Refused:  func(reason string, services int) { counted.Store(reason, services) },
-		Metrics:  env.options.shown,
-		Tracer:   env.options.tracer,
+		Clock:     env.clock,
+		Timing:    env.timing,
+		Patience:  cmp.Or(env.options.patience, 2*time.Minute),
+		Hold:      env.options.hold,
+		Workers:   env.options.workers,
+		Newest:    env.options.newest,
+		Endpoints: env.options.endpoints.source(),
+		Refused:   func(reason string, services int) { counted.Store(reason, services) },
+		Metrics:   env.options.shown,
+		Tracer:    env.options.tracer,
 	})
 	if err != nil {
 		env.T.Fatal(err)

@@ -71,6 +71,8 @@ type Options struct {
 	// Newest returns the current version of a Service and its possible members, nil if the Service
 	// is gone. The results are not changed. If nil, those of the call are current.
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
+	// Endpoints returns the endpoints of Services; if nil, all nodes are members.
+	Endpoints goal.Endpoints
 	// ScopeRecorded reports whether credentials of another project would be detected; nil means
 	// true.
 	ScopeRecorded func() bool
@@ -162,6 +164,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 		Failovers: goal.NewFailovers(options.Clock),
 		Sharing:   sharing.Policy{Config: conf, Namespace: options.Namespace},
 		Members:   &members.Selector{},
+		Endpoints: options.Endpoints,
 		Store:     r.store,
 		Records:   options.Records,
 		Events:    events.New(options.Recorder, eventMemory{r.store}),
@@ -204,6 +207,12 @@ func (r *Reconciler) Name(svc *v1.Service) string {
 // SelectsNodes reports whether labels decide which nodes are members of a Service.
 func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
 	return r.engine().Settings.SelectsNodes(svc)
+}
+
+// FollowsEndpoints reports whether the members of a Service may follow its endpoints. It is false if
+// all nodes are members of its load balancer for certain.
+func (r *Reconciler) FollowsEndpoints(svc *v1.Service) bool {
+	return r.engine().MayFollowEndpoints(svc)
 }
 
 // Untouched reports whether a Service has its desired state, now or in the record of an earlier

@@ -54,11 +54,14 @@ func (env *environment) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node
 		env.T.Fatal(err)
 	}
 	defer session.Close()
-	opts := octavia.LoadBalancer{Name: i.name, Description: i.description, Tags: i.tags, VIPSubnetID: env.Cloud.Subnet.ID}
+	opts := octavia.LoadBalancer{Name: i.name, Description: i.description, Tags: i.tags, VIPSubnetID: env.Cloud.Subnet.ID, Provider: env.Conf.LoadBalancer.LBProvider}
 	for n, p := range svc.Spec.Ports {
 		pool := &octavia.NewPool{Pool: octavia.Pool{Name: cut(fmt.Sprintf(i.pool, n, i.name)), Protocol: "TCP", Algorithm: "ROUND_ROBIN", Monitor: i.monitor()}}
 		if i.protocol == "HTTP" {
 			pool.Protocol = "HTTP"
+		}
+		if opts.Provider == "ovn" {
+			pool.Algorithm = "SOURCE_IP_PORT"
 		}
 		for _, node := range nodes {
 			pool.Members = append(pool.Members, octavia.Member{

@@ -61,7 +61,7 @@ func (env *environment) run(services []*v1.Service, nodes []*v1.Node) *upstream 
 	p := cloudprovider.New(ctx, cloudprovider.Options{
 		Client: client, Recorder: record.NewFakeRecorder(100000),
 		NewLoadBalancers: func(_ string, newest cloudprovider.Newest) (cloudprovider.LoadBalancers, error) {
-			env.options.newest, env.options.workers = newest, cloudprovider.DefaultServiceWorkers
+			env.options.newest, env.options.workers = newest.Newest, cloudprovider.DefaultServiceWorkers
 			engine, events := env.controller(env.clusterUID)
 			go func() { // unread events would block the controller
 				for {

@@ -45,6 +45,10 @@ const (
 	NodeSkipped Reason = "LoadBalancerNodeSkipped"
 	// NoMembers names the setting that excludes all nodes.
 	NoMembers Reason = "LoadBalancerNoMembers"
+	// NoEndpoints names ports whose members stay because the Service has no endpoint for them.
+	NoEndpoints Reason = "LoadBalancerNoEndpoints"
+	// AllNodes states why all nodes are members although the members could follow the endpoints.
+	AllNodes Reason = "LoadBalancerAllNodes"
 	// LastMembers names nodes that serve although they are about to be deleted.
 	LastMembers Reason = "LoadBalancerLastMembers"
 	// PortNotFound names nodes without a known port, which therefore get no security group.

@@ -75,6 +75,16 @@ func changes() []Entry {
 			When: "there are several external networks: the network of the new floating IP", Do: "nothing; for another network, set `floating-network-id` in cloud.conf or as an annotation",
 		},
 		{
+			Reason: NoEndpoints, On: Service, Type: v1.EventTypeNormal,
+			When: "members [follow endpoints](members.md), and no node that can be a member has one for these ports: the last members stay, new pools are empty",
+			Do:   "nothing if the pods are meant to be down; else inspect the EndpointSlices of the Service",
+		},
+		{
+			Reason: AllNodes, On: Service, Type: v1.EventTypeNormal,
+			When: "all nodes are members although the members could [follow endpoints](members.md): another controller created the load balancer, or no endpoint has a node that can be a member",
+			Do:   "nothing, or set the annotation `members` as the message explains",
+		},
+		{
 			Reason: HealthMonitorMissing, On: Service, Type: v1.EventTypeNormal,
 			When: "a load balancer of another controller has no [health monitors](services.md#health-monitors) under `externalTrafficPolicy: Local`",
 			Do:   "set the annotation `enable-health-monitor` to `\"true\"`, as the message explains",

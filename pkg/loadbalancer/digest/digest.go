@@ -20,10 +20,10 @@ func Of(desired *model.LoadBalancer, settings *settings.Settings, spec *security
 }
 
 // Nodeless returns the digest of a desired state without its nodes. It is "" if members differ in
-// more than their node, or a pool has none.
+// more than their node, or a pool has none, or its members are held.
 func Nodeless(desired *model.LoadBalancer, settings *settings.Settings) string {
 	for _, l := range desired.Listeners {
-		if _, alike := l.Pool.Members.Common(); !alike {
+		if _, alike := l.Pool.Members.Common(); !alike || l.Pool.Held {
 			return ""
 		}
 	}

@@ -63,6 +63,8 @@ type Quirks struct {
 	// PreservesClientIP: members see the addresses of the clients, so that security groups of the
 	// nodes can restrict the clients.
 	PreservesClientIP bool
+	// CutsRemoved: the established connections of a member that is removed are cut at once.
+	CutsRemoved bool
 	// IgnoresLimits: timeouts and connection limits of listeners are accepted without effect.
 	IgnoresLimits bool
 	// UnprovenSourceRanges: source ranges are accepted, but may not be enforced. Octavia does so

@@ -69,7 +69,7 @@ func TestOf_ServesSCTPFromTheReleaseOfEachDriver(t *testing.T) {
 
 func TestOf_HasTheQuirksOfEachDriver(t *testing.T) {
 	t.Parallel()
-	sound := driver.Quirks{ActiveBeforeChildren: true, MemberByMember: true, AlwaysSendSubnet: true, NeedsAdminStateUp: true, PreservesClientIP: true, IgnoresLimits: true}
+	sound := driver.Quirks{ActiveBeforeChildren: true, MemberByMember: true, CutsRemoved: true, AlwaysSendSubnet: true, NeedsAdminStateUp: true, PreservesClientIP: true, IgnoresLimits: true}
 	stale := sound
 	stale.StaleMonitors = true
 	for _, test := range []struct {

@@ -70,6 +70,7 @@ var profiles = sync.OnceValue(func() []profile {
 				ActiveBeforeChildren: true, // a full create is several requests to the driver, with an answer to each
 				MemberByMember:       true, // seen with 3.0 (Zed) and 8.0 (2025.1)
 				AlwaysSendSubnet:     true,
+				CutsRemoved:          true, // of clients of a floating IP; seen with 8.0 (2025.1)
 				NeedsAdminStateUp:    true, // seen with 3.0 (Zed)
 				StaleMonitors:        true, // seen with 3.0 (Zed)
 				PreservesClientIP:    true,

@@ -28,11 +28,14 @@ const (
 	Settings = "settings"
 	Provider = "provider"
 
-	nodes    = "nodes"
-	left     = "members"
-	monitors = "monitors"
-	ports    = "ports"
-	trouble  = "trouble"
+	nodes = "nodes"
+	// withoutEndpoints are the ports without endpoints.
+	withoutEndpoints = "endpoints"
+	left             = "members"
+	allNodes         = "all nodes"
+	monitors         = "monitors"
+	ports            = "ports"
+	trouble          = "trouble"
 )
 
 // Memory stores the last emitted events.
@@ -183,6 +186,24 @@ func (r *Recorder) MembersLeft(svc *v1.Service, selector string, of *members.Set
 		text = fmt.Sprintf("The load balancer has no members, and serves no traffic: no node that is not excluded matches the node selector %q", message.TruncateValue(selector))
 	}
 	r.emitChanged(svc, left, why, text)
+}
+
+// MembersFollow emits why members do not follow the endpoints of a Service: some ports have none, the
+// endpoints have no nodes, or keeps is set: another controller created the load balancer.
+func (r *Recorder) MembersFollow(svc *v1.Service, of members.Followed, keeps bool) {
+	empty, nodes := "", ""
+	if len(of.Empty) > 0 {
+		empty = "No endpoint is on a node that can be a member, for " + message.JoinLimited(of.Empty) + ": the last members stay, and new pools are empty until then"
+	}
+	switch {
+	case of.Placeless:
+		nodes = "All nodes are members: no endpoint of the Service is on a node that can be a member"
+	case keeps:
+		nodes = fmt.Sprintf("All nodes stay members: another controller created the load balancer. With externalTrafficPolicy Local, nodes without endpoints drop "+
+			"connections; set %s: %s, and only nodes with endpoints are members", annotation.Members, annotation.MembersAuto)
+	}
+	r.emitChanged(svc, withoutEndpoints, reason.NoEndpoints, empty)
+	r.emitChanged(svc, allNodes, reason.AllNodes, nodes)
 }
 
 // HealthMonitorMissing emits the effect of missing health monitors, "" for none.

@@ -52,13 +52,19 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if err != nil {
 		return nil, err
 	}
+	endpoints, err := e.endpoints(ctx, svc, settings)
+	if err != nil {
+		return nil, err
+	}
 	selected, err := e.Members.Select(settings, of.Nodes)
 	if err != nil {
 		return nil, err
 	}
 	e.Events.NodesSkipped(svc, settings.Family, selected.Without)
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
-	return &Asked{e: e, quiet: quiet, in: e.inputs(of, settings, selected, version)}, nil
+	in := e.inputs(of, settings, selected, version)
+	in.Endpoints = endpoints
+	return &Asked{e: e, quiet: quiet, in: in}, nil
 }
 
 // Inputs implements Goal.
@@ -175,6 +181,7 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	svc, emit, lb := a.in.Service, a.e.Events, r.Have.LoadBalancer
 	a.e.announce(a.in, r, todo, reported)
 	settings := a.in.Settings.On(lb)
+	emit.MembersFollow(svc, r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver))
 	emit.HealthMonitorMissing(svc, settings.MissingMonitors(r.Want.Facts.Driver))
 	if !a.quiet {
 		emit.SettingsIgnored(svc, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver), a.missingNamed(lb)))

@@ -37,7 +37,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 		Address:  address,
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named,
-			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(r.Have.Duplicates),
+			Shared: lb.Shared, Adopted: lb.Adopted, Unmonitored: lb.Unmonitored(), AllNodes: r.Want.Followed.Forbidden, Duplicates: idsOf(r.Have.Duplicates),
 		},
 		Contents:  lb,
 		Knowledge: model.Knowledge{Depth: r.Have.Depth, Confirmed: !r.Wrote && read.Sub(lb.UpdatedAt) > state.AtRest},

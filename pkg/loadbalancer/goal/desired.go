@@ -30,7 +30,8 @@ func (e *Engine) desire(ctx context.Context, in Inputs, settings *settings.Setti
 	if err := e.Lookup.Families(ctx, settings, want.Facts, existing); err != nil {
 		return want, err
 	}
-	want.LoadBalancer = desire.LoadBalancer(in.ID, settings, in.Members.Hosts, want.Facts)
+	want.Followed = in.members(settings, can)
+	want.LoadBalancer = desire.LoadBalancer(in.ID, settings, want.Followed.Ports, want.Facts)
 	switch {
 	case existing == nil:
 		err = e.checkNew(ctx, in, want.LoadBalancer, vip)
@@ -46,7 +47,7 @@ func BasisOf(in Inputs, existing *model.LoadBalancer) Basis {
 	if existing == nil {
 		return b
 	}
-	b.Exists, b.Shared, b.Unmonitored, b.VIPAddress = true, existing.Shared != nil, existing.Unmonitored(), existing.VIP.Address
+	b.Exists, b.Shared, b.Adopted, b.Unmonitored, b.VIPAddress = true, existing.Shared != nil, existing.Adopted, existing.Unmonitored(), existing.VIP.Address
 	if asked, _ := in.Settings.AskedFloatingIP(); existing.FloatingIP != nil {
 		b.FloatingIPFits = asked.Fits(*existing.FloatingIP)
 	}

@@ -54,6 +54,8 @@ type Engine struct {
 	// Failovers limits failovers of load balancers in ERROR.
 	Failovers *Failovers
 	Members   *members.Selector
+	// Endpoints is nil if endpoints are not watched.
+	Endpoints Endpoints
 	Store     *state.Store
 	Records   Records
 	Events    *events.Recorder

@@ -58,11 +58,13 @@ type Inputs struct {
 	Owner   model.Owner
 	Service *v1.Service
 	// Nodes are all nodes of the cluster, Members those that are members of this Service.
-	Nodes    []*v1.Node
-	Members  *members.Set
-	Settings *settings.Settings
-	ID       ownership.Identity
-	Version  model.Version
+	Nodes   []*v1.Node
+	Members *members.Set
+	// Endpoints are those of the Service if its members may follow them.
+	Endpoints members.Endpoints
+	Settings  *settings.Settings
+	ID        ownership.Identity
+	Version   model.Version
 	// Previous are the load balancers that have served the Service, as far as known.
 	Previous []string
 	// Entered are the load balancers on which this process has begun changes for the Service: see
@@ -135,15 +137,17 @@ type Desired struct {
 	digest string
 	// Facts are the cloud's decisions; for Kept and Gone, only the driver.
 	Facts desire.Facts
-	Basis Basis
+	// Followed are the members of each port.
+	Followed members.Followed
+	Basis    Basis
 }
 
 // Basis has the properties of the existing load balancer that the desired state depends on: for
 // example, a guest gets no floating IP, and an existing load balancer keeps its VIP. The same Basis
 // gives the same desired state.
 type Basis struct {
-	Exists, Shared, Unmonitored, FloatingIPFits bool
-	Provider, VIPAddress                        string
+	Exists, Shared, Adopted, Unmonitored, FloatingIPFits bool
+	Provider, VIPAddress                                 string
 }
 
 // SecurityGroups is the task for the nodes' security groups, planned for a VIP in a subnet.

@@ -74,6 +74,10 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	if err != nil {
 		return nil, err
 	}
+	endpoints, err := e.endpoints(ctx, svc, settings)
+	if err != nil {
+		return nil, err
+	}
 	nodes := slices.DeleteFunc(slices.Clone(of.Nodes), func(node *v1.Node) bool { return slices.Contains(limits.Without, node.Name) })
 	selected, err := e.Members.Select(settings, nodes)
 	if err == nil && selected.Standing == members.Unselected { // the selector may be the refused change
@@ -84,7 +88,9 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 		return nil, err
 	}
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
-	return &Kept{e: e, unread: unread, limits: limits, in: e.inputs(of, settings, selected, version)}, nil
+	in := e.inputs(of, settings, selected, version)
+	in.Endpoints = endpoints
+	return &Kept{e: e, unread: unread, limits: limits, in: in}, nil
 }
 
 // Inputs implements Goal.
@@ -180,7 +186,7 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 		k.like = k.before(lb)
 	}
 	nodes := desire.Followers{
-		ID: k.in.ID, Driver: want.Facts.Driver, Backends: k.in.Members.Backends,
+		ID: k.in.ID, Driver: want.Facts.Driver, Ports: k.in.members(k.in.Settings.On(lb), want.Facts.Driver).Ports,
 		Unchosen: k.unread.Selector, Capped: k.limits.Full, NoMonitors: k.limits.NoMonitors,
 		Excluded: k.in.Members.Standing == members.Excluded,
 		Subnet:   cmp.Or(k.in.Settings.Members.SubnetID, k.in.Settings.Members.DefaultSubnetID),

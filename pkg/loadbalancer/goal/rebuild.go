@@ -44,7 +44,7 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	}
 	lb := want.LoadBalancer.Clone()
 	lb.ID, lb.Provider, lb.UpdatedAt = known.ID, known.Provider, applied.Seen.UpdatedAt
-	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.Unmonitored
+	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.Adopted
 	if same, err := a.e.Cloud.Unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt); err != nil || !same {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
@@ -104,20 +105,23 @@ func (a *Asked) compare(ctx context.Context, applied *state.Applied) (want *Desi
 }
 
 // alike compares the desired state with the record. The record does not show whether the load
-// balancer is shared, or was created by another controller without health monitors: the digest is
-// compared with that of each case.
+// balancer is shared and then adopted, or was created by another controller without health
+// monitors: the digest is compared with that of each case.
 func (a *Asked) alike(ctx context.Context, restored *state.Applied) (applied *state.Applied, want *Desired, same bool, err error) {
 	var first *Desired
-	for _, on := range []struct{ shared, unmonitored bool }{{}, {true, false}, {false, true}, {true, true}} {
-		if on.unmonitored && !a.in.Settings.MonitoredByPolicy() {
+	for _, on := range []struct{ shared, unmonitored, adopted bool }{
+		{}, {shared: true}, {unmonitored: true}, {shared: true, unmonitored: true, adopted: true}, {shared: true, adopted: true},
+	} {
+		if on.unmonitored && !a.in.Settings.MonitoredByPolicy() || !on.unmonitored && on.adopted && !a.in.Settings.MayFollowEndpoints() {
 			continue
 		}
 		applied := *restored
 		if applied.LoadBalancer.Unmonitored = on.unmonitored; on.shared {
-			applied.LoadBalancer.Shared = &model.Shared{}
+			applied.LoadBalancer.Shared, applied.LoadBalancer.Adopted = &model.Shared{}, on.adopted
 		}
 		want, same, err := a.compare(ctx, &applied)
 		if err != nil || same {
+			applied.LoadBalancer.AllNodes = want.Followed.Forbidden
 			return &applied, want, same, err
 		}
 		first = cmp.Or(first, want)
@@ -128,7 +132,10 @@ func (a *Asked) alike(ctx context.Context, restored *state.Applied) (applied *st
 // placeholder returns a load balancer like the known one, as far as the desired state depends on it.
 func (a *Asked) placeholder(applied *state.Applied) *model.LoadBalancer {
 	known := applied.LoadBalancer
-	lb := model.LoadBalancer{Provider: known.Provider, Shared: known.Shared, Adopted: known.Unmonitored}
+	lb := model.LoadBalancer{Provider: known.Provider, Shared: known.Shared, Adopted: known.Adopted || known.Unmonitored}
+	if known.Adopted && !known.Unmonitored {
+		lb.Listeners = []model.Listener{{Pool: model.Pool{Monitor: &model.Monitor{}}}}
+	}
 	if applied.Depth != model.Listed {
 		lb = *applied.Contents
 	}
@@ -171,6 +178,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIPPortID, VIPSubnetID: lb.VIPSubnetID,
 			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID,
+			Adopted: a.in.ID.Claim(lb.Tags, lb.Description) != ownership.Ours,
 		},
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began},
 		Knowledge: model.Knowledge{Depth: model.Listed, Source: model.Record, Confirmed: written.Parts == ""},

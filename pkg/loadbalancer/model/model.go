@@ -119,8 +119,11 @@ type Pool struct {
 	Tags               []string
 	AdminDown          bool
 	Members            Members
-	Monitor            *Monitor
-	Status             Status
+	// Held is set in a desired pool to which no member may be added: existing ones that are among
+	// Members stay, or all existing ones if none is. A new pool has no members.
+	Held    bool
+	Monitor *Monitor
+	Status  Status
 }
 
 // Monitored returns the transport of a pool with a health monitor that the provider has received,

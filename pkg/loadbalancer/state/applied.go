@@ -54,8 +54,11 @@ type LoadBalancer struct {
 	// Named is the load balancer that the Service named at that time.
 	Named string
 	// Shared is set if the load balancer is another owner's.
-	Shared      *model.Shared
-	Unmonitored bool // model.LoadBalancer.Unmonitored
+	Shared *model.Shared
+	// Adopted is that of model.LoadBalancer, Unmonitored its method.
+	Adopted, Unmonitored bool
+	// AllNodes is set if all nodes are members only because this process may not watch endpoints.
+	AllNodes bool
 	// Duplicates are further load balancers of the Service, which are not changed.
 	Duplicates []string
 }

@@ -252,7 +252,7 @@ func TestAdoption_RewritesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		facts := desire.Facts{Driver: drv, VIPSubnetID: s.VIP.SubnetID, VIPNetworkID: s.VIP.NetworkID}
-		desired := desire.LoadBalancer(in.identity(svc), s, selected.Hosts, facts)
+		desired := desire.LoadBalancer(in.identity(svc), s, selected.InAll(s), facts)
 		todo := plan.Diff(desired, model.Observed{LoadBalancer: in.adopt(svc)}, plan.Options{Published: true})
 		if !todo.Empty() || len(todo.Notices)+len(todo.Retained) > 0 {
 			t.Errorf("%s:\n%s%v", name, todo, todo.Notices)

@@ -57,6 +57,7 @@ const (
 	Hostname       = Prefix + "hostname"
 	NodeSelector   = Prefix + "node-selector"
 	MaxMembers     = Prefix + "max-members"
+	Members        = Prefix + "members"
 	// MonitorKubeProxy enables probes of kube-proxy (KEP-3836).
 	MonitorKubeProxy = Prefix + "health-monitor-kube-proxy"
 

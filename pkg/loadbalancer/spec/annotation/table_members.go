@@ -1,5 +1,13 @@
 package annotation
 
+// The values of Members.
+const (
+	MembersAuto          = "auto"
+	MembersNodes         = "nodes"
+	MembersEndpointNodes = "endpoint-nodes"
+	MembersPods          = "pods"
+)
+
 // memberTable holds the annotations of members.
 func memberTable() []Annotation {
 	return []Annotation{
@@ -12,6 +20,12 @@ func memberTable() []Annotation {
 			Name: NodeSelector, Key: "node-selector", EmptyIsNone: true, Change: InPlace,
 			Value: selector(func(v *Values) **string { return &v.Members.NodeSelector }),
 			Doc:   "Only nodes with these labels become members; `key=` means any value of the label.",
+		},
+		{
+			Name: Members, New: true, Key: "members", Default: "`auto`; a load balancer of another controller keeps `nodes`", Change: InPlace,
+			Value: oneOf(func(v *Values) **string { return &v.Members.Mode }, MembersAuto, MembersNodes, MembersEndpointNodes, MembersPods),
+			Doc: "`nodes`: all nodes become members. `endpoint-nodes`: those with endpoints of the Service. `auto`: `endpoint-nodes` for externalTrafficPolicy Local " +
+				"if the provider cannot check whether a node has endpoints, else `nodes`. `pods` is reserved. See members.md.",
 		},
 		{
 			Name: MaxMembers, New: true, Key: "max-members", Change: InPlace,

@@ -63,6 +63,7 @@ type LimitValues struct {
 // MemberValues concern the members and the distribution of traffic.
 type MemberValues struct {
 	SubnetID, Method, NodeSelector *string
+	Mode                           *string
 	Max                            *int
 }
 

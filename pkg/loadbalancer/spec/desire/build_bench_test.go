@@ -29,7 +29,7 @@ func BenchmarkLoadBalancer(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				desire.LoadBalancer(id, s, selected.Hosts, desire.Facts{Driver: fixture.Amphora(), VIPSubnetID: "subnet"})
+				desire.LoadBalancer(id, s, selected.InAll(s), desire.Facts{Driver: fixture.Amphora(), VIPSubnetID: "subnet"})
 			}
 		})
 	}

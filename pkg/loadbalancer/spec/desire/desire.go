@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
@@ -53,9 +54,9 @@ func (f Facts) members(hosts *model.Hosts, like model.Member) model.Members {
 	})
 }
 
-// LoadBalancer returns the desired load balancer of a Service, with a member on each host in each
-// pool. The settings must have passed Validate.
-func LoadBalancer(id ownership.Identity, s *settings.Settings, hosts *model.Hosts, facts Facts) *model.LoadBalancer {
+// LoadBalancer returns the desired load balancer of a Service, with the members of each port. The
+// settings must have passed Validate.
+func LoadBalancer(id ownership.Identity, s *settings.Settings, on members.Ports, facts Facts) *model.LoadBalancer {
 	tags := tags(id, s)
 	lb := &model.LoadBalancer{
 		Name:             id.Name(),
@@ -72,7 +73,7 @@ func LoadBalancer(id ownership.Identity, s *settings.Settings, hosts *model.Host
 	}
 	for i, port := range s.Traffic.Ports {
 		l := listener(port, i, id, tags, s, facts.Driver)
-		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, tags, s, hosts, facts)
+		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, tags, s, on.At(i), facts)
 		lb.Listeners = append(lb.Listeners, l)
 	}
 	lb.Sort()
@@ -145,7 +146,7 @@ func supportedLimits(l model.Limits, drv driver.Driver) model.Limits {
 }
 
 // pool returns the pool of a port, with its monitor and members.
-func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, tags []string, s *settings.Settings, hosts *model.Hosts, facts Facts) model.Pool {
+func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, tags []string, s *settings.Settings, on members.Port, facts Facts) model.Pool {
 	p := model.Pool{
 		Name:      id.PoolName(i),
 		Protocol:  protocol,
@@ -161,7 +162,8 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 	if p.Monitor != nil {
 		p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags
 	}
-	p.Members = facts.members(hosts, model.Member{Port: int(port.NodePort), MonitorPort: monitorPort})
+	p.Held = on.Held
+	p.Members = facts.members(on.Hosts, model.Member{Port: int(port.NodePort), MonitorPort: monitorPort})
 	return p
 }
 

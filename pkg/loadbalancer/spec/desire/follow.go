@@ -17,16 +17,17 @@ import (
 // Followers are the nodes for a kept load balancer.
 type Followers struct {
 	// ID is the Service's, and Driver that of its load balancer.
-	ID       ownership.Identity
-	Driver   driver.Driver
-	Backends []members.Backend
-	// Subnets are the known ones of backends by address. Existing members stay in their subnets,
+	ID     ownership.Identity
+	Driver driver.Driver
+	// Ports are the members of each port of the Service.
+	Ports members.Ports
+	// Subnets are the known ones of members by address. Existing members stay in their subnets,
 	// and new ones may have to join them: package plan decides.
 	Subnets map[string]string
 	// Subnet is that of new members of a pool without one, "" if Subnets have it.
 	Subnet string
 	// Unchosen is set if the node selector is invalid or matches no node: existing members that are
-	// still backends stay, others are added only when none of them is left.
+	// still wanted stay, others are added only when none of them is left.
 	Unchosen bool
 	// Capped is set if pools may not get more members than they have, NoMonitors if pools without a
 	// monitor may not get one.
@@ -48,7 +49,7 @@ func Follow(s *settings.Settings, kept *model.LoadBalancer, nodes Followers) *mo
 		})
 		if at >= 0 && s.Traffic.Ports[at].NodePort != 0 {
 			asked := nodes.monitor(&l.Pool, s, nodes.ID.MonitorName(at))
-			l.Pool.Members = nodes.members(l.Pool.Members, int(s.Traffic.Ports[at].NodePort), asked)
+			l.Pool.Members = nodes.members(l.Pool.Members, nodes.Ports.At(at), int(s.Traffic.Ports[at].NodePort), asked)
 		}
 	}
 	return lb
@@ -82,20 +83,23 @@ func (f Followers) monitor(pool *model.Pool, s *settings.Settings, name string) 
 
 // members returns the members of a pool, existing ones first. New ones get the port of the
 // monitor's checks.
-func (f Followers) members(there model.Members, port, monitorPort int) model.Members {
+func (f Followers) members(there model.Members, on members.Port, port, monitorPort int) model.Members {
 	var stay, come []model.Member
-	for _, b := range f.Backends {
+	for _, b := range on.Hosts.Members(model.Member{}).All() {
 		if at, is := there.FindAddress(b.Address); is {
 			member := there.At(at)
 			member.Port, member.SubnetID = port, cmp.Or(f.Subnets[b.Address], member.SubnetID)
 			stay = append(stay, member)
 			continue
 		}
-		member := model.Member{Name: b.Node.Name, Address: b.Address, Port: port, MonitorPort: monitorPort, SubnetID: cmp.Or(f.Subnets[b.Address], f.Subnet)}
+		member := model.Member{Name: b.Name, Address: b.Address, Port: port, MonitorPort: monitorPort, SubnetID: cmp.Or(f.Subnets[b.Address], f.Subnet)}
 		if there.Len() > 0 {
 			member.SubnetID = cmp.Or(f.Subnets[b.Address], there.Kind(0).SubnetID)
 		}
 		come = append(come, member)
+	}
+	if on.Held {
+		come = nil
 	}
 	switch {
 	case f.Excluded:

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -33,11 +32,11 @@ func keptLoadBalancer(addresses ...string) *model.LoadBalancer {
 }
 
 func followers(addresses ...string) desire.Followers {
-	var f desire.Followers
+	var hosts []model.Host
 	for _, address := range addresses {
-		f.Backends = append(f.Backends, members.Backend{Node: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-" + address}}, Address: address})
+		hosts = append(hosts, model.Host{Name: "node-" + address, Address: address})
 	}
-	return f
+	return desire.Followers{Ports: members.Ports{{Hosts: model.HostsOf(hosts...)}}}
 }
 
 // serving returns the settings of a Service with port 80 at a NodePort.

@@ -67,7 +67,7 @@ func FuzzService(f *testing.F) {
 		if err != nil {
 			return // no node is selected
 		}
-		lb := desire.LoadBalancer(ownership.Identity{ClusterName: "c", ServiceUID: "uid", Namespace: "default", Service: "web"}, s, selected.Hosts, desire.Facts{Driver: drv})
+		lb := desire.LoadBalancer(ownership.Identity{ClusterName: "c", ServiceUID: "uid", Namespace: "default", Service: "web"}, s, selected.InAll(s), desire.Facts{Driver: drv})
 		if len(lb.Listeners) != len(svc.Spec.Ports) {
 			t.Errorf("%d listeners for %d ports", len(lb.Listeners), len(svc.Spec.Ports))
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
@@ -22,11 +23,11 @@ func TestLoadBalancer_AddsTagsToOursOnEveryPart(t *testing.T) {
 		if untagged {
 			want = nil
 		}
-		plain := desire.LoadBalancer(id, fixture.Settings(t, fixture.Service(), fixture.Config()), hosts, desire.Facts{Driver: fixture.Amphora()})
+		plain := desire.LoadBalancer(id, fixture.Settings(t, fixture.Service(), fixture.Config()), members.Ports{{Hosts: hosts}}, desire.Facts{Driver: fixture.Amphora()})
 		if !slices.Equal(plain.Tags, id.Tags()) {
 			t.Errorf("nobody asks for tags: %q", plain.Tags)
 		}
-		lb := desire.LoadBalancer(id, fixture.Settings(t, svc, fixture.Config()), hosts, desire.Facts{Driver: fixture.Amphora()})
+		lb := desire.LoadBalancer(id, fixture.Settings(t, svc, fixture.Config()), members.Ports{{Hosts: hosts}}, desire.Facts{Driver: fixture.Amphora()})
 		pool := lb.Listeners[0].Pool
 		for part, got := range map[string][]string{
 			"load balancer": lb.Tags, "listener": lb.Listeners[0].Tags, "pool": pool.Tags, "monitor": pool.Monitor.Tags,

@@ -7,5 +7,7 @@
 // subnets, and a list of hosts is hashed once for all digests. The facts of the cloud that enter are looked
 // up in their caches every time.
 //
+// If the members follow the endpoints of a Service, Follow selects from those hosts for each port.
+//
 // Having no nodes is an error, never a reason to drain. The readiness of nodes is left to health monitors.
 package members

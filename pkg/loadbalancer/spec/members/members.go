@@ -32,11 +32,28 @@ func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without
 
 // selectAll is Select without the maximum number of members.
 func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
-	selected, standing := candidates(s, nodes)
+	selected, _, standing := candidates(s, nodes)
+	backends, without = addressed(s.Family, selected)
+	if len(backends) > 0 {
+		return backends, without, nil
+	}
+	switch {
+	case standing != Usual:
+		return nil, nil, nil
+	case len(selected) == 0:
+		return nil, nil, fmt.Errorf("the cluster has no node that can be a member: keeping the existing members")
+	default:
+		return nil, without, fmt.Errorf("no node has an address of family %s: %s; keeping the existing members", s.Family, message.JoinLimited(without))
+	}
+}
+
+// addressed returns nodes with their addresses of a family, sorted by name, and the names of those
+// without one. Of several nodes with the same address it returns the newest.
+func addressed(family v1.IPFamily, selected []*v1.Node) (backends []Backend, without []string) {
 	slices.SortFunc(selected, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
 	newest, older := map[string]*v1.Node{}, map[string][]*v1.Node{} // by address
 	for _, node := range selected {
-		address := nodeAddress(node, s.Family)
+		address := nodeAddress(node, family)
 		switch first := newest[address]; {
 		case address == "":
 			without = append(without, node.Name)
@@ -49,21 +66,11 @@ func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, with
 		}
 	}
 	for _, node := range selected {
-		if address := nodeAddress(node, s.Family); newest[address] == node {
+		if address := nodeAddress(node, family); newest[address] == node {
 			backends = append(backends, Backend{node, address, older[address]})
 		}
 	}
-	if len(backends) > 0 {
-		return backends, without, nil
-	}
-	switch {
-	case standing != Usual:
-		return nil, nil, nil
-	case len(selected) == 0:
-		return nil, nil, fmt.Errorf("the cluster has no node that can be a member: keeping the existing members")
-	default:
-		return nil, without, fmt.Errorf("no node has an address of family %s: %s; keeping the existing members", s.Family, message.JoinLimited(without))
-	}
+	return backends, without
 }
 
 // nodeAddress returns the first internal address of a family, else the first external one.

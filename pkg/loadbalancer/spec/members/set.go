@@ -21,14 +21,21 @@ type Set struct {
 	Without []string
 	// Standing is the reason if there are none, or only nodes that are about to be deleted.
 	Standing Standing
+	// leaving are the nodes that are no members because they are about to be deleted.
+	leaving []Backend
 }
 
 func newSet(backends []Backend, without []string, standing Standing) *Set {
-	hosts := make([]model.Host, 0, len(backends))
+	return &Set{Backends: backends, Hosts: hosts(backends), Without: without, Standing: standing}
+}
+
+// hosts returns backends as hosts of pools.
+func hosts(backends []Backend) *model.Hosts {
+	list := make([]model.Host, 0, len(backends))
 	for _, b := range backends {
-		hosts = append(hosts, model.Host{Name: b.Node.Name, Address: b.Address})
+		list = append(list, model.Host{Name: b.Node.Name, Address: b.Address})
 	}
-	return &Set{Backends: backends, Hosts: model.HostsOf(hosts...), Without: without, Standing: standing}
+	return model.HostsOf(list...)
 }
 
 // Selector is Select for consecutive Services with the same nodes: it caches the selections. It is
@@ -53,11 +60,11 @@ type selected struct {
 // maxSelections limits the cache, because users write selectors.
 const maxSelections = 64
 
-// Select returns the nodes that become members. nodes must not be modified afterwards. The error is
-// that of the function Select.
+// Select returns the nodes that become members or, if the members may follow endpoints, all that can
+// be: see Follow. nodes must not be modified afterwards. The error is that of the function Select.
 func (c *Selector) Select(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
 	all, err := c.all(s, nodes)
-	if err != nil || s.Members.Max <= 0 || len(all.Backends) <= s.Members.Max {
+	if err != nil || s.MayFollowEndpoints() || s.Members.Max <= 0 || len(all.Backends) <= s.Members.Max {
 		return all, err
 	}
 	return newSet(subset(all.Backends, s.Members.Max, s.Members.Seed), all.Without, all.Standing), nil
@@ -73,8 +80,9 @@ func (c *Selector) all(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
 	found, ok := c.known[of]
 	if !ok {
 		backends, without, err := selectAll(s, nodes)
-		_, standing := candidates(s, nodes)
+		_, leaving, standing := candidates(s, nodes)
 		found = selected{newSet(backends, without, standing), err}
+		found.set.leaving, _ = addressed(s.Family, leaving)
 		c.known[of] = found
 	}
 	return found.set, found.err

@@ -39,9 +39,10 @@ const (
 	Unselected
 )
 
-// candidates returns the nodes that become members if they have an address.
-func candidates(s *settings.Settings, nodes []*v1.Node) ([]*v1.Node, Standing) {
-	var serving, going []*v1.Node
+// candidates returns the nodes that become members if they have an address, and those that would if
+// they were not about to be deleted.
+func candidates(s *settings.Settings, nodes []*v1.Node) (selected, going []*v1.Node, _ Standing) {
+	var serving []*v1.Node
 	standing, workers := Excluded, 0
 	for _, node := range nodes {
 		if !isControlPlane(node) {
@@ -60,13 +61,13 @@ func candidates(s *settings.Settings, nodes []*v1.Node) ([]*v1.Node, Standing) {
 	addressed := func(node *v1.Node) bool { return nodeAddress(node, s.Family) != "" }
 	switch {
 	case slices.ContainsFunc(serving, addressed):
-		return serving, Usual
+		return serving, going, Usual
 	case slices.ContainsFunc(going, addressed):
-		return slices.Concat(serving, going), Last
+		return slices.Concat(serving, going), nil, Last
 	case len(serving)+len(going) > 0 || workers == 0:
-		return slices.Concat(serving, going), Usual
+		return slices.Concat(serving, going), nil, Usual
 	}
-	return nil, standing
+	return nil, nil, standing
 }
 
 // InLoadBalancers returns the nodes that can be members of any Service, including those that are

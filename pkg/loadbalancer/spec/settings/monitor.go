@@ -164,7 +164,7 @@ func (s *Settings) HealthMonitor(protocol model.Protocol, drv driver.Driver) (*m
 		return nil, 0
 	}
 	m := s.Monitor
-	asksKubeProxy := drv.Supports(driver.MonitorPorts) && (protocol.Transport() == model.TCP || drv.Supports(driver.HTTPMonitorForUDP))
+	asksKubeProxy := asksKubeProxy(protocol, drv)
 	switch kind := m.customType(protocol); {
 	case m.custom() && m.fits(kind, protocol, drv) && overHTTP(kind):
 		return m.http(kind, "/"), m.Port

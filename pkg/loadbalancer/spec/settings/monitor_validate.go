@@ -29,7 +29,7 @@ func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 	for i, port := range s.Traffic.Ports {
 		made, _ := s.HealthMonitor(model.Protocol(port.Protocol), drv)
 		switch {
-		case made == nil && policyLocal:
+		case made == nil && policyLocal && !s.FollowsEndpoints(drv):
 			errs = append(errs, field.Forbidden(inSpec("ports").Index(i).Child("protocol"), fmt.Sprintf(
 				"externalTrafficPolicy Local needs health monitors, and the provider %s has none for %s: use the policy Cluster, or %s: \"false\"",
 				drv.Name, port.Protocol, annotation.Monitor)))
@@ -130,7 +130,7 @@ func (m MonitorSettings) validateKubeProxy(drv driver.Driver) field.ErrorList {
 // endpoints. For UDP-CONNECT only an ICMP error is a failure, in Octavia's amphora and in OVN, and
 // kube-proxy sends none.
 func (s *Settings) losesDatagrams(drv driver.Driver) bool {
-	return s.Traffic.Local && slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool {
+	return s.Traffic.Local && !s.FollowsEndpoints(drv) && slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool {
 		made, _ := s.HealthMonitor(model.Protocol(port.Protocol), drv)
 		return made != nil && made.Type == model.MonitorUDPConnect
 	})

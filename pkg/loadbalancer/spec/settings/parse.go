@@ -187,6 +187,7 @@ func (r *reading) pools() PoolSettings {
 
 func (r *reading) members(vipSubnetID string) MemberSettings {
 	return MemberSettings{
+		Mode:            r.membersMode(),
 		SubnetID:        cmp.Or(ptr.Deref(r.values.Members.SubnetID, ""), r.class.MemberSubnetID, r.conf.MemberSubnetID),
 		DefaultSubnetID: cmp.Or(r.section.SubnetID, vipSubnetID),
 		NodeSelector:    r.nodeSelector(),

@@ -102,6 +102,11 @@ type PoolSettings struct {
 
 // MemberSettings select the nodes that become members, and their subnet.
 type MemberSettings struct {
+	// Mode is one of auto, nodes, endpoint-nodes; "" if none is set. Adopted is set if another
+	// controller created the load balancer: see FollowsEndpoints. Watch is set by the caller.
+	Mode    string
+	Adopted bool
+	Watch   Watch
 	// SubnetID is the subnet of all members; DefaultSubnetID is that of new ones if no setting has
 	// one: see lookup.Reader.
 	SubnetID, DefaultSubnetID string
@@ -118,9 +123,10 @@ func (m MemberSettings) InNodeSubnets() bool { return m.SubnetID == "" && m.Defa
 
 // On returns the settings for an existing load balancer, nil for none. On another Service's load
 // balancer, there is no floating IP and no requested address. On one that another controller
-// created without health monitors, the traffic policy requires none.
+// created without health monitors, the traffic policy requires none, and on one that another
+// controller created, the default members are all nodes.
 func (s *Settings) On(lb *model.LoadBalancer) *Settings {
-	if lb == nil || lb.Shared == nil && s.Monitor.Unmonitored == lb.Unmonitored() {
+	if lb == nil || lb.Shared == nil && s.Monitor.Unmonitored == lb.Unmonitored() && s.Members.Adopted == lb.Adopted {
 		return s
 	}
 	on := *s
@@ -130,6 +136,6 @@ func (s *Settings) On(lb *model.LoadBalancer) *Settings {
 			on.otherAddress = s.LoadBalancerIP
 		}
 	}
-	on.Monitor.Unmonitored = lb.Unmonitored()
+	on.Monitor.Unmonitored, on.Members.Adopted = lb.Unmonitored(), lb.Adopted
 	return &on
 }

@@ -41,6 +41,9 @@ func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 	if s.Listeners.Proxy != "" && !s.Traffic.hasTCP() {
 		add(annotation.ProxyProtocol, "has no effect: the Service has no port of TCP")
 	}
+	if s.LacksEndpoints(drv) {
+		notices = append(notices, EndpointsForbidden())
+	}
 	if s.losesDatagrams(drv) {
 		add("spec.externalTrafficPolicy", "Local loses datagrams of UDP ports: kube-proxy silently drops them on nodes without endpoints, "+
 			"which monitors of type UDP-CONNECT do not detect; run an endpoint on every node, or select nodes with endpoints with "+annotation.NodeSelector)

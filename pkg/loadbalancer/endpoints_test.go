@@ -1,0 +1,349 @@
+package loadbalancer_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
+)
+
+// fakeEndpoints are the endpoints of all Services, and the state of their watch. The zero value
+// watches Services without endpoints.
+type fakeEndpoints struct {
+	mu        sync.Mutex
+	of        members.Endpoints
+	forbidden bool
+	pending   int // the number of looks until they are known
+	looks     int
+}
+
+func (f *fakeEndpoints) source() goal.Endpoints {
+	if f == nil {
+		return nil
+	}
+	return func(*v1.Service) (members.Endpoints, settings.Watch, bool) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.looks++; f.pending > 0 {
+			f.pending--
+			return nil, settings.Unwatched, true
+		}
+		if f.forbidden {
+			return nil, settings.Forbidden, false
+		}
+		return f.of, settings.Watched, false
+	}
+}
+
+// on sets the endpoints of a Service: nodes by their numbers, as in "0 1-", where "-" means that the
+// endpoint terminates and still serves. They have all ports of the Service, or some of these names.
+func (f *fakeEndpoints) on(svc *v1.Service, nodes string, ports ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(ports) == 0 {
+		for _, port := range svc.Spec.Ports {
+			ports = append(ports, port.Name)
+		}
+	}
+	slice := members.Slice{Family: v1.IPv4Protocol, Ports: ports}
+	for _, number := range strings.Fields(nodes) {
+		terminates := strings.HasSuffix(number, "-")
+		name := ""
+		if number != "*" {
+			name = "node-" + strings.TrimSuffix(number, "-")
+		}
+		slice.Endpoints = append(slice.Endpoints, members.Endpoint{Node: name, Ready: !terminates, Serving: true, Terminating: terminates})
+	}
+	f.of = members.Endpoints{slice}
+}
+
+// following is a cloud with a Service of policy Local, whose endpoints are on some nodes.
+func following(t *testing.T, provider string, ports int, nodes string) (*environment, *fakeEndpoints, *v1.Service) {
+	t.Helper()
+	f := &fakeEndpoints{}
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": provider}, endpoints: f, simulator: simulator.Options{Release: "2025.1"}})
+	svc := service("web", ports)
+	policyLocal(svc)
+	if provider != "ovn" {
+		svc.Annotations[annotation.Members] = annotation.MembersEndpointNodes
+	}
+	f.on(svc, nodes)
+	return env, f, svc
+}
+
+// onNodes returns the numbers of the nodes that are members of each pool, as "0 1; 0".
+func (env *environment) onNodes() string {
+	env.T.Helper()
+	var pools []string
+	for _, pool := range env.loadBalancer().Pools {
+		var numbers []string
+		for _, m := range pool.Members {
+			numbers = append(numbers, strings.TrimPrefix(m.Name, "node-"))
+		}
+		slices.Sort(numbers)
+		pools = append(pools, strings.Join(numbers, " "))
+	}
+	return strings.Join(pools, "; ")
+}
+
+func (env *environment) areOnNodes(want string) {
+	env.T.Helper()
+	if got := env.onNodes(); got != want {
+		env.T.Errorf("the members are nodes %s, want %s", got, want)
+	}
+}
+
+// follow ensures a Service after a change of its endpoints, with so many writes.
+func (env *environment) follow(svc *v1.Service, nodes []*v1.Node, writes int, want string) {
+	env.T.Helper()
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	env.writes(writes)
+	env.areOnNodes(want)
+}
+
+// Pods that are replaced on the same nodes cost nothing, pods that move a batch for each pool, and a
+// restart nothing.
+//
+//proves:55
+func TestEndpoints_CostOneBatchPerPoolAndMove(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"amphora", "ovn"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			env, f, svc := following(t, provider, 2, "0 1")
+			nodes := env.nodes(4)
+			env.ensure(svc, nodes)
+			env.areOnNodes("0 1; 0 1")
+			f.on(svc, "1 0 0 1")
+			env.follow(svc, nodes, 0, "0 1; 0 1")
+			if n := len(env.Cloud.RequestLog.Requests()); n > 0 {
+				t.Errorf("%d requests for a rollout on the same nodes", n)
+			}
+			f.on(svc, "1 2")
+			env.follow(svc, nodes, 2, "1 2; 1 2")
+			f.on(svc, "2 3", "p80")
+			f.of = append(f.of, members.Slice{Family: v1.IPv4Protocol, Ports: []string{"p81"}, Endpoints: f.of[0].Endpoints[:1]})
+			env.follow(svc, nodes, 2, "2 3; 2")
+			env.unchanged(svc, nodes)
+		})
+	}
+}
+
+// A node whose endpoints only terminate leaves at once if its established connections survive that.
+// With ovn they do not: it stays until nothing on it serves.
+//
+//proves:55
+func TestEndpoints_LeaveWithoutCuttingConnections(t *testing.T) {
+	t.Parallel()
+	for provider, want := range map[string]string{"amphora": "0", "ovn": "0 1"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			env, f, svc := following(t, provider, 1, "0 1")
+			nodes := env.nodes(3)
+			env.ensure(svc, nodes)
+			f.on(svc, "0 1-")
+			env.ensure(svc, nodes)
+			env.areOnNodes(want)
+			f.on(svc, "0")
+			env.ensure(svc, nodes)
+			env.areOnNodes("0")
+			f.on(svc, "0-") // kube-proxy sends it new connections
+			env.follow(svc, nodes, 0, "0")
+		})
+	}
+}
+
+// A pool is never emptied because a Service has no endpoint, but a node that is deleted leaves.
+//
+//proves:55
+func TestEndpoints_KeepLastMembersWithoutAny(t *testing.T) {
+	t.Parallel()
+	env, f, svc := following(t, "ovn", 1, "0 1")
+	nodes := env.nodes(3)
+	env.ensure(svc, nodes)
+	_ = env.told()
+	f.on(svc, "")
+	env.follow(svc, nodes, 0, "0 1")
+	if told := env.told(); !strings.Contains(told, "Normal LoadBalancerNoEndpoints") || strings.Contains(told, "Warning") {
+		t.Errorf("events:\n%s", told)
+	}
+	env.unchanged(svc, nodes)
+	env.follow(svc, nodes[1:], 1, "1")
+	env.follow(svc, nodes[2:], 0, "1")
+	f.on(svc, "2")
+	env.follow(svc, nodes[2:], 1, "2")
+}
+
+// A load balancer is created before its Service has endpoints, with empty pools.
+//
+//proves:55
+func TestEndpoints_AreNotNeededForCreation(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"amphora", "ovn"} {
+		env, f, svc := following(t, provider, 1, "")
+		nodes := env.nodes(2)
+		env.ensure(svc, nodes)
+		env.areOnNodes("")
+		env.unchanged(svc, nodes)
+		svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
+		env.ensure(svc, nodes)
+		env.areOnNodes("; ")
+		f.on(svc, "1")
+		env.follow(svc, nodes, 2, "1; 1")
+	}
+}
+
+// Without the right to watch EndpointSlices all nodes are members, and a condition states that.
+//
+//proves:55
+func TestEndpoints_AreReplacedByNodesWithoutRight(t *testing.T) {
+	t.Parallel()
+	env, f, svc := following(t, "ovn", 1, "0")
+	nodes := env.nodes(2)
+	f.forbidden = true
+	env.ensure(svc, nodes)
+	env.areOnNodes("0 1")
+	if told := env.told(); !strings.Contains(told, "may not list and watch EndpointSlices") {
+		t.Errorf("events:\n%s", told)
+	}
+	f.forbidden = false
+	env.follow(svc, nodes, 1, "0")
+	f.forbidden = true
+	env.follow(svc, nodes, 1, "0 1")
+}
+
+// A process that starts waits for the endpoints that it will know soon, and writes nothing meanwhile.
+//
+//proves:55
+func TestEndpoints_AreWaitedForAtStart(t *testing.T) {
+	t.Parallel()
+	env, f, svc := following(t, "ovn", 1, "0")
+	nodes := env.nodes(2)
+	env.ensure(svc, nodes)
+	env.restart()
+	f.pending = 2
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	env.writes(0)
+	if f.pending > 0 || f.looks < 3 {
+		t.Errorf("%d looks", f.looks)
+	}
+}
+
+// The members of a load balancer that another controller created stay all nodes, until a setting
+// permits to change that.
+//
+//proves:55,120
+func TestEndpoints_AreNotFollowedByAdoptedLoadBalancer(t *testing.T) {
+	t.Parallel()
+	for name, monitored := range map[string]bool{"without monitors": false, "with monitors": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeEndpoints{}
+			env := newEnvironment(t, environmentOptions{
+				keys:      map[string]string{"lb-provider": "ovn", "create-monitor": fmt.Sprint(monitored)},
+				simulator: simulator.Options{Release: "2026.1"}, endpoints: f,
+			})
+			nodes, svc := env.nodes(3), service("web", 1)
+			policyLocal(svc)
+			f.on(svc, "0")
+			env.inherit(peers("kubernetes", svc), svc, nodes)
+			if monitored {
+				env.ensure(svc, nodes) // adds them
+			}
+			_ = env.told()
+			env.follow(svc, nodes, 0, "0 1 2")
+			if told := env.told(); !monitored && strings.Count(told, "Normal LoadBalancerAllNodes") != 1 {
+				t.Errorf("events:\n%s", told)
+			}
+			env.writeDown(svc)
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			env.writes(0)
+			if n := len(env.Cloud.RequestLog.Requests()); n > 3 {
+				t.Errorf("%d requests for what is as it was written down:\n%s", n, printed(env.Cloud.RequestLog.Requests()))
+			}
+			svc.Annotations[annotation.Members] = annotation.MembersAuto
+			env.follow(svc, nodes, 1, "0")
+			env.unchanged(svc, nodes)
+			svc.Annotations[annotation.Members] = annotation.MembersNodes
+			env.follow(svc, nodes, 1, "0 1 2")
+		})
+	}
+}
+
+// Endpoints without a node, such as those of a gateway that answers on every node, have all nodes
+// serve.
+//
+//proves:55
+func TestEndpoints_WithoutNodeMakeAllNodesMembers(t *testing.T) {
+	t.Parallel()
+	env, f, svc := following(t, "ovn", 1, "*")
+	nodes := env.nodes(2)
+	env.ensure(svc, nodes)
+	env.areOnNodes("0 1")
+	if told := env.told(); strings.Count(told, "Normal LoadBalancerAllNodes") != 1 || strings.Contains(told, "Warning") {
+		t.Errorf("events:\n%s", told)
+	}
+	f.on(svc, "1")
+	env.follow(svc, nodes, 1, "1")
+}
+
+// The load balancer of a refused Service follows its endpoints too.
+//
+//proves:55
+func TestEndpoints_AreFollowedWhileServiceIsRefused(t *testing.T) {
+	t.Parallel()
+	env, f, svc := following(t, "ovn", 1, "0 1")
+	nodes := env.nodes(3)
+	env.ensure(svc, nodes)
+	svc.Annotations[annotation.Method] = "LEAST_CONNECTIONS" // ovn has no such algorithm
+	svc.Annotations[annotation.MonitorPort] = "22"
+	f.on(svc, "1 2")
+	env.Cloud.RequestLog.Reset()
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+		t.Fatal("the Service is not refused")
+	}
+	env.areOnNodes("1 2")
+	f.on(svc, "")
+	_, _ = env.engine.Ensure(env.ctx, svc, nodes)
+	env.areOnNodes("1 2")
+}
+
+// One node of many that comes or goes takes one request for each pool.
+//
+//proves:55
+func TestEndpoints_ChangeFewOfManyMembersBySingleRequests(t *testing.T) {
+	t.Parallel()
+	numbers := func(from, to int) string {
+		var all []string
+		for i := from; i < to; i++ {
+			all = append(all, itoa(i))
+		}
+		return strings.Join(all, " ")
+	}
+	env, f, svc := following(t, "ovn", 1, numbers(0, 30))
+	nodes := env.nodes(31)
+	env.ensure(svc, nodes)
+	f.on(svc, numbers(1, 31))
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	for _, r := range env.Cloud.RequestLog.Requests(requestlog.Writes()) {
+		if r.Method == "PUT" {
+			t.Errorf("%s %s", r.Method, r.Path)
+		}
+	}
+	env.writes(2)
+}

@@ -1,0 +1,51 @@
+package goal
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
+)
+
+// Endpoints returns the endpoints of a Service, and whether they are watched. Pending is set if they
+// will be known soon: then the other results are not valid.
+type Endpoints func(svc *v1.Service) (endpoints members.Endpoints, watch settings.Watch, pending bool)
+
+// endpointsPoll is the interval between two looks at endpoints that are pending.
+const endpointsPoll = 500 * time.Millisecond
+
+// endpoints returns the endpoints of a Service if its members may follow them, and sets in its
+// settings whether they are watched.
+func (e *Engine) endpoints(ctx context.Context, svc *v1.Service, s *settings.Settings) (members.Endpoints, error) {
+	if e.Endpoints == nil || !s.MayFollowEndpoints() {
+		return nil, nil
+	}
+	for {
+		endpoints, watch, pending := e.Endpoints(svc)
+		if !pending {
+			s.Members.Watch = watch
+			return endpoints, nil
+		}
+		if err := async.Sleep(ctx, e.Clock, telemetry.Queue, "endpoints", endpointsPoll); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// MayFollowEndpoints reports whether the members of a Service may follow its endpoints, on the load
+// balancer that it is known to have.
+func (e *Engine) MayFollowEndpoints(svc *v1.Service) bool { return e.Settings.MayFollowEndpoints(svc) }
+
+// members returns the members of each port, for settings on a load balancer with a driver.
+func (in Inputs) members(s *settings.Settings, drv driver.Driver) members.Followed {
+	if !s.FollowsEndpoints(drv) {
+		return members.Followed{Ports: in.Members.InAll(s), Forbidden: s.LacksEndpoints(drv)}
+	}
+	return in.Members.Follow(s, in.Endpoints, drv.Quirks.CutsRemoved)
+}

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// hold returns the desired load balancer with the members of its held pools:
+//
+//	existing members            members
+//	some are among the wanted   those, with the wanted port
+//	none is                     all existing ones: no pool is emptied by mistake
+//	there is no such pool       none
+//
+// A replacement takes over the members of the load balancer that it replaces.
+func hold(desired *model.LoadBalancer, observed model.Observed) *model.LoadBalancer {
+	if !slices.ContainsFunc(desired.Listeners, func(l model.Listener) bool { return l.Pool.Held }) {
+		return desired
+	}
+	there := cmp.Or(observed.Outgoing, observed.LoadBalancer)
+	held := *desired
+	held.Listeners = slices.Clone(desired.Listeners)
+	for i := range held.Listeners {
+		l := &held.Listeners[i]
+		if !l.Pool.Held {
+			continue
+		}
+		l.Pool.Held = false
+		var have model.Members
+		if there != nil {
+			if existing := there.Listener(l.Key()); existing != nil {
+				have = existing.Pool.Members
+			}
+		}
+		l.Pool.Members = heldMembers(l.Pool.Members, have)
+	}
+	return &held
+}
+
+func heldMembers(wanted, have model.Members) model.Members {
+	at := byAddress(wanted, have)
+	if stay := wanted.Filter(func(i int) bool { return at[i] >= 0 }); stay.Len() > 0 {
+		return stay
+	}
+	return have.Map(func(_ int, m model.Member) model.Member {
+		m.ID, m.Status, m.SubnetUnknown = "", model.Status{}, false
+		return m
+	})
+}

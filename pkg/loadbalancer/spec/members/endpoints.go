@@ -1,0 +1,83 @@
+package members
+
+import (
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Endpoint is one place where a Service is served, usually by a pod.
+type Endpoint struct {
+	// Node is the name of its node, "" if it has none.
+	Node string
+	// Ready endpoints get new connections. Serving ones answer, perhaps while they are Terminating:
+	// kube-proxy sends new connections to those if no endpoint is ready (KEP-1669).
+	Ready, Serving, Terminating bool
+}
+
+// Slice has the endpoints of a Service with the same family and the same ports.
+type Slice struct {
+	Family v1.IPFamily
+	// Ports are the names of the ports of the Service that all of the endpoints serve.
+	Ports     []string
+	Endpoints []Endpoint
+}
+
+// Endpoints are all endpoints of a Service. An address that is in several slices counts once for
+// each, which makes no difference for its node.
+type Endpoints []Slice
+
+// in returns the slices of a family.
+func (e Endpoints) in(family v1.IPFamily) Endpoints {
+	return slices.DeleteFunc(slices.Clone(e), func(s Slice) bool { return s.Family != family })
+}
+
+// of returns the slices with a port of a Service.
+func (e Endpoints) of(port string) Endpoints {
+	return slices.DeleteFunc(slices.Clone(e), func(s Slice) bool { return !slices.Contains(s.Ports, port) })
+}
+
+// some reports whether there is an endpoint with a property.
+func (e Endpoints) some(has func(Endpoint) bool) bool {
+	return slices.ContainsFunc(e, func(s Slice) bool { return slices.ContainsFunc(s.Endpoints, has) })
+}
+
+// nodes returns the names of the nodes that have an endpoint with a property, sorted.
+func (e Endpoints) nodes(has func(Endpoint) bool) []string {
+	var names []string
+	for _, s := range e {
+		for _, endpoint := range s.Endpoints {
+			if endpoint.Node != "" && has(endpoint) {
+				names = append(names, endpoint.Node)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (e Endpoint) hasNode() bool { return e.Node != "" }
+
+func (e Endpoint) isReady() bool { return e.Ready }
+
+// lasts reports whether an endpoint serves to the end of its grace period.
+func (e Endpoint) lasts() bool { return e.Serving && e.Terminating }
+
+// serves reports whether an endpoint answers.
+func (e Endpoint) serves() bool { return e.Ready || e.lasts() }
+
+// Serving returns the names of the nodes with an endpoint that answers, sorted.
+func (e Endpoints) Serving() []string { return e.nodes(Endpoint.serves) }
+
+// among returns the backends that have one of these names; both are sorted by name.
+func among(backends []Backend, names []string) []Backend {
+	var found []Backend
+	for _, name := range names {
+		at, is := slices.BinarySearchFunc(backends, name, func(b Backend, name string) int { return strings.Compare(b.Node.Name, name) })
+		if is {
+			found = append(found, backends[at])
+		}
+	}
+	return found
+}

@@ -1,0 +1,115 @@
+package members
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+)
+
+// Port has the members of one port of a Service.
+type Port struct {
+	Hosts *model.Hosts
+	// Held is set if no member may be added: the existing ones among Hosts stay. See
+	// model.Pool.Held.
+	Held bool
+}
+
+// Ports are the members of the ports of a Service, in their order; one alone is for all ports.
+type Ports []Port
+
+// At returns the members of port i, none if there are no Ports.
+func (p Ports) At(i int) Port {
+	switch len(p) {
+	case 0:
+		return Port{}
+	case 1:
+		return p[0]
+	}
+	return p[i]
+}
+
+// Followed are the members of a Service, as far as they follow its endpoints.
+type Followed struct {
+	Ports Ports
+	// Empty are the names or numbers of ports without an endpoint: their last members stay.
+	Empty []string
+	// Forbidden is set if all nodes are members because this process may not watch endpoints.
+	Forbidden bool
+	// Placeless is set if no endpoint has a node that can be a member, so that all nodes are members.
+	Placeless bool
+}
+
+// InAll returns the members of each port of a Service if all nodes become members.
+func (s *Set) InAll(of *settings.Settings) Ports {
+	if most := of.Members.Max; most > 0 && len(s.Backends) > most {
+		return Ports{{Hosts: hosts(subset(s.Backends, most, of.Members.Seed))}}
+	}
+	return Ports{{Hosts: s.Hosts}}
+}
+
+// Follow returns the members of each port of a Service whose members follow its endpoints. Cuts is
+// set if the driver cuts the established connections of a member that is removed.
+//
+//	endpoints of the port                     members
+//	ready on A and B                          A and B
+//	ready on A and B, terminating on C, but   A and B; if the driver cuts connections, C too, until
+//	still serving                             nothing on it serves
+//	terminating on A, but still serving       A: kube-proxy sends them new connections
+//	none                                      the last ones stay, of a new pool there are none
+//
+// Endpoints without a node, such as those of a gateway that answers on every node, and endpoints on
+// nodes that cannot be members make all nodes members, the latter only with externalTrafficPolicy
+// Cluster. A node that is about to be deleted is a member only if no other one has endpoints.
+func (s *Set) Follow(of *settings.Settings, endpoints Endpoints, cuts bool) Followed {
+	if len(s.Backends) == 0 { // which a user or operator requests
+		return Followed{Ports: s.InAll(of)}
+	}
+	endpoints = endpoints.in(of.Family)
+	if endpoints.some(Endpoint.serves) && !endpoints.some(Endpoint.hasNode) {
+		return Followed{Ports: s.InAll(of), Placeless: true}
+	}
+	var f Followed
+	known := map[string]Port{} // by the names of its nodes
+	for _, port := range of.Traffic.Ports {
+		names := endpoints.of(port.Name).members(cuts)
+		key := strings.Join(names, "\n")
+		one, is := known[key]
+		if !is {
+			if one = s.port(of, names); one.Held && len(names) > 0 && !of.Traffic.Local {
+				return Followed{Ports: s.InAll(of), Placeless: true}
+			}
+			known[key] = one
+		}
+		f.Ports = append(f.Ports, one)
+		if one.Held {
+			f.Empty = append(f.Empty, fmt.Sprintf("%s/%d", port.Protocol, port.Port))
+		}
+	}
+	if len(known) == 1 {
+		f.Ports = f.Ports[:1]
+	}
+	return f
+}
+
+// members returns the names of the nodes whose endpoints get traffic.
+func (e Endpoints) members(cuts bool) []string {
+	names := e.nodes(Endpoint.isReady)
+	if cuts || len(names) == 0 {
+		names = e.nodes(Endpoint.serves)
+	}
+	return names
+}
+
+// port returns the members of a port with endpoints on some nodes.
+func (s *Set) port(of *settings.Settings, names []string) Port {
+	backends := among(s.Backends, names)
+	if len(backends) == 0 {
+		backends = among(s.leaving, names)
+	}
+	if len(backends) == 0 {
+		return Port{Hosts: s.Hosts, Held: true}
+	}
+	return Port{Hosts: hosts(subset(backends, of.Members.Max, of.Members.Seed))}
+}

@@ -1,0 +1,99 @@
+package settings
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// Watch is the state of the watch of EndpointSlices.
+type Watch int
+
+// The states of the watch. Unwatched is that of a process that does not follow endpoints.
+const (
+	Unwatched Watch = iota
+	Forbidden
+	Watched
+)
+
+// membersMode returns which nodes become members, "" if neither the Service nor cloud.conf sets it.
+func (r *reading) membersMode() string {
+	mode := cmp.Or(ptr.Deref(r.values.Members.Mode, ""), r.conf.Members)
+	if mode == annotation.MembersPods {
+		r.refuse(field.Invalid(annotation.Path(annotation.Members), mode, "is reserved: this version has no pods as members; use endpoint-nodes"))
+	}
+	return mode
+}
+
+// FollowsEndpoints reports whether only nodes with endpoints of the Service become members.
+//
+//	mode             traffic policy   driver                  load balancer     members
+//	endpoint-nodes   any              any                     any               nodes with endpoints
+//	nodes            any              any                     any               all nodes
+//	auto             Cluster          any                     any               all nodes
+//	auto             Local            checks endpoints        any               all nodes
+//	auto             Local            does not, for a port    any               nodes with endpoints
+//	none             as auto, but a load balancer that another controller created keeps all nodes
+//
+// All nodes become members while the endpoints are not watched.
+func (s *Settings) FollowsEndpoints(drv driver.Driver) bool {
+	return s.Members.Watch == Watched && s.wantsEndpoints(drv)
+}
+
+// LacksEndpoints reports whether all nodes become members only because this process may not list
+// and watch EndpointSlices.
+func (s *Settings) LacksEndpoints(drv driver.Driver) bool {
+	return s.Members.Watch == Forbidden && s.wantsEndpoints(drv)
+}
+
+// EndpointsForbidden returns the notice for a Service that LacksEndpoints.
+func EndpointsForbidden() annotation.Notice {
+	return annotation.Notice{Annotation: annotation.Members, Message: "all nodes are members, because the controller may not list and watch EndpointSlices: " +
+		"ask the cluster's operator to grant its role that right"}
+}
+
+func (s *Settings) wantsEndpoints(drv driver.Driver) bool {
+	return s.MayFollowEndpoints() && (s.Members.Mode == annotation.MembersEndpointNodes || !s.KeepsNodes(drv) && s.missesEndpoints(drv))
+}
+
+// MayFollowEndpoints reports whether there is a driver with which the members follow the endpoints.
+func (s *Settings) MayFollowEndpoints() bool { return mayFollow(s.Members.Mode, s.Traffic.Local) }
+
+func mayFollow(mode string, local bool) bool {
+	return mode == annotation.MembersEndpointNodes || mode != annotation.MembersNodes && local
+}
+
+// KeepsNodes reports whether all nodes are members only because another controller created the load
+// balancer, and no setting permits to change that.
+func (s *Settings) KeepsNodes(drv driver.Driver) bool {
+	return s.Members.Mode == "" && s.Members.Adopted && s.Traffic.Local && s.missesEndpoints(drv)
+}
+
+// missesEndpoints reports whether the pool of a port can have no monitor that asks kube-proxy
+// whether a node has endpoints.
+func (s *Settings) missesEndpoints(drv driver.Driver) bool {
+	return slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool { return !asksKubeProxy(model.Protocol(port.Protocol), drv) })
+}
+
+// asksKubeProxy reports whether monitors of a pool can probe another port of the node over HTTP.
+func asksKubeProxy(protocol model.Protocol, drv driver.Driver) bool {
+	return drv.Supports(driver.MonitorPorts) && (protocol.Transport() == model.TCP || drv.Supports(driver.HTTPMonitorForUDP))
+}
+
+// MayFollowEndpoints is that of the settings of a Service. It reads only these, because it is called
+// for each change of endpoints.
+func (p *Parser) MayFollowEndpoints(svc *v1.Service) bool {
+	mode := strings.ToLower(strings.TrimSpace(svc.Annotations[annotation.Members]))
+	if class := p.config.LoadBalancerClass[strings.TrimSpace(svc.Annotations[annotation.Class])]; mode == "" && class != nil {
+		mode = class.Members
+	}
+	return mayFollow(cmp.Or(mode, p.config.LoadBalancer.Members), local(svc))
+}

@@ -1,0 +1,75 @@
+package settings_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+//proves:55
+func TestFollowsEndpoints_ByModePolicyDriverAndOrigin(t *testing.T) {
+	t.Parallel()
+	current, old := model.Version{Major: 2, Minor: 27}, model.Version{Major: 2, Minor: 5}
+	for _, test := range []struct {
+		mode, policy, provider string
+		protocol               v1.Protocol
+		version                model.Version
+		adopted                bool
+		want                   bool
+	}{
+		{"", "Local", "ovn", v1.ProtocolTCP, current, false, true},
+		{"", "Local", "ovn", v1.ProtocolTCP, current, true, false},
+		{"auto", "Local", "ovn", v1.ProtocolTCP, current, true, true},
+		{"", "Cluster", "ovn", v1.ProtocolTCP, current, false, false},
+		{"", "Local", "amphora", v1.ProtocolTCP, current, false, false},
+		{"", "Local", "amphora", v1.ProtocolUDP, current, false, false},
+		{"", "Local", "amphora", v1.ProtocolUDP, old, false, true},
+		{"nodes", "Local", "ovn", v1.ProtocolTCP, current, false, false},
+		{"endpoint-nodes", "Cluster", "amphora", v1.ProtocolTCP, current, true, true},
+	} {
+		svc := fixture.Service(fixture.Ports(fixture.Port(test.protocol, 80)))
+		if svc.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicy(test.policy); test.mode != "" {
+			svc.Annotations[annotation.Members] = test.mode
+		}
+		s := fixture.Settings(t, svc, fixture.Config()).On(&model.LoadBalancer{Adopted: test.adopted})
+		drv := driver.Of(test.provider, test.version)
+		for watch, want := range map[settings.Watch]bool{settings.Watched: test.want, settings.Forbidden: false, settings.Unwatched: false} {
+			of := *s
+			of.Members.Watch = watch
+			if got := of.FollowsEndpoints(drv); got != want {
+				t.Errorf("%+v, watch %d: %t", test, watch, got)
+			}
+			if got := of.LacksEndpoints(drv); got != (test.want && watch == settings.Forbidden) {
+				t.Errorf("%+v, watch %d: lacks %t", test, watch, got)
+			}
+		}
+	}
+}
+
+// A class and cloud.conf set the mode as well, and the mode of pods is not there yet.
+//
+//proves:55
+func TestMembers_ModeOfServiceClassAndCloudConf(t *testing.T) {
+	t.Parallel()
+	cfg := fixture.Config()
+	cfg.LoadBalancer.Members = annotation.MembersEndpointNodes
+	svc := fixture.Service()
+	if s := fixture.Settings(t, svc, cfg); s.Members.Mode != annotation.MembersEndpointNodes {
+		t.Errorf("mode %q of cloud.conf", s.Members.Mode)
+	}
+	svc.Annotations[annotation.Members] = "Nodes"
+	if s := fixture.Settings(t, svc, cfg); s.Members.Mode != annotation.MembersNodes {
+		t.Errorf("mode %q of the annotation", s.Members.Mode)
+	}
+	svc.Annotations[annotation.Members] = annotation.MembersPods
+	if _, _, errs := fixture.Parse(t, svc, cfg); len(errs) != 1 {
+		t.Errorf("errors %v, want one for pods", errs)
+	}
+}
