@@ -266,8 +266,11 @@ func (c Connection) loadBalancerOptions(session *openstack.Session, options Opti
 			}
 			return found.Items, nil
 		},
-		Records: options.Records, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest, Ended: c.CallAgain,
+		Records: options.Records, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Ended: c.CallAgain,
 		Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer, ScopeRecorded: c.scopeRecorded,
+	}
+	if newest != nil {
+		engine.Newest, engine.Endpoints = newest.Newest, newest.Endpoints
 	}
 	if options.Conditions != nil { // a nil *Writer is no nil Conditions
 		engine.Conditions = options.Conditions

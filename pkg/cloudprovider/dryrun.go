@@ -63,7 +63,7 @@ func (p *previews) Delete(ctx context.Context, service *v1.Service) error {
 func (p *previews) StartRepair(ctx context.Context, service *v1.Service, _ func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error)) {
 	go func() {
 		var nodes []*v1.Node
-		if now, members := p.newest(service); now != nil {
+		if now, members := p.newest.Newest(service); now != nil {
 			service, nodes = now, members
 		}
 		ended(p.Ensure(ctx, service, nodes))
@@ -105,7 +105,7 @@ func (p *previews) again(ctx context.Context, services corelisters.ServiceLister
 			service, err := services.Services(key.Namespace).Get(key.Name)
 			if err != nil || !dispatch.Wanted(service) && !servicehelpers.HasLBFinalizer(service) {
 				p.report.Forget(key)
-			} else if now, nodes := p.newest(service); now != nil && ctx.Err() == nil {
+			} else if now, nodes := p.newest.Newest(service); now != nil && ctx.Err() == nil {
 				p.preview(ctx, now, nodes)
 			}
 		}

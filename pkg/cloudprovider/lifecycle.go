@@ -83,13 +83,13 @@ func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
 		}
 	}
 	balancers := &loadBalancers{calls: p.calls, scope: p.scope, metrics: p.options.Metrics}
-	engine, err := p.options.NewLoadBalancers(id, balancers.newest)
+	engine, err := p.options.NewLoadBalancers(id, balancers)
 	if err != nil {
 		return err
 	}
 	balancers.engine = engine
 	if p.options.DryRun != nil {
-		balancers.engine = &previews{engine, p.options.DryRun, balancers.newest}
+		balancers.engine = &previews{engine, p.options.DryRun, balancers}
 	}
 	context.AfterFunc(ctx, engine.Close) // its background work ends with the process
 	klog.FromContext(ctx).Info("Load balancers are ready", "clusterID", id)
@@ -152,6 +152,8 @@ func (p *Provider) startResync() {
 		Engine:    resyncEngine{p.loadBalancers},
 		Informers: p.informers,
 		Client:    p.options.Client.CoreV1(),
+		Slices:    p.options.Client,
+		Forbidden: p.options.Metrics.endpointsForbidden,
 		Recorder:  p.options.Recorder,
 		Clock:     p.options.Clock,
 	})

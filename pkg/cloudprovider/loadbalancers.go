@@ -18,6 +18,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
@@ -37,7 +39,8 @@ type LoadBalancers interface {
 	StartRepair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error))
 	// Preview returns the changes that Ensure, or Delete, would make, and makes none.
 	Preview(ctx context.Context, service *v1.Service, nodes []*v1.Node) (loadbalancer.Preview, error)
-	// SelectsNodes, WatchDrift and PersistRecords are those of resync.Engine.
+	// FollowsEndpoints, SelectsNodes, WatchDrift and PersistRecords are those of resync.Engine.
+	FollowsEndpoints(service *v1.Service) bool
 	SelectsNodes(service *v1.Service) bool
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
 	PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error)
@@ -136,12 +139,20 @@ func (l *loadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, _ string,
 	})
 }
 
-// newest implements Newest.
-func (l *loadBalancers) newest(service *v1.Service) (*v1.Service, []*v1.Node) {
+// Newest implements Newest.
+func (l *loadBalancers) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	if controller := l.resync.Load(); controller != nil {
 		return controller.Newest(service)
 	}
 	return nil, nil
+}
+
+// Endpoints implements Newest.
+func (l *loadBalancers) Endpoints(service *v1.Service) (endpoints members.Endpoints, watch settings.Watch, pending bool) {
+	if controller := l.resync.Load(); controller != nil {
+		return controller.Endpoints(service)
+	}
+	return nil, settings.Unwatched, false
 }
 
 // call runs one call of the engine, with metrics. It ends with the process, and is refused if the
@@ -201,6 +212,11 @@ func (e resyncEngine) Repair(ctx context.Context, service *v1.Service, exists fu
 
 // SelectsNodes implements resync.Engine.
 func (e resyncEngine) SelectsNodes(service *v1.Service) bool { return e.engine.SelectsNodes(service) }
+
+// FollowsEndpoints implements resync.Engine.
+func (e resyncEngine) FollowsEndpoints(service *v1.Service) bool {
+	return e.engine.FollowsEndpoints(service)
+}
 
 // WatchDrift implements resync.Engine.
 func (e resyncEngine) WatchDrift(ctx context.Context, drifted func(types.NamespacedName)) {

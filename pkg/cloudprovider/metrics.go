@@ -40,6 +40,7 @@ type Metrics struct {
 	refused   *metrics.GaugeVec
 	held      *metrics.Gauge
 	missing   *metrics.Gauge
+	forbidden *metrics.Gauge
 	nodes     *uninitializedNodes
 	garbage   *metrics.GaugeVec
 	removed   *metrics.CounterVec
@@ -72,6 +73,11 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 			Help:           "1 while the cloud has no load balancer service (Octavia), so that no Service is served.",
 			StabilityLevel: metrics.ALPHA,
 		}),
+		forbidden: metrics.NewGauge(&metrics.GaugeOpts{
+			Namespace: namespace, Name: "endpointslices_forbidden",
+			Help:           "1 while the controller may not list and watch EndpointSlices, so that all nodes are members of load balancers that could follow endpoints.",
+			StabilityLevel: metrics.ALPHA,
+		}),
 		nodes: &uninitializedNodes{GaugeVec: telemetry.Gauge("cloudprovider_openstack_oldest_uninitialized_node_timestamp_seconds",
 			"When the oldest Node that is not initialized was created, in seconds since 1970; missing if all are initialized.")},
 		garbage: telemetry.Gauge("cloudprovider_openstack_garbage",
@@ -86,7 +92,7 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 // Register adds the metrics to a registry, for example with legacyregistry.Register. It
 // returns the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	if err := telemetry.Register(register, m.duration, m.total, m.errors, m.refused, m.held, m.missing, m.nodes, m.garbage, m.removed); err != nil {
+	if err := telemetry.Register(register, m.duration, m.total, m.errors, m.refused, m.held, m.missing, m.forbidden, m.nodes, m.garbage, m.removed); err != nil {
 		return err
 	}
 	if err := m.balancers.Register(register); err != nil {
@@ -129,14 +135,25 @@ func (m *Metrics) Held(nodes int) {
 // octaviaMissing sets whether the cloud lacks a load balancer service. On nil Metrics it does
 // nothing.
 func (m *Metrics) octaviaMissing(missing bool) {
-	if m == nil {
-		return
+	if m != nil {
+		m.missing.Set(number(missing))
 	}
-	value := 0.0
-	if missing {
-		value = 1
+}
+
+// endpointsForbidden sets whether the controller may not watch EndpointSlices. On nil Metrics it does
+// nothing.
+func (m *Metrics) endpointsForbidden(forbidden bool) {
+	if m != nil {
+		m.forbidden.Set(number(forbidden))
 	}
-	m.missing.Set(value)
+}
+
+// number returns 1 for true.
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // useNodes sets the Nodes that a scrape counts. On nil Metrics it does nothing.

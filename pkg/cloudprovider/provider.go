@@ -27,6 +27,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
 // Name is the name of this cloud provider, for --cloud-provider.
@@ -40,9 +42,14 @@ const DefaultServiceWorkers = 300
 // ErrStopping is returned by calls that are refused because the process is ending.
 var ErrStopping = errors.New("the cloud-controller-manager is stopping")
 
-// Newest returns the informers' present version of a Service, and the nodes that can be its
-// members. Both are nil if that Service no longer exists, or the informers do not run yet.
-type Newest = func(*v1.Service) (*v1.Service, []*v1.Node)
+// Newest has Services, nodes and endpoints as the informers have them now.
+type Newest interface {
+	// Newest returns a Service and the nodes that can be its members; nil if there is no such Service
+	// any more, or the informers do not run yet.
+	Newest(service *v1.Service) (*v1.Service, []*v1.Node)
+	// Endpoints returns the endpoints of a Service, as resync.Controller.Endpoints does.
+	Endpoints(service *v1.Service) (endpoints members.Endpoints, watch settings.Watch, pending bool)
+}
 
 // Options are the dependencies of a Provider.
 type Options struct {

@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
 // Rehearse returns the engine of load balancers as a controller that starts now would create it:
@@ -50,7 +54,12 @@ func Rehearse(ctx context.Context, c Connection) (engine *loadbalancer.Reconcile
 		return nil, nil, fmt.Errorf("read what the last process has recorded: %w", err)
 	}
 	c.Recorder = &record.FakeRecorder{} // a preview emits no events
-	balancers, err := loadbalancer.New(c.loadBalancerOptions(session, Options{Records: recorded}, clusterID, nil))
+	rehearsed := c.loadBalancerOptions(session, Options{Records: recorded}, clusterID, nil)
+	rehearsed.Endpoints = func(service *v1.Service) (members.Endpoints, settings.Watch, bool) {
+		endpoints, watch := resync.ReadEndpoints(ctx, c.Client, service)
+		return endpoints, watch, false
+	}
+	balancers, err := loadbalancer.New(rehearsed)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,11 +8,14 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/cloud-provider/api"
@@ -21,6 +24,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
@@ -29,6 +33,9 @@ type Engine interface {
 	// SelectsNodes reports whether labels decide which nodes are members of the Service's
 	// load balancer.
 	SelectsNodes(service *v1.Service) bool
+	// FollowsEndpoints reports whether the members of the Service's load balancer may follow its
+	// endpoints.
+	FollowsEndpoints(service *v1.Service) bool
 	// Repair changes the load balancer to match the Service and the current nodes. It does not wait
 	// for the cloud: it calls ended once, with the status to publish, which may accompany an error.
 	// A load balancer that is gone is recreated only if exists then reports that the Service still
@@ -67,6 +74,11 @@ type Options struct {
 	Informers informers.SharedInformerFactory
 	// Client reads and patches Services.
 	Client corev1.CoreV1Interface
+	// Slices reads EndpointSlices; nil: none are watched.
+	Slices kubernetes.Interface
+	// Forbidden is called when the right to read EndpointSlices turns out to be missing, and when it
+	// has come; may be nil.
+	Forbidden func(bool)
 	// Recorder takes events on Services.
 	Recorder record.EventRecorder
 	Clock    clock.WithTicker
@@ -85,6 +97,12 @@ type Controller struct {
 	// nodeList has all nodes, sorted.
 	nodeList nodeList
 	clock    clock.Clock
+	// endpoints has those of Services, slices fills it; both are nil if none are watched.
+	endpoints *endpointTable
+	slices    *cache.Reflector
+	// lastEndpoints is the time of the last change of a Service's endpoints. It is used by the
+	// goroutine of their watch alone.
+	lastEndpoints map[types.NamespacedName]time.Time
 	// lastNodeChange is used only by the goroutine of the informer's events.
 	lastNodeChange time.Time
 	client         corev1.CoreV1Interface
@@ -116,6 +134,18 @@ func New(options Options) (*Controller, error) {
 	if _, err := core.Nodes().Informer().AddEventHandler(c.nodeEvents()); err != nil {
 		return nil, fmt.Errorf("listen to nodes: %w", err)
 	}
+	if options.Slices != nil {
+		c.endpoints = newEndpointTable(options.Clock)
+		c.endpoints.changed = c.endpointsChanged
+		c.endpoints.restated = func(watch settings.Watch) {
+			if options.Forbidden != nil {
+				options.Forbidden(watch == settings.Forbidden)
+			}
+			c.enqueueWhere(c.engine.FollowsEndpoints, promptBatchPeriod)
+		}
+		c.slices = cache.NewReflectorWithOptions(listerOf(options.Slices), &discovery.EndpointSlice{}, c.endpoints, cache.ReflectorOptions{Name: "endpoints"})
+		c.lastEndpoints = map[types.NamespacedName]time.Time{}
+	}
 	return c, nil
 }
 
@@ -137,6 +167,9 @@ func (c *Controller) Run(ctx context.Context) {
 				})
 			}
 		})
+	}
+	if c.endpoints != nil {
+		work.Go(func() { c.endpoints.run(ctx, c.slices.ListAndWatchWithContext) })
 	}
 	work.Go(func() { c.engine.WatchDrift(ctx, c.queue.Add) })
 	work.Go(func() { c.engine.PersistRecords(ctx, c.writeRecord) })

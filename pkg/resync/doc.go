@@ -14,6 +14,12 @@
 // or if it is the first change for a minute; otherwise for 5 s. Load balancers of other
 // implementations, such as MetalLB, are not touched.
 //
+// # Endpoint changes
+//
+// EndpointSlices are watched in the same way, for Services whose members may follow their endpoints. The
+// right to list and watch them is optional: without it, Endpoints reports that, and the watch is tried
+// again each minute.
+//
 // The controller runs only together with the service controller: it starts when that requests the
 // load balancer interface.
 //

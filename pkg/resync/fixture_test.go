@@ -45,6 +45,8 @@ type fakeEngine struct {
 
 func (e *fakeEngine) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }
 
+func (e *fakeEngine) FollowsEndpoints(s *v1.Service) bool { return s.Annotations["follows"] != "" }
+
 func (e *fakeEngine) WatchDrift(_ context.Context, drifted func(types.NamespacedName)) {
 	for _, name := range e.drifted {
 		drifted(name)
@@ -115,7 +117,7 @@ func runOn(t *testing.T, e *fakeEngine, newClient func() *fake.Clientset, test f
 	synctest.Test(t, func(t *testing.T) {
 		client, recorder := newClient(), record.NewFakeRecorder(10000)
 		factory := informers.NewSharedInformerFactory(client, 0)
-		c, err := New(Options{Engine: e, Informers: factory, Client: client.CoreV1(), Recorder: recorder, Clock: clock.RealClock{}})
+		c, err := New(Options{Engine: e, Informers: factory, Client: client.CoreV1(), Slices: client, Recorder: recorder, Clock: clock.RealClock{}})
 		if err != nil {
 			t.Fatal(err)
 		}

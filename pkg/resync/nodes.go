@@ -72,15 +72,11 @@ func (c *Controller) nodeChanged(before, after *v1.Node) {
 	}
 }
 
-// period returns for how long changes are collected, beginning now. A single new node need not wait
-// for others; of many, each alone would cost every load balancer a cycle.
+// period returns for how long changes of nodes are collected that begin with one now.
 func (c *Controller) period() time.Duration {
 	last, now := c.lastNodeChange, c.clock.Now()
 	c.lastNodeChange = now
-	if now.Sub(last) > quietPeriod {
-		return promptBatchPeriod
-	}
-	return batchPeriod
+	return periodAfter(now.Sub(last), false)
 }
 
 // canBeMember reports whether a node exists, is not excluded and has an address.

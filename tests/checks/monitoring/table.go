@@ -268,6 +268,11 @@ func operator() Group {
 			Query: `max (cloudprovider_openstack_octavia_missing)`,
 		},
 		{
+			Metric: "cloudprovider_openstack_endpointslices_forbidden", Title: "Endpoints may not be watched", Unit: "short",
+			Query: `max (cloudprovider_openstack_endpointslices_forbidden)`,
+			Note:  "See [members.md](members.md#rights).",
+		},
+		{
 			Metric: "cloudprovider_openstack_build_info", Title: "Replicas by version", Unit: "short",
 			Query: `count by (version, commit) (cloudprovider_openstack_build_info)`,
 			Labels: []Label{

@@ -1,0 +1,325 @@
+package resync
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+)
+
+const (
+	// endpointPatience is how long the endpoints are pending after the start, and how long this
+	// process must have lacked the right to read EndpointSlices before it counts as lacking it: an
+	// API server that starts refuses requests for some moments.
+	endpointPatience = 10 * time.Second
+	// The watch of EndpointSlices is retried after forbiddenDelay while it is refused for good, else
+	// after a delay that doubles from the first to the last.
+	forbiddenDelay                        = time.Minute
+	firstEndpointDelay, lastEndpointDelay = time.Second, 30 * time.Second
+)
+
+// endpointTable has the endpoints of all Services: their nodes and their conditions, some 60 bytes
+// each. It stores them for Services of other types too, because a type can change. Its methods may
+// be called from many goroutines.
+type endpointTable struct {
+	clock clock.Clock
+	// changed is called for a Service with its endpoints before and after a change, restated when the
+	// answers for all Services may be other ones. Both are called by the goroutine of the watch.
+	changed  func(service types.NamespacedName, change members.Change)
+	restated func(watch settings.Watch)
+
+	mu       sync.Mutex
+	services map[types.NamespacedName]map[string]members.Slice // by the names of the slices
+	owners   map[types.NamespacedName]string                   // the Service of each slice
+	// synced is set once all slices are known; began is the time of the start, refused that of the
+	// first of the refusals since the last answer, zero if there is none.
+	synced         bool
+	began, refused time.Time
+	// last is the watch that the last answer had.
+	last settings.Watch
+}
+
+func newEndpointTable(clk clock.Clock) *endpointTable {
+	return &endpointTable{clock: clk, began: clk.Now(), services: map[types.NamespacedName]map[string]members.Slice{}, owners: map[types.NamespacedName]string{}}
+}
+
+// of returns the endpoints of a Service. While they are not known, and the right to read them is not
+// known to be missing, there are none, after endpointPatience; before, pending is set.
+func (t *endpointTable) of(service types.NamespacedName) (endpoints members.Endpoints, state settings.Watch, pending bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch state = t.state(); {
+	case state == settings.Forbidden:
+		return nil, state, false
+	case !t.synced:
+		return nil, state, t.clock.Since(t.began) < endpointPatience
+	}
+	return t.all(service), state, false
+}
+
+// state returns whether endpoints are watched. The caller holds the lock.
+func (t *endpointTable) state() settings.Watch {
+	if !t.refused.IsZero() && t.clock.Since(t.refused) >= endpointPatience {
+		return settings.Forbidden
+	}
+	return settings.Watched
+}
+
+// all returns all endpoints of a Service. The caller holds the lock.
+func (t *endpointTable) all(service types.NamespacedName) members.Endpoints {
+	all := make(members.Endpoints, 0, len(t.services[service]))
+	for _, slice := range t.services[service] {
+		all = append(all, slice)
+	}
+	return all
+}
+
+// set stores a slice of a Service; an empty service removes it.
+func (t *endpointTable) set(key types.NamespacedName, service string, slice members.Slice) {
+	t.mu.Lock()
+	var changes []func()
+	if was := t.owners[key]; was != "" && was != service {
+		changes = append(changes, t.change(types.NamespacedName{Namespace: key.Namespace, Name: was}, func(of map[string]members.Slice) { delete(of, key.Name) }))
+		delete(t.owners, key)
+	}
+	if service != "" {
+		t.owners[key] = service
+		changes = append(changes, t.change(types.NamespacedName{Namespace: key.Namespace, Name: service}, func(of map[string]members.Slice) { of[key.Name] = slice }))
+	}
+	t.mu.Unlock()
+	for _, call := range changes {
+		call()
+	}
+}
+
+// change changes the slices of a Service, and returns the call that reports it: not before all slices
+// are known. The caller holds the lock.
+func (t *endpointTable) change(service types.NamespacedName, apply func(map[string]members.Slice)) func() {
+	before := t.all(service)
+	of := t.services[service]
+	if of == nil {
+		of = map[string]members.Slice{}
+		t.services[service] = of
+	}
+	if apply(of); len(of) == 0 {
+		delete(t.services, service)
+	}
+	change, synced := members.ChangeOf(before, t.all(service)), t.synced
+	return func() {
+		if synced && change.Members {
+			t.changed(service, change)
+		}
+	}
+}
+
+// Add implements cache.ReflectorStore.
+func (t *endpointTable) Add(object any) error {
+	if key, service, slice, ok := parseSlice(object); ok {
+		t.set(key, service, slice)
+	}
+	return nil
+}
+
+// Update implements cache.ReflectorStore.
+func (t *endpointTable) Update(object any) error { return t.Add(object) }
+
+// Delete implements cache.ReflectorStore.
+func (t *endpointTable) Delete(object any) error {
+	if key, _, _, ok := parseSlice(object); ok {
+		t.set(key, "", members.Slice{})
+	}
+	return nil
+}
+
+// Replace implements cache.ReflectorStore: it stores all slices that exist.
+func (t *endpointTable) Replace(objects []any, _ string) error {
+	there := make(map[types.NamespacedName]bool, len(objects))
+	for _, object := range objects {
+		if key, service, slice, ok := parseSlice(object); ok {
+			there[key] = true
+			t.set(key, service, slice)
+		}
+	}
+	t.mu.Lock()
+	var gone []types.NamespacedName
+	for key := range t.owners {
+		if !there[key] {
+			gone = append(gone, key)
+		}
+	}
+	t.mu.Unlock()
+	for _, key := range gone {
+		t.set(key, "", members.Slice{})
+	}
+	t.answered()
+	return nil
+}
+
+// Resync implements cache.ReflectorStore.
+func (t *endpointTable) Resync() error { return nil }
+
+// answered records that all slices are known. If Services have been served without them, they are
+// served again.
+func (t *endpointTable) answered() {
+	t.mu.Lock()
+	late := !t.synced && t.clock.Since(t.began) >= endpointPatience || t.last == settings.Forbidden
+	t.synced, t.refused, t.last = true, time.Time{}, settings.Watched
+	t.mu.Unlock()
+	if late {
+		t.restated(settings.Watched)
+	}
+}
+
+// failed records the end of a watch, and returns whether this process lacks the right to it.
+func (t *endpointTable) failed(ctx context.Context, err error) (forbidden bool) {
+	t.mu.Lock()
+	if !apierrors.IsForbidden(err) {
+		t.mu.Unlock()
+		return false
+	}
+	if t.refused.IsZero() {
+		t.refused = t.clock.Now()
+	}
+	begins := t.state() == settings.Forbidden && t.last != settings.Forbidden
+	if begins {
+		t.last = settings.Forbidden
+	}
+	forbidden = t.last == settings.Forbidden
+	t.mu.Unlock()
+	if begins {
+		klog.FromContext(ctx).Info("May not list and watch EndpointSlices: all nodes are members of Services that could follow their endpoints; grant the role of the "+
+			"cloud-controller-manager list and watch for endpointslices", "err", err)
+		t.restated(settings.Forbidden)
+	}
+	return forbidden
+}
+
+// run calls read, which fills the table until its watch ends, again and again until the context
+// ends.
+func (t *endpointTable) run(ctx context.Context, read func(context.Context) error) {
+	backoff := func() *wait.Backoff {
+		return &wait.Backoff{Duration: firstEndpointDelay, Factor: 2, Jitter: 0.1, Steps: 10, Cap: lastEndpointDelay}
+	}
+	retry := backoff()
+	for ctx.Err() == nil {
+		err := read(ctx)
+		delay := forbiddenDelay
+		if !t.failed(ctx, err) {
+			if err == nil {
+				retry = backoff()
+			} else {
+				klog.FromContext(ctx).V(2).Info("The watch of EndpointSlices has failed, trying again", "err", err)
+			}
+			delay = retry.Step()
+		}
+		select {
+		case <-ctx.Done():
+		case <-t.clock.After(delay):
+		}
+	}
+}
+
+// Transformer implements cache.TransformingStore: while the watch reads the first list, it has only
+// what parseSlice needs of the much larger objects. What it returns may be transformed again.
+func (t *endpointTable) Transformer() cache.TransformFunc {
+	return func(object any) (any, error) {
+		from, is := object.(*discovery.EndpointSlice)
+		if !is {
+			return object, nil
+		}
+		trimmed := &discovery.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: from.Namespace, Name: from.Name, UID: from.UID, ResourceVersion: from.ResourceVersion,
+				Labels: map[string]string{discovery.LabelServiceName: from.Labels[discovery.LabelServiceName]},
+			},
+			AddressType: from.AddressType, Ports: from.Ports,
+		}
+		for _, e := range from.Endpoints {
+			trimmed.Endpoints = append(trimmed.Endpoints, discovery.Endpoint{Conditions: e.Conditions, NodeName: e.NodeName})
+		}
+		return trimmed, nil
+	}
+}
+
+// ReadEndpoints returns the endpoints of a Service, read from the API server. If that fails for
+// another reason than a missing right, there are none.
+func ReadEndpoints(ctx context.Context, client kubernetes.Interface, service *v1.Service) (members.Endpoints, settings.Watch) {
+	selector := labels.Set{discovery.LabelServiceName: service.Name}.String()
+	found, err := client.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if apierrors.IsForbidden(err) {
+		return nil, settings.Forbidden
+	}
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot read the endpoints of a Service", "service", klog.KObj(service))
+		return nil, settings.Watched
+	}
+	var endpoints members.Endpoints
+	for i := range found.Items {
+		if _, _, slice, ok := parseSlice(&found.Items[i]); ok {
+			endpoints = append(endpoints, slice)
+		}
+	}
+	return endpoints, settings.Watched
+}
+
+// listerOf returns the reader of EndpointSlices. Those of headless Services, which no load balancer
+// serves, are left out.
+func listerOf(client kubernetes.Interface) cache.ListerWatcher {
+	const selector = "!" + v1.IsHeadlessService
+	slices := client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll)
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = selector
+			return slices.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = selector
+			return slices.Watch(ctx, options)
+		},
+	}, client)
+}
+
+// parseSlice returns the key, the Service and the endpoints of an EndpointSlice, and false for
+// another object. A slice of no Service has an empty one.
+func parseSlice(object any) (key types.NamespacedName, service string, slice members.Slice, ok bool) {
+	from, is := object.(*discovery.EndpointSlice)
+	if !is {
+		return key, "", slice, false
+	}
+	slice = members.Slice{Family: v1.IPFamily(from.AddressType), Endpoints: make([]members.Endpoint, 0, len(from.Endpoints))}
+	for _, port := range from.Ports {
+		name := ""
+		if port.Name != nil {
+			name = *port.Name
+		}
+		slice.Ports = append(slice.Ports, name)
+	}
+	for _, e := range from.Endpoints {
+		ready := e.Conditions.Ready == nil || *e.Conditions.Ready
+		endpoint := members.Endpoint{Ready: ready, Serving: ready, Terminating: e.Conditions.Terminating != nil && *e.Conditions.Terminating}
+		if e.Conditions.Serving != nil {
+			endpoint.Serving = *e.Conditions.Serving
+		}
+		if e.NodeName != nil {
+			endpoint.Node = *e.NodeName
+		}
+		slice.Endpoints = append(slice.Endpoints, endpoint)
+	}
+	return types.NamespacedName{Namespace: from.Namespace, Name: from.Name}, from.Labels[discovery.LabelServiceName], slice, true
+}

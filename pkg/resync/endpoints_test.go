@@ -1,0 +1,234 @@
+package resync
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	kubetesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+)
+
+// follower is a Service whose members follow its endpoints.
+func follower(name string) *v1.Service {
+	s := newService(name)
+	s.Annotations = map[string]string{"follows": "endpoints"}
+	return s
+}
+
+// newSlice returns the slice of a Service with a ready endpoint on each node.
+func newSlice(name, service string, nodes ...string) *discovery.EndpointSlice {
+	s := &discovery.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{discovery.LabelServiceName: service}},
+		AddressType: discovery.AddressTypeIPv4, Ports: []discovery.EndpointPort{{}},
+	}
+	for i := range nodes {
+		s.Endpoints = append(s.Endpoints, discovery.Endpoint{Addresses: []string{fmt.Sprintf("10.1.0.%d", i)}, NodeName: &nodes[i]})
+	}
+	return s
+}
+
+// changeSlice creates a slice, or replaces the one of its name.
+func (f *fixture) changeSlice(s *discovery.EndpointSlice) {
+	f.t.Helper()
+	client := f.client.DiscoveryV1().EndpointSlices(s.Namespace)
+	_, err := client.Update(f.t.Context(), s, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = client.Create(f.t.Context(), s, metav1.CreateOptions{})
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// endpointsOf returns the nodes that serve a Service, and the state of the watch.
+func (f *fixture) endpointsOf(service string) string {
+	endpoints, watch, pending := f.controller.Endpoints(&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: service}})
+	return fmt.Sprintf("%s watch %d pending %t", strings.Join(endpoints.Serving(), ","), watch, pending)
+}
+
+func (f *fixture) assertEndpoints(service, nodes string, watch settings.Watch) {
+	f.t.Helper()
+	if got, want := f.endpointsOf(service), fmt.Sprintf("%s watch %d pending false", nodes, watch); got != want {
+		f.t.Errorf("the endpoints of %s are %s, want %s", service, got, want)
+	}
+}
+
+// A Service whose endpoints get to other nodes is synced, once for changes in short succession, and
+// not for pods that are replaced on the same nodes.
+//
+//proves:55
+func TestEndpoints_SyncTheirServiceWhenNodesChange(t *testing.T) {
+	t.Parallel()
+	all := append(objects(follower("web"), newService("plain")), newSlice("web-1", "web", "a"), newSlice("plain-1", "plain", "a"))
+	run(t, &fakeEngine{}, all, func(f *fixture) {
+		f.assertEndpoints("web", "a", settings.Watched)
+		f.advance(2 * quietPeriod)
+		f.assertRepaired() // those that exist at the start are no changes
+		f.changeSlice(newSlice("web-1", "web", "a", "a"))
+		f.changeSlice(newSlice("plain-1", "plain", "b"))
+		f.advance(batchPeriod)
+		f.assertRepaired()
+		f.changeSlice(newSlice("web-1", "web", "a", "b")) // the first change for a minute
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("web:a,b")
+		f.changeSlice(newSlice("web-2", "web", "c")) // comes soon after another change
+		f.advance(promptBatchPeriod)
+		f.changeSlice(newSlice("web-2", "web", "c", "d"))
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b", "web:a,b")
+		f.changeSlice(newSlice("web-2", "web", "d")) // traffic to c is lost
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("web:a,b", "web:a,b", "web:a,b")
+		f.assertEndpoints("web", "a,b,d", settings.Watched)
+	})
+}
+
+// A slice may be there before its Service, and be given to another one.
+//
+//proves:55
+func TestEndpoints_FollowSlicesWhateverTheirOrder(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, objects(follower("other")), func(f *fixture) {
+		f.changeSlice(newSlice("web-1", "web", "b"))
+		f.advance(batchPeriod)
+		if _, err := f.client.CoreV1().Services("default").Create(f.t.Context(), follower("web"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		f.advance(batchPeriod)
+		f.assertEndpoints("web", "b", settings.Watched)
+		f.changeSlice(newSlice("web-1", "other", "b"))
+		f.advance(batchPeriod)
+		f.assertEndpoints("web", "", settings.Watched)
+		f.assertEndpoints("other", "b", settings.Watched)
+		f.assertRepaired("other:a,b", "web:a,b")
+		if err := f.client.DiscoveryV1().EndpointSlices("default").Delete(f.t.Context(), "web-1", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		f.advance(batchPeriod)
+		f.assertEndpoints("other", "", settings.Watched)
+	})
+}
+
+// The conditions of an endpoint that are not set have the values of Kubernetes.
+func TestParseSlice_ReadsConditions(t *testing.T) {
+	t.Parallel()
+	yes, no, node := true, false, "a"
+	s := newSlice("web-1", "web")
+	s.Ports[0].Name = &node
+	for _, c := range []discovery.EndpointConditions{{}, {Ready: &no}, {Ready: &no, Serving: &yes, Terminating: &yes}, {Ready: &yes, Terminating: &yes}} {
+		s.Endpoints = append(s.Endpoints, discovery.Endpoint{Conditions: c, NodeName: &node})
+	}
+	table := newEndpointTable(clock.RealClock{})
+	trimmed, err := table.Transformer()(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := table.Transformer()(trimmed)
+	for _, object := range []any{s, trimmed, again} {
+		_, service, parsed, ok := parseSlice(object)
+		got := fmt.Sprintf("%v %s %v %v", ok, service, parsed.Ports, parsed.Endpoints)
+		if want := "true web [a] [{a true true false} {a false false false} {a false true true} {a true true true}]"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// refusing returns a client whose reads of EndpointSlices are refused while refuse is set, and counts
+// them.
+func refusing(refuse *atomic.Bool, reads *atomic.Int32, err error, all ...runtime.Object) func() *fake.Clientset {
+	return func() *fake.Clientset {
+		client := fake.NewClientset(all...)
+		react := func(kubetesting.Action) (bool, runtime.Object, error) {
+			reads.Add(1)
+			return refuse.Load(), nil, err
+		}
+		client.PrependReactor("list", "endpointslices", react)
+		return client
+	}
+}
+
+func forbidden() error {
+	return apierrors.NewForbidden(schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}, "", errors.New("no"))
+}
+
+// Without the right nothing waits for long, and the right is used when it comes.
+//
+//proves:55
+func TestEndpoints_AreForbiddenUntilRightComes(t *testing.T) {
+	t.Parallel()
+	var refuse atomic.Bool
+	var reads atomic.Int32
+	refuse.Store(true)
+	client := refusing(&refuse, &reads, forbidden(), append(objects(follower("web")), newSlice("web-1", "web", "a"))...)
+	runOn(t, &fakeEngine{}, client, func(f *fixture) {
+		if got := f.endpointsOf("web"); !strings.HasSuffix(got, "pending true") {
+			t.Errorf("at the start: %s", got)
+		}
+		f.advance(endpointPatience)
+		f.assertEndpoints("web", "", settings.Forbidden)
+		f.advance(10 * time.Minute)
+		if n := reads.Load(); n > 25 {
+			t.Errorf("%d reads in ten minutes", n)
+		}
+		before := len(f.engine.repaired)
+		refuse.Store(false)
+		f.advance(2 * forbiddenDelay)
+		f.assertEndpoints("web", "a", settings.Watched)
+		if len(f.engine.repaired) != before+1 {
+			t.Errorf("synced %d times when the right came", len(f.engine.repaired)-before)
+		}
+	})
+}
+
+// An API server that answers with errors does not take the members away: those of the last set stay.
+//
+//proves:55
+func TestEndpoints_AreUnknownAfterErrors(t *testing.T) {
+	t.Parallel()
+	var refuse atomic.Bool
+	var reads atomic.Int32
+	refuse.Store(true)
+	client := refusing(&refuse, &reads, apierrors.NewInternalError(errors.New("no")), append(objects(follower("web")), newSlice("web-1", "web", "a"))...)
+	runOn(t, &fakeEngine{}, client, func(f *fixture) {
+		f.advance(endpointPatience)
+		f.assertEndpoints("web", "", settings.Watched)
+		refuse.Store(false)
+		f.advance(2 * lastEndpointDelay)
+		f.assertEndpoints("web", "a", settings.Watched)
+		f.assertRepaired("web:a,b")
+	})
+}
+
+// Replace removes what is not listed any more.
+func TestEndpointTable_ReplaceRemovesSlicesThatAreGone(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, objects(follower("web")), func(f *fixture) {
+		table := f.controller.endpoints
+		_ = table.Replace([]any{newSlice("web-1", "web", "a"), newSlice("web-2", "web", "b")}, "")
+		_ = table.Replace([]any{newSlice("web-2", "web", "b")}, "")
+		f.assertEndpoints("web", "b", settings.Watched)
+		_ = table.Replace(nil, "")
+		f.assertEndpoints("web", "", settings.Watched)
+		if len(table.services)+len(table.owners) > 0 {
+			t.Errorf("it keeps %v and %v", table.services, table.owners)
+		}
+		if slices.Contains(f.controller.endpoints.all(types.NamespacedName{}).Serving(), "a") {
+			t.Error("a is left")
+		}
+	})
+}

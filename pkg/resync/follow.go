@@ -1,0 +1,47 @@
+package resync
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+)
+
+// Endpoints returns the endpoints of a Service, and whether they are watched. Pending is set for some
+// seconds after the start, until they are known. If they are watched and cannot be read, there are
+// none.
+func (c *Controller) Endpoints(service *v1.Service) (endpoints members.Endpoints, watch settings.Watch, pending bool) {
+	if c.endpoints == nil {
+		return nil, settings.Unwatched, false
+	}
+	return c.endpoints.of(cluster.Key(service))
+}
+
+// endpointsChanged enqueues a Service whose endpoints are on other nodes:
+//
+//	a node has no endpoint any more    promptBatchPeriod
+//	a node has an endpoint now         period, of the Service
+func (c *Controller) endpointsChanged(key types.NamespacedName, change members.Change) {
+	service, err := c.services.Services(key.Namespace).Get(key.Name)
+	if err != nil || !managed(service) || !c.engine.FollowsEndpoints(service) {
+		delete(c.lastEndpoints, key)
+		return
+	}
+	last, now := c.lastEndpoints[key], c.clock.Now()
+	c.lastEndpoints[key] = now
+	c.queue.AddAfter(key, periodAfter(now.Sub(last), change.Lost))
+}
+
+// periodAfter returns for how long changes are collected that begin with one now, some time after
+// the last one: one thing that comes need not wait for others, each of many would cost every load
+// balancer a cycle. Traffic to what goes is lost.
+func periodAfter(last time.Duration, goes bool) time.Duration {
+	if goes || last > quietPeriod {
+		return promptBatchPeriod
+	}
+	return batchPeriod
+}
