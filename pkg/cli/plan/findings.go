@@ -37,7 +37,7 @@ func ofConfiguration(inspection *config.Inspection) []Finding {
 			f = Finding{f.Subject, true, "Octavia rejects allowed_cidrs together with these groups: every sync fails", "remove it"}
 		case s.Key == "lb-provider":
 			f = Finding{f.Subject, true, "it assumes the provider of [LoadBalancer] for every load balancer", "no Service can keep another provider: give those of the class new load balancers"}
-		case s.Key == "max-members" && s.Value != "0":
+		case s.Key == "max-members" && s.Value != "0", s.Key == "members":
 			f.Text = "it uses all nodes"
 		case s.Key == "app-protocol" && s.Value == "true":
 			f = Finding{f.Subject, true, secondListener, "remove it, or go back with new Services"}
@@ -100,7 +100,7 @@ func (s service) ofAnnotations() []Finding {
 			f.Risk, f.Text, f.Do = true, "Octavia rejects allowed_cidrs together with these groups: every sync fails", "remove it"
 		case annotation.Protocols, annotation.ForwardedProto, annotation.ForwardedPort, annotation.AppProtocol:
 			f.Risk, f.Text, f.Do = value != "false", secondListener, "remove it, or go back with a new Service"
-		case annotation.MaxMembers:
+		case annotation.MaxMembers, annotation.Members:
 			f.Text, f.Do = "it uses all nodes", ""
 		case annotation.MonitorType, annotation.MonitorPath, annotation.MonitorPort, annotation.MonitorKubeProxy, annotation.MonitorMethod, annotation.MonitorCodes, annotation.MonitorVersion, annotation.MonitorDomain:
 			f.Risk, f.Text, f.Do = true, "it replaces the health monitors with TCP or UDP-CONNECT ones on the NodePorts", "make sure that the NodePorts answer"
