@@ -81,6 +81,8 @@ func (e *engine) IsWritten(*v1.Service, *v1.Service) bool { return false }
 
 func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }
 
+func (e *engine) FollowsEndpoints(*v1.Service) bool { return false }
+
 func (e *engine) WatchDrift(ctx context.Context, _ func(types.NamespacedName)) {
 	e.mu.Lock()
 	e.watches++

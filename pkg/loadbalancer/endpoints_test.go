@@ -2,6 +2,7 @@ package loadbalancer_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
@@ -223,6 +225,38 @@ func TestEndpoints_AreReplacedByNodesWithoutRight(t *testing.T) {
 	env.follow(svc, nodes, 1, "0 1")
 }
 
+// What has changed while no process ran is followed by the next one, and what had begun is completed.
+//
+//proves:55
+func TestEndpoints_AreFollowedByNextProcess(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"amphora", "ovn"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			env, f, svc := following(t, provider, 2, "0 1")
+			nodes := env.nodes(4)
+			env.ensure(svc, nodes)
+			env.writeDown(svc)
+			env.restart()
+			f.on(svc, "1 2")
+			env.ensure(svc, nodes)
+			env.areOnNodes("1 2; 1 2")
+			f.on(svc, "2 3")
+			remove := env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPut, Route: membersRoute, AfterWork: true, Drop: true})
+			_, err := env.engine.Ensure(env.ctx, svc, nodes)
+			remove()
+			if err == nil {
+				t.Fatal("success without an answer")
+			}
+			env.restart()
+			f.on(svc, "3 0")
+			env.ensure(svc, nodes)
+			env.areOnNodes("0 3; 0 3")
+			env.unchanged(svc, nodes)
+		})
+	}
+}
+
 // A process that starts waits for the endpoints that it will know soon, and writes nothing meanwhile.
 //
 //proves:55
@@ -299,6 +333,24 @@ func TestEndpoints_WithoutNodeMakeAllNodesMembers(t *testing.T) {
 	}
 	f.on(svc, "1")
 	env.follow(svc, nodes, 1, "1")
+}
+
+// UDP flows that never pause stay with a node after its pods have left: one event states that.
+//
+//proves:55
+func TestEndpoints_TellThatUDPFlowsStay(t *testing.T) {
+	t.Parallel()
+	env, f, svc := following(t, "ovn", 1, "0")
+	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 53))
+	f.on(svc, "0")
+	nodes := env.nodes(2)
+	env.ensure(svc, nodes)
+	f.on(svc, "1")
+	env.ensure(svc, nodes)
+	env.areOnNodes("1; 1")
+	if told := env.told(); strings.Count(told, "Normal LoadBalancerFlowsStay") != 1 || strings.Contains(told, "Warning") {
+		t.Errorf("events:\n%s", told)
+	}
 }
 
 // The load balancer of a refused Service follows its endpoints too.

@@ -49,6 +49,8 @@ const (
 	NoEndpoints Reason = "LoadBalancerNoEndpoints"
 	// AllNodes states why all nodes are members although the members could follow the endpoints.
 	AllNodes Reason = "LoadBalancerAllNodes"
+	// FlowsStay states that UDP flows stay with nodes that their endpoints have left.
+	FlowsStay Reason = "LoadBalancerFlowsStay"
 	// LastMembers names nodes that serve although they are about to be deleted.
 	LastMembers Reason = "LoadBalancerLastMembers"
 	// PortNotFound names nodes without a known port, which therefore get no security group.

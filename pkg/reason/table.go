@@ -80,6 +80,11 @@ func changes() []Entry {
 			Do:   "nothing if the pods are meant to be down; else inspect the EndpointSlices of the Service",
 		},
 		{
+			Reason: FlowsStay, On: Service, Type: v1.EventTypeNormal,
+			When: "members of a Service with UDP ports [follow endpoints](members.md#what-becomes-a-member) on a provider that leaves flows which never pause with a removed member",
+			Do:   "nothing if clients use a new port after a failure; else ask the operator of the cloud for `options:ct_flush`, or use another provider",
+		},
+		{
 			Reason: AllNodes, On: Service, Type: v1.EventTypeNormal,
 			When: "all nodes are members although the members could [follow endpoints](members.md): another controller created the load balancer, or no endpoint has a node that can be a member",
 			Do:   "nothing, or set the annotation `members` as the message explains",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 )
 
 // The cases. Those of the first group have one Service.
@@ -31,6 +32,10 @@ const (
 	caseFloatingIPRemove = "floating-ip-remove"
 	caseFloatingIPAdd    = "floating-ip-add"
 	caseDelete           = "delete"
+	// Of a Service whose members follow its endpoints.
+	caseRollout      = "rollout"        // pods are replaced on the same nodes
+	caseScale        = "scale"          // a pod ends on a node without others
+	casePodsNodeLost = "pods-node-lost" // a node is lost with all pods on it
 
 	caseCreateMany      = "create-many"
 	caseNodeAddMany     = "node-add-many"
@@ -73,6 +78,9 @@ func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
 		c.change(l.service)
 		l.ensure(ctx, c.name)
 	}
+	if err := l.podChanges(ctx); err != nil {
+		return nil, err
+	}
 	if err := env.rest(ctx); err != nil {
 		return nil, err
 	}
@@ -112,6 +120,48 @@ func (l *life) nodeChanges(ctx context.Context) {
 	} {
 		l.update(ctx, change.name, change.to)
 	}
+}
+
+// podChanges has the members follow endpoints, which are on all nodes at first, and no more at the
+// end. Scales with fewer than three nodes are too small for it.
+func (l *life) podChanges(ctx context.Context) error {
+	if len(l.nodes) < 3 {
+		return nil
+	}
+	l.service.Annotations[annotation.Members] = annotation.MembersEndpointNodes
+	l.pods(l.nodes, 1)
+	if err := l.controller.ensure(ctx, l.service, l.nodes); err != nil {
+		return err
+	}
+	for _, change := range []struct {
+		name string
+		on   []*v1.Node
+		each int
+	}{
+		{caseRollout, l.nodes, 2},
+		{caseScale, l.nodes[1:], 1},
+		{casePodsNodeLost, l.nodes[2:], 1},
+	} {
+		l.pods(change.on, change.each)
+		l.do(ctx, change.name, func(ctx context.Context) error { return l.controller.repair(ctx, l.service, l.nodes) })
+	}
+	delete(l.service.Annotations, annotation.Members)
+	l.notes.endpoints.Store(nil)
+	return l.controller.ensure(ctx, l.service, l.nodes)
+}
+
+// pods sets the endpoints of the Service, so many on each node.
+func (l *life) pods(nodes []*v1.Node, each int) {
+	slice := members.Slice{Family: v1.IPv4Protocol}
+	for _, port := range l.service.Spec.Ports {
+		slice.Ports = append(slice.Ports, port.Name)
+	}
+	for _, node := range nodes {
+		for range each {
+			slice.Endpoints = append(slice.Endpoints, members.Endpoint{Node: node.Name, Ready: true, Serving: true})
+		}
+	}
+	l.notes.endpoints.Store(&members.Endpoints{slice})
 }
 
 // update is a change of the nodes, as upstream reports it.

@@ -17,6 +17,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -50,6 +52,7 @@ func newController(ctx context.Context, conf *config.Config, dial dial, kept *no
 		ClusterName: "kubernetes",
 		ClusterID:   "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11",
 		Records:     kept,
+		Endpoints:   kept.endpointsOf,
 		Recorder:    &record.FakeRecorder{}, // without a channel it drops events
 		Workers:     workers,
 		Hold:        2 * time.Minute, // the delays are those of a slow cloud
@@ -117,11 +120,22 @@ func (c *controller) delete(ctx context.Context, svc *v1.Service) error {
 
 // notes has the records of Services.
 type notes struct {
+	// endpoints are those of all Services, nil while they are not watched.
+	endpoints atomic.Pointer[members.Endpoints]
+
 	mu    sync.Mutex
 	texts map[types.UID]string
 }
 
 func newNotes() *notes { return &notes{texts: map[types.UID]string{}} }
+
+// endpointsOf implements goal.Endpoints.
+func (n *notes) endpointsOf(*v1.Service) (members.Endpoints, settings.Watch, bool) {
+	if all := n.endpoints.Load(); all != nil {
+		return *all, settings.Watched, false
+	}
+	return nil, settings.Unwatched, false
+}
 
 // Get implements goal.Records.
 func (n *notes) Get(service types.UID) string {

@@ -88,7 +88,7 @@ func floorOfOne(name string, s scale) Floor {
 		return taking(cost.Create(overflow(s)), 1)
 	case caseDelete, caseDeleteMany:
 		return taking(cost.Delete(), 0)
-	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseNodeAddMany, caseHoldNodeAdd:
+	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseScale, casePodsNodeLost, caseNodeAddMany, caseHoldNodeAdd:
 		return taking(cost.NodesChange(s.ports), 0)
 	case caseListenerChange, caseAffinityChange, caseMonitorOn, caseMonitorChange, caseMonitorOff:
 		return changing(s.ports)

@@ -40,7 +40,7 @@ func TestBench_TakesWritesAndCyclesOfFloor(t *testing.T) {
 	rows := measure(t)
 	floored := []string{
 		casePolicyChange, caseCreate, caseNoop, caseRestart, caseDelete, caseNodeAdd, caseNodeAddCold, caseListenerChange, casePortRemove, caseNodeRemove, caseNodeChurn, caseIdle,
-		caseCreateMany, caseNodeAddMany, caseDeleteMany,
+		caseRollout, caseScale, casePodsNodeLost, caseCreateMany, caseNodeAddMany, caseDeleteMany,
 	}
 	for _, r := range rows {
 		if r.Error != "" {
@@ -54,7 +54,7 @@ func TestBench_TakesWritesAndCyclesOfFloor(t *testing.T) {
 		if r.Peer != nil && r.Writes > max(r.Peer.Writes, r.Floor.Writes) && r.Case != caseIdle {
 			t.Errorf("%s: %d writes, more than cloud-provider-openstack's %d", describe(r), r.Writes, r.Peer.Writes)
 		}
-		if reads := []string{caseCreate, caseNoop, caseRestart, caseNodeAdd, caseNodeAddCold, caseNodeAddManyCold, caseNodeChurn, caseNodeAddMany}; slices.Contains(reads, r.Case) && r.Reads-r.Requests[versionDocument] > r.Floor.Reads {
+		if reads := []string{caseCreate, caseNoop, caseRestart, caseNodeAdd, caseNodeAddCold, caseNodeAddManyCold, caseNodeChurn, caseRollout, caseScale, casePodsNodeLost, caseNodeAddMany}; slices.Contains(reads, r.Case) && r.Reads-r.Requests[versionDocument] > r.Floor.Reads {
 			t.Errorf("%s: %d reads beside the watcher's, the floor is %d: %v", describe(r), r.Reads, r.Floor.Reads, r.Requests)
 		}
 		if r.Case == caseCreateMany && r.Units > 1.35 { // ten workers for a hundred Services take 1.33
@@ -66,7 +66,7 @@ func TestBench_TakesWritesAndCyclesOfFloor(t *testing.T) {
 	}
 	for _, name := range []string{
 		caseCreate, caseNoop, caseRestart, caseNodeAdd, caseNodeRemove, caseNodeChurn, caseListenerChange, casePortAdd, casePortRemove,
-		caseDelete, caseCreateMany, caseNodeAddMany, caseIdle,
+		caseDelete, caseRollout, caseScale, casePodsNodeLost, caseCreateMany, caseNodeAddMany, caseIdle,
 	} {
 		if !slices.ContainsFunc(rows, func(r Row) bool { return r.Case == name }) {
 			t.Errorf("no case %s", name)

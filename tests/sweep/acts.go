@@ -25,6 +25,8 @@ type act struct {
 	of string
 	// before has the existing Services; nil: web.
 	before []*v1.Service
+	// endpoints are the nodes with endpoints of web; nil: they are not watched.
+	endpoints []string
 	// then creates further objects after these are served; nil: none.
 	then func(env *testenv.Env)
 	do   func(ctx context.Context, env *testenv.Env) error
@@ -39,6 +41,9 @@ func (a act) on(c cloud) Scenario {
 		Before: func(env *testenv.Env) error {
 			for _, svc := range a.before {
 				env.Cluster.Apply(svc)
+			}
+			if a.endpoints != nil {
+				env.Cluster.SetEndpoints(web(), a.endpoints...)
 			}
 			return addNodes(env, 2)
 		},
@@ -133,6 +138,7 @@ func acts() []act {
 	}
 	all = append(all, edits()...)
 	all = append(all, nodeActs()...)
+	all = append(all, podActs()...)
 	return append(all, shares()...)
 }
 
@@ -215,6 +221,34 @@ func nodeActs() []act {
 					return err
 				}
 			}
+			return nil
+		}},
+	}
+}
+
+// podActs change the endpoints of a Service whose members follow them, or begin to.
+func podActs() []act {
+	const mode, nodes = annotation.Members, annotation.MembersEndpointNodes
+	following := func() []*v1.Service { return []*v1.Service{with(service("web", 80, 81), mode, nodes)} }
+	move := func(nodes ...string) doing {
+		return func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.SetEndpoints(web(), nodes...)
+			return nil
+		}
+	}
+	return []act{
+		{name: "pods move", before: following(), endpoints: []string{"node-1"}, do: move("node-2")},
+		{name: "pods move to another node", before: following(), endpoints: []string{"node-1", "node-2"}, do: move("node-1")},
+		{name: "pods end", before: following(), endpoints: []string{"node-1"}, do: move()},
+		{name: "members follow pods", endpoints: []string{"node-1"}, do: annotate(mode, nodes)},
+		{name: "members follow pods no more", before: following(), endpoints: []string{"node-1"}, do: annotate(mode, annotation.MembersNodes)},
+		{name: "pods move and move back", of: octavia.ProviderOVN, before: following(), endpoints: []string{"node-1"}, do: func(ctx context.Context, env *testenv.Env) error {
+			before := memberChanges(env)
+			env.Cluster.SetEndpoints(web(), "node-2")
+			if err := begun(ctx, env, before); err != nil {
+				return err
+			}
+			env.Cluster.SetEndpoints(web(), "node-1")
 			return nil
 		}},
 	}

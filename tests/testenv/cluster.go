@@ -22,9 +22,11 @@ func KeyOf(svc *v1.Service) Key { return Key{Namespace: svc.Namespace, Name: svc
 // Cluster has the objects of the API server. Arguments and results are copies. Its methods may be
 // called from many goroutines.
 type Cluster struct {
-	mu         sync.Mutex
-	services   map[Key]*v1.Service
-	nodes      map[string]*v1.Node
+	mu       sync.Mutex
+	services map[Key]*v1.Service
+	nodes    map[string]*v1.Node
+	// endpoints are the nodes with an endpoint of a Service, with the number of their changes.
+	endpoints  map[Key]endpoints
 	namespaces map[string]*v1.Namespace
 	configMaps map[string]*v1.ConfigMap
 	version    int64
@@ -35,7 +37,7 @@ type Cluster struct {
 
 func newCluster() *Cluster {
 	return &Cluster{
-		services: map[Key]*v1.Service{}, nodes: map[string]*v1.Node{}, namespaces: map[string]*v1.Namespace{},
+		services: map[Key]*v1.Service{}, nodes: map[string]*v1.Node{}, endpoints: map[Key]endpoints{}, namespaces: map[string]*v1.Namespace{},
 		configMaps: map[string]*v1.ConfigMap{}, changed: make(chan struct{}),
 	}
 }
@@ -125,7 +127,7 @@ func (c *Cluster) Delete(key Key) {
 		switch {
 		case known == nil:
 		case !servicehelpers.HasLBFinalizer(known):
-			delete(c.services, key)
+			c.drop(key)
 		case known.DeletionTimestamp == nil:
 			next := known.DeepCopy()
 			now := metav1.Now()
@@ -176,7 +178,7 @@ func (c *Cluster) finalize(svc *v1.Service, on bool) {
 			next.Finalizers = append(next.Finalizers, servicehelpers.LoadBalancerCleanupFinalizer)
 		}
 		if !on && next.DeletionTimestamp != nil {
-			delete(c.services, KeyOf(svc))
+			c.drop(KeyOf(svc))
 			return
 		}
 		c.put(next, false)

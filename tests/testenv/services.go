@@ -35,7 +35,7 @@ func (p *process) followServices(ctx context.Context) {
 			if known := followed[key]; known != nil && known.uid == string(svc.UID) {
 				continue
 			}
-			f := &follower{process: p, key: key, uid: string(svc.UID), repairs: make(chan time.Duration, 1), again: make(chan struct{}, 1)}
+			f := &follower{process: p, key: key, uid: string(svc.UID), endpoints: p.env.Cluster.endpointChanges(key), repairs: make(chan time.Duration, 1), again: make(chan struct{}, 1)}
 			followed[key] = f
 			p.mu.Lock()
 			if p.followers == nil {
@@ -49,6 +49,12 @@ func (p *process) followServices(ctx context.Context) {
 		if now := p.env.Cluster.nodesChanged(); now != nodes {
 			nodes = now
 			for _, f := range followed {
+				f.repairIn(nodesGathered)
+			}
+		}
+		for key, f := range followed {
+			if now := p.env.Cluster.endpointChanges(key); now != f.endpoints {
+				f.endpoints = now
 				f.repairIn(nodesGathered)
 			}
 		}
@@ -107,8 +113,10 @@ type follower struct {
 	process *process
 	key     Key
 	uid     string
-	repairs chan time.Duration
-	again   chan struct{} // a background round has ended
+	// endpoints is the number of the last change of endpoints that it follows; only followServices uses it.
+	endpoints int64
+	repairs   chan time.Duration
+	again     chan struct{} // a background round has ended
 }
 
 // repairIn requests a repair, unless one is pending.

@@ -214,6 +214,9 @@ const gone = "00000000-0000-4000-8000-000000000000"
 // written returns the version of a Service that its users wrote, for another environment.
 func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 	svc = svc.DeepCopy()
+	if nodes, watched := r.env.Cluster.Endpoints(testenv.KeyOf(svc)); watched {
+		d.Cluster.SetEndpoints(testenv.KeyOf(svc), nodes...)
+	}
 	id, had := svc.Annotations[annotation.LoadBalancerID]
 	known := d.Cluster.Service(testenv.KeyOf(svc))
 	for _, name := range controllers() {

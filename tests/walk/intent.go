@@ -47,7 +47,7 @@ func intended(env *testenv.Env) intent {
 				wanted.nodePorts = append(wanted.nodePorts, int(svc.Spec.HealthCheckNodePort))
 			}
 			for _, node := range nodes {
-				if selects(svc, node) {
+				if selects(svc, node) && hasPods(env, svc, node) {
 					wanted.members = append(wanted.members, fmt.Sprintf("%s:%d", node.Status.Addresses[0].Address, p.NodePort))
 				}
 			}
@@ -63,6 +63,12 @@ const edge = "example.com/edge"
 
 func selects(svc *v1.Service, node *v1.Node) bool {
 	return svc.Annotations[annotation.NodeSelector] == "" || node.Labels[edge] != ""
+}
+
+// hasPods reports whether a node has endpoints of a Service, if its members follow them.
+func hasPods(env *testenv.Env, svc *v1.Service, node *v1.Node) bool {
+	nodes, _ := env.Cluster.Endpoints(testenv.KeyOf(svc))
+	return svc.Annotations[annotation.Members] != annotation.MembersEndpointNodes || slices.Contains(nodes, node.Name)
 }
 
 // byPort returns an exposure without the names of load balancers. A port that several have for a

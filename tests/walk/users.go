@@ -35,6 +35,7 @@ func (r *run) create(a, b int) {
 			}
 		}
 	}
+	r.env.Cluster.ForgetEndpoints(key)
 	r.env.Cluster.Apply(svc)
 }
 
@@ -122,7 +123,17 @@ func (r *run) edits() []func(*v1.Service) {
 		r.local,
 		flip(annotation.MonitorDelay, "17", ""), flip(annotation.MonitorDown, "5", "6"),
 		flip(annotation.Monitor, "false", "true"), flip(annotation.Internal, "true", "false"),
-		flip(annotation.NodeSelector, edge, ""), flip(annotation.ConnLimit, "500", "600"),
+		func(svc *v1.Service) {
+			if svc.Annotations[annotation.Members] == "" { // else its members may depend on those before
+				flip(annotation.NodeSelector, edge, "")(svc)
+			}
+		},
+		func(svc *v1.Service) {
+			if svc.Annotations[annotation.Members] != "" {
+				flip(annotation.Members, annotation.MembersEndpointNodes, annotation.MembersNodes)(svc)
+			}
+		},
+		flip(annotation.ConnLimit, "500", "600"),
 		func(svc *v1.Service) {
 			if svc.Spec.Type == v1.ServiceTypeLoadBalancer {
 				svc.Spec.Type = v1.ServiceTypeClusterIP
@@ -236,6 +247,26 @@ func (r *run) node(a, b int) {
 		r.labelEdge(name)
 	default:
 		r.labelEdge("node-1")
+	}
+}
+
+// pods moves the pods of a Service, whose members follow them from then on. One is always on the node
+// that stays.
+func (r *run) pods(a, b int) {
+	key := r.key(a)
+	svc := r.env.Cluster.Service(key)
+	if svc == nil || svc.DeletionTimestamp != nil || svc.Annotations[annotation.NodeSelector] != "" {
+		return
+	}
+	nodes := []string{"node-1"}
+	for i := range 3 {
+		if b>>i&1 == 1 {
+			nodes = append(nodes, fmt.Sprintf("node-%d", 2+i))
+		}
+	}
+	r.env.Cluster.SetEndpoints(key, nodes...)
+	if svc.Annotations[annotation.Members] == "" {
+		r.env.Cluster.Edit(key, func(svc *v1.Service) { svc.Annotations[annotation.Members] = annotation.MembersEndpointNodes })
 	}
 }
 

@@ -111,6 +111,7 @@ func verbs() []verb {
 		{"create", 6, true, (*run).create},
 		{"edit", 14, true, (*run).edit},
 		{"node", 4, false, (*run).node},
+		{"pods", 4, false, (*run).pods},
 		{"delete", 2, true, (*run).delete},
 		{"recreate", 2, true, (*run).recreate},
 		{"share", 3, true, (*run).share},

@@ -63,7 +63,8 @@ type Quirks struct {
 	// PreservesClientIP: members see the addresses of the clients, so that security groups of the
 	// nodes can restrict the clients.
 	PreservesClientIP bool
-	// CutsRemoved: the established connections of a member that is removed are cut at once.
+	// CutsRemoved: the established connections of a member that is removed are cut at once, and UDP
+	// flows that never pause stay with it.
 	CutsRemoved bool
 	// IgnoresLimits: timeouts and connection limits of listeners are accepted without effect.
 	IgnoresLimits bool

@@ -32,7 +32,8 @@ const (
 	// withoutEndpoints are the ports without endpoints.
 	withoutEndpoints = "endpoints"
 	left             = "members"
-	allNodes         = "all nodes"
+	allNodes         = "all-nodes"
+	udpFlows         = "udp-flows"
 	monitors         = "monitors"
 	ports            = "ports"
 	trouble          = "trouble"
@@ -189,9 +190,14 @@ func (r *Recorder) MembersLeft(svc *v1.Service, selector string, of *members.Set
 }
 
 // MembersFollow emits why members do not follow the endpoints of a Service: some ports have none, the
-// endpoints have no nodes, or keeps is set: another controller created the load balancer.
-func (r *Recorder) MembersFollow(svc *v1.Service, of members.Followed, keeps bool) {
-	empty, nodes := "", ""
+// endpoints have no nodes, or keeps is set: another controller created the load balancer. Stays is set
+// if UDP flows stay with nodes that the endpoints have left.
+func (r *Recorder) MembersFollow(svc *v1.Service, of members.Followed, keeps, stays bool) {
+	empty, nodes, flows := "", "", ""
+	if stays {
+		flows = "UDP flows that go on stay with a node after its pods have left, until they pause for the timeout of the connection tracking (30 to 120 seconds): " +
+			"ask the operator of the cloud for options:ct_flush, or use another provider"
+	}
 	if len(of.Empty) > 0 {
 		empty = "No endpoint is on a node that can be a member, for " + message.JoinLimited(of.Empty) + ": the last members stay, and new pools are empty until then"
 	}
@@ -203,6 +209,7 @@ func (r *Recorder) MembersFollow(svc *v1.Service, of members.Followed, keeps boo
 			"connections; set %s: %s, and only nodes with endpoints are members", annotation.Members, annotation.MembersAuto)
 	}
 	r.emitChanged(svc, withoutEndpoints, reason.NoEndpoints, empty)
+	r.emitChanged(svc, udpFlows, reason.FlowsStay, flows)
 	r.emitChanged(svc, allNodes, reason.AllNodes, nodes)
 }
 

@@ -181,7 +181,7 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	svc, emit, lb := a.in.Service, a.e.Events, r.Have.LoadBalancer
 	a.e.announce(a.in, r, todo, reported)
 	settings := a.in.Settings.On(lb)
-	emit.MembersFollow(svc, r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver))
+	emit.MembersFollow(svc, r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver), settings.KeepsFlows(r.Want.Facts.Driver))
 	emit.HealthMonitorMissing(svc, settings.MissingMonitors(r.Want.Facts.Driver))
 	if !a.quiet {
 		emit.SettingsIgnored(svc, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver), a.missingNamed(lb)))

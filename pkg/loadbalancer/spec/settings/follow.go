@@ -77,6 +77,11 @@ func (s *Settings) KeepsNodes(drv driver.Driver) bool {
 	return s.Members.Mode == "" && s.Members.Adopted && s.Traffic.Local && s.missesEndpoints(drv)
 }
 
+// KeepsFlows reports whether UDP flows stay with nodes that the endpoints have left.
+func (s *Settings) KeepsFlows(drv driver.Driver) bool {
+	return drv.Quirks.CutsRemoved && s.FollowsEndpoints(drv) && slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool { return port.Protocol == v1.ProtocolUDP })
+}
+
 // missesEndpoints reports whether the pool of a port can have no monitor that asks kube-proxy
 // whether a node has endpoints.
 func (s *Settings) missesEndpoints(drv driver.Driver) bool {

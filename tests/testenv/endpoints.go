@@ -1,0 +1,64 @@
+package testenv
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+)
+
+// endpoints are the nodes with a ready endpoint of all ports of a Service.
+type endpoints struct {
+	nodes   []string
+	changes int64
+}
+
+// SetEndpoints sets the nodes with an endpoint of a Service, until the Service is gone.
+func (c *Cluster) SetEndpoints(key Key, nodes ...string) {
+	c.change(func() { c.endpoints[key] = endpoints{slices.Clone(nodes), c.endpoints[key].changes + 1} })
+}
+
+// ForgetEndpoints has the endpoints of a Service not watched any more.
+func (c *Cluster) ForgetEndpoints(key Key) {
+	c.change(func() { delete(c.endpoints, key) })
+}
+
+// Endpoints returns the nodes with an endpoint of a Service, and false if its endpoints are not
+// watched.
+func (c *Cluster) Endpoints(key Key) (nodes []string, watched bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, watched := c.endpoints[key]
+	return slices.Clone(known.nodes), watched
+}
+
+// endpointChanges returns a number that is another one after each change of a Service's endpoints.
+func (c *Cluster) endpointChanges(key Key) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.endpoints[key].changes
+}
+
+// drop removes a Service with its endpoints. The caller holds the lock.
+func (c *Cluster) drop(key Key) {
+	delete(c.services, key)
+	delete(c.endpoints, key)
+}
+
+// endpointsOf implements goal.Endpoints.
+func (c *Cluster) endpointsOf(svc *v1.Service) (members.Endpoints, settings.Watch, bool) {
+	nodes, watched := c.Endpoints(KeyOf(svc))
+	if !watched {
+		return nil, settings.Unwatched, false
+	}
+	slice := members.Slice{Family: v1.IPv4Protocol}
+	for _, port := range svc.Spec.Ports {
+		slice.Ports = append(slice.Ports, port.Name)
+	}
+	for _, node := range nodes {
+		slice.Endpoints = append(slice.Endpoints, members.Endpoint{Node: node, Ready: true, Serving: true})
+	}
+	return members.Endpoints{slice}, settings.Watched, false
+}
