@@ -48,10 +48,10 @@ type endpointTable struct {
 	services map[types.NamespacedName]map[string]members.Slice // by the names of the slices
 	owners   map[types.NamespacedName]string                   // the Service of each slice
 	// synced is set once all slices are known; began is the time of the start, refused that of the
-	// first of the refusals since the last answer, zero if there is none.
+	// first of the present refusals, zero if there is none.
 	synced         bool
 	began, refused time.Time
-	// last is the watch that the last answer had.
+	// last is the last reported state: Watched, Forbidden, or Unwatched before the first.
 	last settings.Watch
 }
 
@@ -190,6 +190,9 @@ func (t *endpointTable) answered() {
 func (t *endpointTable) failed(ctx context.Context, err error) (forbidden bool) {
 	t.mu.Lock()
 	if !apierrors.IsForbidden(err) {
+		if t.last != settings.Forbidden {
+			t.refused = time.Time{}
+		}
 		t.mu.Unlock()
 		return false
 	}
@@ -218,12 +221,14 @@ func (t *endpointTable) run(ctx context.Context, read func(context.Context) erro
 	}
 	retry := backoff()
 	for ctx.Err() == nil {
+		begun := t.clock.Now()
 		err := read(ctx)
 		delay := forbiddenDelay
 		if !t.failed(ctx, err) {
-			if err == nil {
+			if t.clock.Since(begun) > time.Minute {
 				retry = backoff()
-			} else {
+			}
+			if err != nil {
 				klog.FromContext(ctx).V(2).Info("The watch of EndpointSlices has failed, trying again", "err", err)
 			}
 			delay = retry.Step()

@@ -196,6 +196,34 @@ func TestEndpoints_AreForbiddenUntilRightComes(t *testing.T) {
 	})
 }
 
+// One refusal, as an API server that starts gives, changes nothing. A right that is taken away does,
+// until it comes back.
+//
+//proves:55
+func TestEndpoints_AreForbiddenWhenRightIsTakenAway(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, append(objects(follower("web")), newSlice("web-1", "web", "a")), func(f *fixture) {
+		table := f.controller.endpoints
+		table.failed(f.t.Context(), forbidden())
+		f.assertEndpoints("web", "a", settings.Watched)
+		table.failed(f.t.Context(), errors.New("the API server is away"))
+		f.advance(endpointPatience)
+		f.assertEndpoints("web", "a", settings.Watched)
+		table.failed(f.t.Context(), forbidden())
+		f.advance(endpointPatience)
+		if !table.failed(f.t.Context(), forbidden()) {
+			f.t.Error("the right is not missing")
+		}
+		f.advance(promptBatchPeriod)
+		f.assertEndpoints("web", "", settings.Forbidden)
+		f.assertRepaired("web:a,b")
+		_ = table.Replace([]any{newSlice("web-1", "web", "b")}, "")
+		f.advance(promptBatchPeriod)
+		f.assertEndpoints("web", "b", settings.Watched)
+		f.assertRepaired("web:a,b", "web:a,b")
+	})
+}
+
 // An API server that answers with errors does not take the members away: those of the last set stay.
 //
 //proves:55

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -165,7 +166,11 @@ func (s *site) apply(document string) {
 		if err := yaml.UnmarshalStrict(text, &svc); err != nil {
 			s.t.Fatal(err)
 		}
-		s.Cluster.Apply(s.asAPIServer(&svc))
+		asked := s.asAPIServer(&svc)
+		if asked.Annotations[annotation.Members] != "" { // its pods are on the first node
+			s.Cluster.SetEndpoints(testenv.KeyOf(asked), "node-1")
+		}
+		s.Cluster.Apply(asked)
 	default:
 		s.t.Fatalf("an example has a %q", kind.Kind)
 	}
