@@ -108,6 +108,7 @@ func TestRBAC_GrantsOnlyListedRightsInCluster(t *testing.T) {
 	want := []string{
 		"authentication.k8s.io/tokenreviews: create",
 		"authorization.k8s.io/subjectaccessreviews: create",
+		"discovery.k8s.io/endpointslices: list watch",
 		"events: create patch",
 		"namespaces: get",
 		"nodes/status: patch",
