@@ -16,7 +16,7 @@
 //
 // # Endpoint changes
 //
-// EndpointSlices are watched in the same way, for Services whose members may follow their endpoints. The
+// EndpointSlices are watched in the same way, for Services with members that may follow their endpoints. The
 // right to list and watch them is optional: without it, Endpoints reports that, and the watch is tried
 // again each minute.
 //

@@ -24,7 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
-// follower is a Service whose members follow its endpoints.
+// follower returns a Service with members that follow its endpoints.
 func follower(name string) *v1.Service {
 	s := newService(name)
 	s.Annotations = map[string]string{"follows": "endpoints"}
@@ -69,7 +69,7 @@ func (f *fixture) assertEndpoints(service, nodes string, watch settings.Watch) {
 	}
 }
 
-// A Service whose endpoints get to other nodes is synced, once for changes in short succession, and
+// A Service with endpoints that get to other nodes is synced, once for changes in short succession, and
 // not for pods that are replaced on the same nodes.
 //
 //proves:55
@@ -149,7 +149,7 @@ func TestParseSlice_ReadsConditions(t *testing.T) {
 	}
 }
 
-// refusing returns a client whose reads of EndpointSlices are refused while refuse is set, and counts
+// refusing returns a client that refuses reads of EndpointSlices while refuse is set, and counts
 // them.
 func refusing(refuse *atomic.Bool, reads *atomic.Int32, err error, all ...kuberuntime.Object) func() *fake.Clientset {
 	return func() *fake.Clientset {

@@ -21,7 +21,7 @@ func (c *Controller) Endpoints(service *v1.Service) (endpoints members.Endpoints
 	return c.endpoints.of(cluster.Key(service))
 }
 
-// endpointsChanged enqueues a Service whose endpoints are on other nodes:
+// endpointsChanged enqueues a Service after its endpoints got to other nodes:
 //
 //	a node has no endpoint any more    promptBatchPeriod
 //	a node has an endpoint now         period, of the Service

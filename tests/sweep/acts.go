@@ -226,7 +226,7 @@ func nodeActs() []act {
 	}
 }
 
-// podActs change the endpoints of a Service whose members follow them, or begin to.
+// podActs change the endpoints of a Service with members that follow them, or begin to.
 func podActs() []act {
 	const mode, nodes = annotation.Members, annotation.MembersEndpointNodes
 	following := func() []*v1.Service { return []*v1.Service{with(service("web", 80, 81), mode, nodes)} }
@@ -242,13 +242,15 @@ func podActs() []act {
 		{name: "pods end", before: following(), endpoints: []string{"node-1"}, do: move()},
 		{name: "members follow pods", endpoints: []string{"node-1"}, do: annotate(mode, nodes)},
 		{name: "members follow pods no more", before: following(), endpoints: []string{"node-1"}, do: annotate(mode, annotation.MembersNodes)},
-		{name: "pods move and move back", of: octavia.ProviderOVN, before: following(), endpoints: []string{"node-1"}, do: func(ctx context.Context, env *testenv.Env) error {
-			before := memberChanges(env)
-			env.Cluster.SetEndpoints(web(), "node-2")
-			if err := begun(ctx, env, before); err != nil {
-				return err
+		{name: "pods come and go and come again", of: octavia.ProviderOVN, before: following(), endpoints: []string{"node-1"}, do: func(ctx context.Context, env *testenv.Env) error {
+			for _, nodes := range [][]string{{"node-1", "node-2"}, {"node-1"}} {
+				before := memberChanges(env)
+				env.Cluster.SetEndpoints(web(), nodes...)
+				if err := begun(ctx, env, before); err != nil {
+					return err
+				}
 			}
-			env.Cluster.SetEndpoints(web(), "node-1")
+			env.Cluster.SetEndpoints(web(), "node-1", "node-2")
 			return nil
 		}},
 	}

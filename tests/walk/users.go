@@ -250,7 +250,7 @@ func (r *run) node(a, b int) {
 	}
 }
 
-// pods moves the pods of a Service, whose members follow them from then on. One is always on the node
+// pods moves the pods of a Service, and its members follow them from then on. One is always on the node
 // that stays.
 func (r *run) pods(a, b int) {
 	key := r.key(a)

@@ -95,7 +95,7 @@ func TestGoingBack_NamesEveryAnnotationThatIsNew(t *testing.T) {
 			}
 		}
 	}
-	if isNew != 21 {
+	if isNew != 22 {
 		t.Errorf("%d annotations are new", isNew)
 	}
 }

@@ -49,7 +49,7 @@ func (s *Set) InAll(of *settings.Settings) Ports {
 	return Ports{{Hosts: s.Hosts}}
 }
 
-// Follow returns the members of each port of a Service whose members follow its endpoints. Cuts is
+// Follow returns the members of each port of a Service, following its endpoints. Cuts is
 // set if the driver cuts the established connections of a member that is removed.
 //
 //	endpoints of the port                     members
@@ -93,7 +93,7 @@ func (s *Set) Follow(of *settings.Settings, endpoints Endpoints, cuts bool) Foll
 	return f
 }
 
-// members returns the names of the nodes whose endpoints get traffic.
+// members returns the names of the nodes with endpoints that get traffic.
 func (e Endpoints) members(cuts bool) []string {
 	names := e.nodes(Endpoint.isReady)
 	if cuts || len(names) == 0 {
