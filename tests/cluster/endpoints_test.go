@@ -23,6 +23,9 @@ import (
 func TestMembers_FollowEndpointSlicesOfAPIServer(t *testing.T) {
 	t.Parallel()
 	w := startCrowd(t, 3, octavia.Delays{Create: 100 * time.Millisecond, Update: 10 * time.Millisecond, Delete: 10 * time.Millisecond})
+	if err := w.StartCCM(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{annotation.Members: annotation.MembersEndpointNodes}},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{
