@@ -174,10 +174,10 @@ func TestEndpoints_KeepLastMembersWithoutAny(t *testing.T) {
 	env, f, svc := following(t, "ovn", 1, "0 1")
 	nodes := env.nodes(3)
 	env.ensure(svc, nodes)
-	_ = env.told()
+	_ = env.emitted()
 	f.on(svc, "")
 	env.follow(svc, nodes, 0, "0 1")
-	if told := env.told(); !strings.Contains(told, "Normal LoadBalancerNoEndpoints") || strings.Contains(told, "Warning") {
+	if told := env.emitted(); !strings.Contains(told, "Normal LoadBalancerNoEndpoints") || strings.Contains(told, "Warning") {
 		t.Errorf("events:\n%s", told)
 	}
 	env.unchanged(svc, nodes)
@@ -216,7 +216,7 @@ func TestEndpoints_AreReplacedByNodesWithoutRight(t *testing.T) {
 	f.forbidden = true
 	env.ensure(svc, nodes)
 	env.areOnNodes("0 1")
-	if told := env.told(); !strings.Contains(told, "may not list and watch EndpointSlices") {
+	if told := env.emitted(); !strings.Contains(told, "may not list and watch EndpointSlices") {
 		t.Errorf("events:\n%s", told)
 	}
 	f.forbidden = false
@@ -296,9 +296,9 @@ func TestEndpoints_AreNotFollowedByAdoptedLoadBalancer(t *testing.T) {
 			if monitored {
 				env.ensure(svc, nodes) // adds them
 			}
-			_ = env.told()
+			_ = env.emitted()
 			env.follow(svc, nodes, 0, "0 1 2")
-			if told := env.told(); !monitored && strings.Count(told, "Normal LoadBalancerAllNodes") != 1 {
+			if told := env.emitted(); !monitored && strings.Count(told, "Normal LoadBalancerAllNodes") != 1 {
 				t.Errorf("events:\n%s", told)
 			}
 			env.writeDown(svc)
@@ -328,7 +328,7 @@ func TestEndpoints_WithoutNodeMakeAllNodesMembers(t *testing.T) {
 	nodes := env.nodes(2)
 	env.ensure(svc, nodes)
 	env.areOnNodes("0 1")
-	if told := env.told(); strings.Count(told, "Normal LoadBalancerAllNodes") != 1 || strings.Contains(told, "Warning") {
+	if told := env.emitted(); strings.Count(told, "Normal LoadBalancerAllNodes") != 1 || strings.Contains(told, "Warning") {
 		t.Errorf("events:\n%s", told)
 	}
 	f.on(svc, "1")
@@ -348,7 +348,7 @@ func TestEndpoints_TellThatUDPFlowsStay(t *testing.T) {
 	f.on(svc, "1")
 	env.ensure(svc, nodes)
 	env.areOnNodes("1; 1")
-	if told := env.told(); strings.Count(told, "Normal LoadBalancerFlowsStay") != 1 || strings.Contains(told, "Warning") {
+	if told := env.emitted(); strings.Count(told, "Normal LoadBalancerFlowsStay") != 1 || strings.Contains(told, "Warning") {
 		t.Errorf("events:\n%s", told)
 	}
 }
