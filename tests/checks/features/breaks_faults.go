@@ -21,8 +21,8 @@ func faultBreaks() []Break {
 		{
 			Row: 79, What: "it is an error at once",
 			File:  "pkg/loadbalancer/octavia/apply/run.go",
-			Old:   `!apierror.IsLocked(err) || !r.holdable(r.steps[0]) || r.tried == tries-1`,
-			New:   `err != nil || r.tried == tries-1`,
+			Old:   `!apierror.IsLocked(err) || !r.holdable(r.steps[0]) || r.current.tried == tries-1`,
+			New:   `err != nil || r.current.tried == tries-1`,
 			Tests: []string{"TestEnsure_WaitsForLoadBalancerThatIsImmutable"},
 		},
 		{

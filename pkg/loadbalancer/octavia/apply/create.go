@@ -37,7 +37,7 @@ type lostCreation struct {
 
 // sendCreation sends a creation, and returns the load balancer.
 func (r *Run) sendCreation(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
-	if r.lost != nil {
+	if r.current.lost != nil {
 		return r.findLostCreation(ctx, s)
 	}
 	release, err := r.creations.Take(ctx)
@@ -51,7 +51,7 @@ func (r *Run) sendCreation(ctx context.Context, s plan.CreateLoadBalancer) (*mod
 	case err == nil:
 		return withSent(observe.Created(*created).Model(r.id), wanted), nil
 	case apierror.IsUnsure(err):
-		r.lost = &lostCreation{cause: err}
+		r.current.lost = &lostCreation{cause: err}
 		release()
 		return r.findLostCreation(ctx, s)
 	case losesPort(err) && len(s.LoadBalancer.Listeners) > 0:
@@ -94,12 +94,12 @@ func losesPort(err error) bool {
 // may still work on it. If there is none, the creation has probably failed; the next attempt looks
 // again before it sends another. If the service itself reports the failure, one look is enough.
 func (r *Run) findLostCreation(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
-	looks, cause := 3, r.lost.cause
+	looks, cause := 3, r.current.lost.cause
 	if apierror.IsCrash(cause) {
 		looks = 1
 	}
-	for ; r.lost.looks < looks; r.lost.looks++ {
-		err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "lost creation", r.Drivers.Timing("").LostCreateRetry<<r.lost.looks)
+	for ; r.current.lost.looks < looks; r.current.lost.looks++ {
+		err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "lost creation", r.Drivers.Timing("").LostCreateRetry<<r.current.lost.looks)
 		if async.IsWaiting(err) {
 			return nil, err
 		}

@@ -66,8 +66,8 @@ func (r *Run) putOn(ctx context.Context, port, id string, revision *int, describ
 // createFloatingIP creates a floating IP. If the answer is lost, or the VIP already has one, it
 // uses that one.
 func (r *Run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, port string) error {
-	if r.lostFloatingIP != nil {
-		return r.adoptFloatingIP(ctx, r.lostFloatingIP)
+	if r.current.lostFloatingIP != nil {
+		return r.adoptFloatingIP(ctx, r.current.lostFloatingIP)
 	}
 	if s.Beside {
 		port = ""
@@ -123,11 +123,11 @@ func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, port str
 // adoptFloatingIP uses the floating IP that is attached to the VIP.
 func (r *Run) adoptFloatingIP(ctx context.Context, cause error) error {
 	if apierror.IsUnsure(cause) {
-		r.lostFloatingIP = cause
+		r.current.lostFloatingIP = cause
 		if err := async.Sleep(ctx, r.Clock, telemetry.OpenStack, "lost floating IP", r.Drivers.Timing("").LostCreateRetry); err != nil {
 			return err
 		}
-		r.lostFloatingIP = nil
+		r.current.lostFloatingIP = nil
 	}
 	looked := model.Observed{LoadBalancer: r.observed.LoadBalancer}
 	if err := r.Observer.FloatingIPs(ctx, r.id, &looked, observe.FloatingIPHints{}); err != nil {

@@ -28,32 +28,40 @@ type Run struct {
 	// written are the members written since the load balancer was read.
 	written written
 	// deleting are the load balancers with an accepted deletion.
-	deleting []deletion
+	deleting []*deletion
 	// waited is set if time has passed since the load balancers were read.
 	waited bool
-	// made is the ID of the object that the last step has created in a load balancer, updated the
-	// listener in Octavia's answer.
-	made    string
-	updated *octavia.Listener
-
-	// The progress of the first step: tried counts its refused requests, sending is set once it is
-	// being sent, held while another client holds the load balancer.
-	tried         int
-	sending, held bool
-	span          *span // of the request; nil: none is being sent
+	// answer is that of the last change in a load balancer, current the progress of the first step.
+	answer  answer
+	current current
 	// created is set from a creation until its parts are settled, verifying while the last change
 	// is verified.
 	created, verifying bool
-	// settling is the progress of settleChildren, deletion that of deleted.
+	// settling is the progress of settleChildren; nil: it is not running.
 	settling *Settling
-	deletion deletionWait
+}
+
+// current is the progress of a step.
+type current struct {
+	// tried counts its refused requests, sending is set once it is being sent, held while another
+	// client holds the load balancer.
+	tried         int
+	sending, held bool
+	// span is that of its request; nil: none is being sent.
+	span *span
 	// lost is a creation without an answer, lostFloatingIP the error of one of a floating IP; nil
 	// for none.
 	lost           *lostCreation
 	lostFloatingIP error
 }
 
-type deletion struct{ id, provider string }
+// answer has the results of a change that only the cloud knows.
+type answer struct {
+	// created is the ID of a created object; "" for none.
+	created string
+	// listener is a created or changed listener; nil for none.
+	listener *octavia.Listener
+}
 
 // NewRun returns a Run at its beginning. It does not change the request.
 func NewRun(req Request) *Run {
@@ -89,39 +97,39 @@ func (r *Run) next(ctx context.Context) error {
 		case async.IsWaiting(err):
 			return err
 		case err == nil:
-			r.steps, r.tried, r.sending = r.steps[1:], 0, false
+			r.steps, r.current = r.steps[1:], current{}
 			return nil
 		case failsOver && apierror.IsLocked(err): // it is no longer in ERROR
 			return &ChangedError{ID: s.ID, How: "something else is being done to bring it out of ERROR"}
 		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err), refusedAsSuch(r.steps[0], err):
 			return &RefusedError{r.steps[0], err}
-		case !apierror.IsLocked(err) || !r.holdable(r.steps[0]) || r.tried == tries-1:
+		case !apierror.IsLocked(err) || !r.holdable(r.steps[0]) || r.current.tried == tries-1:
 			return err
 		}
 		r.observed.Contended = true
-		r.tried++
-		r.held, r.sending = true, false
+		r.current.tried++
+		r.current.held, r.current.sending = true, false
 	}
 }
 
 // prepare waits until the next step can be sent.
 func (r *Run) prepare(ctx context.Context) error {
-	if r.sending {
+	if r.current.sending {
 		return nil
 	}
-	if r.held {
+	if r.current.held {
 		if err := r.unlocked(ctx, r.steps[0]); err != nil {
 			return err
 		}
-		r.held = false
+		r.current.held = false
 	}
 	if err := r.ready(ctx, r.steps[0]); err != nil {
 		return err
 	}
-	if err := r.stillOurs(ctx, r.steps[0], r.tried > 0); err != nil {
+	if err := r.stillOurs(ctx, r.steps[0], r.current.tried > 0); err != nil {
 		return err
 	}
-	r.sending = true
+	r.current.sending = true
 	return nil
 }
 
@@ -139,15 +147,15 @@ func refusedAsSuch(step plan.Step, err error) bool {
 }
 
 func (r *Run) send(ctx context.Context, step plan.Step) error {
-	if r.span == nil {
+	if r.current.span == nil {
 		with, end := telemetry.Step(ctx, r.Clock, message.Truncate(step.String(), message.MaxEvent))
-		r.span = &span{with, end}
+		r.current.span = &span{with, end}
 	}
-	r.made = ""
-	err := r.once(r.span.ctx, step) //nolint:contextcheck // the same context, in the span of the step
+	r.answer = answer{}
+	err := r.once(r.current.span.ctx, step) //nolint:contextcheck // the same context, in the span of the step
 	if !async.IsWaiting(err) {
-		r.span.end(err, r.ids(step)...)
-		r.span = nil
+		r.current.span.end(err, r.ids(step)...)
+		r.current.span = nil
 	}
 	return err
 }
@@ -177,8 +185,8 @@ func (r *Run) ids(step plan.Step) []any {
 	if lb != nil {
 		all = append(all, "loadBalancer", lb.ID)
 	}
-	if r.made != "" {
-		all = append(all, "made", r.made)
+	if r.answer.created != "" {
+		all = append(all, "made", r.answer.created)
 	}
 	return all
 }

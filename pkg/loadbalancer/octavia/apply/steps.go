@@ -19,7 +19,7 @@ func (r *Run) once(ctx context.Context, step plan.Step) error {
 		if err := r.Octavia.DeleteLoadBalancer(ctx, s.ID, s.Cascade); err != nil {
 			return err
 		}
-		gone := deletion{id: s.ID}
+		gone := &deletion{id: s.ID}
 		if lb := r.known(s.ID); lb != nil {
 			gone.provider = lb.Provider
 		}
@@ -76,7 +76,7 @@ func (r *Run) setMembers(ctx context.Context, s plan.SetMembers) error {
 func (r *Run) advance(step plan.Step, created string) {
 	plan.Advance(&r.observed, step)
 	r.record(r.observed.LoadBalancer, step, created)
-	r.working, r.made = watcher.Updating, created
+	r.working, r.answer.created = watcher.Updating, created
 	if _, rebuilds := step.(plan.FailOver); rebuilds {
 		r.working = watcher.FailingOver
 	}
@@ -123,7 +123,7 @@ func (r *Run) createListener(ctx context.Context, s plan.CreateListener) (string
 	if err != nil {
 		return "", err
 	}
-	r.updated = listener
+	r.answer.listener = listener
 	return listener.ID, nil
 }
 
@@ -136,7 +136,7 @@ func (r *Run) updateListener(ctx context.Context, s plan.UpdateListener) (err er
 		}
 		changes["default_pool_id"] = pool.ID
 	}
-	r.updated, err = r.Octavia.UpdateListener(ctx, s.ID, changes)
+	r.answer.listener, err = r.Octavia.UpdateListener(ctx, s.ID, changes)
 	return err
 }
 
@@ -226,9 +226,9 @@ func (r *Run) record(lb *model.LoadBalancer, step plan.Step, created string) {
 	case plan.CreateListener:
 		listener := lb.Listener(s.Listener.Key())
 		listener.ID = created
-		observe.LimitValues(&listener.Limits, r.updated)
+		observe.LimitValues(&listener.Limits, r.answer.listener)
 	case plan.UpdateListener:
-		observe.LimitValues(&lb.Listener(s.Key).Limits, r.updated)
+		observe.LimitValues(&lb.Listener(s.Key).Limits, r.answer.listener)
 	case plan.CreatePool:
 		plan.PoolRef{Name: s.Pool.Name, Protocol: s.Pool.Protocol}.Find(lb).ID = created
 	case plan.CreateMonitor:

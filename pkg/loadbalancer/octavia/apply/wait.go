@@ -44,7 +44,7 @@ func (r *Run) gone(ctx context.Context) error {
 		if err := r.deleted(ctx, r.deleting[0]); err != nil {
 			return err
 		}
-		r.deleting, r.deletion = r.deleting[1:], deletionWait{}
+		r.deleting = r.deleting[1:]
 	}
 	return nil
 }
@@ -52,34 +52,36 @@ func (r *Run) gone(ctx context.Context) error {
 // deleted waits until a load balancer is gone. ACTIVE does not yet mean that the deletion was
 // refused: a driver with a queue may report the end of an earlier operation. After ChildTimeout it
 // does.
-func (r *Run) deleted(ctx context.Context, d deletion) error {
-	timing, w := r.Drivers.Timing(d.provider), &r.deletion
+func (r *Run) deleted(ctx context.Context, d *deletion) error {
+	timing := r.Drivers.Timing(d.provider)
 	for {
-		if !w.pausing {
+		if !d.pausing {
 			token, err := r.wait(ctx, d.id, watcher.Kind{Operation: watcher.Deleting})
 			switch {
 			case err != nil:
 				return fmt.Errorf("wait for the end of load balancer %s: %w", d.id, err)
 			case token.Gone:
 				return nil
-			case token.Status.Failed(), !w.until.IsZero() && r.Clock.Now().After(w.until):
+			case token.Status.Failed(), !d.until.IsZero() && r.Clock.Now().After(d.until):
 				return &LoadBalancerError{ID: d.id, Status: token.Status.Provisioning + " after its deletion"}
 			}
-			if w.until.IsZero() {
-				w.until = r.Clock.Now().Add(timing.ChildTimeout)
+			if d.until.IsZero() {
+				d.until = r.Clock.Now().Add(timing.ChildTimeout)
 			}
-			w.pausing = true
+			d.pausing = true
 		}
 		if err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "deleted "+d.id, timing.ChildInterval); err != nil {
 			return err
 		}
-		w.pausing = false
+		d.pausing = false
 	}
 }
 
-// deletionWait is the progress of a wait for a deletion: the time at which ACTIVE becomes an error,
-// and whether the pause before the next poll runs.
-type deletionWait struct {
+// deletion is an accepted deletion of a load balancer.
+type deletion struct {
+	id, provider string
+	// until is the time at which ACTIVE becomes an error, zero before the first poll. pausing is set
+	// before the next poll.
 	until   time.Time
 	pausing bool
 }
