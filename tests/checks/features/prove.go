@@ -191,6 +191,7 @@ func run(ctx context.Context, root string, tests []Test, options ...string) (Res
 	var events, output bytes.Buffer
 	command := exec.CommandContext(ctx, "go", append(args, sorted(folders)...)...)
 	command.Dir, command.Stdout, command.Stderr = root, &events, &output
+	command.Env = append(command.Environ(), "AWAIT_PATIENCE=1m") // so that a test fails long before the timeout
 	if err := command.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		return nil, "", fmt.Errorf("run go test: %w", err)
 	}

@@ -4,6 +4,7 @@ package await
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 )
@@ -11,9 +12,17 @@ import (
 // poll is the pause between two looks.
 const poll = 20 * time.Millisecond
 
-// Patience is how long a test waits for what must happen: far beyond what anything takes, also on a
-// machine that is busy, or a tenth as fast as usual. Only a broken program reaches it.
-const Patience = 10 * time.Minute
+// Patience is how long a test waits for an event that must come: ten minutes, far longer than
+// anything takes on a busy machine, or the duration in AWAIT_PATIENCE. Only a broken program
+// reaches it.
+var Patience = patience()
+
+func patience() time.Duration {
+	if given, err := time.ParseDuration(os.Getenv("AWAIT_PATIENCE")); err == nil && given > 0 {
+		return given
+	}
+	return 10 * time.Minute
+}
 
 // Success calls check until it returns nil. When the context ends first, the
 // error has check's last one.
