@@ -15,7 +15,7 @@ const poll = 20 * time.Millisecond
 // Patience is how long a test waits for an event that must come: ten minutes, far longer than
 // anything takes on a busy machine, or the duration in AWAIT_PATIENCE. Only a broken program
 // reaches it.
-var Patience = patience()
+var Patience = patience() //nolint:gochecknoglobals // a constant that the environment may replace
 
 func patience() time.Duration {
 	if given, err := time.ParseDuration(os.Getenv("AWAIT_PATIENCE")); err == nil && given > 0 {
