@@ -17,13 +17,13 @@ func TestWithSent_AddsMembersAndMonitorsAndLeavesWhatWasSentAsItIs(t *testing.T)
 	}}}}
 	sent := wanted.Clone()
 	made := apply.WithSent(&model.LoadBalancer{Listeners: []model.Listener{
+		{ID: "another", Protocol: model.TCP, Port: 79},
 		{ID: "listener", Protocol: model.TCP, Port: 80, Pool: model.Pool{ID: "pool", Status: pending}},
-		{ID: "another", Protocol: model.TCP, Port: 81},
 	}}, wanted)
 	want := model.Pool{ID: "pool", Status: pending, Monitor: &model.Monitor{Type: "TCP", Status: pending}, Members: model.MembersOf(
 		model.Member{Address: "10.0.0.1", Port: 30080, Status: pending}, model.Member{Address: "10.0.0.2", Port: 30080, Status: pending},
 	)}
-	if diff := cmp.Diff(want, made.Listeners[0].Pool); diff != "" {
+	if diff := cmp.Diff(want, made.Listener(wanted.Listeners[0].Key()).Pool); diff != "" {
 		t.Errorf("made is %s", diff)
 	}
 	if diff := cmp.Diff(sent, wanted); diff != "" {

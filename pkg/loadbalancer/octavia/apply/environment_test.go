@@ -34,6 +34,8 @@ type environment struct {
 	*simulated.Environment
 	ctx     context.Context
 	applier *apply.Applier
+	// options are those of the plans, apart from Cascade.
+	options plan.Options
 }
 
 func newEnvironment(t *testing.T, options simulator.Options) *environment {
@@ -99,7 +101,9 @@ func (e *environment) attempt(desired *model.LoadBalancer) (plan.Plan, model.Obs
 	observed := e.observe()
 	todo := plan.Delete(observed, plan.Options{Cascade: true})
 	if desired != nil {
-		todo = plan.Diff(desired, observed, plan.Options{Cascade: true})
+		options := e.options
+		options.Cascade = true
+		todo = plan.Diff(desired, observed, options)
 	}
 	after, err := e.run(observed, todo)
 	return todo, after, err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -22,7 +23,22 @@ import (
 
 func TestRun_ReachesEachStateOfALife(t *testing.T) {
 	t.Parallel()
-	e := newEnvironment(t, simulator.Options{})
+	var drv driver.Driver
+	for name, options := range map[string]plan.Options{
+		"in few requests": {},
+		"step by step":    {CreateEmpty: true, Driver: drv.Without(driver.MemberBatches)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnvironment(t, simulator.Options{})
+			e.options = options
+			reachStatesOfALife(t, e)
+		})
+	}
+}
+
+func reachStatesOfALife(t *testing.T, e *environment) {
+	t.Helper()
 	change := func(what string, change func(*model.LoadBalancer)) {
 		t.Log(what)
 		desired := e.web(80, 443)
