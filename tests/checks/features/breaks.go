@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Break is a change of the source that takes a feature away, to see whether the
-// tests of its row notice.
+// Break is a change of the source that removes a feature. The tests of its row must detect it.
 type Break struct {
 	Row int
-	// What goes wrong then.
+	// What describes the broken program, in a sentence without a capital and a full stop that can be
+	// understood without the row.
 	What string
-	// File, from the root, has Old exactly once; New takes its place. Old is best
-	// one short expression that is the feature.
+	// File, a path from the root, contains Old exactly once. New replaces it. Old is best one short
+	// expression that implements the feature.
 	File, Old, New string
-	// Tests of the row that must fail by it.
+	// Tests are tests of the row that must fail with the break.
 	Tests []string
 }
 
-// Breaks gives all of them.
+// Breaks returns all breaks.
 func Breaks() []Break {
 	return slices.Concat(listenerBreaks(), addressBreaks(), settingBreaks(), memberBreaks(),
 		sharingBreaks(), groupBreaks(), faultBreaks(), errorBreaks(), driftBreaks(), conditionBreaks(), garbageBreaks(), dryRunBreaks(), planBreaks(), operatorBreaks(), clusterBreaks(), metricsBreaks())
@@ -36,12 +36,12 @@ func (b Break) Apply(root string) (string, error) {
 		return "", fmt.Errorf("break of row %d: %w", b.Row, err)
 	}
 	if n := strings.Count(string(text), b.Old); n != 1 || b.Old == b.New {
-		return "", fmt.Errorf("break of row %d does not apply: %s has %d times, want once and something else instead:\n%s", b.Row, b.File, n, b.Old)
+		return "", fmt.Errorf("break of row %d does not apply: %s contains the old text %d times, want once and a different new text:\n%s", b.Row, b.File, n, b.Old)
 	}
 	return strings.Replace(string(text), b.Old, b.New, 1), nil
 }
 
-// tests finds the break's tests among those that prove its row.
+// tests returns the tests of the break, all of which must prove its row.
 func (b Break) tests(proofs []Proof) ([]Test, error) {
 	var found []Test
 	for _, test := range testsOf(b.Row, proofs) {
@@ -50,14 +50,14 @@ func (b Break) tests(proofs []Proof) ([]Test, error) {
 		}
 	}
 	if len(found) != len(b.Tests) || len(found) == 0 {
-		return nil, fmt.Errorf("break of row %d: %d of its tests (%s) prove the row, want all and one at least",
+		return nil, fmt.Errorf("break of row %d: %d of its tests (%s) prove the row, want all, and at least one",
 			b.Row, len(found), strings.Join(b.Tests, ", "))
 	}
 	return found, nil
 }
 
-// CheckBreaks says which breaks do not apply any more, or name tests that do not
-// prove their row, and which kept rows have none.
+// CheckBreaks returns an error for each break that no longer applies or names tests that do not
+// prove its row, and for each kept row without a break.
 func CheckBreaks(root string, breaks []Break, proofs []Proof, kept map[int]bool) error {
 	var errs []error
 	broken := map[int]bool{}
@@ -69,7 +69,7 @@ func CheckBreaks(root string, breaks []Break, proofs []Proof, kept map[int]bool)
 	}
 	for _, n := range slices.Sorted(maps.Keys(kept)) {
 		if !broken[n] {
-			errs = append(errs, fmt.Errorf("%s says yes of row %d, and no break shows that its tests would see the feature go (tests/checks/features/breaks.go)", Page, n))
+			errs = append(errs, fmt.Errorf("%s has \"yes\" in row %d, but no break shows that its tests fail without the feature (tests/checks/features/breaks.go)", Page, n))
 		}
 	}
 	return errors.Join(errs...)

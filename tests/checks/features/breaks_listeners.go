@@ -1,6 +1,6 @@
 package features
 
-// listenerBreaks are those of what clients see: listeners, protocols, limits.
+// listenerBreaks returns the breaks of listeners: protocols, published addresses, limits.
 func listenerBreaks() []Break {
 	const desire, settings, plan = "pkg/loadbalancer/spec/desire/", "pkg/loadbalancer/spec/settings/", "pkg/loadbalancer/plan/"
 	return []Break{
@@ -12,7 +12,7 @@ func listenerBreaks() []Break {
 			Tests: []string{"TestListeners_OfTCPUDPAndSCTPShareOnePort"},
 		},
 		{
-			Row: 2, What: "ports of UDP get listeners of TCP",
+			Row: 2, What: "UDP ports get TCP listeners",
 			File: settings + "listeners.go",
 			Old: `if port.Protocol != v1.ProtocolTCP {
 `,
@@ -21,7 +21,7 @@ func listenerBreaks() []Break {
 			Tests: []string{"TestListeners_OfTCPUDPAndSCTPShareOnePort"},
 		},
 		{
-			Row: 3, What: "ports of SCTP get listeners of TCP",
+			Row: 3, What: "SCTP ports get TCP listeners",
 			File: settings + "listeners.go",
 			Old: `if port.Protocol != v1.ProtocolTCP {
 `,
@@ -30,56 +30,56 @@ func listenerBreaks() []Break {
 			Tests: []string{"TestListeners_OfTCPUDPAndSCTPShareOnePort"},
 		},
 		{
-			Row: 4, What: "a port can be of one protocol only",
+			Row: 4, What: "a port number cannot be used for TCP and UDP at once",
 			File:  settings + "validate.go",
 			Old:   `key := fmt.Sprintf("%s/%d", port.Protocol, port.Port)`,
 			New:   `key := fmt.Sprint(port.Port)`,
 			Tests: []string{"TestListeners_OfTCPUDPAndSCTPShareOnePort"},
 		},
 		{
-			Row: 5, What: "appProtocol http is not known",
+			Row: 5, What: "appProtocol http is not recognized",
 			File:  settings + "listeners.go",
 			Old:   `case "http", "kubernetes.io/ws":`,
 			New:   `case "kubernetes.io/ws":`,
 			Tests: []string{"TestListeners_HaveProtocolOfFirstSettingThatDecides"},
 		},
 		{
-			Row: 6, What: "listeners that end TLS have no certificate",
+			Row: 6, What: "listeners that terminate TLS have no certificate",
 			File:  desire + "desire.go",
 			Old:   `l.TLSContainerRef = s.Listeners.TLSContainerRef`,
 			New:   `l.TLSContainerRef = ""`,
 			Tests: []string{"TestListeners_CarryTrafficAsServiceAsksFor"},
 		},
 		{
-			Row: 7, What: "what is said of single ports is not heard",
+			Row: 7, What: "listener-protocols is ignored",
 			File:  settings + "listeners.go",
 			Old:   `if pair, ok := s.named(port); ok {`,
 			New:   `if pair, ok := s.named(port); ok && false {`,
 			Tests: []string{"TestListeners_HaveProtocolOfFirstSettingThatDecides", "TestListeners_CarryTrafficAsServiceAsksFor"},
 		},
 		{
-			Row: 11, What: "X-Forwarded-For is not asked for",
+			Row: 11, What: "X-Forwarded-For is not inserted",
 			File:  settings + "listeners.go",
 			Old:   `{headerFor, values.ForwardedFor}, `,
 			New:   ``,
 			Tests: []string{"TestListeners_CarryTrafficAsServiceAsksFor", "TestListeners_ChangeProtocolsWithNoMoreWritesThanNeeded"},
 		},
 		{
-			Row: 12, What: "the port and the protocol are not asked for",
+			Row: 12, What: "X-Forwarded-Port and X-Forwarded-Proto are not inserted",
 			File:  settings + "listeners.go",
 			Old:   `, {headerPort, values.ForwardedPort}, {headerProto, values.ForwardedProto}}`,
 			New:   `}`,
 			Tests: []string{"TestListeners_CarryTrafficAsServiceAsksFor"},
 		},
 		{
-			Row: 13, What: "version 2 is version 1",
+			Row: 13, What: "PROXY protocol version 2 is sent as version 1",
 			File:  settings + "listeners.go",
 			Old:   `s.Proxy = model.ProxyV2`,
 			New:   `s.Proxy = model.Proxy`,
 			Tests: []string{"TestListeners_CarryTrafficAsServiceAsksFor"},
 		},
 		{
-			Row: 13, What: "no PROXY headers at all",
+			Row: 13, What: "pools do not use the PROXY protocol",
 			File: settings + "listeners.go",
 			Old: `case s.Proxy != "":
 `,
@@ -88,70 +88,70 @@ func listenerBreaks() []Break {
 			Tests: []string{"TestListeners_CarryTrafficAsServiceAsksFor"},
 		},
 		{
-			Row: 14, What: "the mode is always VIP",
+			Row: 14, What: "ipMode is always VIP",
 			File:  settings + "status.go",
 			Old:   `mode = v1.LoadBalancerIPModeProxy`,
 			New:   `mode = v1.LoadBalancerIPModeVIP`,
 			Tests: []string{"TestEnsure_PublishesAddressOrHostname"},
 		},
 		{
-			Row: 15, What: "the name that the Service gives is not published",
+			Row: 15, What: "the hostname that the Service requests is not published",
 			File:  settings + "status.go",
 			Old:   `case s.Status.Hostname != "":`,
 			New:   `case false:`,
 			Tests: []string{"TestEnsure_PublishesAddressOrHostname"},
 		},
 		{
-			Row: 15, What: "no name is made of the address",
+			Row: 15, What: "no hostname is derived from the address",
 			File:  settings + "status.go",
 			Old:   `case s.Proxied() && s.Status.HostnameSuffix != "":`,
 			New:   `case false:`,
 			Tests: []string{"TestEnsure_PublishesAddressOrHostname"},
 		},
 		{
-			Row: 37, What: "the annotation is not heard",
+			Row: 37, What: "the annotation for the algorithm is ignored",
 			File:  settings + "parse.go",
 			Old:   `cmp.Or(ptr.Deref(method, ""), r.conf.LBMethod)`,
 			New:   `r.conf.LBMethod`,
 			Tests: []string{"TestEnsure_AppliesChangesOfServiceUntilNothingDiffers"},
 		},
 		{
-			Row: 42, What: "a timeout is not asked for",
+			Row: 42, What: "the annotation for a timeout is ignored",
 			File:  settings + "listeners.go",
 			Old:   `limit(values.TimeoutClientData, conf.TimeoutClientData)`,
 			New:   `limit(nil, nil)`,
 			Tests: []string{"TestCloudConf_YieldsToClassWhichYieldsToAnnotation", "TestListeners_ChangeLimitsInPlace"},
 		},
 		{
-			Row: 42, What: "the connection limit is not asked for",
+			Row: 42, What: "the connection limit is ignored",
 			File:  settings + "listeners.go",
 			Old:   `limit(values.ConnectionLimit, conf.ConnectionLimit)`,
 			New:   `limit(nil, nil)`,
 			Tests: []string{"TestListeners_ChangeLimitsInPlace"},
 		},
 		{
-			Row: 43, What: "everybody may connect",
+			Row: 43, What: "source ranges are ignored",
 			File:  desire + "desire.go",
 			Old:   `return slices.Clone(s.Access.SourceRanges)`,
 			New:   `return slices.Clone([]string{})`,
 			Tests: []string{"TestEnsure_AppliesChangesOfServiceUntilNothingDiffers", "TestEnsure_CreatesNothingForSourceRangesWhileVersionIsUnknown"},
 		},
 		{
-			Row: 50, What: "clients are sent anywhere",
+			Row: 50, What: "session affinity is ignored",
 			File:  desire + "desire.go",
 			Old:   `return model.SourceIP, timeout`,
 			New:   `return "", 0`,
 			Tests: []string{"TestEnsure_ChangesSessionAffinityInPlace"},
 		},
 		{
-			Row: 51, What: "a change is not seen",
+			Row: 51, What: "a change of the session affinity is not detected",
 			File:  plan + "listeners.go",
 			Old:   `from.Persistence != to.Persistence || from.PersistenceTimeout != to.PersistenceTimeout`,
 			New:   `false`,
 			Tests: []string{"TestEnsure_AppliesChangesOfServiceUntilNothingDiffers", "TestEnsure_ChangesSessionAffinityInPlace"},
 		},
 		{
-			Row: 51, What: "its timeout is not asked for",
+			Row: 51, What: "the timeout of the session affinity is ignored",
 			File:  desire + "desire.go",
 			Old:   `timeout = t.AffinityTimeout`,
 			New:   `timeout = 0`,

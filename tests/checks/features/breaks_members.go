@@ -1,25 +1,25 @@
 package features
 
-// memberBreaks are those of members, and of how few requests they cost.
+// memberBreaks returns the breaks of members, and of the number of requests.
 func memberBreaks() []Break {
 	const desire, plan = "pkg/loadbalancer/spec/desire/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
-			Row: 33, What: "the annotation and cloud.conf are not heard",
+			Row: 33, What: "the requested subnet of the members is ignored",
 			File:  "pkg/loadbalancer/octavia/lookup/lookup.go",
 			Old:   `case s.Members.SubnetID != "":`,
 			New:   `case false:`,
 			Tests: []string{"TestMembers_MoveToOtherSubnetInBatchesOrOneByOne"},
 		},
 		{
-			Row: 52, What: "all nodes are members",
+			Row: 52, What: "the node selector is ignored",
 			File:  "pkg/loadbalancer/spec/members/standing.go",
 			Old:   `case !s.Members.NodeSelector.Matches(labels.Set(node.Labels)):`,
 			New:   `case labels.Set(node.Labels) == nil && standing == Last:`,
 			Tests: []string{"TestMembers_FollowNodeSelector"},
 		},
 		{
-			Row: 55, What: "nodes without endpoints are members too",
+			Row: 55, What: "nodes without endpoints become members",
 			File:  "pkg/loadbalancer/goal/endpoints.go",
 			Old:   `if !s.FollowsEndpoints(drv) {`,
 			New:   `if true || !s.FollowsEndpoints(drv) {`,
@@ -33,56 +33,56 @@ func memberBreaks() []Break {
 			Tests: []string{"TestEndpoints_AreNotNeededForCreation"},
 		},
 		{
-			Row: 55, What: "a node whose endpoints still serve is removed, which cuts their connections",
+			Row: 55, What: "a node with terminating endpoints is removed, which cuts connections",
 			File:  "pkg/loadbalancer/spec/members/follow.go",
 			Old:   `if cuts || len(names) == 0 {`,
 			New:   `if len(names) == 0 {`,
 			Tests: []string{"TestEndpoints_LeaveWithoutCuttingConnections"},
 		},
 		{
-			Row: 55, What: "the switch from another controller changes members",
+			Row: 55, What: "an adopted load balancer loses its members without endpoints",
 			File:  "pkg/loadbalancer/spec/settings/follow.go",
 			Old:   `s.Members.Mode == "" && s.Members.Adopted`,
 			New:   `s.Members.Mode == annotation.MembersPods && s.Members.Adopted`,
 			Tests: []string{"TestEndpoints_AreNotFollowedByAdoptedLoadBalancer"},
 		},
 		{
-			Row: 68, What: "a load balancer is made empty, and then filled",
+			Row: 68, What: "a load balancer is created empty and filled afterwards",
 			File:  plan + "diff.go",
 			Old:   `case createsEmpty(desired, opts):`,
 			New:   `case true:`,
 			Tests: []string{"TestEnsure_CreatesWithOneLoadBalancerPostAndOneFloatingIPPost"},
 		},
 		{
-			Row: 69, What: "a load balancer is made with all that is in it",
+			Row: 69, What: "a load balancer is created in one request although its provider does not support it",
 			File:  plan + "diff.go",
 			Old:   `case createsEmpty(desired, opts):`,
 			New:   `case false:`,
 			Tests: []string{"TestProvider_ThatIsSerialGetsOneObjectAtATime"},
 		},
 		{
-			Row: 70, What: "members change one by one",
+			Row: 70, What: "members are written one by one",
 			File:  plan + "members.go",
 			Old:   `if !d.opts.Driver.Supports(driver.MemberBatches) {`,
 			New:   `if d.opts.Driver.Supports(driver.MemberBatches) {`,
 			Tests: []string{"TestUpdate_WritesOneBatchPerPortWhenManyNodesChange"},
 		},
 		{
-			Row: 71, What: "nothing is remembered",
+			Row: 71, What: "the applied state of a Service is not stored",
 			File:  "pkg/loadbalancer/goal/commit.go",
 			Old:   `	e.Store.SetApplied(svc.UID, applied)`,
 			New:   ``,
 			Tests: []string{"TestEnsure_CostsNothingWhenNothingChanged"},
 		},
 		{
-			Row: 71, What: "what is recorded is not found after a restart",
+			Row: 71, What: "the record of a Service is not read after a restart",
 			File:  "pkg/loadbalancer/goal/engine.go",
 			Old:   `state.ParseRecord(e.Records.Get(owner))`,
 			New:   `state.ParseRecord("")`,
 			Tests: []string{"TestRestart_CostsFewRequestsForManyUnchangedServices"},
 		},
 		{
-			Row: 72, What: "load-balancer-id, once written, is read as a wish to move",
+			Row: 72, What: "the controller takes its own load-balancer-id for a user's request to move",
 			File:  "pkg/loadbalancer/goal/recall.go",
 			Old:   `named != applied.LoadBalancer.Named && named != applied.LoadBalancer.ID`,
 			New:   `named != applied.LoadBalancer.Named`,

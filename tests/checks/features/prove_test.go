@@ -104,7 +104,7 @@ func TestBreaks_AreReportedWhenTheyProveNothing(t *testing.T) {
 		{"its place is gone", func(b *features.Break) { b.Old = "never there" }, 1, "does not apply"},
 		{"it changes nothing", func(b *features.Break) { b.New = b.Old }, 1, "does not apply"},
 		{"its test proves another row", func(b *features.Break) { b.Tests = []string{"TestB"} }, 1, "0 of its tests (TestB) prove the row"},
-		{"a row without a break", func(*features.Break) {}, 2, "says yes of row 2"},
+		{"a row without a break", func(*features.Break) {}, 2, `has "yes" in row 2`},
 	} {
 		b := good
 		c.change(&b)
