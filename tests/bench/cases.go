@@ -32,7 +32,7 @@ const (
 	caseFloatingIPRemove = "floating-ip-remove"
 	caseFloatingIPAdd    = "floating-ip-add"
 	caseDelete           = "delete"
-	// Of a Service whose members follow its endpoints.
+	// The members follow the endpoints of the Service.
 	caseRollout      = "rollout"        // pods are replaced on the same nodes
 	caseScale        = "scale"          // a pod ends on a node without others
 	casePodsNodeLost = "pods-node-lost" // a node is lost with all pods on it

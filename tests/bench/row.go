@@ -117,8 +117,8 @@ func isWatcher(r requestlog.Request) bool {
 	return strings.Contains(r.Route, "/lbaas/loadbalancers") && strings.Contains(r.Path, "fields=provisioning_status&fields=operating_status&fields=updated_at")
 }
 
-// isPoll tells requests for the state of load balancers, and the list of all
-// floating IPs that goes with a list of all load balancers.
+// isPoll reports whether a request reads the state of load balancers, or all floating IPs, which are
+// listed together with all load balancers.
 func isPoll(r requestlog.Request) bool {
 	if strings.HasSuffix(r.Route, "/v2.0/floatingips") {
 		return !oneFloatingIP.MatchString(r.Path)
@@ -137,13 +137,13 @@ func isPoll(r requestlog.Request) bool {
 	}
 }
 
-// changes are the load balancers that were written to; "" is in it with any.
+// changes has the IDs of the changed load balancers, and "" if there is any.
 type changes map[string]bool
 
 func (c changes) note(id string)         { c[id], c[""] = true, true }
 func (c changes) include(id string) bool { return c[id] }
 
-// allocations gives how many objects this process has ever allocated.
+// allocations returns the number of objects that this process has allocated since its start.
 func allocations() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
@@ -159,8 +159,8 @@ func cpuSeconds() float64 {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
-// residentMiB gives the memory of this process and the most it ever had, zero where
-// the system does not tell.
+// residentMiB returns the present and the maximum resident memory of this process; zero if the system
+// does not report them.
 func residentMiB() (now, most float64) {
 	usage, err := process.UsageOf(os.Getpid())
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"testing/synctest"
 )
 
-// suite is what is measured.
+// suite has the sizes to measure.
 type suite struct {
 	lives, crowds, holds []scale
 }
 
-// full is everything.
+// full returns all sizes.
 func full() suite {
 	s := suite{
 		crowds: []scale{
@@ -46,7 +46,7 @@ func full() suite {
 	return s
 }
 
-// small is a little of each.
+// small returns a few sizes of each kind.
 func small() suite {
 	return suite{
 		lives: []scale{
@@ -63,7 +63,7 @@ func small() suite {
 	}
 }
 
-// run measures one after the other and returns all that it has when it fails.
+// run measures one size after the other. With an error it returns the rows so far.
 func (s suite) run(t *testing.T, progress io.Writer) ([]Row, error) {
 	t.Helper()
 	var rows []Row

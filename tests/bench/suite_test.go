@@ -19,7 +19,7 @@ var (
 	figures    = flag.String("json", "", "also write the figures to this file")
 )
 
-// TestMain lets this program be the controller of the case hold, too.
+// TestMain runs this program as the controller of the hold cases if it has the flag --hold.
 func TestMain(m *testing.M) {
 	if !slices.Contains(os.Args, "--hold") {
 		flag.Parse()
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// versionDocument is read once in ten minutes, whatever is done.
+// versionDocument is read once in ten minutes, independently of the case.
 const versionDocument = "GET /load-balancer/"
 
 // Tests that count allocations do not run beside others.
@@ -75,7 +75,7 @@ func TestBench_TakesWritesAndCyclesOfFloor(t *testing.T) {
 	inShape(t, rows)
 }
 
-// measure runs a few small cases, or all of them where the flag says so.
+// measure runs a few small cases, or all of them with the flag -full.
 func measure(t *testing.T) []Row {
 	t.Helper()
 	suite, out, progress := small(), io.Discard, io.Discard
@@ -95,7 +95,7 @@ func measure(t *testing.T) []Row {
 	return rows
 }
 
-// inShape checks what others read the figures by.
+// inShape checks the format of the figures.
 func inShape(t *testing.T, rows []Row) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "out", "bench.json")

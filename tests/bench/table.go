@@ -18,7 +18,7 @@ const legend = `
 
 `
 
-// printTable shows all rows, and the requests of those that are above their floor.
+// printTable prints all rows, and the requests of those that are above their floor.
 func printTable(out io.Writer, rows []Row) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "case\tprovider\tports\tnodes\tservices\treads\twatch\twrites\tcycles\tpeer\tKiB\tallocs\tMiB\tCPU s\ts\t")
@@ -65,7 +65,7 @@ func (r Row) columns() []string {
 	}
 }
 
-// mark shows what is above its floor, and what failed.
+// mark returns the prefix of a row: "!" if it failed, ">" if it is above its floor.
 func (r Row) mark() string {
 	switch {
 	case r.Error != "":
@@ -76,7 +76,7 @@ func (r Row) mark() string {
 	return "  "
 }
 
-// above tells whether it took more than the least.
+// above reports whether a row is above its floor.
 func (r Row) above() bool {
 	return r.Reads > r.Floor.Reads || r.Writes > r.Floor.Writes || r.Cycles > r.Floor.Cycles
 }

@@ -20,7 +20,7 @@ func (r *run) judge(ctx context.Context) error {
 		return nil
 	}
 	for _, leak := range r.env.Leaks() {
-		r.report.Wrong = append(r.report.Wrong, "it belongs to nobody: "+leak)
+		r.report.Wrong = append(r.report.Wrong, "it belongs to no Service: "+leak)
 	}
 	services := r.env.Cluster.Services()
 	if len(services) != len(r.tenants) {

@@ -23,7 +23,7 @@ func (r *run) judge() {
 	shared := r.shared()
 	for _, leak := range r.env.Leaks() {
 		if !slices.Contains(r.strangers, leak) && !slices.ContainsFunc(shared, func(id string) bool { return strings.Contains(leak, id) }) {
-			r.fail("it belongs to nobody: %s", leak)
+			r.fail("it belongs to no Service: %s", leak)
 		}
 	}
 	r.judgeServing()
@@ -78,7 +78,7 @@ func (r *run) judgeServing() {
 	}
 	for name := range allowed {
 		if _, is := want[name]; !is {
-			r.fail("port %s is served for nobody", name)
+			r.fail("port %s is served, but no Service requests it", name)
 		}
 	}
 }

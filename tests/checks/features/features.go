@@ -1,11 +1,11 @@
-// Package features keeps docs/features.md: what users of a cloud controller
-// manager for OpenStack look for, and which tests prove that they have it. A test
-// says so in a directive in its comment:
+// Package features generates docs/features.md: the features that users of a cloud controller
+// manager for OpenStack look for, and the tests that prove them. A test names the rows that it
+// proves in a directive in its comment:
 //
 //	//proves:42,43
 //
-// The page is made of what became of these tests in a run. That they would see the
-// feature go is proven by breaks: changes of the source that take a feature away.
+// The page shows the results of these tests in a run. Breaks, which are changes of the source that
+// remove a feature, prove that the tests fail without the feature.
 package features
 
 import (
@@ -25,7 +25,7 @@ import (
 type Row struct {
 	N       int
 	Feature string
-	// Partly says what is missing, when tests prove only some of it.
+	// Partly names the missing parts if tests prove only some of the feature.
 	Partly string
 }
 
@@ -37,8 +37,8 @@ type Proof struct {
 
 const directive = "//proves:"
 
-// Proofs finds the tests below root that say what they prove, ordered by row,
-// folder and name. A directive that holds anything but numbers is an error.
+// Proofs returns the tests below root that have a directive, ordered by row, folder and name. A
+// directive that holds anything but numbers is an error.
 func Proofs(root string) ([]Proof, error) {
 	var proofs []Proof
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

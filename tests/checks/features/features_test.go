@@ -2,6 +2,7 @@ package features_test
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 
 const root = "../../.."
 
-// Rows are numbered without a gap, and no test proves one that is not there.
+// Rows are numbered without a gap, and no test proves a row that does not exist.
 func TestRows_AreNumberedWithoutGap(t *testing.T) {
 	t.Parallel()
 	rows := features.Rows()
@@ -23,13 +24,13 @@ func TestRows_AreNumberedWithoutGap(t *testing.T) {
 	}
 	for _, proof := range proofs(t) {
 		if proof.Row < 1 || proof.Row > len(rows) {
-			t.Errorf("%s in %s proves row %d, which is not there", proof.Name, proof.Folder, proof.Row)
+			t.Errorf("%s in %s proves row %d, which does not exist", proof.Name, proof.Folder, proof.Row)
 		}
 	}
 }
 
-// TestBreaks_StillApply keeps the breaks from rotting: `make prove` tries
-// them, and takes too long for every change.
+// TestBreaks_StillApply finds breaks that no longer fit the source at each change. `make prove`, which
+// applies them, takes too long for that.
 func TestBreaks_StillApply(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(root + "/" + features.Page)
@@ -38,6 +39,18 @@ func TestBreaks_StillApply(t *testing.T) {
 	}
 	if err := features.CheckBreaks(root, features.Breaks(), proofs(t), features.Kept(string(page))); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBreaks_AreDescribedInPlainEnglish fails for a description that cannot be understood without the
+// row. Package prose checks further constructions.
+func TestBreaks_AreDescribedInPlainEnglish(t *testing.T) {
+	t.Parallel()
+	unclear := regexp.MustCompile(`^(it|its|they|their|neither|there|what|whatever|all|any) |\b(nobody|told|heard|asked for|looked (at|for)|taken for|left alone)\b`)
+	for _, b := range features.Breaks() {
+		if found := unclear.FindString(b.What); found != "" || len(b.What) < 15 {
+			t.Errorf("row %d: %q has no concrete subject or verb (%q)", b.Row, b.What, found)
+		}
 	}
 }
 
@@ -72,8 +85,8 @@ func TestRows_ShowResultsOfTheirTests(t *testing.T) {
 	}
 }
 
-// TestFollow_ShowsRunAndReadsItsResultsAgain holds what people see of a run to what `go test`
-// shows: a line for what passes, all for what fails.
+// TestFollow_ShowsRunAndReadsItsResultsAgain checks that Follow writes the same output as `go test`: a
+// line for each package that passes, and the whole output of one that fails.
 func TestFollow_ShowsRunAndReadsItsResultsAgain(t *testing.T) {
 	t.Parallel()
 	const pkg = `"Package":"github.com/openstack-ccm/openstack-ccm/pkg/`

@@ -20,8 +20,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// migration is the table of docs/migration.md: what is said of a name, by the
-// heading that it stands under.
+// migration holds the tables of docs/migration.md: the second cell of each name, by the heading of
+// the table.
 type migration map[string]map[string]string
 
 func readMigration(t *testing.T) migration {
@@ -44,30 +44,30 @@ func readMigration(t *testing.T) migration {
 		}
 		name := strings.Trim(cells[1], " `")
 		if _, twice := table[heading][name]; twice {
-			t.Errorf("%s: %s is there twice", heading, name)
+			t.Errorf("%s: %s occurs twice", heading, name)
 		}
 		table[heading][name] = strings.TrimSpace(cells[2])
 		if follows := strings.TrimSpace(cells[3]); !isRenamed(heading) && table[heading][name] != "same" && follows == "" {
-			t.Errorf("%s: %s is %s, but nothing says how", heading, name, table[heading][name])
+			t.Errorf("%s: %s is %s, but there is no explanation", heading, name, table[heading][name])
 		}
 	}
 	return table
 }
 
-// isRenamed tells the tables of what operators search for: what it was called there and
-// is called here, which may be nothing.
+// isRenamed reports whether a table lists the names of cloud-provider-openstack and those of this
+// project, which may be missing.
 func isRenamed(heading string) bool {
 	return slices.Contains([]string{"Events", "Log lines", "Metrics"}, heading)
 }
 
-// checkRenamed fails when there is nothing of the name that the page gives.
+// checkRenamed fails if the page gives a name that the source does not have.
 func checkRenamed(t *testing.T, old, said string) {
 	t.Helper()
 	if said == "same" {
 		said = "`" + old + "`"
 	}
 	if name := strings.Trim(said, "`"); name != "" && !inSource(t, name) {
-		t.Errorf("docs/migration.md says that %s is called %s here, but nothing is", old, name)
+		t.Errorf("docs/migration.md has the name %[2]s for %[1]s, but the source has no %[2]s", old, name)
 	}
 }
 
@@ -95,8 +95,8 @@ func inSource(t *testing.T, text string) bool {
 	return found
 }
 
-// TestMigration_NamesAllThatUsersHave fails when a key or annotation of
-// cloud-provider-openstack is missing from the page, or is there and unknown.
+// TestMigration_NamesAllThatUsersHave fails if a key or annotation of cloud-provider-openstack is
+// missing on the page, or if the page has an unknown one.
 func TestMigration_NamesAllThatUsersHave(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/peer.txt")
@@ -115,22 +115,22 @@ func TestMigration_NamesAllThatUsersHave(t *testing.T) {
 		}
 		switch said, there := page[heading][line]; {
 		case !there:
-			t.Errorf("docs/migration.md says nothing of %s under %s", line, heading)
+			t.Errorf("docs/migration.md does not have %s under %s", line, heading)
 		case isRenamed(heading):
 			checkRenamed(t, line, said)
 		case !slices.Contains([]string{"same", "better", "not needed"}, said):
-			t.Errorf("docs/migration.md says %q of %s: want same, better or not needed", said, line)
+			t.Errorf("docs/migration.md has %q for %s: want same, better or not needed", said, line)
 		}
 		delete(left[heading], line)
 	}
 	for heading, names := range left {
 		for name := range names {
-			t.Errorf("docs/migration.md has %s under %s, which nobody has", name, heading)
+			t.Errorf("docs/migration.md has %s under %s, which cloud-provider-openstack does not have", name, heading)
 		}
 	}
 }
 
-// TestMigration_PromisesOnlyExistingKeysAndAnnotations fails when the page promises a key or annotation
+// TestMigration_PromisesOnlyExistingKeysAndAnnotations fails if the page promises a key or annotation
 // that this project does not have.
 func TestMigration_PromisesOnlyExistingKeysAndAnnotations(t *testing.T) {
 	t.Parallel()
@@ -146,7 +146,7 @@ func TestMigration_PromisesOnlyExistingKeysAndAnnotations(t *testing.T) {
 		}
 		for name, said := range page[heading] {
 			if said != "not needed" && !keys[name] {
-				t.Errorf("%s %s is %s, but is no key", heading, name, said)
+				t.Errorf("%s %s is %s, but the section has no such key", heading, name, said)
 			}
 		}
 	}
@@ -156,13 +156,13 @@ func TestMigration_PromisesOnlyExistingKeysAndAnnotations(t *testing.T) {
 	}
 	for name, said := range page["Annotations"] {
 		if said != "not needed" && !known[name] {
-			t.Errorf("annotation %s is %s, but there is none", name, said)
+			t.Errorf("annotation %s is %s, but does not exist", name, said)
 		}
 	}
 }
 
-// What the tables of code mark as new is what the page, which has all that
-// cloud-provider-openstack has, does not have.
+// The page has all annotations and keys of cloud-provider-openstack. Those that the page does not have
+// must be marked as new in the code.
 func TestMigration_HasEveryAnnotationAndKeyThatIsNotNew(t *testing.T) {
 	t.Parallel()
 	page := readMigration(t)

@@ -8,7 +8,7 @@ import (
 // Page is the document, from the root.
 const Page = "docs/features.md"
 
-// Document writes the page: a row is what the tests that prove it were in a run.
+// Document returns the page. The verdict of a row follows from the results of its tests in a run.
 func Document(rows []Row, proofs []Proof, results Results) string {
 	var b strings.Builder
 	b.WriteString(`# Features
@@ -84,7 +84,7 @@ func (r Row) verdict(tests []Test, results Results) string {
 	}
 }
 
-// Kept gives the rows that a page says yes of, by number.
+// Kept returns the numbers of the rows with "yes" on a page.
 func Kept(page string) map[int]bool {
 	kept := map[int]bool{}
 	for line := range strings.Lines(page) {

@@ -18,12 +18,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Prover breaks the features of a checkout, one after the other, and looks whether
-// their tests notice.
+// Prover applies breaks to a checkout, each by itself, and checks that the tests of the row fail.
 type Prover struct {
 	Root   string
 	Proofs []Proof
-	// Jobs is how many breaks are tried at the same time.
+	// Jobs is the number of breaks that are tried at the same time.
 	Jobs int
 	Out  io.Writer
 
@@ -46,7 +45,7 @@ func (p *Prover) Prove(ctx context.Context, breaks []Break) error {
 		all.Go(func() error {
 			start := time.Now()
 			failures[i] = p.try(ctx, b, sound)
-			p.tell(b, time.Since(start), failures[i])
+			p.report(b, time.Since(start), failures[i])
 			return nil
 		})
 	}
@@ -54,7 +53,7 @@ func (p *Prover) Prove(ctx context.Context, breaks []Break) error {
 	return p.sum(breaks, failures)
 }
 
-func (p *Prover) tell(b Break, took time.Duration, failure error) {
+func (p *Prover) report(b Break, took time.Duration, failure error) {
 	p.out.Lock()
 	defer p.out.Unlock()
 	verdict := "red"
@@ -87,7 +86,7 @@ func (p *Prover) sum(breaks []Break, failures []error) error {
 	return nil
 }
 
-// unbroken runs the tests of all breaks on the source as it is.
+// unbroken runs the tests of all breaks on the unchanged source.
 func (p *Prover) unbroken(ctx context.Context, breaks []Break) (Results, error) {
 	var all []Test
 	for _, b := range breaks {
@@ -140,8 +139,9 @@ func (p *Prover) try(ctx context.Context, b Break, sound Results) error {
 	return nil
 }
 
-// checkout lays a break over the source: in a folder and with options for `go test`.
-// What tests read as they run has to be a copy.
+// checkout returns a folder and options for `go test` with which the source has a break. A Go file is
+// replaced by an overlay. Other files are read by the tests themselves, and need a copy of the
+// checkout.
 func (p *Prover) checkout(ctx context.Context, temp string, b Break, text string) (string, []string, error) {
 	if !strings.HasSuffix(b.File, ".go") {
 		return temp, nil, p.copied(ctx, temp, b.File, text)
@@ -181,7 +181,7 @@ func (p *Prover) copied(ctx context.Context, temp, file, text string) error {
 	return nil
 }
 
-// run runs tests, and returns what became of them and what was written.
+// run runs tests, and returns their results and their output.
 func run(ctx context.Context, root string, tests []Test, options ...string) (Results, string, error) {
 	var names, folders []string
 	for _, test := range tests {

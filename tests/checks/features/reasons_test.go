@@ -24,7 +24,7 @@ func rowsOf(t *testing.T, name, heading string) map[string]string {
 	}
 	_, section, _ := strings.Cut(string(page), "\n## "+heading+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	_, section, _ = strings.Cut(section, "\n|---") // behind the names of the columns
+	_, section, _ = strings.Cut(section, "\n|---") // after the names of the columns
 	rows := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (.+?) \\| .+ \\|$").FindAllStringSubmatch(section, -1) {
 		rows[row[1]] = row[2]
@@ -32,8 +32,8 @@ func rowsOf(t *testing.T, name, heading string) map[string]string {
 	return rows
 }
 
-// TestEvents_PageHasARowForEachReason holds the table of docs/events.md to the reasons of
-// events on Services, and their types.
+// TestEvents_PageHasARowForEachReason compares the table of docs/events.md with the reasons of events
+// on Services, and their types.
 func TestEvents_PageHasARowForEachReason(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}
@@ -43,12 +43,12 @@ func TestEvents_PageHasARowForEachReason(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, rowsOf(t, "events.md", "Events on Services")); diff != "" {
-		t.Errorf("the events in docs/events.md differ from those that there are (-code +page):\n%s", diff)
+		t.Errorf("the events in docs/events.md differ from the code (-code +page):\n%s", diff)
 	}
 }
 
-// TestEvents_PagesNameReasonsThatThereAre fails when a page promises an event of a reason
-// that nothing has.
+// TestEvents_PagesNameReasonsThatThereAre fails if a page names a reason of events that the source
+// does not have.
 func TestEvents_PagesNameReasonsThatThereAre(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../../docs/*.md")
@@ -64,7 +64,7 @@ func TestEvents_PagesNameReasonsThatThereAre(t *testing.T) {
 		for _, found := range regexp.MustCompile("\\b(?:events?|reason)\\s+`(\\w+)`").FindAllStringSubmatch(string(text), -1) {
 			named++
 			if !inSource(t, found[1]) {
-				t.Errorf("%s names events of reason %s, and there are none", filepath.Base(path), found[1])
+				t.Errorf("%s names events of reason %s, which does not exist", filepath.Base(path), found[1])
 			}
 		}
 	}
@@ -73,12 +73,12 @@ func TestEvents_PagesNameReasonsThatThereAre(t *testing.T) {
 	}
 }
 
-// TestRefusals_PageHasARowForEachReason holds docs/services.md to the label values of the
-// metric refused_services.
+// TestRefusals_PageHasARowForEachReason compares docs/services.md with the label values of the metric
+// refused_services.
 func TestRefusals_PageHasARowForEachReason(t *testing.T) {
 	t.Parallel()
 	rows := slices.Collect(maps.Keys(rowsOf(t, "services.md", "Services that are refused")))
 	if diff := cmp.Diff(slices.Sorted(slices.Values(refusal.Reasons())), slices.Sorted(slices.Values(rows))); diff != "" {
-		t.Errorf("the reasons in docs/services.md differ from those that there are (-code +page):\n%s", diff)
+		t.Errorf("the reasons in docs/services.md differ from the code (-code +page):\n%s", diff)
 	}
 }

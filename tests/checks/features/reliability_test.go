@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Each promise names the tests that prove it, which are there.
+// Each promise names the tests that prove it, and these exist.
 func TestReliability_NamesTestsThatThereAre(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "reliability.md"))
@@ -30,7 +30,7 @@ func TestReliability_NamesTestsThatThereAre(t *testing.T) {
 		}
 		for _, name := range names {
 			if !there[name[1]] {
-				t.Errorf("there is no %s, which proves: %s", name[1], promise)
+				t.Errorf("%s, which proves a promise, does not exist: %s", name[1], promise)
 			}
 		}
 	}

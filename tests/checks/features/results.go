@@ -12,7 +12,7 @@ import (
 
 const module = "github.com/openstack-ccm/openstack-ccm/"
 
-// Outcome is what became of a test in a run.
+// Outcome is the result of a test in a run.
 type Outcome string
 
 // The outcomes; the empty one is that of a test that did not run.
@@ -30,14 +30,13 @@ type Test struct {
 // Results are the outcomes of a run.
 type Results map[Test]Outcome
 
-// event is what `go test -json` writes (go doc test2json).
+// event is a line of `go test -json` (go doc test2json).
 type event struct {
 	Action, Package, Test, Output string
 }
 
-// Follow reads the events of `go test -json` until they end, writes to out what `go
-// test` would have written, and returns what became of the test functions. Lines
-// that are no events are written as they are.
+// Follow reads the events of `go test -json` until they end, writes the output of `go test` to out,
+// and returns the results of the test functions. Lines that are no events are copied to out.
 func Follow(events io.Reader, out io.Writer) (Results, error) {
 	results, packages := Results{}, map[string]*report{}
 	lines := bufio.NewReader(events)
@@ -86,7 +85,7 @@ func follow(line string, out io.Writer, results Results, packages map[string]*re
 	}
 }
 
-// report is what a package and its tests have written, but for those that passed.
+// report is the output of a package and of its tests that have not passed.
 type report struct {
 	output map[string][]string
 }

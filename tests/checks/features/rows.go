@@ -1,8 +1,7 @@
 package features
 
-// Rows gives what users of cloud-provider-openstack have, miss or would want, by
-// number. Whether a row is kept is what tests say; Partly says what is still
-// missing of a row that some do prove.
+// Rows returns the features that users of cloud-provider-openstack have, miss or ask for, ordered by
+// number. The tests decide whether a feature exists; Partly names the missing parts.
 func Rows() []Row {
 	return []Row{
 		{N: 1, Feature: "A TCP listener per port"},

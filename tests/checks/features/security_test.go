@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Each sentence of the threat model, which is an item of a list, names tests that there are.
+// Each item of the threat model names at least one test, and these exist.
 func TestThreatModel_NamesTestInEachSentence(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../docs/security.md")
@@ -22,17 +22,17 @@ func TestThreatModel_NamesTestInEachSentence(t *testing.T) {
 		sentence, _, _ = strings.Cut(sentence, "\n\n")
 		named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`").FindAllStringSubmatch(sentence, -1)
 		if len(named) == 0 {
-			t.Errorf("no test is named by: %s", sentence)
+			t.Errorf("this item names no test: %s", sentence)
 		}
 		for _, name := range named {
 			if !written[name[1]] {
-				t.Errorf("there is no %s, which is named by: %s", name[1], sentence)
+				t.Errorf("%s does not exist, but this item names it: %s", name[1], sentence)
 			}
 		}
 	}
 }
 
-// testsOf gives the names of all tests and fuzz targets below a folder.
+// testsOf returns the names of all tests and fuzz targets below a folder.
 func testsOf(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)

@@ -32,7 +32,7 @@ func service(name string) *v1.Service {
 	}
 }
 
-// What a provider shows while it works is what the table says, labels and their values.
+// The labels and values that a working provider exposes are those of the table.
 //
 //proves:99
 func TestTable_HasValuesThatProviderShows(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package monitoring holds what operators are told of the controller's metrics: a table with a
-// query for each. docs/metrics.md and the dashboard are made from it and from the
-// registrations, and the alerting rules are checked against it.
+// Package monitoring documents the controller's metrics for operators: a table has a query for each.
+// docs/metrics.md and the dashboard are generated from the table and the registrations, and the
+// alerting rules are checked against them.
 package monitoring
 
 import (
@@ -26,7 +26,7 @@ type Registration struct {
 	Buckets                     int
 }
 
-// Register registers what the program does but for its version.
+// Register registers the metrics of the program except its version.
 func Register(registry metrics.KubeRegistry) (*cloudprovider.Metrics, *transport.Metrics, error) {
 	reconciles, requests := cloudprovider.NewMetrics(clock.RealClock{}), transport.NewMetrics()
 	return reconciles, requests, errors.Join(reconciles.Register(registry.Register), requests.Register(registry.Register))

@@ -13,15 +13,15 @@ import (
 // Use is what an operator has to know of a metric beyond its registration.
 type Use struct {
 	Metric string
-	// Title and Query are what to look at, on the dashboard too, in a unit of Grafana's.
+	// Title and Query are for a panel of the dashboard, and Unit is its unit in Grafana.
 	Title, Query, Unit string
 	Labels             []Label
 	// Note is shown below the query; "" for none.
 	Note string
 }
 
-// Label is a label of a metric, whose values are few however large the cluster is: one of
-// Values, or Most that match a Pattern and are described by Text.
+// Label is a label of a metric. The number of its values is small in a cluster of any size: they are
+// Values, or at most Most values that match Pattern and are described by Text.
 type Label struct {
 	Name          string
 	Values        []string
@@ -29,7 +29,7 @@ type Label struct {
 	Most          int
 }
 
-// Group is what belongs together on page and dashboard.
+// Group is a section of the page and of the dashboard.
 type Group struct {
 	Title, Text string
 	Uses        []Use

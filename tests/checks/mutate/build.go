@@ -82,7 +82,7 @@ func build(ctx context.Context, root, temp string, packages []*pkg, mutants []*m
 	return good, bad, nil
 }
 
-// split tells the mutants of the package that compile from the others.
+// split returns the mutants of the package that compile, and the others.
 func (p *pkg) split(mutants []*mutant) (good, bad []*mutant) {
 	if p.compiles(mutants) {
 		return mutants, nil

@@ -2,15 +2,15 @@ package main
 
 import "slices"
 
-// equal is a mutant that nobody can tell from the original, and why.
+// equal is a mutant that behaves like the original, and the reason.
 type equal struct {
 	file, function, from, to string
 	nth                      int // of those in the function that read alike, from 0
 	why                      string
 }
 
-// equivalent returns the mutants that are not sampled because they change nothing that
-// anybody can observe.
+// equivalent returns the mutants that are not sampled because they change no observable
+// behaviour.
 func equivalent() []equal {
 	return []equal{
 		{"pkg/loadbalancer/plan/keep.go", "usualSubnet", "of < subnet", "of <= subnet", 0, "the keys of a map are never the same"},

@@ -30,15 +30,15 @@ type test struct {
 	reaches map[int]bool
 }
 
-// bounds keep a run short. What only tests beyond them notice counts as survived.
+// bounds keep a run short. A mutant that only tests beyond them detect counts as survived.
 type bounds struct {
 	// longest is how long a test may take, total those of a package for one mutant.
 	longest, total time.Duration
 }
 
 // judge runs the tests of one package after the other, and returns the mutants that none
-// of them notices. Packages come after those that they import. A mutant whose tests do not
-// end is noticed.
+// of them detects. Packages come after those that they import. A mutant counts as detected if its
+// tests do not end.
 func judge(ctx context.Context, out io.Writer, temp string, packages []*pkg, mutants []*mutant, b bounds) ([]*mutant, error) {
 	for _, p := range packages {
 		if !p.tests || len(mutants) == 0 {
@@ -131,7 +131,7 @@ func (s *suite) try(ctx context.Context, name, temp string, longest time.Duratio
 // memory is how much address space a test may take, in KiB: a mutant may take more and more.
 const memory = 8 << 20
 
-// run runs tests until one fails, and returns why: the first line that says so.
+// run runs tests until one fails, and returns the first line that reports a failure.
 func (s *suite) run(ctx context.Context, names []string, timeout time.Duration, environment ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
 	defer cancel()
@@ -164,7 +164,7 @@ func (s *suite) run(ctx context.Context, names []string, timeout time.Duration, 
 	return verdict, nil
 }
 
-// failure returns what a line of a test's output says about a failure, or nothing.
+// failure returns the failure that a line of a test's output reports, "" for none.
 func failure(line string) string {
 	line = strings.TrimSpace(line)
 	for _, prefix := range []string{"--- FAIL: ", "panic: ", "fatal error: "} {

@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// pkg is a package whose code is mutated, and whose tests judge mutants.
+// pkg is a package with code to mutate, and with tests that judge mutants.
 type pkg struct {
 	path, dir string
 	tests     bool

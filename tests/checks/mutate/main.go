@@ -1,5 +1,5 @@
 // Command mutate changes the code of packages in small ways, and counts the changes that
-// tests do not notice. Run it with `make mutate`, or
+// tests do not detect. Run it with `make mutate`, or
 //
 //	go run ./tests/checks/mutate [-seed 1] [-count 200] [-only REGEXP] PATTERN...
 //

@@ -16,7 +16,7 @@ type mutant struct {
 	pkg    *pkg
 	file   *file
 	line   int
-	// function, operator, from and to say what is changed.
+	// function, operator, from and to describe the change.
 	function, operator, from, to string
 	// nth counts mutants of one function that would read alike.
 	nth int

@@ -28,7 +28,7 @@ type finder struct {
 //	continue    break takes the place of continue
 //	swallow     nil is returned instead of an error
 //
-// Code that no test should notice is not changed: what is logged, capacities, constants.
+// Code that no test should depend on is not changed: log messages, capacities, constants.
 func (p *pkg) mutants() []*mutant {
 	var all []*mutant
 	for _, file := range p.files {

@@ -69,7 +69,7 @@ func (f *finder) assigns(s *ast.AssignStmt) bool {
 	})
 }
 
-// returned adds the mutants of what is returned: another truth value, no error.
+// returned adds the mutants of returned values: another truth value, no error.
 func (f *finder) returned(s *ast.ReturnStmt) {
 	if len(s.Results) == 0 {
 		return

@@ -1,8 +1,8 @@
-// Command release makes what a release consists of, in out/release: the programs for each
-// platform, also in archives with their licenses, the manifest of the kubectl plugin, an image of
-// all of them as an OCI archive, the chart, install.yaml, and for all of it a list of what is in it (SPDX), where it comes from (SLSA provenance), checksums and
-// notes. The same commit gives the same bytes: with --verify, each program is built a second
-// time, from a copy of the sources at another path and with an empty cache, and compared.
+// Command release builds the files of a release in out/release: the programs for each platform, also
+// in archives with their licenses, the manifest of the kubectl plugin, an image for all platforms as
+// an OCI archive, the chart, install.yaml, SBOMs (SPDX), the provenance (SLSA), checksums and notes.
+// The same commit gives the same bytes: with --verify, each program is built a second time, from a
+// copy of the sources at another path and with an empty cache, and compared.
 //
 // It needs the Go toolchain and git, and nothing else. Signing and publishing are for those
 // who have the keys: .github/workflows/release.yml.
@@ -54,7 +54,7 @@ func main() {
 	}
 }
 
-// release is what is made, and of what.
+// release has the inputs and the output directory of a release.
 type release struct {
 	version, commit, root string
 	// time is that of the commit, as git and SOURCE_DATE_EPOCH have it.
@@ -102,8 +102,7 @@ func (r *release) make(ctx context.Context) error {
 
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-// sources finds the commit, and refuses one that is not what is in the tree, or whose changelog
-// does not have the version.
+// sources finds the commit. It refuses a tree with changes, and a changelog without the version.
 func (r *release) sources(ctx context.Context) error {
 	var err error
 	if r.root, err = controlplane.ModuleRoot(ctx); err != nil {

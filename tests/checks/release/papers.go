@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/checks/release/licenses"
 )
 
-// boms writes for each program what is in it, as the Go toolchain has recorded it there.
+// boms writes an SBOM for each program from the modules that the Go toolchain has recorded in it.
 func (r *release) boms(context.Context) error {
 	for _, platform := range r.platforms {
 		path := r.binary(platform)
@@ -127,8 +127,8 @@ func (r *release) subjects() ([]subject, error) {
 	return all, nil
 }
 
-// provenance writes an in-toto statement: of which commit, and by which toolchain, the files
-// are made. It has no time and no machine, so that whoever repeats it has the same.
+// provenance writes an in-toto statement with the commit and the toolchain of the files. It contains
+// no time and no machine, so that each build of the commit has the same.
 func (r *release) provenance(context.Context) error {
 	subjects, err := r.subjects()
 	if err != nil {
@@ -178,8 +178,8 @@ func (r *release) notes(context.Context) error {
 	return os.WriteFile(filepath.Join(r.out, "notes.md"), []byte(text), 0o644)
 }
 
-// changesOf is the section of a version in the changelog. That of a candidate is the version's,
-// or what is not released.
+// changesOf returns the section of a version in the changelog; for a candidate, the section of its
+// version or, if there is none, the unreleased changes.
 func changesOf(changelog, version string) (string, error) {
 	number, _, candidate := strings.Cut(strings.TrimPrefix(version, "v"), "-")
 	wanted := []string{"[" + number + "]"}

@@ -37,7 +37,7 @@ func read(t *testing.T, path string) string {
 }
 
 // The programs of a release, those of the image that docker builds, and those of make build
-// are built alike, so that what the tests start is what is released.
+// have the same build flags, so that the tests start the released programs.
 func TestBuildFlags_AreThoseOfDockerfileAndMakefile(t *testing.T) {
 	t.Parallel()
 	flags := strings.Join(buildFlags("VERSION", "COMMIT"), " ")
@@ -353,7 +353,7 @@ func TestLicenses_OfEveryModuleAreKnownAndInTheText(t *testing.T) {
 	}
 }
 
-// krew rejects a plugin whose archive has another name or another checksum.
+// krew rejects a plugin if its archive has another name or another checksum.
 func TestKrew_ManifestNamesArchivesOfRelease(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()

@@ -40,7 +40,7 @@ func workflows(t *testing.T) map[string]workflow {
 	return all
 }
 
-// A tag of somebody else's repository can be moved to other code.
+// The owner of another repository can move its tags to other code.
 func TestWorkflows_PinActionsByDigest(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40}$`)

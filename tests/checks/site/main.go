@@ -1,8 +1,8 @@
-// Command site makes the documentation a site of static pages: those of docs/ and the pages
-// beside the Makefile, with navigation and search. It fails where a link or an anchor leads
-// nowhere, an image is missing, a page is not in the navigation, or a word is misspelled.
+// Command site renders the documentation, which is in docs/ and in the root, as static pages with
+// navigation and search. It fails if a link, an anchor or an image does not exist, a page is not in
+// the navigation, or a word is misspelled.
 //
-// The pages need no server and load nothing from elsewhere.
+// The pages need no server and load nothing from other sites.
 package main
 
 import (

@@ -23,8 +23,8 @@ type page struct {
 	tree           ast.Node
 	title          string
 	headings       []heading
-	// group is the part of the navigation that it is in, label its name there, if that is not
-	// its title; parent the page below whose entry it is, nil where it has one of its own.
+	// group is its part of the navigation, and label its name there if that is not its title. If
+	// parent is not nil, the page is listed below the entry of that page.
 	group    string
 	label    string
 	parent   *page

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// counter writes how many packages have ended before the line that each ends with. A call
-// of Write has whole lines.
+// counter writes the number of finished packages before the last line of each. A call of Write has
+// whole lines.
 type counter struct {
 	to           io.Writer
 	ended, total int
@@ -28,7 +28,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return c.to.Write(p)
 }
 
-// countPackages returns how many packages the arguments of go test name.
+// countPackages returns the number of packages that the arguments of go test name.
 func countPackages(ctx context.Context, args []string) (int, error) {
 	list := []string{"list"}
 	for _, arg := range args {

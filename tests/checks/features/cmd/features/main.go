@@ -1,9 +1,9 @@
-// Command features runs the tests and keeps docs/features.md: see docs/testing.md. It
+// Command features runs the tests and generates docs/features.md: see docs/testing.md. It
 // works in the root of the checkout.
 //
-//	features test ARGUMENTS   go test, and whether the page says what became of the tests
+//	features test ARGUMENTS   run go test, and compare the page with the results
 //	features page             write the page from the results of the last run
-//	features prove            break each feature, and see its tests fail
+//	features prove            break each feature, and check that its tests fail
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/checks/features"
 )
 
-// log has the results of the last run.
+// log is the file with the results of the last run.
 const log = "out/test.json"
 
 func main() {
@@ -87,7 +87,7 @@ func test(ctx context.Context, args []string, proofs []features.Proof, out io.Wr
 	}
 	want := features.Document(features.Rows(), proofs, results)
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(string(have), "\n")); diff != "" {
-		return fmt.Errorf("%s is not what this run says (-want +have); `make features` writes it:\n%s", features.Page, diff)
+		return fmt.Errorf("%s differs from the results of this run (-want +have); `make features` writes it:\n%s", features.Page, diff)
 	}
 	return nil
 }
