@@ -1,4 +1,4 @@
-// Package simulated gives each test an OpenStack of its own and signs it in.
+// Package simulated starts a simulated OpenStack for a test, and creates a session.
 package simulated
 
 import (

@@ -31,8 +31,7 @@ func (c *Cloud) AddUser(account Account, user string) Account {
 	return c.addUser(account, user, tenantRoles())
 }
 
-// AddReader adds a user to the account's project who may read, and write nothing of load
-// balancers.
+// AddReader adds a user to the account's project who may read load balancers, but not change them.
 func (c *Cloud) AddReader(account Account, user string) Account {
 	return c.addUser(account, user, []string{"load-balancer_observer", "reader"})
 }
@@ -48,10 +47,10 @@ func (c *Cloud) addUser(account Account, user string, roles []string) Account {
 // tenantRoles let a user work with load balancers of every release.
 func tenantRoles() []string { return []string{"load-balancer_member", "member", "reader"} }
 
-// CloudConf is a cloud.conf that works, for the first account.
+// CloudConf returns a working cloud.conf for the first account.
 func (c *Cloud) CloudConf() string { return c.CloudConfFor(c.Account, c.options.Config) }
 
-// CloudConfFor is a cloud.conf for any account.
+// CloudConfFor returns a working cloud.conf for an account.
 func (c *Cloud) CloudConfFor(account Account, config Config) string {
 	text := &strings.Builder{}
 	fmt.Fprintln(text, "[Global]")

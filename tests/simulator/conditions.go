@@ -12,14 +12,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Conditions are what is wrong with the whole cloud, not with single requests.
-// Each lasts until its end is called or it is removed from Faults by its ID,
-// where it is listed.
+// Conditions are failures of the whole cloud, not of single requests. Faults lists each one. It lasts
+// until its end function is called or it is removed from Faults by its ID.
 
-// RefuseConnections closes the cloud's port: connections are refused, and
-// those that are open are lost. The control API is behind the same port. After
-// the duration, by the cloud's own clock, the port opens by itself; 0 means
-// that only the removal of the condition opens it.
+// RefuseConnections closes the cloud's port: new connections are refused, and open ones are lost. The
+// control API has the same port. The port opens again after the duration on the cloud's clock; 0
+// means that only the removal of the condition opens it.
 func (c *Cloud) RefuseConnections(duration time.Duration) (id string) {
 	c.door.shut()
 	id = c.Faults.Stand("connections are refused", func() {
@@ -31,8 +29,7 @@ func (c *Cloud) RefuseConnections(duration time.Duration) (id string) {
 	return id
 }
 
-// ExhaustSubnet lets a subnet have no free address any more. What is allocated
-// stays.
+// ExhaustSubnet removes all free addresses of a subnet. Allocated ones stay.
 func (c *Cloud) ExhaustSubnet(subnetID string) (id string, err error) {
 	if err := c.Neutron.SetExhausted(subnetID, true); err != nil {
 		return "", fmt.Errorf("exhaust subnet: %w", err)
@@ -43,7 +40,7 @@ func (c *Cloud) ExhaustSubnet(subnetID string) (id string, err error) {
 }
 
 // LimitQuota sets a quota of Neutron for the first account: "port",
-// "floatingip", "security_group" and the like. The end brings back what was.
+// "floatingip", "security_group" and the like. The end function restores the previous quota.
 func (c *Cloud) LimitQuota(resource string, limit int) (id string) {
 	project := c.Account.ProjectID
 	before := c.Neutron.Quota(project, resource)
@@ -53,7 +50,7 @@ func (c *Cloud) LimitQuota(resource string, limit int) (id string) {
 	})
 }
 
-// MoveEndpoints lets the catalog of later tokens lead to another base URL.
+// MoveEndpoints changes the base URL of the endpoints in the catalogs of later tokens.
 func (c *Cloud) MoveEndpoints(baseURL string) (id string) {
 	c.Keystone.SetBaseURL(baseURL)
 	return c.Faults.Stand("the catalog leads to "+baseURL, func() { c.Keystone.SetBaseURL(c.URL()) })
@@ -65,10 +62,9 @@ func (c *Cloud) BreakCell(cell string) (id string) {
 	return c.Faults.Stand("cell "+cell+" is down", func() { c.Nova.SetCellDown(cell, false) })
 }
 
-// Hold keeps a load balancer in a provisioning status, PENDING_UPDATE for
-// example; unfinished work on it is dropped. At the end it becomes ACTIVE,
-// unless something else has changed its status meanwhile. The duration is by
-// the cloud's own clock; 0 means that only the removal of the condition ends it.
+// Hold keeps a load balancer in a provisioning status, PENDING_UPDATE for example; unfinished work on
+// it is dropped. At the end it becomes ACTIVE unless its status has changed meanwhile. The duration
+// is on the cloud's clock; 0 means that only the removal of the condition ends it.
 func (c *Cloud) Hold(loadBalancerID, status string, duration time.Duration) (id string, err error) {
 	if err := c.Octavia.SetProvisioningStatus(loadBalancerID, status); err != nil {
 		return "", fmt.Errorf("hold load balancer: %w", err)
@@ -76,7 +72,7 @@ func (c *Cloud) Hold(loadBalancerID, status string, duration time.Duration) (id 
 	id = c.Faults.Stand(fmt.Sprintf("load balancer %s stays in %s", loadBalancerID, status), func() {
 		for _, lb := range c.Octavia.Snapshot() {
 			if lb.ID == loadBalancerID && lb.ProvisioningStatus == status {
-				_ = c.Octavia.SetProvisioningStatus(loadBalancerID, octavia.Active) // gone means that it is over
+				_ = c.Octavia.SetProvisioningStatus(loadBalancerID, octavia.Active) // a deleted one needs no status
 			}
 		}
 	})
@@ -95,9 +91,8 @@ type Foreign struct {
 	Every time.Duration
 }
 
-// Act lets another client send a request, past the request log and the faults. It
-// tells the answer of the first time. With Every it is a condition; its ID is
-// empty otherwise.
+// Act sends a request of another client, without the request log and faults, and returns the answer
+// to the first one. With Every it is a condition; otherwise its ID is empty.
 func (c *Cloud) Act(actor Foreign) (id string, status int, answer []byte, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	status, answer, err = c.sendForeign(ctx, actor)
@@ -115,7 +110,7 @@ func (c *Cloud) Act(actor Foreign) (id string, status int, answer []byte, err er
 				timer.Stop()
 				return
 			case <-timer.C():
-				_, _, _ = c.sendForeign(ctx, actor) // a refusal is no news: the next one may pass
+				_, _, _ = c.sendForeign(ctx, actor) // a refusal is ignored: the next one may succeed
 			}
 		}
 	}()
@@ -142,7 +137,7 @@ func (c *Cloud) sendForeign(ctx context.Context, actor Foreign) (int, []byte, er
 	return answer.Code, answer.Body.Bytes(), nil
 }
 
-// endAfter removes a condition by itself.
+// endAfter removes a condition after a duration.
 func (c *Cloud) endAfter(id string, duration time.Duration) {
 	if duration <= 0 {
 		return

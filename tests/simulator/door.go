@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// listen takes a port of this machine, which takes no time that a context could end.
+// listen opens a port of this machine. That takes no time, so it needs no context.
 func listen(address string) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 }
 
-// door is a listener that can be shut for a while: connections are refused,
-// and those that are open are lost.
+// door is a listener that can be shut for a while: new connections are refused, and open ones are
+// lost.
 type door struct {
 	address string
 	listen  func(address string) (net.Listener, error)
@@ -53,7 +53,7 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-// listener is what to accept from, or what to wait for.
+// listener returns the open listener or, if the door is shut, a channel that is closed when it opens.
 func (d *door) listener() (net.Listener, <-chan struct{}, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,7 +63,7 @@ func (d *door) listener() (net.Listener, <-chan struct{}, error) {
 	return d.inner, d.opened, nil
 }
 
-// guest is a connection that leaves by itself.
+// guest is a connection that removes itself from its door when it is closed.
 type guest struct {
 	net.Conn
 	door  *door
@@ -82,7 +82,7 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-// SetLinger lets faults break connections off.
+// SetLinger lets faults reset connections.
 func (g *guest) SetLinger(seconds int) error {
 	if connection, is := g.Conn.(interface{ SetLinger(seconds int) error }); is {
 		return connection.SetLinger(seconds)
@@ -107,8 +107,8 @@ func (d *door) enter(connection net.Conn) net.Conn {
 	return entered
 }
 
-// clear breaks every connection, and waits until the server is done with each or the
-// context ends.
+// clear breaks every connection, and waits until the server has finished with each or the context
+// ends.
 func (d *door) clear(ctx context.Context) error {
 	d.mu.Lock()
 	var all []*guest
@@ -127,7 +127,7 @@ func (d *door) clear(ctx context.Context) error {
 	return nil
 }
 
-// shut refuses connections from now on. It does nothing when it is shut.
+// shut refuses connections from now on. It does nothing if the door is already shut.
 func (d *door) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// A test of a controller: the cloud takes a minute or two to make a load
-// balancer, which are milliseconds here, and loses the answer to the create.
+// A test of a controller: the cloud takes a minute or two to create a load balancer, which are
+// milliseconds here, and the answer to the creation is lost.
 func Example() {
 	cloud, err := simulator.Start(simulator.Options{Profile: "real", Speed: 100_000})
 	if err != nil {
@@ -28,7 +28,7 @@ func Example() {
 	lost.Method, lost.Route, lost.Count = http.MethodPost, route, 1
 	cloud.Faults.Add(lost)
 
-	// Here the controller would do its work.
+	// Here the controller would work.
 	ctx := context.Background()
 	provider, err := openstack.AuthenticatedClient(ctx, gophercloud.AuthOptions{
 		IdentityEndpoint: cloud.AuthURL(), Username: cloud.Account.UserName, Password: cloud.Account.Password,
@@ -49,7 +49,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// And here the test would judge it.
+	// Here the test would check its work.
 	for _, lb := range cloud.Octavia.Snapshot() {
 		fmt.Println(lb.Name, lb.ProvisioningStatus)
 	}

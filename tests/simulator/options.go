@@ -18,9 +18,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Options configures Start. The zero value is a cloud of today with amphora
-// and ovn, one project with one user, a tenant network, an external network
-// and a router between them, whose load balancers are built in no time.
+// Options configures Start. The zero value is a cloud of the newest release with amphora and ovn, one
+// project with one user, a tenant network, an external network and a router between them. Its load
+// balancers are created without a delay.
 type Options struct {
 	// Addr to listen on, "127.0.0.1:0" when empty.
 	Addr string
@@ -28,23 +28,21 @@ type Options struct {
 	Listen func(address string) (net.Listener, error)
 	// Clock drives tokens, delays and timestamps; nil means the real one.
 	Clock clock.WithDelayedExecution
-	// Speed makes time in the cloud run so many times as fast as the clock, so
-	// that minutes of Delays take milliseconds; 0 means 1. Tokens keep to the
-	// clock, which their users know.
+	// Speed is the factor between the time of the cloud and that of the clock, so that minutes of
+	// Delays take milliseconds; 0 means 1. Tokens expire by the clock, as clients expect.
 	Speed float64
 
-	// Profile is the name of ready-made Delays, see Profiles; Delays for a
-	// provider go before it.
+	// Profile is the name of predefined Delays, see Profiles. Delays for a provider override it.
 	Profile string
-	// Seed of all dice: the same seed makes the same delays and latencies.
+	// Seed of all random numbers: the same seed gives the same delays and latencies.
 	Seed uint64
 	// Latencies of requests.
 	Latencies []faults.Latency
-	// Octavia may change what else octavia.New can be told.
+	// Octavia may change further options of octavia.New.
 	Octavia func(*octavia.Options)
-	// Neutron may change what neutron.New is told.
+	// Neutron may change the options of neutron.New.
 	Neutron func(*neutron.Options)
-	// Report is told what goes wrong behind the scenes; nil: nobody is.
+	// Report is called with errors that no client sees; it may be nil.
 	Report func(error)
 
 	// Release, Providers, Delays, Quirks and Quota are those of
@@ -54,15 +52,14 @@ type Options struct {
 	Delays    map[string]octavia.Delays
 	Quirks    octavia.Quirks
 	Quota     map[string]int
-	// VIPPortDelay is how long Neutron takes to make a VIP port. Meanwhile the
-	// project's quota row is locked, and every other creation in the project
-	// waits; after ProjectLockTimeout, 50 s when 0, it is refused with 503. Both
-	// are times of the cloud, see Speed.
+	// VIPPortDelay is the time that Neutron takes to create a VIP port. Meanwhile the project's
+	// quota row is locked, and every other creation in the project waits; after ProjectLockTimeout,
+	// 50 s if 0, it is refused with 503. Both are times of the cloud, see Speed.
 	VIPPortDelay, ProjectLockTimeout time.Duration
 
 	// Region is that of all services, "RegionOne" when empty.
 	Region string
-	// OtherRegion has a Nova and a Neutron of its own, Elsewhere; empty: there is none.
+	// OtherRegion is a second region with its own Nova and Neutron, see Elsewhere; empty for none.
 	OtherRegion string
 	// Project and User are the names of the first account, both "k8s" when
 	// empty.
@@ -74,15 +71,14 @@ type Options struct {
 	Flavors []nova.Flavor
 
 	Topology Topology
-	// Config says what CloudConf writes beside the credentials.
+	// Config selects the contents of CloudConf beside the credentials.
 	Config Config
 
 	signInClock clock.PassiveClock // the Clock at its own speed
 }
 
-// Topology are the names and address ranges of the ready-made network. Those
-// in 127.0.0.0/8 can be listened on without any rights, which is why they are
-// the defaults.
+// Topology has the names and address ranges of the initial networks. The defaults are in 127.0.0.0/8,
+// because listening there needs no privileges.
 type Topology struct {
 	// ExternalNetwork is the name of the floating network, "public" when empty.
 	ExternalNetwork string
@@ -106,10 +102,9 @@ type Topology struct {
 	WithoutRouter bool
 }
 
-// Config says what a cloud.conf holds.
+// Config selects the contents of a cloud.conf.
 type Config struct {
-	// OmitSubnet leaves out subnet-id, so that it has to be found from the
-	// nodes.
+	// OmitSubnet leaves out subnet-id, so that the controller must find the subnet of the nodes.
 	OmitSubnet bool
 	// OmitFloatingNetwork leaves out floating-network-id.
 	OmitFloatingNetwork bool
@@ -117,7 +112,7 @@ type Config struct {
 	LoadBalancer map[string]string
 }
 
-// check finds what octavia.New would panic about.
+// check returns an error for options with which octavia.New would panic.
 func (o Options) check() error {
 	known := octavia.Releases()
 	if _, is := known[o.Release]; !is && o.Release != "" {
@@ -152,7 +147,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// regions are those of the catalog.
+// regions returns the regions of the catalog.
 func (o Options) regions() []string {
 	if o.OtherRegion == "" {
 		return []string{o.Region}
@@ -160,7 +155,7 @@ func (o Options) regions() []string {
 	return []string{o.Region, o.OtherRegion}
 }
 
-// catalog has all services in Region, and those of OtherRegion.
+// catalog returns all services in Region, and those of OtherRegion.
 func (o Options) catalog() []keystone.Service {
 	services := keystone.DefaultServices()
 	for n := range services {

@@ -9,19 +9,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Orphan is an object in the first account's project that belongs to nobody.
+// Orphan is an object in the first account's project that belongs to no Service.
 type Orphan struct {
 	// Kind is "load balancer", "listener", "pool", "floating IP", "port",
 	// "security group", "security group rule" or "address group".
 	Kind string
 	ID   string
 	Name string
-	// Detail tells what the name does not: a status, an address, a description.
+	// Detail is a further property of the object: a status, an address, a description.
 	Detail string
 }
 
-// LeakedPorts are the VIP ports whose load balancer is gone or never came, as
-// refused creates leave them behind.
+// LeakedPorts returns the VIP ports without a load balancer. Refused creations leave such ports.
 func (c *Cloud) LeakedPorts() []neutron.Port {
 	alive := map[string]bool{}
 	for _, lb := range c.Octavia.Snapshot() {
@@ -36,7 +35,7 @@ func (c *Cloud) LeakedPorts() []neutron.Port {
 	return leaked
 }
 
-// vipOwner is the load balancer that a port was made for; "" for other ports.
+// vipOwner returns the load balancer that a port was created for; "" for other ports.
 func vipOwner(port neutron.Port) string {
 	for _, prefix := range []string{"octavia-lb-vrrp-", "octavia-lb-", "ovn-lb-vip-"} {
 		if id, is := strings.CutPrefix(port.Name, prefix); is {
@@ -50,13 +49,12 @@ func vipOwner(port neutron.Port) string {
 	return ""
 }
 
-// Orphans lists everything in the first account's project that belongs to no
-// living Service. A Service is told by its UID or as "namespace/name"; give
-// both where names of objects may hold either. An object belongs to a Service
-// that its name, description or tags mention; "namespace/name" also in the
-// form _namespace_name that names of load balancers end in. What a living load
-// balancer uses belongs to it. Servers, the ready-made network, groups named
-// "default" and everything whose name is in ignore is left out.
+// Orphans returns all objects in the first account's project that belong to no living Service. A
+// Service is identified by its UID or by "namespace/name"; give both if names of objects may contain
+// either. An object belongs to a Service if its name, description or tags contain the identifier, or
+// if its name ends with _namespace_name. The objects that such a load balancer uses belong to it.
+// Servers, the initial networks, groups named "default" and objects with a name in ignore are left
+// out.
 func (c *Cloud) Orphans(services, ignore []string) []Orphan {
 	s := search{cloud: c, ignore: ignore, vips: map[string]bool{}}
 	for _, service := range services {
@@ -75,19 +73,19 @@ func (c *Cloud) Orphans(services, ignore []string) []Orphan {
 type search struct {
 	cloud         *Cloud
 	words, ignore []string
-	vips          map[string]bool // VIP ports of load balancers that belong to somebody
+	vips          map[string]bool // VIP ports of load balancers with an owner
 	found         []Orphan
 }
 
-// belongs says whether any of the texts mentions a living Service.
+// belongs reports whether any of the texts contains a living Service.
 func (s *search) belongs(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool {
 		return slices.ContainsFunc(s.words, func(word string) bool { return mentions(text, word) })
 	})
 }
 
-// mentions finds a word that is not just the beginning or the end of another,
-// as ns/web is in ns/web-2.
+// mentions reports whether a text contains a word that is not a part of another one, as ns/web is of
+// ns/web-2.
 func mentions(text, word string) bool {
 	for rest := text; ; {
 		at := strings.Index(rest, word)
@@ -131,8 +129,8 @@ func (s *search) loadBalancers() {
 	}
 }
 
-// child looks at what is below a load balancer that belongs to somebody, which
-// several Services may share. What has no tags belongs to the same.
+// child checks an object on a load balancer with an owner, which several Services may share. An
+// object without tags belongs to that owner.
 func (s *search) child(kind string, meta octavia.Meta, description string) {
 	if len(meta.Tags) > 0 && !s.belongs(texts(meta, description)...) {
 		s.add(kind, meta.ID, meta.Name, meta.ProvisioningStatus)
@@ -168,7 +166,7 @@ func (s *search) network() {
 	}
 }
 
-// securityGroup looks at a group, and at the rules of one that several share.
+// securityGroup checks a group, and the rules of one that several Services share.
 func (s *search) securityGroup(group neutron.SecurityGroup) {
 	if s.belongs(append(group.Tags, group.Name, group.Description)...) {
 		return

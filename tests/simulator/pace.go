@@ -8,12 +8,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Profile is how long a provider works on each kind of request: somewhere
-// between two delays, anew each time.
+// Profile has the minimum and the maximum delay of each kind of request of a provider. Each request
+// gets a random delay between them.
 type Profile struct{ Min, Max octavia.Delays }
 
-// Profiles are ready-made profiles by name, each by provider; the entry ""
-// applies to all others.
+// Profiles returns the predefined profiles by name, each by provider; the entry "" applies to all
+// other providers.
 func Profiles() map[string]map[string]Profile {
 	amphora := Profile{
 		Min: octavia.Delays{Create: 30 * time.Second, Update: 2 * time.Second, Delete: 5 * time.Second},
@@ -37,9 +37,8 @@ func Profiles() map[string]map[string]Profile {
 	}
 }
 
-// pace throws the dice for the delays of a profile. Its delays belong to
-// Octavia, which reads them under its lock; next is called under the same lock
-// before each piece of work.
+// pace chooses the random delays of a profile. Its delays belong to Octavia, which reads them under
+// its lock; next is called under the same lock before each piece of work.
 type pace struct {
 	delays   map[string]octavia.Delays
 	profiles map[string]Profile

@@ -12,15 +12,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
-// recording is what a real Zed cloud answered, and where the simulator means
-// to differ.
+// recording has the answers of a real Zed cloud, and the intended differences of the simulator.
 type recording struct {
 	service string // path of the service in the simulator
 	file    string
-	// without are keys whose values say nothing: counters of a whole cloud.
+	// without are keys with arbitrary values: counters of a whole cloud.
 	without []string
-	// statusOnly are exchanges of which only the status is compared, by name
-	// with the reason; except are not compared at all.
+	// statusOnly has the exchanges of which only the status is compared, and except those that are
+	// not compared, both by name with the reason.
 	statusOnly, except map[string]string
 }
 
@@ -98,7 +97,7 @@ func replay(t *testing.T, r recording) {
 	}
 }
 
-// likeTheRecorded is a cloud set up as the recorded one was.
+// likeTheRecorded returns a cloud with the objects of the recorded one.
 func likeTheRecorded(t *testing.T) *simulator.Cloud {
 	t.Helper()
 	cloud := start(t, simulator.Options{Flavors: []nova.Flavor{

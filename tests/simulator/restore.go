@@ -10,11 +10,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Restore adds the state of a real cloud, as its list calls have shown it: a JSON
-// object with the collections loadbalancers, listeners, pools, healthmonitors,
-// members (by pool ID), networks, subnets, ports, floatingips, security_groups and
-// servers. IDs, addresses, names and times stay; the project of the load balancers
-// becomes that of Account.
+// Restore adds the state of a real cloud, recorded from its list calls: a JSON object with the
+// collections loadbalancers, listeners, pools, healthmonitors, members (by pool ID), networks,
+// subnets, ports, floatingips, security_groups and servers. IDs, addresses, names and times are kept;
+// the project of the load balancers becomes that of Account.
 func (c *Cloud) Restore(recorded []byte) error {
 	var owner struct {
 		LoadBalancers []struct {
@@ -49,7 +48,7 @@ func (c *Cloud) Restore(recorded []byte) error {
 		return err
 	}
 	for _, s := range compute.Servers {
-		// Its ports are there already.
+		// Its ports exist already.
 		spec := nova.ServerSpec{ID: s.ID, Name: s.Name, ProjectID: c.Account.ProjectID, Zone: s.Zone, Metadata: s.Metadata}
 		if _, err := c.Nova.AddServer(spec); err != nil {
 			return fmt.Errorf("restore server %s: %w", s.Name, err)

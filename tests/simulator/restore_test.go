@@ -16,8 +16,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// TestRestore_ShowsWhatWasRecorded loads what a real cloud had, and compares
-// what the lists show with what was loaded.
+// TestRestore_ShowsWhatWasRecorded restores the state of a real cloud, and compares the lists of the
+// simulator with that state.
 func TestRestore_ShowsWhatWasRecorded(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "pkg", "loadbalancer", "testdata", "peer-state", "openstack.json"))
@@ -68,7 +68,7 @@ func TestRestore_ShowsWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// byID sorts objects by ID, without what names the project or is no attribute.
+// byID sorts objects by ID, and removes the project and keys that are no attributes.
 func byID(objects []map[string]any) map[string]map[string]any {
 	sorted := map[string]map[string]any{}
 	for _, object := range objects {
@@ -76,7 +76,7 @@ func byID(objects []map[string]any) map[string]map[string]any {
 		for _, project := range []string{"project_id", "tenant_id"} {
 			delete(object, project)
 		}
-		for _, list := range []string{"listeners", "pools", "members"} { // their order says nothing
+		for _, list := range []string{"listeners", "pools", "members"} { // their order is arbitrary
 			if parts, is := object[list].([]any); is {
 				ids := map[any]bool{}
 				for _, part := range parts {

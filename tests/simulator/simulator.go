@@ -1,6 +1,6 @@
-// Package simulator is a whole OpenStack cloud in one HTTP server on
-// loopback: Keystone, Nova, Neutron, Octavia and Barbican that share their state and
-// speak the real wire API, with a log of every request and faults on demand.
+// Package simulator simulates an OpenStack cloud in one HTTP server on loopback. Keystone, Nova,
+// Neutron, Octavia and Barbican share their state and implement the real API. A log records every
+// request, and faults can be injected.
 package simulator
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// Cloud is a running simulator. The services are there to be set up, changed
-// behind the clients' backs, and looked at.
+// Cloud is a running simulator. Tests use the services to create objects, to change them as another
+// client would, and to read their state.
 type Cloud struct {
 	Keystone *keystone.Keystone
 	Neutron  *neutron.Neutron
@@ -35,8 +35,8 @@ type Cloud struct {
 	RequestLog *requestlog.Log
 	Faults     *faults.Faults
 
-	// Account is the first project with its user, Admin one with the role
-	// admin in a project of its own.
+	// Account is the user of the first project. Admin is a user with the role admin in another
+	// project.
 	Account, Admin Account
 
 	// ExternalNetwork and ExternalSubnet are the floating network.
@@ -47,7 +47,7 @@ type Cloud struct {
 	Network  neutron.Network
 	Subnet   neutron.Subnet
 	SubnetV6 neutron.Subnet
-	// Router leads from the subnets to the external network.
+	// Router connects the subnets with the external network.
 	Router neutron.Router
 
 	options  Options
@@ -63,7 +63,7 @@ type Cloud struct {
 	traffic func(listenerID string) octavia.Statistics
 }
 
-// Start brings up a cloud. The caller closes it.
+// Start starts a cloud. The caller closes it.
 func Start(options Options) (*Cloud, error) {
 	options = options.withDefaults()
 	if err := options.check(); err != nil {
@@ -109,7 +109,7 @@ func (c *Cloud) addServices() {
 	c.Admin = c.addAccount("admin", "admin", []string{"admin", "member", "reader"})
 }
 
-// octaviaOptions are those of the cloud, with what only Octavia knows.
+// octaviaOptions returns the options of Octavia, which include those of the cloud.
 func (c *Cloud) octaviaOptions() octavia.Options {
 	o, pace := c.options, newPace(c.options)
 	options := octavia.Options{
@@ -127,8 +127,8 @@ func (c *Cloud) octaviaOptions() octavia.Options {
 	return options
 }
 
-// findCertificate errors when a reference leads to this cloud's key manager
-// and to nothing there. What is elsewhere is taken for granted.
+// findCertificate returns an error if a reference names a missing object of this cloud's key manager.
+// Objects of other key managers are assumed to exist.
 func (c *Cloud) findCertificate(reference string) error {
 	if !strings.HasPrefix(reference, c.URL()+"/key-manager/") {
 		return nil
@@ -141,8 +141,8 @@ func (c *Cloud) findCertificate(reference string) error {
 	return nil
 }
 
-// CountTraffic lets Octavia tell the statistics of listeners that count finds,
-// such as a data path. It is called with Octavia's lock held.
+// CountTraffic sets the source of the statistics of listeners, such as a data path. It is called with
+// Octavia's lock held.
 func (c *Cloud) CountTraffic(count func(listenerID string) octavia.Statistics) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,8 +159,8 @@ func (c *Cloud) statistics(listenerID string) octavia.Statistics {
 	return count(listenerID)
 }
 
-// mount puts the services below their prefixes. Requests of the cloud's API go
-// through the request log and the faults, others do not.
+// mount serves the services below their prefixes. Requests of the cloud's API pass the request log
+// and the faults, others do not.
 func (c *Cloud) mount() {
 	api := http.NewServeMux()
 	api.Handle("/identity/", http.StripPrefix("/identity", c.Keystone))
@@ -181,15 +181,15 @@ func (c *Cloud) mount() {
 	c.mux.Handle("/", c.RequestLog.Record(c.Faults.Inject(api)))
 }
 
-// protect puts a service below its prefix, for those with a token.
+// protect serves a service below its prefix to clients with a token.
 func (c *Cloud) protect(api *http.ServeMux, prefix string, service http.Handler) {
 	protected := http.StripPrefix(prefix, c.Keystone.Authenticate(service, isPublic))
 	api.Handle(prefix, protected)
 	api.Handle(prefix+"/", protected)
 }
 
-// settled lets Octavia finish what is due before the network is looked at, so
-// that the VIP port of a load balancer that is gone is gone too.
+// settled makes Octavia finish its due work before a request of the network service, so that the VIP
+// port of a deleted load balancer is deleted too.
 func (c *Cloud) settled(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.Octavia.Settle()
@@ -197,22 +197,22 @@ func (c *Cloud) settled(next http.Handler) http.Handler {
 	})
 }
 
-// isPublic picks what a service answers without a token: its versions.
+// isPublic reports whether a request needs no token, as for the versions of a service.
 func isPublic(r *http.Request) bool {
 	return r.URL.Path == "" || r.URL.Path == "/" || r.URL.Path == "/healthcheck"
 }
 
-// Handle adds a handler below a prefix that is no part of the cloud: its
-// requests are not booked and meet no faults.
+// Handle adds a handler below a prefix that is not part of the cloud: its requests are not logged and
+// have no faults.
 func (c *Cloud) Handle(prefix string, handler http.Handler) { c.mux.Handle(prefix, handler) }
 
 // URL is the root of all services, without a trailing slash.
 func (c *Cloud) URL() string { return "http://" + c.listener.Addr().String() }
 
-// AuthURL is where Keystone is.
+// AuthURL is the URL of Keystone.
 func (c *Cloud) AuthURL() string { return c.URL() + "/identity/v3" }
 
-// Close stops the cloud. Requests that are under way lose their connection.
+// Close stops the cloud. Requests in progress lose their connection.
 func (c *Cloud) Close() {
 	c.mu.Lock()
 	ending := c.ending
@@ -221,22 +221,21 @@ func (c *Cloud) Close() {
 		end()
 	}
 	c.Faults.Clear()
-	_ = c.server.Close() // the listener's own error helps nobody here
+	_ = c.server.Close() // the error of the listener has no use here
 	<-c.served
 	c.Octavia.Close()
 }
 
-// atClose calls end when the cloud is closed.
+// atClose registers a function that Close calls.
 func (c *Cloud) atClose(end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ending = append(c.ending, end)
 }
 
-// Disconnect breaks every connection, as when all clients die, and waits until the
-// requests that came through them are carried out or given up: a request goes on when
-// its client is gone. New connections are taken meanwhile. It does not wait for what
-// faults let happen DuringWork.
+// Disconnect breaks every connection, as the death of all clients does, and waits until their requests
+// are finished or abandoned: a request continues without its client. New connections are accepted
+// meanwhile. It does not wait for the DuringWork of faults.
 func (c *Cloud) Disconnect(ctx context.Context) error {
 	if err := c.door.clear(ctx); err != nil {
 		return fmt.Errorf("wait for requests of clients that are gone: %w", err)
@@ -244,7 +243,7 @@ func (c *Cloud) Disconnect(ctx context.Context) error {
 	return nil
 }
 
-// Connections is how many connections of clients are open.
+// Connections returns the number of open connections of clients.
 func (c *Cloud) Connections() int { return c.door.count() }
 
 // WaitSettled waits until no load balancer and none of its children is in a

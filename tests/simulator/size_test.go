@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// The size that the simulator has to bear: 1.2 million members.
+// The required size of a simulated cloud: 1.2 million members.
 const (
 	manyBalancers   = 2000
 	poolsOfEach     = 3
@@ -20,9 +20,8 @@ const (
 	loadBalancerURL = "/load-balancer/v2.0/lbaas"
 )
 
-// BenchmarkListsOfALargeCloud measures over HTTP how long lists take in a
-// cloud of 2,000 load balancers with 3 pools of 200 members each. It also
-// tells how much memory that cloud takes.
+// BenchmarkListsOfALargeCloud measures the time of lists over HTTP in a cloud of 2,000 load balancers
+// with 3 pools of 200 members each. It also reports the memory of that cloud.
 func BenchmarkListsOfALargeCloud(b *testing.B) {
 	cloud, err := simulator.Start(simulator.Options{Profile: "instant"})
 	if err != nil {
@@ -104,7 +103,7 @@ func (t *talker) get(b *testing.B, path string) map[string]any {
 	return answer
 }
 
-// create makes one load balancer with everything and returns one of its pools.
+// create creates one load balancer with all its parts and returns one of its pools.
 func (t *talker) create(b *testing.B, number int) (pool string) {
 	b.Helper()
 	var members, listeners []string

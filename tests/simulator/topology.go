@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
-// addTopology makes the external network, the tenant network and the router.
+// addTopology creates the external network, the tenant network and the router.
 func (c *Cloud) addTopology() error {
 	t := c.options.Topology
 	c.ExternalNetwork = c.Neutron.AddNetwork(neutron.NetworkSpec{
@@ -71,7 +71,7 @@ func (c *Cloud) refresh() error {
 }
 
 // AddServer adds a server on the tenant network that belongs to the first
-// account. An empty address takes the next free one.
+// account. With an empty address it gets the next free one.
 func (c *Cloud) AddServer(name, address string) (nova.Server, error) {
 	server, err := c.Nova.AddServer(nova.ServerSpec{
 		Name: name, ProjectID: c.Account.ProjectID, NetworkID: c.Network.ID, Address: address,

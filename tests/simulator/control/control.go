@@ -1,6 +1,6 @@
-// Package control is the HTTP interface by which a test or a person steers and inspects a
-// running simulator: servers come and go, requests are counted, faults are planted. It is no
-// part of OpenStack. It asks for no token, and so answers callers on the loopback network only.
+// Package control is the HTTP API by which a test or a person controls and inspects a running
+// simulator: it adds and removes servers, counts requests, and injects faults. It is not part of
+// OpenStack. It needs no token, and therefore accepts only connections from the loopback network.
 package control
 
 import (

@@ -1,6 +1,5 @@
-// Package faults makes a simulated cloud fail on purpose: requests that match
-// a rule are refused before any work is done, or lose their answer after it
-// was done, or take their time.
+// Package faults injects faults into a simulated cloud: requests that match a rule are refused before
+// any work, or lose their answer after the work, or are delayed.
 package faults
 
 import (

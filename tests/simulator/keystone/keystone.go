@@ -1,6 +1,6 @@
-// Package keystone is the identity service of the simulated cloud: it signs
-// users in over the v3 wire API, hands out tokens with a service catalog and
-// checks the tokens that callers bring to the other services.
+// Package keystone is the identity service of the simulated cloud: it authenticates users with the v3
+// API, issues tokens with a service catalog, and validates the tokens of requests to the other
+// services.
 package keystone
 
 import (

@@ -2,8 +2,8 @@
 // subnets with real address pools, routers, ports, floating IPs and security
 // groups, over the wire API of Neutron and over Go methods.
 //
-// The Go methods act as an administrator: no quota role or project limits what
-// they see. Quotas and address pools bind them all the same.
+// The Go methods act as an administrator: no role and no project limits the visible objects. Quotas
+// and address pools apply to them too.
 package neutron
 
 import (

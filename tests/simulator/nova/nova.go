@@ -1,6 +1,5 @@
-// Package nova is the compute service of the simulated cloud: servers with
-// real Neutron ports and their flavors, read over the wire API of Nova and
-// changed over Go methods.
+// Package nova is the compute service of the simulated cloud. It has servers, with Neutron ports, and
+// flavors. Nova's API reads them, Go methods change them.
 package nova
 
 import (

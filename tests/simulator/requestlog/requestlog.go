@@ -1,5 +1,5 @@
-// Package requestlog records every request that a simulated cloud was
-// asked, so that tests can judge how many requests something took.
+// Package requestlog records every request to a simulated cloud, so that tests can check the number of
+// requests.
 package requestlog
 
 import (

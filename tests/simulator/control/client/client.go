@@ -1,5 +1,5 @@
-// Package client is the control API of a running openstack-sim, for programs that run it as
-// a process of its own: what an operator of the cloud knows and can do, but no tenant.
+// Package client is a client of the control API, for programs that run openstack-sim as a separate
+// process. It has the knowledge and the abilities of the cloud's operator, which tenants do not have.
 package client
 
 import (

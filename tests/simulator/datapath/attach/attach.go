@@ -1,5 +1,5 @@
-// Package attach puts a data path behind the simulated Octavia and Neutron: it translates
-// their objects for package datapath, and what its probes find for Octavia.
+// Package attach connects a data path with the simulated Octavia and Neutron: it converts their
+// objects for package datapath, and the results of its probes for Octavia.
 package attach
 
 import (

@@ -1,5 +1,5 @@
-// Package exchange sends the requests of tests that look at answers as they are, which
-// gophercloud does not show.
+// Package exchange sends requests for tests that check raw answers, to which gophercloud gives no
+// access.
 package exchange
 
 import (

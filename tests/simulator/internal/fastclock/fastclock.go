@@ -1,5 +1,5 @@
-// Package fastclock is a clock that runs faster than another, so that what
-// takes minutes in the simulated cloud takes milliseconds of a test.
+// Package fastclock is a clock that runs faster than another one, so that minutes in the simulated
+// cloud take milliseconds of a test.
 package fastclock
 
 import (

@@ -1,5 +1,5 @@
-// Package recorded replays requests whose answers were recorded from a real
-// OpenStack, so that a simulated service can be held against it.
+// Package recorded sends recorded requests to a simulated service, and compares its answers with the
+// recorded ones of a real OpenStack.
 package recorded
 
 import (

@@ -1,5 +1,5 @@
-// Package wire holds what the simulated services share about HTTP: JSON
-// answers, request IDs and links to themselves wherever they are mounted.
+// Package wire has the HTTP functions of all simulated services: JSON answers, request IDs, and links
+// with the prefix under which a service is mounted.
 package wire
 
 import (
