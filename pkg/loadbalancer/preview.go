@@ -140,7 +140,7 @@ func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	if dispatch.Wanted(svc) {
 		req.Operation = dispatch.Ensure
 	}
-	recorded := r.engine().HasServed(svc.UID) || r.store.Get(svc.UID).Applied != nil
+	recorded := r.engine().Memory.HasServed(svc.UID) || r.store.Get(svc.UID).Applied != nil
 	_, dryRound := dry.begin(ctx, req)
 	status, err := dryRound.Step(ctx)
 	p := Preview{Deletes: req.Operation == dispatch.Delete, Steps: noted.steps, Notes: noted.notes, Status: status}

@@ -150,7 +150,7 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 			}
 			return todo, err
 		}
-		same, err := r.engine().Unchanged(ctx, round.Have)
+		same, err := r.engine().Cloud.Unchanged(ctx, round.Have)
 		if err != nil {
 			return plan.Plan{}, err
 		}
@@ -158,7 +158,7 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 			round.Forget()
 			continue
 		}
-		have, another, err := r.engine().Verify(ctx, g, *round)
+		have, another, err := r.engine().Cloud.Verify(ctx, g, *round)
 		if round.Have = have; err != nil || !another {
 			return todo, err
 		}
@@ -210,7 +210,7 @@ func (r *Reconciler) apply(ctx context.Context, p *pursuit) (downgraded bool, er
 			return false, err
 		}
 		p.run = apply.NewRun(apply.Request{ID: p.goal.Owner(*round), Observed: *round.Have.Observed, Plan: p.todo, Later: round.Wrote})
-		r.engine().BeginChange(in, round, p.todo)
+		r.engine().Changes.Begin(in, round, p.todo)
 	}
 	observed, err := r.engine().Cloud.Applier.Continue(ctx, p.run)
 	if async.IsWaiting(err) {
@@ -218,7 +218,7 @@ func (r *Reconciler) apply(ctx context.Context, p *pursuit) (downgraded bool, er
 	}
 	p.run = nil
 	round.Have.Observed = &observed
-	r.engine().EndChange(in, observed, err)
+	r.engine().Changes.End(in, observed, err)
 	var changed *apply.ChangedError
 	var broken *apply.ChildrenError
 	switch {
@@ -230,11 +230,11 @@ func (r *Reconciler) apply(ctx context.Context, p *pursuit) (downgraded bool, er
 	case errors.As(err, &broken):
 		round.Broken = broken
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
-	case r.engine().Downgrade(ctx, in, round, observed, err):
+	case r.engine().Changes.Downgrade(ctx, in, round, observed, err):
 		round.Forget()
 		return true, nil
 	default:
-		return false, r.engine().Explain(in, r.engine().WithFirstRefusal(round, err))
+		return false, goal.Explain(in, r.engine().Changes.WithFirstRefusal(round, err))
 	}
 	return false, nil
 }

@@ -147,28 +147,24 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	r.groups = securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups())
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion, ScopeRecorded: options.ScopeRecorded}
 	r.applier = apply.New(apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers})
-	return &goal.Engine{
+	return goal.New(goal.Dependencies{
 		Config:   options.Config,
 		Cluster:  goal.Cluster{Name: options.ClusterName, ID: options.ClusterID, Nodes: options.Nodes},
-		Clock:    options.Clock,
 		Settings: parser,
 		Cloud: goal.Cloud{
 			Reader: reading.Reader{
 				Octavia: octavia, Observer: observer, Watcher: shared, Settler: r.applier, Drivers: drivers, Locks: &r.locks, Clock: options.Clock,
 			},
-			Barbican: options.Session.Barbican(), Applier: r.applier, Project: project.New(octavia, neutron, options.Clock),
+			Lookup: reader, Barbican: options.Session.Barbican(), Applier: r.applier, Project: project.New(octavia, neutron, options.Clock),
 		},
-		Lookup:    reader,
 		Groups:    r.groups,
-		Drivers:   drivers,
 		Failovers: goal.NewFailovers(options.Clock),
 		Sharing:   sharing.Policy{Config: conf, Namespace: options.Namespace},
 		Members:   &members.Selector{},
 		Endpoints: options.Endpoints,
-		Store:     r.store,
-		Records:   options.Records,
+		Memory:    goal.Memory{Store: r.store, Records: options.Records},
 		Events:    events.New(options.Recorder, eventMemory{r.store}),
-	}
+	})
 }
 
 // engine returns the engine of new rounds.
@@ -201,7 +197,7 @@ func (r *Reconciler) Close() {
 
 // Name returns the name of a Service's load balancer in OpenStack.
 func (r *Reconciler) Name(svc *v1.Service) string {
-	return r.engine().Identity(settings.OwnerOf(svc), driver.VersionTags).Name()
+	return r.engine().Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags).Name()
 }
 
 // SelectsNodes reports whether labels decide which nodes are members of a Service.
@@ -212,12 +208,12 @@ func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
 // FollowsEndpoints reports whether the members of a Service may follow its endpoints. It is false if
 // all nodes are members of its load balancer for certain.
 func (r *Reconciler) FollowsEndpoints(svc *v1.Service) bool {
-	return r.engine().MayFollowEndpoints(svc)
+	return r.engine().Settings.MayFollowEndpoints(svc)
 }
 
 // Untouched reports whether a Service has its desired state, now or in the record of an earlier
 // process, and this process has begun no change of it.
-func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Untouched(service) }
+func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Memory.Untouched(service) }
 
 // DropAllBut drops the state of all Services but the live ones; nil if they are unknown, which
 // drops nothing.
@@ -314,7 +310,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if r.store.Get(svc.UID).Applied != nil || !r.store.CreationUntil(svc).IsZero() {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
-	gone, err := r.engine().NewGone(ctx, goal.Subject{Service: svc}, nil, r.engine().Previous(svc.UID))
+	gone, err := r.engine().NewGone(ctx, goal.Subject{Service: svc}, nil, r.engine().Memory.Previous(svc.UID))
 	if err != nil {
 		return nil, false, err
 	}

@@ -81,7 +81,7 @@ func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalan
 			return nil, err
 		}
 		if err != nil { // else its state is deleted
-			_, err = r.engine().ReportTrouble(ctx, svc, err, r.expired(ctx) > 0)
+			_, err = r.engine().Troubles.Report(ctx, svc, err, r.expired(ctx) > 0)
 		}
 		return nil, refusal.Retry(err, r.expired(ctx))
 	}
@@ -94,7 +94,7 @@ func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalan
 			r.store.Accept(svc)
 			r.resolved(rd.entry.Drift)
 		}
-		reported, err := r.engine().ReportTrouble(ctx, svc, err, r.expired(ctx) > 0)
+		reported, err := r.engine().Troubles.Report(ctx, svc, err, r.expired(ctx) > 0)
 		rd.why = refusal.Reason(err)
 		if rd.why == "" {
 			r.setConditions(svc, conditions.Round{Err: err, Reported: reported})
@@ -180,7 +180,7 @@ func subject(req dispatch.Request, drift state.Drift) goal.Subject {
 func (r *Reconciler) keep(ctx context.Context, rd *round) (*v1.LoadBalancerStatus, error) {
 	req, accepted, drift := rd.req, rd.entry.Accepted, rd.entry.Drift
 	if !rd.following {
-		if accepted == nil && len(req.Service.Status.LoadBalancer.Ingress) == 0 && len(r.engine().Previous(req.Service.UID)) == 0 {
+		if accepted == nil && len(req.Service.Status.LoadBalancer.Ingress) == 0 && len(r.engine().Memory.Previous(req.Service.UID)) == 0 {
 			return nil, refusal.ErrNothingKept
 		}
 		rd.byCloud = refusal.ByCloud(rd.refused)
@@ -233,7 +233,7 @@ func (r *Reconciler) follow(ctx context.Context, rd *round, drift state.Drift) (
 func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 	svc := rd.req.Service
 	if rd.previous == nil {
-		rd.previous = append([]string{}, r.engine().Previous(svc.UID)...)
+		rd.previous = append([]string{}, r.engine().Memory.Previous(svc.UID)...)
 		r.store.MarkDeleting(svc.UID)
 		r.store.StartDeletion(svc.UID)
 	}
@@ -245,7 +245,7 @@ func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 			if err != nil {
 				return err
 			}
-			rd.gone, rd.pause = true, r.engine().Drivers.Timing("").LostCreateRetry
+			rd.gone, rd.pause = true, r.engine().Cloud.Drivers.Timing("").LostCreateRetry
 		}
 		appeared, err := r.awaitLostCreation(ctx, rd)
 		if err != nil {
@@ -265,7 +265,7 @@ func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 // awaitLostCreation waits for the load balancer of a creation without an answer. It returns true if
 // one appears, and false if none can appear any more.
 func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, error) {
-	longest := 15 * r.engine().Drivers.Timing("").LostCreateRetry
+	longest := 15 * r.engine().Cloud.Drivers.Timing("").LostCreateRetry
 	for ; ; rd.pause = min(2*rd.pause, longest) {
 		until := r.store.CreationUntil(rd.req.Service)
 		if until.IsZero() {
@@ -275,7 +275,7 @@ func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, er
 		if err := async.Sleep(ctx, r.options.Clock, telemetry.Octavia, "lost creation", rd.pause); err != nil {
 			return false, err
 		}
-		found, err := r.engine().Claimed(ctx, settings.OwnerOf(rd.req.Service))
+		found, err := r.engine().Finder.Claimed(ctx, settings.OwnerOf(rd.req.Service))
 		if err != nil || found {
 			return found, err
 		}

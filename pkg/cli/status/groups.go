@@ -24,7 +24,7 @@ type SecurityGroup struct {
 // none.
 func (rd *round) securityGroups(ctx context.Context, have held) ([]SecurityGroup, error) {
 	id, name := have.found.As, ""
-	switch rd.engine.Config.LoadBalancer.SecurityGroups() {
+	switch rd.finder.Config.LoadBalancer.SecurityGroups() {
 	case securitygroup.PerService:
 		name = id.SecurityGroupName()
 	case securitygroup.Shared:
@@ -89,7 +89,7 @@ func (r *Reader) quotas(ctx context.Context, notes *[]string) []Quota {
 	ofNeutron, err := r.options.Session.Neutron().Quotas(ctx)
 	noteQuotas(notes, "Neutron", err)
 	kinds := [][2]string{{"port", "ports"}, {"floatingip", "floating IPs"}}
-	if r.engine.Config.LoadBalancer.ManageSecurityGroups {
+	if r.finder.Config.LoadBalancer.ManageSecurityGroups {
 		kinds = append(kinds, [2]string{"security_group", "security groups"}, [2]string{"security_group_rule", "security group rules"})
 	}
 	for _, kind := range kinds {

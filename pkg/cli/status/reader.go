@@ -55,7 +55,10 @@ type Query struct {
 // Reader reads reports. It never writes. Read must not be called concurrently.
 type Reader struct {
 	options Options
-	engine  *goal.Engine
+	parser  *settings.Parser
+	drivers *driver.Registry
+	sharing sharing.Policy
+	finder  goal.Finder
 }
 
 // lookupAge is how long subnets and ports are cached.
@@ -78,14 +81,14 @@ func New(options Options) (*Reader, error) {
 	drivers := driver.NewRegistry(driver.Settings{
 		DefaultProvider: conf.LoadBalancer.LBProvider, Serial: conf.LoadBalancer.ProviderRequiresSerialAPICalls,
 	})
-	r := &Reader{options: options}
-	r.engine = &goal.Engine{
-		Config: conf, Clock: options.Clock, Settings: parser, Drivers: drivers,
+	r := &Reader{options: options, parser: parser, drivers: drivers}
+	r.sharing = sharing.Policy{Config: conf.LoadBalancer, Namespace: r.namespace}
+	r.finder = goal.Finder{
+		Config:  conf,
 		Cluster: goal.Cluster{Name: options.ClusterName},
-		Cloud:   goal.Cloud{Reader: reading.Reader{Observer: &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}}},
 		Lookup:  lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, lookupAge),
-		Sharing: sharing.Policy{Config: conf.LoadBalancer, Namespace: r.namespace},
-		Store:   state.New(options.Clock, nil),
+		Reader:  reading.Reader{Observer: &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}},
+		Memory:  goal.Memory{Store: state.New(options.Clock, nil)},
 	}
 	return r, nil
 }
@@ -137,8 +140,8 @@ func (r *Reader) Read(ctx context.Context, query Query) (*Report, error) {
 type round struct {
 	*Reader
 	cluster *cluster
-	// engine searches for load balancers: in lists of the project, or one by one.
-	engine   *goal.Engine
+	// finder searches for load balancers: in lists of the project, or one by one.
+	finder   goal.Finder
 	detailed bool
 	// unhealthy are the bad statuses of pools, by listener, if trees are not read.
 	unhealthy map[string]Status
@@ -147,10 +150,10 @@ type round struct {
 
 // begin makes the reads for all Services. One Service alone does not need lists.
 func (r *Reader) begin(ctx context.Context, c *cluster, named int) (*round, error) {
-	engine := *r.engine
-	engine.Cluster.ID, engine.Records = c.id, c.records
-	engine.Cluster.Nodes = func(context.Context) ([]v1.Node, error) { return c.nodes, nil }
-	rd := &round{Reader: r, cluster: c, engine: &engine, detailed: named > 0}
+	finder := r.finder
+	finder.Cluster.ID, finder.Memory.Records = c.id, c.records
+	finder.Cluster.Nodes = func(context.Context) ([]v1.Node, error) { return c.nodes, nil }
+	rd := &round{Reader: r, cluster: c, finder: finder, detailed: named > 0}
 	if named == 1 {
 		return rd, nil
 	}
@@ -160,7 +163,7 @@ func (r *Reader) begin(ctx context.Context, c *cluster, named int) (*round, erro
 	if err != nil {
 		return nil, err
 	}
-	engine.Cloud.Observer = lists.Observer(r.engine.Cloud.Observer, model.Full)
+	rd.finder.Reader.Observer = lists.Observer(r.finder.Reader.Observer, model.Full)
 	if !rd.detailed {
 		rd.unhealthy, err = r.readUnhealthy(ctx)
 	}

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
@@ -41,12 +42,12 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 	events := rd.cluster.events[svc.UID]
 	read.Conditions = conditionsOf(svc, served(events))
 	read.LastError, read.Warnings = lastError(events, rd.options.Clock.Now())
-	asked, ignored, errs := rd.engine.Settings.Parse(svc)
+	asked, ignored, errs := rd.parser.Parse(svc)
 	have, err := rd.held(ctx, svc, asked)
 	if err != nil {
 		return read, err
 	}
-	version, err := rd.engine.Lookup.Version(ctx)
+	version, err := rd.finder.Lookup.Version(ctx)
 	if err != nil {
 		return read, err
 	}
@@ -56,7 +57,7 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 		}
 	}
 	if len(errs) == 0 {
-		ignored = append(ignored, rd.engine.Unused(asked, have.found.As, version, have.model)...)
+		ignored = append(ignored, goal.Unused(rd.drivers, asked, have.found.As, version, have.model)...)
 	}
 	read.LoadBalancer = have.balancer
 	further := max(len(have.found.LoadBalancers)-1, 0)
@@ -91,7 +92,7 @@ func (rd *round) held(ctx context.Context, svc *v1.Service, asked *settings.Sett
 	}
 	if have.model != nil && have.refused == nil {
 		var invalid *field.Error
-		err := rd.engine.Sharing.Authorize(ctx, have.found.As, asked.LoadBalancerIP, have.model)
+		err := rd.sharing.Authorize(ctx, have.found.As, asked.LoadBalancerIP, have.model)
 		if errors.As(err, &invalid) {
 			have.refused = message.Invalid(field.ErrorList{invalid})
 		} else if err != nil {
@@ -108,7 +109,7 @@ func (rd *round) held(ctx context.Context, svc *v1.Service, asked *settings.Sett
 
 // heldAt finds a Service's load balancer, given the one that it names.
 func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (held, error) {
-	found, err := rd.engine.Find(ctx, svc, named)
+	found, err := rd.finder.Find(ctx, svc, named)
 	if observe.IsNotOurs(err) {
 		return held{found: found, refused: err}, nil
 	}
@@ -116,7 +117,7 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 	if err != nil || len(found.LoadBalancers) == 0 {
 		return have, err
 	}
-	lb, observer := found.LoadBalancers[0], rd.engine.Cloud.Observer
+	lb, observer := found.LoadBalancers[0], rd.finder.Reader.Observer
 	parts := observe.Parts{LoadBalancer: lb}
 	if rd.detailed {
 		parts, err = observer.Settings(ctx, found.As, lb)
@@ -135,7 +136,7 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 		have.model.FloatingIP = &model.FloatingIP{ID: fip.ID, Address: fip.FloatingIP}
 	}
 	have.balancer = loadBalancerOf(have.model, lb.CreatedAt.Time, floating)
-	have.balancer.TakenOver = have.balancer.Adopted && rd.engine.RecordedOn(svc.UID) == lb.ID
+	have.balancer.TakenOver = have.balancer.Adopted && rd.finder.Memory.RecordedOn(svc.UID) == lb.ID
 	return have, nil
 }
 
@@ -144,7 +145,7 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 func (rd *round) refusals(asked *settings.Settings, errs field.ErrorList, version model.Version, have held) []string {
 	invalid := message.Invalid(errs)
 	if invalid == nil {
-		invalid = rd.engine.Validate(asked, have.found.As, version, have.model)
+		invalid = goal.Validate(rd.drivers, asked, have.found.As, version, have.model)
 	}
 	var refused []string
 	for _, err := range []error{invalid, have.refused} {

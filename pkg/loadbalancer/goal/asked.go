@@ -10,36 +10,42 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 )
 
 // Asked is the goal that a Service gets its desired state.
 type Asked struct {
-	e  *Engine
 	in Inputs
 	// quiet suppresses events for settings without effect: the settings are not the Service's
 	// current ones.
 	quiet bool
-	// triedTakeOver is set after the first takeOver, lists are kept while it waits.
-	triedTakeOver bool
-	lists         *project.Lists
-	// look, last and left keep the progress of Observe, Recall and Commit between two calls.
-	look reading.Search
+	// last, look and left keep the progress of Recall, Observe and Commit between two calls.
 	last *lastApplied
+	look look
 	left *departures
+
+	memory   Memory
+	sharing  sharing.Policy
+	events   *events.Recorder
+	recaller *recaller
+	observer *observer
+	planner  *planner
+	groups   *groups
+	reporter *reporter
+	checks   *checks
+	leaver   *leaver
+	results  *results
 }
 
 // NewAsked parses the settings of a Service. The error is a refusal if they are invalid. Quiet is
 // set if they are not the Service's current settings.
 func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, error) {
 	svc := of.Service
-	if written, ok := e.record(svc.UID); ok {
-		e.Store.RecallWarnings(svc.UID, written.Warnings)
+	if written, ok := e.Memory.record(svc.UID); ok {
+		e.Memory.Store.RecallWarnings(svc.UID, written.Warnings)
 	}
 	settings, ignored, errs := e.Settings.Parse(svc)
 	if !quiet {
@@ -48,7 +54,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if len(errs) > 0 {
 		return nil, message.Invalid(errs)
 	}
-	version, err := e.Lookup.Version(ctx)
+	version, err := e.Cloud.Lookup.Version(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +70,10 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
 	in := e.inputs(of, settings, selected, version)
 	in.Endpoints = endpoints
-	return &Asked{e: e, quiet: quiet, in: in}, nil
+	return &Asked{
+		in: in, quiet: quiet, memory: e.Memory, sharing: e.Sharing, events: e.Events, recaller: e.recaller, observer: e.observer, planner: e.planner,
+		groups: e.groups, reporter: e.reporter, checks: e.checks, leaver: e.leaver, results: e.results,
+	}, nil
 }
 
 // Inputs implements Goal.
@@ -78,7 +87,7 @@ func (a *Asked) Owner(Round) ownership.Identity { return a.in.ID }
 // do.
 func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	if a.last == nil {
-		last, err := a.lastApplied(ctx)
+		last, err := a.recaller.lastApplied(ctx, a.in)
 		if err != nil {
 			return Known{}, err
 		}
@@ -89,12 +98,12 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 		return Known{}, nil
 	}
 	if a.last.same {
-		a.e.noteAddress(a.in.Service, applied)
-		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Owner, 0) // it has one: no limit
+		a.results.noteAddress(a.in.Service, applied)
+		return Known{Status: publish(applied.Address, a.in.Settings)}, a.memory.Store.Count(a.in.Owner, 0) // it has one: no limit
 	}
-	have, err := a.e.recall(ctx, a.in, applied, true, lock)
+	have, err := a.observer.recall(ctx, a.in, applied, true, lock)
 	if err == nil && have.Observed == nil && applied.Depth == model.Listed {
-		have.Observed, err = a.rebuild(ctx, applied, want)
+		have.Observed, err = a.recaller.rebuild(ctx, a.in, applied, want)
 		have.Knowledge = model.Knowledge{Source: model.Record, Confirmed: true}
 	}
 	if err == nil && have.Observed != nil {
@@ -106,9 +115,9 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 // Observe reads load balancer and floating IPs. The error is a refusal if the Service may not share
 // the load balancer that it names.
 func (a *Asked) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
-	have, found, err := a.takeOver(ctx, lock)
+	have, found, err := a.observer.takeOver(ctx, a.in, lock, &a.look)
 	if err == nil && !found {
-		have, err = a.e.observe(ctx, a.in, a.in.Settings, lock, &a.look)
+		have, err = a.observer.observe(ctx, a.in, a.in.Settings, lock, &a.look.search)
 	}
 	if err != nil {
 		return have, err
@@ -117,7 +126,7 @@ func (a *Asked) Observe(ctx context.Context, lock *async.Guard) (Observation, er
 }
 
 func (a *Asked) authorize(ctx context.Context, have Observation) error {
-	return a.e.Sharing.Authorize(ctx, have.As, a.in.Settings.LoadBalancerIP, have.LoadBalancer)
+	return a.sharing.Authorize(ctx, have.As, a.in.Settings.LoadBalancerIP, have.LoadBalancer)
 }
 
 // Verify reads floating IPs if the known one is not the desired one.
@@ -130,61 +139,52 @@ func (a *Asked) Verify(ctx context.Context, r Round) (Observation, bool, error) 
 	if a.in.Settings.FloatingIP() == (lb.FloatingIP != nil) && (lb.FloatingIP == nil || asked.Fits(*lb.FloatingIP)) {
 		return have, false, nil
 	}
-	if plan.ForeignFloatingIP(r.Want.LoadBalancer, lb, plan.Options{Given: a.given()}) != nil {
+	if plan.ForeignFloatingIP(r.Want.LoadBalancer, lb, plan.Options{Given: given(a.in)}) != nil {
 		return have, false, nil // it stays
 	}
 	observed := *have.Observed
 	observed.UnattachedFloatingIPs = nil
 	have.Observed = &observed
-	return have, true, a.e.readFloatingIPs(ctx, a.in, a.in.ID, a.in.Settings, &observed)
+	return have, true, a.observer.readFloatingIPs(ctx, a.in, a.in.ID, a.in.Settings, &observed)
 }
 
 // Desire returns the desired state on the existing load balancer.
 func (a *Asked) Desire(ctx context.Context, r Round) (*Desired, error) {
-	return a.desire(ctx, r.Have.LoadBalancer)
-}
-
-func (a *Asked) desire(ctx context.Context, existing *model.LoadBalancer) (*Desired, error) {
-	if existing == nil {
-		if err := a.checkNamed(); err != nil {
-			return nil, err
-		}
-	}
-	return a.e.desire(ctx, a.in, a.in.Settings.On(existing), existing, "")
+	return a.planner.asked(ctx, a.in, r.Have.LoadBalancer)
 }
 
 // Plan compares the desired with the observed state.
 func (a *Asked) Plan(ctx context.Context, r Round) (plan.Plan, error) {
-	options := a.e.planOptions(a.in, r.Have.LoadBalancer, r.Serial)
-	options.Given = a.given()
-	options.CreateEmpty = a.e.Store.Get(a.in.Owner.UID).Made.CreateEmpty || a.e.Store.PartsShort()
+	options := a.planner.options(a.in, r.Have.LoadBalancer, r.Serial)
+	options.Given = given(a.in)
+	options.CreateEmpty = a.memory.Store.Get(a.in.Owner.UID).Made.CreateEmpty || a.memory.Store.PartsShort()
 	var err error
-	if options.Replacement, err = a.replacement(ctx, r.Have, r.Want); err != nil {
+	if options.Replacement, err = a.planner.replacement(ctx, a.in, r.Have, r.Want); err != nil {
 		return plan.Plan{}, err
 	}
 	todo := plan.Diff(r.Want.LoadBalancer, *r.Have.Observed, options)
 	if todo.Blocked != "" {
-		a.e.Events.Planned(a.in.Service, todo)
+		a.events.Planned(a.in.Service, todo)
 		return todo, &refusal.BlockedError{Why: todo.Blocked, Failed: r.Have.LoadBalancer.Status.Failed()}
 	}
-	return todo, a.unsettled(r, todo)
+	return todo, a.reporter.unsettled(a.in, r, todo)
 }
 
 // Begin implements Goal.
 func (a *Asked) Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGroups, plan.Report, error) {
-	groups, err := a.e.planGroups(ctx, a.in, r, nil)
-	return groups, a.e.report(a.in, r, first, groups), err
+	groups, err := a.groups.plan(ctx, a.in, r, nil)
+	return groups, a.reporter.report(a.in, r, first, groups), err
 }
 
 // Announce emits the planned changes, and settings without effect.
 func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
-	svc, emit, lb := a.in.Service, a.e.Events, r.Have.LoadBalancer
-	a.e.announce(a.in, r, todo, reported)
+	svc, emit, lb := a.in.Service, a.events, r.Have.LoadBalancer
+	a.reporter.announce(a.in, r, todo, reported)
 	settings := a.in.Settings.On(lb)
 	emit.MembersFollow(svc, r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver), settings.KeepsFlows(r.Want.Facts.Driver))
 	emit.HealthMonitorMissing(svc, settings.MissingMonitors(r.Want.Facts.Driver))
 	if !a.quiet {
-		emit.SettingsIgnored(svc, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver), a.missingNamed(lb)))
+		emit.SettingsIgnored(svc, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver), missingNamed(a.in, lb)))
 	}
 	emit.Chosen(svc, r.Want.Facts, todo)
 	if fip := a.newForeignFloatingIP(r); fip != nil {
@@ -201,8 +201,8 @@ func (a *Asked) newForeignFloatingIP(r Round) *model.FloatingIP {
 	if r.Have.LoadBalancer == nil {
 		return nil
 	}
-	fip := plan.ForeignFloatingIP(r.Want.LoadBalancer, r.Have.LoadBalancer, plan.Options{Given: a.given()})
-	written, _ := a.e.record(a.in.Owner.UID)
+	fip := plan.ForeignFloatingIP(r.Want.LoadBalancer, r.Have.LoadBalancer, plan.Options{Given: given(a.in)})
+	written, _ := a.memory.record(a.in.Owner.UID)
 	if fip == nil || fip.ID == written.FloatingIPID || r.Applied != nil && fip.ID == r.Applied.LoadBalancer.FloatingIPID {
 		return nil
 	}
@@ -211,22 +211,13 @@ func (a *Asked) newForeignFloatingIP(r Round) *model.FloatingIP {
 
 // Prepare refuses a plan that exceeds limits of cloud.conf, or needs missing certificates.
 func (a *Asked) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
-	limits := a.e.Config.LoadBalancer
-	opens := slices.ContainsFunc(r.Groups.Open, func(step securitygroup.Step) bool { _, adds := step.(securitygroup.AddRules); return adds })
-	if err := message.Invalid(a.in.Settings.Exceeds(limits, r.Want.LoadBalancer, r.Have.LoadBalancer, opens)); err != nil {
+	if err := a.checks.limits(a.in, r, todo); err != nil {
 		return err
 	}
-	most := int(limits.MaxServicesPerNamespace)
-	if r.Have.LoadBalancer != nil || !todo.Creates() {
-		most = 0
-	}
-	if err := a.e.Store.Count(a.in.Owner, most); err != nil {
+	if err := a.checks.floatingAddress(ctx, a.in, todo); err != nil {
 		return err
 	}
-	if err := a.e.checkFloatingAddress(ctx, a.in, todo); err != nil {
-		return err
-	}
-	return a.e.checkCertificates(ctx, a.in, todo)
+	return a.checks.certificates(ctx, a.in, todo)
 }
 
 // Commit removes the Service from its previous load balancers, closes the security groups, and
@@ -234,20 +225,23 @@ func (a *Asked) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *async.Guard) (*v1.LoadBalancerStatus, error) {
 	svc, lb, named := a.in.Service, r.Have.LoadBalancer, a.in.Settings.LoadBalancer.ID
 	if r.Report.All() || !reported.Empty() {
-		return a.e.commitReported(a.in, r, reported), nil
+		return a.results.storeReported(a.in, r, reported), nil
 	}
-	if err := a.leaveOthers(ctx, r, lock); err != nil {
+	if a.left == nil {
+		a.left = new(departures)
+	}
+	if err := a.leaver.leaveOthers(ctx, a.in, r, a.left, lock); err != nil {
 		return nil, err
 	}
-	if err := a.e.closeGroups(ctx, a.in, r, nil); err != nil {
+	if err := a.groups.close(ctx, a.in, r, nil); err != nil {
 		return nil, err
 	}
 	if a.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
-		a.e.Store.SetUnattachedFloatingIP(svc.UID, false)
+		a.memory.Store.SetUnattachedFloatingIP(svc.UID, false)
 	}
 	address := addressOf(lb, a.in.Settings)
-	a.e.Events.Ready(svc, lb, address)
-	a.e.Events.AddressChanged(svc, statusAddress(svc), address)
-	a.e.remember(a.in, r, address, named, nil)
+	a.events.Ready(svc, lb, address)
+	a.events.AddressChanged(svc, statusAddress(svc), address)
+	a.results.remember(a.in, r, address, named, nil)
 	return publish(address, a.in.Settings), nil
 }

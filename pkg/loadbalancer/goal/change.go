@@ -10,82 +10,89 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// BeginChange records that a plan is about to be applied: from now on, the last applied state is
+// Changes records the changes of load balancers: their beginning, their end, and which features an
+// answer shows to be missing.
+type Changes struct {
+	store     *state.Store
+	drivers   *driver.Registry
+	failovers *Failovers
+}
+
+// Begin records that a plan is about to be applied: from now on, the last applied state is
 // only a hint where to look.
-func (e *Engine) BeginChange(in Inputs, r *Round, todo plan.Plan) {
+func (c *Changes) Begin(in Inputs, r *Round, todo plan.Plan) {
 	uid, first := in.Owner.UID, !r.Wrote
 	r.Wrote = true
 	if r.Want.LoadBalancer == nil { // the deletion has already dropped the rest
 		if todo.DeletesLoadBalancer() {
-			e.Store.CreationFound(in.Service)
+			c.store.CreationFound(in.Service)
 		}
 		return
 	}
 	if first {
-		e.Store.DropDrift(uid)
+		c.store.DropDrift(uid)
 	}
 	if id := todo.FailsOver(); id != "" {
-		e.Failovers.Begin(id)
+		c.failovers.Begin(id)
 	}
-	e.Store.MarkTouched(uid)
-	e.enter(in, r.Have.LoadBalancer)
+	c.store.MarkTouched(uid)
+	c.enter(in, r.Have.LoadBalancer)
 	if todo.Creates() {
-		e.Store.CreationSent(uid)
+		c.store.CreationSent(uid)
 	}
 }
 
-// EndChange records the result of a plan: the current state, and its error.
-func (e *Engine) EndChange(in Inputs, now model.Observed, err error) {
+// End records the result of a plan: the current state, and its error.
+func (c *Changes) End(in Inputs, now model.Observed, err error) {
 	var unsure *apply.UnsureCreationError
 	if errors.As(err, &unsure) {
-		e.Store.CreationLost(in.Owner.UID)
+		c.store.CreationLost(in.Owner.UID)
 	}
 	if err != nil && !in.Settings.Floating.Keep && leavesFloatingIP(now) { // the next plan may not request it any more
-		e.Store.SetUnattachedFloatingIP(in.Owner.UID, true)
+		c.store.SetUnattachedFloatingIP(in.Owner.UID, true)
 	}
 	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
-		e.Store.SetLoadBalancerID(in.Owner.UID, lb.ID)
-		e.enter(in, lb)
+		c.store.SetLoadBalancerID(in.Owner.UID, lb.ID)
+		c.enter(in, lb)
 	}
 }
 
 // enter records the new load balancer of a Service that moves: if the Service turns back halfway,
 // it leaves parts there. Nil is a load balancer that is being created.
-func (e *Engine) enter(in Inputs, lb *model.LoadBalancer) {
+func (c *Changes) enter(in Inputs, lb *model.LoadBalancer) {
 	switch {
 	case settledOn(lb, in):
 	case lb == nil:
-		e.Store.Enter(in.Owner.UID, "")
+		c.store.Enter(in.Owner.UID, "")
 	default:
-		e.Store.Enter(in.Owner.UID, lb.ID)
+		c.store.Enter(in.Owner.UID, lb.ID)
 	}
 }
 
 // Downgrade records which feature the provider or Octavia lacks, according to an error. It reports
 // whether a new plan, from the state that now exists, avoids that feature.
-func (e *Engine) Downgrade(ctx context.Context, in Inputs, r *Round, now model.Observed, err error) bool {
+func (c *Changes) Downgrade(ctx context.Context, in Inputs, r *Round, now model.Observed, err error) bool {
 	var refused *apply.RefusedError
 	if !errors.As(err, &refused) {
-		return e.createEmpty(ctx, in, err)
+		return c.createEmpty(ctx, in, err)
 	}
 	if s, failsOver := refused.Step.(plan.FailOver); failsOver && apierror.IsForbidden(err) {
 		klog.FromContext(ctx).Info("Octavia does not let us fail over load balancers", "loadBalancer", s.ID, "err", refused.Err)
-		e.Failovers.Forbid(s.ID)
+		c.failovers.Forbid(s.ID)
 		return true
 	}
 	provider := in.Settings.LoadBalancer.Provider
 	if _, creates := refused.Step.(plan.CreateLoadBalancer); !creates && now.LoadBalancer != nil {
 		provider = now.LoadBalancer.Provider
 	}
-	how, ok := e.inSingleSteps(in, r, provider, refused)
+	how, ok := c.inSingleSteps(in, r, provider, refused)
 	if !ok {
-		return e.createEmpty(ctx, in, err)
+		return c.createEmpty(ctx, in, err)
 	}
 	klog.FromContext(ctx).Info("This was refused, doing it in single steps "+how+", as with "+serialSetting, "provider", provider, "step", refused.Step.String(), "err", refused.Err)
 	return true
@@ -98,11 +105,11 @@ func (e *Engine) Downgrade(ctx context.Context, in Inputs, r *Round, now model.O
 //	501: the provider lacks the feature                  from now on
 //	no route for this kind of request                    from now on, in all rounds
 //	any other                                            in this round: the next one sends the step again
-func (e *Engine) inSingleSteps(in Inputs, r *Round, provider string, refused *apply.RefusedError) (how string, ok bool) {
+func (c *Changes) inSingleSteps(in Inputs, r *Round, provider string, refused *apply.RefusedError) (how string, ok bool) {
 	const fromNowOn = "from now on"
 	feature, optional := plan.Needs(refused.Step)
 	if apierror.IsUnsupported(refused.Err) { // perhaps recorded by another round
-		return fromNowOn, noteRefusal(e.Drivers, provider, refused.Step, false) || optional && !e.Drivers.For(provider, in.Version).Supports(feature)
+		return fromNowOn, noteRefusal(c.drivers, provider, refused.Step, false) || optional && !c.drivers.For(provider, in.Version).Supports(feature)
 	}
 	if !optional || r.Serial != nil && r.Serial.feature == feature {
 		return "", false
@@ -111,7 +118,7 @@ func (e *Engine) inSingleSteps(in Inputs, r *Round, provider string, refused *ap
 	if !apierror.IsNoRoute(refused.Err) {
 		return "this time", true
 	}
-	noteRefusal(e.Drivers, provider, refused.Step, true)
+	noteRefusal(c.drivers, provider, refused.Step, true)
 	return fromNowOn, true
 }
 
@@ -137,11 +144,11 @@ func (s *Serial) without(drv driver.Driver) driver.Driver {
 // WithFirstRefusal adds the first refusal to an error of single steps. If they are refused too, the kind of
 // request was not the cause: their answer has the cause, and the next round tries the original step
 // again.
-func (e *Engine) WithFirstRefusal(r *Round, err error) error {
+func (c *Changes) WithFirstRefusal(r *Round, err error) error {
 	if r.Serial == nil || apierror.IsQuota(err) || !apierror.IsRefused(err) && !apierror.IsNoRoute(err) {
 		return err
 	}
-	e.Drivers.Retract(r.Serial.provider, r.Serial.feature)
+	c.drivers.Retract(r.Serial.provider, r.Serial.feature)
 	what := map[driver.Feature]string{driver.FullCreate: "the load balancer with everything in it", driver.MemberBatches: "all members of a pool at once"}[r.Serial.feature]
 	return fmt.Errorf("%w; this was one of the single requests that are sent with %s, after the request for %s was refused: %w", err, serialSetting, what, r.Serial.refused.Err)
 }
@@ -166,24 +173,15 @@ func noteRefusal(drivers *driver.Registry, provider string, step plan.Step, onIt
 // createEmpty records that a full create was refused, so that the load balancer is created empty
 // from now on. It reports whether that can help at once: if a quota or the provider has refused the
 // create, it refuses the parts too.
-func (e *Engine) createEmpty(ctx context.Context, in Inputs, err error) bool {
+func (c *Changes) createEmpty(ctx context.Context, in Inputs, err error) bool {
 	var refused *apply.FullCreateError
 	if !errors.As(err, &refused) {
 		return false
 	}
 	klog.FromContext(ctx).Info("Octavia has refused the load balancer with everything in it, making it empty first from now on", "err", refused.Err)
-	e.Store.MarkCreateEmpty(in.Owner.UID)
+	c.store.MarkCreateEmpty(in.Owner.UID)
 	if apierror.IsSourceRangeCrash(err) {
-		e.Drivers.RefuseRanges()
+		c.drivers.RefuseRanges()
 	}
 	return apierror.IsCrash(err)
-}
-
-// checkCertificates checks that the certificates of a plan exist before the first step: otherwise
-// Octavia would refuse a listener in the middle of the plan.
-func (e *Engine) checkCertificates(ctx context.Context, in Inputs, todo plan.Plan) error {
-	if in.Settings.Listeners.ExternalStore {
-		return nil
-	}
-	return lookup.Certificates(ctx, e.Cloud.Barbican, todo.Certificates(), in.Settings.Origin(annotation.TLSContainer).Name)
 }

@@ -3,19 +3,32 @@ package goal
 import (
 	"context"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
+// planner has the stages Desire and Plan, as far as all goals share them.
+type planner struct {
+	config    *config.Config
+	lookup    *lookup.Reader
+	drivers   *driver.Registry
+	failovers *Failovers
+	memory    Memory
+}
+
 // desire returns the desired state for settings and an existing load balancer, nil for none. VIP is
 // an address that the Service already has: its availability is not checked in Neutron. All refusals
 // that do not depend on the load balancer come from here.
-func (e *Engine) desire(ctx context.Context, in Inputs, settings *settings.Settings, existing *model.LoadBalancer, vip string) (*Desired, error) {
-	can := e.driver(in, existing)
+func (p *planner) desire(ctx context.Context, in Inputs, settings *settings.Settings, existing *model.LoadBalancer, vip string) (*Desired, error) {
+	can := p.driver(in, existing)
 	want := &Desired{Basis: BasisOf(in, existing)}
 	if existing != nil {
 		settings = settings.OnExisting(can)
@@ -24,21 +37,32 @@ func (e *Engine) desire(ctx context.Context, in Inputs, settings *settings.Setti
 		return want, message.Invalid(errs)
 	}
 	var err error
-	if want.Facts, err = e.Lookup.Gather(ctx, settings, in.Members.Backends, can, existing); err != nil {
+	if want.Facts, err = p.lookup.Gather(ctx, settings, in.Members.Backends, can, existing); err != nil {
 		return want, err
 	}
-	if err := e.Lookup.Families(ctx, settings, want.Facts, existing); err != nil {
+	if err := p.lookup.Families(ctx, settings, want.Facts, existing); err != nil {
 		return want, err
 	}
 	want.Followed = in.members(settings, can)
 	want.LoadBalancer = desire.LoadBalancer(in.ID, settings, want.Followed.Ports, want.Facts)
 	switch {
 	case existing == nil:
-		err = e.checkNew(ctx, in, want.LoadBalancer, vip)
+		err = p.checkNew(ctx, in, want.LoadBalancer, vip)
 	case existing.Shared != nil:
 		want.LoadBalancer = onShared(want.LoadBalancer)
 	}
 	return want, err
+}
+
+// asked returns the desired state of a Service on the existing load balancer, nil for none. It refuses
+// a named load balancer that does not exist.
+func (p *planner) asked(ctx context.Context, in Inputs, existing *model.LoadBalancer) (*Desired, error) {
+	if existing == nil {
+		if err := checkNamed(in, p.memory); err != nil {
+			return nil, err
+		}
+	}
+	return p.desire(ctx, in, in.Settings.On(existing), existing, "")
 }
 
 // BasisOf returns the properties of the existing load balancer that the desired state depends on.
@@ -70,38 +94,60 @@ func providerOf(in Inputs, existing *model.LoadBalancer) string {
 }
 
 // driver returns the driver of providerOf.
-func (e *Engine) driver(in Inputs, existing *model.LoadBalancer) driver.Driver {
-	return e.Drivers.For(providerOf(in, existing), in.Version)
+func (p *planner) driver(in Inputs, existing *model.LoadBalancer) driver.Driver {
+	return driverOf(p.drivers, in, existing)
+}
+
+func driverOf(drivers *driver.Registry, in Inputs, existing *model.LoadBalancer) driver.Driver {
+	return drivers.For(providerOf(in, existing), in.Version)
 }
 
 // checkNew refuses, for a new load balancer, a provider that Octavia does not have, and an address
 // that is in use in the subnet of the VIP.
-func (e *Engine) checkNew(ctx context.Context, in Inputs, desired *model.LoadBalancer, vip string) error {
-	if err := e.Lookup.Provider(ctx, in.Settings); err != nil {
+func (p *planner) checkNew(ctx context.Context, in Inputs, desired *model.LoadBalancer, vip string) error {
+	if err := p.lookup.Provider(ctx, in.Settings); err != nil {
 		return err
 	}
 	if desired.VIP.Address == "" || desired.VIP.Address == vip {
 		return nil
 	}
-	return e.Lookup.FreeVIP(ctx, desired.VIP, in.Settings.VIPAskedBy())
+	return p.lookup.FreeVIP(ctx, desired.VIP, in.Settings.VIPAskedBy())
 }
 
-// planOptions returns the options of a plan. Its driver is that of the existing load balancer, even
+// options returns the options of a plan. Its driver is that of the existing load balancer, even
 // if that may be replaced, without the feature that was refused in this round.
-func (e *Engine) planOptions(in Inputs, existing *model.LoadBalancer, serial *Serial) plan.Options {
+func (p *planner) options(in Inputs, existing *model.LoadBalancer, serial *Serial) plan.Options {
 	provider := in.Settings.LoadBalancer.Provider
 	if existing != nil {
 		provider = existing.Provider
 	}
-	drv := serial.without(e.Drivers.For(provider, in.Version))
+	drv := serial.without(p.drivers.For(provider, in.Version))
 	return plan.Options{
 		Driver:         drv,
 		KeepFloatingIP: in.Settings.Floating.Keep,
 		Published:      len(in.Service.Status.LoadBalancer.Ingress) > 0,
 		Addresses:      publishedAddresses(in.Service),
-		Cascade:        e.Config.LoadBalancer.CascadeDelete,
+		Cascade:        p.config.LoadBalancer.CascadeDelete,
 		MoveMembers:    in.Settings.Members.SubnetID != "",
 		NodesSubnets:   in.Settings.Members.InNodeSubnets(),
-		Failover:       e.failover(in, existing, drv),
+		Failover:       p.failover(in, existing, drv),
 	}
+}
+
+// Validate refuses settings that the provider cannot serve on the existing load balancer, nil for
+// none. It reads nothing; the error is a *message.InvalidError.
+func Validate(drivers *driver.Registry, asked *settings.Settings, id ownership.Identity, version model.Version, existing *model.LoadBalancer) error {
+	can := driverOf(drivers, Inputs{Settings: asked, ID: id, Version: version}, existing)
+	asked = asked.On(existing)
+	if existing != nil {
+		asked = asked.OnExisting(can)
+	}
+	return message.Invalid(asked.Validate(can))
+}
+
+// Unused returns the settings that the provider of the existing load balancer, nil for none, does
+// not use. It reads nothing.
+func Unused(drivers *driver.Registry, asked *settings.Settings, id ownership.Identity, version model.Version, existing *model.LoadBalancer) []annotation.Notice {
+	can := driverOf(drivers, Inputs{Settings: asked, ID: id, Version: version}, existing)
+	return asked.On(existing).Unused(can)
 }

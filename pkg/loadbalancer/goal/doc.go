@@ -4,7 +4,22 @@
 //
 //	Recall ──▶ Observe ──▶ Desire ──▶ Plan ──(apply)──▶ … ──▶ Commit
 //
-// A stage reads its input from the Round that the stages before have filled.
+// A stage reads its input from the Round that the stages before have filled. What goals share of a stage
+// is a small type with only the dependencies that it uses:
+//
+//	Finder, observer   find and read load balancers and floating IPs
+//	recaller           compares the desired state with the one applied last
+//	planner            desired state, and options of plans
+//	groups             security groups of nodes
+//	reporter           changes of another client that are only reported
+//	checks             refusals before the first step
+//	Changes            records of changes, and features that the provider lacks
+//	leaver             removal from load balancers that a Service leaves
+//	results            the state after a round
+//	Troubles           events for what only others can end
+//
+// Engine holds one of each. They have no state: the progress of a round is in its goal and its Round,
+// everything else in Memory.
 //
 // # Leak-proof deletion
 //
@@ -31,7 +46,7 @@
 // step is never repeated: an answer that the load balancer is locked means that it is no longer in ERROR,
 // and it is read again.
 //
-// Troubles that only others can end (ERROR, PENDING, a quota) go through Engine.ReportTrouble: one event as long as
+// Troubles that only others can end (ERROR, PENDING, a quota) go through Troubles.Report: one event as long as
 // the trouble is the same, and an error in the words of the first time, request ID included, so that
 // callers who report it count one event up. Quotas are read (lookup.Exhausted) after a refusal, never
 // before a creation: in a cloud with room that would be a request for nothing. Octavia answers 500 where

@@ -32,15 +32,11 @@ func (e *Engine) endpoints(ctx context.Context, svc *v1.Service, s *settings.Set
 			s.Members.Watch = watch
 			return endpoints, nil
 		}
-		if err := async.Sleep(ctx, e.Clock, telemetry.Queue, "endpoints", endpointsPoll); err != nil {
+		if err := async.Sleep(ctx, e.Cloud.Clock, telemetry.Queue, "endpoints", endpointsPoll); err != nil {
 			return nil, err
 		}
 	}
 }
-
-// MayFollowEndpoints reports whether the members of a Service may follow its endpoints, on the load
-// balancer that it is known to have.
-func (e *Engine) MayFollowEndpoints(svc *v1.Service) bool { return e.Settings.MayFollowEndpoints(svc) }
 
 // members returns the members of each port, for settings on a load balancer with a driver.
 func (in Inputs) members(s *settings.Settings, drv driver.Driver) members.Followed {

@@ -10,24 +10,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
-// Claimed reports whether a load balancer carries the identity of a Service.
-func (e *Engine) Claimed(ctx context.Context, owner model.Owner) (bool, error) {
-	version, err := e.Lookup.Version(ctx)
-	if err != nil {
-		return false, err
-	}
-	found, err := e.Cloud.Observer.Claimed(ctx, e.Identity(owner, version))
-	return len(found) > 0, err
-}
-
 // Exists reports whether a load balancer, floating IP or security group of a Service is left. The
 // status is its published status; it is empty if the Service wants a load balancer that does not
 // exist.
 func (g *Gone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerStatus, bool, error) {
-	svc := g.in.Service
-	found, err := g.e.Cloud.Observer.Find(ctx, g.in.ID, g.e.hints(svc, g.in.Settings.LoadBalancer.ID))
+	finder := g.observer.Finder
+	found, err := finder.find(ctx, g.in.ID, g.in.Service, g.in.Settings.LoadBalancer.ID)
 	if observe.IsNotOurs(err) {
-		found, err = g.e.Cloud.Observer.Find(ctx, g.in.ID, g.e.hints(svc, "")) // its own one, even if it names another
+		found, err = finder.find(ctx, g.in.ID, g.in.Service, "") // its own one, even if it names another
 	}
 	if err != nil && !observe.IsNotOurs(err) {
 		return nil, false, err
@@ -40,17 +30,17 @@ func (g *Gone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerStatus,
 		return &v1.LoadBalancerStatus{}, true, nil
 	}
 	have := nothing(g.in.ID)
-	if have.Elsewhere, err = g.e.elsewhere(ctx, g.in, nil); err != nil {
+	if have.Elsewhere, err = finder.elsewhere(ctx, g.in, nil); err != nil {
 		return nil, false, err
 	}
-	if err := g.e.leavingFloatingIPs(ctx, g.in.Service, have, g.asksFloatingIP); err != nil {
+	if err := g.observer.leavingFloatingIPs(ctx, g.in.Service, have, g.asksFloatingIP); err != nil {
 		return nil, false, err
 	}
 	left, err := g.Plan(ctx, Round{Have: have, Want: &Desired{}})
 	if err != nil || len(have.Elsewhere) > 0 || !left.Empty() {
 		return &v1.LoadBalancerStatus{}, err == nil, err
 	}
-	exists, err := g.e.Groups.Exists(ctx, g.in.ID)
+	exists, err := g.groups.Exists(ctx, g.in.ID)
 	return &v1.LoadBalancerStatus{}, exists, err
 }
 
@@ -60,7 +50,7 @@ func (g *Gone) status(ctx context.Context, found observe.Found) (*v1.LoadBalance
 		return svc.Status.LoadBalancer.DeepCopy(), nil
 	}
 	observed := &model.Observed{LoadBalancer: observe.Parts{LoadBalancer: found.LoadBalancers[0]}.Model(found.As)}
-	if err := g.e.Cloud.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
+	if err := g.observer.Reader.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
 		return nil, err
 	}
 	settings := &settings.Settings{Family: v1.IPv4Protocol}

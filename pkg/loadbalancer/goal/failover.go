@@ -113,14 +113,14 @@ func (f *Failovers) Forbid(id string) {
 }
 
 // failover returns the decision on a failover; the zero value unless the load balancer is in ERROR.
-func (e *Engine) failover(in Inputs, lb *model.LoadBalancer, drv driver.Driver) plan.Failover {
+func (p *planner) failover(in Inputs, lb *model.LoadBalancer, drv driver.Driver) plan.Failover {
 	switch {
 	case lb == nil || !lb.Status.Failed():
 		return plan.Failover{}
-	case e.Config.LoadBalancer.DriftPolicy == drift.PolicyReport:
+	case p.config.LoadBalancer.DriftPolicy == drift.PolicyReport:
 		return plan.Failover{WhyNot: "drift-policy=report keeps it from being failed over"}
 	case !drv.Supports(driver.Failover):
 		return plan.Failover{WhyNot: drv.Lacks(driver.Failover)}
 	}
-	return e.Failovers.Of(lb, e.Store.Get(in.Owner.UID).Accepted != nil)
+	return p.failovers.Of(lb, p.memory.Store.Get(in.Owner.UID).Accepted != nil)
 }

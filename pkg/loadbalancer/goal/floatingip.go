@@ -9,37 +9,53 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
+// observer has the stage Observe: it reads the load balancers and floating IPs of Services.
+type observer struct {
+	*Finder
+	project *project.Reader
+	sharing sharing.Policy
+}
+
+// with returns the same observer with another source of load balancers.
+func (o *observer) with(source *observe.Observer) *observer {
+	finder := *o.Finder
+	finder.Reader.Observer = source
+	return &observer{Finder: &finder, project: o.project, sharing: o.sharing}
+}
+
 // observe reads load balancer and floating IPs of a Service, as its settings require.
-func (e *Engine) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard, at *reading.Search) (Observation, error) {
-	have, err := e.read(ctx, in, settings.LoadBalancer.ID, reading.Scope{}, lock, at)
-	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !e.mayHaveHadFloatingIP(in.Service) {
+func (o *observer) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard, at *reading.Search) (Observation, error) {
+	have, err := o.read(ctx, in, settings.LoadBalancer.ID, reading.Scope{}, lock, at)
+	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !o.mayHaveHadFloatingIP(in.Service) {
 		return have, err
 	}
-	return have, e.readFloatingIPs(ctx, in, have.As, settings.On(have.LoadBalancer), have.Observed)
+	return have, o.readFloatingIPs(ctx, in, have.As, settings.On(have.LoadBalancer), have.Observed)
 }
 
 // mayHaveHadFloatingIP reports whether a Service without load balancer may have left a floating IP.
-func (e *Engine) mayHaveHadFloatingIP(svc *v1.Service) bool {
-	return e.Store.Get(svc.UID).Made.Touched || len(publishedAddresses(svc)) > 0
+func (o *observer) mayHaveHadFloatingIP(svc *v1.Service) bool {
+	return o.Memory.Store.Get(svc.UID).Made.Touched || len(publishedAddresses(svc)) > 0
 }
 
 // readFloatingIPs reads the floating IPs of a Service; for a new Service only if any can exist.
-func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Identity, settings *settings.Settings, observed *model.Observed) error {
+func (o *observer) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Identity, settings *settings.Settings, observed *model.Observed) error {
 	svc := in.Service
 	hints := observe.FloatingIPHints{PortID: settings.VIP.PortID, MayTake: func(ctx context.Context, owner ownership.Owner) (bool, error) {
-		return e.Sharing.Allows(ctx, as, owner)
+		return o.sharing.Allows(ctx, as, owner)
 	}}
 	hints.Asked, hints.AskedBy = settings.AskedFloatingIP()
 	if !hints.Asked.Asked() {
 		hints.Published = publishedAddresses(svc)
 	}
-	known, complete, err := e.knownFloatingIPs(ctx, in.Owner, as, hints.Published)
+	known, complete, err := o.knownFloatingIPs(ctx, in.Owner, as, hints.Published)
 	if err != nil {
 		return err
 	}
@@ -47,10 +63,10 @@ func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Id
 	if observed.LoadBalancer == nil && complete && len(known) == 0 && !hints.Asked.Asked() && hints.PortID == "" {
 		return nil
 	}
-	hints.Unattached = e.Store.Get(svc.UID).Made.UnattachedFloatingIP
-	err = e.Cloud.Observer.FloatingIPs(ctx, as, observed, hints)
+	hints.Unattached = o.Memory.Store.Get(svc.UID).Made.UnattachedFloatingIP
+	err = o.Reader.Observer.FloatingIPs(ctx, as, observed, hints)
 	if err == nil {
-		e.Store.SetUnattachedFloatingIP(svc.UID, hints.Unattached && leavesFloatingIP(*observed))
+		o.Memory.Store.SetUnattachedFloatingIP(svc.UID, hints.Unattached && leavesFloatingIP(*observed))
 	}
 	return err
 }
@@ -62,27 +78,27 @@ func leavesFloatingIP(observed model.Observed) bool {
 
 // leavingFloatingIPs reads all floating IPs of a Service that is being removed, also unattached
 // ones next to the one on the VIP. Asks is set if the Service requests an existing one.
-func (e *Engine) leavingFloatingIPs(ctx context.Context, svc *v1.Service, have Observation, asks bool) error {
+func (o *observer) leavingFloatingIPs(ctx context.Context, svc *v1.Service, have Observation, asks bool) error {
 	var hints observe.FloatingIPHints
 	if !asks {
 		hints.Published = publishedAddresses(svc)
 	}
 	var err error
-	if hints.IDs, _, err = e.knownFloatingIPs(ctx, settings.OwnerOf(svc), have.As, hints.Published); err != nil {
+	if hints.IDs, _, err = o.knownFloatingIPs(ctx, settings.OwnerOf(svc), have.As, hints.Published); err != nil {
 		return err
 	}
-	return e.Cloud.Observer.LeavingFloatingIPs(ctx, have.As, have.Observed, hints)
+	return o.Reader.Observer.LeavingFloatingIPs(ctx, have.As, have.Observed, hints)
 }
 
 // knownFloatingIPs returns the IDs of floating IPs that may be a Service's: from the first snapshot
 // of this process, and those retained since for the Service's name. Complete is set if no others
 // can exist.
-func (e *Engine) knownFloatingIPs(ctx context.Context, owner model.Owner, as ownership.Identity, published []string) (ids []string, complete bool, err error) {
-	first, err := e.Cloud.Project.FirstFloatingIPs(ctx)
+func (o *observer) knownFloatingIPs(ctx context.Context, owner model.Owner, as ownership.Identity, published []string) (ids []string, complete bool, err error) {
+	first, err := o.project.FirstFloatingIPs(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	found := e.Store.RetainedFloatingIPs(owner.Key())
+	found := o.Memory.Store.RetainedFloatingIPs(owner.Key())
 	head, _ := ownership.CutProof(as.FloatingIPDescription())
 	for _, fip := range first.WithWords(as.ServiceUID, head, as.LegacyFloatingIPDescription()) {
 		legacy := fip.Description == as.LegacyFloatingIPDescription() && slices.Contains(published, fip.Address)
@@ -92,17 +108,17 @@ func (e *Engine) knownFloatingIPs(ctx context.Context, owner model.Owner, as own
 	}
 	slices.Sort(found)
 	found = slices.Compact(found)
-	return found[:min(len(found), 100)], !e.Store.Get(owner.UID).Made.Touched, nil
+	return found[:min(len(found), 100)], !o.Memory.Store.Get(owner.UID).Made.Touched, nil
 }
 
 // given returns the addresses that the Service had before it became internal: if a floating IP on
 // the VIP has one of them, the Service has requested it.
-func (a *Asked) given() []string {
-	if !a.in.Settings.Internal {
+func given(in Inputs) []string {
+	if !in.Settings.Internal {
 		return nil
 	}
-	addresses := publishedAddresses(a.in.Service)
-	if written := a.in.Service.Annotations[annotation.LoadBalancerAddress]; written != "" { // set even if a host name is published
+	addresses := publishedAddresses(in.Service)
+	if written := in.Service.Annotations[annotation.LoadBalancerAddress]; written != "" { // set even if a host name is published
 		addresses = append(addresses, written)
 	}
 	return addresses

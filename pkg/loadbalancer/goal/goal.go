@@ -90,8 +90,8 @@ func (e *Engine) inputs(of Subject, parsed *settings.Settings, selected *members
 	owner := settings.OwnerOf(of.Service)
 	return Inputs{
 		Owner: owner, Service: of.Service, Nodes: of.Nodes, Members: selected, Settings: parsed,
-		ID: e.Identity(owner, version), Version: version,
-		Previous: e.Previous(owner.UID), Entered: e.Store.Get(owner.UID).Made.Entered,
+		ID: e.Cluster.Identity(owner, version), Version: version,
+		Previous: e.Memory.Previous(owner.UID), Entered: e.Memory.Store.Get(owner.UID).Made.Entered,
 		Drift: of.Drift, NodesCurrent: of.NodesCurrent,
 	}
 }
@@ -103,7 +103,7 @@ type Observation struct {
 	// As is the Service's identity on the load balancer.
 	As ownership.Identity
 	// Plans are applied only if it is of the source Cloud: an observation of another source is
-	// verified before (Engine.Verify), or replaced by a read.
+	// verified before (Cloud.Verify), or replaced by a read.
 	model.Knowledge
 	// ListedAt is the time before the first list, if the source is Lists.
 	ListedAt time.Time

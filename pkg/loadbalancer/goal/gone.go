@@ -8,6 +8,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
@@ -20,7 +23,6 @@ import (
 
 // Gone is the goal that all objects of a Service are removed.
 type Gone struct {
-	e  *Engine
 	in Inputs
 	// known are the last applied contents: they show which parts of the load balancer are the
 	// Service's.
@@ -34,6 +36,14 @@ type Gone struct {
 	look    reading.Search
 	unnamed bool
 	left    *departure
+
+	config   *config.Config
+	store    *state.Store
+	drivers  *driver.Registry
+	events   *events.Recorder
+	observer *observer
+	groups   NodeGroups
+	leaver   *leaver
 }
 
 // NewGone parses the settings of a Service that a deletion needs. Invalid settings do not prevent a
@@ -41,12 +51,15 @@ type Gone struct {
 // applied state, nil if unknown; previous are the known earlier load balancers of the Service.
 func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied, previous []string) (*Gone, error) {
 	svc := of.Service
-	version, err := e.Lookup.Version(ctx)
+	version, err := e.Cloud.Lookup.Version(ctx)
 	if err != nil {
 		return nil, err
 	}
 	says := settings.ParseDeletion(svc)
-	g := &Gone{e: e, in: e.inputs(Subject{Service: svc}, &settings.Settings{}, nil, version)}
+	g := &Gone{
+		in:     e.inputs(Subject{Service: svc}, &settings.Settings{}, nil, version),
+		config: e.Config, store: e.Memory.Store, drivers: e.Cloud.Drivers, events: e.Events, observer: e.observer, groups: e.Groups, leaver: e.leaver,
+	}
 	g.in.Previous = previous
 	g.in.Settings.LoadBalancer.ID, g.in.Settings.Floating.Keep = says.LoadBalancerID, says.KeepFloatingIP
 	g.asksFloatingIP, g.in.ID.Releases = says.AsksFloatingIP, says.ReleaseFloatingIP
@@ -71,27 +84,27 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	var have Observation
 	var err error
 	if !g.unnamed {
-		have, err = g.e.read(ctx, g.in, g.in.Settings.LoadBalancer.ID, g.e.leaving(g.known), lock, &g.look)
+		have, err = g.observer.read(ctx, g.in, g.in.Settings.LoadBalancer.ID, leaving(g.config, g.known), lock, &g.look)
 		g.unnamed = observe.IsNotOurs(err)
 	}
 	if g.unnamed {
-		have, err = g.e.read(ctx, g.in, "", g.e.leaving(g.known), lock, &g.look)
+		have, err = g.observer.read(ctx, g.in, "", leaving(g.config, g.known), lock, &g.look)
 	}
 	if observe.IsNotOurs(err) {
-		g.e.Events.NotDeleted(g.in.Service, err)
+		g.events.NotDeleted(g.in.Service, err)
 		have, err = nothing(g.in.ID), nil
 	}
 	if err != nil {
 		return have, err
 	}
 	g.rememberGuest(have.LoadBalancer)
-	if err := g.e.leavingFloatingIPs(ctx, g.in.Service, have, g.asksFloatingIP); err != nil {
+	if err := g.observer.leavingFloatingIPs(ctx, g.in.Service, have, g.asksFloatingIP); err != nil {
 		return have, err
 	}
-	have.Elsewhere, err = g.e.elsewhere(ctx, g.in, have.LoadBalancer)
+	have.Elsewhere, err = g.observer.elsewhere(ctx, g.in, have.LoadBalancer)
 	have.Elsewhere = slices.DeleteFunc(have.Elsewhere, func(f observe.Found) bool { return have.Has(f.LoadBalancers[0].ID) })
 	if old := have.Outgoing; err == nil && old != nil && len(old.Foreign) > 0 { // only the Service's parts in it go
-		again, err := g.e.Cloud.Listed(ctx, old.ID, have.As)
+		again, err := g.observer.Reader.Listed(ctx, old.ID, have.As)
 		have.Elsewhere = append(have.Elsewhere, again...)
 		return have, err
 	}
@@ -121,7 +134,7 @@ func (g *Gone) Verify(_ context.Context, r Round) (Observation, bool, error) {
 func (g *Gone) Desire(_ context.Context, r Round) (*Desired, error) {
 	want := &Desired{Basis: BasisOf(g.in, r.Have.LoadBalancer)}
 	if lb := r.Have.LoadBalancer; lb != nil {
-		want.Facts.Driver = g.e.Drivers.For(lb.Provider, g.in.Version)
+		want.Facts.Driver = g.drivers.For(lb.Provider, g.in.Version)
 	}
 	return want, nil
 }
@@ -131,7 +144,7 @@ func (g *Gone) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	return plan.Delete(*r.Have.Observed, plan.Options{
 		KeepFloatingIP: g.in.Settings.Floating.Keep,
 		Describe:       g.in.ID.FloatingIPDescription(),
-		Cascade:        g.e.Config.LoadBalancer.CascadeDelete,
+		Cascade:        g.config.LoadBalancer.CascadeDelete,
 		Driver:         r.Want.Facts.Driver,
 	}), nil
 }
@@ -143,7 +156,7 @@ func (g *Gone) Begin(context.Context, Round, plan.Plan) (SecurityGroups, plan.Re
 
 // Announce emits the planned deletions.
 func (g *Gone) Announce(_ Round, todo, _ plan.Plan) {
-	g.e.Events.Planned(g.in.Service, todo)
+	g.events.Planned(g.in.Service, todo)
 }
 
 // Prepare records the floating IPs that outlive the Service, for the next Service of its name.
@@ -160,7 +173,7 @@ func (g *Gone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 	}
 	for _, fip := range all {
 		if fip.Owned {
-			g.e.Store.RetainFloatingIP(name, fip.ID)
+			g.store.RetainFloatingIP(name, fip.ID)
 		}
 	}
 	return nil
@@ -172,13 +185,13 @@ func (g *Gone) Commit(ctx context.Context, r Round, _ plan.Plan, lock *async.Gua
 	if g.left == nil {
 		g.left = &departure{all: r.Have.Elsewhere}
 	}
-	if err := g.e.leave(ctx, g.in, g.left, plan.Options{KeepFloatingIP: keep}, lock); err != nil {
+	if err := g.leaver.leave(ctx, g.in, g.left, plan.Options{KeepFloatingIP: keep}, lock); err != nil {
 		return nil, err
 	}
 	g.left = nil
-	if err := g.e.Groups.Remove(ctx, g.in.ID); err != nil {
+	if err := g.groups.Remove(ctx, g.in.ID); err != nil {
 		return nil, err
 	}
-	g.e.Store.MarkRemoved(g.in.Owner.UID, keep)
+	g.store.MarkRemoved(g.in.Owner.UID, keep)
 	return nil, nil
 }

@@ -11,7 +11,9 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -21,6 +23,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
@@ -29,7 +32,6 @@ import (
 // settings that follow kube-proxy (desire.Follow) change. Pools without a listener, remains of a
 // refused plan, stay for the next plan.
 type Kept struct {
-	e      *Engine
 	in     Inputs
 	unread settings.Unread
 	limits Limits
@@ -39,6 +41,16 @@ type Kept struct {
 	// is not the Service's.
 	look    reading.Search
 	unnamed bool
+
+	store    *state.Store
+	lookup   *lookup.Reader
+	events   *events.Recorder
+	observer *observer
+	planner  *planner
+	groups   *groups
+	reporter *reporter
+	checks   *checks
+	results  *results
 }
 
 // Limits are the restrictions that earlier attempts to keep a load balancer have found.
@@ -70,7 +82,7 @@ func (l Limits) Learn(err error) (Limits, bool) {
 func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept, error) {
 	svc := of.Service
 	settings, unread := e.Settings.ParseKept(svc)
-	version, err := e.Lookup.Version(ctx)
+	version, err := e.Cloud.Lookup.Version(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +102,10 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
 	in := e.inputs(of, settings, selected, version)
 	in.Endpoints = endpoints
-	return &Kept{e: e, unread: unread, limits: limits, in: in}, nil
+	return &Kept{
+		in: in, unread: unread, limits: limits, store: e.Memory.Store, lookup: e.Cloud.Lookup, events: e.Events,
+		observer: e.observer, planner: e.planner, groups: e.groups, reporter: e.reporter, checks: e.checks, results: e.results,
+	}, nil
 }
 
 // Inputs implements Goal.
@@ -101,11 +116,11 @@ func (k *Kept) Owner(Round) ownership.Identity { return k.in.ID }
 
 // Recall returns the last applied state of this process, for comparison.
 func (k *Kept) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
-	applied := k.e.Store.Get(k.in.Owner.UID).Applied
+	applied := k.store.Get(k.in.Owner.UID).Applied
 	if applied != nil && applied.Depth == model.Settings {
 		return Known{Applied: applied}, nil // keeping needs the full contents
 	}
-	have, err := k.e.recall(ctx, k.in, applied, false, lock)
+	have, err := k.observer.recall(ctx, k.in, applied, false, lock)
 	return Known{Applied: applied, Have: have}, err
 }
 
@@ -120,12 +135,12 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	var have Observation
 	var err error
 	if !k.unnamed {
-		have, err = k.e.observe(ctx, k.in, &settings, lock, &k.look)
+		have, err = k.observer.observe(ctx, k.in, &settings, lock, &k.look)
 		k.unnamed = settings.LoadBalancer.ID != "" && (observe.IsNotOurs(err) || err == nil && !has(have))
 	}
 	if k.unnamed {
 		settings.LoadBalancer.ID = ""
-		have, err = k.e.observe(ctx, k.in, &settings, lock, &k.look)
+		have, err = k.observer.observe(ctx, k.in, &settings, lock, &k.look)
 	}
 	if err == nil && !has(have) || observe.IsNotOurs(err) {
 		err = refusal.ErrNothingKept
@@ -153,7 +168,7 @@ func (k *Kept) restoreFloatingIP(ctx context.Context, have Observation, settings
 	have.Lost = address
 	asked := *settings
 	asked.LoadBalancerIP = address
-	err := k.e.readFloatingIPs(ctx, k.in, have.As, &asked, have.Observed)
+	err := k.observer.readFloatingIPs(ctx, k.in, have.As, &asked, have.Observed)
 	var unavailable *observe.FloatingIPError
 	if err != nil && !errors.As(err, &unavailable) {
 		return have, err
@@ -162,7 +177,7 @@ func (k *Kept) restoreFloatingIP(ctx context.Context, have Observation, settings
 	restored := &model.FloatingIP{Description: k.in.ID.FloatingIPDescription()}
 	if slices.ContainsFunc(have.UnattachedFloatingIPs, same) {
 		restored.Address = address
-	} else if facts, err := k.e.Lookup.Gather(ctx, settings, nil, k.e.driver(k.in, lb), lb); err == nil && facts.FloatingNetworkID != "" {
+	} else if facts, err := k.lookup.Gather(ctx, settings, nil, k.planner.driver(k.in, lb), lb); err == nil && facts.FloatingNetworkID != "" {
 		restored.NetworkID, restored.SubnetIDs = facts.FloatingNetworkID, facts.FloatingSubnetIDs
 	} else {
 		klog.FromContext(ctx).Info("Cannot restore the floating IP of a Service that is refused", "address", address, "err", err, "why", facts.NoFloatingIP)
@@ -181,7 +196,7 @@ func (k *Kept) Verify(_ context.Context, r Round) (Observation, bool, error) {
 // members of the current nodes. The load balancer to keep stays the same for the whole round.
 func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	lb := r.Have.LoadBalancer
-	want := &Desired{Basis: BasisOf(k.in, lb), Facts: desire.Facts{Driver: k.e.driver(k.in, lb)}}
+	want := &Desired{Basis: BasisOf(k.in, lb), Facts: desire.Facts{Driver: k.planner.driver(k.in, lb)}}
 	if k.like == nil {
 		k.like = k.before(lb)
 	}
@@ -193,7 +208,7 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	}
 	if k.in.Settings.Members.InNodeSubnets() {
 		var err error
-		if nodes.Subnets, err = k.e.Lookup.MemberSubnets(ctx, k.in.Members.Backends); err != nil {
+		if nodes.Subnets, err = k.lookup.MemberSubnets(ctx, k.in.Members.Backends); err != nil {
 			return want, err
 		}
 	}
@@ -223,7 +238,7 @@ func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	if want.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && r.Have.Restored != nil {
 		want.FloatingIP, there.UnattachedFloatingIPs = r.Have.Restored, r.Have.UnattachedFloatingIPs
 	}
-	options := k.e.planOptions(k.in, lb, r.Serial)
+	options := k.planner.options(k.in, lb, r.Serial)
 	options.MoveMembers = false
 	todo := plan.Diff(&want, there, options)
 	if todo.Blocked != "" {
@@ -234,18 +249,18 @@ func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
 
 // Begin implements Goal.
 func (k *Kept) Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGroups, plan.Report, error) {
-	groups, err := k.e.planGroups(ctx, k.in, r, &k.unread)
-	return groups, k.e.report(k.in, r, first, groups), err
+	groups, err := k.groups.plan(ctx, k.in, r, &k.unread)
+	return groups, k.reporter.report(k.in, r, first, groups), err
 }
 
 // Announce emits the planned changes.
 func (k *Kept) Announce(r Round, todo, reported plan.Plan) {
-	k.e.announce(k.in, r, todo, reported)
+	k.reporter.announce(k.in, r, todo, reported)
 }
 
 // Prepare refuses a plan with missing certificates.
 func (k *Kept) Prepare(ctx context.Context, _ Round, todo plan.Plan) error {
-	return k.e.checkCertificates(ctx, k.in, todo)
+	return k.checks.certificates(ctx, k.in, todo)
 }
 
 // Commit closes the security groups, unless the Service is served elsewhere, and stores the state.
@@ -253,23 +268,23 @@ func (k *Kept) Prepare(ctx context.Context, _ Round, todo plan.Plan) error {
 func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async.Guard) (*v1.LoadBalancerStatus, error) {
 	svc, lb := k.in.Service, r.Have.LoadBalancer
 	if r.Report.All() || !reported.Empty() {
-		return k.e.commitReported(k.in, r, reported), nil
+		return k.results.storeReported(k.in, r, reported), nil
 	}
 	elsewhere := r.Have.Replaced || !settledOn(lb, k.in) // another one serves, and this state does not cover it
 	if !elsewhere {
-		if err := k.e.closeGroups(ctx, k.in, r, &k.unread); err != nil {
+		if err := k.groups.close(ctx, k.in, r, &k.unread); err != nil {
 			return nil, err
 		}
 	}
 	address, status := servedAt(svc), svc.Status.LoadBalancer.DeepCopy()
 	if fip := lb.FloatingIP; fip != nil && r.Have.Lost != "" && fip.Address != address {
 		address = fip.Address
-		k.e.Events.AddressChanged(svc, statusAddress(svc), address)
+		k.events.AddressChanged(svc, statusAddress(svc), address)
 		status = publish(address, k.in.Settings)
 	}
-	k.e.remember(k.in, r, address, lb.ID, nil) // so that a Service that names another one still moves
+	k.results.remember(k.in, r, address, lb.ID, nil) // so that a Service that names another one still moves
 	if elsewhere {
-		k.e.Store.DropApplied(svc.UID)
+		k.store.DropApplied(svc.UID)
 	}
 	return status, nil
 }

@@ -44,8 +44,8 @@ func TestProvenOwn_IsWhatTagsOrNameAndAnnotationProve(t *testing.T) {
 	id := webIdentity()
 	theirs := id
 	theirs.ClusterID, theirs.ServiceUID = "another", "v"
-	a := &Asked{in: Inputs{ID: id, Settings: &settings.Settings{}}}
-	a.in.Settings.LoadBalancer.ID = "named"
+	in := Inputs{ID: id, Settings: &settings.Settings{}}
+	in.Settings.LoadBalancer.ID = "named"
 	for name, test := range map[string]struct {
 		lb     project.LoadBalancer
 		proven bool
@@ -57,13 +57,13 @@ func TestProvenOwn_IsWhatTagsOrNameAndAnnotationProve(t *testing.T) {
 		"of its name, and not named":   {project.LoadBalancer{ID: "a", Name: id.Name()}, false},
 		"nothing of it is the Service": {project.LoadBalancer{ID: "a", Name: "somebody's"}, false},
 	} {
-		if proven := a.provenOwn(test.lb); proven != test.proven {
+		if proven := provenOwn(in, test.lb); proven != test.proven {
 			t.Errorf("%s: it is proven: %v", name, proven)
 		}
 	}
 }
 
-func TestEndChange_RemembersTheServicesOwnLoadBalancerOnly(t *testing.T) {
+func TestChanges_RemembersTheServicesOwnLoadBalancerOnly(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		lb   *model.LoadBalancer
@@ -74,11 +74,11 @@ func TestEndChange_RemembersTheServicesOwnLoadBalancerOnly(t *testing.T) {
 		"without":   {&model.LoadBalancer{}, "before"},
 		"another's": {&model.LoadBalancer{ID: "lb", Shared: &model.Shared{}}, "before"},
 	} {
-		e := &Engine{Store: state.New(clock.RealClock{}, nil)}
+		c := &Changes{store: state.New(clock.RealClock{}, nil)}
 		svc := webService()
-		e.Store.SetLoadBalancerID(svc.UID, "before")
-		e.EndChange(Inputs{Service: svc, Owner: settings.OwnerOf(svc), Settings: &settings.Settings{}}, model.Observed{LoadBalancer: test.lb}, nil)
-		if got := e.Store.Get(svc.UID).Made.LoadBalancerID; got != test.want {
+		c.store.SetLoadBalancerID(svc.UID, "before")
+		c.End(Inputs{Service: svc, Owner: settings.OwnerOf(svc), Settings: &settings.Settings{}}, model.Observed{LoadBalancer: test.lb}, nil)
+		if got := c.store.Get(svc.UID).Made.LoadBalancerID; got != test.want {
 			t.Errorf("%s: remembered %q, want %q", name, got, test.want)
 		}
 	}
@@ -110,14 +110,14 @@ func TestKnownFloatingIPs_AreEachNamedOnce(t *testing.T) {
 		{ID: "unpublished", Description: id.LegacyFloatingIPDescription(), FloatingIP: "203.0.113.8"}, {ID: "somebody's"},
 	}
 	svc := webService()
-	e := &Engine{Store: state.New(clock.RealClock{}, nil), Cloud: Cloud{Project: project.New(oneBalancer{}, there, clock.RealClock{})}}
-	e.Store.RetainFloatingIP(types.NamespacedName{Namespace: "shop", Name: "web"}, "owned")
-	ids, complete, err := e.knownFloatingIPs(t.Context(), settings.OwnerOf(svc), id, []string{"203.0.113.7"})
+	o := &observer{Finder: &Finder{Memory: Memory{Store: state.New(clock.RealClock{}, nil)}}, project: project.New(oneBalancer{}, there, clock.RealClock{})}
+	o.Memory.Store.RetainFloatingIP(types.NamespacedName{Namespace: "shop", Name: "web"}, "owned")
+	ids, complete, err := o.knownFloatingIPs(t.Context(), settings.OwnerOf(svc), id, []string{"203.0.113.7"})
 	if err != nil || !complete || !slices.Equal(ids, []string{"legacy", "owned"}) {
 		t.Errorf("known %v, complete %v, error %v", ids, complete, err)
 	}
-	e.Store.MarkTouched(svc.UID)
-	if _, complete, _ := e.knownFloatingIPs(t.Context(), settings.OwnerOf(svc), id, nil); complete {
+	o.Memory.Store.MarkTouched(svc.UID)
+	if _, complete, _ := o.knownFloatingIPs(t.Context(), settings.OwnerOf(svc), id, nil); complete {
 		t.Error("after a round began, nobody knows all")
 	}
 }
@@ -135,7 +135,7 @@ func TestVerify_ReadsNothingWhereTheFloatingIPStays(t *testing.T) {
 		"one that another client has put on":  {true, model.LoadBalancer{FloatingIP: &model.FloatingIP{ID: "fip"}}},
 		"another's, internal, with one on it": {true, model.LoadBalancer{Shared: &model.Shared{}, FloatingIP: &model.FloatingIP{ID: "fip"}}},
 	} {
-		a := &Asked{e: &Engine{}, in: Inputs{Service: webService(), Owner: settings.OwnerOf(webService()), Settings: &settings.Settings{}}}
+		a := &Asked{in: Inputs{Service: webService(), Owner: settings.OwnerOf(webService()), Settings: &settings.Settings{}}}
 		a.in.Settings.Internal, a.in.Settings.Family = test.internal, v1.IPv4Protocol
 		observed := &model.Observed{LoadBalancer: &test.lb}
 		have, another, err := a.Verify(t.Context(), Round{Have: Observation{Observed: observed}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}}})
@@ -150,15 +150,15 @@ func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t
 	svc := webService()
 	recorded := oneRecord{text: state.Record{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}
-	a := &Asked{e: &Engine{Records: recorded}, in: Inputs{Service: svc, Owner: settings.OwnerOf(svc), Settings: &settings.Settings{}}} // a request for a snapshot panics
-	a.in.Settings.LoadBalancer.ID = "another"
-	if applied, err := a.restore(t.Context()); applied != nil || err != nil {
+	c, in := &recaller{memory: Memory{Records: recorded}}, Inputs{Service: svc, Owner: settings.OwnerOf(svc), Settings: &settings.Settings{}} // a request for a snapshot panics
+	in.Settings.LoadBalancer.ID = "another"
+	if applied, err := c.restore(t.Context(), in); applied != nil || err != nil {
 		t.Errorf("the Service is to move: %+v, %v", applied, err)
 	}
-	a.e.Cloud.Project = project.New(failing{}, listed{}, clock.RealClock{})
+	c.project = project.New(failing{}, listed{}, clock.RealClock{})
 	for _, named := range []string{"", "lb"} {
-		a.in.Settings.LoadBalancer.ID = named
-		if applied, err := a.restore(t.Context()); applied != nil || !errors.Is(err, errFailed) {
+		in.Settings.LoadBalancer.ID = named
+		if applied, err := c.restore(t.Context(), in); applied != nil || !errors.Is(err, errFailed) {
 			t.Errorf("it names %q: %+v, %v", named, applied, err)
 		}
 	}
@@ -184,7 +184,7 @@ func (failing) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]oct
 // There is no Lookup here: the members' subnet is configured.
 func TestDesire_LooksForNoSubnetsWhereTheOneOfMembersIsConfigured(t *testing.T) {
 	t.Parallel()
-	k := &Kept{e: &Engine{Drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService(), Owner: settings.OwnerOf(webService()), Members: &members.Set{}, Settings: &settings.Settings{}}}
+	k := &Kept{planner: &planner{drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService(), Owner: settings.OwnerOf(webService()), Members: &members.Set{}, Settings: &settings.Settings{}}}
 	k.in.Settings.Members.SubnetID = "subnet"
 	lb := &model.LoadBalancer{ID: "lb", Provider: "amphora"}
 	want, err := k.Desire(t.Context(), Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}})

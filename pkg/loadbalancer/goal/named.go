@@ -1,15 +1,13 @@
 package goal
 
 import (
-	"context"
 	"fmt"
-	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -21,7 +19,7 @@ import (
 //	floating IP with a requested address         spec.loadBalancerIP
 //	floating IP that no router leads to          the setting that requests it, else floating-network-id
 //	any other with an ID of the settings         the setting
-func (e *Engine) Explain(in Inputs, err error) error {
+func Explain(in Inputs, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -50,9 +48,9 @@ func (e *Engine) Explain(in Inputs, err error) error {
 
 // checkNamed refuses a named load balancer that does not exist. If the Service had it and another
 // client has deleted it, it is created again.
-func (a *Asked) checkNamed() error {
-	svc, id := a.in.Service, a.in.Settings.LoadBalancer.ID
-	if id == "" || a.hadOne() {
+func checkNamed(in Inputs, memory Memory) error {
+	svc, id := in.Service, in.Settings.LoadBalancer.ID
+	if id == "" || hadOne(svc, memory) {
 		return nil
 	}
 	missing := field.NotFound(annotation.Path(annotation.LoadBalancerID), id)
@@ -64,33 +62,17 @@ func (a *Asked) checkNamed() error {
 }
 
 // hadOne reports whether the Service is known to have had a load balancer.
-func (a *Asked) hadOne() bool {
-	svc := a.in.Service
-	made := a.e.Store.Get(svc.UID).Made
-	return len(svc.Status.LoadBalancer.Ingress) > 0 || made.Touched || made.LoadBalancerID != "" || len(a.e.Previous(svc.UID)) > 0
+func hadOne(svc *v1.Service, memory Memory) bool {
+	made := memory.Store.Get(svc.UID).Made
+	return len(svc.Status.LoadBalancer.Ingress) > 0 || made.Touched || made.LoadBalancerID != "" || len(memory.Previous(svc.UID)) > 0
 }
 
 // missingNamed returns a notice if the Service has a load balancer, and names another one that does
 // not exist.
-func (a *Asked) missingNamed(lb *model.LoadBalancer) []annotation.Notice {
-	id := a.in.Settings.LoadBalancer.ID
-	if written, _ := annotation.PlaceOf(a.in.Service); id == "" || lb == nil || lb.ID == id || written == id {
+func missingNamed(in Inputs, lb *model.LoadBalancer) []annotation.Notice {
+	id := in.Settings.LoadBalancer.ID
+	if written, _ := annotation.PlaceOf(in.Service); id == "" || lb == nil || lb.ID == id || written == id {
 		return nil
 	}
 	return []annotation.Notice{{Annotation: annotation.LoadBalancerID, Message: fmt.Sprintf("without effect: there is no load balancer %s, so the Service stays on %s", id, lb.ID)}}
-}
-
-// checkFloatingAddress refuses a plan that creates a floating IP with an address outside of the
-// network's subnets, as far as the project can see them.
-func (e *Engine) checkFloatingAddress(ctx context.Context, in Inputs, todo plan.Plan) error {
-	i := slices.IndexFunc(todo.Steps, func(step plan.Step) bool {
-		s, creates := step.(plan.CreateFloatingIP)
-		return creates && s.FloatingIP.Address != ""
-	})
-	if i < 0 {
-		return nil
-	}
-	fip := todo.Steps[i].(plan.CreateFloatingIP).FloatingIP
-	_, askedBy := in.Settings.AskedFloatingIP()
-	return e.Lookup.FloatingAddress(ctx, fip.NetworkID, fip.Address, askedBy)
 }

@@ -22,11 +22,11 @@ const anyAge = 1 << 62 * time.Nanosecond
 
 // rebuild returns a load balancer from its record alone, if that is sufficient and still true: else
 // nil, and the load balancer must be read.
-func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desired) (*model.Observed, error) {
-	if applied.Digests.Nodeless == "" || managesGroups(a.in) || applied.Digests.Nodeless != digest.Nodeless(want.LoadBalancer, a.in.Settings) {
+func (c *recaller) rebuild(ctx context.Context, in Inputs, applied *state.Applied, want *Desired) (*model.Observed, error) {
+	if applied.Digests.Nodeless == "" || managesGroups(in) || applied.Digests.Nodeless != digest.Nodeless(want.LoadBalancer, in.Settings) {
 		return nil, nil
 	}
-	snap, err := a.e.Cloud.Project.Snapshot(ctx, anyAge)
+	snap, err := c.project.Snapshot(ctx, anyAge)
 	if err != nil {
 		return nil, err
 	}
@@ -35,20 +35,20 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	if !there || applied.FloatingIPDriftIn(snap) != "" {
 		return nil, nil // the record was compared with an earlier snapshot
 	}
-	if !a.provenOwn(listed) {
+	if !provenOwn(in, listed) {
 		return nil, nil // a record proves nothing
 	}
-	fip, ok := a.rebuildFloatingIP(snap, known.FloatingIPID)
+	fip, ok := rebuildFloatingIP(in, snap, known.FloatingIPID)
 	if !ok {
 		return nil, nil
 	}
 	lb := want.LoadBalancer.Clone()
 	lb.ID, lb.Provider, lb.UpdatedAt = known.ID, known.Provider, applied.Seen.UpdatedAt
 	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.Adopted
-	if same, err := a.e.Cloud.Unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt); err != nil || !same {
+	if same, err := c.reader.Unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt); err != nil || !same {
 		return nil, err
 	}
-	if same, err := a.e.Cloud.Observer.Fill(ctx, lb); err != nil || !same {
+	if same, err := c.reader.Observer.Fill(ctx, lb); err != nil || !same {
 		return nil, err
 	}
 	lb.FloatingIP = fip
@@ -57,12 +57,12 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 
 // provenOwn reports whether a load balancer of a snapshot is certainly the Service's own: by its
 // tags or, if cloud-provider-openstack created it, by its name and the annotation.
-func (a *Asked) provenOwn(lb project.LoadBalancer) bool {
-	switch a.in.ID.Claim(lb.Tags, "") {
+func provenOwn(in Inputs, lb project.LoadBalancer) bool {
+	switch in.ID.Claim(lb.Tags, "") {
 	case ownership.Ours:
 		return true
 	case ownership.Unclaimed:
-		return lb.ID == a.in.Settings.LoadBalancer.ID && slices.Contains(a.in.ID.Names(), lb.Name)
+		return lb.ID == in.Settings.LoadBalancer.ID && slices.Contains(in.ID.Names(), lb.Name)
 	default:
 		return false
 	}
@@ -70,16 +70,16 @@ func (a *Asked) provenOwn(lb project.LoadBalancer) bool {
 
 // rebuildFloatingIP returns the recorded floating IP, nil for none. It is false if its owner
 // depends on the creator of the load balancer, which a snapshot does not show.
-func (a *Asked) rebuildFloatingIP(snap *project.Snapshot, id string) (*model.FloatingIP, bool) {
+func rebuildFloatingIP(in Inputs, snap *project.Snapshot, id string) (*model.FloatingIP, bool) {
 	if id == "" {
 		return nil, true
 	}
 	seen := snap.FloatingIPs[id]
-	owned := a.in.ID.OwnsFloatingIPOnVIP(seen.Description, false)
-	if owned != a.in.ID.OwnsFloatingIPOnVIP(seen.Description, true) {
+	owned := in.ID.OwnsFloatingIPOnVIP(seen.Description, false)
+	if owned != in.ID.OwnsFloatingIPOnVIP(seen.Description, true) {
 		return nil, false
 	}
-	fip := fittingFloatingIP(a.in.Settings)
+	fip := fittingFloatingIP(in.Settings)
 	fip.ID, fip.Address, fip.PortID, fip.Description, fip.Owned = seen.ID, seen.Address, seen.PortID, seen.Description, owned
 	return fip, true
 }

@@ -36,14 +36,12 @@ func TestRebuild_ReadsAllWhereALaterLookLacksTheFloatingIP(t *testing.T) {
 	t.Parallel()
 	there := oneBalancer{lb: octavia.LoadBalancer{ID: "lb", VIPPortID: "vip", ProvisioningStatus: model.StatusActive}}
 	member := model.Member{Name: "node", Address: "10.0.0.1", Port: 30080}
-	a := &Asked{
-		e:  &Engine{Cloud: Cloud{Project: project.New(there, there, clock.RealClock{})}}, // there is no Octavia to read a tree from
-		in: Inputs{Settings: &settings.Settings{}},
-	}
+	c := &recaller{project: project.New(there, there, clock.RealClock{})} // there is no Octavia to read a tree from
+	in := Inputs{Settings: &settings.Settings{}}
 	want := &Desired{LoadBalancer: &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: model.MembersOf(member)}}}}}
-	observed, err := a.rebuild(t.Context(), &state.Applied{
+	observed, err := c.rebuild(t.Context(), in, &state.Applied{
 		LoadBalancer: state.LoadBalancer{ID: "lb", FloatingIPID: "fip"},
-		Digests:      state.Digests{Nodeless: digest.Nodeless(want.LoadBalancer, a.in.Settings)},
+		Digests:      state.Digests{Nodeless: digest.Nodeless(want.LoadBalancer, in.Settings)},
 	}, want)
 	if observed != nil || err != nil {
 		t.Errorf("rebuilt %v, %v", observed, err)

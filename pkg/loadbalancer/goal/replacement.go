@@ -12,13 +12,13 @@ import (
 // replacement returns the replacement of the existing load balancer, as for a Service that has
 // none: if the existing one cannot become the desired one, or is in ERROR, and the Service permits
 // it or its address is not published. It is nil if the existing one stays.
-func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired) (*plan.Replacement, error) {
-	lb, settings := have.LoadBalancer, a.in.Settings
+func (p *planner) replacement(ctx context.Context, in Inputs, have Observation, want *Desired) (*plan.Replacement, error) {
+	lb, settings := have.LoadBalancer, in.Settings
 	if lb == nil || lb.Shared != nil || len(lb.Foreign) > 0 {
 		return nil, nil
 	}
-	published := len(a.in.Service.Status.LoadBalancer.Ingress) > 0
-	allowed := settings.LoadBalancer.AllowReplace && !a.in.ID.Untagged
+	published := len(in.Service.Status.LoadBalancer.Ingress) > 0
+	allowed := settings.LoadBalancer.AllowReplace && !in.ID.Untagged
 	failed := lb.Status.Failed() && (!published || allowed)
 	unfit := allowed && plan.NeedsReplacement(want.LoadBalancer, lb)
 	if !failed && !unfit {
@@ -29,14 +29,14 @@ func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired
 		beside.VIP.PortID, beside.VIP.SubnetID = "", lb.VIP.SubnetID // the port is in use by the existing load balancer
 		settings = &beside
 	}
-	made, err := a.e.desire(ctx, a.in, settings, nil, lb.VIP.Address)
+	made, err := p.desire(ctx, in, settings, nil, lb.VIP.Address)
 	if err != nil {
 		return nil, err
 	}
 	next := made.LoadBalancer
 	switch {
-	case settings.VIP.PortID != a.in.Settings.VIP.PortID:
-		next.VIP = model.VIP{PortID: a.in.Settings.VIP.PortID}
+	case settings.VIP.PortID != in.Settings.VIP.PortID:
+		next.VIP = model.VIP{PortID: in.Settings.VIP.PortID}
 	case settings.VIP.PortID == "" && settings.VIP.SubnetID == "" && settings.VIP.NetworkID == "":
 		next.VIP.SubnetID, next.VIP.NetworkID = lb.VIP.SubnetID, ""
 	}

@@ -18,19 +18,25 @@ import (
 // The security groups of the nodes are planned together with the load balancer, opened before it
 // changes, and closed after it.
 
-// spec returns the specification of the nodes' security groups for a desired load balancer; nil if
+// groups has the stages for the security groups of nodes.
+type groups struct {
+	cloud   NodeGroups
+	planner *planner
+}
+
+// specOf returns the specification of the nodes' security groups for a desired load balancer; nil if
 // this controller does not manage them.
-func (e *Engine) spec(in Inputs, want *Desired, direct bool) *securitygroup.Spec {
+func specOf(in Inputs, want *Desired) *securitygroup.Spec {
 	if !managesGroups(in) {
 		return nil
 	}
-	return e.specOf(in, want.LoadBalancer, direct)
+	return specOn(in, want.LoadBalancer, want.Facts.Driver.Quirks.PreservesClientIP)
 }
 
 // managesGroups reports whether this controller manages the nodes' security groups.
 func managesGroups(in Inputs) bool { return in.Settings.Access.SecurityGroupMode != "" }
 
-func (e *Engine) specOf(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Spec {
+func specOn(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Spec {
 	options := securitygroup.Options{
 		Mode:       in.Settings.Access.SecurityGroupMode,
 		Direct:     direct,
@@ -80,16 +86,15 @@ func addressesOf(node *v1.Node) []string {
 	return all
 }
 
-// specWhereMembersAre is spec for members that stay in their subnets, even if the Service requests
+// specWhereMembersAre is specOf for members that stay in their subnets, even if the Service requests
 // others for new members. If another load balancer may replace the current one, it has the subnets
 // of both.
-func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired) *securitygroup.Spec {
-	direct := want.Facts.Driver.Quirks.PreservesClientIP
-	spec, lb := e.spec(in, want, direct), have.LoadBalancer
+func (g *groups) specWhereMembersAre(in Inputs, have Observation, want *Desired) *securitygroup.Spec {
+	spec, lb := specOf(in, want), have.LoadBalancer
 	if spec == nil || lb == nil {
 		return spec
 	}
-	stay := e.specOf(in, plan.KeepMembers(want.LoadBalancer, lb, e.planOptions(in, lb, nil)), direct)
+	stay := specOn(in, plan.KeepMembers(want.LoadBalancer, lb, g.planner.options(in, lb, nil)), want.Facts.Driver.Quirks.PreservesClientIP)
 	if in.Settings.LoadBalancer.AllowReplace || have.Outgoing != nil {
 		stay.Subnets = append(stay.Subnets, spec.Subnets...)
 		slices.Sort(stay.Subnets)
@@ -106,29 +111,29 @@ func vipSubnet(have Observation, want *Desired) string {
 	return want.LoadBalancer.VIP.SubnetID
 }
 
-// planGroups plans the security groups for a desired load balancer. Unread are the invalid settings
+// plan plans the security groups for a desired load balancer. Unread are the invalid settings
 // of a refused Service, nil if it is not refused: such a Service keeps its current clients.
-func (e *Engine) planGroups(ctx context.Context, in Inputs, r Round, unread *settings.Unread) (SecurityGroups, error) {
-	spec := e.specWhereMembersAre(in, r.Have, r.Want)
+func (g *groups) plan(ctx context.Context, in Inputs, r Round, unread *settings.Unread) (SecurityGroups, error) {
+	spec := g.specWhereMembersAre(in, r.Have, r.Want)
 	published := len(in.Service.Status.LoadBalancer.Ingress) > 0
 	subnet := vipSubnet(r.Have, r.Want)
-	task, err := e.Groups.Plan(ctx, securitygroup.Request{
+	task, err := g.cloud.Plan(ctx, securitygroup.Request{
 		ID: in.ID, Spec: spec, VIPSubnet: subnet, Before: published && (spec != nil || !r.Recalled),
 		Kept: unread != nil, Unread: unread != nil && unread.Ranges, NodesCurrent: in.NodesCurrent,
 	})
 	return SecurityGroups{task, subnet}, err
 }
 
-// closeGroups completes planGroups after the load balancer has its desired state.
-func (e *Engine) closeGroups(ctx context.Context, in Inputs, r Round, unread *settings.Unread) error {
+// close completes plan after the load balancer has its desired state.
+func (g *groups) close(ctx context.Context, in Inputs, r Round, unread *settings.Unread) error {
 	if r.Groups.VIPSubnet != r.Have.LoadBalancer.VIP.SubnetID { // the cloud has chosen it
 		var err error
-		if r.Groups, err = e.planGroups(ctx, in, r, unread); err != nil {
+		if r.Groups, err = g.plan(ctx, in, r, unread); err != nil {
 			return err
 		}
-		if err := e.Groups.Open(ctx, r.Groups.Task); err != nil {
+		if err := g.cloud.Open(ctx, r.Groups.Task); err != nil {
 			return err
 		}
 	}
-	return e.Groups.Close(ctx, r.Groups.Task)
+	return g.cloud.Close(ctx, r.Groups.Task)
 }

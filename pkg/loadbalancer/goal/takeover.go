@@ -9,6 +9,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
@@ -25,32 +27,40 @@ import (
 // The result serves only to confirm that no change is needed: otherwise, or if anything is unusual,
 // the load balancer is read in full. The rest of the members is read before their first change.
 
+// look is the progress of Asked.Observe between two calls.
+type look struct {
+	search reading.Search
+	// tookOver is set after the first takeOver, lists are kept while it waits.
+	tookOver bool
+	lists    *project.Lists
+}
+
 // takeOver returns the objects that another controller, or another process of this one, has created
 // for a Service that is new to this process. It is false if they must be read in full.
-func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, bool, error) {
-	if a.triedTakeOver || !a.isUnknown() {
+func (o *observer) takeOver(ctx context.Context, in Inputs, lock *async.Guard, at *look) (Observation, bool, error) {
+	if at.tookOver || !o.isUnknown(in) {
 		return Observation{}, false, nil
 	}
-	have, found, err := a.takeOverOn(ctx, lock)
+	have, found, err := o.takeOverOn(ctx, in, lock, at)
 	if !async.IsWaiting(err) {
-		a.triedTakeOver, a.lists = true, nil
+		at.tookOver, at.lists = true, nil
 	}
 	return have, found, err
 }
 
-func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation, bool, error) {
-	if a.lists == nil { // else it has waited: then all of the project need not be read again
+func (o *observer) takeOverOn(ctx context.Context, in Inputs, lock *async.Guard, at *look) (Observation, bool, error) {
+	if at.lists == nil { // else it has waited: then all of the project need not be read again
 		var err error
-		if a.lists, err = a.e.Cloud.Project.Lists(ctx, maxSnapshotAge); err != nil {
+		if at.lists, err = o.project.Lists(ctx, maxSnapshotAge); err != nil {
 			return Observation{}, false, err
 		}
 	}
-	lists := a.lists
+	lists := at.lists
 	depth := model.Settings
-	if lists.Tagged(a.in.ID) {
+	if lists.Tagged(in.ID) {
 		depth = model.Full
 	}
-	have, err := a.e.with(lists.Observer(a.e.Cloud.Observer, depth)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock, &a.look)
+	have, err := o.with(lists.Observer(o.Reader.Observer, depth)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), in, in.Settings, lock, &at.search)
 	var floatingIP *observe.FloatingIPError
 	switch {
 	case observe.IsNotOurs(err), errors.Is(err, observe.ErrTorn), errors.As(err, &floatingIP):
@@ -68,15 +78,8 @@ func (a *Asked) takeOverOn(ctx context.Context, lock *async.Guard) (Observation,
 }
 
 // isUnknown reports whether nothing is known of the Service, except that a controller serves it.
-func (a *Asked) isUnknown() bool {
-	entry := a.e.Store.Get(a.in.Owner.UID)
+func (o *observer) isUnknown(in Inputs) bool {
+	entry := o.Memory.Store.Get(in.Owner.UID)
 	return entry.Applied == nil && entry.Drift.Before == nil && entry.Accepted == nil && !entry.Made.Touched && !entry.Made.UnattachedFloatingIP &&
-		len(publishedAddresses(a.in.Service)) > 0 && a.in.Settings.Members.SubnetID == ""
-}
-
-// with returns the same engine with another observer.
-func (e *Engine) with(observer *observe.Observer) *Engine {
-	other := *e
-	other.Cloud.Observer = observer
-	return &other
+		len(publishedAddresses(in.Service)) > 0 && in.Settings.Members.SubnetID == ""
 }

@@ -11,16 +11,16 @@ import (
 // unsettled refuses a plan that changes a load balancer because of a default in place of an invalid
 // value, or that opens a port to all clients. The plan is accepted if the load balancer already has
 // that state, or the Service was served with it before.
-func (a *Asked) unsettled(r Round, todo plan.Plan) error {
+func (p *reporter) unsettled(in Inputs, r Round, todo plan.Plan) error {
 	lb, want := r.Have.LoadBalancer, r.Want
-	if lb == nil || todo.ChangesOnlyMembers() || len(a.in.Service.Status.LoadBalancer.Ingress) == 0 {
+	if lb == nil || todo.ChangesOnlyMembers() || len(in.Service.Status.LoadBalancer.Ingress) == 0 {
 		return nil
 	}
-	if errs := a.in.Settings.Opens(want.Facts.Driver, want.LoadBalancer, lb); len(errs) > 0 {
+	if errs := in.Settings.Opens(want.Facts.Driver, want.LoadBalancer, lb); len(errs) > 0 {
 		return message.Invalid(errs)
 	}
-	settings := a.in.Settings.On(lb).OnExisting(want.Facts.Driver)
-	if len(settings.Malformed) == 0 || a.servedSo(settings.Malformed, r) {
+	settings := in.Settings.On(lb).OnExisting(want.Facts.Driver)
+	if len(settings.Malformed) == 0 || p.servedSo(in, settings.Malformed, r) {
 		return nil
 	}
 	return message.Invalid(settings.Unsettled(want.LoadBalancer, lb))
@@ -28,12 +28,12 @@ func (a *Asked) unsettled(r Round, todo plan.Plan) error {
 
 // servedSo reports whether the Service was served with these malformed values before: then the
 // difference is a change of another client, or an incomplete one of this controller.
-func (a *Asked) servedSo(malformed []settings.Malformed, r Round) bool {
-	entry := a.e.Store.Get(a.in.Owner.UID)
-	if entry.Accepted != nil && sameValues(entry.Accepted, a.in.Service, malformed) {
+func (p *reporter) servedSo(in Inputs, malformed []settings.Malformed, r Round) bool {
+	entry := p.memory.Store.Get(in.Owner.UID)
+	if entry.Accepted != nil && sameValues(entry.Accepted, in.Service, malformed) {
 		return true
 	}
-	return a.e.appliedLast(a.in, r)
+	return p.appliedLast(in, r)
 }
 
 func sameValues(a, b *v1.Service, malformed []settings.Malformed) bool {

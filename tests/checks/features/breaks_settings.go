@@ -101,7 +101,7 @@ func settingBreaks() []Break {
 		{
 			Row: 92, What: "the default value replaces a malformed annotation",
 			File:  "pkg/loadbalancer/goal/asked.go",
-			Old:   `return todo, a.unsettled(r, todo)`,
+			Old:   `return todo, a.reporter.unsettled(a.in, r, todo)`,
 			New:   `return todo, nil`,
 			Tests: []string{"TestRefusal_KeepsLastGoodStateWhenAnnotationIsMalformed"},
 		},

@@ -1,0 +1,83 @@
+package goal
+
+import (
+	"cmp"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// Published is what a Service shows of its load balancer: in its status, which only a controller
+// writes, and in the annotations that this controller writes.
+type Published struct {
+	Status v1.LoadBalancerStatus
+	// LoadBalancerID and Address are annotations that a user can write too.
+	LoadBalancerID, Address string
+	// Place is the load balancer that this controller has written for this very Service, "" for
+	// none.
+	Place string
+	// Created is the time of creation of the Service, zero if unknown.
+	Created time.Time
+}
+
+// PublishedOf returns what a Service shows of its load balancer.
+func PublishedOf(svc *v1.Service) Published {
+	place, _ := annotation.PlaceOf(svc)
+	return Published{
+		Status: svc.Status.LoadBalancer, LoadBalancerID: svc.Annotations[annotation.LoadBalancerID],
+		Address: svc.Annotations[annotation.LoadBalancerAddress], Place: place, Created: svc.CreationTimestamp.Time,
+	}
+}
+
+// hasStatus reports whether the Service has a status.
+func (p Published) hasStatus() bool { return len(p.Status.Ingress) > 0 }
+
+// Unserved returns the time of creation of a Service without a status, zero if it has one.
+func (p Published) Unserved() time.Time {
+	if p.hasStatus() {
+		return time.Time{}
+	}
+	return p.Created
+}
+
+// addresses returns the addresses in the status.
+func (p Published) addresses() []string {
+	var addresses []string
+	for _, ingress := range p.Status.Ingress {
+		if ingress.IP != "" {
+			addresses = append(addresses, ingress.IP)
+		}
+	}
+	return addresses
+}
+
+// named returns the addresses in host names of the status, such as 203.0.113.7.nip.io. They prove
+// nothing: the annotation hostname can request any name.
+func (p Published) named() []string {
+	var addresses []string
+	for _, ingress := range p.Status.Ingress {
+		if address, ok := addressIn(ingress.Hostname); ok {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
+}
+
+// first returns the first address in the status, also from a host name; "" if there is none.
+func (p Published) first() string {
+	for _, address := range append(p.addresses(), p.named()...) {
+		return address
+	}
+	return ""
+}
+
+// servedAt returns the address that clients use: of the status, else of the annotation; "" if
+// unknown.
+func (p Published) servedAt() string { return cmp.Or(p.first(), p.Address) }
+
+// written reports whether the annotations have this load balancer and address.
+func (p Published) written(loadBalancerID, address string) bool {
+	return p.LoadBalancerID == loadBalancerID && p.Place == loadBalancerID && p.Address == address
+}
