@@ -33,7 +33,7 @@ func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status: status, description: fmt.Sprintf(format, args...)}
 }
 
-// inAnotherCastle is Barbican's own way of saying that something is not there.
+// inAnotherCastle is Barbican's message for a missing object.
 func inAnotherCastle(kind string) *refusal {
 	return refuse(http.StatusNotFound, "Not Found. Sorry but your %s is in another castle.", kind)
 }

@@ -45,16 +45,15 @@ type Container struct {
 	ID, Name, ProjectID string
 	// Type is certificate, rsa or generic.
 	Type string
-	// SecretIDs by what they are: certificate, private_key, intermediates,
-	// private_key_passphrase.
+	// SecretIDs by their role: certificate, private_key, intermediates, private_key_passphrase.
 	SecretIDs map[string]string
 	Consumers []Consumer
 }
 
-// Consumer is who uses a container, such as a load balancer.
+// Consumer is a user of a container, such as a load balancer.
 type Consumer struct{ Name, URL string }
 
-// metadata is what secrets and containers share.
+// metadata has the common fields of secrets and containers.
 type metadata struct {
 	id, name, projectID, creatorID string
 	created, updated               time.Time
@@ -78,7 +77,7 @@ type container struct {
 	secrets []secretReference
 }
 
-// New makes a Barbican without secrets.
+// New returns a Barbican without secrets.
 func New(options Options) *Barbican {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -106,7 +105,7 @@ func (b *Barbican) AddSecret(wanted Secret) Secret {
 	return made.view()
 }
 
-// Secrets lists all secrets in the order they were made.
+// Secrets returns all secrets in the order of their creation.
 func (b *Barbican) Secrets() []Secret {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,7 +126,7 @@ func (b *Barbican) Secret(reference string) (Secret, bool) {
 	return Secret{}, false
 }
 
-// Containers lists all containers in the order they were made.
+// Containers returns all containers in the order of their creation.
 func (b *Barbican) Containers() []Container {
 	b.mu.Lock()
 	defer b.mu.Unlock()

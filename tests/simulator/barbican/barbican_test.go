@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
 
-// environment is a Barbican behind HTTP, whose tokens are "project user role".
+// environment is a Barbican behind HTTP with tokens of the form "project user role".
 type environment struct {
 	*barbican.Barbican
 	t      *testing.T

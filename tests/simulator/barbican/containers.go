@@ -103,7 +103,7 @@ func (b *Barbican) showContainer(c *call) (int, any, error) {
 	return http.StatusOK, found.body(c), nil
 }
 
-// deleteContainer leaves the secrets alone.
+// deleteContainer deletes a container, and keeps its secrets.
 func (b *Barbican) deleteContainer(c *call) (int, any, error) {
 	found, err := b.containerFor(c)
 	if err != nil {

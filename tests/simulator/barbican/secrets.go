@@ -26,8 +26,8 @@ func secretTypes() []string {
 	return []string{"symmetric", "public", "private", "passphrase", "certificate", "opaque"}
 }
 
-// secretFor is the secret of the path, if the caller may read it. Another
-// project's answers 403, as Barbican does.
+// secretFor returns the secret of the path if the caller may read it. For one of another project it
+// returns 403, as Barbican does.
 func (b *Barbican) secretFor(c *call) (*secret, error) {
 	id := c.PathValue("id")
 	if uuid.Validate(id) != nil {
@@ -103,8 +103,8 @@ func (b *Barbican) listSecrets(c *call) (int, any, error) {
 
 func matches(wanted, value string) bool { return wanted == "" || wanted == value }
 
-// showSecret tells about a secret; asked for another type than JSON, it gives
-// the payload itself, as old clients do.
+// showSecret returns the metadata of a secret. If the request accepts another type than JSON, it
+// returns the payload, which old clients request in this way.
 func (b *Barbican) showSecret(c *call) (int, any, error) {
 	accept := c.Header.Get("Accept")
 	if accept != "" && accept != "*/*" && !strings.Contains(accept, "json") {
@@ -132,8 +132,8 @@ func (b *Barbican) showPayload(c *call) (int, any, error) {
 	return http.StatusOK, raw{contentType: contentType, text: found.payload}, nil
 }
 
-// as is the content type that a payload is given out as: the one asked for, be
-// it bytes, or text where the payload can be read as such.
+// as returns the content type of a payload in an answer: the requested one, which may be bytes, or text
+// if the payload is text.
 func (s *secret) as(accept string) (contentType string, acceptable bool) {
 	switch {
 	case accept == "" || strings.Contains(accept, "*/*") || strings.Contains(accept, s.contentType):
@@ -146,7 +146,7 @@ func (s *secret) as(accept string) (contentType string, acceptable bool) {
 	return "", false
 }
 
-// putPayload is the second step of a secret that was made without its payload.
+// putPayload adds the payload of a secret that was created without one.
 func (b *Barbican) putPayload(c *call) (int, any, error) {
 	found, err := b.secretFor(c)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *secret) body(c *call) map[string]any {
 	return body
 }
 
-// orNull is nil for the zero value: Barbican's null.
+// orNull returns nil, which is Barbican's null, for the zero value.
 func orNull[T comparable](value T) any {
 	var zero T
 	if value == zero {

@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
 
-// consumer is who told that it uses a secret or container.
+// consumer is a registered user of a secret or container.
 type consumer struct {
 	Name    string `json:"name"`
 	URL     string `json:"URL"`
@@ -16,7 +16,7 @@ type consumer struct {
 	Updated string `json:"updated"`
 }
 
-// access is who may read an object beside its project.
+// access lists the users who may read an object beside its project.
 type access struct {
 	Users         []string `json:"users"`
 	ProjectAccess bool     `json:"project-access"`
@@ -36,8 +36,7 @@ func (m *metadata) mayRead(caller keystone.Caller) bool {
 	return m.projectID == caller.ProjectID && (m.access == nil || m.access.ProjectAccess)
 }
 
-// on finds the object of the path for a handler that secrets and containers
-// have in common.
+// on finds the object of the path for a handler of both secrets and containers.
 func (b *Barbican) on(collection string, serve func(*call, *metadata, func() any) (int, any, error)) handler {
 	return func(c *call) (int, any, error) {
 		if collection == "secrets" {
@@ -63,7 +62,7 @@ func (b *Barbican) listConsumers(c *call, of *metadata, _ func() any) (int, any,
 	return listed(c, "consumers", shown)
 }
 
-// postConsumer answers with the object. To tell twice is to tell once.
+// postConsumer registers a consumer, and returns the object. A repeated registration has no effect.
 func (b *Barbican) postConsumer(c *call, of *metadata, body func() any) (int, any, error) {
 	var request Consumer
 	if err := c.decode(&request); err != nil {
@@ -107,8 +106,7 @@ func (b *Barbican) showAccess(_ *call, of *metadata, _ func() any) (int, any, er
 	return http.StatusOK, map[string]any{"read": of.access}, nil
 }
 
-// accessRequest is the list; what it leaves out stays with PATCH and is reset
-// with PUT.
+// accessRequest is the list. Missing keys are kept by PATCH and reset by PUT.
 type accessRequest struct {
 	Read *struct {
 		Users         *[]string `json:"users"`

@@ -8,11 +8,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// condition is the body of POST conditions: what is wrong with the whole
-// cloud. Each kind needs some of the other keys.
+// condition is the body of POST conditions: a failure of the whole cloud. Each kind needs some of the
+// other keys.
 type condition struct {
 	Kind string `json:"kind"`
-	// For is how long it lasts; without it, until it is removed.
+	// For is its duration; if it is empty, the condition lasts until it is removed.
 	For duration `json:"for"`
 
 	Subnet       string `json:"subnet"`
@@ -29,8 +29,7 @@ type condition struct {
 	Every  duration        `json:"every"`
 }
 
-// addCondition brings about a condition and tells its ID, by which it is
-// removed as faults are.
+// addCondition starts a condition and returns its ID, by which it is removed as faults are.
 func (c *control) addCondition(r *http.Request) (answer, error) {
 	if c.parts.Cloud == nil {
 		return answer{}, refuse(http.StatusNotImplemented, "this control API was started without a whole cloud")
@@ -93,7 +92,7 @@ func (c *control) begin(wanted condition) (id string, err error) {
 	})
 }
 
-// actForeign lets another client send a request.
+// actForeign sends a request of another client.
 func (c *control) actForeign(wanted condition) (answer, error) {
 	every, err := wanted.Every.parse("every", false)
 	if err != nil {
@@ -118,13 +117,13 @@ func (c *control) actForeign(wanted condition) (answer, error) {
 	return answer{http.StatusCreated, told}, nil
 }
 
-// setChildStatus puts a listener, pool, member or monitor into a status, under
-// a load balancer that stays as it is.
+// setChildStatus sets the status of a listener, pool, member or monitor, and leaves its load balancer
+// unchanged.
 func (c *control) setChildStatus(r *http.Request) (answer, error) {
 	return setStatus(r, c.parts.Octavia.SetChildStatus)
 }
 
-// failOperations lets the provider's next pieces of work end in ERROR.
+// failOperations makes the next operations of the provider end in ERROR.
 func (c *control) failOperations(r *http.Request) (answer, error) {
 	var wanted struct {
 		Operation octavia.Operation `json:"operation"`

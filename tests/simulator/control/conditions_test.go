@@ -9,7 +9,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 )
 
-// planted is the answer to what was planted.
+// planted is the answer to a new fault or condition.
 type planted struct {
 	ID     string
 	Status int

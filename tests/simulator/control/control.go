@@ -34,7 +34,7 @@ type answer struct {
 	body   any
 }
 
-// endpoint is one route's work.
+// endpoint serves one route.
 type endpoint func(r *http.Request) (answer, error)
 
 // ServeHTTP implements http.Handler.
@@ -54,7 +54,7 @@ func (f endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = encoder.Encode(result.body) // the caller hung up
 }
 
-// failure words an error with the status that fits.
+// failure returns the answer for an error, with its status.
 func failure(err error) answer {
 	status := http.StatusInternalServerError
 	var refusal *problem
@@ -68,8 +68,8 @@ func failure(err error) answer {
 	return answer{status: status, body: map[string]string{"error": err.Error()}}
 }
 
-// read decodes the request's JSON body. Unknown keys are refused: a misspelt one would
-// otherwise do nothing and say nothing.
+// read decodes the request's JSON body. Unknown keys are refused, because a misspelt one would
+// otherwise be ignored silently.
 func read(r *http.Request, into any) error {
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
@@ -79,7 +79,7 @@ func read(r *http.Request, into any) error {
 	return nil
 }
 
-// loopbackOnly refuses callers from elsewhere.
+// loopbackOnly refuses callers outside of the loopback network.
 func loopbackOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)

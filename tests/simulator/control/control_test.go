@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// steered is a cloud with its control API.
+// steered is a cloud with its control API for a test.
 type steered struct {
 	*simulator.Cloud
 	handler http.Handler

@@ -12,7 +12,7 @@ import (
 
 // fault is the body of POST faults; see faults.Rule.
 type fault struct {
-	// Kind is a ready-made fault to begin with, see faults.Kinds.
+	// Kind is a predefined fault that the other keys change, see faults.Kinds.
 	Kind        string  `json:"kind,omitempty"`
 	Method      string  `json:"method,omitempty"`
 	Route       string  `json:"route,omitempty"`
@@ -41,7 +41,7 @@ type fault struct {
 // duration is a duration such as "500ms".
 type duration string
 
-// parse allows what is below zero only where that makes sense.
+// parse returns the duration; a negative one only if that is permitted.
 func (d duration) parse(name string, negative bool) (time.Duration, error) {
 	if d == "" {
 		return 0, nil
@@ -53,7 +53,7 @@ func (d duration) parse(name string, negative bool) (time.Duration, error) {
 	return parsed, nil
 }
 
-// rule translates a fault, or says what is wrong with it.
+// rule returns the rule of a fault, or an error if the fault is invalid.
 func (f fault) rule() (faults.Rule, error) {
 	rule, known := faults.Kinds()[f.Kind]
 	if !known && f.Kind != "" {
@@ -66,7 +66,7 @@ func (f fault) rule() (faults.Rule, error) {
 	return rule, f.check(rule)
 }
 
-// fill takes over what is given; what is not stays as the kind has it.
+// fill sets the given values in a rule; the others keep the values of the kind.
 func (f fault) fill(rule *faults.Rule) {
 	rule.Method, rule.Route, rule.From, rule.Count = f.Method, f.Route, f.From, f.Count
 	rule.Probability, rule.Seed, rule.CutAfter = f.Probability, f.Seed, f.CutAfter
@@ -123,7 +123,7 @@ func (f fault) check(rule faults.Rule) error {
 	return nil
 }
 
-// addFault takes one fault and puts it in force, after those that are there.
+// addFault adds one fault after the existing ones.
 func (c *control) addFault(r *http.Request) (answer, error) {
 	var wanted fault
 	if err := read(r, &wanted); err != nil {
@@ -145,7 +145,7 @@ type plantedView struct {
 	Hits      int    `json:"hits"`
 }
 
-// showFaults tells what is in force and how many requests it has hit.
+// showFaults returns the faults and conditions in force, and the number of requests that each has hit.
 func (c *control) showFaults(*http.Request) (answer, error) {
 	views := []plantedView{}
 	for _, planted := range c.parts.Faults.List() {

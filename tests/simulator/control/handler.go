@@ -11,18 +11,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// Parts are the pieces of a simulator that the API steers. All but Cloud are
-// required.
+// Parts are the parts of a simulator that the API controls. All except Cloud are required.
 type Parts struct {
 	Neutron    *neutron.Neutron
 	Nova       *nova.Nova
 	Octavia    *octavia.Octavia
 	RequestLog *requestlog.Log
 	Faults     *faults.Faults
-	// ProjectID and NetworkID are where new servers go.
+	// ProjectID and NetworkID are the project and the network of new servers.
 	ProjectID, NetworkID string
-	// Cloud is all of them together. Without it the calls about the whole cloud
-	// are refused: conditions, orphans, leaked ports, tokens.
+	// Cloud contains all of them. If it is nil, the requests about the whole cloud are refused:
+	// conditions, orphans, leaked ports, tokens.
 	Cloud *simulator.Cloud
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// statuses are what all objects of Octavia have.
+// statuses are the statuses of any object of Octavia.
 type statuses struct {
 	ID                 string `json:"id"`
 	Name               string `json:"name"`
@@ -101,12 +101,12 @@ func viewPool(p *octavia.Pool) poolView {
 	return view
 }
 
-// setLoadBalancerStatus plays a provider that fails or gets stuck.
+// setLoadBalancerStatus sets the status of a load balancer, as of a provider that fails or gets stuck.
 func (c *control) setLoadBalancerStatus(r *http.Request) (answer, error) {
 	return setStatus(r, c.parts.Octavia.SetProvisioningStatus)
 }
 
-// setStatus puts what the path names into the status that the request gives.
+// setStatus sets the status of the object in the path to that in the body.
 func setStatus(r *http.Request, set func(id, status string) error) (answer, error) {
 	var wanted struct {
 		ProvisioningStatus string `json:"provisioning_status"`
@@ -130,12 +130,12 @@ func checkStatus(wanted string) error {
 	return nil
 }
 
-// deleteLoadBalancer plays another client that deletes a load balancer.
+// deleteLoadBalancer deletes a load balancer as another client would.
 func (c *control) deleteLoadBalancer(r *http.Request) (answer, error) {
 	return done(c.parts.Octavia.Remove(r.PathValue("id")))
 }
 
-// done answers for a change whose only possible error is that the object does not exist.
+// done returns the answer for a change. The only possible error is that the object does not exist.
 func done(err error) (answer, error) {
 	if err != nil {
 		return answer{}, refuse(http.StatusNotFound, "%v", err)
@@ -143,7 +143,7 @@ func done(err error) (answer, error) {
 	return answer{status: http.StatusNoContent}, nil
 }
 
-// setMemberStatus plays the provider's health monitor.
+// setMemberStatus sets the status of a member as the provider's health monitor would.
 func (c *control) setMemberStatus(r *http.Request) (answer, error) {
 	var wanted struct {
 		OperatingStatus string `json:"operating_status"`

@@ -34,7 +34,7 @@ func (s *steered) client(t *testing.T) *gophercloud.ServiceClient {
 	return service
 }
 
-// balance makes a load balancer with one listener, pool, member and monitor.
+// balance creates a load balancer with one listener, pool, member and monitor.
 func (s *steered) balance(t *testing.T) *loadbalancers.LoadBalancer {
 	t.Helper()
 	lb, err := loadbalancers.Create(t.Context(), s.client(t), loadbalancers.CreateOpts{
@@ -57,7 +57,7 @@ func (s *steered) balance(t *testing.T) *loadbalancers.LoadBalancer {
 	return lb
 }
 
-// status is what all objects in the answer of GET loadbalancers have.
+// status has the common fields of all objects in the answer of GET loadbalancers.
 type status struct {
 	ID                 string
 	ProvisioningStatus string `json:"provisioning_status"`

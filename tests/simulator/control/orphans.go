@@ -10,7 +10,7 @@ type orphanView struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// listOrphans takes the living Services, and what to ignore, from the query.
+// listOrphans lists orphans. The query has the living Services and the names to ignore.
 func (c *control) listOrphans(r *http.Request) (answer, error) {
 	if c.parts.Cloud == nil {
 		return answer{}, refuse(http.StatusNotImplemented, "this control API was started without a whole cloud")

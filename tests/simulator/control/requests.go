@@ -8,7 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// requestKind is what requests are counted by.
+// requestKind is a group of requests that are counted together.
 type requestKind struct {
 	Method string `json:"method"`
 	Route  string `json:"route"`
@@ -40,12 +40,12 @@ type account struct {
 	// RequestBytes and Bytes are the sizes of all bodies.
 	RequestBytes int `json:"request_bytes"`
 	Bytes        int `json:"bytes"`
-	// MaxConcurrent is how many requests were under way at the same time at most.
+	// MaxConcurrent is the maximum number of concurrent requests.
 	MaxConcurrent int `json:"max_concurrent"`
 }
 
-// showRequests tells all, or with the query about=TEXT only the requests about
-// objects that are called so. Cycles, reloads and concurrency are those of all.
+// showRequests returns the counts of all requests or, with the query about=TEXT, of the requests about
+// objects with that text. Cycles, reloads and concurrency are those of all requests.
 func (c *control) showRequests(r *http.Request) (answer, error) {
 	var chosen []requestlog.Filter
 	if text := r.URL.Query().Get("about"); text != "" {
@@ -87,7 +87,7 @@ func tally(requests []requestlog.Request) []requestCount {
 	return sorted
 }
 
-// cycles asks the log for every load balancer that exists or was asked about.
+// cycles returns the cycles of every load balancer that exists or that a request was about.
 func (c *control) cycles(requests []requestlog.Request) map[string]int {
 	cycles := map[string]int{}
 	count := func(id string) {

@@ -38,7 +38,7 @@ func (c *control) listServers(*http.Request) (answer, error) {
 	return answer{http.StatusOK, map[string]any{"servers": servers}}, nil
 }
 
-// addServer boots a server at once. Without an address it gets a free one of the network.
+// addServer adds a running server. Without an address it gets a free one of the network.
 func (c *control) addServer(r *http.Request) (answer, error) {
 	var wanted newServer
 	if err := read(r, &wanted); err != nil {

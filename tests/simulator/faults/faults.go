@@ -14,9 +14,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Rule is one fault. What the fields leave open decides what kind of fault it
-// is: with a Status another answer, with Drop or Reset none at all, otherwise
-// the true answer, but late, slowly, cut short or out of date.
+// Rule is one fault. With a Status it is another answer, with Drop or Reset no answer, otherwise the
+// true answer, but late, slow, truncated or outdated.
 type Rule struct {
 	// Method to match, "" for all.
 	Method string
@@ -25,16 +24,16 @@ type Rule struct {
 	// "/load-balancer/v2.0/lbaas/loadbalancers/{id}", "/network/**". "" matches
 	// all.
 	Route string
-	// FromWrite is the first write, counting from 1, whatever its route, before which nothing
-	// matches; 0: all may match. Signing in and GETs are no writes.
+	// FromWrite is the number of the first write that may match, counting from 1 over all routes; 0
+	// means that all requests may match. Sign-ins and GETs are no writes.
 	FromWrite int
 	// From is the first match that fails, counting from 1; 0 is the same as 1.
 	From int
-	// Count is how many matches fail in a row from there; 0 means all.
+	// Count is the number of consecutive matches that fail from there; 0 means all.
 	Count int
-	// Probability that one of those fails; 0 is the same as 1.
+	// Probability that each of them fails; 0 is the same as 1.
 	Probability float64
-	// Seed of the dice: the same seed makes the same matches fail.
+	// Seed of the random numbers: the same seed makes the same matches fail.
 	Seed uint64
 
 	// Delay passes before anything else is done.
@@ -45,38 +44,35 @@ type Rule struct {
 	DuringWork bool
 	// Drop closes the connection without an answer.
 	Drop bool
-	// Reset breaks the connection off, so that the client sees a reset and not
-	// an end.
+	// Reset resets the connection instead of closing it.
 	Reset bool
 	// Status to answer instead, unless Drop or Reset.
 	Status int
 	// Body and Header of that answer.
 	Body   string
 	Header http.Header
-	// Worded words the answer as the service behind the route would, where
-	// Body is empty.
+	// Worded sets the body that the service of the route would send, if Body is empty.
 	Worded bool
 
 	// AnswerDelay passes between the work and the true answer.
 	AnswerDelay time.Duration
-	// BodyDelay is how long the body of the true answer takes on its way.
+	// BodyDelay is the duration of the transfer of the true answer's body.
 	BodyDelay time.Duration
 	// CutAfter closes the connection after so many bytes of the true answer's
 	// body; 0 means never.
 	CutAfter int
-	// Lag makes GETs tell the state of that long ago, as a replica that lags
-	// behind does.
+	// Lag makes GETs return the state of that long ago, as a replica that lags behind does.
 	Lag time.Duration
-	// Then is called when a request fails, before it loses its answer and after the work,
-	// where that is done; before the work where nothing fails; nil: nobody is told. It must
-	// not wait for the request.
+	// Then is called when a request fails, before its answer is lost and after the work, if that is
+	// done. If nothing fails, it is called before the work. It may be nil, and must not wait for the
+	// request.
 	Then func()
-	// Skew is added to every created_at and updated_at of the true answer, as
-	// by a service whose clock is wrong.
+	// Skew is added to every created_at and updated_at of the true answer, as by a service with a
+	// wrong clock.
 	Skew time.Duration
 }
 
-// changesAnswer says whether the true answer is given, but not as it was meant.
+// changesAnswer reports whether the rule changes or delays the true answer.
 func (r Rule) changesAnswer() bool {
 	return r.AnswerDelay > 0 || r.BodyDelay > 0 || r.CutAfter > 0 || r.Lag > 0 || r.Skew != 0
 }
@@ -88,13 +84,13 @@ type Planted struct {
 	// Condition in words; empty for a rule.
 	Condition string
 	Rule      Rule
-	// Matches is how many requests the rule was held against, Hits how many
-	// of them it has made fail or wait.
+	// Matches is the number of requests that the rule matched, Hits the number of those that it made
+	// fail or wait.
 	Matches, Hits int
 }
 
-// Faults holds the rules, and is the middleware that follows them. Its methods
-// are safe for concurrent use.
+// Faults has the rules, and is the middleware that applies them. Its methods are safe for concurrent
+// use.
 type Faults struct {
 	clock clock.Clock
 
@@ -141,8 +137,8 @@ func (f *Faults) Plant(rule Rule) (id string) {
 	return f.plant(added)
 }
 
-// Stand keeps account of a condition that is no matter of single requests,
-// such as an exhausted subnet. end takes it away, once; it may be nil.
+// Stand adds a condition that does not concern single requests, such as an exhausted subnet. end
+// removes it, and is called once; it may be nil.
 func (f *Faults) Stand(condition string, end func()) (id string) {
 	return f.plant(&planted{condition: condition, remove: end})
 }
@@ -156,7 +152,7 @@ func (f *Faults) plant(added *planted) string {
 	return added.id
 }
 
-// Remove takes a rule or a condition away; it says whether there was one.
+// Remove removes a rule or a condition, and reports whether it existed.
 func (f *Faults) Remove(id string) bool {
 	return len(f.take(func(other *planted) bool { return other.id == id })) > 0
 }
@@ -164,7 +160,7 @@ func (f *Faults) Remove(id string) bool {
 // Clear removes all rules and conditions.
 func (f *Faults) Clear() { f.take(func(*planted) bool { return true }) }
 
-// take removes some and ends what they stand for, without the lock held.
+// take removes the chosen entries, and calls the ends of conditions without the lock.
 func (f *Faults) take(chosen func(*planted) bool) []*planted {
 	f.mu.Lock()
 	var taken, kept []*planted
@@ -185,7 +181,7 @@ func (f *Faults) take(chosen func(*planted) bool) []*planted {
 	return taken
 }
 
-// List tells what is in force, the oldest first.
+// List returns the rules and conditions in force, the oldest first.
 func (f *Faults) List() []Planted {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -196,7 +192,7 @@ func (f *Faults) List() []Planted {
 	return list
 }
 
-// Hits is how many requests the rules in force have made fail or wait.
+// Hits returns the number of requests that the rules in force have made fail or wait.
 func (f *Faults) Hits() int {
 	total := 0
 	for _, p := range f.List() {
@@ -205,10 +201,9 @@ func (f *Faults) Hits() int {
 	return total
 }
 
-// choose counts the request with every rule that matches and returns the
-// first one that is due, and every history that has to hear of the request: of
-// what may change what it tells, and of the answers that later ones are to
-// tell again.
+// choose counts the request with every rule that matches. It returns the first one that is due, and
+// every history that must record the request: because the request may change the answers of the
+// history, or because later requests get its answer.
 func (f *Faults) choose(r *http.Request) (chosen *planted, told []*history) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -236,8 +231,8 @@ func (f *Faults) choose(r *http.Request) (chosen *planted, told []*history) {
 	return chosen, told
 }
 
-// due throws the dice for each match in its range, so that the same seed
-// chooses the same ones.
+// due takes a random number for each match in the range of the rule, so that the same seed selects the
+// same matches.
 func (p *planted) due() bool {
 	first := max(p.rule.From, 1)
 	if p.matches < first || p.rule.Count > 0 && p.matches >= first+p.rule.Count {
@@ -246,7 +241,7 @@ func (p *planted) due() bool {
 	return p.rule.Probability == 0 || p.dice.Float64() < p.rule.Probability
 }
 
-// concerns says whether a request may change what a rule with a lag tells.
+// concerns reports whether a request may change the answers of a rule with a lag.
 func (p *planted) concerns(r *http.Request) bool {
 	prefix, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	return r.Method != http.MethodGet && (p.rule.Route == "" || strings.HasPrefix(p.rule.Route, "/"+prefix+"/") ||

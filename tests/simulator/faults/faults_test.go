@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// service is a server behind faults that counts what really is done.
+// service is a server behind faults that counts the work that is done.
 type service struct {
 	*faults.Faults
 	url    string

@@ -40,7 +40,7 @@ func (f *Faults) Inject(next http.Handler) http.Handler {
 	})
 }
 
-// pass answers as it should be. Histories are told of what a GET gets.
+// pass gives the true answer. Histories record the answer to a GET.
 func (f *Faults) pass(told []*history, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || len(told) == 0 {
 		next.ServeHTTP(w, r)
@@ -53,7 +53,7 @@ func (f *Faults) pass(told []*history, next http.Handler, w http.ResponseWriter,
 	given.give(w)
 }
 
-// fail answers otherwise, or not at all.
+// fail gives another answer, or none.
 func (f *Faults) fail(rule Rule, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	if rule.AfterWork || rule.DuringWork {
 		body, err := io.ReadAll(r.Body)
@@ -76,7 +76,7 @@ func (f *Faults) fail(rule Rule, next http.Handler, w http.ResponseWriter, r *ht
 	}
 	if rule.Drop || rule.Reset {
 		breakOff(w, rule.Reset)
-		// The server closes the connection without a word in its log.
+		// The server closes the connection and does not log that.
 		panic(http.ErrAbortHandler)
 	}
 	rule.answer(w, r)
@@ -88,8 +88,8 @@ func (r Rule) tell() {
 	}
 }
 
-// breakOff ends the connection: with a reset, or as if all was said. Where the
-// connection cannot be had, the panic of the caller closes it.
+// breakOff resets or closes the connection. If it cannot be taken over, the panic of the caller closes
+// it.
 func breakOff(w http.ResponseWriter, reset bool) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -101,7 +101,7 @@ func breakOff(w http.ResponseWriter, reset bool) {
 	_ = connection.Close()
 }
 
-// wait says whether the client is still there after the delay.
+// wait reports whether the client is still connected after the delay.
 func (f *Faults) wait(r *http.Request, delay time.Duration) bool {
 	timer := f.clock.NewTimer(delay)
 	defer timer.Stop()
@@ -125,7 +125,7 @@ func (r Rule) answer(w http.ResponseWriter, asked *http.Request) {
 	_, _ = io.WriteString(w, text) // the client may be gone
 }
 
-// spoil gives the true answer, but late, slowly, cut short or out of date.
+// spoil gives the true answer, but late, slow, truncated or outdated.
 func (f *Faults) spoil(chosen *planted, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	rule := chosen.rule
 	var given *kept
@@ -148,10 +148,10 @@ func (f *Faults) spoil(chosen *planted, next http.Handler, w http.ResponseWriter
 	f.send(w, r, given.body, rule.BodyDelay)
 }
 
-// pieces is how many a slow body comes in.
+// pieces is the number of pieces of a slow body.
 const pieces = 10
 
-// send writes a body, in pieces over the time that it shall take.
+// send writes a body in pieces, over the given time.
 func (f *Faults) send(w http.ResponseWriter, r *http.Request, body []byte, taking time.Duration) {
 	flush := func() { _ = http.NewResponseController(w).Flush() } // a client that is gone needs nothing
 	if taking <= 0 {
@@ -169,28 +169,28 @@ func (f *Faults) send(w http.ResponseWriter, r *http.Request, body []byte, takin
 	}
 }
 
-// discard swallows an answer that is going to be lost.
+// discard drops an answer.
 type discard struct{ header http.Header }
 
 func (d *discard) Header() http.Header            { return d.header }
 func (d *discard) Write(text []byte) (int, error) { return len(text), nil }
 func (d *discard) WriteHeader(int)                {}
 
-// kept is an answer that is held back.
+// kept is a stored answer.
 type kept struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// keep lets next answer into memory.
+// keep stores the answer of next.
 func keep(next http.Handler, r *http.Request) *kept {
 	answer := &kept{status: http.StatusOK, header: http.Header{}}
 	next.ServeHTTP(answer, r)
 	return answer
 }
 
-// head sends what comes before the body.
+// head sends the status and the header.
 func (k *kept) head(w http.ResponseWriter) {
 	for key, values := range k.header {
 		w.Header()[key] = values
@@ -201,7 +201,7 @@ func (k *kept) head(w http.ResponseWriter) {
 	w.WriteHeader(k.status)
 }
 
-// give sends all of it.
+// give sends the whole answer.
 func (k *kept) give(w http.ResponseWriter) {
 	k.head(w)
 	_, _ = w.Write(k.body) // the client may be gone

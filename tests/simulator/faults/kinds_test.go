@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// get sends a GET and returns what came of it.
+// get sends a GET and returns the answer and its body.
 func (s *service) get(t *testing.T, path string) (*http.Response, string, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
@@ -74,7 +74,7 @@ func TestKinds_ResetConnectionsOfClients(t *testing.T) {
 	for kind, done := range map[string]int32{"reset": 0, "reset-during-work": 1, "reset-after-work": 1} {
 		s := newService(t, clock.RealClock{})
 		s.Add(faults.Kinds()[kind])
-		// POSTs are not tried again by the client.
+		// The client does not retry POSTs.
 		answer, err := s.client.Post(s.url+"/", "text/plain", strings.NewReader("x"))
 		if err == nil {
 			_ = answer.Body.Close()

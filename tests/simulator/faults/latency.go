@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// Latency is how long requests take that match, beside what faults add.
+// Latency is the duration of the matching requests, to which faults add theirs.
 type Latency struct {
 	// Method and Route as those of a Rule.
 	Method, Route string
-	// Min and Max of an even spread. A Max below Min is the same as Min.
+	// Min and Max of a uniform distribution. A Max below Min is the same as Min.
 	Min, Max time.Duration
 }
 
-// SetLatencies replaces all latencies. Of several that match a request the
-// first counts. The same seed makes the same sequence of requests take the
-// same times.
+// SetLatencies replaces all latencies. The first one that matches a request applies. The same seed
+// gives the same sequence of requests the same durations.
 func (f *Faults) SetLatencies(seed uint64, latencies ...Latency) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

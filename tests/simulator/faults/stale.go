@@ -14,9 +14,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// history is what a lagging replica remembers: the answers to GETs as they
-// were at some times, and when something was written. Samples are taken of
-// every answer and, right before a write, of everything that was asked for.
+// history is the memory of a lagging replica: the answers to GETs at some times, and the times of
+// writes. It takes a sample of every answer and, before each write, of every URL that was read before.
 type history struct {
 	clock clock.PassiveClock
 
@@ -40,11 +39,11 @@ func newHistory(clock clock.PassiveClock) *history {
 	return &history{clock: clock, samples: map[string][]sample{}}
 }
 
-// key tells the answers to different callers apart.
+// key identifies the answers of a URL to a caller.
 func key(r *http.Request) string { return r.Header.Get("X-Auth-Token") + " " + r.URL.RequestURI() }
 
-// beforeWrite samples what the write may change: the object and the
-// collection of its path, and all that this caller has asked for before.
+// beforeWrite takes samples of all objects that the write may change: the object and the collection of
+// its path, and everything that this caller has read before.
 func (h *history) beforeWrite(next http.Handler, r *http.Request) {
 	targets := []string{r.URL.Path, path.Dir(r.URL.Path)}
 	h.mu.Lock()
@@ -66,7 +65,7 @@ func (h *history) beforeWrite(next http.Handler, r *http.Request) {
 	h.writes = h.writes[max(0, len(h.writes)-maxWrites):]
 }
 
-// lookAt is a GET of the target by the caller of a request.
+// lookAt returns a GET of the target by the caller of a request.
 func lookAt(r *http.Request, target string) *http.Request {
 	at, err := url.ParseRequestURI(target)
 	if err != nil {
@@ -85,10 +84,9 @@ func (h *history) remember(r *http.Request, answer *kept) {
 	h.samples[key(r)] = samples[max(0, len(samples)-maxSamples):]
 }
 
-// answer is what a GET would have got at the time before now. It is the
-// answer of now where nothing of it has changed since; else the last sample
-// from before that time; else the first one after; else the answer of now
-// without what is younger.
+// answer returns the answer that a GET would have got at the time of the lag before now. It is the
+// present answer if nothing has changed since; else the last sample before that time; else the first
+// one after it; else the present answer without newer objects.
 func (h *history) answer(next http.Handler, r *http.Request, lag time.Duration) *kept {
 	now := keep(next, r)
 	then := h.clock.Now().Add(-lag)
@@ -129,7 +127,7 @@ const timestampPattern = `"(created_at|updated_at|created|updated)": ?"(\d{4}-\d
 
 const secondFormat = "2006-01-02T15:04:05"
 
-// newerThan says whether the answer tells of a change after a time.
+// newerThan reports whether the answer contains a change after a time.
 func (k *kept) newerThan(then time.Time) bool {
 	for _, match := range regexp.MustCompile(timestampPattern).FindAllSubmatch(k.body, -1) {
 		at, err := time.Parse(secondFormat, string(match[2])+string(match[3]))
@@ -140,8 +138,8 @@ func (k *kept) newerThan(then time.Time) bool {
 	return false
 }
 
-// without leaves out of a list what was made after a time, and says that an
-// object made since does not exist.
+// without removes objects that were created after a time from a list. For such an object itself, it
+// returns that it does not exist.
 func (k *kept) without(then time.Time) *kept {
 	var body map[string]any
 	if json.Unmarshal(k.body, &body) != nil {
@@ -173,7 +171,7 @@ func madeAfter(object any, then time.Time) bool {
 	return err == nil && made.After(then.UTC())
 }
 
-// skew moves the times in an answer. Their form stays.
+// skew shifts the times in an answer, and keeps their format.
 func skew(body []byte, by time.Duration) []byte {
 	pattern := regexp.MustCompile(timestampPattern)
 	return pattern.ReplaceAllFunc(body, func(found []byte) []byte {

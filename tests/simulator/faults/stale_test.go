@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-// shelf is a service of things with a value and times, as OpenStack has them.
+// shelf is a service of objects with a value and timestamps like those of OpenStack.
 type shelf struct {
 	clock *clocktesting.FakeClock
 
@@ -49,7 +49,7 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lagging is a shelf whose GETs are two seconds late.
+// lagging is a shelf with GETs that return the state of two seconds ago.
 type lagging struct {
 	t     *testing.T
 	clock *clocktesting.FakeClock

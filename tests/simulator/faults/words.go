@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Kinds are ready-made faults by name: what OpenStack, or a proxy in front of
-// it, answers when it fails. Method, Route and the like are left to fill in.
+// Kinds returns the predefined faults by name: answers of a failing OpenStack, or of a proxy in front
+// of it. The caller sets Method, Route and the like.
 func Kinds() map[string]Rule {
 	after := func(rule Rule) Rule {
 		rule.AfterWork = true
@@ -36,11 +36,11 @@ func Kinds() map[string]Rule {
 	}
 }
 
-// retryAfter is what an overloaded service asks for, in seconds.
+// retryAfter is the value of an overloaded service, in seconds.
 const retryAfter = "1"
 
-// word is the body that the service behind a route sends with a status, and
-// sets the header fields that go with it.
+// word returns the body that the service of a route sends with a status, and sets the header fields for
+// it.
 func word(header http.Header, status int, r *http.Request) string {
 	switch status {
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
@@ -112,8 +112,7 @@ func serviceError(header http.Header, status int, r *http.Request) string {
 	}})
 }
 
-// messages are what services say; the 500 is a Python exception that nobody
-// caught.
+// messages returns the messages of services by status; the 500 is an uncaught Python exception.
 func messages(r *http.Request) map[int]string {
 	parts := strings.Split(strings.TrimSuffix(r.URL.Path, "/"), "/")
 	id := parts[len(parts)-1]

@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/wire"
 )
 
-// unauthorizedMessage is all that Keystone tells about why a sign-in failed.
+// unauthorizedMessage is Keystone's message for a failed sign-in of any cause.
 const unauthorizedMessage = "The request you have made requires authentication."
 
 // apiError is an answer in Keystone's error form.
@@ -42,7 +42,7 @@ func forbidden(action string) *apiError {
 	}
 }
 
-// noToken tells of a token that is not valid, or of a text that is none.
+// noToken is the refusal of an invalid token.
 func noToken(value string) *apiError {
 	if len(value) != len(newID()) {
 		return notFound("Could not recognize Fernet token")
@@ -84,7 +84,7 @@ func (k *Keystone) routes() http.Handler {
 	return mux
 }
 
-// notFoundPage is what Keystone's web framework says.
+// notFoundPage is the answer of Keystone's web framework.
 const notFoundPage = `<!doctype html>
 <html lang=en>
 <title>404 Not Found</title>
@@ -156,7 +156,7 @@ func (k *Keystone) deleteToken(w http.ResponseWriter, r *http.Request) {
 	wire.WriteBody(w, http.StatusNoContent, nil)
 }
 
-// subject is the token that a request asks about. The caller holds the lock.
+// subject returns the token that a request is about. The caller holds the lock.
 func (k *Keystone) subject(r *http.Request) (*token, *apiError) {
 	if _, ok := k.valid(r.Header.Get("X-Auth-Token")); !ok {
 		return nil, unauthorized()

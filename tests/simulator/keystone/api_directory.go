@@ -8,10 +8,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/wire"
 )
 
-// The rest of the identity API, as far as an ordinary user may look at it:
-// itself and its projects. An administrator sees everybody.
+// The rest of the identity API, as far as an ordinary user may read it: itself and its projects. An
+// administrator sees all users.
 
-// look is a GET by somebody who is signed in. It is called with the lock held.
+// look serves a GET of a client with a token. It is called with the lock held.
 type look func(r *http.Request, t *token) (any, *apiError)
 
 func (k *Keystone) handleDirectory(mux *http.ServeMux) {
@@ -87,8 +87,7 @@ func projectRecord(r *http.Request, project Project) map[string]any {
 	}
 }
 
-// projectsOf are the projects on which a user has a role, in the order of
-// their names.
+// projectsOf returns the projects on which a user has a role, in the order of their names.
 func (k *Keystone) projectsOf(r *http.Request, userID string) []any {
 	var projects []Project
 	for id, roles := range k.users[userID].Roles {
@@ -249,7 +248,7 @@ func (k *Keystone) listDomains(r *http.Request, t *token) (any, *apiError) {
 	return collection(r, "domains", shown), nil
 }
 
-// showDomain lets users look at the domain they are in.
+// showDomain returns the domain of the user.
 func (k *Keystone) showDomain(r *http.Request, t *token) (any, *apiError) {
 	domain, known := k.domains[r.PathValue("id")]
 	if (!known || k.users[t.userID].DomainID != domain.ID) && !t.isAdmin() {

@@ -46,12 +46,12 @@ type (
 		Domain  *reference        `json:"domain"`
 		System  map[string]bool   `json:"system"`
 		Trust   *reference        `json:"OS-TRUST:trust"`
-		// unscoped is said in so many words: no default project either.
+		// unscoped is set if the request explicitly has no scope; then the default project is not used.
 		unscoped bool
 	}
 )
 
-// signIn checks a request and hands out a token. The caller holds the lock.
+// signIn checks a request and issues a token. The caller holds the lock.
 func (k *Keystone) signIn(request auth) (*token, *apiError) {
 	if len(request.Identity.Methods) == 0 {
 		return nil, unauthorized()
@@ -78,7 +78,7 @@ func (k *Keystone) signIn(request auth) (*token, *apiError) {
 	return k.issue(draft), nil
 }
 
-// authenticate checks one method and says who signed in.
+// authenticate checks one method and returns the user.
 func (k *Keystone) authenticate(method string, request auth, draft *token) (User, *apiError) {
 	identity := request.Identity
 	switch {
@@ -106,7 +106,7 @@ func (k *Keystone) authenticate(method string, request auth, draft *token) (User
 	return User{}, unauthorized()
 }
 
-// check finds what a request lacks.
+// check returns the refusal of an incomplete request.
 func check(request auth) *apiError {
 	identity := request.Identity
 	given := map[string]bool{
@@ -213,13 +213,13 @@ func (k *Keystone) findCredential(wanted credentialReference) (ApplicationCreden
 	return ApplicationCredential{}, unauthorized()
 }
 
-// scope fills in what a token is for: a project, a trust, or nothing.
+// scope sets the scope of a token: a project, a trust, or none.
 func (k *Keystone) scope(wanted *scope, draft *token) *apiError {
 	switch {
 	case wanted != nil && wanted.Trust != nil:
 		return k.scopeToTrust(wanted.Trust.ID, draft)
 	case wanted != nil && (wanted.Domain != nil || wanted.System != nil):
-		return unauthorized() // nobody here has a role on a domain or the system
+		return unauthorized() // no user has a role on a domain or the system
 	case wanted != nil && wanted.Project != nil:
 		project, ok := k.findProject(wanted.Project.reference, wanted.Project.Domain)
 		roles := k.users[draft.userID].Roles[project.ID]

@@ -95,7 +95,7 @@ func (k *Keystone) tokenBody(t *token) tokenBody {
 
 func (k *Keystone) domain(id string) named { return named{ID: id, Name: k.domains[id].Name} }
 
-// catalog lists every service with its endpoints. The caller holds the lock.
+// catalog returns every service with its endpoints. The caller holds the lock.
 func (k *Keystone) catalog(r *http.Request) []catalogEntry {
 	base := k.baseLocked(r)
 	entries := make([]catalogEntry, 0, len(k.options.Services))
@@ -124,7 +124,7 @@ func (k *Keystone) catalog(r *http.Request) []catalogEntry {
 	return entries
 }
 
-// stableID is an ID that is the same for the same parts, in Keystone's form.
+// stableID returns an ID in Keystone's form that is the same for the same parts.
 func stableID(parts ...string) string {
 	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte(strings.Join(parts, "/")))
 	return strings.ReplaceAll(id.String(), "-", "")

@@ -14,7 +14,7 @@ const DefaultDomain = "default"
 // Domain holds users and projects.
 type Domain struct{ ID, Name string }
 
-// Project is what tokens are scoped to.
+// Project is the usual scope of tokens.
 type Project struct {
 	// ID; empty: made up.
 	ID   string
@@ -32,14 +32,13 @@ type User struct {
 	Password string
 	// DomainID; empty: the default domain.
 	DomainID string
-	// DefaultProjectID is the scope of a sign-in that names none; empty: such
-	// a token is unscoped.
+	// DefaultProjectID is the scope of a sign-in without a scope; empty: such a token is unscoped.
 	DefaultProjectID string
 	// Roles by project ID. A user without a role on a project cannot scope to it.
 	Roles map[string][]string
 	// PasswordExpiresAt; zero: never.
 	PasswordExpiresAt time.Time
-	// Disabled users cannot sign in, and their tokens stop working.
+	// Disabled users cannot sign in, and their tokens are invalid.
 	Disabled bool
 }
 
@@ -110,7 +109,7 @@ func (k *Keystone) AddApplicationCredential(credential ApplicationCredential) Ap
 	return credential
 }
 
-// DeleteApplicationCredential removes a credential; tokens made with it stop working.
+// DeleteApplicationCredential removes a credential; its tokens become invalid.
 func (k *Keystone) DeleteApplicationCredential(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -143,7 +142,7 @@ func orDefault(domainID *string) {
 	}
 }
 
-// newID is an ID as Keystone makes them: a UUID without dashes.
+// newID returns an ID in Keystone's form: a UUID without dashes.
 func newID() string {
 	return strings.ReplaceAll(uuid.NewString(), "-", "")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
 
-// environment is a Keystone behind HTTP with a project, a user on it and a service
-// that tells who calls it.
+// environment is a Keystone behind HTTP with a project, a user on it, and a service that returns its
+// caller.
 type environment struct {
 	*keystone.Keystone
 	t       *testing.T
@@ -70,7 +70,7 @@ func (env *environment) password() gophercloud.AuthOptions {
 	return gophercloud.AuthOptions{UserID: env.user.ID, Password: "secret", TenantID: env.project.ID}
 }
 
-// caller is who the service behind Authenticate sees.
+// caller returns the caller that the service behind Authenticate gets.
 func (env *environment) caller(token string) (int, keystone.Caller) {
 	env.t.Helper()
 	status, body, _ := env.call(http.MethodGet, "/network/v2.0/whoami", nil, "X-Auth-Token", token)

@@ -16,11 +16,11 @@ import (
 type Options struct {
 	// Clock decides when tokens expire; nil means the real clock.
 	Clock clock.PassiveClock
-	// TokenLifetime is how long a token is valid; zero means an hour, as in
-	// Keystone's [token] expiration.
+	// TokenLifetime is the lifetime of a token; zero means an hour, as in Keystone's [token]
+	// expiration.
 	TokenLifetime time.Duration
-	// BaseURL is the scheme and host that catalog URLs start with, such as
-	// http://127.0.0.1:8080. Empty: the host of the request that asks.
+	// BaseURL is the scheme and host that catalog URLs start with, such as http://127.0.0.1:8080.
+	// Empty: the host of the request.
 	BaseURL string
 	// Regions of the catalog; nil means RegionOne alone.
 	Regions []string
@@ -35,15 +35,14 @@ type Options struct {
 type Service struct {
 	// Type as clients look it up ("load-balancer") and the free Name.
 	Type, Name string
-	// Path below the base URL that the catalog gives out. A Path with a
-	// scheme is taken as a whole URL.
+	// Path below the base URL in the catalog. A Path with a scheme is a whole URL.
 	Path string
 	// Regions that have it; nil means all.
 	Regions []string
 }
 
-// DefaultServices is the catalog of a usual cloud: Octavia and Neutron without
-// a version in their URL, Keystone and Nova with one.
+// DefaultServices returns the catalog of a usual cloud: Octavia and Neutron without a version in their
+// URL, Keystone and Nova with one.
 func DefaultServices() []Service {
 	return []Service{
 		{Type: "identity", Name: "keystone", Path: "/identity/v3"},
@@ -72,7 +71,7 @@ type Keystone struct {
 	revoked     time.Time // no token of this second or before is worth anything
 }
 
-// New makes a Keystone with the domain "default" and no users.
+// New returns a Keystone with the domain "default" and no users.
 func New(options Options) *Keystone {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -103,16 +102,14 @@ func New(options Options) *Keystone {
 	return k
 }
 
-// SetServices changes what the catalog of later tokens has: endpoints that an operator
-// adds or takes away.
+// SetServices changes the services in the catalog of later tokens.
 func (k *Keystone) SetServices(services []Service) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.options.Services = services
 }
 
-// SetBaseURL changes where the catalog of later tokens points: a cloud that
-// moved its endpoints.
+// SetBaseURL changes the base URL in the catalog of later tokens.
 func (k *Keystone) SetBaseURL(url string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

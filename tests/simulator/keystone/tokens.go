@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/wire"
 )
 
-// token is one that was handed out and not revoked since.
+// token is an issued token that has not been revoked.
 type token struct {
 	value             string
 	userID, projectID string
@@ -22,8 +22,8 @@ type token struct {
 	issued, expires   time.Time
 }
 
-// IssueToken hands out a token for a user scoped to a project, with the user's
-// roles there, without a sign-in.
+// IssueToken issues a token for a user without a sign-in. It is scoped to a project, with the user's
+// roles there.
 func (k *Keystone) IssueToken(userID, projectID string) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -51,15 +51,14 @@ func (k *Keystone) issue(t token) *token {
 	return &t
 }
 
-// Tokens are all that were handed out and not revoked since.
+// Tokens returns all issued tokens that have not been revoked.
 func (k *Keystone) Tokens() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Collect(maps.Keys(k.tokens))
 }
 
-// ProjectOf is the project that a token is for; empty where it is not valid or
-// for none.
+// ProjectOf returns the project of a token; empty if the token is invalid or unscoped.
 func (k *Keystone) ProjectOf(value string) string {
 	caller, _ := k.caller(value)
 	return caller.ProjectID
@@ -84,10 +83,10 @@ func (k *Keystone) valid(value string) (*token, bool) {
 	return t, true
 }
 
-// Authenticate lets requests with a valid X-Auth-Token through to next, with
-// their Caller in the context, and answers all others as keystonemiddleware
-// does. A request that one of the skip functions picks (the version documents
-// at service roots) goes through without a caller.
+// Authenticate passes requests with a valid X-Auth-Token to next, with their
+// Caller in the context, and answers all others as keystonemiddleware
+// does. A request for which one of the skip functions returns true (the version documents at service
+// roots) passes without a caller.
 func (k *Keystone) Authenticate(next http.Handler, skip ...func(*http.Request) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if slices.ContainsFunc(skip, func(picks func(*http.Request) bool) bool { return picks(r) }) {
@@ -124,7 +123,7 @@ func (k *Keystone) refuse(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-// baseLocked is the scheme and host of the cloud. The caller holds the lock.
+// baseLocked returns the scheme and host of the cloud. The caller holds the lock.
 func (k *Keystone) baseLocked(r *http.Request) string {
 	if k.baseURL != "" {
 		return k.baseURL

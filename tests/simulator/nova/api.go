@@ -132,8 +132,8 @@ func (n *Nova) handle(h func(*call) (int, any, error)) http.HandlerFunc {
 	}
 }
 
-// microversion reads the minor number that a request asks for, in the current
-// or the old header; 1 without either.
+// microversion returns the requested minor number from the current or the old header; 1 without
+// either.
 func (n *Nova) microversion(header http.Header) (int, *fault) {
 	asked := header.Get("X-OpenStack-Nova-API-Version")
 	for _, value := range header.Values("OpenStack-API-Version") {

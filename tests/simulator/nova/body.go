@@ -11,8 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// networkFacts is what Nova knows of its servers' ports: its network info
-// cache, always fresh.
+// networkFacts has the ports of the servers, as in Nova's network info cache, but never outdated.
 type networkFacts struct {
 	ports    map[string][]neutron.Port // by server
 	networks map[string]string         // names by ID
@@ -20,7 +19,7 @@ type networkFacts struct {
 	groups   map[string]string         // names by ID
 }
 
-// gatherFacts asks Neutron. It must not be called with Nova's lock held.
+// gatherFacts reads the ports from Neutron. It must not be called with Nova's lock held.
 func (n *Nova) gatherFacts() *networkFacts {
 	facts := &networkFacts{
 		ports: n.portsByServer(), networks: map[string]string{}, floating: map[string][]string{}, groups: map[string]string{},
@@ -55,7 +54,7 @@ func (n *Nova) showServer(c *call) (int, any, error) {
 	return http.StatusOK, map[string]any{"server": serverBody(c, record, facts)}, nil
 }
 
-// serverFor is the server of the path, if the caller may see it.
+// serverFor returns the server of the path if the caller may read it.
 func (n *Nova) serverFor(c *call) (*server, error) {
 	id := c.PathValue("id")
 	record, ok := n.existing(id)
@@ -94,8 +93,8 @@ func serverLinks(c *call, record *server) []link {
 	}
 }
 
-// partialBody is what the API knows of a server whose cell is down: what
-// stands in its own database (microversion 2.69).
+// partialBody returns the body of a server in a cell that is down: the fields in the database of the
+// API (microversion 2.69).
 func partialBody(c *call, record *server, detail bool) map[string]any {
 	body := map[string]any{"id": record.spec.ID, "status": "UNKNOWN", "links": serverLinks(c, record)}
 	if detail {
@@ -137,7 +136,7 @@ func serverBody(c *call, record *server, facts *networkFacts) map[string]any {
 	return body
 }
 
-// addByMicroversion adds what later versions of the API show.
+// addByMicroversion adds the fields of later versions of the API.
 func addByMicroversion(c *call, body map[string]any, spec ServerSpec) {
 	for _, addition := range []struct {
 		minor int
@@ -158,10 +157,10 @@ func addByMicroversion(c *call, body map[string]any, spec ServerSpec) {
 	}
 }
 
-// imageID is the image that all servers were made from.
+// imageID is the image of all servers.
 const imageID = "9d3a5d6e-5c1e-4f5c-9c5f-0b7f3a1f2c11"
 
-// hostID hides which host a server is on, per project.
+// hostID returns an ID of the host of a server that differs between projects.
 func hostID(spec ServerSpec) string {
 	return fmt.Sprintf("%x", sha256.Sum224([]byte(spec.ProjectID+spec.Cell+spec.Zone)))
 }

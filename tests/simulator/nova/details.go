@@ -9,10 +9,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// What is below a server, and what else a client looks at before it lists
-// servers.
+// The objects below a server, and further resources that clients read before servers.
 
-// withServer answers for the server of the path.
+// withServer returns an answer about the server of the path.
 func (n *Nova) withServer(c *call, answer func(*server, *networkFacts) any) (int, any, error) {
 	facts := n.gatherFacts()
 	n.mu.Lock()
@@ -113,7 +112,7 @@ func oldRule(rule neutron.SecurityGroupRule) map[string]any {
 	return shown
 }
 
-// noLimit is how Nova writes that there is none.
+// noLimit is Nova's value for no limit.
 const noLimit = -1
 
 func (n *Nova) showLimits(c *call) (int, any, error) {

@@ -107,7 +107,7 @@ func (env *environment) get(path, microversion string) (int, map[string]any, htt
 	return status, answer, header
 }
 
-// names lists the names of the servers that a query finds, in order.
+// names returns the names of the servers that a query finds, in order.
 func (env *environment) names(path, microversion string) []string {
 	env.t.Helper()
 	status, answer, _ := env.get(path, microversion)

@@ -22,7 +22,7 @@ type Flavor struct {
 	ExtraSpecs map[string]string
 }
 
-// DefaultFlavors are two sizes for nodes.
+// DefaultFlavors returns two sizes for nodes.
 func DefaultFlavors() []Flavor {
 	return []Flavor{
 		{Name: "k8s.small", VCPUs: 2, RAM: 4096, Disk: 20},
@@ -45,8 +45,8 @@ func (n *Nova) addFlavor(flavor Flavor) Flavor {
 	return flavor
 }
 
-// flavorNamed finds a flavor or makes a small one of that name; an empty name
-// means the first flavor.
+// flavorNamed finds a flavor or creates a small one of that name; an empty name means the first
+// flavor.
 func (n *Nova) flavorNamed(name string) Flavor {
 	for _, flavor := range n.flavors {
 		if flavor.Name == name || name == "" {
@@ -95,7 +95,7 @@ func (n *Nova) showExtraSpecs(c *call) (int, any, error) {
 	return http.StatusOK, map[string]any{"extra_specs": specsOf(flavor)}, nil
 }
 
-// flavorFor is the flavor of the path.
+// flavorFor returns the flavor of the path.
 func (n *Nova) flavorFor(c *call) (Flavor, error) {
 	id := c.PathValue("id")
 	for _, flavor := range n.Flavors() {
@@ -128,8 +128,8 @@ func flavorBody(c *call, flavor Flavor) map[string]any {
 	return body
 }
 
-// embeddedFlavor is the flavor as a server shows it: a link to it, and from
-// microversion 2.47 on its values at the time the server was made.
+// embeddedFlavor returns the flavor in the body of a server: a link to it, and from microversion 2.47 on
+// its values at the creation of the server.
 func embeddedFlavor(c *call, flavor Flavor) map[string]any {
 	if c.minor >= 47 {
 		return map[string]any{

@@ -6,9 +6,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/wire"
 )
 
-// Images answers as much of the image service's API as clients ask for to tell
-// what a server was made from: there is one image. The path must start below
-// the mount point (/v2/images).
+// Images serves the part of the image service's API with which clients find the image of a server:
+// there is one image. The path must start below the mount point (/v2/images).
 func (n *Nova) Images() http.Handler {
 	mux := http.NewServeMux()
 	image := map[string]any{

@@ -56,7 +56,7 @@ func (n *Nova) listedServer(c *call, record *server, facts *networkFacts, detail
 	return map[string]any{"id": record.spec.ID, "name": record.spec.Name, "links": serverLinks(c, record)}
 }
 
-// serverFilter reads the filters of a list. What Nova does not know it ignores.
+// serverFilter reads the filters of a list. Unknown ones are ignored, as by Nova.
 func (n *Nova) serverFilter(c *call, query url.Values, facts *networkFacts) (func(*server) bool, error) {
 	name, err := pattern(query, "name")
 	if err != nil {
@@ -122,7 +122,7 @@ func matchesAddress(wanted *regexp.Regexp, facts *networkFacts, record *server) 
 	return false
 }
 
-// among says whether a filter is absent or has the value.
+// among reports whether a filter is absent or has the value.
 func among(wanted []string, value string) bool {
 	return len(wanted) == 0 || slices.ContainsFunc(wanted, func(text string) bool { return strings.EqualFold(text, value) })
 }
@@ -148,7 +148,7 @@ func changesSince(query url.Values) (time.Time, error) {
 	return time.Time{}, badRequest("Invalid input for query parameters changes-since. Value: %s. '%s' is not a 'date-time'", text, text)
 }
 
-// pageOf cuts the page behind the marker; more says that it is full.
+// pageOf returns the page after the marker; more is set if it is full.
 func pageOf[T any](limit int, records []T, query url.Values, id func(T) string) (page []T, more bool, err error) {
 	if text := query.Get("limit"); text != "" {
 		asked, err := strconv.Atoi(text)
@@ -168,7 +168,7 @@ func pageOf[T any](limit int, records []T, query url.Values, id func(T) string) 
 	return page, limit > 0 && len(page) == limit, nil
 }
 
-// nextPage links to the rest of a list; the query is kept.
+// nextPage returns the link to the next page of a list, with the same query.
 func nextPage(c *call, marker string) link {
 	query := c.URL.Query()
 	query.Del("marker")

@@ -16,12 +16,11 @@ import (
 type Options struct {
 	// Clock stamps created and updated; nil means the real clock.
 	Clock clock.PassiveClock
-	// Flavors; nil means DefaultFlavors. AddServer adds those it does not know.
+	// Flavors; nil means DefaultFlavors. AddServer adds unknown ones.
 	Flavors []Flavor
 	// MaxPageSize is [api] max_limit; zero means 1000, the default.
 	MaxPageSize int
-	// MaxMicroversion is the minor number of the newest 2.x that the API
-	// speaks; zero means 93 (Zed).
+	// MaxMicroversion is the minor number of the newest supported 2.x; zero means 93 (Zed).
 	MaxMicroversion int
 }
 
@@ -38,7 +37,7 @@ type Nova struct {
 	down    map[string]bool
 }
 
-// New makes a Nova whose servers have ports of this Neutron.
+// New returns a Nova with servers that have ports of this Neutron.
 func New(options Options, network *neutron.Neutron) *Nova {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -66,9 +65,9 @@ func (n *Nova) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.handler.ServeHTTP(w, wire.Rooted(r))
 }
 
-// SetCellDown makes a cell unreachable or brings it back. Lists leave out the
-// servers of a cell that is down, and a GET by ID fails, except from
-// microversion 2.69 on, which shows what little the API knows.
+// SetCellDown makes a cell unreachable or reachable again. Lists leave out the servers of a cell that
+// is down, and a GET by ID fails, except from microversion 2.69 on, which returns the fields in the
+// database of the API.
 func (n *Nova) SetCellDown(cell string, down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// ServerSpec says what server to add.
+// ServerSpec describes a server to add.
 type ServerSpec struct {
 	// ID; empty: made up.
 	ID              string
 	Name, ProjectID string
-	// UserID who made it.
+	// UserID of its creator.
 	UserID string
-	// NetworkID that the server's port is on; empty: the server has no port.
+	// NetworkID of the server's port; empty: the server has no port.
 	NetworkID string
 	// Address of the port; empty: one of each IP version is allocated.
 	Address string
@@ -33,7 +33,7 @@ type ServerSpec struct {
 	AccessIPv4, AccessIPv6 string
 	// SecurityGroups of the port by ID; nil: the project's group "default".
 	SecurityGroups []string
-	// Cell that the server is in, for SetCellDown; empty: "cell1".
+	// Cell of the server, for SetCellDown; empty: "cell1".
 	Cell string
 }
 
@@ -51,7 +51,7 @@ type Server struct {
 	Addresses []string
 }
 
-// server is a record; its flavor stays as it was when the server was made.
+// server is a record. Its flavor is that at the creation of the server.
 type server struct {
 	spec             ServerSpec
 	status           string
@@ -61,7 +61,7 @@ type server struct {
 }
 
 // AddServer adds a server with status ACTIVE and, on NetworkID, its port.
-// Errors are those of Neutron when it refuses the port (*neutron.Error).
+// The error is Neutron's refusal of the port (*neutron.Error).
 func (n *Nova) AddServer(spec ServerSpec) (Server, error) {
 	spec.ID = cmp.Or(spec.ID, uuid.NewString())
 	spec.Zone, spec.Cell = cmp.Or(spec.Zone, "nova"), cmp.Or(spec.Cell, "cell1")
@@ -107,7 +107,7 @@ func (n *Nova) createPort(spec ServerSpec) (neutron.Port, error) {
 	return port, nil
 }
 
-// Server returns a server with the ports it has now.
+// Server returns a server with its present ports.
 func (n *Nova) Server(id string) (Server, error) {
 	ports := n.portsByServer()
 	n.mu.Lock()
@@ -119,7 +119,7 @@ func (n *Nova) Server(id string) (Server, error) {
 	return record.view(ports[id]), nil
 }
 
-// Servers lists the servers in the order they were made, without deleted ones.
+// Servers returns the servers in the order of their creation, without deleted ones.
 func (n *Nova) Servers() []Server {
 	ports := n.portsByServer()
 	n.mu.Lock()
@@ -133,8 +133,8 @@ func (n *Nova) Servers() []Server {
 	return servers
 }
 
-// SetStatus changes a server's status (ACTIVE, SHUTOFF, ERROR ...); it says
-// whether there is such a server.
+// SetStatus changes a server's status (ACTIVE, SHUTOFF, ERROR ...), and reports whether the server
+// exists.
 func (n *Nova) SetStatus(id, status string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -146,8 +146,8 @@ func (n *Nova) SetStatus(id, status string) bool {
 	return true
 }
 
-// DeleteServer removes a server and its ports; it says whether there was one.
-// Lists with changes-since still tell of it.
+// DeleteServer removes a server and its ports, and reports whether it existed. Lists with changes-since
+// still contain it.
 func (n *Nova) DeleteServer(id string) bool {
 	n.mu.Lock()
 	record, ok := n.existing(id)
@@ -160,13 +160,13 @@ func (n *Nova) DeleteServer(id string) bool {
 		return false
 	}
 	for _, port := range n.portsByServer()[id] {
-		// A port that somebody deleted meanwhile is as gone as it should be.
+		// The port may have been deleted meanwhile.
 		_ = n.network.DeletePort(port.ID)
 	}
 	return true
 }
 
-// existing is a server that is not deleted. The caller holds the lock.
+// existing returns a server that is not deleted. The caller holds the lock.
 func (n *Nova) existing(id string) (*server, bool) {
 	record, ok := n.byID[id]
 	if !ok || !record.deleted.IsZero() {
@@ -175,8 +175,8 @@ func (n *Nova) existing(id string) (*server, bool) {
 	return record, true
 }
 
-// portsByServer asks Neutron for the ports of all servers. It must not be
-// called with Nova's lock held, to keep the two locks apart.
+// portsByServer reads the ports of all servers from Neutron. It must not be called with Nova's lock
+// held, so that no goroutine holds both locks.
 func (n *Nova) portsByServer() map[string][]neutron.Port {
 	ports := map[string][]neutron.Port{}
 	for _, port := range n.network.Ports() {

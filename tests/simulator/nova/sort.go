@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// sortKeys are what lists of servers can be sorted by, in the order in which
-// Nova tells them.
+// sortKeys returns the keys by which lists of servers can be sorted, in the order of Nova's error
+// message.
 func sortKeys() []string {
 	return strings.Fields(`access_ip_v4 access_ip_v6 auto_disk_config availability_zone config_drive created_at
 		display_description display_name host hostname image_ref instance_type_id kernel_id key_name launch_index
@@ -18,8 +18,8 @@ func sortKeys() []string {
 		launched_on locked memory_mb os_type reservation_id root_gb shutdown_terminate user_data vcpus vm_mode`)
 }
 
-// sortServers sorts by the keys that the simulator has values for; others
-// leave the order as it is, as equal values do.
+// sortServers sorts by the keys that the simulator has values for. Other keys do not change the order,
+// like equal values.
 func sortServers(records []*server, query url.Values) error {
 	keys, directions := query["sort_key"], query["sort_dir"]
 	for _, key := range keys {

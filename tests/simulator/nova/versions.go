@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/wire"
 )
 
-// showVersions lists the old version too, which is not served.
+// showVersions lists all versions, including the old one, which is not served.
 func (n *Nova) showVersions(w http.ResponseWriter, r *http.Request) {
 	wire.WriteJSON(w, http.StatusOK, map[string]any{"versions": []any{
 		map[string]any{
@@ -36,7 +36,7 @@ func (n *Nova) versionBody(r *http.Request) map[string]any {
 	}
 }
 
-// chooseVersion tells a client that names no version where to go.
+// chooseVersion lists the versions to a client that names none.
 func (n *Nova) chooseVersion(w http.ResponseWriter, r *http.Request) {
 	choice := func(id, status, path, version string) map[string]any {
 		return map[string]any{

@@ -10,10 +10,9 @@ import (
 	"sync"
 )
 
-// Record is the middleware: it notes what next answers, also when next closes
-// the connection, by itself or by panicking with http.ErrAbortHandler. A client
-// that has seen the end of its answer, or of its connection, finds the request
-// in the request log.
+// Record is the middleware: it records the answers of next, also if next closes the connection,
+// directly or by a panic with http.ErrAbortHandler. A request is in the log before its client sees the
+// end of the answer or of the connection.
 func (l *Log) Record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, before := r.URL.RequestURI(), l.Len()
@@ -50,15 +49,14 @@ func (l *Log) Record(next http.Handler) http.Handler {
 	})
 }
 
-// recorder notes status and size of an answer. It keeps the text of the
-// answers to POSTs, in which new IDs are found.
+// recorder records status and size of an answer. It keeps the text of the answers to POSTs, which
+// contain new IDs.
 type recorder struct {
 	http.ResponseWriter
 	method        string
 	status, count int
 	text          bytes.Buffer
-	// end logs the request, once. It comes before anything by which the client
-	// can tell that there is no more to come.
+	// end logs the request once, before the client can see the end of the answer.
 	end func()
 }
 
@@ -76,8 +74,8 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return connection, buffered, err
 }
 
-// FlushError is what http.ResponseController looks for. Where there is no body
-// the header is all that the client waits for.
+// FlushError is called by http.ResponseController. If an answer has no body, the client waits only for
+// the header.
 func (r *recorder) FlushError() error {
 	if r.method == http.MethodHead || r.status == http.StatusNoContent || r.status == http.StatusNotModified {
 		r.end()
@@ -104,14 +102,14 @@ func (r *recorder) Write(text []byte) (int, error) {
 	return r.ResponseWriter.Write(text)
 }
 
-// countingBody counts a body, and keeps as much of it as names can be in.
+// countingBody counts the bytes of a body, and keeps its beginning, which contains the names.
 type countingBody struct {
 	io.ReadCloser
 	count int
 	text  bytes.Buffer
 }
 
-// maxText of a body is kept.
+// maxText is the number of bytes of a body that are kept.
 const maxText = 1 << 18
 
 func (c *countingBody) Read(text []byte) (int, error) {

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Request is one request that was answered, or whose connection was closed.
+// Request is one request that has ended: with an answer, or with a closed connection.
 type Request struct {
 	Method string
 	// Route is the path with every ID replaced by {id}.
@@ -20,51 +20,50 @@ type Request struct {
 	Path string
 	// Status that the client saw; 0 when the connection was closed instead.
 	Status int
-	// LoadBalancerID of the load balancer that the request was about; "" for
-	// lists and for what is no load balancer.
+	// LoadBalancerID of the load balancer that the request was about; "" for lists and for objects
+	// of other services.
 	LoadBalancerID string
-	// Provider of that load balancer, where the log has seen it made.
+	// Provider of that load balancer, if the log has its creation.
 	Provider string
-	// ProjectID of the caller, where the log was told how to find it.
+	// ProjectID of the caller, if Facts.Project is set.
 	ProjectID string
-	// Mentions are the names, descriptions and tags that the object of the
-	// request, and its load balancer, were given so far.
+	// Mentions are all names, descriptions and tags that the object of the request and its load
+	// balancer have had so far.
 	Mentions string
-	// UserAgent is what the client calls itself.
+	// UserAgent is the name of the client.
 	UserAgent string
 	// GlobalID is the ID that the client gives to all requests that belong together.
 	GlobalID string
-	// Before is how many requests were in the log when this one came: they had ended by then.
+	// Before is the number of requests that had ended when this one came.
 	Before int
 	// RequestBytes and Bytes are the sizes of the request's and the answer's body.
 	RequestBytes, Bytes int
 }
 
-// Filter chooses requests.
+// Filter selects requests.
 type Filter func(Request) bool
 
-// Method chooses requests with one of the methods.
+// Method selects requests with one of the methods.
 func Method(methods ...string) Filter {
 	return func(r Request) bool { return slices.Contains(methods, r.Method) }
 }
 
-// Writes chooses everything that may change something, except for signing in.
+// Writes selects requests that may change state, except sign-ins.
 func Writes() Filter {
 	return func(r Request) bool {
 		return r.Method != http.MethodGet && r.Method != http.MethodHead && !strings.HasSuffix(r.Route, "/auth/tokens")
 	}
 }
 
-// Reads chooses what only looks.
+// Reads selects requests that only read.
 func Reads() Filter { return Method(http.MethodGet, http.MethodHead) }
 
-// Under chooses requests whose route starts with the prefix, such as
-// "/network".
+// Under selects requests with a prefix of the route, such as "/network".
 func Under(prefix string) Filter {
 	return func(r Request) bool { return strings.HasPrefix(r.Route, prefix) }
 }
 
-// LoadBalancer chooses requests about one load balancer.
+// LoadBalancer selects requests about one load balancer.
 func LoadBalancer(id string) Filter {
 	return func(r Request) bool { return r.LoadBalancerID == id }
 }
@@ -84,22 +83,21 @@ type Log struct {
 	naming    *regexp.Regexp
 }
 
-// Facts are what the log cannot see in requests.
+// Facts gives information that requests do not contain.
 type Facts struct {
 	// Project that a token is for.
 	Project func(token string) string
 }
 
-// Learn tells the log where to find facts.
+// Learn sets the facts.
 func (l *Log) Learn(facts Facts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.facts = facts
 }
 
-// New returns an empty log. resolve tells which load balancer an object of a
-// load balancer collection ("pools", "listeners" …) belongs to, "" if none; it
-// may be nil.
+// New returns an empty log. resolve returns the load balancer of an object in a collection of the load
+// balancer service ("pools", "listeners" …), "" if it has none; it may be nil.
 func New(resolve func(kind, id string) string) *Log {
 	if resolve == nil {
 		resolve = func(string, string) string { return "" }
@@ -110,7 +108,7 @@ func New(resolve func(kind, id string) string) *Log {
 	}
 }
 
-// Requests returns, in order of their ends, all that pass every filter.
+// Requests returns the requests that pass every filter, in the order of their ends.
 func (l *Log) Requests(filters ...Filter) []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,21 +121,21 @@ func (l *Log) Requests(filters ...Filter) []Request {
 	return chosen
 }
 
-// Len is how many requests there are.
+// Len returns the number of requests.
 func (l *Log) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.requests)
 }
 
-// Count counts the requests of a method and route, whatever their status. The
-// route may also be a path with IDs.
+// Count returns the number of requests of a method and route, with any status. The route may also be a
+// path with IDs.
 func (l *Log) Count(method, route string) int {
 	route = Route(route)
 	return len(l.Requests(Method(method), func(r Request) bool { return r.Route == route }))
 }
 
-// Reset forgets all requests and cycles. What objects are called stays known.
+// Reset removes all requests and cycles. The names of objects are kept.
 func (l *Log) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,8 +144,8 @@ func (l *Log) Reset() {
 	l.crowd.reset()
 }
 
-// Forget forgets all that it knows, also what objects are called: a log that is kept for
-// long would else only grow.
+// Forget removes everything, including the names of objects, so that a log of a long run does not
+// grow.
 func (l *Log) Forget() {
 	l.Reset()
 	l.mu.Lock()
@@ -156,21 +154,21 @@ func (l *Log) Forget() {
 	clear(l.providers)
 }
 
-// CountCycle notes that a load balancer entered a PENDING state.
+// CountCycle records that a load balancer entered a PENDING state.
 func (l *Log) CountCycle(loadBalancerID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cycles[loadBalancerID]++
 }
 
-// PendingCycles is how often a load balancer entered a PENDING state.
+// PendingCycles returns the number of times that a load balancer entered a PENDING state.
 func (l *Log) PendingCycles(loadBalancerID string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cycles[loadBalancerID]
 }
 
-// TotalCycles is how often any load balancer entered a PENDING state.
+// TotalCycles returns the number of times that any load balancer entered a PENDING state.
 func (l *Log) TotalCycles() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +198,7 @@ func (l *Log) target(path string) string {
 	return l.resolve(parts[0], parts[1])
 }
 
-// fromAnswer finds the load balancer of an object that was just made.
+// fromAnswer finds the load balancer of an object that was just created.
 func (l *Log) fromAnswer(r *http.Request, out *recorder) string {
 	if r.Method != http.MethodPost || out.status != http.StatusCreated || !strings.Contains(r.URL.Path, "/lbaas/") {
 		return ""
@@ -245,7 +243,7 @@ func Route(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// isID takes UUIDs with and without dashes, as projects have.
+// isID reports whether a part is a UUID, with dashes or without, as projects have it.
 func isID(part string) bool {
 	digits := strings.ReplaceAll(part, "-", "")
 	if len(digits) != 32 || (len(part) != 32 && len(part) != 36) {

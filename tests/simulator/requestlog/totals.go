@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Total sums requests up.
+// Total has sums over requests.
 type Total struct {
 	Count int
 	// RequestBytes and Bytes are the sizes of the bodies of requests and answers.
 	RequestBytes, Bytes int
 }
 
-// Total sums up all requests that pass every filter.
+// Total returns the sums over all requests that pass every filter.
 func (l *Log) Total(filters ...Filter) Total {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,28 +30,26 @@ func (l *Log) Total(filters ...Filter) Total {
 	return total
 }
 
-// Status chooses requests by what their client saw; 0 is a connection that was
-// closed instead.
+// Status selects requests by the status that the client saw; 0 is a closed connection.
 func Status(statuses ...int) Filter {
 	return func(r Request) bool { return slices.Contains(statuses, r.Status) }
 }
 
-// About chooses requests about objects whose name, description, tags or the
-// like hold the text, such as a Service's UID. It attributes requests to
-// Services: those that create such an object, and all that name it later. A
-// load balancer's text counts for what is below it.
+// About selects requests about objects with the text, such as a Service's UID, in their name,
+// description, tags or the like. It attributes requests to Services: those that create such an object,
+// and all later ones about it. The text of a load balancer counts for its parts too.
 func About(text string) Filter {
 	return func(r Request) bool { return strings.Contains(r.Mentions, text) }
 }
 
-// Reloads is how often the haproxy of a load balancer had to load a new
-// configuration: once for each change of something below it that was accepted,
-// whatever it changed. Providers other than amphora have none.
+// Reloads returns the number of times that the haproxy of a load balancer loaded a new configuration:
+// once for each accepted change of a part, even one without an effect. Providers other than amphora
+// have none.
 func (l *Log) Reloads(loadBalancerID string) int {
 	return len(l.Requests(LoadBalancer(loadBalancerID), reload))
 }
 
-// ReloadsByLoadBalancer are the reloads of each that had any.
+// ReloadsByLoadBalancer returns the reloads of each load balancer with any.
 func (l *Log) ReloadsByLoadBalancer() map[string]int {
 	reloads := map[string]int{}
 	for _, request := range l.Requests(reload) {
@@ -67,7 +65,7 @@ func reload(r Request) bool {
 		(r.Provider == "amphora" || r.Provider == "octavia")
 }
 
-// crowd counts requests that are under way.
+// crowd counts requests in progress.
 type crowd struct {
 	now, most map[string]int // by project; "" is everybody
 }
@@ -86,15 +84,15 @@ func (c *crowd) enter(project string) {
 	c.most[project] = max(c.most[project], c.now[project])
 }
 
-// MaxConcurrent is how many requests of a project were under way at the same
-// time at most; with an empty ID, how many of all.
+// MaxConcurrent returns the maximum number of concurrent requests of a project; with an empty ID, of
+// all projects.
 func (l *Log) MaxConcurrent(projectID string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.crowd.most[projectID]
 }
 
-// enter finds out whose request it is and counts it in.
+// enter counts a request as in progress, and returns its project.
 func (l *Log) enter(token string) (project string) {
 	l.mu.Lock()
 	find := l.facts.Project
@@ -126,8 +124,8 @@ func (l *Log) provider(loadBalancerID string) string {
 	return l.providers[loadBalancerID]
 }
 
-// mention adds what a request says to what its object was called before, and
-// returns all of it with what its load balancer is called.
+// mention adds the names in a request to the earlier ones of its object, and returns them together with
+// those of its load balancer.
 func (l *Log) mention(r *http.Request, in *countingBody, out *recorder, target string) string {
 	subject := lastID(r.URL.Path)
 	if out.status == http.StatusCreated && subject == "" {
@@ -151,13 +149,13 @@ func (l *Log) mention(r *http.Request, in *countingBody, out *recorder, target s
 	return all
 }
 
-// maxNames is how much of what an object is called is kept, in bytes.
+// maxNames is the maximum size of the names of an object, in bytes.
 const maxNames = 1 << 13
 
 // naming finds names, descriptions and lists of tags in JSON.
 const naming = `"(?:name|description)":\s*"((?:[^"\\]|\\.)+)"|"tags":\s*\[([^\]]+)\]`
 
-// names are what a body calls things.
+// names returns the names in a body.
 func (l *Log) names(body string) []string {
 	var names []string
 	for _, match := range l.naming.FindAllStringSubmatch(body, -1) {
@@ -166,7 +164,7 @@ func (l *Log) names(body string) []string {
 	return names
 }
 
-// lastID is the last ID in a path: the object that a request is about.
+// lastID returns the last ID in a path, which is the object of a request.
 func lastID(path string) string {
 	parts := strings.Split(path, "/")
 	for _, part := range slices.Backward(parts) {
@@ -177,7 +175,7 @@ func lastID(path string) string {
 	return ""
 }
 
-// createdID is the ID in the answer to a POST.
+// createdID returns the ID in the answer to a POST.
 func createdID(text []byte) string {
 	answer := map[string]struct {
 		ID string `json:"id"`

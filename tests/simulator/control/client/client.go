@@ -35,7 +35,7 @@ type RequestCounts struct {
 		Route  string `json:"route"`
 		Count  int    `json:"count"`
 	} `json:"requests"`
-	// TotalCycles is how often a load balancer went into a PENDING state.
+	// TotalCycles is the number of times that a load balancer became PENDING.
 	TotalCycles int `json:"total_cycles"`
 }
 
@@ -63,11 +63,11 @@ func (lb LoadBalancer) MembersByStatus() map[string]int {
 	return count
 }
 
-// Leftover is an object that somebody made and nobody removed.
+// Leftover is an object that was created and not removed.
 type Leftover struct {
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
-	// Detail tells what the name does not: an address, an owner, a description.
+	// Detail is a further property of the object: an address, an owner, a description.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -81,7 +81,7 @@ type Leftovers struct {
 	SecurityGroups []Leftover `json:"security_groups"`
 }
 
-// AddServer boots a server; the cloud chooses its address.
+// AddServer adds a running server; the cloud chooses its address.
 func (c Cloud) AddServer(ctx context.Context, name string) (Server, error) {
 	var added Server
 	err := c.call(ctx, http.MethodPost, "servers", map[string]string{"name": name}, &added)
@@ -93,17 +93,17 @@ func (c Cloud) DeleteServer(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, "servers/"+id, nil, nil)
 }
 
-// SetQuota limits how many of a resource of Neutron the project may have; -1 is no limit.
+// SetQuota sets the project's quota for a resource of Neutron; -1 is no limit.
 func (c Cloud) SetQuota(ctx context.Context, resource string, limit int) error {
 	return c.call(ctx, http.MethodPost, "conditions", map[string]any{"kind": "quota", "resource": resource, "limit": limit}, nil)
 }
 
-// ResetRequests starts counting anew.
+// ResetRequests sets the counts of requests to zero.
 func (c Cloud) ResetRequests(ctx context.Context) error {
 	return c.call(ctx, http.MethodPost, "requests/reset", nil, nil)
 }
 
-// Requests returns what was counted since ResetRequests.
+// Requests returns the counts since ResetRequests.
 func (c Cloud) Requests(ctx context.Context) (RequestCounts, error) {
 	var b RequestCounts
 	err := c.call(ctx, http.MethodGet, "requests", nil, &b)
@@ -119,15 +119,15 @@ func (c Cloud) LoadBalancers(ctx context.Context) ([]LoadBalancer, error) {
 	return answer.LoadBalancers, err
 }
 
-// Leftovers returns what is left beside servers and network.
+// Leftovers returns the objects that belong to neither the servers nor the network.
 func (c Cloud) Leftovers(ctx context.Context) (Leftovers, error) {
 	var left Leftovers
 	err := c.call(ctx, http.MethodGet, "leftovers", nil, &left)
 	return left, err
 }
 
-// Summary has the totals of a cloud, which cost little however big it is, and what its
-// request log holds.
+// Summary has the totals of a cloud, which cost little for a cloud of any size, and of its request
+// log.
 type Summary struct {
 	LoadBalancers int `json:"load_balancers"`
 	// Pending load balancers are in a PENDING state, Failed ones in ERROR.
@@ -136,11 +136,11 @@ type Summary struct {
 	Listeners int `json:"listeners"`
 	Pools     int `json:"pools"`
 	Members   int `json:"members"`
-	// PoolsWith is how many pools have a member at each address of the query,
-	// ListenersAllowing how many listeners allow its cidr.
+	// PoolsWith is the number of pools with a member at each address of the query, and
+	// ListenersAllowing the number of listeners that allow its cidr.
 	PoolsWith         map[string]int `json:"pools_with"`
 	ListenersAllowing int            `json:"listeners_allowing"`
-	// Quiet is for how long no work of Octavia has ended, in seconds of the cloud's time.
+	// Quiet is the time since work of Octavia last ended, in seconds of the cloud's time.
 	Quiet float64 `json:"quiet_s"`
 
 	// Of the request log.
@@ -151,8 +151,8 @@ type Summary struct {
 	Bytes        int `json:"bytes"`
 }
 
-// Summary counts everything, and which pools have members at the addresses and which
-// listeners allow the CIDR.
+// Summary returns the totals. It also counts the pools with members at the addresses, and the listeners
+// that allow the CIDR.
 func (c Cloud) Summary(ctx context.Context, cidr string, addresses ...string) (Summary, error) {
 	var found Summary
 	query := url.Values{"cidr": {cidr}, "address": addresses}
