@@ -14,8 +14,8 @@ import (
 //   - its subnet, unless members must move (Options.MoveMembers), or it has none while all others are
 //     in their nodes' subnets: it was created when the port of its node was unknown.
 //
-// A new member gets the subnet of the other members of its pool, or, if there are none, that of the
-// load balancer's other members: a change of the default subnet, or another controller's default,
+// A new member gets the subnet of the members of its pool that stay, of all members of the pool if
+// none stays, or, if the pool has none, that of the load balancer's other members: a change of the default subnet, or another controller's default,
 // does not distribute a pool over subnets. If each member is in its node's subnet, so is the new
 // one.
 func KeepMembers(desired, lb *model.LoadBalancer, opts Options) *model.LoadBalancer {
@@ -71,7 +71,7 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 		}
 		set(i, want)
 	}
-	if subnet, known := usualSubnet(there); known && !own && !opts.MoveMembers {
+	if subnet, known := usualSubnet(stayingOf(there, at)); known && !own && !opts.MoveMembers {
 		for _, i := range added {
 			want, is := changed[i]
 			if !is {
@@ -106,6 +106,18 @@ func byAddress(desired, there model.Members) []int {
 		}
 	}
 	return places
+}
+
+// stayingOf returns the existing members at the indexes in at, or all of them if it has none.
+func stayingOf(there model.Members, at []int) model.Members {
+	stays := map[int]bool{}
+	for _, i := range at {
+		stays[i] = true
+	}
+	if staying := there.Filter(func(i int) bool { return stays[i] }); staying.Len() > 0 {
+		return staying
+	}
+	return there
 }
 
 // strays reports whether the members without a subnet belong into their nodes' subnets: some
