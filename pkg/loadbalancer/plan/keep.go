@@ -71,13 +71,16 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 		}
 		set(i, want)
 	}
-	if subnet, known := usualSubnet(stayingOf(there, at)); known && !own && !opts.MoveMembers {
+	if len(added) > 0 && !own && !opts.MoveMembers {
+		subnet, known := usualSubnet(stayingOf(there, at))
 		for _, i := range added {
 			want, is := changed[i]
 			if !is {
 				want = desired.Kind(i)
 			}
-			want.SubnetID = sentSubnet(subnet, desired.Kind(i).SubnetID, vipSubnet, opts)
+			if known {
+				want.SubnetID = sentSubnet(subnet, desired.Kind(i).SubnetID, vipSubnet, opts)
+			}
 			set(i, want)
 		}
 	}
