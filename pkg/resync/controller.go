@@ -100,9 +100,6 @@ type Controller struct {
 	// endpoints has those of Services, slices fills it; both are nil if none are watched.
 	endpoints *endpointTable
 	slices    *cache.Reflector
-	// lastEndpoints is the time of the last change of a Service's endpoints. It is used by the
-	// goroutine of their watch alone.
-	lastEndpoints map[types.NamespacedName]time.Time
 	// lastNodeChange is used only by the goroutine of the informer's events.
 	lastNodeChange time.Time
 	client         corev1.CoreV1Interface
@@ -144,7 +141,6 @@ func New(options Options) (*Controller, error) {
 			c.enqueueWhere(c.engine.FollowsEndpoints, promptBatchPeriod)
 		}
 		c.slices = cache.NewReflectorWithOptions(listerOf(options.Slices), &discovery.EndpointSlice{}, c.endpoints, cache.ReflectorOptions{Name: "endpoints"})
-		c.lastEndpoints = map[types.NamespacedName]time.Time{}
 	}
 	return c, nil
 }

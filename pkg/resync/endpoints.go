@@ -39,14 +39,15 @@ const (
 // be called from many goroutines.
 type endpointTable struct {
 	clock clock.Clock
-	// changed is called for a Service with its endpoints before and after a change, restated when the
-	// answers for all Services may be other ones. Both are called by the goroutine of the watch.
-	changed  func(service types.NamespacedName, change members.Change)
+	// changed is called for a Service with a change of its endpoints and the time since the one before,
+	// restated when the answers for all Services may be other ones. Both are called by the goroutine of
+	// the watch.
+	changed  func(service types.NamespacedName, change members.Change, quiet time.Duration)
 	restated func(watch settings.Watch)
 
 	mu       sync.Mutex
-	services map[types.NamespacedName]map[string]members.Slice // by the names of the slices
-	owners   map[types.NamespacedName]string                   // the Service of each slice
+	services map[types.NamespacedName]*serviceEndpoints
+	owners   map[types.NamespacedName]string // the Service of each slice
 	// synced is set once all slices are known; began is the time of the start, refused that of the
 	// first of the present refusals, zero if there is none.
 	synced         bool
@@ -55,8 +56,15 @@ type endpointTable struct {
 	last settings.Watch
 }
 
+// serviceEndpoints are the slices of a Service by their names, and the time of the last change of
+// their nodes.
+type serviceEndpoints struct {
+	slices  map[string]members.Slice
+	changed time.Time
+}
+
 func newEndpointTable(clk clock.Clock) *endpointTable {
-	return &endpointTable{clock: clk, began: clk.Now(), services: map[types.NamespacedName]map[string]members.Slice{}, owners: map[types.NamespacedName]string{}}
+	return &endpointTable{clock: clk, began: clk.Now(), services: map[types.NamespacedName]*serviceEndpoints{}, owners: map[types.NamespacedName]string{}}
 }
 
 // of returns the endpoints of a Service. While they are not known, and the right to read them is not
@@ -73,18 +81,29 @@ func (t *endpointTable) of(service types.NamespacedName) (endpoints members.Endp
 	return t.all(service), state, false
 }
 
-// state returns whether endpoints are watched. The caller holds the lock.
+// state returns whether endpoints are watched. Once all slices are known, one refusal is no reason to
+// give them up: the next attempt is refused, too (see failed), or succeeds. The caller holds the lock.
 func (t *endpointTable) state() settings.Watch {
-	if !t.refused.IsZero() && t.clock.Since(t.refused) >= endpointPatience {
+	if t.last == settings.Forbidden || !t.synced && t.refusedForLong() {
 		return settings.Forbidden
 	}
 	return settings.Watched
 }
 
+// refusedForLong reports whether all attempts for endpointPatience were refused. The caller holds the
+// lock.
+func (t *endpointTable) refusedForLong() bool {
+	return !t.refused.IsZero() && t.clock.Since(t.refused) >= endpointPatience
+}
+
 // all returns all endpoints of a Service. The caller holds the lock.
 func (t *endpointTable) all(service types.NamespacedName) members.Endpoints {
-	all := make(members.Endpoints, 0, len(t.services[service]))
-	for _, slice := range t.services[service] {
+	of := t.services[service]
+	if of == nil {
+		return nil
+	}
+	all := make(members.Endpoints, 0, len(of.slices))
+	for _, slice := range of.slices {
 		all = append(all, slice)
 	}
 	return all
@@ -114,18 +133,19 @@ func (t *endpointTable) change(service types.NamespacedName, apply func(map[stri
 	before := t.all(service)
 	of := t.services[service]
 	if of == nil {
-		of = map[string]members.Slice{}
+		of = &serviceEndpoints{slices: map[string]members.Slice{}}
 		t.services[service] = of
 	}
-	if apply(of); len(of) == 0 {
+	if apply(of.slices); len(of.slices) == 0 {
 		delete(t.services, service)
 	}
-	change, synced := members.ChangeOf(before, t.all(service)), t.synced
-	return func() {
-		if synced && change.Members {
-			t.changed(service, change)
-		}
+	change := members.ChangeOf(before, t.all(service))
+	if !t.synced || !change.Members {
+		return func() {}
 	}
+	last, now := of.changed, t.clock.Now()
+	of.changed = now
+	return func() { t.changed(service, change, now.Sub(last)) }
 }
 
 // Add implements cache.ReflectorStore.
@@ -199,7 +219,7 @@ func (t *endpointTable) failed(ctx context.Context, err error) (forbidden bool) 
 	if t.refused.IsZero() {
 		t.refused = t.clock.Now()
 	}
-	begins := t.state() == settings.Forbidden && t.last != settings.Forbidden
+	begins := t.refusedForLong() && t.last != settings.Forbidden
 	if begins {
 		t.last = settings.Forbidden
 	}

@@ -17,6 +17,7 @@ import (
 	kuberuntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	kubetesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
@@ -221,6 +222,52 @@ func TestEndpoints_AreForbiddenWhenRightIsTakenAway(t *testing.T) {
 		f.advance(promptBatchPeriod)
 		f.assertEndpoints("web", "b", settings.Watched)
 		f.assertRepaired("web:a,b", "web:a,b")
+	})
+}
+
+// With the right to list but not to watch, the endpoints are read again and again. They never count as
+// unknown in between, because the members would change with each attempt.
+//
+//proves:55
+func TestEndpoints_AreReadAgainWithoutRightToWatch(t *testing.T) {
+	t.Parallel()
+	client := func() *fake.Clientset {
+		client := fake.NewClientset(append(objects(follower("web")), newSlice("web-1", "web", "a"))...)
+		client.PrependWatchReactor("endpointslices", func(kubetesting.Action) (bool, watch.Interface, error) { return true, nil, forbidden() })
+		return client
+	}
+	runOn(t, &fakeEngine{}, client, func(f *fixture) {
+		for range 200 {
+			f.assertEndpoints("web", "a", settings.Watched)
+			f.advance(time.Second)
+		}
+		f.assertRepaired()
+		f.changeSlice(newSlice("web-1", "web", "b"))
+		f.advance(2 * lastEndpointDelay)
+		f.assertEndpoints("web", "b", settings.Watched)
+		f.assertRepaired("web:a,b")
+	})
+}
+
+// Nothing is stored for a Service that is gone, in whatever order its pods, the Service and its slices
+// go.
+//
+//proves:55
+func TestEndpointTable_StoresNothingForServiceThatIsGone(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, append(objects(follower("web")), newSlice("web-1", "web", "a")), func(f *fixture) {
+		f.changeSlice(newSlice("web-1", "web"))
+		f.advance(batchPeriod)
+		if err := f.client.CoreV1().Services("default").Delete(f.t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.client.DiscoveryV1().EndpointSlices("default").Delete(f.t.Context(), "web-1", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		f.advance(batchPeriod)
+		if table := f.controller.endpoints; len(table.services)+len(table.owners) > 0 {
+			t.Errorf("it keeps %v and %v", table.services, table.owners)
+		}
 	})
 }
 

@@ -21,19 +21,16 @@ func (c *Controller) Endpoints(service *v1.Service) (endpoints members.Endpoints
 	return c.endpoints.of(cluster.Key(service))
 }
 
-// endpointsChanged enqueues a Service after its endpoints got to other nodes:
+// endpointsChanged enqueues a Service after its endpoints got to other nodes, some time after the
+// change before:
 //
 //	a node has no endpoint any more    promptBatchPeriod
 //	a node has an endpoint now         period, of the Service
-func (c *Controller) endpointsChanged(key types.NamespacedName, change members.Change) {
+func (c *Controller) endpointsChanged(key types.NamespacedName, change members.Change, quiet time.Duration) {
 	service, err := c.services.Services(key.Namespace).Get(key.Name)
-	if err != nil || !managed(service) || !c.engine.FollowsEndpoints(service) {
-		delete(c.lastEndpoints, key)
-		return
+	if err == nil && managed(service) && c.engine.FollowsEndpoints(service) {
+		c.queue.AddAfter(key, periodAfter(quiet, change.Lost))
 	}
-	last, now := c.lastEndpoints[key], c.clock.Now()
-	c.lastEndpoints[key] = now
-	c.queue.AddAfter(key, periodAfter(now.Sub(last), change.Lost))
 }
 
 // periodAfter returns for how long changes are collected that begin with one now, some time after
