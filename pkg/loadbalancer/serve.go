@@ -30,8 +30,10 @@ type round struct {
 	begun    bool
 	entry    state.Entry
 	previous []string
-	// pursuit is the current goal; nil for none.
+	// pursuit is the current goal; nil for none. renewed is set once it was replaced by one with later
+	// endpoints.
 	pursuit *pursuit
+	renewed bool
 	// refused is the refusal of the Service, why its reason, reported whether it was reported
 	// before; following is set once the Service keeps its state in the cloud, with these limits.
 	refused   error
@@ -59,6 +61,7 @@ func (rd *round) Step(ctx context.Context) (status *v1.LoadBalancerStatus, err e
 	if !rd.begun {
 		rd.begun, rd.entry = true, r.store.Get(svc.UID)
 	}
+	rd.renew()
 	status, err = r.serve(ctx, rd)
 	if async.IsWaiting(err) {
 		return nil, err
@@ -68,6 +71,18 @@ func (rd *round) Step(ctx context.Context) (status *v1.LoadBalancerStatus, err e
 	}
 	rd.traced(err)
 	return status, err
+}
+
+// renew drops the current goal if the endpoints of the Service have got to other nodes before its first
+// change, as while another client's change of the load balancer takes minutes. It does so once in a
+// round, which must end.
+func (rd *round) renew() {
+	p := rd.pursuit
+	if p == nil || rd.renewed || p.run != nil || p.round.Wrote || !rd.r.engine().Outdated(p.goal.Inputs()) {
+		return
+	}
+	p.lock.Release()
+	rd.pursuit, rd.renewed = nil, true
 }
 
 // serve does a step of a round: it deletes a Service, or brings it to its desired state. If that is

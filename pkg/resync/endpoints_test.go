@@ -1,11 +1,13 @@
 package resync
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -246,6 +248,94 @@ func TestEndpoints_AreReadAgainWithoutRightToWatch(t *testing.T) {
 		f.advance(2 * lastEndpointDelay)
 		f.assertEndpoints("web", "b", settings.Watched)
 		f.assertRepaired("web:a,b")
+	})
+}
+
+// All 100 endpoints of 100 Services change again and again, while each sync takes three seconds. All
+// Services are synced one time after the other, and once more after the last change.
+//
+//proves:55
+func TestEndpoints_StarveNoneOfManyServices(t *testing.T) {
+	t.Parallel()
+	const services, cycle = 100, 3 * time.Second
+	var all []*v1.Service
+	for i := range services {
+		all = append(all, follower(fmt.Sprintf("web-%d", i)))
+	}
+	on := func(f *fixture, change int) {
+		for i, svc := range all {
+			var nodes []string
+			for pod := range 100 {
+				nodes = append(nodes, fmt.Sprintf("node-%d", (i+pod+change)%150))
+			}
+			_ = f.controller.endpoints.Update(newSlice(svc.Name+"-1", svc.Name, nodes...)) // a fake client takes too long
+		}
+	}
+	var mu sync.Mutex
+	begun := map[string][]time.Time{}
+	engine := &fakeEngine{serve: func(_ context.Context, svc *v1.Service) error {
+		mu.Lock()
+		begun[svc.Name] = append(begun[svc.Name], time.Now())
+		mu.Unlock()
+		time.Sleep(cycle)
+		return nil
+	}}
+	run(t, engine, objects(all...), func(f *fixture) {
+		on(f, 0)
+		f.advance(2 * quietPeriod)
+		mu.Lock()
+		clear(begun)
+		mu.Unlock()
+		var last time.Time
+		for change := range 30 {
+			last = time.Now()
+			on(f, change+1)
+			f.advance(2 * time.Second)
+		}
+		f.advance(2 * cycle)
+		for name, at := range begun {
+			if n := len(at); n < 60/5 || n > 60/3+2 || at[n-1].Before(last) {
+				t.Errorf("%s was synced %d times, the last time %s after the last change", name, n, at[n-1].Sub(last))
+			}
+		}
+		if len(begun) != services {
+			t.Errorf("%d Services were synced", len(begun))
+		}
+	})
+}
+
+// A list that replaces the watch while load balancers are PENDING syncs only Services that it changes, once
+// each when they are done.
+//
+//proves:55
+func TestEndpoints_AreListedAgainWhilePending(t *testing.T) {
+	t.Parallel()
+	engine := &fakeEngine{}
+	run(t, engine, append(objects(follower("web"), follower("other")), newSlice("web-1", "web", "a"), newSlice("other-1", "other", "a")), func(f *fixture) {
+		done := make(chan struct{})
+		engine.serve = func(context.Context, *v1.Service) error {
+			<-done
+			return nil
+		}
+		f.changeSlice(newSlice("web-1", "web", "b"))
+		f.advance(batchPeriod)
+		table := f.controller.endpoints
+		other := newSlice("other-1", "other", "a")
+		for range 3 {
+			_ = table.Replace([]any{newSlice("web-1", "web", "b"), other}, "")
+			f.advance(batchPeriod)
+		}
+		_ = table.Replace([]any{newSlice("web-1", "web", "b", "c"), other}, "")
+		_ = table.Replace([]any{newSlice("web-1", "web", "c"), newSlice("web-2", "web", "a"), other}, "")
+		f.advance(10 * time.Minute)
+		f.assertRepaired()
+		done <- struct{}{}
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b")
+		close(done)
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b", "web:a,b")
+		f.assertEndpoints("web", "a,c", settings.Watched)
 	})
 }
 

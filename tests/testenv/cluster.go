@@ -26,13 +26,15 @@ type Cluster struct {
 	services map[Key]*v1.Service
 	nodes    map[string]*v1.Node
 	// endpoints are the nodes with an endpoint of a Service, with the number of their changes.
-	endpoints  map[Key]endpoints
-	namespaces map[string]*v1.Namespace
-	configMaps map[string]*v1.ConfigMap
-	version    int64
-	nodeChange int64
-	changed    chan struct{}
-	uids       int
+	endpoints map[Key]endpoints
+	// endpointsForbidden is set while the controller may not watch them.
+	endpointsForbidden bool
+	namespaces         map[string]*v1.Namespace
+	configMaps         map[string]*v1.ConfigMap
+	version            int64
+	nodeChange         int64
+	changed            chan struct{}
+	uids               int
 }
 
 func newCluster() *Cluster {

@@ -25,6 +25,17 @@ func (c *Cluster) ForgetEndpoints(key Key) {
 	c.change(func() { delete(c.endpoints, key) })
 }
 
+// ForbidEndpoints sets whether the controller may not watch endpoints.
+func (c *Cluster) ForbidEndpoints(forbidden bool) {
+	c.change(func() {
+		c.endpointsForbidden = forbidden
+		for key, known := range c.endpoints {
+			known.changes++
+			c.endpoints[key] = known
+		}
+	})
+}
+
 // Endpoints returns the nodes with an endpoint of a Service, and false if its endpoints are not
 // watched.
 func (c *Cluster) Endpoints(key Key) (nodes []string, watched bool) {
@@ -50,8 +61,14 @@ func (c *Cluster) drop(key Key) {
 // endpointsOf implements goal.Endpoints.
 func (c *Cluster) endpointsOf(svc *v1.Service) (members.Endpoints, settings.Watch, bool) {
 	nodes, watched := c.Endpoints(KeyOf(svc))
-	if !watched {
+	c.mu.Lock()
+	forbidden := c.endpointsForbidden
+	c.mu.Unlock()
+	switch {
+	case !watched:
 		return nil, settings.Unwatched, false
+	case forbidden:
+		return nil, settings.Forbidden, false
 	}
 	slice := members.Slice{Family: v1.IPv4Protocol}
 	for _, port := range svc.Spec.Ports {

@@ -18,8 +18,9 @@ import (
 
 const (
 	firstRetry, lastRetry = 5 * time.Second, 5 * time.Minute
-	// nodesGathered is how long changes of nodes are collected.
-	nodesGathered = 5 * time.Second
+	// nodesGathered is how long changes of nodes are collected, endpointsGathered those of endpoints that
+	// leave a node.
+	nodesGathered, endpointsGathered = 5 * time.Second, 100 * time.Millisecond
 )
 
 // followServices starts a pair of followers for each Service.
@@ -55,7 +56,7 @@ func (p *process) followServices(ctx context.Context) {
 		for key, f := range followed {
 			if now := p.env.Cluster.endpointChanges(key); now != f.endpoints {
 				f.endpoints = now
-				f.repairIn(nodesGathered)
+				f.repairIn(endpointsGathered)
 			}
 		}
 		select {

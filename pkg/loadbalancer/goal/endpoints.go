@@ -38,6 +38,16 @@ func (e *Engine) endpoints(ctx context.Context, svc *v1.Service, s *settings.Set
 	}
 }
 
+// Outdated reports whether the endpoints of a Service, or the state of their watch, have changed so that
+// other nodes may become members than with these inputs.
+func (e *Engine) Outdated(in Inputs) bool {
+	if e.Endpoints == nil || !in.Settings.MayFollowEndpoints() {
+		return false
+	}
+	now, watch, pending := e.Endpoints(in.Service)
+	return !pending && (watch != in.Settings.Members.Watch || members.ChangeOf(in.Endpoints, now).Members)
+}
+
 // members returns the members of each port, for settings on a load balancer with a driver.
 func (in Inputs) members(s *settings.Settings, drv driver.Driver) members.Followed {
 	if !s.FollowsEndpoints(drv) {
