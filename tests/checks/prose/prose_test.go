@@ -19,7 +19,7 @@ const root = "../../.."
 func TestProse_IsPlainEnglish(t *testing.T) {
 	t.Parallel()
 	counts, err := prose.Count(root, "cmd", "pkg", "docs", "manifests", "README.md", "CONTRIBUTING.md",
-		"tests/bench", "tests/checks", "tests/load", "tests/simulated", "tests/soak", "tests/sweep", "tests/testenv", "tests/walk")
+		"tests/bench", "tests/checks", "tests/load", "tests/simulated", "tests/simulator", "tests/soak", "tests/sweep", "tests/testenv", "tests/walk")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ type choice struct {
 	client netip.AddrPort
 	// tried are the IDs of members that are left out.
 	tried map[string]bool
-	// sticky is what an HTTP request says of its client.
+	// sticky has the persistence information of an HTTP request.
 	sticky stickiness
 	// limit leaves out the members with so many connections; 0 and below do not.
 	limit int

@@ -17,7 +17,7 @@ type Certificates interface {
 	Authorities(ref string) (*x509.CertPool, error)
 }
 
-// errNoCertificates says that Options.Certificates is missing.
+// errNoCertificates is the error without Options.Certificates.
 var errNoCertificates = errors.New("there is no store of certificates")
 
 // keyring keeps what references lead to. It belongs to the goroutine of Plane.run.
@@ -65,7 +65,7 @@ func (k *keyring) authoritiesOf(ref string) (*x509.CertPool, error) {
 	return read, nil
 }
 
-// forget drops what is not in use any more.
+// forget drops certificates that are no longer used.
 func (k *keyring) forget(used map[string]bool) {
 	for ref := range k.certificates {
 		if !used[ref] {

@@ -16,7 +16,7 @@ import (
 // (haproxy's redispatch).
 const dialTries = 3
 
-// errNoTLS says that a pool's certificates could not be read, which was reported before.
+// errNoTLS is the error of a pool with unreadable certificates, which were reported before.
 var errNoTLS = errors.New("the pool's TLS is not ready")
 
 // dial connects to a loopback address, from the source address if that is valid and of the
@@ -48,7 +48,7 @@ func localAddr(network string, source netip.Addr) net.Addr {
 type egress struct {
 	// proxy is the version of the PROXY header, 0 for none.
 	proxy byte
-	// encrypted says that TLS is spoken; tls is nil when its certificates are missing.
+	// encrypted is set for TLS; tls is nil if its certificates are missing.
 	encrypted bool
 	tls       *tls.Config
 }

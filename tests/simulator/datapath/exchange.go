@@ -16,7 +16,7 @@ var (
 	errMemberSilent = errors.New("the member was silent for too long")
 )
 
-// notConnectedError says that a member could not be connected to: another one may be tried.
+// notConnectedError is a failed connection to a member. Another member may be tried.
 type notConnectedError struct{ err error }
 
 func (e *notConnectedError) Error() string { return e.err.Error() }

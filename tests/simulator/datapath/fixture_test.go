@@ -239,7 +239,7 @@ func open(t *testing.T, at netip.AddrPort) *session {
 	return s
 }
 
-// answering returns which member takes a new connection, or "nobody".
+// answering returns the member that accepts a new connection, or "nobody".
 func answering(at netip.AddrPort) string {
 	s, err := connect(at)
 	if err != nil {

@@ -66,7 +66,7 @@ func protocols(config *tls.Config) *http.Protocols {
 	return chosen
 }
 
-// silent is for servers and proxies whose complaints concern clients and members only.
+// silent returns the logger of servers and proxies, whose errors concern clients and members only.
 func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // ServeHTTP answers one request: by a policy, or from a member.
@@ -166,7 +166,7 @@ func (l *onlyListener) Accept() (net.Conn, error) {
 // Addr implements net.Listener.
 func (l *onlyListener) Addr() net.Addr { return l.LocalAddr() }
 
-// requests counts what is being answered, until the connection has ended.
+// requests counts the requests in progress of a connection until its end.
 type requests struct {
 	mu    sync.Mutex
 	ended bool

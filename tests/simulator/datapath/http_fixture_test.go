@@ -68,7 +68,7 @@ type reply struct {
 	body string
 }
 
-// member is who answered, or the status when nobody did.
+// member returns the member that answered, or the status if none did.
 func (r reply) member() string {
 	if name := r.Header.Get("Member"); name != "" {
 		return name

@@ -14,7 +14,7 @@ type idle struct {
 	limit time.Duration
 
 	mu sync.Mutex
-	// waiting is above 0 while it is somebody's turn; time before does not count.
+	// waiting is above 0 while one side must send; earlier time does not count.
 	waiting int
 	since   time.Time
 }
@@ -30,7 +30,7 @@ func (i *idle) touch() {
 	i.since = i.clock.Now()
 }
 
-// expect says that it is somebody's turn from now on, until relax is called as often.
+// expect starts the wait for one side, until relax is called as often.
 func (i *idle) expect() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -83,7 +83,7 @@ type duplex interface {
 	CloseWrite() error
 }
 
-// listened is a connection whose traffic, either way, is heard by an idle.
+// listened is a connection that reports its traffic of both directions to an idle.
 type listened struct {
 	duplex
 	idle *idle

@@ -85,7 +85,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// passes lets time go by until check says that something has ended.
+// passes lets time pass until check returns true.
 func passes(t *testing.T, clock *clocktesting.FakeClock, d time.Duration, check func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(await.Patience)
@@ -171,7 +171,7 @@ func TestHTTP_CutsOffSilentClient(t *testing.T) {
 	}
 }
 
-// hanging is a member that does not answer before it is told to.
+// hanging is a member that does not answer until proceed.
 func hanging(t *testing.T) (m Member, asked, proceed chan struct{}) {
 	t.Helper()
 	asked, proceed = make(chan struct{}, 1), make(chan struct{})

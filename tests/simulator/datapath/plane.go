@@ -13,7 +13,7 @@ import (
 // Options say what a Plane serves and how. Only Source is required.
 type Options struct {
 	Source Source
-	// Sink hears what the health monitors find; nil for nobody.
+	// Sink gets the results of the health monitors; it may be nil.
 	Sink Sink
 	// Certificates reads what TLS listeners and pools refer to; nil for no store, which
 	// leaves them unserved.
@@ -32,9 +32,8 @@ type Options struct {
 	// BindRetry is the pause before an address that could not be bound is tried again;
 	// 0 means one second.
 	BindRetry time.Duration
-	// Report is told what goes wrong but does not stop the plane, such as an address that
-	// cannot be bound: once per cause, not per try. It is called from several goroutines.
-	// nil for nobody.
+	// Report is called with errors that do not stop the plane, such as an address that cannot be
+	// bound: once per cause, not per try. It is called from several goroutines, and may be nil.
 	Report func(error)
 }
 
@@ -309,8 +308,8 @@ func (p *Plane) listen(at endpoint, route route) (frontend, error) {
 	return p.listenTCP(at, route)
 }
 
-// owners lists the addresses whose connections may live on. A listener may be gone from
-// them: haproxy finishes what it has accepted. A floating IP or load balancer may not.
+// owners returns the addresses that may keep their connections. Their listener may be gone, because
+// haproxy finishes accepted connections; their floating IP or load balancer must exist.
 func (p *Plane) owners() map[owner]bool {
 	owners := map[owner]bool{}
 	for lb := range p.serving {

@@ -44,7 +44,7 @@ func TestPlane_AppliesUpdateWhenItIsDone(t *testing.T) {
 	pending.Pools = []Pool{lb.Pools[0]}
 	pending.Pools[0].Members = []Member{backend(t, "b")}
 	source.put(pending)
-	// The floating IP is Neutron's and works at once; it tells that the plane has looked.
+	// The floating IP is Neutron's and works at once: it shows that the plane has applied the change.
 	floating := netip.AddrPortFrom(pending.Addresses[1], lb.Listeners[0].Port)
 	if s := open(t, floating); s.member != "a" {
 		t.Errorf("pending update: connection got %s, want a", s.member)
@@ -87,7 +87,7 @@ func TestPlane_KeepsConnectionsWhenConfigurationChanges(t *testing.T) {
 	}
 }
 
-// marker is a listener that, once open, tells that the plane has applied a change.
+// marker is a listener that is open when the plane has applied a change.
 func marker(t *testing.T, address netip.Addr) Listener {
 	t.Helper()
 	return Listener{ID: "marker", Protocol: "TCP", Port: freePort(t, address), AdminUp: true}
@@ -109,7 +109,7 @@ func waitClosed(t *testing.T, at netip.AddrPort) {
 	eventually(t, "refusal at "+at.String(), func() error {
 		connection, err := net.DialTimeout("tcp", at.String(), await.Patience)
 		if err != nil {
-			return nil //nolint:nilerr // the error is what is waited for
+			return nil //nolint:nilerr // the wait is for this error
 		}
 		_ = connection.Close()
 		return errors.New("still listening")

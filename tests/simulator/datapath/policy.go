@@ -72,7 +72,7 @@ type policy struct {
 	pool *pool
 }
 
-// condition tells whether a request fulfils one rule.
+// condition reports whether a request fulfils one rule.
 type condition func(*http.Request) bool
 
 // compilePolicies returns the policies that act, in the order in which haproxy applies them:

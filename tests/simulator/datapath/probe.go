@@ -20,7 +20,7 @@ import (
 // the loopback network it comes at once.
 const udpSilence = 200 * time.Millisecond
 
-// probe asks the target once, as the monitor's type says, and returns why it failed.
+// probe sends one probe of the monitor's type, and returns the error if it fails.
 func probe(ctx context.Context, task probeTask) error {
 	switch task.monitor.Type {
 	case MonitorHTTP, MonitorHTTPS:

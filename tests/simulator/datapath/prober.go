@@ -19,7 +19,7 @@ type probeTask struct {
 	// source is the address that the probe comes from, invalid for any.
 	source netip.Addr
 	// proxy is the version of the PROXY header that probes begin with, 0 for none, and
-	// encrypted says that they speak TLS, both as connections to the pool's members do.
+	// encrypted is set for TLS, both as for connections to the pool's members.
 	proxy     byte
 	encrypted bool
 }
@@ -39,7 +39,7 @@ type prober struct {
 }
 
 // applyProbers makes one prober run for each member that has an active monitor. A change of
-// the monitor keeps what is known of the member, as haproxy does over a reload.
+// the monitor keeps the state of the member, as haproxy does over a reload.
 func (p *Plane) applyProbers() {
 	wanted := p.probeTasks()
 	for id, prober := range p.probers {
@@ -81,8 +81,8 @@ func (p *Plane) probeTasks() map[string]wantedProbe {
 	return wanted
 }
 
-// newProbeTask says how to probe a member. As with haproxy, a probe of the very port that
-// serves begins as other connections to it do, and one of another port does not.
+// newProbeTask returns the probe of a member. As in haproxy, a probe of the member's own port begins
+// like other connections to it, with the PROXY header and TLS, and one of another port does not.
 func newProbeTask(lb LoadBalancer, pool Pool, member Member) probeTask {
 	task := probeTask{memberID: member.ID, monitor: *pool.Monitor, target: member.at(), source: lb.source()}
 	if !member.MonitorAddress.IsValid() && member.MonitorPort == 0 {
@@ -119,7 +119,7 @@ func (r *prober) known() health {
 	return health{verdict: r.health.verdict}
 }
 
-// learn takes over what the API says of the member now.
+// learn sets the present state of the member in the API.
 func (r *prober) learn(member Member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +152,7 @@ func (r *prober) probe(ctx context.Context) (passed, done bool) {
 	return err == nil, ctx.Err() == nil
 }
 
-// conclude counts a probe's result and tells the sink when the API shows something else.
+// conclude counts a probe's result, and reports it to the sink if the API has another status.
 func (r *prober) conclude(passed bool) {
 	status := r.count(passed)
 	if status != "" && r.plane.options.Sink != nil {

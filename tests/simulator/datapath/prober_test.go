@@ -27,7 +27,7 @@ func wantStatus(t *testing.T, source *memory, memberID, want string) {
 	becomes(t, "status of "+memberID, want, func() string { return source.status(memberID) })
 }
 
-// healthServer answers with the code that it was last told.
+// healthServer answers with the code that was last set.
 type healthServer struct {
 	code     atomic.Int32
 	requests chan string

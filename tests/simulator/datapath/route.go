@@ -11,7 +11,7 @@ const (
 	networkUDP = "udp"
 )
 
-// route says where the traffic of an endpoint goes.
+// route is the destination of an endpoint's traffic.
 type route struct {
 	owner    owner
 	listener Listener

@@ -1,15 +1,15 @@
 package datapath
 
-// settle merges what the source says now into what was in force before, and returns what is
-// in force from now on, by load balancer ID:
+// settle merges the present state of the source into the configuration in force, and returns the new
+// configuration by load balancer ID:
 //
 //	now              before   in force
 //	settled          any      now
-//	not settled      yes      before, with the addresses and member statuses of now
+//	not settled      yes      before, with the present addresses and member statuses
 //	not settled      no       nothing (it is still being created)
 //	absent           any      nothing
 //
-// The inputs stay as they are.
+// It does not change its inputs.
 func settle(before map[string]LoadBalancer, now []LoadBalancer) map[string]LoadBalancer {
 	inForce := make(map[string]LoadBalancer, len(now))
 	for _, lb := range now {

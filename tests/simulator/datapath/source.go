@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Source tells which load balancers there are. It is asked again after each notification.
+// Source has the load balancers. It is read again after each notification.
 type Source interface {
 	// LoadBalancers returns a copy of all load balancers that are not deleted.
 	LoadBalancers() []LoadBalancer
@@ -14,7 +14,7 @@ type Source interface {
 	Subscribe(notify func()) (cancel func())
 }
 
-// Sink is told what the health monitors find.
+// Sink gets the results of the health monitors.
 type Sink interface {
 	// SetMemberOperatingStatus records one of the Status values of the member. It may be
 	// called for a member that was removed a moment ago.
@@ -73,9 +73,9 @@ const (
 // LoadBalancer is one load balancer with all that its data path needs to know.
 type LoadBalancer struct {
 	ID string
-	// Settled is true when the provider has applied what the API says (ACTIVE). While it
-	// is false the configuration that was last settled stays in force; only Addresses and
-	// the members' Status are taken from here.
+	// Settled is true if the provider has applied the state of the API (ACTIVE). While it is false,
+	// the last settled configuration stays in force; only Addresses and the members' Status are
+	// taken from here.
 	Settled bool
 	AdminUp bool
 	// KeepClientAddress makes members see the client's address (provider ovn) instead of
@@ -87,7 +87,7 @@ type LoadBalancer struct {
 	// destination.
 	Fixed map[netip.Addr]netip.Addr
 	// FloatingUnchecked gives members that are in ERROR their share of what arrives at
-	// floating IPs, and nobody else a try in their place (provider ovn of Zed).
+	// floating IPs, without a retry at other members (provider ovn of Zed).
 	FloatingUnchecked bool
 	Listeners         []Listener
 	Pools             []Pool
@@ -122,13 +122,12 @@ type Listener struct {
 // Options. timeout_tcp_inspect has no counterpart: it delays only the inspection of content,
 // of which haproxy does none for Octavia.
 type Timeouts struct {
-	// ClientData ends a connection whose client is silent for so long when it is the
-	// client's turn.
+	// ClientData is the maximum time that a connection waits for the client to send.
 	ClientData time.Duration
 	// MemberConnect bounds one try to connect to a member.
 	MemberConnect time.Duration
-	// MemberData ends a connection whose member is silent for so long when it is the
-	// member's turn; an HTTP client is told 504.
+	// MemberData is the maximum time that a connection waits for the member to send; an HTTP client
+	// then gets 504.
 	MemberData time.Duration
 }
 
@@ -153,7 +152,7 @@ type ListenerTLS struct {
 // Pool is a set of members and how to choose among them.
 type Pool struct {
 	ID string
-	// Protocol tells whether members want a PROXY header.
+	// Protocol determines whether members get a PROXY header.
 	Protocol  string
 	Algorithm string
 	AdminUp   bool

@@ -71,7 +71,7 @@ func (m *meter) begin() (ended func()) {
 	return func() { m.active.Add(-1) }
 }
 
-// metered is a client's connection whose bytes are counted.
+// metered is a client's connection with counted bytes.
 type metered struct {
 	duplex
 	meter *meter

@@ -55,7 +55,7 @@ func (p *pool) stickyKey(c choice) string {
 	}
 }
 
-// clientKey is the part of an address that tells clients apart.
+// clientKey returns the part of an address that identifies a client.
 func (p *pool) clientKey(address netip.Addr) string {
 	prefix, err := address.Prefix(p.config.PersistenceBits)
 	if p.config.PersistenceBits <= 0 || err != nil {
@@ -93,8 +93,7 @@ func (p *pool) bind(key, memberID string) {
 	p.sticky[key] = binding{memberID: memberID, lastUsed: p.clock.Now()}
 }
 
-// forget drops what has expired, looking no more than once a second, and one more when there
-// is no room.
+// forget drops expired entries at most once a second, and one more entry if the table is full.
 func (p *pool) forget() {
 	if p.clock.Since(p.swept) >= time.Second {
 		p.swept = p.clock.Now()

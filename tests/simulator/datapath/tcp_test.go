@@ -140,7 +140,7 @@ func TestTCP_IgnoresMonitorsOnUncheckedFloatingIPs(t *testing.T) {
 	}
 }
 
-// refusing is a member on whose port nobody listens.
+// refusing is a member with a closed port.
 func refusing(t *testing.T, name string) Member {
 	t.Helper()
 	address := loopback(t, name)

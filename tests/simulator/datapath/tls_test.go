@@ -172,7 +172,7 @@ func TestTLS_AsksClientsForCertificates(t *testing.T) {
 	tests := []struct {
 		mode string
 		show *tls.Certificate
-		want string // what the member is told, "" for no connection
+		want string // the header at the member, "" for no connection
 	}{
 		{"NONE", nil, "X-Ssl-Client-Has-Cert: 0"},
 		{"OPTIONAL", nil, "X-Ssl-Client-Has-Cert: 0"},

@@ -15,8 +15,8 @@ func (c *call) seesNetwork(record *network) bool {
 	return c.sees(record.ProjectID) || record.Shared || record.External
 }
 
-// seesSubnet says whether the caller may see a subnet: one of its own, or of a
-// shared network. External networks show themselves but not their subnets.
+// seesSubnet reports whether the caller may read a subnet: one of its own, or of a
+// shared network. Tenants can read external networks, but not their subnets.
 func (n *Neutron) seesSubnet(c *call, record *subnet) bool {
 	if c.sees(record.ProjectID) {
 		return true

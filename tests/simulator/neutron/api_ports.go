@@ -52,7 +52,7 @@ func (n *Neutron) portFor(c *call) (*port, error) {
 	return record, nil
 }
 
-// showsPort says whether the caller may see and delete a port: one of its own, or in a network of its
+// showsPort reports whether the caller may read and delete a port: one of its own, or in a network of its
 // own. It may change only the former.
 func (n *Neutron) showsPort(c *call, record *port) bool {
 	if c.sees(record.ProjectID) {

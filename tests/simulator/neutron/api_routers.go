@@ -131,7 +131,7 @@ func (n *Neutron) setRoutes(record *router, routes []hostRoute) error {
 	return nil
 }
 
-// routeFault says what is wrong with one route; empty: nothing.
+// routeFault returns the error of one route; empty if it is valid.
 func (n *Neutron) routeFault(record *router, route hostRoute) string {
 	nextHop, err := netip.ParseAddr(route.NextHop)
 	if err != nil {

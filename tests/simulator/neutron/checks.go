@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// The tag check of a request's field says what its value has to be:
-// `check:"required,uuid"`. The checks and their words are those of
+// The tag check of a request's field lists the conditions on its value:
+// `check:"required,uuid"`. The checks and their messages are those of
 // neutron-lib's validators and converters.
 
 // check looks at a value that is neither absent nor null, and returns it as
@@ -95,7 +95,7 @@ func badValue(name, reason string) *Error {
 	return httpError(http.StatusBadRequest, "HTTPBadRequest", "Invalid input for %s. Reason: %s.", name, reason)
 }
 
-// reasoned is a check that tells why a value is wrong; "" means that it is not.
+// reasoned returns a check with a function that returns why a value is invalid, "" if it is valid.
 func reasoned(reason func(any) string) check {
 	return func(name string, value any) (any, error) {
 		if why := reason(value); why != "" {

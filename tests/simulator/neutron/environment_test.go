@@ -102,7 +102,7 @@ func (env *environment) call(method, path string, body any, headers ...string) (
 	return status, answer
 }
 
-// text sends a request whose answer is no JSON.
+// text sends a request with an answer that is not JSON.
 func (env *environment) text(method, path string) (int, string) {
 	env.t.Helper()
 	status, text := env.send(method, path, nil)

@@ -101,7 +101,7 @@ func (l *listing[T]) filter(records []T, query url.Values) ([]T, error) {
 	return matched, nil
 }
 
-// checkBooleans refuses what is no boolean where the attribute is one.
+// checkBooleans refuses a value that is not boolean for a boolean attribute.
 func (l *listing[T]) checkBooleans(name string, values []string) error {
 	at, known := l.attributes[name]
 	if !known || reflect.TypeFor[T]().Elem().FieldByIndex(at).Type.Kind() != reflect.Bool {

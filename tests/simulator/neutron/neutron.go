@@ -112,8 +112,8 @@ func (n *Neutron) Subscribe(changed func()) (cancel func()) {
 	return n.subscribers.add(changed)
 }
 
-// lock starts a change or a read; unlock ends it and tells the subscribers if
-// something changed.
+// lock starts a change or a read; unlock ends it and notifies the subscribers of any
+// change.
 func (n *Neutron) lock() { n.mu.Lock() }
 
 func (n *Neutron) unlock() {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// protocolNames are the names that Neutron knows, in the order in which it
-// tells them.
+// protocolNames returns the names that Neutron accepts, in the order of its error
+// message.
 func protocolNames() []string {
 	return []string{
 		"ah", "dccp", "egp", "esp", "gre", "hopopt", "icmp", "igmp", "ip", "ipip", "ipv6-encap", "ipv6-frag",

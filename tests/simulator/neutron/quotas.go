@@ -12,8 +12,8 @@ func defaultQuotas() map[string]int {
 }
 
 // SetQuota limits a resource ("port", "floatingip", "security_group", "security_group_rule",
-// "router_route" ...) in a project; -1 means no limit. What is over the
-// new limit already stays.
+// "router_route" ...) in a project; -1 means no limit. Existing objects
+// above the new limit stay.
 func (n *Neutron) SetQuota(projectID, resource string, limit int) {
 	n.lock()
 	defer n.unlock()
@@ -42,8 +42,8 @@ func (n *Neutron) quotaOf(projectID string) map[string]int {
 	return limits
 }
 
-// checkQuota refuses when a project would own more than its limit. What has no
-// project (the ports of floating IPs and router gateways) is not counted.
+// checkQuota returns an error if a project would own more than its limit. Objects without a
+// project (the ports of floating IPs and router gateways) do not count.
 func (n *Neutron) checkQuota(resource, projectID string, more int) error {
 	limit, ok := n.quotaOf(projectID)[resource]
 	if projectID == "" || !ok || limit == unlimited {

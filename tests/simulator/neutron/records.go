@@ -199,7 +199,7 @@ func (n *Neutron) timestamp() string {
 	return n.options.Clock.Now().UTC().Format(time.RFC3339)
 }
 
-// bump marks a resource as changed and tells the subscribers once the lock is
+// bump marks a resource as changed. The subscribers are notified when the lock is
 // released.
 func (n *Neutron) bump(s *standard) {
 	s.RevisionNumber++

@@ -140,7 +140,7 @@ func (n *Neutron) showExtension(c *call) (int, any, error) {
 	return 0, nil, noSuchPage("Extension with alias " + alias + " does not exist")
 }
 
-// has tells whether this Neutron has an extension.
+// has reports whether this Neutron has an extension.
 func (n *Neutron) has(alias string) bool { return slices.Contains(n.options.Extensions, alias) }
 
 func extensionBody(alias string) map[string]any {

@@ -97,7 +97,7 @@ func (r *securityGroup) view() SecurityGroup {
 	}
 }
 
-// dropRulesTo removes the rules of other groups whose remote is a deleted group.
+// dropRulesTo removes the rules of other groups with a deleted group as their remote.
 func (n *Neutron) dropRulesTo(remoteGroupID string) {
 	for _, group := range n.securityGroups.all() {
 		for _, rule := range group.Rules {

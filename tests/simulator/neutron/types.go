@@ -21,7 +21,7 @@ type Network struct {
 	SubnetIDs           []string
 }
 
-// NetworkSpec says what network to add.
+// NetworkSpec describes a network to add.
 type NetworkSpec struct {
 	// ID; empty: made up.
 	ID              string
@@ -50,7 +50,7 @@ type Subnet struct {
 	Pools                          []AddressRange
 }
 
-// SubnetSpec says what subnet to add.
+// SubnetSpec describes a subnet to add.
 type SubnetSpec struct {
 	// ID; empty: made up.
 	ID string
@@ -83,7 +83,7 @@ type Router struct {
 // Route is an extra route of a router.
 type Route struct{ Destination, NextHop string }
 
-// RouterSpec says what router to add.
+// RouterSpec describes a router to add.
 type RouterSpec struct {
 	// ID; empty: made up.
 	ID              string
@@ -120,7 +120,7 @@ type Port struct {
 	Tags                           []string
 }
 
-// PortSpec says what port to create.
+// PortSpec describes a port to create.
 type PortSpec struct {
 	ProjectID string
 	// NetworkID; empty: the network of SubnetID or of the first of FixedIPs.
@@ -148,7 +148,7 @@ type PortSpec struct {
 	Tags                []string
 }
 
-// PortUpdate says what to change of a port; nil leaves a value as it is.
+// PortUpdate has the changes of a port; nil keeps a value.
 type PortUpdate struct {
 	Name, Description     *string
 	DeviceID, DeviceOwner *string
@@ -171,7 +171,7 @@ type FloatingIP struct {
 	Tags                []string
 }
 
-// FloatingIPSpec says what floating IP to create.
+// FloatingIPSpec describes a floating IP to create.
 type FloatingIPSpec struct {
 	ProjectID, NetworkID string
 	// SubnetID of the external network to allocate from; empty: any.
@@ -190,7 +190,7 @@ type SecurityGroup struct {
 	Tags                             []string
 }
 
-// SecurityGroupSpec says what security group to create.
+// SecurityGroupSpec describes a security group to create.
 type SecurityGroupSpec struct{ ProjectID, Name, Description string }
 
 // SecurityGroupRule is a rule of a security group. Empty strings and zero

@@ -22,7 +22,7 @@ type call struct {
 	body   []byte
 }
 
-// sees says whether the caller may read and change what a project owns.
+// sees reports whether the caller may read and change the objects of a project.
 func (c *call) sees(projectID string) bool {
 	return c.caller.IsAdmin() || (projectID != "" && projectID == c.caller.ProjectID)
 }
@@ -78,14 +78,14 @@ func (n *Neutron) answer(h handler, c *call) (int, []byte) {
 	return status, encoded
 }
 
-// null is a body of which Neutron says null.
+// null is a body that Neutron calls null.
 type null struct{}
 
 // MarshalJSON implements json.Marshaler.
 func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// encodeError puts an error into Neutron's envelope. What is no *Error is an
-// internal error, of which Neutron tells no detail.
+// encodeError returns the answer for an error in Neutron's format. An error of another type than
+// *Error is an internal error, for which Neutron gives no detail.
 func encodeError(err error) (int, []byte) {
 	refusal := &Error{
 		Status: http.StatusInternalServerError, Type: "HTTPInternalServerError",
@@ -130,7 +130,7 @@ func decode[T any](c *call, resource string, record any) (T, error) {
 	return request, decodeAttributes(c.Method, resource, encoded, &request, record)
 }
 
-// decodeBulk reads a list of objects, or says that the body holds none.
+// decodeBulk reads a list of objects; bulk is false if the body has none.
 func decodeBulk[T any](c *call, collection, resource string, record any) (requests []T, bulk bool, err error) {
 	envelope, err := c.envelope()
 	if err != nil {
@@ -206,7 +206,7 @@ func matchRevision(c *call, current standard) error {
 	}
 	number, ok := strings.CutPrefix(header, "revision_number=")
 	if !ok {
-		return nil // any other condition says nothing of a revision
+		return nil // any other condition has no revision
 	}
 	wanted, err := strconv.Atoi(number)
 	if err != nil {

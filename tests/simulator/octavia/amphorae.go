@@ -134,7 +134,7 @@ func (a *Amphora) view(lb *LoadBalancer) view {
 	}
 }
 
-// Statistics of what is below: nobody counts unless the options say who.
+// statistics returns the counters of a listener from Options.Statistics; zero without.
 func (o *Octavia) statistics(listener *Listener) Statistics {
 	if o.options.Statistics == nil {
 		return Statistics{}

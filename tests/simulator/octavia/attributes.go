@@ -298,12 +298,12 @@ func headers(value any) (any, string) {
 	return converted, ""
 }
 
-// isContainer tells whether Python would have a list or a dict.
+// isContainer reports whether Python would have a list or a dict.
 func isContainer(value any) bool {
 	return slices.Contains([]string{"list", "dict"}, pythonType(value))
 }
 
-// word checks what is a string on the wire.
+// word checks a value that must be a string.
 func (a attribute) word(value any) (string, string) {
 	text, is := value.(string)
 	if !is && a.kind == kindEnum && isContainer(value) {
@@ -348,7 +348,7 @@ func (a attribute) word(value any) (string, string) {
 	return text, ""
 }
 
-// misshapen tells what is wrong with the length or the form of a text.
+// misshapen returns the error in the length or the format of a text.
 func (a attribute) misshapen(text string) string {
 	switch {
 	case len([]rune(text)) < a.least:

@@ -178,7 +178,7 @@ func (o *Octavia) oneByOne(lb *LoadBalancer, pool *Pool, each time.Duration, wri
 	}
 }
 
-// leave has a member removed. What is being removed already is not to be asked for again.
+// leave removes a member, unless its removal has already begun.
 func (o *Octavia) leave(member *Member) {
 	if member.ProvisioningStatus == PendingDelete {
 		o.removedTwice = append(o.removedTwice, member.ID)
@@ -186,8 +186,8 @@ func (o *Octavia) leave(member *Member) {
 	o.set(member, PendingDelete)
 }
 
-// overwrite is what a batch does to a member that stays: what is not given
-// falls back to the default, except for name, subnet and tags.
+// overwrite applies a batch to a member that stays: missing values get their default,
+// except name, subnet and tags.
 func (m *Member) overwrite(given body) {
 	m.Meta.edit(given)
 	m.AdminStateUp = given.boolean("admin_state_up", true)

@@ -136,7 +136,7 @@ func emptyWrapper(c *call, wrapper string, given bool) *apiError {
 	return attribute(create[wrapper])
 }
 
-// absent is what Python says of an attribute of nothing.
+// absent returns Python's error for an attribute of null or of a missing value.
 func absent(given bool, name string) *apiError {
 	kind := map[bool]string{true: "NoneType", false: "UnsetType"}[given]
 	return crash("'" + kind + "' object has no attribute '" + name + "'")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// nilID is a placeholder in Octavia's database that nobody can see.
+// nilID is a placeholder in Octavia's database that the API does not show.
 const nilID = "00000000-0000-0000-0000-000000000000"
 
 // Profile is what stands behind flavors or availability zones: the provider
@@ -170,7 +170,7 @@ func (o *Octavia) validateProfile(provider, data string, zone bool) *apiError {
 	decoder.UseNumber()
 	var decoded any
 	if decoder.Decode(&decoded) != nil {
-		return nil //nolint:nilerr // what is no JSON was refused before
+		return nil //nolint:nilerr // invalid JSON was refused before
 	}
 	if !isAmphora(provider) {
 		return iterable(provider, decoded)
@@ -182,7 +182,7 @@ func (o *Octavia) validateProfile(provider, data string, zone bool) *apiError {
 	return checkSettings(provider, settings, o.release.capabilities(provider, zone))
 }
 
-// iterable is how the no-op provider fails on what has no elements.
+// iterable returns the error of the no-op provider for a value without elements.
 func iterable(provider string, decoded any) *apiError {
 	switch decoded.(type) {
 	case map[string]any, []any, string:

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Activate makes everything that is being created or changed ACTIVE at once,
-// and forgets the work that was under way. What is being deleted stays as it
-// is.
+// Activate sets all objects that are being created or changed to ACTIVE at once, and drops
+// unfinished work. Objects that are being deleted stay unchanged.
 func (o *Octavia) Activate() {
 	o.locked(func() {
 		for _, lb := range o.balancers {

@@ -21,11 +21,11 @@ type apiError struct {
 	raw bool
 	// method, where set, is one that the resource does not have.
 	method string
-	// looked says that the error was found while the path was resolved, before
-	// it was known what the caller accepts.
+	// looked is set if the error occurred during the resolution of the path, before the
+	// accepted content type was known.
 	looked bool
-	// conversion says that a value of a request could not be read at all, so
-	// that the error is about the whole of it.
+	// conversion is set if a value of a request could not be read, so that the error is
+	// about the whole request.
 	conversion bool
 	// waits is no error: the call goes on when it has the project's quota row.
 	waits bool

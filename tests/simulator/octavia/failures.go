@@ -45,9 +45,8 @@ func (o *Octavia) revert(lb *LoadBalancer, touched, created []object) {
 	o.operate(lb)
 }
 
-// subjects are the children that a change is about: what is made or goes away,
-// members and monitors, else the listener or pool that comes first in what is
-// locked. None means the load balancer.
+// subjects returns the children that a change is about: created and deleted objects, members
+// and monitors, else the first locked listener or pool. None means the load balancer.
 func subjects(lb *LoadBalancer, touched, created []object) []object {
 	about := append([]object{}, created...)
 	for _, thing := range touched {

@@ -83,7 +83,7 @@ func (t *table) databaseName(key string) string {
 
 func crash(text string) *apiError { return refuse(http.StatusInternalServerError, "%s", text) }
 
-// databaseError is an error whose text is the database's own.
+// databaseError is an error with the text of the database.
 func databaseError(what, statement string) *apiError {
 	return crash("(pymysql.err.OperationalError) (1241, \"" + what + "\")\n[SQL: " + statement + "]\n" +
 		"(Background on this error at: https://sqlalche.me/e/14/e3q8)")

@@ -67,7 +67,7 @@ func (o *Octavia) createFlavor(c *call) (response, *apiError) {
 	return response{http.StatusCreated, view{"flavor": flavor.view()}}, nil
 }
 
-// flavorNamed says whether another flavor has the name. No name is none.
+// flavorNamed reports whether another flavor has the name. An empty name is no name.
 func (o *Octavia) flavorNamed(name string, than *Flavor) bool {
 	return slices.ContainsFunc(o.catalogue.flavors, func(other *Flavor) bool {
 		return other != than && other.Name == name && !other.unnamed

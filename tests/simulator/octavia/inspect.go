@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// Settle finishes what is due. Every request and every method here does so
-// itself; it is for looking at Neutron, where VIP ports go when load balancers
-// do.
+// Settle finishes due work. Every request and every method here does that itself. Settle is for
+// reads of Neutron, where VIP ports are deleted together with load balancers.
 func (o *Octavia) Settle() { o.locked(func() {}) }
 
 // Snapshot returns a copy of all load balancers with everything below them,
-// in order of creation, after finishing what is due.
+// in order of creation, after due work is finished.
 func (o *Octavia) Snapshot() []LoadBalancer {
 	var copies []LoadBalancer
 	o.reading(func() {
@@ -43,8 +42,8 @@ type Tally struct {
 	Quiet time.Duration
 }
 
-// Tally counts without a copy, after finishing what is due: it costs little enough to be
-// asked again and again while a million members change.
+// Tally counts without a copy, after due work is finished. It is cheap enough for frequent calls
+// while a million members change.
 func (o *Octavia) Tally(cidr string, addresses ...string) Tally {
 	tally := Tally{PoolsWith: map[string]int{}}
 	o.reading(func() {

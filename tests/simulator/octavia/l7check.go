@@ -11,7 +11,7 @@ import (
 )
 
 // sanitize makes the settings of a policy consistent with its action, as
-// Octavia does before it stores them. The result has what is to be written.
+// Octavia does before it stores them. The result has the values to store.
 func sanitize(given body, create bool) (body, *apiError) {
 	settings := body{}
 	for _, key := range []string{"action", "redirect_pool_id", "redirect_url", "redirect_prefix", "redirect_http_code"} {

@@ -131,7 +131,7 @@ func (l *Listener) move(policy *L7Policy, position int) (moved []*L7Policy) {
 	return moved
 }
 
-// redirect writes what a request says about the action, where it does.
+// redirect stores the settings of the action in a request.
 func (p *L7Policy) redirect(settings body) {
 	for key, target := range map[string]*string{
 		"action": &p.Action, "redirect_pool_id": &p.RedirectPoolID,
@@ -271,8 +271,8 @@ func (o *Octavia) policy(id string) (*LoadBalancer, *L7Policy, *apiError) {
 
 func (o *Octavia) policyInPath(c *call) (*LoadBalancer, *L7Policy, *apiError) { return o.policy(c.id) }
 
-// serves says whether the policy leads requests somewhere: Octavia counts its
-// pool as one of the listener's only then.
+// serves reports whether the policy redirects requests to a pool: Octavia counts its pool as one of
+// the listener's only then.
 func (p *L7Policy) serves() bool { return p.RedirectPoolID != "" && p.AdminStateUp && len(p.Rules) > 0 }
 
 func (p *L7Policy) view() view {

@@ -35,8 +35,8 @@ func (o *Octavia) listPools(c *call) (response, *apiError) {
 	return o.listScoped(c, o.tables["pools"], rows)
 }
 
-// asked returns the load balancers whose parts a filter can leave in a list: with thousands of
-// them all parts of all would take milliseconds for each request.
+// asked returns the load balancers with parts that may pass the filters of a list: with thousands of
+// them, a check of all parts would take milliseconds for each request.
 func (o *Octavia) asked(c *call) []*LoadBalancer {
 	if lb, _, ok := find[*LoadBalancer](o, c.query.Get("loadbalancer_id")); ok {
 		return []*LoadBalancer{lb}
@@ -112,7 +112,7 @@ func (o *Octavia) listScoped(c *call, t *table, rows []row) (response, *apiError
 	return o.list(c, t, rows)
 }
 
-// listProject is the project whose objects the caller gets, or all.
+// listProject returns the project of the objects that the caller gets, or all.
 func (o *Octavia) listProject(c *call) (project string, all bool, failure *apiError) {
 	project = c.query.Get("project_id")
 	if seesAll(c.caller) {

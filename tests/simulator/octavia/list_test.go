@@ -104,7 +104,7 @@ func TestList_SelectsOnlyRepeatedFields(t *testing.T) {
 	}
 }
 
-// The links of a page lose the filters: whoever follows them gets everything.
+// The links of a page do not contain the filters, so that the next page is not filtered.
 func TestList_DropsFiltersInLinks(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, octavia.Options{})

@@ -31,7 +31,7 @@ func (o *Octavia) createListener(c *call) (response, *apiError) {
 	case given["protocol"] == nil:
 		return response{}, notOption("None", "protocol")
 	case given["protocol_port"] == nil:
-		return response{}, notOption(given.text("protocol"), "protocol") // so it says
+		return response{}, notOption(given.text("protocol"), "protocol") // Octavia's message names the value
 	}
 	if failure := o.checkListener(lb, given, false); failure != nil {
 		return response{}, failure
@@ -172,7 +172,7 @@ func (l *Listener) settings(given body, configured *Timeouts) {
 	l.TLS.HSTSPreload = given.boolean("hsts_preload", l.TLS.HSTSPreload)
 }
 
-// clear resets what was given as null to its default.
+// clear resets values that are given as null to their defaults.
 func (l *Listener) clear(given body, configured *Timeouts) {
 	fresh := Listener{}
 	fresh.defaults(configured)

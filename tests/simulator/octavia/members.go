@@ -46,8 +46,8 @@ func (o *Octavia) createMember(c *call) (response, *apiError) {
 	return response{http.StatusCreated, view{"member": o.release.member(member)}}, nil
 }
 
-// admit refuses a member whose address and port the pool has already. Octavia
-// takes any duplicate for that, also of a tag.
+// admit refuses a member with an address and port that the pool already has. Octavia reports any
+// duplicate as that, also of a tag.
 func (p *Pool) admit(given body) *apiError {
 	if p.memberAt(keyOf(given)) == nil && !hasTwice(given.texts("tags")) {
 		return nil

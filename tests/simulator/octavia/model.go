@@ -46,7 +46,7 @@ type object interface{ meta() *Meta }
 // VIP is where a load balancer listens.
 type VIP struct {
 	Address, PortID, SubnetID, NetworkID, QoSPolicyID string
-	// OwnPort says that Octavia made the port and removes it with the load
+	// OwnPort is set if Octavia created the port and deletes it with the load
 	// balancer.
 	OwnPort bool
 	// SecurityGroupIDs are the caller's own groups for the VIP port.
@@ -71,7 +71,7 @@ type LoadBalancer struct {
 
 	described bool            // a description was given, be it empty
 	checks    []check         // that OVN has, with the driver of Zed
-	blind     map[string]bool // protocols whose checks see nothing
+	blind     map[string]bool // protocols with checks that have no effect
 }
 
 // Listener of a load balancer.
@@ -137,7 +137,7 @@ type Pool struct {
 	Monitor                          *Monitor
 	TLS                              PoolTLS
 	// Serving are the members, by address and port, that the driver has really brought to
-	// the data path, in a copy of a pool whose driver may be behind what Octavia shows of it
+	// the data path, in a copy of a pool with a driver that may be behind Octavia's API
 	// (Quirks.QueuedOVN); nil in others.
 	Serving []string
 

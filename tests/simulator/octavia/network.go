@@ -8,8 +8,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// Network is what Octavia asks of Neutron. Errors that Octavia tells its own
-// caller about are *neutron.Error.
+// Network has the functions of Neutron that Octavia needs. Errors that Octavia reports to its own
+// caller are *neutron.Error.
 type Network interface {
 	CreatePort(neutron.PortSpec) (neutron.Port, error)
 	DeletePort(id string) error
@@ -21,7 +21,7 @@ type Network interface {
 	HasFree(subnetID string, addresses int) bool
 }
 
-// vipRequest is where the caller wants the VIP, with what was looked up for it.
+// vipRequest is the requested place of the VIP, with the objects that were found for it.
 type vipRequest struct {
 	address, networkID, subnetID string
 	askedNetworkID               string

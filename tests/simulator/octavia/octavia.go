@@ -20,8 +20,8 @@ const (
 	ProviderNoop    = "noop_driver" // makes up VIPs without asking Neutron, as Octavia's own test driver does
 )
 
-// Delays says how long a provider works on each kind of request. Zero means
-// that the work is done by the time of the next request.
+// Delays has the duration of a provider's work for each kind of request. Zero means
+// that the work has ended before the next request.
 type Delays struct {
 	// Create is the time from POST loadbalancers to ACTIVE.
 	Create time.Duration
@@ -72,7 +72,7 @@ type Quirks struct {
 }
 
 // Options configures New. The zero value is a 2026.1 Octavia on the real
-// clock with amphora and ovn, whose work takes no time, without Neutron.
+// clock with amphora and ovn, both without delays, and without Neutron.
 type Options struct {
 	// Release is a key of Releases, "2026.1" when empty.
 	Release string
@@ -104,7 +104,7 @@ type Options struct {
 	// Timeouts are those that the operator has configured for listeners, in
 	// milliseconds; nil means Octavia's own.
 	Timeouts *Timeouts
-	// Certificates says whether a TLS container can be read; nil means that all
+	// Certificates returns an error if a TLS container cannot be read; nil means that all
 	// can.
 	Certificates func(ref string) error
 	// Statistics counts the traffic of a listener; nil means none.
@@ -118,8 +118,8 @@ type Options struct {
 	// Network makes and removes VIP ports. It may be nil when every load
 	// balancer has provider noop_driver.
 	Network Network
-	// OnPending is told each time that a load balancer enters a PENDING
-	// state. It is called with the lock held and must not call back.
+	// OnPending is called each time that a load balancer enters a PENDING
+	// state. It is called with the lock held and must not call methods of Octavia.
 	OnPending func(loadBalancerID string)
 	// PageLimit is pagination_max_limit: 1000 when 0, UnlimitedPages for -1.
 	PageLimit int
@@ -149,7 +149,7 @@ type Octavia struct {
 	tables     map[string]*table
 	jobs       jobs
 	failures   map[Operation]int // still to come
-	// removedTwice are IDs of members whose removal was asked for while it was under way.
+	// removedTwice are IDs of members that were removed again during their removal.
 	removedTwice []string
 	// openFailover: see OpenFailover.
 	openFailover bool
@@ -157,7 +157,7 @@ type Octavia struct {
 	idle         []time.Time // by process of the API: when its queue is done
 	requests     int         // that went into a queue
 	finished     time.Time   // when the last work of a provider ended
-	dirty        bool        // something changed since the subscribers were last told
+	dirty        bool        // something changed since the subscribers were last notified
 	closed       bool
 	timers       map[int]clock.Timer
 	subscribers  map[int]func()
@@ -248,8 +248,8 @@ func (o *Octavia) Subscribe(f func()) (cancel func()) {
 	}
 }
 
-// locked settles what is due, runs f with the lock held, settles again and
-// then tells the subscribers if anything changed.
+// locked finishes due work, runs f with the lock held, finishes due work again, and then
+// notifies the subscribers of any change.
 func (o *Octavia) locked(f func()) {
 	o.mu.Lock()
 	o.settle()
@@ -261,8 +261,8 @@ func (o *Octavia) locked(f func()) {
 	}
 }
 
-// reading runs f, which changes nothing, beside other readers. What is due is
-// settled before.
+// reading runs f, which changes nothing, concurrently with other readers. Due work is
+// finished before.
 func (o *Octavia) reading(f func()) {
 	o.mu.RLock()
 	due := o.jobs.due(o.clock.Now())

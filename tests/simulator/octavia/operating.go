@@ -1,8 +1,7 @@
 package octavia
 
-// operate works out the operating statuses of everything that is built, as
-// the health manager reports them. What is still being built keeps its first
-// status.
+// operate sets the operating statuses of all created objects as the health manager
+// reports them. Objects that are still being created keep their first status.
 func (o *Octavia) operate(lb *LoadBalancer) {
 	worst := Online
 	for _, pool := range lb.Pools {

@@ -34,12 +34,12 @@ func (o *Octavia) oldOVN(lb *LoadBalancer) bool {
 	return lb.Provider == ProviderOVN && o.options.Quirks.OldOVN
 }
 
-// heardOf tells whether OVN knows a monitor.
+// heardOf reports whether OVN has a monitor.
 func (lb *LoadBalancer) heardOf(monitor *Monitor) bool {
 	return slices.ContainsFunc(lb.checks, func(c check) bool { return c.monitorID == monitor.ID })
 }
 
-// checked tells whether the OVN load balancer of a protocol has a health check.
+// checked reports whether the OVN load balancer of a protocol has a health check.
 func (lb *LoadBalancer) checked(protocol string) bool {
 	return slices.ContainsFunc(lb.checks, func(c check) bool { return c.protocol == protocol })
 }
@@ -84,8 +84,8 @@ func (lb *LoadBalancer) firstPool(protocol string) *Pool {
 	return first
 }
 
-// updateForgetting is an update whose end the driver reports for some of what
-// was locked; the rest stays PENDING_UPDATE under an ACTIVE load balancer.
+// updateForgetting is an update of which the driver reports the end for only some of the locked
+// objects; the rest stays PENDING_UPDATE under an ACTIVE load balancer.
 func (o *Octavia) updateForgetting(lb *LoadBalancer, locked, reported, created []object, finish func()) {
 	forgotten := slices.DeleteFunc(slices.Clone(locked), func(thing object) bool { return slices.Contains(reported, thing) })
 	o.update(lb, reported, created, finish)
@@ -94,8 +94,8 @@ func (o *Octavia) updateForgetting(lb *LoadBalancer, locked, reported, created [
 	}
 }
 
-// hang is an update whose end is never reported. before is what the driver does
-// all the same.
+// hang is an update that never ends. before is the work that the driver does
+// nevertheless.
 func (o *Octavia) hang(lb *LoadBalancer, locked []object, before func()) {
 	o.lock(lb, PendingUpdate)
 	for _, thing := range locked {
@@ -146,8 +146,8 @@ func (o *Octavia) ovnMonitorGone(lb *LoadBalancer, pool *Pool) {
 	o.updateForgetting(lb, locked, reported, nil, gone)
 }
 
-// drive is the operating status that the driver reports of a member that is told to
-// be up: the last one where there are health checks, else that there is none.
+// drive sets the operating status that the driver reports for an enabled member: the last one if
+// there are health checks, else that there is no monitor.
 func (lb *LoadBalancer) drive(pool *Pool, member *Member) {
 	if member.driven == "" || !lb.checked(pool.Protocol) {
 		member.driven = NoMonitor
@@ -194,8 +194,8 @@ func (o *Octavia) remind(lb *LoadBalancer, member *Member) {
 	}
 }
 
-// ChecksFloatingIPs tells whether what the monitors of a provider find counts for what
-// arrives at floating IPs. Those of ovn of Zed are for the VIP alone.
+// ChecksFloatingIPs reports whether the monitors of a provider apply to traffic of floating IPs
+// too. Those of ovn of Zed apply only to that of the VIP.
 func (o *Octavia) ChecksFloatingIPs(provider string) bool {
 	return provider != ProviderOVN || !o.options.Quirks.OldOVN
 }

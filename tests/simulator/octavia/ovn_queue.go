@@ -6,19 +6,19 @@ import (
 )
 
 // The provider ovn of 2025.1 (ovn-octavia-provider 8.0) has a queue in each process of
-// Octavia's API, and one thread that works on it. What follows was measured with OVN 25.03,
-// but for what is marked as read in its source.
+// Octavia's API, and one thread that works on it. The following was measured with OVN 25.03,
+// except the parts that are marked as read in its source.
 //
 //   - A request is an item for each member that it creates, updates or deletes, in this order;
 //     a full create is one for the load balancer and for each listener, pool and member.
 //   - An item changes what OVN has first (Pool.Serving). Then it asks Octavia for every pool and
 //     listener of the load balancer, which is what takes its time, and reports in the end.
 //   - Each report has the load balancer ACTIVE, the pool, its listeners, and every member that
-//     OVN has at that time, one whose deletion is still to come as well. A load balancer that is
-//     being deleted is ACTIVE again, too.
-//   - What OVN has when a batch comes decides which items it is (read), whatever the queue will
-//     still do. A batch that wants a member back whose deletion is in the queue is an update of
-//     it, and it is deleted all the same.
+//     OVN has at that time, including those that will be deleted. A load balancer that is being
+//     deleted becomes ACTIVE again, too.
+//   - The members that OVN has when a batch comes determine its items (read), independently of the
+//     queue. A batch that adds a member with a deletion in the queue is an update of it, and the
+//     member is deleted nevertheless.
 
 // queued reports whether a load balancer is one of the driver with the queue.
 func (o *Octavia) queued(lb *LoadBalancer) bool {
@@ -213,7 +213,7 @@ func (o *Octavia) queuedCreate(lb *LoadBalancer) {
 	}
 }
 
-// queuedDelete is the deletion of a load balancer: what is in the queue before it is still done.
+// queuedDelete is the deletion of a load balancer. Earlier items of the queue are done before.
 func (o *Octavia) queuedDelete(lb *LoadBalancer) {
 	o.enqueue(lb, o.delays(lb.Provider).Delete, []ovnItem{{end: func() {
 		if o.fails(OperationDelete) {

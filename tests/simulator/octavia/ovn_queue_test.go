@@ -32,7 +32,7 @@ func queuedOVN(t *testing.T, processes int) (*environment, made) {
 	return env, m
 }
 
-// unmonitored is the body of a full create whose members are 1 and 2.
+// unmonitored returns the body of a full creation with the members 1 and 2.
 func (env *environment) unmonitored() object {
 	body := env.balancer("ovn", nil)
 	pool := body["loadbalancer"].(object)["listeners"].([]object)[0]["default_pool"].(object)
@@ -159,7 +159,7 @@ func TestOVN_TakesForMemberInEpoxyWhatItsLoadBalancerIs(t *testing.T) {
 	env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
 }
 
-// A full create fills in the subnet that a member lacks, where nobody sees it; what comes later needs it.
+// A full creation sets the missing subnet of a member internally; later requests need it.
 func TestOVN_NeedsSubnetInEpoxyButInFullCreate(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, octavia.Options{Release: "2025.1"})

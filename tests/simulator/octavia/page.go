@@ -41,8 +41,8 @@ func (o *Octavia) page(query url.Values) (page, *apiError) {
 	return p, failure
 }
 
-// parseLimit takes the lesser of what was asked for and the most allowed. A
-// limit below 1 means none.
+// parseLimit returns the smaller one of the requested and the maximum limit. A limit below
+// 1 means none.
 func parseLimit(query url.Values, most int) (limit int, unlimited bool, failure *apiError) {
 	limit = most
 	if query.Has("limit") {
@@ -64,7 +64,7 @@ func parseLimit(query url.Values, most int) (limit int, unlimited bool, failure 
 
 // after leaves the rows behind the marker in the order, or those before it.
 // Unlike a cut it compares values: NULL counts as the column's zero, and with
-// page_reverse the page is the first of what is before, not the nearest.
+// page_reverse the page has the first rows before the marker, not the nearest.
 func (p page) after(t *table, rows []row, marker any, found bool, parts []orderPart) ([]row, *apiError) {
 	if !p.marked {
 		return rows, nil

@@ -66,7 +66,7 @@ func (o *Octavia) profile(kind profileKind, id string) (*Profile, *apiError) {
 	return nil, notFound(kind.title, id)
 }
 
-// listProfiles has links under a name of their own, which nobody fills.
+// listProfiles returns links under a separate key, which is always empty.
 func (o *Octavia) listProfiles(c *call, kind profileKind) (response, *apiError) {
 	if failure := mayAdminister(c.caller); failure != nil {
 		return response{}, failure

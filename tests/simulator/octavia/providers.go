@@ -17,7 +17,7 @@ func (o *Octavia) driverCreate(lb *LoadBalancer) *apiError {
 	if lb.Provider != ProviderOVN {
 		return nil
 	}
-	for _, listener := range lb.Listeners { // whose L7 policies the driver does not look at
+	for _, listener := range lb.Listeners { // the driver ignores their L7 policies
 		if failure := ovnListener(listener.Protocol, listener.AllowedCIDRs); failure != nil {
 			return failure
 		}
@@ -172,7 +172,7 @@ type ovnMemberFacts struct {
 	monitored             bool // has a monitor address or port of its own
 }
 
-// ovnMember is what ovn refuses of a member; what is done with it is for the text.
+// ovnMember returns ovn's refusal of a member. what is the operation, for the text.
 func (o *Octavia) ovnMember(lb *LoadBalancer, member ovnMemberFacts, what string) *apiError {
 	switch {
 	case member.monitored:
@@ -235,7 +235,7 @@ func (o *Octavia) driverBatch(lb *LoadBalancer, pool *Pool, members []body, plan
 	return nil
 }
 
-// vipFailure tells the caller why Neutron did not give a VIP port.
+// vipFailure returns the error for Neutron's refusal of a VIP port.
 func (o *Octavia) vipFailure(provider string, err error) *apiError {
 	message := err.Error()
 	var refused *neutron.Error

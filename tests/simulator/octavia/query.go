@@ -115,8 +115,8 @@ func hex(r rune, width int) string {
 	return strings.Repeat("0", max(0, width-len(text))) + text
 }
 
-// isTrue reads a truth value of a query: what is not true is false. Those of
-// bodies are read more strictly.
+// isTrue reads a boolean of a query: any other value is false. Booleans of bodies are
+// read more strictly.
 func isTrue(text string) bool {
 	return slices.Contains([]string{"true", "1", "t", "on", "yes", "y"}, strings.ToLower(strings.TrimSpace(text)))
 }

@@ -1,6 +1,6 @@
 package octavia
 
-// Release says in what one Octavia release differs from another on the wire.
+// Release has the differences between the APIs of Octavia's releases.
 type Release struct {
 	// Name is the OpenStack release, Version the Octavia one.
 	Name, Version string

@@ -41,9 +41,9 @@ type resource struct {
 	// putID and removeID are how the errors about a missing ID call it, "id"
 	// when empty.
 	putID, removeID string
-	// whole says that an object is always shown with all its fields.
+	// whole is set if an object is always shown with all its fields.
 	whole bool
-	// parts are what stands below an object.
+	// parts are the resources below an object.
 	parts map[string]resource
 	// lookup finds the object before anything else is looked at, so that its
 	// absence is an error of another form.
@@ -75,7 +75,7 @@ func (o *Octavia) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.write(w, r, answer, failure)
 }
 
-// healthcheck says that all is well, in JSON to those who ask for it.
+// healthcheck answers that the service is healthy, in JSON if the client accepts it.
 func healthcheck(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodHead:
@@ -204,7 +204,7 @@ func (o *Octavia) route(c *call, method string, parts []string) (handler, *apiEr
 	return kind.route(c, method, parts[1:])
 }
 
-// missing is about a path that nothing is at; only GET says so.
+// missing returns the error for an unknown path, which depends on the method.
 func missing(method string) *apiError {
 	if method == http.MethodGet {
 		return rawError(http.StatusNotFound, "")
@@ -239,11 +239,11 @@ func (kind resource) route(c *call, method string, rest []string) (handler, *api
 	case kind.whole:
 		return nil, missing(method)
 	}
-	c.fields = rest[1:] // what is below an object is taken for the fields to show
+	c.fields = rest[1:] // Octavia takes the rest of the path for the fields to show
 	return kind.pick(method, true)
 }
 
-// below routes what is below an object, which must be there.
+// below routes requests for resources below an object, which must exist.
 func (kind resource) below(c *call, method string, rest []string) (handler, *apiError) {
 	if kind.lookup != nil {
 		if failure := kind.lookup(c); failure != nil {
@@ -298,8 +298,8 @@ func either(one bool, show, list handler) handler {
 	return list
 }
 
-// acceptsJSON says whether the caller takes JSON. Without an Accept header it
-// does.
+// acceptsJSON reports whether the caller accepts JSON, as it does without an Accept
+// header.
 func acceptsJSON(r *http.Request) bool {
 	accept := r.Header.Values("Accept")
 	if len(accept) == 0 || strings.Join(accept, "") == "" {

@@ -36,9 +36,8 @@ func (l *rowLocks) of(project string) chan struct{} {
 	return l.rows[project]
 }
 
-// needRow is called by a handler once it would look at the quota. Where nobody
-// can be in the way it goes on at once; else the call is begun anew with the
-// lock held.
+// needRow is called by a handler before it reads the quota. Without a VIPPortDelay it continues
+// at once; else the call is started again with the lock held.
 func (o *Octavia) needRow(c *call, project string, slow bool) *apiError {
 	if o.options.VIPPortDelay == 0 || c.row != nil && c.row.held {
 		return nil

@@ -19,7 +19,7 @@ func (env *environment) begin(waiting int, method, path string, body any) <-chan
 	return done
 }
 
-// bare is a load balancer with nothing in it, whose work takes no time.
+// bare returns the body of an empty load balancer without delays.
 func (env *environment) bare() object {
 	return object{"loadbalancer": object{"provider": "amphora", "vip_subnet_id": env.subnet.ID}}
 }

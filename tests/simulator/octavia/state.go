@@ -147,7 +147,7 @@ func (o *Octavia) update(lb *LoadBalancer, touched, created []object, finish fun
 	o.after(lb, o.delays(lb.Provider).Update, done)
 }
 
-// activate ends a create or update. What was deleted or broken meanwhile stays
+// activate ends a create or update. Objects that were deleted or set to ERROR meanwhile stay
 // so.
 func (o *Octavia) activate(thing object) {
 	switch thing.meta().ProvisioningStatus {
@@ -253,7 +253,7 @@ func (o *Octavia) staysPending(lb *LoadBalancer, child object) bool {
 	switch child.(type) {
 	case *L7Policy, *L7Rule:
 		if lb.Provider == ProviderOVN {
-			return true // nobody tells the driver of them
+			return true // the driver is not informed of them
 		}
 	}
 	return o.options.Quirks.ChildrenStayPending || monitor && (o.options.Quirks.MonitorsStayPending || o.oldOVN(lb))

@@ -13,7 +13,7 @@ type table struct {
 	links string // of its links
 	model string // the class that errors name
 	sql   string // the database's name
-	// renamed are attributes whose database name is another; with a dot it is
+	// renamed has the attributes with another name in the database; with a dot it is
 	// an attribute of a joined table.
 	renamed map[string]string
 	columns map[string]column
@@ -51,7 +51,7 @@ type column struct {
 // row is one object of a list.
 type row struct {
 	thing any
-	meta  *Meta // nil for what has none
+	meta  *Meta // nil for objects without it
 	id    string
 	show  func() view
 }

@@ -136,7 +136,7 @@ func profileTable(name, links, model, sql, data string) *table {
 	}
 }
 
-// nullDescription tells a description that was given empty from none.
+// nullDescription returns null for a missing description, but not for one that was given empty.
 func (lb *LoadBalancer) nullDescription() any {
 	if lb.Description == "" && !lb.described {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// isURLPath says whether Octavia takes a text for the path of a URL. A query
-// may follow; only white space and brackets are refused, and a host.
+// isURLPath reports whether Octavia accepts a text as the path of a URL. A query
+// may follow; only white space, brackets and a host are refused.
 func isURLPath(text string) bool {
 	if !strings.HasPrefix(text, "/") || strings.ContainsFunc(text, unicode.IsSpace) {
 		return false
@@ -30,8 +30,8 @@ func beforeQuery(text string) string {
 	return text
 }
 
-// isWholeURL says whether Octavia redirects to a URL: http or https, in lower
-// case, and a host. Most that is not allowed in a path is taken all the same.
+// isWholeURL reports whether Octavia redirects to a URL: http or https, in lower
+// case, and a host. Most characters that are invalid in a path are accepted.
 func isWholeURL(text string) bool {
 	rest, is := strings.CutPrefix(text, "http://")
 	if !is {

@@ -15,7 +15,7 @@ func uniqueTags(given body) *apiError {
 	return nil
 }
 
-// tagsInUpdate fails as a PUT does: with what the database says.
+// tagsInUpdate returns the error of a PUT with duplicate tags, which is that of the database.
 func (o *Octavia) tagsInUpdate(given body) *apiError {
 	if hasTwice(given.texts("tags")) {
 		return databaseError("Duplicate entry for key 'tags.PRIMARY'", "INSERT INTO tags …")
@@ -223,7 +223,7 @@ func checkMonitorUpdate(monitor *Monitor, given body) *apiError {
 	return checkDomain(domain, version)
 }
 
-// inSubnet says whether the address belongs to the CIDR.
+// inSubnet reports whether the address belongs to the CIDR.
 func inSubnet(address, cidr string) bool {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

@@ -39,7 +39,7 @@ func factsOfListener(given body) listenerFacts {
 	return facts
 }
 
-// endsTLS says whether a listener with these settings ends TLS.
+// endsTLS reports whether a listener with these settings terminates TLS.
 func (f listenerFacts) endsTLS() bool {
 	return f.protocol == "TERMINATED_HTTPS" || f.protocol == "PROMETHEUS" && len(f.refs) > 0
 }

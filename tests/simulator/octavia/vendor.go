@@ -18,7 +18,7 @@ func (o *Octavia) vendor(lb *LoadBalancer) (Vendor, bool) {
 	return vendor, is
 }
 
-// fails says whether the vendor's driver ends with an error on this object.
+// fails reports whether the vendor's driver ends with an error on this object.
 func (v Vendor) fails(thing object) bool {
 	lacks := func(supported []string, value string) bool {
 		return supported != nil && !slices.Contains(supported, value)

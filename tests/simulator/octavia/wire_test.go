@@ -195,8 +195,8 @@ func TestOVN_AcceptsSourceIPSince2026(t *testing.T) {
 	env.must(200, "PUT", "pools/"+m.pool, object{"pool": object{"lb_algorithm": "SOURCE_IP"}})
 }
 
-// Many clients at once on the real clock: every call is answered, everything
-// settles and nobody's lock is lost.
+// Many clients at once on the real clock: every call is answered, all objects
+// settle, and no lock is lost.
 func TestRequests_AreServedForManyClientsAtOnce(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, octavia.Options{})

@@ -57,8 +57,8 @@ func (m *machine) start(options octavia.Options) error {
 	return nil
 }
 
-// caller is who the recording says sent the request; false means that the
-// token is worth nothing.
+// caller returns the sender of a request in the recording; false means that its
+// token is invalid.
 func (m *machine) caller(step Step) (keystone.Caller, bool) {
 	if m.site != nil {
 		caller, known := m.site.callers[step.As]
@@ -90,8 +90,8 @@ func recordedProviders(recording Recording) ([]string, map[string]string) {
 	return []string{octavia.ProviderNoop, octavia.ProviderAmphora, octavia.ProviderAlias}, nil
 }
 
-// recordedQuota is what the recording says of a project's quota before anybody
-// changes it.
+// recordedQuota returns a project's quota in the recording before the first change
+// of it.
 func recordedQuota(recording Recording) map[string]int {
 	for _, step := range recording.Steps {
 		if !strings.Contains(step.Path, "/quotas/") {
@@ -116,8 +116,8 @@ func recordedQuota(recording Recording) map[string]int {
 	return nil
 }
 
-// recordedPageLimit is pagination_max_limit as the first page shows it that
-// nobody asked a limit for; 0 when none does.
+// recordedPageLimit returns pagination_max_limit, which is the size of the first page that was
+// requested without a limit; 0 if there is none.
 func recordedPageLimit(recording Recording) int {
 	for _, step := range recording.Steps {
 		target, err := url.Parse(step.Path)

@@ -29,13 +29,13 @@ func newPatterns() patterns {
 	}
 }
 
-// addressKeys are the attributes whose addresses the cloud chooses.
+// addressKeys returns the attributes with addresses that the cloud chooses.
 func addressKeys() []string {
 	return []string{"vip_address", "ip_address", "vrrp_ip", "ha_ip", "lb_network_ip"}
 }
 
-// compare says how an answer differs from the recorded one, "" when it does
-// not. It learns which of our IDs and addresses stand for the recorded ones.
+// compare returns the difference between an answer and the recorded one, "" for none. It
+// records which IDs and addresses of the replay stand for the recorded ones.
 func (m *machine) compare(step Step, got *httptest.ResponseRecorder) string {
 	want, have := m.decode(m.translate(step.Response)), m.decode(got.Body.String())
 	wantOrder, haveOrder := topLevelLists(want), topLevelLists(have)
@@ -105,8 +105,7 @@ func (m *machine) orders(lists map[string][]string, recorded bool) map[string][]
 	return lists
 }
 
-// canonical sorts all lists. IDs that nobody has seen before do not count for
-// the order.
+// canonical sorts all lists. Unknown IDs do not count for the order.
 func (m *machine) canonical(value any, known map[string]bool) any {
 	switch v := value.(type) {
 	case map[string]any:

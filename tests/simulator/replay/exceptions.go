@@ -13,7 +13,7 @@ type Exception struct {
 	Lines     []int
 	// Recorded, where set, is a text that the recorded answer contains.
 	Recorded string
-	// StatusOnly says that the status has to be the same all the same.
+	// StatusOnly is set if only the status must be equal.
 	StatusOnly bool
 	Reason     string
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// machine is a simulator with what is known about the recording.
+// machine is a simulator with the state of a replay.
 type machine struct {
 	octavia  *octavia.Octavia
 	handler  http.Handler
@@ -35,8 +35,8 @@ func (c ticking) Now() time.Time {
 	return c.FakeClock.Now()
 }
 
-// step sends one request and says how its answer differs, or lets an event
-// happen. checked says whether there was anything to compare.
+// step sends one request and returns the difference of its answer, or performs an
+// event. checked is set if an answer was compared.
 func (m *machine) step(recording Recording, step Step, rest []Step) (what string, checked bool) {
 	if step.Event != "" {
 		if err := m.happen(step); err != nil {

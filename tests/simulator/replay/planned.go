@@ -13,8 +13,8 @@ import (
 // for them, since lists are sorted by ID where times are the same.
 type planned struct {
 	mu       sync.Mutex
-	ids      map[string]string // of what the request itself makes, by kind
-	expected []recordedObject  // of what is made with it, or what nothing tells before a later answer
+	ids      map[string]string // of the objects that the request itself creates, by kind
+	expected []recordedObject  // objects created with it, or objects that only a later answer shows
 	latest   string            // ID of the object that was made last and may hold others
 }
 
@@ -54,7 +54,7 @@ func (p *planned) expect(known map[string]string, step Step, rest []Step) {
 	p.expected = found
 }
 
-// gatherObjects collects every object in an answer that tells more than its ID.
+// gatherObjects collects every object in an answer that has more fields than its ID.
 func gatherObjects(found []recordedObject, kind, within string, value any) []recordedObject {
 	switch v := value.(type) {
 	case []any:

@@ -36,7 +36,7 @@ type Step struct {
 type Recording struct {
 	// File is the path it was read from, Name its base without the extension.
 	File, Name string
-	// Exchange tells the two kinds apart.
+	// Exchange is set for a recorded exchange, not for a sequence.
 	Exchange bool
 	Steps    []Step
 }

@@ -24,7 +24,7 @@ type site struct {
 	made     map[string]bool // load balancers that a recorded request made
 	facts    []loadBalancerFacts
 	present  map[string]bool // recorded IDs of the load balancers made so far
-	limited  bool            // somebody has set a quota
+	limited  bool            // a quota has been set
 	network  *neutron.Neutron
 }
 
@@ -219,7 +219,7 @@ func (s *site) factsOf(id string) (loadBalancerFacts, bool) {
 	return loadBalancerFacts{}, false
 }
 
-// mentions says whether a step is about the load balancer.
+// mentions reports whether a step is about the load balancer.
 func mentions(step Step, id string) bool {
 	return strings.Contains(step.Path+step.Body+step.Response, id)
 }

@@ -31,7 +31,7 @@ func (s *site) removeMonitor(m *machine, step Step) error {
 			PoolID string `json:"pool_id"`
 		}
 	}
-	_ = json.Unmarshal([]byte(step.Body), &body) // what is no JSON names no pool
+	_ = json.Unmarshal([]byte(step.Body), &body) // a body that is not JSON names no pool
 	if body.HealthMonitor.PoolID == "" {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// begin makes what was there before the exchange was recorded, and removes the
-// load balancers that somebody had removed by then.
+// begin creates the objects that existed before the exchange, and removes the
+// load balancers that had been removed by then.
 func (s *site) begin(m *machine, recording Recording) error {
 	m.settle()
 	for id := range s.present {
@@ -53,7 +53,7 @@ func (s *site) freeAddresses(m *machine) {
 	}
 }
 
-// needed says whether these steps or later ones are about the load balancer.
+// needed reports whether these steps or later ones are about the load balancer.
 func (s *site) needed(id string, steps []Step) bool {
 	for _, step := range steps {
 		if mentions(step, id) {
@@ -132,8 +132,8 @@ func (s *site) nameOf(id string) string {
 	return ""
 }
 
-// prepare does before a request what the recording implies: waits, failures of
-// the provider, what was done unseen, and a port that somebody made.
+// prepare performs what the recording implies before a request: waits, failures of the
+// provider, unrecorded changes, and a port that another client created.
 func (s *site) prepare(m *machine, step Step, rest []Step) error {
 	if implied(step) {
 		m.settle()
@@ -156,8 +156,8 @@ func (s *site) prepare(m *machine, step Step, rest []Step) error {
 	return nil
 }
 
-// implied says whether the recording had moved on to settled states: unless
-// the answer shows something pending, or is a refusal because of it.
+// implied reports whether all objects had settled before a step: its answer shows no pending
+// object, and is no refusal because of one.
 func implied(step Step) bool {
 	if step.Method == http.MethodGet {
 		return !strings.Contains(step.Response, `"PENDING_`)
@@ -166,7 +166,7 @@ func implied(step Step) bool {
 	return !locked
 }
 
-// fails says whether an object is shown in ERROR before the next change.
+// fails reports whether an answer shows an object in ERROR before the next change.
 func fails(rest []Step) bool {
 	for _, step := range rest {
 		if step.Method != http.MethodGet && step.Status < http.StatusBadRequest {

@@ -47,7 +47,7 @@ func (s source) Subscribe(notify func()) (cancel func()) {
 	}
 }
 
-// LoadBalancers returns what is built or being built.
+// LoadBalancers returns the load balancers that are created or being created.
 func (s source) LoadBalancers() []datapath.LoadBalancer {
 	byPort := map[string][]neutron.FloatingIP{}
 	for _, floatingIP := range s.network.FloatingIPs() {

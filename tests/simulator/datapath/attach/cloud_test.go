@@ -96,7 +96,7 @@ func serverSecret(t *testing.T, cloud *simulator.Cloud) string {
 	return cloud.URL() + "/key-manager/v1/secrets/" + stored.ID
 }
 
-// web is a member that answers with the scheme that it was told.
+// web is a member that answers with the scheme in its headers.
 func web(t *testing.T) netip.AddrPort {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

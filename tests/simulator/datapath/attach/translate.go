@@ -90,7 +90,7 @@ func listener(l *octavia.Listener, provider string) datapath.Listener {
 		Policies:      policies(l.Policies),
 	}
 	for _, text := range l.AllowedCIDRs {
-		// A prefix that cannot be read, which the API does not let pass, matches nobody.
+		// An invalid prefix, which the API does not accept, matches no client.
 		prefix, _ := netip.ParsePrefix(text)
 		translated.AllowedCIDRs = append(translated.AllowedCIDRs, prefix)
 	}

@@ -45,7 +45,7 @@ func (c *Clock) Tick(d time.Duration) <-chan time.Time {
 	return c.base.Tick(max(c.real(d), 1))
 }
 
-// NewTimer implements clock.Clock. The channel tells the base's time.
+// NewTimer implements clock.Clock. The channel sends the time of the base clock.
 func (c *Clock) NewTimer(d time.Duration) clock.Timer {
 	return &timer{Timer: c.base.NewTimer(c.real(d)), clock: c}
 }

@@ -48,7 +48,7 @@ func (m *masker) list(values []any) []any {
 	return masked
 }
 
-// spell is a value's JSON, whose keys are in order.
+// spell returns a value as JSON with sorted keys.
 func spell(value any) string {
 	text, _ := json.Marshal(value) // came from JSON
 	return string(text)
