@@ -40,8 +40,8 @@ func newAudit(t *testing.T, plane *controlplane.Options) *audit {
 	return a
 }
 
-// writes counts what was written since the last call, by verb and resource. Those of the
-// leader election and reviews of tokens, which change nothing, are left out.
+// writes returns the number of writes since the last call by verb and resource, without those of the
+// leader election and without reviews of tokens, which change nothing.
 func (a *audit) writes() map[string]int {
 	a.t.Helper()
 	return a.writesOf("system:serviceaccount:kube-system:cloud-controller-manager")

@@ -10,9 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// assertGarbageGoes takes a Service away while no controller runs, as somebody does who
-// removes its finalizer by hand, and fails unless the next controller tells of what it has
-// left, and removes it.
+// assertGarbageGoes removes a Service while no controller runs, as a user does who removes its
+// finalizer by hand. It fails unless the next controller reports the orphaned objects and deletes them.
 func (w *crowd) assertGarbageGoes(name string) {
 	w.t.Helper()
 	services := w.Client().CoreV1().Services("default")

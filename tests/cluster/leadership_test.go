@@ -161,7 +161,7 @@ func (r *rivals) awaitAddresses(services int) {
 	}
 }
 
-// stealLease gives the lease to somebody who does not renew it.
+// stealLease gives the lease to a holder that does not renew it.
 func (r *rivals) stealLease() {
 	r.t.Helper()
 	leases := r.Client().CoordinationV1().Leases("kube-system")
@@ -255,7 +255,7 @@ func (r *rivals) assertUpstream(metrics string) {
 	}
 }
 
-// assertSecret looks for secrets in all that the processes have said, and the one that is left says.
+// assertSecret looks for secrets in the output of all processes, including the running one.
 func (r *rivals) assertSecret(ccm *Controller) {
 	r.t.Helper()
 	for n, token := range r.cloud.Keystone.Tokens() {
@@ -284,7 +284,7 @@ func (r *rivals) assertSecret(ccm *Controller) {
 	check(err)
 	check(r.secrets.Check("a ConfigMap", fmt.Sprint(maps.Items)))
 	cleanup := exec.CommandContext(r.t.Context(), r.program.Program, "cleanup", "--v=10", "--cluster-name=kubernetes", "--cloud-config="+r.program.CloudConf)
-	said, _ := cleanup.CombinedOutput() // its exit code says that it has found something
+	said, _ := cleanup.CombinedOutput() // its exit code is not 0, because it finds objects
 	check(r.secrets.Check("cleanup", string(said)))
 	ccm.Stop(stopGrace)
 	for _, log := range r.logs {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// targetPort is where the pods that nobody runs would listen.
+// targetPort is the port of the pods, which do not run.
 const targetPort = 8080
 
 // SetPods writes the EndpointSlice of a Service as the endpoint slice controller
@@ -38,7 +38,7 @@ func SetPods(ctx context.Context, client kubernetes.Interface, service *corev1.S
 	return writeSlice(ctx, client, service, endpoints, func(corev1.ServicePort) int32 { return targetPort })
 }
 
-// hostPortDistance leads from the range of node ports to one that nobody else uses.
+// hostPortDistance is the distance from the range of node ports to an unused range.
 const hostPortDistance = 10000
 
 // SetHostPods is SetPods for pods in the nodes' own network, one on each of the

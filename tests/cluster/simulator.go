@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/control/client"
 )
 
-// Simulator says how to run openstack-sim as a process of its own.
+// Simulator has the options of openstack-sim as a separate process.
 type Simulator struct {
 	// Program is its path, Directory where its log and cloud.conf are written.
 	Program, Directory string

@@ -47,7 +47,8 @@ func (d *applier) HandleWarningHeader(_ int, _, text string) {
 // itself is what try returns of a Service that Kubernetes does not take, whatever the policies.
 const itself = "Kubernetes refuses it itself"
 
-// try returns why a Service is denied, "" where it is not, and what is warned of.
+// try creates a Service in a dry run. It returns the reason of its denial, "" for none, and the
+// warnings.
 func (d *applier) try(svc *corev1.Service) (denied, warned string) {
 	d.t.Helper()
 	d.mu.Lock()
@@ -164,7 +165,7 @@ func (d *applier) apply(c *ControlPlane, objects []runtime.Object) {
 	}
 }
 
-// judgement is what the controller says to the value of an annotation.
+// judgement is the controller's reaction to the value of an annotation.
 type judgement struct{ refuses, warns bool }
 
 func judge(t *testing.T, name, value string) judgement {
@@ -317,8 +318,8 @@ func (d *applier) checkUpdates() {
 	}
 }
 
-// A Service whose protocols name ports that it never had can change its ports, but for one that
-// they name and that it has.
+// If the protocols of a Service name ports that it never had, it can change all ports except those
+// that the protocols name.
 func (d *applier) checkPorts() {
 	for patch, denied := range map[string]bool{
 		`{"spec":{"ports":[{"port":80,"targetPort":8080}]}}`:                                                          false,

@@ -20,7 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/gobuild"
 )
 
-// modulePath is the module whose tests these are.
+// modulePath is the module of these tests.
 const modulePath = "github.com/openstack-ccm/openstack-ccm"
 
 // Programs are the paths of a control plane's programs.
@@ -172,8 +172,8 @@ func hyperSource(ctx context.Context, p program) (source, error) {
 	return s, nil
 }
 
-// ModuleRoot is the directory of the module whose tests these are. The working
-// directory of a test, of `go run` and of make lies in it.
+// ModuleRoot returns the directory of the module of these tests. The working directory of a test, of
+// `go run` and of make is in it.
 func ModuleRoot(ctx context.Context) (string, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", modulePath)
 	var stderr bytes.Buffer

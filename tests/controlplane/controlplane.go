@@ -21,8 +21,8 @@ import (
 type Options struct {
 	// Programs are those to run; where one is empty, what Build returns is run.
 	Programs Programs
-	// WithoutControllerManager starts etcd and the API server only. Nobody then
-	// makes service accounts, marks silent nodes, or clears up after namespaces.
+	// WithoutControllerManager starts only etcd and the API server. Service accounts are then not
+	// created, silent nodes not marked, and the contents of deleted namespaces not removed.
 	WithoutControllerManager bool
 	// APIServerArgs and ControllerManagerArgs are added to the programs' flags.
 	APIServerArgs, ControllerManagerArgs []string
@@ -103,8 +103,7 @@ func (c *ControlPlane) startEtcd(ctx context.Context) error {
 	})
 }
 
-// startAPIServer tries another port when the log says that the first was taken
-// between the look for a free one and its use.
+// startAPIServer tries another port if, according to the log, the first one was taken before its use.
 func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		port, err := freePort()

@@ -10,7 +10,7 @@ import (
 )
 
 // ProgramsVariable is the environment variable that names a directory with programs of
-// Kubernetes which are to be used instead of built ones: etcd, kube-apiserver,
+// Kubernetes that are used instead of built ones: etcd, kube-apiserver,
 // kube-controller-manager, kubectl and kube-proxy, or some of them.
 const ProgramsVariable = "KUBERNETES_BIN"
 

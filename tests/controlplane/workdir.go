@@ -11,7 +11,7 @@ import (
 // workDirPrefix begins the name of every control plane's directory.
 const workDirPrefix = "openstack-ccm-controlplane-"
 
-// workDirLock is the file in it whose lock says that its owner lives.
+// workDirLock is the file in it that its running owner has locked.
 const workDirLock = "owner.lock"
 
 // workDir is a directory that ends with its owner: remove takes it away, and
@@ -50,7 +50,7 @@ func (w *workDir) remove() error {
 	return errors.Join(err, w.lock.Close())
 }
 
-// sweep removes the directories below parent whose owners are gone.
+// sweep removes the directories of ended owners below parent.
 func sweep(parent string) error {
 	locks, err := filepath.Glob(filepath.Join(parent, workDirPrefix+"*", workDirLock))
 	if err != nil {
@@ -64,7 +64,7 @@ func sweep(parent string) error {
 	return nil
 }
 
-// removeAbandoned leaves alone what is locked and what another user owns.
+// removeAbandoned removes a directory unless it is locked or of another user.
 func removeAbandoned(path string) error {
 	lock, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 // options are the flags.
 type options struct {
 	provider string
-	// playground is where what a shell needs is written: then the cluster stays. Empty: the
-	// story is told to its end.
+	// playground is the directory for the files that a shell needs; the cluster then keeps running. If
+	// it is empty, the demo runs to its end.
 	playground string
 }
 
@@ -38,14 +38,14 @@ type demo struct {
 	// kubernetes are the programs of the control plane, programs ours by package.
 	kubernetes controlplane.Programs
 	programs   map[string]string
-	// directory is for what is built and what programs write.
+	// directory has the built programs, and the files that programs write.
 	directory string
 	plane     *controlplane.ControlPlane
 	network   cluster.Network
 	cloud     client.Cloud
 	cloudConf string
 	ccm       *cluster.Controller
-	// cleanups are to be run in reverse.
+	// cleanups run in reverse order.
 	cleanups []func() error
 
 	// open is set when the playground is; ready, where it is not nil, is closed then.
@@ -71,7 +71,7 @@ func (d *demo) stop() error {
 	return errors.Join(errs...)
 }
 
-// showLogs tells what a failure needs.
+// showLogs prints the logs after a failure.
 func (d *demo) showLogs() {
 	if d.ccm != nil {
 		d.out.say("the end of the cloud controller manager's log:\n%s", d.ccm.Log(logLines))

@@ -1,11 +1,9 @@
-// Command demo shows the cloud controller manager at work, from nothing to a
-// load balancer that answers and back to nothing, on one machine and without any
-// rights. Run it with `make demo`, or `go run ./tests/demo`.
+// Command demo shows the cloud controller manager from the creation of a load balancer to its
+// deletion, on one machine and without privileges. Run it with `make demo`, or `go run ./tests/demo`.
 //
-// Every part is a process of its own: a simulated OpenStack, a real Kubernetes
-// control plane, the cloud controller manager with the flags and rights of
-// manifests/static, and nodes. All of them end with the demo, however it ends.
-// Its last line is "demo: OK" and a summary, or the reason why it failed.
+// Every part is a separate process: a simulated OpenStack, a real Kubernetes control plane, the cloud
+// controller manager with the flags and rights of manifests/static, and nodes. All of them end with the
+// demo, even if it is killed. Its last line is "demo: OK" and a summary, or the reason of its failure.
 package main
 
 import (

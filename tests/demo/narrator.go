@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// silence is how long nothing may be printed: after that, the narrator prints what is
-// being waited for. Where that is a line of its own, each one comes after rarer times as
-// long as the one before.
+// silence is the maximum time without output: after that, the narrator prints the current wait. Without
+// a terminal it prints the next line after rarer times the wait so far.
 const (
 	silence = 1500 * time.Millisecond
 	rarer   = 4
@@ -28,8 +27,8 @@ type narrator struct {
 	ended    chan struct{}
 
 	mutex sync.Mutex
-	// last is when something was printed last, doing what is being waited for, since
-	// when, and due after how much of it that is to be printed.
+	// last is the time of the last output, doing the current wait, since its start, and due its
+	// duration at the next output.
 	last  time.Time
 	doing string
 	since time.Time
@@ -38,8 +37,8 @@ type narrator struct {
 	open bool
 }
 
-// newNarrator returns one that prints. What is being waited for is a line that is written
-// over where that is a terminal.
+// newNarrator returns a narrator that prints. On a terminal, the current wait is a line that is
+// overwritten.
 func newNarrator(to io.Writer, terminal bool) *narrator {
 	now := time.Now()
 	n := &narrator{to: to, terminal: terminal, begin: now, last: now, since: now, due: silence, ended: make(chan struct{})}
@@ -64,14 +63,14 @@ func (n *narrator) title(format string, args ...any) {
 	n.wait(text)
 }
 
-// say tells something that happened.
+// say prints a line about an event.
 func (n *narrator) say(format string, args ...any) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.line("   " + fmt.Sprintf(format, args...))
 }
 
-// waitFor names what is being waited for from now on; empty is nothing.
+// waitFor sets the current wait; empty means none.
 func (n *narrator) waitFor(format string, args ...any) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -123,7 +122,7 @@ func (n *narrator) breakSilence() {
 	}
 }
 
-// fill prints what is being waited for, when it is time to.
+// fill prints the current wait if it is due.
 func (n *narrator) fill(now time.Time) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

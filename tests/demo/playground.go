@@ -42,7 +42,7 @@ func (d *demo) stay(ctx context.Context) error {
 	d.out.say("    . %s", filepath.Join(d.options.playground, environment))
 	d.out.say("    kubectl get nodes")
 	d.out.say("")
-	d.out.say("docs/tutorial.md says what to try. Ctrl-C ends it.")
+	d.out.say("See docs/tutorial.md for what to try. Ctrl-C ends it.")
 	d.out.waitFor("")
 	if d.ready != nil {
 		close(d.ready)
@@ -51,7 +51,7 @@ func (d *demo) stay(ctx context.Context) error {
 	return nil
 }
 
-// What is in the directory of the playground.
+// The files in the directory of the playground.
 const (
 	environment = "env"
 	binaries    = "bin"

@@ -58,7 +58,7 @@ func (d *demo) story() []chapter {
 	}
 }
 
-// intro says what the demo does, and how long that takes.
+// intro prints the purpose and the duration of the demo.
 func (d *demo) intro(total int) {
 	if d.options.playground != "" {
 		d.out.say("A cluster on a simulated OpenStack, in %d steps, on loopback and without root. It stays until Ctrl-C; then", total)
@@ -66,7 +66,7 @@ func (d *demo) intro(total int) {
 		return
 	}
 	d.out.say("A Service of type LoadBalancer from its creation to its deletion, in %d steps, all on loopback and", total)
-	d.out.say("without root: about a minute, and some minutes more the first time, to build what is missing.")
+	d.out.say("without root: about a minute, and some minutes more the first time, to build missing programs.")
 	d.out.say("Nothing stays but Go's build cache and the programs of Kubernetes in the user's cache directory.")
 }
 
@@ -249,7 +249,7 @@ func (d *demo) awaitAnswers(ctx context.Context, nodes ...string) error {
 	return nil
 }
 
-// account tells which requests the cloud got since the last account.
+// account prints the requests to the cloud since the last account.
 func (d *demo) account(ctx context.Context, what string) error {
 	b, err := d.cloud.Requests(ctx)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // lookEvery is the pause between two looks.
 const lookEvery = 100 * time.Millisecond
 
-// watcher tells what happens: events in a namespace, and changes of load
-// balancers. Each look lists all of them, so that nothing can be missed for long.
+// watcher prints events in a namespace, and changes of load balancers. Each look lists all of them, so
+// that none can be missed for long.
 type watcher struct {
 	out       *narrator
 	client    kubernetes.Interface
@@ -28,8 +28,7 @@ type watcher struct {
 	cancel    context.CancelFunc
 	ended     chan struct{}
 
-	// What has been told: how often each event was seen, and how each load balancer
-	// was described.
+	// The printed state: the count of each event, and the description of each load balancer.
 	events        map[types.UID]int32
 	loadBalancers map[string]string
 }
@@ -65,7 +64,7 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// look says nothing when it fails: the step that needs the answer fails as well.
+// look prints no errors: the step that needs the answer fails as well.
 func (w *watcher) look(ctx context.Context) {
 	if events, err := w.client.CoreV1().Events(w.namespace).List(ctx, metav1.ListOptions{}); err == nil {
 		for _, event := range events.Items {
@@ -80,7 +79,7 @@ func (w *watcher) look(ctx context.Context) {
 	}
 }
 
-// compare tells what is new since the last look.
+// compare prints the changes since the last look.
 func (w *watcher) compare(all []client.LoadBalancer) {
 	there := map[string]bool{}
 	for _, lb := range all {

@@ -33,8 +33,8 @@ type site struct {
 	dmz, storage neutron.Subnet
 	// ports is how many NodePorts there are.
 	ports int32
-	// dualHomed is set where the nodes' servers are in two networks, and cloud.conf says which
-	// addresses count.
+	// dualHomed is set if the nodes' servers are in two networks, and cloud.conf selects the
+	// addresses.
 	dualHomed bool
 }
 
@@ -217,7 +217,7 @@ func (s *site) settle() {
 	}
 }
 
-// farewell deletes the Services, and returns what stays of what was made for them.
+// farewell deletes the Services, and returns the objects of theirs that stay.
 func (s *site) farewell() string {
 	s.t.Helper()
 	for _, svc := range s.Cluster.Services() {

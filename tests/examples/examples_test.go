@@ -1,5 +1,5 @@
-// Package examples applies each file of docs/examples to a simulated cloud, and writes what
-// its Services then have into the page that shows the file.
+// Package examples applies each file of docs/examples to a simulated cloud, and writes the resulting
+// objects of its Services into the page that shows the file.
 package examples_test
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const directory = "../../docs/examples"
 
-// example is a file of docs/examples: what its comment says, and its objects.
+// example is a file of docs/examples: its comment and its objects.
 type example struct {
 	file, title, text, yaml string
 	// conf is what the file of the same name with .conf has: sections of cloud.conf. Empty where

@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// What Octavia has where nobody asks for anything else.
+// Octavia's default values.
 const (
 	defaultTimeout, defaultConnect = 50000, 5000
 	noLimit                        = -1
@@ -49,7 +49,7 @@ func (s *site) summary() string {
 	return text.String()
 }
 
-// published is what the status of a Service says.
+// published returns the addresses in the status of a Service.
 func published(svc *v1.Service) string {
 	var all []string
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {

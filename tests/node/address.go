@@ -8,7 +8,7 @@ import (
 )
 
 // FreeAddress returns an address of 127.101.0.0/16 that no other node on this
-// machine has, as far as can be told: nobody listens on its kube-proxy port.
+// machine has: its kube-proxy port is free.
 // Every process of tests takes its nodes from the same network, so the address
 // is a random one.
 func FreeAddress() (netip.Addr, error) {
@@ -23,7 +23,7 @@ func FreeAddress() (netip.Addr, error) {
 	return netip.Addr{}, fmt.Errorf("find a free node address: %w", last)
 }
 
-// Claimable tells why a node cannot have the address; nil when it can.
+// Claimable returns an error if a node cannot have the address.
 func Claimable(address netip.Addr) error {
 	listener, err := net.Listen("tcp", endpointOf(address, proxyHealthPort))
 	if err != nil {

@@ -41,8 +41,8 @@ func newFollower(factory informers.SharedInformerFactory, followed ...cache.Shar
 	return f, nil
 }
 
-// follow calls sync when something has changed, and again for as long as it says
-// that it is not complete, until the context ends or sync fails.
+// follow calls sync after each change, and again while the result is not complete, until the context
+// ends or sync fails.
 func (f follower) follow(ctx context.Context, sync func() (complete bool, err error)) error {
 	f.factory.Start(ctx.Done())
 	defer f.factory.Shutdown()
@@ -67,14 +67,14 @@ func (f follower) follow(ctx context.Context, sync func() (complete bool, err er
 	}
 }
 
-// server listens, and can be told anew what to answer.
+// server listens, and its answers can be replaced.
 type server[T any] interface {
 	io.Closer
 	update(T)
 }
 
-// replace closes what nobody wants any more, tells the rest what is new, and
-// opens what is missing. The errors are those of opening.
+// replace closes servers that are no longer wanted, updates the others, and opens missing ones. The
+// errors are those of open.
 func replace[K comparable, T any](running map[K]server[T], wanted map[K]T, open func(K, T) (server[T], error)) []error {
 	maps.DeleteFunc(running, func(key K, s server[T]) bool {
 		if _, ok := wanted[key]; ok {

@@ -20,10 +20,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// leaseSeconds is how long a kubelet's Lease says that the node lives.
+// leaseSeconds is the duration of a kubelet's Lease.
 const leaseSeconds = 40
 
-// kubeletVersion is what the Node says: the release of the test control plane.
+// kubeletVersion is the version in the Node: the release of the test control plane.
 const kubeletVersion = "v1.36.3"
 
 // kubelet is the part of a node that talks about itself.
@@ -69,7 +69,7 @@ func (k *kubelet) run(ctx context.Context) error {
 	}
 }
 
-// heartbeat says that the conditions still hold. It leaves alone since when.
+// heartbeat renews the conditions, and keeps their transition times.
 func (k *kubelet) heartbeat(ctx context.Context) error {
 	var renewed []map[string]any
 	for _, c := range conditions(time.Now()) {
@@ -114,7 +114,7 @@ func (k *kubelet) renewLease(ctx context.Context) error {
 }
 
 // node is what a kubelet with --cloud-provider=external and --node-ip registers:
-// no provider ID unless it was told one, and a taint that keeps pods away until the cloud controller
+// no provider ID without Options.ProviderID, and a taint that keeps pods away until the cloud controller
 // manager has filled in the rest.
 func (k *kubelet) node() *corev1.Node {
 	name := k.options.Name

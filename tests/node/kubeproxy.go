@@ -38,8 +38,8 @@ type kubeProxy struct {
 	api     io.Closer
 }
 
-// startKubeProxy returns when it says that it is healthy. The kernel's limit of
-// connections is left alone: it is not a namespace's own.
+// startKubeProxy returns when kube-proxy reports that it is healthy. It does not change the kernel's
+// limit of connections, which is not separate for each namespace.
 func startKubeProxy(ctx context.Context, config *rest.Config, options Options) (*kubeProxy, error) {
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {

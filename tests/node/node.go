@@ -1,14 +1,12 @@
-// Package node is a Kubernetes node for tests and the demo, as far as a cloud
-// load balancer can tell: it registers and stays Ready as a kubelet with
-// --cloud-provider=external and --node-ip does, and it answers on node ports and
-// health check node ports. There are no containers: an EndpointSlice that names a
-// pod is enough, and the node answers in its place. It comes in two kinds:
+// Package node is a Kubernetes node for tests and the demo that looks real to a cloud load balancer:
+// it registers and stays Ready as a kubelet with --cloud-provider=external and --node-ip does, and it
+// answers on node ports and health check node ports. There are no containers: the node answers in
+// place of the pods in EndpointSlices. There are two kinds:
 //
-//   - on an address of its own in 127.0.0.0/8, so that many nodes share one machine
-//     and one set of port numbers without any rights: the node answers on node ports
-//     as kube-proxy would let pods answer;
-//   - in a network namespace of its own, with Kubernetes' kube-proxy: the node
-//     answers only where its pods would, and the rest is kube-proxy's.
+//   - with a separate address in 127.0.0.0/8, so that many nodes share one machine and one set of port
+//     numbers without privileges: the node answers on node ports like pods behind kube-proxy;
+//   - in a separate network namespace, with Kubernetes' kube-proxy: the node answers only in place of
+//     its pods, and kube-proxy forwards connections to them.
 package node
 
 import (
@@ -37,10 +35,10 @@ type Options struct {
 	Namespace netns.Namespace
 	// KubeProxy is to run in the namespace; nil lets the node answer in its place.
 	KubeProxy *KubeProxy
-	// Elsewhere is set when the addresses are no addresses of this machine: the node
-	// says that it is there, and answers nobody.
+	// Elsewhere is set if the addresses are not of this machine: the node is registered, but does not
+	// answer.
 	Elsewhere bool
-	// ProviderID is what the kubelet was told of its server; it may be empty.
+	// ProviderID is the provider ID that the kubelet sets; it may be empty.
 	ProviderID string
 	// Labels are added to those that a kubelet sets.
 	Labels map[string]string

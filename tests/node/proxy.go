@@ -16,7 +16,7 @@ import (
 	discoverylisters "k8s.io/client-go/listers/discovery/v1"
 )
 
-// proxyHealthPort is where kube-proxy says that it is healthy.
+// proxyHealthPort is the port of kube-proxy's health check.
 const proxyHealthPort = 10256
 
 // proxy is the part of a node that answers for Services in kube-proxy's place, at one
@@ -105,7 +105,7 @@ func (p *proxy) open(s socket, f frontend) (server[frontend], error) {
 	return opened, nil
 }
 
-// reached is this node: whoever has come so far has come to one of its node ports.
+// reached returns this node: each client here has connected to one of its node ports.
 func (p *proxy) reached(net.Addr) string { return p.options.Name }
 
 func endpointOf(address netip.Addr, port int32) string {

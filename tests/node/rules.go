@@ -27,7 +27,7 @@ type frontend struct {
 
 type endpoint struct{ address, node string }
 
-// health is what a health check node port tells.
+// health is the answer of a health check node port.
 type health struct {
 	service types.NamespacedName
 	// localEndpoints counts the ready pods on this node.
@@ -40,8 +40,8 @@ type rules struct {
 	healthChecks map[int32]health
 }
 
-// rulesFor says what the node answers, in one IP family. A node port that leads
-// nowhere has no frontend, and refuses; one whose pods are all elsewhere, with
+// rulesFor returns the answers of the node in one IP family. A node port without pods
+// has no frontend, and refuses; one with all pods on other nodes, with
 // externalTrafficPolicy Local, drops in silence. Over TCP a node that is no more than
 // an address can only refuse then, too.
 //

@@ -11,7 +11,7 @@ import (
 // reached names the node whose node port a client has come to.
 type reached func(client net.Addr) string
 
-// served tells whether anybody can answer over a protocol: Go has no sockets of SCTP.
+// served reports whether the node can answer over a protocol: Go has no SCTP sockets.
 func served(protocol corev1.Protocol) bool { return protocol != corev1.ProtocolSCTP }
 
 // openServer answers at an address in the pods' place.

@@ -157,7 +157,7 @@ func TestTCPServer_EchoesWhatIsNotHTTP(t *testing.T) {
 
 func TestTCPServer_EndsConnectionsAndRefusesNewOnesOnClose(t *testing.T) {
 	t.Parallel()
-	// Nobody else is at this address, who could get the port when it is free.
+	// No other process uses this address and could get the port when it is free.
 	s, address := startTCPAt(t, "127.0.0.77:0", at("10.244.1.5"))
 	open := dial(t, "tcp", address)
 	fmt.Fprint(open, "x") // and the server has accepted once the echo is here

@@ -48,7 +48,7 @@ enabledControllers: [cloud-node, cloud-node-lifecycle]
 	return []container{minimal, other, peer, nodes}
 }
 
-// prepareForCharts makes what has to be there: a namespace, and the kinds of the Prometheus
+// prepareForCharts creates the objects that charts need: a namespace, and the kinds of the Prometheus
 // Operator.
 func prepareForCharts(t *testing.T, env *environment) {
 	t.Helper()

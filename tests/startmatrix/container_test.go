@@ -26,8 +26,8 @@ type facts struct {
 
 func text(t string) content { return func(*facts) string { return t } }
 
-// cloudConf signs in without encryption; secureConf at a Keystone whose certificate is
-// of a private authority, which the system is expected to trust.
+// cloudConf signs in without encryption; secureConf at a Keystone with a certificate of a private
+// authority, which the system must trust.
 func cloudConf(f *facts) string          { return f.plainConf }
 func secureConf(f *facts) string         { return f.secureConf }
 func caBundle(f *facts) string           { return f.caBundle }
@@ -66,8 +66,8 @@ type sandbox struct {
 	ReadOnlyRoot, NoEscalation bool
 }
 
-// nobody owns the files of the image and of volumes where the test is root: the
-// program can then read what everybody can, and nothing else.
+// nobody is the user who owns the files of the image and of volumes if the test is root, so that the
+// program can read only files that are readable for all users.
 const nobody = 65534
 
 // prepare does what kubelet and the container runtime do. More arguments come last.
@@ -144,7 +144,7 @@ func (s *sandbox) add(m mount, f *facts, directory string) error {
 	return os.WriteFile(place, nil, 0o644)
 }
 
-// own gives all files to nobody, but for a program that runs as root.
+// own makes that user the owner of all files, unless the program runs as root.
 func (s *sandbox) own(directory string) error {
 	if os.Getuid() != 0 || s.User == 0 {
 		return nil
@@ -154,8 +154,8 @@ func (s *sandbox) own(directory string) error {
 	})
 }
 
-// withPrefix is the same container without namespaces: a process of the test's own user,
-// whose arguments and variables name the files where they really are. It tells less.
+// withPrefix returns the same container without namespaces: a process of the test's own user, with the
+// actual paths of the files in its arguments and variables. It proves less.
 func (s *sandbox) withPrefix(f *facts, directory string) (argv, env []string, err error) {
 	actual := func(value string) string {
 		for path, source := range s.Mounts {

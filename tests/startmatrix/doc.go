@@ -1,5 +1,4 @@
-// Package startmatrix holds the image to a promise of docs/migration.md: whoever runs
-// cloud-provider-openstack replaces the image and keeps the rest. Its test has the
-// container specs of those who install it as data, and starts the file system of our
-// image with each of them, as kubelet would.
+// Package startmatrix tests a promise of docs/migration.md: users of cloud-provider-openstack replace
+// only the image. The test has the container specs of its installers as data, and starts the file
+// system of this project's image with each of them, as the kubelet would.
 package startmatrix

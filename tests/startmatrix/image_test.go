@@ -26,7 +26,7 @@ type image struct {
 const builtProgram = "/openstack-cloud-controller-manager"
 
 // readImage builds the program by the Dockerfile's own command, and reads what its last
-// stage copies. All else in there is told by an error, so that nothing is overlooked.
+// stage copies. Any other instruction is an error, so that none is ignored.
 func readImage(t *testing.T) image {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(moduleRoot(t), "Dockerfile"))

@@ -26,7 +26,7 @@ func ownRow(t *testing.T, plane *controlplane.ControlPlane, directory string, co
 	return rowOf(t, "manifests "+directory, daemonSet(t, plane, directory).Spec.Template.Spec, map[string]content{"cloud.conf": conf})
 }
 
-// rowOf is the container of one of our pods, whose Secret has the files.
+// rowOf returns the container of a pod of this project, with the files of its Secret.
 func rowOf(t *testing.T, name string, pod corev1.PodSpec, files map[string]content) container {
 	t.Helper()
 	ccm := pod.Containers[0]

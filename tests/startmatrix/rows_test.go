@@ -2,9 +2,9 @@ package startmatrix
 
 import "slices"
 
-// container is what a pod says of the container of the cloud controller manager.
+// container is the spec of the container of the cloud controller manager in a pod.
 type container struct {
-	// name says who installs it, and how.
+	// name is the installer, and its kind of installation.
 	name string
 	// command replaces the image's entrypoint, args its command.
 	command, args []string
@@ -25,7 +25,7 @@ type container struct {
 	ours bool
 	// nodesOnly runs no controller for Services, and has no rights to write them.
 	nodesOnly bool
-	// recipe is the page of docs/recipes whose commands give the service account of rights further ones.
+	// recipe is the page of docs/recipes with the commands that give the service account further rights.
 	recipe string
 }
 
@@ -35,7 +35,7 @@ type mount struct {
 	files map[string]content
 	// single mounts the one file of it at the path (subPath).
 	single bool
-	// rootOnly is for files of the host that nobody else may read.
+	// rootOnly is set for files of the host that only root may read.
 	rootOnly bool
 }
 

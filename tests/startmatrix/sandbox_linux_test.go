@@ -24,7 +24,7 @@ func namespaces(attributes *syscall.SysProcAttr) {
 	attributes.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
 }
 
-// namespacesMissing says why there is no sandbox on this machine, nil where there is.
+// namespacesMissing returns an error if this machine permits no sandbox.
 func namespacesMissing(directory string) error {
 	if err := os.Mkdir(filepath.Join(directory, "proc"), 0o755); err != nil {
 		return err

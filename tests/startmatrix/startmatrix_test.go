@@ -30,8 +30,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// oldest runs the rows on the oldest release of Kubernetes that is supported, whose API
-// server takes many minutes to build: make oldest.
+// oldest runs the rows on the oldest supported release of Kubernetes. The build of its API server takes
+// many minutes: make oldest.
 var oldest = flag.Bool("oldest", false, "run on the oldest Kubernetes that is supported")
 
 func TestMain(m *testing.M) {
@@ -63,7 +63,7 @@ type environment struct {
 	plane *controlplane.ControlPlane
 	image image
 	facts facts
-	// sandboxed tells that there are namespaces.
+	// sandboxed is set if this machine permits namespaces.
 	sandboxed bool
 }
 
@@ -118,7 +118,7 @@ func controlPlane(t *testing.T) *controlplane.ControlPlane {
 	return plane
 }
 
-// encrypted is the same cloud behind a certificate that nobody knows.
+// encrypted returns the same cloud behind a certificate of an unknown authority.
 func encrypted(t *testing.T, cloud string) *httptest.Server {
 	t.Helper()
 	target, err := url.Parse(cloud)
@@ -247,7 +247,7 @@ func service(name string) *corev1.Service {
 	}
 }
 
-// leads is an error while nobody has the lease of the row.
+// leads returns an error while no process has the lease of the row.
 func (env *environment) leads(ctx context.Context, row container) error {
 	name := "cloud-controller-manager"
 	if row.lease != "" {
@@ -258,7 +258,7 @@ func (env *environment) leads(ctx context.Context, row container) error {
 		return err
 	}
 	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
-		return errors.New("nobody has lease " + name)
+		return errors.New("no process has lease " + name)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package await waits for what nobody announces.
+// Package await polls until a condition holds.
 package await
 
 import (

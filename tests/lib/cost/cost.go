@@ -1,5 +1,5 @@
-// Package cost has the figures that the changes in the life of a Service are held
-// to: by the benchmark on a simulated cloud, and by the suite on real services.
+// Package cost has the maximum costs of the changes in the life of a Service, which the benchmark checks
+// on a simulated cloud, and the suite on real services.
 package cost
 
 import "time"
@@ -12,9 +12,9 @@ type Cost struct {
 	Cycles int
 }
 
-// Work is how long a provider takes: for a load balancer with all that is below it, for a
-// change of it, for its end, for what is below it beyond its creation, and for each member of
-// a batch after the first.
+// Work has the durations of a provider's work: for the creation of a load balancer with all parts, a
+// change, a deletion, the creation of parts after that of the load balancer, and for each member of a
+// batch after the first.
 type Work struct{ Create, Update, Delete, Children, Members time.Duration }
 
 // Amphora is that of the provider amphora, of what real clouds take the lesser: an amphora
@@ -47,9 +47,8 @@ const (
 	headBytes, portBytes, memberBytes, subnetBytes = 600, 350, 51, 51
 )
 
-// Overflow returns the number of pools whose members do not fit into the request that
-// makes their load balancer; subnets says that every member names its subnet, as those of
-// ovn must.
+// Overflow returns the number of pools with members that do not fit into the request that creates their
+// load balancer; subnets is set if every member names its subnet, as those of ovn must.
 func Overflow(ports, members int, subnets bool) int {
 	member := memberBytes
 	if subnets {
@@ -59,7 +58,7 @@ func Overflow(ports, members int, subnets bool) int {
 }
 
 // Create is that of a Service with a floating IP. Overflow is the number of pools
-// whose members do not fit into the one request that makes the load balancer.
+// with members that do not fit into the one request that creates the load balancer.
 func Create(overflow int) Cost { return Cost{Writes: 1 + overflow + 1, Cycles: 1 + overflow} }
 
 // Nothing is that of a Service that already has all that it asks for.

@@ -1,5 +1,5 @@
-// Package fakecloud is a Keystone with services behind it that answer what a test
-// wants, for tests of what goes wrong below the simulator's level.
+// Package fakecloud is a Keystone and services with answers that a test chooses, for tests of failures
+// below the level of the simulator.
 package fakecloud
 
 import (
@@ -30,7 +30,7 @@ type Cloud struct {
 	Life time.Duration
 	// Region of all endpoints.
 	Region string
-	// Before is a region whose endpoints stand before those; "" is none.
+	// Before is a region with endpoints before those in the catalog; "" is none.
 	Before string
 	// Paths of the services in the catalog, by type.
 	Paths map[string]string

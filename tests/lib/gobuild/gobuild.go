@@ -1,6 +1,6 @@
-// Package gobuild builds Go programs for people who wait for them: a build that takes
-// longer than a few seconds reports what is built and how far it is, a line for each
-// quarter. It imports nothing but the standard library, as everything else is built by it.
+// Package gobuild builds Go programs and reports the progress to users: for a build of more than a few
+// seconds, it prints a line for each quarter. It imports only the standard library, because it builds
+// everything else.
 package gobuild
 
 import (
@@ -36,7 +36,7 @@ type Program struct {
 // The flags are those of the container image. They are the same for all that this
 // repository builds, so that what two programs share is compiled once.
 func (p Program) Build(ctx context.Context, target string, logf func(format string, args ...any)) error {
-	// go build leaves alone what is as it would write it.
+	// go build does not write a file that is up to date.
 	unfinished := fmt.Sprintf("%s.%d", target, os.Getpid())
 	_ = os.Link(target, unfinished)
 	defer func() { _ = os.Remove(unfinished) }()

@@ -11,8 +11,8 @@ import (
 // mostSilence is how long a build reports nothing at most.
 const mostSilence = time.Minute
 
-// progress is how far a build is. The total is an upper bound, as what is in Go's build
-// cache is not compiled; it is 0 while it is not known.
+// progress is the progress of a build. The total is an upper bound, because packages in Go's build cache
+// are not compiled; it is 0 while it is unknown.
 type progress struct {
 	modules, packages, total int64
 	elapsed                  time.Duration
@@ -32,7 +32,7 @@ func (p progress) String() string {
 
 func (p progress) percent() int64 { return 100 * p.packages / max(p.packages, p.total, 1) }
 
-// meter chooses what is worth a line.
+// meter selects the progress to print.
 type meter struct {
 	quarter int64
 	last    time.Duration

@@ -1,5 +1,5 @@
-// Package golden compares files with what the code makes of them: golden files, and pages of
-// the documentation. A test that runs with -update writes them instead.
+// Package golden compares golden files and pages of the documentation with generated text. A test that
+// runs with -update writes them instead.
 package golden
 
 import (
@@ -38,7 +38,7 @@ func Part(t testing.TB, page, name, text string) {
 // Outputs compares the outputs of commands in a page with the golden files that have them.
 // Each is a code block below a line <!-- output: NAME -->, and is then testdata/NAME.golden as
 // a whole, or <!-- output: NAME, HEADING -->, and is then what that file has below a heading.
-// The page must show as many as least, or else nothing says that its lines are still found.
+// The page must show at least so many, so that the test fails if the lines are no longer found.
 func Outputs(t testing.TB, page string, least int) {
 	t.Helper()
 	hold(t, page, func(have string) (string, error) { return withOutputs(have, os.DirFS("testdata"), least) })
@@ -52,8 +52,8 @@ func hold(t testing.TB, path string, should func(have string) (string, error)) {
 	}
 }
 
-// compare returns how a file differs from what it should be, with the command that mends
-// that, which is the test with -update. It writes the file if it is to be updated.
+// compare returns an error with the difference between a file and its expected content, and with the
+// command that updates it, which is the test with -update. If update is set, it writes the file.
 func compare(path string, update bool, should func(have string) (string, error), test string) error {
 	have, err := os.ReadFile(path)
 	missing := errors.Is(err, fs.ErrNotExist)

@@ -20,8 +20,8 @@ const (
 	longestError = 2000
 )
 
-// Cloud is the session of a client whose services answer every request alike. It is not safe
-// for concurrent use.
+// Cloud is the session of a client with services that give every request the same answer. It is not
+// safe for concurrent use.
 type Cloud struct {
 	// Status and Header are those of each answer; 0 is 200.
 	Status int
@@ -33,7 +33,7 @@ type Cloud struct {
 	requests, answered int
 }
 
-// NewCloud returns a cloud whose answers have the parts of a text that "\n---\n" divides.
+// NewCloud returns a cloud with the parts of a text, which are separated by "\n---\n", as answers.
 func NewCloud(t testing.TB, status int, text []byte) *Cloud {
 	return &Cloud{Status: status, Bodies: bytes.Split(text, []byte("\n---\n")), t: t}
 }

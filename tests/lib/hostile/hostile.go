@@ -1,5 +1,5 @@
-// Package hostile has what fuzz targets ask of everything that reads what others have written:
-// memory in proportion to it, texts of one line, and clouds that answer anything.
+// Package hostile has the checks of fuzz targets for code that reads untrusted input: memory in
+// proportion to the input, texts of one line, and clouds with arbitrary answers.
 package hostile
 
 import (
@@ -17,9 +17,9 @@ const (
 	perByte   = 2000
 )
 
-// Bounded does what reads an input of a size, and fails where that allocates more than in
-// proportion to it. Nothing else may run at the same time: it is for fuzz targets, whose inputs
-// are tried one after the other, after all tests.
+// Bounded calls do, which reads an input of a size, and fails if that allocates more than in proportion
+// to the size. Nothing else may run at the same time: it is for fuzz targets, which try their inputs one
+// after the other, after all tests.
 func Bounded(t testing.TB, size int, do func()) {
 	t.Helper()
 	if got := allocated(do); float64(got) > float64(allowance+perByte*size) {

@@ -1,4 +1,4 @@
-// Package loglines reads what is logged.
+// Package loglines records the log of a context.
 package loglines
 
 import (
@@ -13,13 +13,13 @@ import (
 // Line is a line of the log: its values by name, and its text as "msg".
 type Line map[string]any
 
-// Log is what is logged in a context.
+// Log has the log lines of a context.
 type Log struct {
 	mu    sync.Mutex
 	lines []Line
 }
 
-// At returns a context, and what is logged in it at a verbosity, as that of --v.
+// At returns a context and its log at a verbosity, which is that of --v.
 func At(ctx context.Context, verbosity int) (context.Context, *Log) {
 	log := &Log{}
 	logger := funcr.NewJSON(log.write, funcr.Options{Verbosity: verbosity})

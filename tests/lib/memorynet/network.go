@@ -1,6 +1,6 @@
-// Package memorynet is a network within the process. What waits for one of its connections
-// waits for another goroutine and not for the kernel, so that the clock of testing/synctest
-// goes on meanwhile; and a client can be cut off from it as a process that is killed.
+// Package memorynet is a network within the process. A goroutine that waits for one of its connections
+// waits for another goroutine and not for the kernel, so that the clock of testing/synctest proceeds
+// meanwhile. A client can be cut off from it like a process that is killed.
 package memorynet
 
 import (
@@ -129,8 +129,8 @@ func refused(address string) error {
 	return &net.OpError{Op: "dial", Net: "memory", Addr: Address(address), Err: syscall.ECONNREFUSED}
 }
 
-// CutOff takes the host off the network for good: nothing that it sends gets through any
-// more. What has been sent is carried out.
+// CutOff disconnects the host from the network permanently: nothing that it sends arrives. Earlier
+// requests are still processed.
 func (h *Host) CutOff() {
 	h.mu.Lock()
 	h.off = true

@@ -63,7 +63,7 @@ func TestForward_LeadsToServerUntilClosed(t *testing.T) {
 
 func TestForward_EndsConnectionsWhenServerIsGone(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.78:0") // where nobody else gets the port
+	closed, err := net.Listen("tcp", "127.0.0.78:0") // no other process uses this address
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package netns opens sockets in network namespaces of Linux, by the names that
 // `ip netns` gives them. A socket stays in the namespace it was opened in, so one
-// process can stand on several networks at once. It takes root.
+// process can use several networks at once. It needs root.
 package netns
 
 import (

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Server hands the connections of a listener to somebody, each in a goroutine.
+// Server passes the connections of a listener to a function, each in a goroutine.
 type Server struct {
 	listener net.Listener
 	handle   func(net.Conn)

@@ -1,4 +1,4 @@
-// Package otlp takes spans as a collector of OpenTelemetry does.
+// Package otlp receives spans like a collector of OpenTelemetry.
 package otlp
 
 import (
@@ -80,7 +80,7 @@ func (s Spans) Named(name string) Spans {
 	return found
 }
 
-// In returns those whose parent is a span.
+// In returns the children of a span.
 func (s Spans) In(parent *spans.Span) Spans {
 	var found Spans
 	for _, span := range s {

@@ -1,5 +1,4 @@
-// Package picture draws figures over time: an SVG without anything that is loaded from
-// elsewhere.
+// Package picture draws figures over time as an SVG without external resources.
 package picture
 
 import (

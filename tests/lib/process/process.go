@@ -1,6 +1,5 @@
-// Package process runs the programs that tests and the demo are made of: each
-// with its output in a file, ended by its own number, and ended by the system
-// when whoever started it is gone.
+// Package process runs the programs of tests and the demo: each with its output in a file, ended by
+// its process ID, and ended by the system after its parent.
 package process
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
-// Spec says which program to run and how.
+// Spec describes a program to run.
 type Spec struct {
 	// Name is what errors and the log file call the process.
 	Name string
@@ -48,8 +47,8 @@ type Process struct {
 	err     error // how it ended; read only after ended is closed
 }
 
-// Start runs the program. The error is about the start alone; how the program
-// ends is told by Done and Err.
+// Start runs the program. The error is only that of the start; Done and Err report the end of the
+// program.
 func Start(spec Spec) (*Process, error) {
 	log, err := os.OpenFile(spec.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -99,7 +98,7 @@ func (p *Process) PID() int { return p.command.Process.Pid }
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.ended }
 
-// Running tells whether the process has not ended yet.
+// Running reports whether the process is still running.
 func (p *Process) Running() bool {
 	select {
 	case <-p.ended:

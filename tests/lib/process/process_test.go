@@ -17,8 +17,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
-// asParent makes the test binary a program that starts a child and says its
-// number: the one whose death the child must not survive.
+// asParent makes the test binary a program that starts a child and prints its process ID. The child
+// must not survive it.
 const asParent = "PROCESS_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -44,7 +44,7 @@ func shell(t *testing.T, script string) *Process {
 	return p
 }
 
-// eventually polls, since nothing tells a process about one that is not its child.
+// eventually polls, because a process gets no signal of one that is not its child.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	await.Eventually(t, what, func(context.Context) error {
@@ -145,7 +145,7 @@ func TestProcess_EndsWithParent(t *testing.T) {
 	eventually(t, "the child is gone", func() bool { return !alive(child) })
 }
 
-// alive tells a running process from one that has ended, reaped or not.
+// alive reports whether a process is running. One that has ended is not, reaped or not.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

@@ -1,4 +1,4 @@
-// Package secrets finds secrets in what programs write.
+// Package secrets finds secrets in the output of programs.
 package secrets
 
 import (
@@ -20,7 +20,7 @@ type Set map[string]string
 // chance.
 const shortest = 8
 
-// secretKeys are the keys of cloud.conf whose values are secrets.
+// secretKeys returns the keys of cloud.conf with secret values.
 func secretKeys() []string {
 	return []string{"password", "trustee-password", "application-credential-secret", "token"}
 }
