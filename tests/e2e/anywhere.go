@@ -26,7 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
 )
 
-// Place says on which OpenStack to run, and with what. All but Cloud may be empty.
+// Place selects the OpenStack and its objects for a run. All except Cloud may be empty.
 type Place struct {
 	// Cloud is the name of one in clouds.yaml.
 	Cloud string
@@ -127,7 +127,7 @@ func (a *anywhere) choose(ctx context.Context, where gophercloud.EndpointOpts) (
 	return nil
 }
 
-// named tells whether an object is meant by a name or an ID; all are by none.
+// named reports whether an object has the wanted name or ID; all have the empty one.
 func named(wanted, name, id string) bool { return wanted == "" || wanted == name || wanted == id }
 
 func (a *anywhere) chooseNetwork(ctx context.Context) (networks.Network, error) {
@@ -261,10 +261,10 @@ func (a *anywhere) Patience() Patience {
 // RemovedTwice implements Cloud: tenants do not see the logs.
 func (a *anywhere) RemovedTwice() (int, error) { return 0, nil }
 
-// Unused implements Cloud with addresses that nobody has anywhere (RFC 5737).
+// Unused implements Cloud with addresses for documentation (RFC 5737), which are never used.
 func (a *anywhere) Unused(n int) string { return fmt.Sprintf("198.51.100.%d", 1+n) }
 
-// Router implements Cloud: whose routers these are nobody knows.
+// Router implements Cloud. There is none, because the owners of the routers are unknown.
 func (a *anywhere) Router(context.Context) (string, error) { return "", nil }
 
 // AddPod implements Cloud.
@@ -294,7 +294,7 @@ func (a *anywhere) RemoveMachine(ctx context.Context, name string) error {
 	return a.deleteServer(ctx, id)
 }
 
-// Close deletes all that is left of what was made.
+// Close deletes all created objects that are left.
 func (a *anywhere) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), a.Patience().Standstill)
 	defer cancel()

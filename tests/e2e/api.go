@@ -84,7 +84,7 @@ func (a *API) room(ctx context.Context) (int, error) {
 	return quota.Loadbalancer - len(present), err
 }
 
-// LoadBalancers are those of the project whose name has the part.
+// LoadBalancers returns those of the project with the part in their name.
 func (a *API) LoadBalancers(ctx context.Context, part string) ([]loadbalancers.LoadBalancer, error) {
 	pages, err := loadbalancers.List(a.LoadBalancer, nil).AllPages(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func (a *API) Members(ctx context.Context, poolID string) ([]pools.Member, error
 	return pools.ExtractMembers(pages)
 }
 
-// FloatingIPs are those of the project whose description has the part.
+// FloatingIPs returns those of the project with the part in their description.
 func (a *API) FloatingIPs(ctx context.Context, part string) ([]floatingips.FloatingIP, error) {
 	pages, err := floatingips.List(a.Network, floatingips.ListOpts{}).AllPages(ctx)
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *API) Leftovers(ctx context.Context, namespace string) ([]string, error)
 	return left, nil
 }
 
-// SecurityGroups are those of the project whose name has the part.
+// SecurityGroups returns those of the project with the part in their name.
 func (a *API) SecurityGroups(ctx context.Context, part string) ([]groups.SecGroup, error) {
 	pages, err := groups.List(a.Network, groups.ListOpts{}).AllPages(ctx)
 	if err != nil {
@@ -186,7 +186,7 @@ func (a *API) SecurityGroups(ctx context.Context, part string) ([]groups.SecGrou
 }
 
 // clear deletes all load balancers, floating IPs and security groups of Services of
-// the project whose name or description has the part.
+// the project with the part in their name or description.
 func (a *API) clear(ctx context.Context, part string) error {
 	balancers, err := a.LoadBalancers(ctx, part)
 	if err != nil {

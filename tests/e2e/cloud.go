@@ -10,51 +10,50 @@ import (
 
 // Cloud is an OpenStack that the suite can run on.
 type Cloud interface {
-	// CloudConf is what the cloud controller manager is told, with a [LoadBalancer]
-	// section at its end that more keys can be added to.
+	// CloudConf returns the configuration of the cloud controller manager. It ends with the section
+	// [LoadBalancer], to which more keys can be added.
 	CloudConf() string
 	// API sees the project as any other client does.
 	API() *API
-	// AddMachine makes a server with something that a node can run on.
+	// AddMachine creates a server on which a node can run.
 	AddMachine(ctx context.Context, name string) (Machine, error)
-	// RemoveMachine deletes the server, and cuts the power of what runs on it.
+	// RemoveMachine deletes the server, and kills its node.
 	RemoveMachine(ctx context.Context, name string) error
 	// KubeProxy is the program of a kube-proxy that its machines can run; empty lets
 	// the nodes answer in its place.
 	KubeProxy() string
-	// Traffic tells whether load balancers of a provider carry any.
+	// Traffic reports whether load balancers of a provider carry traffic.
 	Traffic(provider string) bool
-	// Outside and Inside are where clients are: on the external network, and on
-	// that of the nodes.
+	// Outside and Inside are the namespaces of clients: on the external network, and on that of the
+	// nodes.
 	Outside() netns.Namespace
 	Inside() netns.Namespace
 	// SubnetV6 is the subnet of IPv6 of the nodes' network; empty when it has none.
 	SubnetV6() string
-	// Router is one whose routes are the suite's to change; empty when there is none.
+	// Router returns a router on which the suite may change routes; empty if there is none.
 	Router(ctx context.Context) (id string, err error)
-	// AddPod gives the address of a pod to the machine of a node, and tells where that
-	// is; not so where routers carry no traffic.
+	// AddPod adds the address of a pod to the machine of a node, and returns its namespace; carried
+	// is false if routers carry no traffic.
 	AddPod(ctx context.Context, node string, address netip.Addr) (where netns.Namespace, carried bool, err error)
-	// Unused gives addresses of the nodes' network that nobody has.
+	// Unused returns unused addresses of the nodes' network.
 	Unused(n int) string
-	// Prefix begins the names of all that is made, but for that of nodes; it may be
-	// empty where the cloud is ours.
+	// Prefix is the beginning of the names of all created objects except nodes; it may be empty if
+	// the cloud is the suite's own.
 	Prefix() string
-	// Pause is that between two looks at what is awaited: as short as the cloud can
-	// well bear.
+	// Pause is the pause between two polls: as short as the cloud permits.
 	Pause() time.Duration
-	// Crowd is how many Services may come at once.
+	// Crowd is the maximum number of Services that are created at once.
 	Crowd() int
-	// Patience is how long most changes may take.
+	// Patience has the time limits of most changes.
 	Patience() Patience
-	// RemovedTwice is how many members so far were to be removed while they were being
-	// removed already, as far as the cloud tells.
+	// RemovedTwice returns the number of members so far that were removed again during their
+	// removal, as far as the cloud reports that.
 	RemovedTwice() (int, error)
-	// Lease is how long a controller that was killed keeps the next one from leading. One
-	// that cannot renew its lease for two thirds of that time ends: it is to be longer
-	// than the machine may stand still.
+	// Lease is the time for which a killed controller prevents the next one from leading. A
+	// controller that cannot renew its lease for two thirds of that time ends, so it must be longer
+	// than any standstill of the machine.
 	Lease() time.Duration
-	// Nature is what only the owner of a cloud can do; nil when nobody can.
+	// Nature has the actions of the owner of the cloud; nil if they are not available.
 	Nature() Nature
 	// Close ends what the suite has started.
 	Close() error

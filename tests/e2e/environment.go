@@ -22,7 +22,7 @@ type Environment struct {
 	Cloud    Cloud
 	Provider string
 
-	recorder  *Recorder   // nil when nobody wants a recording
+	recorder  *Recorder   // nil without a recording
 	activity  *activity   // of the cloud
 	deadline  time.Time   // when the suite gives up waiting; zero for never
 	elsewhere atomic.Bool // the machines are where nothing of theirs can answer
@@ -101,7 +101,7 @@ func (env *Environment) addNode(ctx context.Context, name string) error {
 		return err
 	}
 	options := node.Options{Name: name, Address: machine.Addresses[0], Namespace: machine.Namespace, Elsewhere: machine.Elsewhere, Heartbeat: heartbeat}
-	if env.Cloud.Prefix() != "" { // nobody could tell by the name
+	if env.Cloud.Prefix() != "" { // the name does not identify the server
 		options.ProviderID = "openstack:///" + machine.ServerID
 	}
 	env.elsewhere.Store(machine.Elsewhere)

@@ -65,8 +65,8 @@ type tenantInfo struct {
 	Subnet6 string `json:"subnet6"`
 }
 
-// OpenLocal opens the OpenStack whose state is in a directory, and builds what its
-// machines run.
+// OpenLocal opens the OpenStack with its state in a directory, and builds the programs of
+// its machines.
 func OpenLocal(ctx context.Context, scripts, state string, logf func(string, ...any)) (*Local, error) {
 	l := &Local{scripts: scripts, state: state, stopped: make(chan struct{}, 1)}
 	text, err := os.ReadFile(filepath.Join(state, "info.json"))
@@ -95,8 +95,7 @@ func (l *Local) signIn(ctx context.Context, name, region string) (*API, error) {
 	}, region)
 }
 
-// Tenant opens the cloud as the tenant sees it whose load balancers are of a provider.
-// What an earlier run left there is removed.
+// Tenant opens the cloud as the tenant of a provider. It removes the objects of earlier runs.
 func (l *Local) Tenant(ctx context.Context, provider string) (Cloud, error) {
 	t := &tenant{Local: l, name: provider, tenantInfo: l.info.Tenants[provider], machines: map[string]Machine{}}
 	var err error
@@ -291,8 +290,8 @@ func (t *tenant) LimitLoadBalancers(ctx context.Context, limit int) (func(contex
 }
 
 // RevokeTokens implements Nature: a password that is set, be it to what it was,
-// revokes the user's tokens in Keystone. The services believe for five minutes what
-// it told them of a token before, so that has to be forgotten too.
+// revokes the user's tokens in Keystone. The services cache the validation of a
+// token for five minutes, so that cache is cleared too.
 func (t *tenant) RevokeTokens(ctx context.Context) error {
 	identity, err := openstack.NewIdentityV3(t.admin.Compute.ProviderClient, gophercloud.EndpointOpts{Region: region})
 	if err != nil {

@@ -10,20 +10,19 @@ import (
 	"time"
 )
 
-// Patience is how long the suite waits for what a cloud does. It is counted in what the
-// cloud gets done, so that a busy machine makes a run longer and fails nothing.
+// Patience limits the waits of the suite by the progress of the cloud, so that a busy machine makes a
+// run longer, but does not fail it.
 type Patience struct {
 	// Standstill ends a wait during which nothing in the cloud changes.
 	Standstill time.Duration
-	// Most bounds a wait during which something does. If it is not longer than
-	// Standstill, nobody looks for changes.
+	// Most bounds a wait with changes in the cloud. If it is not longer than Standstill, changes are
+	// not looked for.
 	Most time.Duration
 }
 
 const (
-	// looksPerStandstill is how often the cloud is looked at before a standstill is one,
-	// fewestLooks how many looks it takes at least: of a machine that stood still itself,
-	// the time that passed says nothing.
+	// looksPerStandstill is the number of looks during a standstill, and fewestLooks their minimum:
+	// if the machine itself stood still, the elapsed time has no meaning.
 	looksPerStandstill, fewestLooks = 12, 6
 	// lookTimeout bounds one look, which the other waits share.
 	lookTimeout = 30 * time.Second
@@ -122,7 +121,7 @@ func (a *activity) count() int {
 }
 
 // fingerprint returns a text that differs after a change of the project's load balancers,
-// floating IPs, security groups or servers: whoever works on any of them carries on.
+// floating IPs, security groups or servers.
 func (a *API) fingerprint(ctx context.Context) (string, error) {
 	balancers, err := a.LoadBalancers(ctx, "")
 	if err != nil {

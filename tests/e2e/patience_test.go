@@ -76,7 +76,7 @@ func TestPatience_LastsWhileSlowCloudGetsOneRequestDoneAfterAnother(t *testing.T
 	})
 }
 
-// Nobody could look while the machine stood still, and the cloud stood still with it.
+// There are no looks while the machine stands still, and the cloud stands still with it.
 func TestPatience_OutlastsStandstillOfItsOwnMachine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -26,7 +26,7 @@ type predecessor struct {
 	Network, Subnet string
 }
 
-// What its cloud.conf says by default, in seconds and numbers.
+// The defaults of its cloud.conf, in seconds and numbers.
 const (
 	predecessorDelay, predecessorTimeout       = 5, 3
 	predecessorRetries, predecessorRetriesDown = 1, 3
@@ -37,7 +37,7 @@ func (p predecessor) name(svc *corev1.Service) string {
 	return fmt.Sprintf("kube_service_%s_%s_%s", p.ClusterName, svc.Namespace, svc.Name)
 }
 
-// floatingIPDescription is all that a floating IP says about its owner.
+// floatingIPDescription returns the description of a floating IP, which names its owner.
 func (p predecessor) floatingIPDescription(svc *corev1.Service) string {
 	return fmt.Sprintf("Floating IP for Kubernetes external service %s/%s from cluster %s", svc.Namespace, svc.Name, p.ClusterName)
 }
@@ -188,7 +188,7 @@ type opening struct {
 // subnet.
 func (p predecessor) openings(svc *corev1.Service, cidr string) []opening {
 	var all []opening
-	if svc.Spec.HealthCheckNodePort != 0 { // whether anybody asks there or not
+	if svc.Spec.HealthCheckNodePort != 0 { // even if no monitor uses it
 		all = append(all, opening{"tcp", int(svc.Spec.HealthCheckNodePort), cidr})
 	}
 	clients := []string{cidr}

@@ -30,12 +30,12 @@ type Recorder struct {
 	base     string // URL of Octavia
 	server   *http.Server
 	cloud    http.RoundTripper
-	// octavia lets one request through at a time, so that the order of what is
-	// written down is that of the work.
+	// octavia passes one request at a time, so that they are recorded in the order of the
+	// work.
 	octavia sync.Mutex
 
 	mutex     sync.Mutex
-	hosts     map[string]bool // scheme and host of what is in the catalog
+	hosts     map[string]bool // scheme and host of the services in the catalog
 	exchanges []exchange
 }
 
@@ -108,7 +108,8 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	})
 }
 
-// pass asks the cloud and hands what was said to note, before the caller gets it.
+// pass sends the request to the cloud and passes the exchange to note before the caller gets the
+// answer.
 func (r *Recorder) pass(w http.ResponseWriter, request *http.Request, target string, note func(exchange)) {
 	asked, err := io.ReadAll(request.Body)
 	if err != nil {
@@ -121,7 +122,7 @@ func (r *Recorder) pass(w http.ResponseWriter, request *http.Request, target str
 		return
 	}
 	onward.Header = request.Header.Clone()
-	onward.Header.Del("Accept-Encoding") // bodies are to be read
+	onward.Header.Del("Accept-Encoding") // bodies must be readable
 	answer, err := r.cloud.RoundTrip(onward)
 	if err != nil {
 		panic(http.ErrAbortHandler) // the caller sees what we see

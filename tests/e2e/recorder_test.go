@@ -18,8 +18,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/replay"
 )
 
-// What is recorded of the simulator, the simulator answers again, and there is no
-// token in it.
+// The simulator gives the same answers to requests that were recorded from it, and the recording
+// contains no token.
 func TestRecorder_WritesReplayableFilesWithoutToken(t *testing.T) {
 	t.Parallel()
 	cloud, err := simulator.Start(simulator.Options{Release: "zed", Delays: map[string]octavia.Delays{"": {}}})

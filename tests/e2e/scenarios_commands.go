@@ -85,6 +85,6 @@ func (s *scene) checks() {
 	output, code, err := s.Command(s.Context(), "check")
 	s.must(err)
 	if code == 1 {
-		s.Errorf("check says that the controller, which runs, cannot run:\n%s", output)
+		s.Errorf("check reports that the controller, which runs, cannot run:\n%s", output)
 	}
 }

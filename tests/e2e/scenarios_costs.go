@@ -93,7 +93,7 @@ func (s *scene) spent() (spent cost.Cost) {
 	return spent
 }
 
-// synced is how often upstream says that the Service has its load balancer.
+// synced returns the number of upstream's events that the Service has its load balancer.
 func (s *service) synced() (times int32) {
 	s.Helper()
 	events, err := s.Client().CoreV1().Events(s.namespace).List(s.Context(), metav1.ListOptions{

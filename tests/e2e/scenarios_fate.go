@@ -149,8 +149,8 @@ func editedBehind(s *scene) {
 	s.nothingLeft()
 }
 
-// failed leaves a load balancer in ERROR that may still serve, says so, and lets
-// the Service go.
+// failed checks that a load balancer in ERROR, which may still serve, stays and is reported, and that
+// its Service can be deleted.
 func failed(s *scene) {
 	nature := s.nature()
 	web := s.create("web", nil, "node-1")
@@ -195,8 +195,8 @@ func (s *scene) killSoon() {
 	s.must(s.StartCCM(s.Context()))
 }
 
-// quota says what it waits for, and goes on when there is room: by itself after minutes, and
-// at once when the Service is touched.
+// quota checks that an exhausted quota is reported, and that the Service is served when there is room:
+// after minutes, or at once after a change of the Service.
 func quota(s *scene) {
 	lift, err := s.nature().LimitLoadBalancers(s.Context(), 0)
 	s.must(err)
@@ -277,7 +277,7 @@ func nodeDies(s *scene) {
 	s.nothingLeft()
 }
 
-// nature skips the scenario where nobody has power over the cloud.
+// nature skips the scenario if the actions of the cloud's owner are not available.
 func (s *scene) nature() Nature {
 	s.Helper()
 	if s.Cloud.Nature() == nil {

@@ -26,7 +26,7 @@ func routes(s *scene) {
 	router, err := s.Cloud.Router(s.Context())
 	s.must(err)
 	if router == "" {
-		s.Skip("there is no router whose routes may be changed")
+		s.Skip("there is no router with routes that may be changed")
 	}
 	others := []routers.Route{
 		{DestinationCIDR: "192.168.77.0/24", NextHop: s.Cloud.Unused(1)},
@@ -64,8 +64,8 @@ func sameRoutes(a, b []routers.Route) bool {
 	return slices.Equal(a, b)
 }
 
-// leadsToPods waits until the router and the node's port let pods be reached, and the
-// Node says that they are. It gives the routes.
+// leadsToPods waits until the router and the node's port forward traffic to pods, and the Node has the
+// condition for that. It returns the routes.
 func (s *scene) leadsToPods(name string) (leading []routers.Route) {
 	s.Helper()
 	api := s.Cloud.API()
@@ -87,8 +87,7 @@ func (s *scene) leadsToPods(name string) (leading []routers.Route) {
 	return leading
 }
 
-// podsReachEachOther lets pods of two nodes talk, whose addresses nobody but the
-// router knows the way to.
+// podsReachEachOther connects pods of two nodes. Only the router has routes to their addresses.
 func (s *scene) podsReachEachOther(a, b string) {
 	s.Helper()
 	first, second := s.podAddresses(a), s.podAddresses(b)
@@ -121,7 +120,7 @@ func (s *scene) podsReachEachOther(a, b string) {
 	}
 }
 
-// tellCallers tells everybody who they are.
+// tellCallers sends each client its own address.
 func tellCallers(listener net.Listener) {
 	for {
 		connection, err := listener.Accept()
@@ -132,7 +131,7 @@ func tellCallers(listener net.Listener) {
 			continue
 		}
 		if from, ok := connection.RemoteAddr().(*net.TCPAddr); ok {
-			_, _ = io.WriteString(connection, from.AddrPort().Addr().Unmap().String()) // who does not hear it asks again
+			_, _ = io.WriteString(connection, from.AddrPort().Addr().Unmap().String()) // a client that does not get it tries again
 		}
 		_ = connection.Close()
 	}

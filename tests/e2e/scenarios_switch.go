@@ -21,15 +21,15 @@ import (
 // laterNodes take the place of nodeNames.
 func laterNodes() []string { return []string{"node-4", "node-5", "node-6"} }
 
-// inherited is a Service that cloud-provider-openstack served before us.
+// inherited is a Service that cloud-provider-openstack served before.
 type inherited struct {
 	name   string
 	ports  []corev1.ServicePort
 	change func(*corev1.Service)
-	// told is what an event about it is to hold. Warned is that of a Warning: others may
-	// not come.
+	// told is the text that an event about it must contain, warned that of a Warning. Other Warnings
+	// are errors.
 	told, warned string
-	// refused tells that it asks for what cannot be: it is never in order.
+	// refused is set if its settings are invalid, so that it is never served as requested.
 	refused bool
 }
 
@@ -72,9 +72,9 @@ func inheritedServices(provider, address string) []inherited {
 	return all
 }
 
-// switched takes over what cloud-provider-openstack has made, without a write, and goes on
-// from there: all nodes are replaced, Services change, and go. Nobody comes after it: the
-// nodes are others then.
+// switched adopts the objects of cloud-provider-openstack without a write. After that, all nodes are
+// replaced, and Services change and are deleted. It must be the last scenario, because the nodes are
+// others then.
 func switched(s *scene) {
 	defer s.restartWith("")
 	s.StopCCM()
@@ -153,7 +153,7 @@ func (l *legacy) serveAll(kinds []inherited) map[string]*service {
 		svc.Annotations[prefix+"load-balancer-id"] = id
 	}, "node-2")
 	l.must(l.serve(l.Context(), services["guest"].get()))
-	// Its class was there when the load balancer was made, and nobody has looked since.
+	// Its class existed when the load balancer was created, and has not been read since.
 	services["classless"].annotate(prefix+"class", "gone-class")
 	return services
 }
@@ -339,7 +339,7 @@ func (s *scene) warnings() []string {
 	})
 }
 
-// onlyWarnings judges that nobody was warned but of what was to be.
+// onlyWarnings checks that there are the expected Warnings and no others.
 func (s *scene) onlyWarnings(kinds []inherited) {
 	s.Helper()
 	told := map[string]bool{}
@@ -354,7 +354,7 @@ func (s *scene) onlyWarnings(kinds []inherited) {
 	}
 	for _, kind := range kinds {
 		if kind.warned != "" && !told[kind.name] {
-			s.Errorf("%s: nobody was warned of %s", kind.name, kind.warned)
+			s.Errorf("%s: no Warning contains %s", kind.name, kind.warned)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (a *API) makeServer(ctx context.Context, pause time.Duration, server server
 	return made.ID, port, nil
 }
 
-// servers are those of the project whose names have the prefix.
+// servers returns those of the project with the prefix in their names.
 func (a *API) servers(ctx context.Context, prefix string) ([]servers.Server, error) {
 	pages, err := servers.List(a.Compute, servers.ListOpts{Name: prefix}).AllPages(ctx) // of Nova, a part of the name will do
 	if err != nil {

@@ -185,8 +185,8 @@ func (s *scene) answeredBy(client cluster.Client, address string, nodes ...strin
 	})
 }
 
-// unharmed asks at an address all the while until stop is called: not one request
-// may fail. Where the cloud carries no traffic nobody asks.
+// unharmed sends requests to an address until stop is called; none may fail. If the cloud carries no
+// traffic, it sends none.
 func (s *scene) unharmed(client cluster.Client, address string) (stop func()) {
 	s.Helper()
 	if !s.Cloud.Traffic(s.Provider) {
@@ -203,9 +203,9 @@ func (s *scene) unharmed(client cluster.Client, address string) (stop func()) {
 	}
 }
 
-// healthy waits until the health check node ports tell that this node alone has pods.
-// Where nodes answer nobody there is nothing to be seen. The node ports themselves must
-// not be asked from where the load balancer is: a client's connections to one backend
+// healthy waits until, according to the health check node ports, only this node has pods. If nodes do
+// not answer, it checks nothing. No request to the node ports themselves may come from the host of the
+// load balancer: a client's connections to one backend
 // from one port, once with and once without NAT, end Open vSwitch 3.1 in user space.
 func (s *service) healthy(name string) {
 	s.Helper()
@@ -273,7 +273,7 @@ func (s *service) has(want map[string]int) {
 	})
 }
 
-// tells waits for an event of the Service that holds a text.
+// tells waits for an event of the Service that contains a text.
 func (s *service) tells(text string) {
 	s.Helper()
 	s.eventually(fmt.Sprintf("event with %q", text), func(ctx context.Context) error {

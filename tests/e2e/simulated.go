@@ -38,8 +38,8 @@ type simulated struct {
 	servers map[string]string
 }
 
-// StartSimulator starts the simulator, as quick as real clouds are when nobody has
-// to boot an amphora. Its machine may be busy.
+// StartSimulator starts the simulator with the speed of real clouds without the boot of an amphora.
+// Its machine may be busy.
 func StartSimulator(ctx context.Context, logf func(string, ...any)) (Cloud, error) {
 	delays := octavia.Delays{
 		Create: 500 * time.Millisecond, Update: 50 * time.Millisecond, Delete: 50 * time.Millisecond, Members: 5 * time.Millisecond,

@@ -65,9 +65,9 @@ func nodeNames() []string { return []string{"node-1", "node-2", "node-3"} }
 // logLines is how much of the controller's log a failed suite shows.
 const logLines = 300
 
-// Run plays scenarios in an environment: all, or those of some names. What the controller
-// has logged and counted in the end, and all events, are in a directory of the test, and the
-// events of each scenario in one of its own. A scenario that fails says where.
+// Run plays scenarios in an environment: all, or those of some names. The controller's
+// log, its metrics at the end, and all events are in a directory of the test, and the events of each
+// scenario in a separate one. A failed scenario reports its path.
 func Run(t *testing.T, env *Environment, names ...string) {
 	t.Helper()
 	chosen := slices.DeleteFunc(scenarios(), func(s scenario) bool { return len(names) > 0 && !slices.Contains(names, s.name) })
@@ -132,7 +132,7 @@ type progress struct {
 	ended    atomic.Int64
 }
 
-// follow prints a line when the scenario has ended; e2e.sh shows these to whoever waits.
+// follow prints a line when the scenario has ended; e2e.sh shows these lines.
 func (p *progress) follow(t *testing.T, name string) {
 	start := time.Now()
 	t.Cleanup(func() {
