@@ -313,6 +313,17 @@ func TestEnsure_ChangesSessionAffinityInPlace(t *testing.T) {
 			c.run(t, environmentOptions{})
 		})
 	}
+	// Its driver keeps no client without a timeout, and Octavia has none for TCP.
+	ovn := environmentOptions{keys: map[string]string{"lb-provider": "ovn"}, simulator: simulator.Options{Release: "2025.1"}}
+	for name, c := range map[string]change{
+		"what Kubernetes writes, sent to ovn": {before: affinity(10800), after: set(), check: is(10800)},
+		"changed on ovn":                      {before: affinity(10800), after: affinity(60), writes: 1, check: is(60)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, ovn)
+		})
+	}
 	t.Run("emitted for TCP", func(t *testing.T) {
 		t.Parallel()
 		env := newEnvironment(t, environmentOptions{})

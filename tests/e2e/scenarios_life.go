@@ -134,37 +134,59 @@ func localPolicy(s *scene) {
 	s.nothingLeft()
 }
 
-// affinity keeps a client at one node.
+// affinity keeps a client at one node, on the ports on which the provider does so. An event reports
+// the others.
 func affinity(s *scene) {
+	web := s.create("web", func(svc *corev1.Service) {
+		svc.Spec.Ports = []corev1.ServicePort{port(corev1.ProtocolTCP, 8080), port(corev1.ProtocolUDP, 8080)}
+		svc.Spec.SessionAffinity = corev1.ServiceAffinityClientIP
+	}, "node-1", "node-2", "node-3")
+	address := at(web.address(), 8080)
+	web.persists("SOURCE_IP")
+	tcp, udp := true, true
 	if s.Provider == "ovn" {
-		s.Skip("ovn of Zed knows no session persistence")
+		web.tells("ClientIP has no effect")
+		tcp, udp = false, !strings.Contains(strings.Join(s.events(""), "\n"), "ClientIP has no effect: ")
 	}
-	web := s.create("web", func(svc *corev1.Service) { svc.Spec.SessionAffinity = corev1.ServiceAffinityClientIP }, "node-1", "node-2", "node-3")
-	address := web.address()
-	pools, err := s.Cloud.API().Pools(s.Context(), web.loadBalancer().ID)
-	s.must(err)
-	if have := pools[0].Persistence.Type; have != "SOURCE_IP" {
-		s.Errorf("session persistence = %q, want SOURCE_IP", have)
-	}
-	if s.Cloud.Traffic(s.Provider) {
+	if s.Cloud.Traffic(s.Provider) && tcp {
 		s.eventually("answers of one node", func(ctx context.Context) error {
-			answers, err := s.outside().Answers(ctx, at(address, 8080), 10)
+			answers, err := s.outside().Answers(ctx, address, 10)
 			if err == nil && len(answers) != 1 {
 				err = fmt.Errorf("%v answered", answers)
 			}
 			return err
 		})
 	}
+	if s.Cloud.Traffic(s.Provider) && udp {
+		s.eventually("datagrams from one node", func(ctx context.Context) error {
+			first, err := s.outside().UDP(ctx, address)
+			for i := 0; i < 10 && err == nil; i++ {
+				var next string
+				if next, err = s.outside().UDP(ctx, address); err == nil && next != first {
+					err = fmt.Errorf("%q and %q answered", first, next)
+				}
+			}
+			return err
+		})
+	}
 	web.change(func(svc *corev1.Service) { svc.Spec.SessionAffinity = corev1.ServiceAffinityNone })
-	s.eventually("no session persistence", func(ctx context.Context) error {
-		pools, err := s.Cloud.API().Pools(ctx, web.loadBalancer().ID)
-		if err == nil && pools[0].Persistence.Type != "" {
-			err = errors.New("it is " + pools[0].Persistence.Type)
+	web.persists("")
+	web.remove()
+	s.nothingLeft()
+}
+
+// persists waits until all pools have a type of session persistence.
+func (s *service) persists(want string) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("session persistence %q", want), func(ctx context.Context) error {
+		pools, err := s.Cloud.API().Pools(ctx, s.loadBalancer().ID)
+		for _, pool := range pools {
+			if pool.Persistence.Type != want {
+				err = errors.Join(err, fmt.Errorf("that of the pool %s is %q", pool.Name, pool.Persistence.Type))
+			}
 		}
 		return err
 	})
-	web.remove()
-	s.nothingLeft()
 }
 
 // sourceRanges lets some clients in: at the listener, or not at all where the

@@ -66,6 +66,11 @@ type Quirks struct {
 	// CutsRemoved: the established connections of a member that is removed are cut at once, and UDP
 	// flows that never pause stay with it.
 	CutsRemoved bool
+	// NoAffinity: session persistence is accepted without effect.
+	NoAffinity bool
+	// AffinityNeedsTimeout: session persistence without a timeout is accepted without effect. Octavia
+	// refuses the timeout for TCP pools, which therefore have no session affinity.
+	AffinityNeedsTimeout bool
 	// IgnoresLimits: timeouts and connection limits of listeners are accepted without effect.
 	IgnoresLimits bool
 	// UnprovenSourceRanges: source ranges are accepted, but may not be enforced. Octavia does so
@@ -88,6 +93,10 @@ func Of(provider string, version model.Version) Driver {
 	}
 	if p.soundMonitors != nil && version.AtLeast(*p.soundMonitors) {
 		d.Quirks.StaleMonitors = false
+	}
+	if p.affinity != nil {
+		d.Quirks.AffinityNeedsTimeout = version.AtLeast(*p.affinity)
+		d.Quirks.NoAffinity = !d.Quirks.AffinityNeedsTimeout
 	}
 	return d
 }

@@ -71,7 +71,10 @@ func TestOf_HasTheQuirksOfEachDriver(t *testing.T) {
 	t.Parallel()
 	sound := driver.Quirks{ActiveBeforeChildren: true, MemberByMember: true, CutsRemoved: true, AlwaysSendSubnet: true, NeedsAdminStateUp: true, PreservesClientIP: true, IgnoresLimits: true}
 	stale := sound
-	stale.StaleMonitors = true
+	sound.AffinityNeedsTimeout = true
+	stale.StaleMonitors, stale.NoAffinity = true, true
+	every := stale
+	every.AffinityNeedsTimeout = true
 	for _, test := range []struct {
 		provider string
 		version  model.Version
@@ -88,8 +91,8 @@ func TestOf_HasTheQuirksOfEachDriver(t *testing.T) {
 			t.Errorf("%s %s: %+v, want %+v", test.provider, test.version, got, test.want)
 		}
 	}
-	if got := driver.QuirksOf("ovn"); got != stale {
-		t.Errorf("ovn of any release: %+v, want %+v", got, stale)
+	if got := driver.QuirksOf("ovn"); got != every {
+		t.Errorf("ovn of any release: %+v, want %+v", got, every)
 	}
 }
 

@@ -34,7 +34,10 @@ type profile struct {
 	quirks Quirks
 	// soundMonitors is the first API version without the quirk StaleMonitors.
 	soundMonitors *model.Version
-	timing        Timing
+	// affinity is the first API version with the quirk AffinityNeedsTimeout; versions before it have
+	// the quirk NoAffinity. Drivers without either have nil.
+	affinity *model.Version
+	timing   Timing
 	// sourceKnown: the table is complete, so that a 501 has another cause.
 	sourceKnown bool
 }
@@ -74,11 +77,14 @@ var profiles = sync.OnceValue(func() []profile {
 				NeedsAdminStateUp:    true, // seen with 3.0 (Zed)
 				StaleMonitors:        true, // seen with 3.0 (Zed)
 				PreservesClientIP:    true,
+				NoAffinity:           true,
+				AffinityNeedsTimeout: true,
 				IgnoresLimits:        true,
 			},
 			// Only the version of Octavia's API shows the version of the driver; it is the same for
 			// 3.0 (Zed) and 4.0 (2023.1).
 			soundMonitors: &VersionSoundOVNMonitors,
+			affinity:      &VersionOVNAffinity, // seen with 8.0 (2025.1); 11.0 (2026.2) has the same source
 			timing:        databaseTiming(),
 			sourceKnown:   true, // it refuses a whole batch because of one member
 		},

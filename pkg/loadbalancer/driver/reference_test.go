@@ -136,6 +136,8 @@ func quirkTable(t *testing.T) string {
 		"NeedsAdminStateUp":     "an update of a pool without admin_state_up leaves its listeners PENDING_UPDATE: it is always sent",
 		"StaleMonitors":         "monitors of a full create are lost, and changes of monitors leave stale statuses: monitors follow one by one, and statuses are repaired",
 		"PreservesClientIP":     "members see the addresses of the clients: security groups of the nodes can enforce source ranges",
+		"NoAffinity":            "session affinity has no effect: the Service gets an event",
+		"AffinityNeedsTimeout":  "session affinity has no effect without a timeout, which Octavia refuses for TCP: it is always sent for UDP and SCTP, and a Service with TCP ports gets an event",
 		"IgnoresLimits":         "timeouts and connection limits of listeners are accepted, and have no effect",
 		"UnprovenSourceRanges":  "source ranges are accepted even if they are not enforced: the Service gets an event",
 		"RangesBreakFullCreate": "",
@@ -155,8 +157,13 @@ func quirkTable(t *testing.T) string {
 			if !reflect.ValueOf(p.quirks).Field(i).Bool() {
 				return ""
 			}
-			if name == "StaleMonitors" && p.soundMonitors != nil {
+			switch {
+			case name == "StaleMonitors" && p.soundMonitors != nil:
 				return "before " + release(t, *p.soundMonitors)
+			case name == "NoAffinity" && p.affinity != nil:
+				return "before " + release(t, *p.affinity)
+			case name == "AffinityNeedsTimeout" && p.affinity != nil:
+				return "from " + release(t, *p.affinity)
 			}
 			return "yes"
 		})

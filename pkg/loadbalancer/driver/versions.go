@@ -30,6 +30,9 @@ var (
 	// a full create, can make listeners beside monitors, and reports all that a
 	// monitor's change is about (13.0, 2023.2).
 	VersionSoundOVNMonitors = model.Version{Major: 2, Minor: 27}
+	// VersionOVNAffinity: the ovn provider of that time keeps clients at their members if the
+	// session persistence of a pool has a timeout (13.0, 2023.2).
+	VersionOVNAffinity = model.Version{Major: 2, Minor: 27}
 	// VersionVIPSecurityGroups: load balancers take the user's own security groups
 	// for the ports of their VIP (16.0, 2025.1).
 	VersionVIPSecurityGroups = model.Version{Major: 2, Minor: 29}

@@ -17,9 +17,12 @@ func (o *Octavia) Snapshot() []LoadBalancer {
 	o.reading(func() {
 		for _, lb := range o.balancers {
 			copied := lb.clone()
-			if o.queued(lb) {
-				for i, pool := range lb.Pools {
+			for i, pool := range lb.Pools {
+				if o.queued(lb) {
 					copied.Pools[i].Serving = pool.serving()
+				}
+				if persistence := copied.Pools[i].Persistence; persistence != nil {
+					persistence.Ignored = o.ignores(lb, *persistence)
 				}
 			}
 			copies = append(copies, *copied)

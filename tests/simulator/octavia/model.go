@@ -157,6 +157,8 @@ type SessionPersistence struct {
 	Type, CookieName string
 	Timeout          *int // seconds
 	Granularity      string
+	// Ignored: the driver does not keep clients at their members, in a copy of a pool.
+	Ignored bool
 }
 
 // Member of a pool.

@@ -34,6 +34,12 @@ func (o *Octavia) oldOVN(lb *LoadBalancer) bool {
 	return lb.Provider == ProviderOVN && o.options.Quirks.OldOVN
 }
 
+// ignores reports whether the driver of ovn leaves the session persistence of a pool without effect:
+// that of Zed supports none, and later ones need a timeout.
+func (o *Octavia) ignores(lb *LoadBalancer, persistence SessionPersistence) bool {
+	return o.oldOVN(lb) || lb.Provider == ProviderOVN && persistence.Timeout == nil
+}
+
 // heardOf reports whether OVN has a monitor.
 func (lb *LoadBalancer) heardOf(monitor *Monitor) bool {
 	return slices.ContainsFunc(lb.checks, func(c check) bool { return c.monitorID == monitor.ID })

@@ -339,3 +339,26 @@ func TestOVN_SettlesListenersInZedWhenMonitorFindsSomething(t *testing.T) {
 	}
 	env.wantStatus("listeners/"+m.listener, "ACTIVE")
 }
+
+func TestOVN_KeepsClientsOnlyWithTimeout(t *testing.T) {
+	t.Parallel()
+	for release, kept := range map[string]map[string]bool{
+		"zed":    {"without": false, "with": false},
+		"2025.1": {"without": false, "with": true},
+	} {
+		env := newEnvironment(t, octavia.Options{Release: release})
+		lb := env.must(201, "POST", "loadbalancers", env.balancer("ovn", nil))["id"].(string)
+		env.clock.Step(time.Hour)
+		for name, persistence := range map[string]object{"without": {"type": "SOURCE_IP"}, "with": {"type": "SOURCE_IP", "persistence_timeout": 60}} {
+			id := env.must(201, "POST", "pools", object{"pool": object{
+				"loadbalancer_id": lb, "protocol": "UDP", "lb_algorithm": "SOURCE_IP_PORT", "session_persistence": persistence,
+			}})["id"].(string)
+			env.clock.Step(time.Hour)
+			for _, pool := range env.Snapshot()[0].Pools {
+				if pool.ID == id && pool.Persistence.Ignored == kept[name] {
+					t.Errorf("%s, a pool %s a timeout: ignored %v", release, name, pool.Persistence.Ignored)
+				}
+			}
+		}
+	}
+}

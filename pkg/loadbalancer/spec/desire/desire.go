@@ -156,7 +156,7 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 	if !slices.Contains(facts.Driver.Algorithms, p.Algorithm) {
 		p.Algorithm = facts.Driver.Algorithms[0] // only the default is left here
 	}
-	p.Persistence, p.PersistenceTimeout = persistence(s.Traffic, protocol)
+	p.Persistence, p.PersistenceTimeout = persistence(s.Traffic, protocol, facts.Driver)
 	var monitorPort int
 	p.Monitor, monitorPort = s.HealthMonitor(p.Protocol, facts.Driver)
 	if p.Monitor != nil {
@@ -168,12 +168,12 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 }
 
 // persistence returns the session persistence of a pool, and its timeout, which Octavia has only
-// for UDP and SCTP.
-func persistence(t settings.TrafficSettings, protocol model.Protocol) (kind string, timeout int) {
+// for UDP and SCTP. The default timeout of Kubernetes is sent only to drivers that need one.
+func persistence(t settings.TrafficSettings, protocol model.Protocol, drv driver.Driver) (kind string, timeout int) {
 	if !t.ClientAffinity {
 		return "", 0
 	}
-	if t.CustomAffinityTimeout() && protocol.Transport() != model.TCP {
+	if protocol.Transport() != model.TCP && (t.CustomAffinityTimeout() || drv.Quirks.AffinityNeedsTimeout) {
 		timeout = t.AffinityTimeout
 	}
 	return model.SourceIP, timeout

@@ -260,3 +260,33 @@ func TestUnused_ReportsDatagramsThatPolicyLocalLoses(t *testing.T) {
 		}
 	}
 }
+
+func TestUnused_ReportsSessionAffinityWithoutEffect(t *testing.T) {
+	t.Parallel()
+	ovn := func(minor int) driver.Driver { return driver.Of("ovn", model.Version{Major: 2, Minor: minor}) }
+	affine := func(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP }
+	udp := fixture.Ports(fixture.Port(v1.ProtocolUDP, 53))
+	both := fixture.Ports(fixture.Port(v1.ProtocolUDP, 53), fixture.Port(v1.ProtocolTCP, 53))
+	for what, test := range map[string]struct {
+		svc  *v1.Service
+		drv  driver.Driver
+		told string
+	}{
+		"ovn that ignores all of it": {fixture.Service(udp, affine), ovn(26), "ClientIP has no effect: "},
+		"ovn and TCP":                {fixture.Service(affine), ovn(30), "ClientIP has no effect on TCP ports"},
+		"ovn, TCP and UDP":           {fixture.Service(both, affine), ovn(30), "ClientIP has no effect on TCP ports"},
+		"ovn and UDP":                {fixture.Service(udp, affine), ovn(30), ""},
+		"ovn without affinity":       {fixture.Service(), ovn(30), ""},
+		"amphora":                    {fixture.Service(both, affine), fixture.Amphora(), ""},
+	} {
+		told := ""
+		for _, n := range fixture.Settings(t, test.svc, fixture.Config()).Unused(test.drv) {
+			if n.Annotation == "spec.sessionAffinity" {
+				told += n.Message
+			}
+		}
+		if !strings.HasPrefix(told, test.told) || told != "" && test.told == "" {
+			t.Errorf("%s: told %q, want %q", what, told, test.told)
+		}
+	}
+}

@@ -48,10 +48,22 @@ func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 		add("spec.externalTrafficPolicy", "Local loses datagrams of UDP ports: kube-proxy silently drops them on nodes without endpoints, "+
 			"which monitors of type UDP-CONNECT do not detect; run an endpoint on every node, or select nodes with endpoints with "+annotation.NodeSelector)
 	}
-	if s.Traffic.ClientAffinity && s.Traffic.hasTCP() && s.Traffic.CustomAffinityTimeout() {
-		add("spec.sessionAffinityConfig.clientIP.timeoutSeconds", "has no effect on TCP ports: Octavia has no timeout for them")
+	if s.Traffic.ClientAffinity {
+		s.affinityNotices(drv, add)
 	}
 	return notices
+}
+
+// affinityNotices reports session affinity, or a timeout of it, that has no effect.
+func (s *Settings) affinityNotices(drv driver.Driver, add func(name, text string)) {
+	switch {
+	case drv.Quirks.NoAffinity:
+		add("spec.sessionAffinity", fmt.Sprintf("ClientIP has no effect: the provider %s of this release does not keep a client at its node", drv.Name))
+	case drv.Quirks.AffinityNeedsTimeout && s.Traffic.hasTCP():
+		add("spec.sessionAffinity", fmt.Sprintf("ClientIP has no effect on TCP ports: the provider %s keeps a client at its node only on ports of UDP and SCTP", drv.Name))
+	case s.Traffic.hasTCP() && s.Traffic.CustomAffinityTimeout():
+		add("spec.sessionAffinityConfig.clientIP.timeoutSeconds", "has no effect on TCP ports: Octavia has no timeout for them")
+	}
 }
 
 // noticeSpec reports fields of the spec that have no effect on any load balancer. Fields for other

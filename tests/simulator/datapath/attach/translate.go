@@ -11,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// datagramPersistence is how long an idle client is kept on its member when the API says
-// nothing, by ovn (affinity_timeout) and, for UDP, by the amphora's keepalived.
+// datagramPersistence is how long the amphora's keepalived keeps an idle client of UDP on its member
+// if the pool has no timeout.
 const datagramPersistence = 360 * time.Second
 
 // loadBalancer translates one load balancer with the floating IPs of its VIP ports.
@@ -150,10 +150,10 @@ func pool(p *octavia.Pool, provider string) datapath.Pool {
 			ALPN:           p.TLS.ALPNProtocols,
 		},
 	}
-	if p.Persistence != nil {
+	if p.Persistence != nil && !p.Persistence.Ignored {
 		translated.Persistence = p.Persistence.Type
 		translated.CookieName = p.Persistence.CookieName
-		translated.PersistenceTimeout = persistence(p, provider)
+		translated.PersistenceTimeout = persistence(p)
 		translated.PersistenceBits = bits(p.Persistence.Granularity)
 	}
 	if p.Monitor != nil && present(p.Monitor.Meta) {
@@ -167,11 +167,11 @@ func pool(p *octavia.Pool, provider string) datapath.Pool {
 	return translated
 }
 
-func persistence(p *octavia.Pool, provider string) time.Duration {
+func persistence(p *octavia.Pool) time.Duration {
 	switch {
 	case p.Persistence.Timeout != nil:
 		return seconds(*p.Persistence.Timeout)
-	case provider == octavia.ProviderOVN || p.Protocol == datapath.ProtocolUDP:
+	case p.Protocol == datapath.ProtocolUDP:
 		return datagramPersistence
 	default:
 		return 0

@@ -163,17 +163,17 @@ func TestTranslate_LeavesOutWhatIsDeletedOrBeingDeleted(t *testing.T) {
 	}
 }
 
-func TestTranslate_KeepsClientAddressAndSticksFor360SecondsForOVN(t *testing.T) {
+func TestTranslate_KeepsClientAddressAndIgnoresPersistenceForOVN(t *testing.T) {
 	t.Parallel()
 	lb := full()
 	lb.Provider = octavia.ProviderOVN
-	lb.Pools[0].Persistence.Timeout = nil
+	lb.Pools[0].Persistence.Ignored = true
 	got := (&services{balancers: []octavia.LoadBalancer{lb}}).read()[0]
 	if !got.KeepClientAddress {
 		t.Error("the client's address is not kept")
 	}
-	if got.Pools[0].PersistenceTimeout != 360*time.Second {
-		t.Errorf("persistence timeout %s, want 360s", got.Pools[0].PersistenceTimeout)
+	if got.Pools[0].Persistence != "" {
+		t.Errorf("session persistence %s, want none", got.Pools[0].Persistence)
 	}
 }
 
