@@ -266,6 +266,9 @@ func (c Connection) loadBalancerOptions(session *openstack.Session, options Opti
 			}
 			return found.Items, nil
 		},
+		Pods: func(ctx context.Context, namespace, name string) (*v1.Pod, error) {
+			return core.Pods(namespace).Get(ctx, name, metav1.GetOptions{ResourceVersion: "0"})
+		},
 		Records: options.Records, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Ended: c.CallAgain,
 		Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer, ScopeRecorded: c.scopeRecorded,
 	}

@@ -1,14 +1,18 @@
 package loadbalancer_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -57,7 +61,7 @@ func (f *fakeEndpoints) on(svc *v1.Service, nodes string, ports ...string) {
 			ports = append(ports, port.Name)
 		}
 	}
-	slice := members.Slice{Family: v1.IPv4Protocol, Ports: ports}
+	slice := members.Slice{Family: v1.IPv4Protocol, Ports: ports, Pod: "web-1"}
 	for _, number := range strings.Fields(nodes) {
 		terminates := strings.HasSuffix(number, "-")
 		name := ""
@@ -72,8 +76,15 @@ func (f *fakeEndpoints) on(svc *v1.Service, nodes string, ports ...string) {
 // following is a cloud with a Service of policy Local, whose endpoints are on some nodes.
 func following(t *testing.T, provider string, ports int, nodes string) (*environment, *fakeEndpoints, *v1.Service) {
 	t.Helper()
+	return followingWith(t, provider, ports, nodes, environmentOptions{})
+}
+
+// followingWith is following with more options.
+func followingWith(t *testing.T, provider string, ports int, nodes string, options environmentOptions) (*environment, *fakeEndpoints, *v1.Service) {
+	t.Helper()
 	f := &fakeEndpoints{}
-	env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": provider}, endpoints: f, simulator: simulator.Options{Release: "2025.1"}})
+	options.keys, options.endpoints, options.simulator.Release = map[string]string{"lb-provider": provider}, f, "2025.1"
+	env := newEnvironment(t, options)
 	svc := service("web", ports)
 	policyLocal(svc)
 	if provider != "ovn" {
@@ -398,4 +409,53 @@ func TestEndpoints_ChangeFewOfManyMembersBySingleRequests(t *testing.T) {
 		}
 	}
 	env.writes(2)
+}
+
+// Pods that stop before their node is removed are reported once, with the measured time of the removal.
+// With ovn, the removal begins when they have stopped.
+//
+//proves:143
+func TestEndpoints_ReportThatPodsStopBeforeRemoval(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		provider string
+		preStop  int64 // seconds, 0 for no hook
+		err      error
+		want     string
+		reads    int32
+	}{
+		"no hook":             {"amphora", 0, nil, "Normal LoadBalancerRolloutLosesConnections Removing a member takes about 1s; pods of web stop after 0s", 1},
+		"a hook":              {"amphora", 60, nil, "", 1},
+		"no right to read":    {"amphora", 0, errors.New("forbidden"), "", 1},
+		"removed when it can": {"ovn", 60, nil, "Normal LoadBalancerRolloutLosesConnections Removing a member takes about 1s, and begins when", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var reads atomic.Int32
+			pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{}}, TerminationGracePeriodSeconds: ptr.To[int64](90)}}
+			if c.preStop > 0 {
+				pod.Spec.Containers[0].Lifecycle = &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: c.preStop}}}
+			}
+			read := func(_ context.Context, namespace, name string) (*v1.Pod, error) {
+				if reads.Add(1); namespace != "default" || name != "web-1" {
+					t.Errorf("read %s of %s", name, namespace)
+				}
+				return pod, c.err
+			}
+			env, f, svc := followingWith(t, c.provider, 3, "0 1", environmentOptions{pods: read})
+			nodes := env.nodes(4)
+			env.ensure(svc, nodes)
+			for _, on := range []string{"1 2", "2 3", "3 0"} {
+				f.on(svc, on)
+				env.ensure(svc, nodes)
+			}
+			emitted := env.emitted()
+			if n := strings.Count(emitted, "LoadBalancerRolloutLosesConnections"); n > 1 || (n > 0) != (c.want != "") || !strings.Contains(emitted, c.want) {
+				t.Errorf("events:\n%s", emitted)
+			}
+			if n := reads.Load(); n != c.reads {
+				t.Errorf("%d reads of a pod, want %d", n, c.reads)
+			}
+		})
+	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -105,6 +106,8 @@ type environmentOptions struct {
 	newest func(*v1.Service) (*v1.Service, []*v1.Node)
 	// endpoints has those of Services; nil: they are not watched.
 	endpoints *fakeEndpoints
+	// pods reads a pod; nil: none is read.
+	pods goal.Pods
 	// limits and metrics are passed to the controller's session.
 	limits  limiter.Limits
 	metrics *transport.Metrics
@@ -212,6 +215,7 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 		Workers:   env.options.workers,
 		Newest:    env.options.newest,
 		Endpoints: env.options.endpoints.source(),
+		Pods:      env.options.pods,
 		Refused:   func(reason string, services int) { counted.Store(reason, services) },
 		Metrics:   env.options.shown,
 		Tracer:    env.options.tracer,

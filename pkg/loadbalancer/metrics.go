@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/component-base/metrics"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
@@ -89,6 +90,8 @@ func NewMetrics() *Metrics {
 			(*Reconciler).countPending),
 		m.newCounted("rounds", "Rounds of reconciliation that work, that wait for Octavia, or that have a result that no call has fetched yet.",
 			(*Reconciler).countRounds, "state"),
+		m.newCounted("rollout_losing_services", "Services whose pods stop before the load balancer has removed their node, so that connections fail during a rollout.",
+			func(r *Reconciler, set func(float64, ...string)) { set(float64(r.store.Warned(events.Rollouts))) }),
 	}
 	return m
 }

@@ -73,6 +73,9 @@ type Options struct {
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
 	// Endpoints returns the endpoints of Services; if nil, all nodes are members.
 	Endpoints goal.Endpoints
+	// Pods reads a pod of a Service, to compare its grace with the time that the removal of a member
+	// takes; if nil, nothing is compared.
+	Pods goal.Pods
 	// ScopeRecorded reports whether credentials of another project would be detected; nil means
 	// true.
 	ScopeRecorded func() bool
@@ -162,6 +165,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 		Sharing:   sharing.Policy{Config: conf, Namespace: options.Namespace},
 		Members:   &members.Selector{},
 		Endpoints: options.Endpoints,
+		Pods:      options.Pods,
 		Memory:    goal.Memory{Store: r.store, Records: options.Records},
 		Events:    events.New(options.Recorder, eventMemory{r.store}),
 	})

@@ -49,6 +49,8 @@ const (
 	NoEndpoints Reason = "LoadBalancerNoEndpoints"
 	// AllNodes states why all nodes are members although the members could follow the endpoints.
 	AllNodes Reason = "LoadBalancerAllNodes"
+	// RolloutLoses reports that pods stop before the load balancer has removed their node.
+	RolloutLoses Reason = "LoadBalancerRolloutLosesConnections"
 	// FlowsStay states that UDP flows stay with nodes that their endpoints have left.
 	FlowsStay Reason = "LoadBalancerFlowsStay"
 	// LastMembers names nodes that serve although they are about to be deleted.

@@ -85,6 +85,11 @@ func changes() []Entry {
 			Do:   "nothing if clients use a new port after a failure; else ask the operator of the cloud for `options:ct_flush`, or use another provider",
 		},
 		{
+			Reason: RolloutLoses, On: Service, Type: v1.EventTypeNormal,
+			When: "under `externalTrafficPolicy: Local`, pods stop before the load balancer has removed their node: see [rollouts](members.md#rollouts)",
+			Do:   "give the pods a `preStop` hook that sleeps longer than the removal takes, or use `externalTrafficPolicy: Cluster` with `trafficDistribution: PreferSameNode`",
+		},
+		{
 			Reason: AllNodes, On: Service, Type: v1.EventTypeNormal,
 			When: "all nodes are members although the members could [follow endpoints](members.md): another controller created the load balancer, or no endpoint has a node that can be a member",
 			Do:   "nothing, or set the annotation `members` as the message explains",

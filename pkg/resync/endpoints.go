@@ -276,7 +276,7 @@ func (t *endpointTable) Transformer() cache.TransformFunc {
 			AddressType: from.AddressType, Ports: from.Ports,
 		}
 		for _, e := range from.Endpoints {
-			trimmed.Endpoints = append(trimmed.Endpoints, discovery.Endpoint{Conditions: e.Conditions, NodeName: e.NodeName})
+			trimmed.Endpoints = append(trimmed.Endpoints, discovery.Endpoint{Conditions: e.Conditions, NodeName: e.NodeName, TargetRef: podOf(e)})
 		}
 		return trimmed, nil
 	}
@@ -345,6 +345,17 @@ func parseSlice(object any) (key types.NamespacedName, service string, slice mem
 			endpoint.Node = *e.NodeName
 		}
 		slice.Endpoints = append(slice.Endpoints, endpoint)
+		if pod := podOf(e); pod != nil && slice.Pod == "" {
+			slice.Pod = pod.Name
+		}
 	}
 	return types.NamespacedName{Namespace: from.Namespace, Name: from.Name}, from.Labels[discovery.LabelServiceName], slice, true
+}
+
+// podOf returns the name of an endpoint's pod, nil for none.
+func podOf(e discovery.Endpoint) *v1.ObjectReference {
+	if e.TargetRef == nil || e.TargetRef.Kind != "Pod" {
+		return nil
+	}
+	return &v1.ObjectReference{Kind: e.TargetRef.Kind, Name: e.TargetRef.Name}
 }

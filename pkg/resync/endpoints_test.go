@@ -137,6 +137,8 @@ func TestParseSlice_ReadsConditions(t *testing.T) {
 	for _, c := range []discovery.EndpointConditions{{}, {Ready: &no}, {Ready: &no, Serving: &yes, Terminating: &yes}, {Ready: &yes, Terminating: &yes}} {
 		s.Endpoints = append(s.Endpoints, discovery.Endpoint{Conditions: c, NodeName: &node})
 	}
+	s.Endpoints[0].TargetRef = &v1.ObjectReference{Kind: "Node", Name: "a"}
+	s.Endpoints[1].TargetRef = &v1.ObjectReference{Kind: "Pod", Name: "web-pod", UID: "uid"}
 	table := newEndpointTable(clock.RealClock{})
 	trimmed, err := table.Transformer()(s)
 	if err != nil {
@@ -145,8 +147,8 @@ func TestParseSlice_ReadsConditions(t *testing.T) {
 	again, _ := table.Transformer()(trimmed)
 	for _, object := range []any{s, trimmed, again} {
 		_, service, parsed, ok := parseSlice(object)
-		got := fmt.Sprintf("%v %s %v %v", ok, service, parsed.Ports, parsed.Endpoints)
-		if want := "true web [a] [{a true true false} {a false false false} {a false true true} {a true true true}]"; got != want {
+		got := fmt.Sprintf("%v %s %v %s %v", ok, service, parsed.Ports, parsed.Pod, parsed.Endpoints)
+		if want := "true web [a] web-pod [{a true true false} {a false false false} {a false true true} {a true true true}]"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -35,7 +35,7 @@ func reportedOnce() []string {
 var requestID = regexp.MustCompile(`\(request ([^\s()]+)\)`)
 
 // lastError returns the newest error of a Service, nil without a recent one, and the newest warning
-// of each other reason, newest first. It ignores the error of a Service being created, which
+// of each other reason, newest first; that rollouts lose connections is one. It ignores the error of a Service being created, which
 // another version may have emitted.
 func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event) {
 	newest := map[string]Event{}
@@ -43,7 +43,7 @@ func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event)
 	for _, e := range all {
 		read := eventOf(e)
 		switch {
-		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, reason.GoesOn) || slices.Contains(reportedOnce(), e.Reason):
+		case e.Type != v1.EventTypeWarning && read.Reason != string(reason.RolloutLoses) || strings.Contains(e.Message, reason.GoesOn) || slices.Contains(reportedOnce(), e.Reason):
 		case slices.Contains(failures(), e.Reason):
 			if failure == nil || read.Last.After(failure.Last) {
 				failure = &read

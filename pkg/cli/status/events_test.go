@@ -49,8 +49,9 @@ func TestLastError_ComesWithTheNewestWarningOfEachReason(t *testing.T) {
 		ago(3*time.Minute, v1.EventTypeWarning, "LoadBalancerDrifted", "first"), ago(time.Minute, v1.EventTypeWarning, "LoadBalancerDrifted", "second"),
 		ago(2*time.Minute, v1.EventTypeWarning, "LoadBalancerNodeSkipped", "one"), ago(0, v1.EventTypeWarning, "LoadBalancerQuotaExceeded", "as the error says"),
 		ago(0, v1.EventTypeNormal, "ChangingLoadBalancer", "listener"),
+		ago(4*time.Minute, v1.EventTypeNormal, "LoadBalancerRolloutLosesConnections", "removing takes 9s"),
 	}, now)
-	if len(warnings) != 2 || warnings[0].Message != "second" || warnings[1].Message != "one" {
+	if len(warnings) != 3 || warnings[2].Message != "removing takes 9s" || warnings[0].Message != "second" || warnings[1].Message != "one" {
 		t.Errorf("warnings %+v", warnings)
 	}
 }

@@ -27,6 +27,8 @@ const (
 	// Settings are those without effect in any cloud, and Provider those that the provider ignores.
 	Settings = "settings"
 	Provider = "provider"
+	// Rollouts are those that lose connections.
+	Rollouts = "rollouts"
 
 	nodes = "nodes"
 	// withoutEndpoints are the ports without endpoints.
@@ -211,6 +213,18 @@ func (r *Recorder) MembersFollow(svc *v1.Service, of members.Followed, keeps, st
 	r.emitChanged(svc, withoutEndpoints, reason.NoEndpoints, empty)
 	r.emitChanged(svc, udpFlows, reason.FlowsStay, flows)
 	r.emitChanged(svc, allNodes, reason.AllNodes, nodes)
+}
+
+// RolloutLoses emits once why connections fail during rollouts of a Service, "" if they do not. The
+// durations in the text vary.
+func (r *Recorder) RolloutLoses(svc *v1.Service, text string) {
+	is := ""
+	if text != "" {
+		is = "yes"
+	}
+	if r.memory.Warn(svc.UID, Rollouts, is) {
+		r.emit(svc, reason.RolloutLoses, text)
+	}
 }
 
 // HealthMonitorMissing emits the effect of missing health monitors, "" for none.

@@ -38,6 +38,7 @@ type Asked struct {
 	checks   *checks
 	leaver   *leaver
 	results  *results
+	rollouts *rollouts
 }
 
 // NewAsked parses the settings of a Service. The error is a refusal if they are invalid. Quiet is
@@ -72,7 +73,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	in.Endpoints = endpoints
 	return &Asked{
 		in: in, quiet: quiet, memory: e.Memory, sharing: e.Sharing, events: e.Events, recaller: e.recaller, observer: e.observer, planner: e.planner,
-		groups: e.groups, reporter: e.reporter, checks: e.checks, leaver: e.leaver, results: e.results,
+		groups: e.groups, reporter: e.reporter, checks: e.checks, leaver: e.leaver, results: e.results, rollouts: e.rollouts,
 	}, nil
 }
 
@@ -243,5 +244,8 @@ func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *a
 	a.events.Ready(svc, lb, address)
 	a.events.AddressChanged(svc, statusAddress(svc), address)
 	a.results.remember(a.in, r, address, named, nil)
+	if r.Wrote {
+		a.rollouts.compare(ctx, a.in, r)
+	}
 	return publish(address, a.in.Settings), nil
 }

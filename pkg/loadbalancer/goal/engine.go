@@ -23,8 +23,10 @@ type Dependencies struct {
 	Members   *members.Selector
 	// Endpoints is nil if endpoints are not watched.
 	Endpoints Endpoints
-	Memory    Memory
-	Events    *events.Recorder
+	// Pods is nil if pods are not read.
+	Pods   Pods
+	Memory Memory
+	Events *events.Recorder
 }
 
 // Engine has the stages that goals share. It and its stages have no state of their own, and are
@@ -43,6 +45,7 @@ type Engine struct {
 	checks   *checks
 	leaver   *leaver
 	results  *results
+	rollouts *rollouts
 }
 
 // New returns an engine.
@@ -64,6 +67,7 @@ func New(with Dependencies) *Engine {
 		checks:       &checks{config: with.Config, store: memory.Store, lookup: cloud.Lookup, barbican: cloud.Barbican},
 		leaver:       &leaver{config: with.Config, cloud: cloud, observer: observer, events: with.Events},
 		results:      &results{store: memory.Store, clock: cloud.Clock},
+		rollouts:     &rollouts{pods: with.Pods, took: cloud.Watcher.Took, store: memory.Store, events: with.Events, clock: cloud.Clock},
 	}
 }
 
@@ -90,6 +94,6 @@ func (e *Engine) Rehearsing(r Rehearsal) *Engine {
 	other := e.Dependencies
 	other.Cloud.Applier, other.Cloud.Settler = r.Applier, r.Applier
 	other.Groups, other.Memory.Store, other.Events = r.Groups, r.Store, r.Events
-	other.Failovers = e.Failovers.Clone()
+	other.Failovers, other.Pods = e.Failovers.Clone(), nil
 	return New(other)
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,6 +29,8 @@ type Entry struct {
 	// Namespace is the one in which the Service counts for max-services-per-namespace, "" if it has
 	// no load balancer, and none is about to be created.
 	Namespace string
+	// Grace is that of the Service's pods.
+	Grace Grace
 	// Made are the objects that this process created for the Service.
 	Made Made
 	// SecurityGroups is the knowledge of package securitygroup of the Service.
@@ -103,6 +106,19 @@ type Made struct {
 	CreateEmpty bool
 	// Creation is an unanswered creation.
 	Creation Creation
+}
+
+// Grace is how long the pods of a Service serve after their deletion, if that is Known. It is valid until
+// a time.
+type Grace struct {
+	Grace time.Duration
+	Known bool
+	Until time.Time
+}
+
+// SetGrace records how long the pods of a Service serve after their deletion.
+func (s *Store) SetGrace(uid types.UID, grace Grace) {
+	s.update(uid, func(e *Entry) { e.Grace = grace })
 }
 
 // MarkTouched records that a change was begun for the Service.

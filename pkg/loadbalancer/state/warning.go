@@ -77,6 +77,18 @@ func (s *Store) Warnings(uid types.UID) string {
 	return strings.Join(words, ",")
 }
 
+// Warned returns the number of Services with a current warning about a subject.
+func (s *Store) Warned(subject string) (services int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.entries {
+		if _, warned := e.warnings[subject]; warned {
+			services++
+		}
+	}
+	return services
+}
+
 // RecallWarnings records the warnings that the last process has sent, in the format of Warnings, so
 // that they are not sent again. Only the first call for a Service counts.
 func (s *Store) RecallWarnings(uid types.UID, word string) {

@@ -47,6 +47,20 @@ func memberBreaks() []Break {
 			Tests: []string{"TestEndpoints_AreNotFollowedByAdoptedLoadBalancer"},
 		},
 		{
+			Row: 55, What: "a round that has waited for minutes writes the endpoints of its start",
+			File:  "pkg/loadbalancer/serve.go",
+			Old:   `rd.pursuit, rd.renewed = nil, true`,
+			New:   `rd.renewed = true`,
+			Tests: []string{"TestRollout_TakesOneBatchAfterLongPending"},
+		},
+		{
+			Row: 143, What: "pods that stop too early are not noticed",
+			File:  "pkg/loadbalancer/spec/members/rollout.go",
+			Old:   `case r.Grace < r.Removal:`,
+			New:   `case r.Grace < 0:`,
+			Tests: []string{"TestEndpoints_ReportThatPodsStopBeforeRemoval"},
+		},
+		{
 			Row: 68, What: "a load balancer is created empty and filled afterwards",
 			File:  plan + "diff.go",
 			Old:   `case createsEmpty(desired, opts):`,

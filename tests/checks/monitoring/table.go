@@ -273,6 +273,11 @@ func operator() Group {
 			Note:  "See [members.md](members.md#rights).",
 		},
 		{
+			Metric: "cloudprovider_openstack_rollout_losing_services", Title: "Rollouts that lose connections", Unit: "short",
+			Query: `max (cloudprovider_openstack_rollout_losing_services)`,
+			Note:  "See [members.md](members.md#rollouts).",
+		},
+		{
 			Metric: "cloudprovider_openstack_build_info", Title: "Replicas by version", Unit: "short",
 			Query: `count by (version, commit) (cloudprovider_openstack_build_info)`,
 			Labels: []Label{

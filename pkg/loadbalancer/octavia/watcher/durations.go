@@ -58,6 +58,15 @@ func (d durations) observe(k Kind, s sample) {
 	d[k] = all[max(0, len(all)-samples):]
 }
 
+// median returns the time of the middle of the recent operations of a kind, false if there was none.
+func (d durations) median(k Kind) (time.Duration, bool) {
+	all := slices.SortedFunc(slices.Values(d[k]), func(a, b sample) int { return cmp.Compare(a.done, b.done) })
+	if len(all) == 0 {
+		return 0, false
+	}
+	return all[len(all)/2].done, true
+}
+
 // intervals returns the pace for a kind. The first poll comes shortly before the fastest recent
 // operation was done, as far as that was observed: so few polls are wasted, and one stuck load
 // balancer delays none. If a first poll finds an operation done, its duration is unknown, and the

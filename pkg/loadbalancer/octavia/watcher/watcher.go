@@ -161,6 +161,13 @@ func (w *Watcher) Waiting() int {
 	return len(w.parked)
 }
 
+// Took returns how long recent operations of a kind took, false if there was none.
+func (w *Watcher) Took(k Kind) (time.Duration, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.took.median(k)
+}
+
 // park adds a waiter and starts the watcher if necessary.
 func (w *Watcher) park(me *waiter) {
 	w.mu.Lock()

@@ -22,6 +22,8 @@ type Slice struct {
 	// Ports are the names of the ports of the Service that all of the endpoints serve.
 	Ports     []string
 	Endpoints []Endpoint
+	// Pod is the name of a pod among the endpoints, "" for none.
+	Pod string
 }
 
 // Endpoints are all endpoints of a Service. An address that is in several slices counts once for

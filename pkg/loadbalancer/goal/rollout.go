@@ -1,0 +1,74 @@
+package goal
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+// Pods reads a pod.
+type Pods func(ctx context.Context, namespace, name string) (*v1.Pod, error)
+
+// graceAge is how long the grace of a Service's pods is cached, also if it could not be read.
+const graceAge = 10 * time.Minute
+
+// rollouts compares the time that the removal of members takes with that for which pods serve after
+// their deletion.
+type rollouts struct {
+	pods   Pods
+	took   func(watcher.Kind) (time.Duration, bool)
+	store  *state.Store
+	events *events.Recorder
+	clock  clock.PassiveClock
+}
+
+// compare reports whether connections fail during a rollout of a Service: they do if members follow its
+// endpoints, only nodes with endpoints serve, and the pods stop before a member is removed, which takes
+// one change of the load balancer for each port. It reports nothing that it cannot know.
+func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
+	settings, drv := in.Settings.On(round.Have.LoadBalancer), round.Want.Facts.Driver
+	if !settings.Traffic.Local || !settings.FollowsEndpoints(drv) || round.Want.Followed.Placeless {
+		r.events.RolloutLoses(in.Service, "")
+		return
+	}
+	cycle, measured := r.took(watcher.Kind{Provider: round.Have.LoadBalancer.Provider, Operation: watcher.Updating})
+	if !measured {
+		return
+	}
+	rollout := members.Rollout{Removal: cycle * time.Duration(len(settings.Traffic.Ports)), Late: drv.Quirks.CutsRemoved}
+	if !rollout.Late {
+		grace, known := r.grace(ctx, in)
+		if !known {
+			return
+		}
+		rollout.Grace = grace
+	}
+	r.events.RolloutLoses(in.Service, rollout.Problem(in.Service.Name))
+}
+
+// grace returns how long the pods of a Service serve after their deletion, by one of them.
+func (r *rollouts) grace(ctx context.Context, in Inputs) (grace time.Duration, known bool) {
+	uid, name := in.Owner.UID, in.Endpoints.Pod()
+	if last := r.store.Get(uid).Grace; r.clock.Now().Before(last.Until) {
+		return last.Grace, last.Known
+	}
+	if r.pods == nil || name == "" {
+		return 0, false
+	}
+	pod, err := r.pods(ctx, in.Service.Namespace, name)
+	if err != nil {
+		klog.FromContext(ctx).V(2).Info("Cannot read a pod, so that rollouts are not checked", "pod", name, "err", err)
+	} else {
+		grace, known = members.Grace(pod), true
+	}
+	r.store.SetGrace(uid, state.Grace{Grace: grace, Known: known, Until: r.clock.Now().Add(graceAge)})
+	return grace, known
+}

@@ -1,0 +1,58 @@
+package members
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+// Pod returns the name of a pod among the endpoints, in the namespace of their Service; "" for none.
+func (e Endpoints) Pod() string {
+	for _, s := range e {
+		if s.Pod != "" {
+			return s.Pod
+		}
+	}
+	return ""
+}
+
+// Grace returns how long a pod certainly or possibly serves after its deletion: as long as the longest
+// preStop hook of its containers. A hook of unknown duration takes the whole grace period.
+func Grace(pod *v1.Pod) time.Duration {
+	most := time.Duration(ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, v1.DefaultTerminationGracePeriodSeconds)) * time.Second
+	longest := time.Duration(0)
+	for _, c := range pod.Spec.Containers {
+		switch {
+		case c.Lifecycle == nil || c.Lifecycle.PreStop == nil:
+		case c.Lifecycle.PreStop.Sleep != nil:
+			longest = max(longest, time.Duration(c.Lifecycle.PreStop.Sleep.Seconds)*time.Second)
+		default:
+			longest = most
+		}
+	}
+	return min(longest, most)
+}
+
+// Rollout is the removal of a member whose pods are deleted.
+type Rollout struct {
+	// Removal is how long it takes, Grace how long the pods serve after their deletion.
+	Removal, Grace time.Duration
+	// Late is set if the removal begins when the pods have stopped.
+	Late bool
+}
+
+// Problem returns why connections fail during a rollout of a Service; "" if none does.
+func (r Rollout) Problem(service string) string {
+	removal := max(time.Second, r.Removal.Round(time.Second))
+	const remedy = "externalTrafficPolicy Cluster with trafficDistribution PreferSameNode loses none"
+	switch {
+	case r.Late:
+		return fmt.Sprintf("Removing a member takes about %s, and begins when the pods on its node have stopped: connections fail during a rollout; %s", removal, remedy)
+	case r.Grace < r.Removal:
+		return fmt.Sprintf("Removing a member takes about %s; pods of %s stop after %s: connections fail during a rollout; give them a preStop hook that sleeps longer; %s",
+			removal, service, r.Grace, remedy)
+	}
+	return ""
+}
