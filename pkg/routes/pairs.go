@@ -5,48 +5,18 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// A port with port security accepts only packets from its own addresses and its allowed address
-// pairs. Therefore the node's port needs a pair for each of its pod CIDRs.
-
-func needsPairs(port *neutron.RoutedPort) bool {
-	return port.AddressPairs != nil && (port.PortSecurity == nil || *port.PortSecurity)
-}
-
-// admits reports whether the port admits the pods of the CIDR. A wider pair of another client
-// suffices.
-func admits(port *neutron.RoutedPort, to netip.Prefix) bool {
-	return !needsPairs(port) || slices.ContainsFunc(*port.AddressPairs, func(pair neutron.AddressPair) bool {
-		has, ok := prefixOf(pair, port)
-		return ok && has.Bits() <= to.Bits() && has.Contains(to.Addr())
-	})
-}
-
-// prefixOf parses a pair of the port's own MAC.
-func prefixOf(pair neutron.AddressPair, port *neutron.RoutedPort) (netip.Prefix, bool) {
-	if pair.MACAddress != "" && !strings.EqualFold(pair.MACAddress, port.MACAddress) {
-		return netip.Prefix{}, false
-	}
-	if prefix, err := netip.ParsePrefix(pair.IPAddress); err == nil {
-		return prefix.Masked(), true
-	}
-	address, err := netip.ParseAddr(pair.IPAddress)
-	if err != nil {
-		return netip.Prefix{}, false
-	}
-	return netip.PrefixFrom(address, address.BitLen()), true
-}
+// A node's port needs an address pair for each of the node's pod CIDRs: see neutron.RoutedPort.Admits.
 
 func (t *Table) addPairs(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
 	return t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
 		pairs := slices.Clone(*port.AddressPairs)
 		for _, to := range cidrs {
-			if !admits(port, to) {
+			if !port.Admits(to) {
 				pairs = append(pairs, neutron.AddressPair{IPAddress: to.String(), MACAddress: port.MACAddress})
 			}
 		}
@@ -59,7 +29,7 @@ func (t *Table) addPairs(ctx context.Context, port *neutron.RoutedPort, cidrs []
 func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
 	err := t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
 		return slices.DeleteFunc(slices.Clone(*port.AddressPairs), func(pair neutron.AddressPair) bool {
-			has, ok := prefixOf(pair, port)
+			has, ok := port.PairPrefix(pair)
 			return ok && slices.Contains(cidrs, has)
 		})
 	})
@@ -76,7 +46,7 @@ func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs
 
 // changePairs retries with a new read if another client has changed the port.
 func (t *Table) changePairs(ctx context.Context, port *neutron.RoutedPort, wanted func(*neutron.RoutedPort) []neutron.AddressPair) error {
-	for attempt := 1; needsPairs(port); attempt++ {
+	for attempt := 1; port.NeedsPairs(); attempt++ {
 		pairs := wanted(port)
 		if slices.Equal(pairs, *port.AddressPairs) {
 			return nil

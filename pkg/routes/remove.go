@@ -86,7 +86,7 @@ func (r *reconciliation) occupied(to netip.Prefix) error {
 // pods: a node of another cluster, with a route that looks like ours.
 func inherited(h hop, portID string, ports []*neutron.RoutedPort) bool {
 	return portID != "" && slices.ContainsFunc(ports, func(port *neutron.RoutedPort) bool {
-		return port.ID != portID && needsPairs(port) && admits(port, h.to)
+		return port.ID != portID && port.NeedsPairs() && port.Admits(h.to)
 	})
 }
 

@@ -212,7 +212,7 @@ func (t *Table) completeRoutes(ctx context.Context, has map[hop]neutron.ExtraRou
 		if i := slices.IndexFunc(at, func(port *neutron.RoutedPort) bool { return port.ID == owned[h] }); i >= 0 {
 			at = at[i : i+1]
 		}
-		complete[h] = !slices.ContainsFunc(at, func(port *neutron.RoutedPort) bool { return !admits(port, h.to) })
+		complete[h] = !slices.ContainsFunc(at, func(port *neutron.RoutedPort) bool { return !port.Admits(h.to) })
 		if len(at) == 1 {
 			ports[h] = at[0].ID
 		}
