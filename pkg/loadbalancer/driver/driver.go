@@ -71,6 +71,12 @@ type Quirks struct {
 	// AffinityNeedsTimeout: session persistence without a timeout is accepted without effect. Octavia
 	// refuses the timeout for TCP pools, which therefore have no session affinity.
 	AffinityNeedsTimeout bool
+	// CutsHairpins: a client behind the port of a member's node does not reach this member if it is
+	// behind the port too, and has no port of its own.
+	CutsHairpins bool
+	// MonitorsNeedPorts: monitors probe only addresses of Neutron ports. A pool with a monitor and other
+	// members serves nothing.
+	MonitorsNeedPorts bool
 	// IgnoresLimits: timeouts and connection limits of listeners are accepted without effect.
 	IgnoresLimits bool
 	// UnprovenSourceRanges: source ranges are accepted, but may not be enforced. Octavia does so

@@ -131,6 +131,8 @@ func quirkTable(t *testing.T) string {
 	texts := map[string]string{
 		"ActiveBeforeChildren":  "a load balancer is ACTIVE before its children: the controller waits for them",
 		"CutsRemoved":           "a member that is removed loses its established connections at once, without RST, if they came by a floating IP: a node whose endpoints still serve stays until they end",
+		"CutsHairpins":          "clients behind the port of a node do not reach pods that are members behind the same port",
+		"MonitorsNeedPorts":     "a pool with a monitor and with members behind routes serves nothing: such a monitor is refused",
 		"MemberByMember":        "a batch is worked on member by member, those that stay as they are included, and the load balancer is ACTIVE after the first: the others are waited for, and few members of many change by themselves",
 		"AlwaysSendSubnet":      "a member that is sent with another subnet, or with none, is another member: every request names its subnet",
 		"NeedsAdminStateUp":     "an update of a pool without admin_state_up leaves its listeners PENDING_UPDATE: it is always sent",

@@ -31,6 +31,9 @@ type Neutron interface {
 	PortsAtAddresses(ctx context.Context, addresses []string) ([]neutron.Port, error)
 	RouterInterfaces(ctx context.Context, networkID, subnetID string) ([]neutron.Port, error)
 	Routers(ctx context.Context, ids []string) ([]neutron.Router, error)
+	Router(ctx context.Context, id string) (*neutron.Router, error)
+	RouterPorts(ctx context.Context, routerID string) ([]neutron.RoutedPort, error)
+	PortsWithAddresses(ctx context.Context, addresses []string) ([]neutron.RoutedPort, error)
 	Quotas(ctx context.Context) (map[string]neutron.Quota, error)
 }
 
@@ -50,6 +53,8 @@ type Reader struct {
 	// addresses are the ports by address; an empty list if the address has none.
 	addresses *cache[[]neutron.Port]
 	ways      *cache[gateways]                 // by subnet, or network
+	routers   *cache[surroundings]             // by subnet, or network
+	hops      *cache[[]neutron.RoutedPort]     // by address
 	limits    *cache[map[string]int]           // of Octavia
 	quotas    *cache[map[string]neutron.Quota] // of Neutron
 	// missed are addresses for which the ports of their servers were read again without finding
@@ -77,6 +82,8 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 		addresses: newCache[[]neutron.Port](clk, min(age, addressAge)),
 		missed:    newCache[bool](clk, age),
 		ways:      newCache[gateways](clk, age),
+		routers:   newCache[surroundings](clk, age),
+		hops:      newCache[[]neutron.RoutedPort](clk, age),
 		limits:    newCache[map[string]int](clk, min(age, quotaAge)),
 		quotas:    newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
 	}
