@@ -83,6 +83,8 @@ func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["select
 
 func (e *engine) FollowsEndpoints(*v1.Service) bool { return false }
 
+func (e *engine) FollowsPods(*v1.Service) bool { return false }
+
 func (e *engine) WatchDrift(ctx context.Context, _ func(types.NamespacedName)) {
 	e.mu.Lock()
 	e.watches++

@@ -39,8 +39,10 @@ type LoadBalancers interface {
 	StartRepair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error))
 	// Preview returns the changes that Ensure, or Delete, would make, and makes none.
 	Preview(ctx context.Context, service *v1.Service, nodes []*v1.Node) (loadbalancer.Preview, error)
-	// FollowsEndpoints, SelectsNodes, WatchDrift and PersistRecords are those of resync.Engine.
+	// FollowsEndpoints, FollowsPods, SelectsNodes, WatchDrift and PersistRecords are those of
+	// resync.Engine.
 	FollowsEndpoints(service *v1.Service) bool
+	FollowsPods(service *v1.Service) bool
 	SelectsNodes(service *v1.Service) bool
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
 	PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error)
@@ -217,6 +219,9 @@ func (e resyncEngine) SelectsNodes(service *v1.Service) bool { return e.engine.S
 func (e resyncEngine) FollowsEndpoints(service *v1.Service) bool {
 	return e.engine.FollowsEndpoints(service)
 }
+
+// FollowsPods implements resync.Engine.
+func (e resyncEngine) FollowsPods(service *v1.Service) bool { return e.engine.FollowsPods(service) }
 
 // WatchDrift implements resync.Engine.
 func (e resyncEngine) WatchDrift(ctx context.Context, drifted func(types.NamespacedName)) {

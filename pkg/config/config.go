@@ -160,8 +160,10 @@ type LoadBalancer struct {
 	SecurityGroupMode string `gcfg:"security-group-mode" default:"per-service" oneof:"per-service,shared" change:"restart" cpo:"no"`
 	// Make every Service internal, whatever its annotations are.
 	InternalLB bool `gcfg:"internal-lb" default:"false"`
-	// Which nodes become members: all (`nodes`), or those with endpoints of the Service (`endpoint-nodes`). `auto` means `endpoint-nodes` for externalTrafficPolicy Local if the provider cannot check whether a node has endpoints, else `nodes`. Not set: `auto`, and load balancers of another controller keep `nodes`. `pods` is reserved. See `docs/members.md`.
+	// What becomes a member: all nodes (`nodes`), those with endpoints of the Service (`endpoint-nodes`), or its pods with their own addresses (`pods`). `auto` means `endpoint-nodes` for externalTrafficPolicy Local if the provider cannot check whether a node has endpoints, else `nodes`. Not set: `auto`, and load balancers of another controller keep `nodes`. See `docs/members.md`.
 	Members string `gcfg:"members" oneof:"auto,nodes,endpoint-nodes,pods" cpo:"no"`
+	// Networks of pods that load balancers reach without a route of Neutron, such as by BGP: with `members=pods`, pods in them become members without a check. Not with provider ovn.
+	PodNetworks string `gcfg:"pod-networks" form:"cidrs" cpo:"no"`
 	// Labels that a node must have to become a member.
 	NodeSelector string `gcfg:"node-selector" form:"selector"`
 	// Delete a load balancer and its parts in one call.
@@ -255,7 +257,7 @@ type LoadBalancerClass struct {
 	SubnetID string `gcfg:"subnet-id"`
 	// Subnet of the members.
 	MemberSubnetID string `gcfg:"member-subnet-id"`
-	// Which nodes become members.
+	// What becomes a member.
 	Members string `gcfg:"members" oneof:"auto,nodes,endpoint-nodes,pods" cpo:"no"`
 	// Maximum number of nodes that become members; 0 means that of [LoadBalancer].
 	MaxMembers uint `gcfg:"max-members" cpo:"no"`

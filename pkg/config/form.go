@@ -138,6 +138,17 @@ func Items(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
+// PodPrefixes returns PodNetworks, which was validated when cloud.conf was loaded.
+func (l LoadBalancer) PodPrefixes() []netip.Prefix {
+	var all []netip.Prefix
+	for _, text := range Items(l.PodNetworks) {
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			all = append(all, prefix.Masked())
+		}
+	}
+	return all
+}
+
 func checkCIDRs(text string) error {
 	for _, part := range Items(text) {
 		if _, err := netip.ParsePrefix(part); err != nil {

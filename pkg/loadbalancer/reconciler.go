@@ -215,6 +215,9 @@ func (r *Reconciler) FollowsEndpoints(svc *v1.Service) bool {
 	return r.engine().Settings.MayFollowEndpoints(svc)
 }
 
+// FollowsPods reports whether pods are the members of a Service, and not nodes.
+func (r *Reconciler) FollowsPods(svc *v1.Service) bool { return r.engine().Settings.FollowsPods(svc) }
+
 // Untouched reports whether a Service has its desired state, now or in the record of an earlier
 // process, and this process has begun no change of it.
 func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Memory.Untouched(service) }

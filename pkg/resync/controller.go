@@ -36,6 +36,8 @@ type Engine interface {
 	// FollowsEndpoints reports whether the members of the Service's load balancer may follow its
 	// endpoints.
 	FollowsEndpoints(service *v1.Service) bool
+	// FollowsPods reports whether pods are the members of the Service's load balancer.
+	FollowsPods(service *v1.Service) bool
 	// Repair changes the load balancer to match the Service and the current nodes. It does not wait
 	// for the cloud: it calls ended once, with the status to publish, which may accompany an error.
 	// A load balancer that is gone is recreated only if exists then reports that the Service still

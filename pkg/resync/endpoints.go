@@ -2,6 +2,7 @@ package resync
 
 import (
 	"context"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
@@ -34,15 +36,14 @@ const (
 	firstEndpointDelay, lastEndpointDelay = time.Second, 30 * time.Second
 )
 
-// endpointTable has the endpoints of all Services: their nodes and their conditions, some 60 bytes
+// endpointTable has the endpoints of all Services: their nodes, addresses and conditions, some 90 bytes
 // each. It stores them for Services of other types too, because a type can change. Its methods may
 // be called from many goroutines.
 type endpointTable struct {
 	clock clock.Clock
-	// changed is called for a Service with a change of its endpoints and the time since the one before,
-	// restated when the answers for all Services may be other ones. Both are called by the goroutine of
-	// the watch.
-	changed  func(service types.NamespacedName, change members.Change, quiet time.Duration)
+	// changed is called for a Service with a change of the nodes and one of the pods, restated when the
+	// answers for all Services may be other ones. Both are called by the goroutine of the watch.
+	changed  func(service types.NamespacedName, nodes, pods endpointChange)
 	restated func(watch settings.Watch)
 
 	mu       sync.Mutex
@@ -56,11 +57,28 @@ type endpointTable struct {
 	last settings.Watch
 }
 
-// serviceEndpoints are the slices of a Service by their names, and the time of the last change of
-// their nodes.
+// serviceEndpoints are the slices of a Service by their names, and the times of the last change of
+// their nodes and of their pods.
 type serviceEndpoints struct {
-	slices  map[string]members.Slice
-	changed time.Time
+	slices      map[string]members.Slice
+	nodes, pods lastChange
+}
+
+type lastChange struct{ at time.Time }
+
+// endpointChange is a change, and the time since the one before.
+type endpointChange struct {
+	members.Change
+	quiet time.Duration
+}
+
+// add records a change, if it is one.
+func (l *lastChange) add(change members.Change, now time.Time) endpointChange {
+	quiet := now.Sub(l.at)
+	if change.Members {
+		l.at = now
+	}
+	return endpointChange{change, quiet}
 }
 
 func newEndpointTable(clk clock.Clock) *endpointTable {
@@ -139,13 +157,12 @@ func (t *endpointTable) change(service types.NamespacedName, apply func(map[stri
 	if apply(of.slices); len(of.slices) == 0 {
 		delete(t.services, service)
 	}
-	change := members.ChangeOf(before, t.all(service))
-	if !t.synced || !change.Members {
+	nodes, pods := members.ChangeOf(before, t.all(service))
+	if !t.synced || !nodes.Members && !pods.Members {
 		return func() {}
 	}
-	last, now := of.changed, t.clock.Now()
-	of.changed = now
-	return func() { t.changed(service, change, now.Sub(last)) }
+	ofNodes, ofPods := of.nodes.add(nodes, t.clock.Now()), of.pods.add(pods, t.clock.Now())
+	return func() { t.changed(service, ofNodes, ofPods) }
 }
 
 // Add implements cache.ReflectorStore.
@@ -276,7 +293,9 @@ func (t *endpointTable) Transformer() cache.TransformFunc {
 			AddressType: from.AddressType, Ports: from.Ports,
 		}
 		for _, e := range from.Endpoints {
-			trimmed.Endpoints = append(trimmed.Endpoints, discovery.Endpoint{Conditions: e.Conditions, NodeName: e.NodeName, TargetRef: podOf(e)})
+			trimmed.Endpoints = append(trimmed.Endpoints, discovery.Endpoint{
+				Addresses: e.Addresses[:min(len(e.Addresses), 1)], Conditions: e.Conditions, NodeName: e.NodeName, TargetRef: podOf(e),
+			})
 		}
 		return trimmed, nil
 	}
@@ -329,11 +348,8 @@ func parseSlice(object any) (key types.NamespacedName, service string, slice mem
 	}
 	slice = members.Slice{Family: v1.IPFamily(from.AddressType), Endpoints: make([]members.Endpoint, 0, len(from.Endpoints))}
 	for _, port := range from.Ports {
-		name := ""
-		if port.Name != nil {
-			name = *port.Name
-		}
-		slice.Ports = append(slice.Ports, name)
+		slice.Ports = append(slice.Ports, ptr.Deref(port.Name, ""))
+		slice.Numbers = append(slice.Numbers, int(ptr.Deref(port.Port, 0)))
 	}
 	for _, e := range from.Endpoints {
 		ready := e.Conditions.Ready == nil || *e.Conditions.Ready
@@ -341,8 +357,8 @@ func parseSlice(object any) (key types.NamespacedName, service string, slice mem
 		if e.Conditions.Serving != nil {
 			endpoint.Serving = *e.Conditions.Serving
 		}
-		if e.NodeName != nil {
-			endpoint.Node = *e.NodeName
+		if endpoint.Node = ptr.Deref(e.NodeName, ""); len(e.Addresses) > 0 {
+			endpoint.Address = addressOf(e.Addresses[0]) // no other one has a meaning
 		}
 		slice.Endpoints = append(slice.Endpoints, endpoint)
 		if pod := podOf(e); pod != nil && slice.Pod == "" {
@@ -358,4 +374,13 @@ func podOf(e discovery.Endpoint) *v1.ObjectReference {
 		return nil
 	}
 	return &v1.ObjectReference{Kind: e.TargetRef.Kind, Name: e.TargetRef.Name}
+}
+
+// addressOf parses the address of an endpoint; one that is a name or has a zone is invalid.
+func addressOf(text string) netip.Addr {
+	address, err := netip.ParseAddr(text)
+	if err != nil || address.Zone() != "" {
+		return netip.Addr{}
+	}
+	return address.Unmap()
 }

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	kubetesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
@@ -102,6 +103,34 @@ func TestEndpoints_SyncTheirServiceWhenNodesChange(t *testing.T) {
 	})
 }
 
+// If pods are the members, each other one is a change; one that terminates loses its traffic.
+//
+//proves:56
+func TestEndpoints_SyncTheirServiceWhenPodsChange(t *testing.T) {
+	t.Parallel()
+	web, number := follower("web"), int32(8080)
+	web.Annotations["follows"] = "pods"
+	of := func(nodes ...string) *discovery.EndpointSlice {
+		s := newSlice("web-1", "web", nodes...)
+		s.Ports[0].Port = &number
+		return s
+	}
+	run(t, &fakeEngine{}, append(objects(web), of("a")), func(f *fixture) {
+		f.advance(2 * quietPeriod)
+		f.changeSlice(of("a", "a")) // another pod on the node
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("web:a,b")
+		terminates, no := of("a", "a"), false
+		terminates.Endpoints[1].Conditions = discovery.EndpointConditions{Ready: &no, Serving: ptr.To(true), Terminating: ptr.To(true)}
+		f.changeSlice(terminates)
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("web:a,b", "web:a,b")
+		f.changeSlice(of("a")) // it has ended
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b", "web:a,b")
+	})
+}
+
 // A slice may be there before its Service, and be given to another one.
 //
 //proves:55
@@ -128,17 +157,19 @@ func TestEndpoints_FollowSlicesWhateverTheirOrder(t *testing.T) {
 	})
 }
 
-// The conditions of an endpoint that are not set have the values of Kubernetes.
-func TestParseSlice_ReadsConditions(t *testing.T) {
+// The conditions of an endpoint that are not set have the values of Kubernetes. Only the first address has
+// a meaning.
+func TestParseSlice_ReadsEndpoints(t *testing.T) {
 	t.Parallel()
-	yes, no, node := true, false, "a"
+	yes, no, node, number := true, false, "a", int32(8080)
 	s := newSlice("web-1", "web")
-	s.Ports[0].Name = &node
+	s.Ports[0].Name, s.Ports[0].Port = &node, &number
 	for _, c := range []discovery.EndpointConditions{{}, {Ready: &no}, {Ready: &no, Serving: &yes, Terminating: &yes}, {Ready: &yes, Terminating: &yes}} {
-		s.Endpoints = append(s.Endpoints, discovery.Endpoint{Conditions: c, NodeName: &node})
+		s.Endpoints = append(s.Endpoints, discovery.Endpoint{Addresses: []string{"10.1.0.9", "10.1.0.10"}, Conditions: c, NodeName: &node})
 	}
 	s.Endpoints[0].TargetRef = &v1.ObjectReference{Kind: "Node", Name: "a"}
 	s.Endpoints[1].TargetRef = &v1.ObjectReference{Kind: "Pod", Name: "web-pod", UID: "uid"}
+	s.Endpoints[3].Addresses = []string{"web.example.com"}
 	table := newEndpointTable(clock.RealClock{})
 	trimmed, err := table.Transformer()(s)
 	if err != nil {
@@ -147,8 +178,8 @@ func TestParseSlice_ReadsConditions(t *testing.T) {
 	again, _ := table.Transformer()(trimmed)
 	for _, object := range []any{s, trimmed, again} {
 		_, service, parsed, ok := parseSlice(object)
-		got := fmt.Sprintf("%v %s %v %s %v", ok, service, parsed.Ports, parsed.Pod, parsed.Endpoints)
-		if want := "true web [a] web-pod [{a true true false} {a false false false} {a false true true} {a true true true}]"; got != want {
+		got := fmt.Sprintf("%v %s %v %v %s %v", ok, service, parsed.Ports, parsed.Numbers, parsed.Pod, parsed.Endpoints)
+		if want := "true web [a] [8080] web-pod [{a 10.1.0.9 true true false} {a 10.1.0.9 false false false} {a 10.1.0.9 false true true} {a invalid IP true true true}]"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -47,6 +47,8 @@ func (e *fakeEngine) SelectsNodes(s *v1.Service) bool { return s.Annotations["se
 
 func (e *fakeEngine) FollowsEndpoints(s *v1.Service) bool { return s.Annotations["follows"] != "" }
 
+func (e *fakeEngine) FollowsPods(s *v1.Service) bool { return s.Annotations["follows"] == "pods" }
+
 func (e *fakeEngine) WatchDrift(_ context.Context, drifted func(types.NamespacedName)) {
 	for _, name := range e.drifted {
 		drifted(name)

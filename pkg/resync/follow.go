@@ -21,15 +21,22 @@ func (c *Controller) Endpoints(service *v1.Service) (endpoints members.Endpoints
 	return c.endpoints.of(cluster.Key(service))
 }
 
-// endpointsChanged enqueues a Service after its endpoints got to other nodes, some time after the
-// change before:
+// endpointsChanged enqueues a Service after its endpoints got to other nodes or, if pods are its
+// members, after these have changed:
 //
-//	a node has no endpoint any more    promptBatchPeriod
-//	a node has an endpoint now         period, of the Service
-func (c *Controller) endpointsChanged(key types.NamespacedName, change members.Change, quiet time.Duration) {
+//	a node has no endpoint any more, or a pod gets no traffic    promptBatchPeriod
+//	a node has an endpoint now, or a pod serves                  periodAfter the last change
+func (c *Controller) endpointsChanged(key types.NamespacedName, nodes, pods endpointChange) {
 	service, err := c.services.Services(key.Namespace).Get(key.Name)
-	if err == nil && managed(service) && c.engine.FollowsEndpoints(service) {
-		c.queue.AddAfter(key, periodAfter(quiet, change.Lost))
+	if err != nil || !managed(service) || !c.engine.FollowsEndpoints(service) {
+		return
+	}
+	change := nodes
+	if c.engine.FollowsPods(service) {
+		change = pods
+	}
+	if change.Members {
+		c.queue.AddAfter(key, periodAfter(change.quiet, change.Lost))
 	}
 }
 

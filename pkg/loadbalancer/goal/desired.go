@@ -44,6 +44,11 @@ func (p *planner) desire(ctx context.Context, in Inputs, settings *settings.Sett
 		return want, err
 	}
 	want.Followed = in.members(settings, can)
+	if settings.ByPods() {
+		if settings, err = p.placePods(ctx, in, settings, existing, want); err != nil {
+			return want, err
+		}
+	}
 	want.LoadBalancer = desire.LoadBalancer(in.ID, settings, want.Followed.Ports, want.Facts)
 	switch {
 	case existing == nil:

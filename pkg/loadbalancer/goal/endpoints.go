@@ -39,17 +39,24 @@ func (e *Engine) endpoints(ctx context.Context, svc *v1.Service, s *settings.Set
 }
 
 // Outdated reports whether the endpoints of a Service, or the state of their watch, have changed so that
-// other nodes may become members than with these inputs.
+// others may become members than with these inputs.
 func (e *Engine) Outdated(in Inputs) bool {
 	if e.Endpoints == nil || !in.Settings.MayFollowEndpoints() {
 		return false
 	}
 	now, watch, pending := e.Endpoints(in.Service)
-	return !pending && (watch != in.Settings.Members.Watch || members.ChangeOf(in.Endpoints, now).Members)
+	change, pods := members.ChangeOf(in.Endpoints, now)
+	if in.Settings.ByPods() {
+		change = pods
+	}
+	return !pending && (watch != in.Settings.Members.Watch || change.Members)
 }
 
 // members returns the members of each port, for settings on a load balancer with a driver.
 func (in Inputs) members(s *settings.Settings, drv driver.Driver) members.Followed {
+	if s.ByPods() {
+		return in.Members.Pods(s, in.Endpoints)
+	}
 	if !s.FollowsEndpoints(drv) {
 		return members.Followed{Ports: in.Members.InAll(s), Forbidden: s.LacksEndpoints(drv)}
 	}

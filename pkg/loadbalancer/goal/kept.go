@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
@@ -201,19 +202,28 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 		k.like = k.before(lb)
 	}
 	nodes := desire.Followers{
-		ID: k.in.ID, Driver: want.Facts.Driver, Ports: k.in.members(k.in.Settings.On(lb), want.Facts.Driver).Ports,
+		ID: k.in.ID, Driver: want.Facts.Driver,
 		Unchosen: k.unread.Selector, Capped: k.limits.Full, NoMonitors: k.limits.NoMonitors,
 		Excluded: k.in.Members.Standing == members.Excluded,
 		Subnet:   cmp.Or(k.in.Settings.Members.SubnetID, k.in.Settings.Members.DefaultSubnetID),
 	}
-	if k.in.Settings.Members.InNodeSubnets() {
-		var err error
-		if nodes.Subnets, err = k.lookup.MemberSubnets(ctx, k.in.Members.Backends); err != nil {
-			return want, err
-		}
+	var err error
+	if nodes.Ports, nodes.Subnets, err = k.members(ctx, lb, want.Facts.Driver); err != nil {
+		return want, err
 	}
 	want.LoadBalancer = desire.Follow(k.in.Settings.On(lb), k.like, nodes)
 	return want, nil
+}
+
+// members returns the members of each port, and their subnets as far as no setting has them.
+func (k *Kept) members(ctx context.Context, lb *model.LoadBalancer, drv driver.Driver) (ports members.Ports, subnets map[string]string, err error) {
+	if k.in.Settings.ByPods() {
+		return k.keptPods(ctx, lb, drv)
+	}
+	if k.in.Settings.Members.InNodeSubnets() {
+		subnets, err = k.lookup.MemberSubnets(ctx, k.in.Members.Backends)
+	}
+	return k.in.members(k.in.Settings.On(lb), drv).Ports, subnets, err
 }
 
 // before returns the load balancer before another client's change.

@@ -128,7 +128,7 @@ func (c *recaller) alike(ctx context.Context, in Inputs, restored *state.Applied
 // placeholder returns a load balancer like the known one, as far as the desired state depends on it.
 func placeholder(in Inputs, applied *state.Applied) *model.LoadBalancer {
 	known := applied.LoadBalancer
-	lb := model.LoadBalancer{Provider: known.Provider, Shared: known.Shared, Adopted: known.Adopted || known.Unmonitored}
+	lb := model.LoadBalancer{Provider: known.Provider, VIP: model.VIP{SubnetID: known.VIPSubnetID}, Shared: known.Shared, Adopted: known.Adopted || known.Unmonitored}
 	if known.Adopted && !known.Unmonitored {
 		lb.Listeners = []model.Listener{{Pool: model.Pool{Monitor: &model.Monitor{}}}}
 	}

@@ -94,7 +94,11 @@ func (g *groups) specWhereMembersAre(in Inputs, have Observation, want *Desired)
 	if spec == nil || lb == nil {
 		return spec
 	}
-	stay := specOn(in, plan.KeepMembers(want.LoadBalancer, lb, g.planner.options(in, lb, nil)), want.Facts.Driver.Quirks.PreservesClientIP)
+	desired := want.LoadBalancer
+	if in.Settings.ByPods() { // the ports of pods that stay, which no setting has
+		desired = plan.Hold(desired, *have.Observed)
+	}
+	stay := specOn(in, plan.KeepMembers(desired, lb, g.planner.options(in, lb, nil)), want.Facts.Driver.Quirks.PreservesClientIP)
 	if in.Settings.LoadBalancer.AllowReplace || have.Outgoing != nil {
 		stay.Subnets = append(stay.Subnets, spec.Subnets...)
 		slices.Sort(stay.Subnets)

@@ -72,9 +72,9 @@ func (o Options) forReplacement() Options {
 // In the last case, steps that exclude clients come first, steps that admit more come last, and
 // ports are deleted before others are created. Duplicates are deleted at the end.
 func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
-	desired = hold(desired, observed)
+	desired = Hold(desired, observed)
 	if opts.Replacement != nil {
-		opts.Replacement = &Replacement{hold(opts.Replacement.LoadBalancer, observed), opts.Replacement.Driver}
+		opts.Replacement = &Replacement{Hold(opts.Replacement.LoadBalancer, observed), opts.Replacement.Driver}
 	}
 	plan := diff(desired, observed, opts)
 	if plan.Blocked == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// hold returns the desired load balancer with the members of its held pools:
+// Hold returns the desired load balancer with the members of its held pools:
 //
 //	existing members            members
 //	some are among the wanted   those, with the wanted port
@@ -15,7 +15,7 @@ import (
 //	there is no such pool       none
 //
 // A replacement takes over the members of the load balancer that it replaces.
-func hold(desired *model.LoadBalancer, observed model.Observed) *model.LoadBalancer {
+func Hold(desired *model.LoadBalancer, observed model.Observed) *model.LoadBalancer {
 	if !slices.ContainsFunc(desired.Listeners, func(l model.Listener) bool { return l.Pool.Held }) {
 		return desired
 	}

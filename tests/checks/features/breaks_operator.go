@@ -67,7 +67,7 @@ func checkBreaks() []Break {
 		{
 			Row: 138, What: "members of a refused Service keep a NodePort that kube-proxy has closed",
 			File:  "pkg/loadbalancer/spec/desire/follow.go",
-			Old:   `member.Port, member.SubnetID = port,`,
+			Old:   `member.Port, member.SubnetID = b.Port,`,
 			New:   `member.Port, member.SubnetID = member.Port,`,
 			Tests: []string{"TestRefusal_GoesWhereKubeProxyServes"},
 		},

@@ -24,8 +24,8 @@ func memberTable() []Annotation {
 		{
 			Name: Members, New: true, Key: "members", Default: "`auto`; a load balancer of another controller keeps `nodes`", Change: InPlace,
 			Value: oneOf(func(v *Values) **string { return &v.Members.Mode }, MembersAuto, MembersNodes, MembersEndpointNodes, MembersPods),
-			Doc: "`nodes`: all nodes become members. `endpoint-nodes`: those with endpoints of the Service. `auto`: `endpoint-nodes` for externalTrafficPolicy Local " +
-				"if the provider cannot check whether a node has endpoints, else `nodes`. `pods` is reserved. See members.md.",
+			Doc: "`nodes`: all nodes become members. `endpoint-nodes`: those with endpoints of the Service. `pods`: its pods, with their own addresses and ports. `auto`: `endpoint-nodes` for externalTrafficPolicy Local " +
+				"if the provider cannot check whether a node has endpoints, else `nodes`. See members.md.",
 		},
 		{
 			Name: MaxMembers, New: true, Key: "max-members", Change: InPlace,

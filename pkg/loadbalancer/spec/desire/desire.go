@@ -41,10 +41,10 @@ type Facts struct {
 	MemberSubnets  map[string]string
 }
 
-// members returns a member on each host, equal to one member except for the subnet of the host.
-func (f Facts) members(hosts *model.Hosts, like model.Member) model.Members {
+// members returns the members of a port, equal to one member except for their own subnets and ports.
+func (f Facts) members(on members.Port, like model.Member) model.Members {
 	like.SubnetID = f.MemberSubnetID
-	all := hosts.Members(like)
+	all := on.Members(like)
 	if f.MemberSubnetID != "" || len(f.MemberSubnets) == 0 {
 		return all
 	}
@@ -163,7 +163,7 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 		p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags
 	}
 	p.Held = on.Held
-	p.Members = facts.members(on.Hosts, model.Member{Port: int(port.NodePort), MonitorPort: monitorPort})
+	p.Members = facts.members(on, model.Member{Port: int(port.NodePort), MonitorPort: monitorPort})
 	return p
 }
 

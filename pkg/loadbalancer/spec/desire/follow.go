@@ -47,7 +47,7 @@ func Follow(s *settings.Settings, kept *model.LoadBalancer, nodes Followers) *mo
 		at := slices.IndexFunc(s.Traffic.Ports, func(p v1.ServicePort) bool {
 			return model.ListenerKey{Transport: model.Protocol(p.Protocol), Port: int(p.Port)} == l.Key()
 		})
-		if at >= 0 && s.Traffic.Ports[at].NodePort != 0 {
+		if at >= 0 && (s.Traffic.Ports[at].NodePort != 0 || nodes.Ports.At(at).Pods.Len() > 0) {
 			asked := nodes.monitor(&l.Pool, s, nodes.ID.MonitorName(at))
 			l.Pool.Members = nodes.members(l.Pool.Members, nodes.Ports.At(at), int(s.Traffic.Ports[at].NodePort), asked)
 		}
@@ -85,15 +85,21 @@ func (f Followers) monitor(pool *model.Pool, s *settings.Settings, name string) 
 // monitor's checks.
 func (f Followers) members(there model.Members, on members.Port, port, monitorPort int) model.Members {
 	var stay, come []model.Member
-	for _, b := range on.Hosts.Members(model.Member{}).All() {
-		if at, is := there.FindAddress(b.Address); is {
+	pods := on.Pods.Len() > 0
+	for _, b := range on.Members(model.Member{Port: port, MonitorPort: monitorPort}).All() {
+		at, is := there.FindAddress(b.Address)
+		if pods { // several may have one address
+			at, is = there.Find(b.Key())
+		}
+		if is {
 			member := there.At(at)
-			member.Port, member.SubnetID = port, cmp.Or(f.Subnets[b.Address], member.SubnetID)
+			member.Port, member.SubnetID = b.Port, cmp.Or(f.Subnets[b.Address], member.SubnetID)
 			stay = append(stay, member)
 			continue
 		}
-		member := model.Member{Name: b.Name, Address: b.Address, Port: port, MonitorPort: monitorPort, SubnetID: cmp.Or(f.Subnets[b.Address], f.Subnet)}
-		if there.Len() > 0 {
+		member := b
+		member.SubnetID = cmp.Or(f.Subnets[b.Address], f.Subnet)
+		if there.Len() > 0 && !pods {
 			member.SubnetID = cmp.Or(f.Subnets[b.Address], there.Kind(0).SubnetID)
 		}
 		come = append(come, member)

@@ -3,41 +3,46 @@ package members
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 )
 
-// Change is the effect of a change of endpoints on the nodes that have some.
+// Change is the effect of a change of endpoints on the members.
 type Change struct {
-	// Members is set if other nodes may become members, Lost if some may not be any more.
+	// Members is set if there may be other members, Lost if one may not be any more.
 	Members, Lost bool
 }
 
-// ChangeOf compares two states of the endpoints of a Service, for any driver. Ports that the same
-// slices have are compared once.
-func ChangeOf(before, after Endpoints) Change {
-	var change Change
+// ChangeOf compares two states of the endpoints of a Service, for any driver: the nodes that have
+// some, and the pods. Ports that the same slices have are compared once.
+func ChangeOf(before, after Endpoints) (nodes, pods Change) {
 	seen := map[string]bool{}
 	for _, s := range slices.Concat(before, after) {
 		for _, port := range s.Ports {
+			was, is := before.in(s.Family), after.in(s.Family)
+			if key := fmt.Sprint(s.Family, port); !seen[key] {
+				seen[key] = true
+				compare(&pods, was.pods(v1.ServicePort{Name: port}), is.pods(v1.ServicePort{Name: port}), comparePods)
+			}
 			in := fmt.Sprint(s.Family, before.indexes(s.Family, port), after.indexes(s.Family, port))
 			if seen[in] {
 				continue
 			}
 			seen[in] = true
-			was, is := before.in(s.Family).of(port), after.in(s.Family).of(port)
-			change.compare(was.members(false), is.members(false))
-			change.compare(was.members(true), is.members(true))
+			was, is = was.of(port), is.of(port)
+			compare(&nodes, was.members(false), is.members(false), strings.Compare)
+			compare(&nodes, was.members(true), is.members(true), strings.Compare)
 		}
 	}
 	placeless := func(e Endpoints) bool { return e.some(Endpoint.serves) && !e.some(Endpoint.hasNode) }
-	change.Members = change.Members || placeless(before) != placeless(after)
-	return change
+	nodes.Members = nodes.Members || placeless(before) != placeless(after)
+	return nodes, pods
 }
 
-// compare adds the difference between two sorted lists of nodes.
-func (c *Change) compare(was, is []string) {
-	lost := slices.ContainsFunc(was, func(name string) bool { _, there := slices.BinarySearch(is, name); return !there })
+// compare adds the difference between two sorted lists.
+func compare[T any](c *Change, was, is []T, order func(a, b T) int) {
+	lost := slices.ContainsFunc(was, func(one T) bool { _, there := slices.BinarySearchFunc(is, one, order); return !there })
 	c.Lost = c.Lost || lost
 	c.Members = c.Members || lost || len(was) != len(is)
 }

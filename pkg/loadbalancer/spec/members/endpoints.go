@@ -1,6 +1,7 @@
 package members
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 type Endpoint struct {
 	// Node is the name of its node, "" if it has none.
 	Node string
+	// Address is its address, invalid if it has none.
+	Address netip.Addr
 	// Ready endpoints get new connections. Serving ones answer, perhaps while they are Terminating:
 	// kube-proxy sends new connections to those if no endpoint is ready (KEP-1669).
 	Ready, Serving, Terminating bool
@@ -19,11 +22,21 @@ type Endpoint struct {
 // Slice has the endpoints of a Service with the same family and the same ports.
 type Slice struct {
 	Family v1.IPFamily
-	// Ports are the names of the ports of the Service that all of the endpoints serve.
+	// Ports are the names of the ports of the Service that all of the endpoints serve, Numbers the
+	// numbers of these ports at the endpoints, in the same order; 0 for an unknown one.
 	Ports     []string
+	Numbers   []int
 	Endpoints []Endpoint
 	// Pod is the name of a pod among the endpoints, "" for none.
 	Pod string
+}
+
+// number returns the number of a port at the endpoints of the slice, 0 for none.
+func (s Slice) number(port string) int {
+	if at := slices.Index(s.Ports, port); at >= 0 && at < len(s.Numbers) {
+		return s.Numbers[at]
+	}
+	return 0
 }
 
 // Endpoints are all endpoints of a Service. An address that is in several slices counts once for

@@ -10,10 +10,26 @@ import (
 
 // Port has the members of one port of a Service.
 type Port struct {
+	// Hosts are the nodes that are members with the NodePort. Pods are members with their own ports:
+	// then there are no Hosts.
 	Hosts *model.Hosts
+	Pods  model.Members
 	// Held is set if no member may be added: the existing ones among Hosts stay. See
 	// model.Pool.Held.
 	Held bool
+}
+
+// Members returns the members, which are like one except for ID, name and address and, for Pods, the
+// port.
+func (p Port) Members(like model.Member) model.Members {
+	if p.Pods.Len() == 0 {
+		return p.Hosts.Members(like)
+	}
+	return p.Pods.Map(func(_ int, pod model.Member) model.Member {
+		m := like
+		m.Name, m.Address, m.Port = pod.Name, pod.Address, pod.Port
+		return m
+	})
 }
 
 // Ports are the members of the ports of a Service, in their order; one alone is for all ports.

@@ -176,7 +176,7 @@ func TestChangeOf_ReportsNodesThatComeAndGo(t *testing.T) {
 		"the first one comes":          {nil, members.Endpoints{slice("a")}, members.Change{Members: true}},
 		"one without node comes":       {nil, members.Endpoints{slice("*")}, members.Change{Members: true}},
 	} {
-		if got := members.ChangeOf(test.before, test.after); got != test.want {
+		if got, _ := members.ChangeOf(test.before, test.after); got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}

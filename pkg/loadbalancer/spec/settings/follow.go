@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -24,18 +22,13 @@ const (
 	Watched
 )
 
-// membersMode returns which nodes become members, "" if neither the Service nor cloud.conf sets it.
-func (r *reading) membersMode() string {
-	mode := cmp.Or(ptr.Deref(r.values.Members.Mode, ""), r.conf.Members)
-	if mode == annotation.MembersPods {
-		r.refuse(field.Invalid(annotation.Path(annotation.Members), mode, "is reserved: this version has no pods as members; use endpoint-nodes"))
-	}
-	return mode
-}
+// ByPods reports whether pods are the members, and not nodes with their NodePorts.
+func (s *Settings) ByPods() bool { return s.Members.Mode == annotation.MembersPods }
 
-// FollowsEndpoints reports whether only nodes with endpoints of the Service become members.
+// FollowsEndpoints reports whether only pods, or nodes with endpoints of the Service, become members.
 //
 //	mode             traffic policy   driver                  load balancer     members
+//	pods             any              any                     any               pods
 //	endpoint-nodes   any              any                     any               nodes with endpoints
 //	nodes            any              any                     any               all nodes
 //	auto             Cluster          any                     any               all nodes
@@ -43,22 +36,23 @@ func (r *reading) membersMode() string {
 //	auto             Local            does not, for a port    any               nodes with endpoints
 //	none             as auto, but a load balancer that another controller created keeps all nodes
 //
-// All nodes become members while the endpoints are not watched.
+// All nodes become members while the endpoints are not watched, unless ByPods.
 func (s *Settings) FollowsEndpoints(drv driver.Driver) bool {
-	return s.Members.Watch == Watched && s.wantsEndpoints(drv)
+	return s.ByPods() || s.Members.Watch == Watched && s.wantsEndpoints(drv)
 }
 
 // LacksEndpoints reports whether all nodes become members only because this process may not list
 // and watch EndpointSlices.
 func (s *Settings) LacksEndpoints(drv driver.Driver) bool {
-	return s.Members.Watch == Forbidden && s.wantsEndpoints(drv)
+	return s.Members.Watch == Forbidden && !s.ByPods() && s.wantsEndpoints(drv)
 }
 
 // EndpointsForbidden returns the notice for a Service that LacksEndpoints.
 func EndpointsForbidden() annotation.Notice {
-	return annotation.Notice{Annotation: annotation.Members, Message: "all nodes are members, because the controller may not list and watch EndpointSlices: " +
-		"ask the cluster's operator to grant its role that right"}
+	return annotation.Notice{Annotation: annotation.Members, Message: "all nodes are members, because " + mayNotWatch}
 }
+
+const mayNotWatch = "the controller may not list and watch EndpointSlices: ask the cluster's operator to grant its role that right"
 
 func (s *Settings) wantsEndpoints(drv driver.Driver) bool {
 	return s.MayFollowEndpoints() && (s.Members.Mode == annotation.MembersEndpointNodes || !s.KeepsNodes(drv) && s.missesEndpoints(drv))
@@ -68,7 +62,7 @@ func (s *Settings) wantsEndpoints(drv driver.Driver) bool {
 func (s *Settings) MayFollowEndpoints() bool { return mayFollow(s.Members.Mode, s.Traffic.Local) }
 
 func mayFollow(mode string, local bool) bool {
-	return mode == annotation.MembersEndpointNodes || mode != annotation.MembersNodes && local
+	return mode == annotation.MembersEndpointNodes || mode == annotation.MembersPods || mode != annotation.MembersNodes && local
 }
 
 // KeepsNodes reports whether all nodes are members only because another controller created the load
@@ -95,10 +89,16 @@ func asksKubeProxy(protocol model.Protocol, drv driver.Driver) bool {
 
 // MayFollowEndpoints is that of the settings of a Service. It reads only these, because it is called
 // for each change of endpoints.
-func (p *Parser) MayFollowEndpoints(svc *v1.Service) bool {
+func (p *Parser) MayFollowEndpoints(svc *v1.Service) bool { return mayFollow(p.mode(svc), local(svc)) }
+
+// FollowsPods is ByPods of the settings of a Service. It reads only these, as MayFollowEndpoints does.
+func (p *Parser) FollowsPods(svc *v1.Service) bool { return p.mode(svc) == annotation.MembersPods }
+
+// mode returns which nodes become members, "" if neither the Service nor cloud.conf sets it.
+func (p *Parser) mode(svc *v1.Service) string {
 	mode := strings.ToLower(strings.TrimSpace(svc.Annotations[annotation.Members]))
 	if class := p.config.LoadBalancerClass[strings.TrimSpace(svc.Annotations[annotation.Class])]; mode == "" && class != nil {
 		mode = class.Members
 	}
-	return mayFollow(cmp.Or(mode, p.config.LoadBalancer.Members), local(svc))
+	return cmp.Or(mode, p.config.LoadBalancer.Members)
 }

@@ -52,7 +52,7 @@ func TestFollowsEndpoints_ByModePolicyDriverAndOrigin(t *testing.T) {
 	}
 }
 
-// A class and cloud.conf set the mode as well, and the mode of pods is not there yet.
+// A class and cloud.conf set the mode as well.
 //
 //proves:55
 func TestMembers_ModeOfServiceClassAndCloudConf(t *testing.T) {
@@ -68,7 +68,7 @@ func TestMembers_ModeOfServiceClassAndCloudConf(t *testing.T) {
 		t.Errorf("mode %q of the annotation", s.Members.Mode)
 	}
 	svc.Annotations[annotation.Members] = annotation.MembersPods
-	if _, _, errs := fixture.Parse(t, svc, cfg); len(errs) != 1 {
-		t.Errorf("errors %v, want one for pods", errs)
+	if s := fixture.Settings(t, svc, cfg); !s.ByPods() {
+		t.Errorf("mode %q of the annotation", s.Members.Mode)
 	}
 }

@@ -17,8 +17,8 @@ import (
 type MonitorSettings struct {
 	// Enabled requests monitors although they are optional. Off, from the Service itself, disables
 	// them even with externalTrafficPolicy Local. Unmonitored is set if another controller created
-	// the load balancer without monitors.
-	Enabled, Off, Unmonitored bool
+	// the load balancer without monitors. Asked is set if the Service itself requests them.
+	Enabled, Off, Unmonitored, Asked bool
 	MonitorTiming
 	Probe
 	// KubeProxy probes kube-proxy's healthz for the node's health, with externalTrafficPolicy
@@ -56,6 +56,7 @@ func (r *reading) monitor() MonitorSettings {
 	s := MonitorSettings{
 		Enabled: ptr.Deref(values.Enabled, conf.CreateMonitor),
 		Off:     !ptr.Deref(values.Enabled, true),
+		Asked:   ptr.Deref(values.Enabled, false),
 		MonitorTiming: MonitorTiming{
 			Delay:          ptr.Deref(values.Delay, int(conf.MonitorDelay.Seconds())),
 			Timeout:        ptr.Deref(values.Timeout, int(conf.MonitorTimeout.Seconds())),
@@ -86,9 +87,17 @@ func (s *Settings) monitored() bool {
 	return !s.Monitor.Off && (s.Monitor.Enabled || s.MonitoredByPolicy() && !s.Monitor.Unmonitored)
 }
 
-// MonitoredByPolicy reports whether externalTrafficPolicy Local is the only reason for monitors.
+// MonitoredByPolicy reports whether externalTrafficPolicy Local is the only reason for monitors. It is
+// none for pods, which kube-proxy does not forward to.
 func (s *Settings) MonitoredByPolicy() bool {
-	return !s.Monitor.Off && !s.Monitor.Enabled && s.Traffic.Local
+	return !s.Monitor.Off && !s.Monitor.Enabled && s.Traffic.Local && !s.ByPods()
+}
+
+// WithoutMonitors returns the settings with health monitors disabled.
+func (s *Settings) WithoutMonitors() *Settings {
+	without := *s
+	without.Monitor.Enabled, without.Monitor.Off = false, true
+	return &without
 }
 
 // MissingMonitors returns a text for a Service if another controller created its load balancer
@@ -157,6 +166,9 @@ func plainType(protocol model.Protocol) string {
 //	any other                    UDP                       UDP-CONNECT on the NodePort
 //	any other                    SCTP                      SCTP on the NodePort; none at ovn
 //
+// If pods are the members, the monitors probe their ports instead of NodePorts, and kube-proxy is not
+// asked.
+//
 // A TCP monitor on the NodePort serves the policy Local too, because kube-proxy drops connections
 // on nodes without endpoints. UDP-CONNECT does not: see losesDatagrams.
 func (s *Settings) HealthMonitor(protocol model.Protocol, drv driver.Driver) (*model.Monitor, int) {
@@ -164,7 +176,7 @@ func (s *Settings) HealthMonitor(protocol model.Protocol, drv driver.Driver) (*m
 		return nil, 0
 	}
 	m := s.Monitor
-	asksKubeProxy := asksKubeProxy(protocol, drv)
+	asksKubeProxy := asksKubeProxy(protocol, drv) && !s.ByPods()
 	switch kind := m.customType(protocol); {
 	case m.custom() && m.fits(kind, protocol, drv) && overHTTP(kind):
 		return m.http(kind, "/"), m.Port

@@ -19,9 +19,12 @@ const NoMember = -1
 //	                                                                  are not, with the previous timing
 //	any other, or the user's own        as it is                      as it is
 //
-// No record has the health check node port: a monitor of /healthz at a port that no annotation has
+// If pods are the members, it is as it is. No record has the health check node port: a monitor of /healthz at a port that no annotation has
 // is assumed to be of it.
 func (s *Settings) KeptMonitor(there *model.Monitor, at int, protocol model.Protocol, drv driver.Driver) (*model.Monitor, int) {
+	if s.ByPods() {
+		return there, max(at, 0)
+	}
 	m, healthPort := s.Monitor, s.Traffic.HealthCheckNodePort
 	byPolicy := *s
 	byPolicy.Monitor.Probe = Probe{}

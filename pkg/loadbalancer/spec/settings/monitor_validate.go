@@ -22,8 +22,8 @@ func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 		return nil
 	}
 	m, policyLocal := s.Monitor, s.Traffic.Local
-	errs := slices.Concat(s.validateMonitorPort(), s.validateProbe(drv), m.validateKubeProxy(drv))
-	if policyLocal && !m.custom() && drv.Supports(driver.MonitorPorts) && s.Traffic.HealthCheckNodePort == 0 {
+	errs := slices.Concat(s.validateMonitorPort(), s.validateProbe(drv), s.validateKubeProxy(drv))
+	if policyLocal && !s.ByPods() && !m.custom() && drv.Supports(driver.MonitorPorts) && s.Traffic.HealthCheckNodePort == 0 {
 		errs = append(errs, field.Required(inSpec("healthCheckNodePort"), "externalTrafficPolicy Local needs it to detect which nodes have endpoints"))
 	}
 	for i, port := range s.Traffic.Ports {
@@ -47,6 +47,9 @@ func (s *Settings) validateMonitorPort() field.ErrorList {
 	m, own := s.Monitor, []int{s.Traffic.HealthCheckNodePort}
 	for _, port := range s.Traffic.Ports {
 		own = append(own, int(port.NodePort))
+	}
+	if m.Port != 0 && s.ByPods() {
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.MonitorPort), "pods are the members, which are probed at their own ports")}
 	}
 	if m.Port == 0 || m.Port == kubeProxyPort || slices.Contains(own, m.Port) || m.Ports.Has(m.Port) {
 		return nil
@@ -113,11 +116,13 @@ func whyNotFit(kind string, drv driver.Driver) string {
 
 // validateKubeProxy returns an error if the Service itself requests probes of kube-proxy and
 // describes another probe. A request in cloud.conf has a lower precedence.
-func (m MonitorSettings) validateKubeProxy(drv driver.Driver) field.ErrorList {
-	path := annotation.Path(annotation.MonitorKubeProxy)
+func (s *Settings) validateKubeProxy(drv driver.Driver) field.ErrorList {
+	m, path := s.Monitor, annotation.Path(annotation.MonitorKubeProxy)
 	switch why := drv.Lacks(driver.MonitorPorts); {
 	case !m.KubeProxyAsked:
 		return nil
+	case s.ByPods():
+		return field.ErrorList{field.Forbidden(path, "pods are the members, to which kube-proxy does not forward")}
 	case m.custom():
 		return field.ErrorList{field.Forbidden(path, "the Service describes another monitor with other annotations: use only one of them")}
 	case why != "":
@@ -139,7 +144,7 @@ func (s *Settings) losesDatagrams(drv driver.Driver) bool {
 // noticeMonitors reports settings of monitors that have no effect, or a bad one.
 func (r *reading) noticeMonitors(s *Settings) {
 	m, values := s.Monitor, r.values.Monitor
-	if m.Off && s.Traffic.Local {
+	if m.Off && s.Traffic.Local && !s.ByPods() {
 		r.notice(annotation.Monitor, "without health monitors, externalTrafficPolicy Local loses connections: nodes without endpoints get them and drop them")
 	}
 	if !s.monitored() {

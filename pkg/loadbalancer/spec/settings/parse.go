@@ -186,14 +186,23 @@ func (r *reading) pools() PoolSettings {
 }
 
 func (r *reading) members(vipSubnetID string) MemberSettings {
-	return MemberSettings{
-		Mode:            r.membersMode(),
+	m := MemberSettings{
+		Mode:            cmp.Or(ptr.Deref(r.values.Members.Mode, ""), r.conf.Members),
 		SubnetID:        cmp.Or(ptr.Deref(r.values.Members.SubnetID, ""), r.class.MemberSubnetID, r.conf.MemberSubnetID),
 		DefaultSubnetID: cmp.Or(r.section.SubnetID, vipSubnetID),
 		NodeSelector:    r.nodeSelector(),
 		Max:             r.maxMembers(),
 		Seed:            string(r.svc.UID),
 	}
+	if m.Mode == annotation.MembersPods {
+		m.SubnetID, m.DefaultSubnetID, m.Max = "", "", 0
+		for name, given := range map[string]bool{annotation.MemberSubnetID: r.values.Members.SubnetID != nil, annotation.MaxMembers: r.values.Members.Max != nil} {
+			if given {
+				r.notice(name, "has no effect: pods are the members")
+			}
+		}
+	}
+	return m
 }
 
 // maxMembers returns the maximum number of members. With externalTrafficPolicy Local all nodes are

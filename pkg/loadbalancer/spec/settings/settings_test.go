@@ -110,7 +110,7 @@ func TestParse_PrefersMonitorAnnotationToSection(t *testing.T) {
 		want              settings.MonitorSettings
 	}{
 		{"example.com/other", "x", section},
-		{annotation.Monitor, "true", with(func(m *settings.MonitorSettings) { m.Enabled = true })},
+		{annotation.Monitor, "true", with(func(m *settings.MonitorSettings) { m.Enabled, m.Asked = true, true })},
 		{annotation.MonitorDelay, "60", with(func(m *settings.MonitorSettings) { m.Delay = 60 })},
 		{annotation.MonitorTimeout, "4", with(func(m *settings.MonitorSettings) { m.Timeout = 4 })},
 		{annotation.MonitorRetries, "2", with(func(m *settings.MonitorSettings) { m.MaxRetries = 2 })},

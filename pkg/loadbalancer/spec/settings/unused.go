@@ -44,6 +44,10 @@ func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 	if s.LacksEndpoints(drv) {
 		notices = append(notices, EndpointsForbidden())
 	}
+	if mode := s.Ingress("").IPMode; s.ByPods() && drv.Quirks.CutsHairpins && (mode == nil || *mode != v1.LoadBalancerIPModeVIP) {
+		add(annotation.Members, "clients in the cluster cannot reach pods on their own node: the Service has a host name or ipMode Proxy, so that their connections "+
+			"pass through the load balancer, and the provider "+drv.Name+" cannot send them back to the same node")
+	}
 	if s.losesDatagrams(drv) {
 		add("spec.externalTrafficPolicy", "Local loses datagrams of UDP ports: kube-proxy silently drops them on nodes without endpoints, "+
 			"which monitors of type UDP-CONNECT do not detect; run an endpoint on every node, or select nodes with endpoints with "+annotation.NodeSelector)

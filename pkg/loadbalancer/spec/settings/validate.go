@@ -15,6 +15,9 @@ import (
 func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
 	errs := s.validatePorts(drv)
 	errs = append(errs, s.refusedForNew()...)
+	if s.ByPods() && s.Members.Watch == Forbidden {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.Members), "pods cannot be members, because "+mayNotWatch))
+	}
 	if why := s.unenforced(drv); why != "" && !s.exists {
 		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
 	}
@@ -47,9 +50,11 @@ func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "must be one port from 1 to 65535"))
 		case seen[key]:
 			errs = append(errs, field.Duplicate(at, key))
+		case s.ByPods():
 		case port.NodePort == 0:
 			errs = append(errs, field.Required(at.Child("nodePort"),
-				"the members of the load balancer are NodePorts: set spec.allocateLoadBalancerNodePorts to true or set a nodePort"))
+				"the members of the load balancer are NodePorts: set spec.allocateLoadBalancerNodePorts to true, set a nodePort, or set "+
+					annotation.Members+": "+annotation.MembersPods))
 		case port.NodePort < 1 || port.NodePort > 65535:
 			errs = append(errs, field.Invalid(at.Child("nodePort"), port.NodePort, "must be one port from 1 to 65535"))
 		}

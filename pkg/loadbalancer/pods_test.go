@@ -1,0 +1,303 @@
+package loadbalancer_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+)
+
+// pods sets the pods of a Service by node and last byte of the address, as in "0:11 1:12-", where "-"
+// means that it terminates and still serves. The target port of port 80 is 8080, and so on.
+func (f *fakeEndpoints) pods(svc *v1.Service, pods string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	slice := members.Slice{Family: v1.IPv4Protocol}
+	for _, port := range svc.Spec.Ports {
+		slice.Ports, slice.Numbers = append(slice.Ports, port.Name), append(slice.Numbers, 8000+int(port.Port))
+	}
+	for _, pod := range strings.Fields(pods) {
+		node, last, _ := strings.Cut(strings.TrimSuffix(pod, "-"), ":")
+		terminates := strings.HasSuffix(pod, "-")
+		slice.Endpoints = append(slice.Endpoints, members.Endpoint{
+			Node: "node-" + node, Address: netip.MustParseAddr("10.244." + node + "." + last), Ready: !terminates, Serving: true, Terminating: terminates,
+		})
+	}
+	f.of = members.Endpoints{slice}
+}
+
+// withPods is a cloud with a Service whose pods are members, without NodePorts.
+func withPods(t *testing.T, keys map[string]string, ports int, pods string) (*environment, *fakeEndpoints, *v1.Service, []*v1.Node) {
+	t.Helper()
+	f := &fakeEndpoints{}
+	env := newEnvironment(t, environmentOptions{keys: keys, endpoints: f, simulator: simulator.Options{Release: "2025.1"}})
+	nodes, svc := env.nodes(4), service("web", ports)
+	svc.Annotations[annotation.Members] = annotation.MembersPods
+	for i := range svc.Spec.Ports {
+		svc.Spec.Ports[i].NodePort = 0
+	}
+	env.routePods(0, 1, 2, 3)
+	f.pods(svc, pods)
+	return env, f, svc, nodes
+}
+
+// routePods gives the pods of some nodes a route and an address pair, and no others.
+func (env *environment) routePods(nodes ...int) {
+	env.T.Helper()
+	var routes []simneutron.Route
+	for i, node := range env.members {
+		at, cidr := node.Status.Addresses[0].Address, fmt.Sprintf("10.244.%d.0/24", i)
+		pairs := []simneutron.AddressPair{}
+		if slices.Contains(nodes, i) {
+			routes, pairs = append(routes, simneutron.Route{Destination: cidr, NextHop: at}), append(pairs, simneutron.AddressPair{Address: cidr})
+		}
+		for _, port := range env.Cloud.Neutron.Ports() {
+			if slices.ContainsFunc(port.FixedIPs, func(ip simneutron.FixedIP) bool { return ip.Address == at }) {
+				if _, err := env.Cloud.Neutron.UpdatePort(port.ID, simneutron.PortUpdate{AddressPairs: &pairs}); err != nil {
+					env.T.Fatal(err)
+				}
+			}
+		}
+	}
+	if err := env.Cloud.Neutron.SetRoutes(env.Cloud.Router.ID, routes); err != nil {
+		env.T.Fatal(err)
+	}
+}
+
+// areAt fails unless these are the addresses and ports of the members of each pool, as "10.244.0.11:8080".
+// The leading 10.244. may be left out.
+func (env *environment) areAt(want string) {
+	env.T.Helper()
+	var pools []string
+	for _, pool := range env.loadBalancer().Pools {
+		var at []string
+		for _, m := range pool.Members {
+			at = append(at, fmt.Sprintf("%s:%d", strings.TrimPrefix(m.Address, "10.244."), m.ProtocolPort))
+		}
+		slices.Sort(at)
+		pools = append(pools, strings.Join(at, " "))
+	}
+	if got := strings.Join(pools, "; "); got != want {
+		env.T.Errorf("the members are at %s, want %s", got, want)
+	}
+}
+
+// Pods are members with their own addresses and target ports, without NodePorts. With ovn they are in the
+// subnet of the nodes, also in the creation, with amphora in none. A pod that is replaced costs a batch for
+// each pool, and a restart nothing.
+//
+//proves:56,57
+func TestPods_AreMembersWithTheirAddressesAndPorts(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"amphora", "ovn"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": provider}, 2, "0:11 1:11 1:12")
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			env.writes(2) // the load balancer and its floating IP
+			env.areAt("0.11:8080 1.11:8080 1.12:8080; 0.11:8081 1.11:8081 1.12:8081")
+			env.areInSubnet(map[string]string{"ovn": env.Cloud.Subnet.ID}[provider])
+			env.unchanged(svc, nodes)
+			f.pods(svc, "0:11 1:12- 1:11 2:13")
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			env.writes(2)
+			env.areAt("0.11:8080 1.11:8080 2.13:8080; 0.11:8081 1.11:8081 2.13:8081")
+			env.areInSubnet(map[string]string{"ovn": env.Cloud.Subnet.ID}[provider])
+			env.writeDown(svc)
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			env.writes(0)
+			f.pods(svc, "")
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			env.writes(0)
+			env.areAt("0.11:8080 1.11:8080 2.13:8080; 0.11:8081 1.11:8081 2.13:8081")
+		})
+	}
+}
+
+func (env *environment) areInSubnet(want string) {
+	env.T.Helper()
+	for _, pool := range env.loadBalancer().Pools {
+		for _, m := range pool.Members {
+			if m.SubnetID != want {
+				env.T.Errorf("member %s is in subnet %q, want %q", m.Address, m.SubnetID, want)
+			}
+		}
+	}
+}
+
+// Nodes are replaced by pods in one batch for each pool, and the other way round.
+//
+//proves:56
+func TestPods_ReplaceNodesInOneBatchPerPool(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"amphora", "ovn"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			env, _, svc, nodes := withPods(t, map[string]string{"lb-provider": provider}, 1, "0:11 1:11")
+			svc.Spec.Ports[0].NodePort = 30080
+			svc.Annotations[annotation.Members] = annotation.MembersNodes
+			env.ensure(svc, nodes[:2])
+			env.areAt("127.100.1.10:30080 127.100.1.11:30080")
+			svc.Annotations[annotation.Members] = annotation.MembersPods
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[:2])
+			env.writes(1)
+			env.areAt("0.11:8080 1.11:8080")
+			env.areInSubnet(map[string]string{"ovn": env.Cloud.Subnet.ID}[provider])
+			svc.Annotations[annotation.Members] = annotation.MembersNodes
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[:2])
+			env.writes(1)
+			env.areAt("127.100.1.10:30080 127.100.1.11:30080")
+		})
+	}
+}
+
+// Pods that cannot be reached are refused before the first write, and the message names what is missing.
+// The members stay nodes, which come and go, until the pods can be reached.
+//
+//proves:56
+func TestPods_AreRefusedUnlessReachable(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"amphora", "ovn"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			env, _, svc, nodes := withPods(t, map[string]string{"lb-provider": provider}, 1, "0:11 1:11")
+			env.routePods(0)
+			env.Cloud.RequestLog.Reset()
+			env.refused(svc, nodes, "pod 10.244.1.11 has no route in the router of the load balancer's subnet")
+			env.writes(0)
+			svc.Spec.Ports[0].NodePort = 30080
+			svc.Annotations[annotation.Members] = annotation.MembersNodes
+			env.ensure(svc, nodes[:2])
+			svc.Annotations[annotation.Members] = annotation.MembersPods
+			env.refused(svc, nodes[:2], "has no route")
+			env.restart()
+			env.refused(svc, nodes[:3], "has no route")
+			env.areAt("127.100.1.10:30080 127.100.1.11:30080 127.100.1.12:30080")
+			env.routePods(0, 1)
+			env.ensure(svc, nodes[:3])
+			env.areAt("0.11:8080 1.11:8080")
+		})
+	}
+}
+
+// A pod that cannot be reached does not keep the others from being followed.
+//
+//proves:56
+func TestPods_AreFollowedBesideUnreachableOnes(t *testing.T) {
+	t.Parallel()
+	env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": "ovn"}, 1, "0:11 1:11")
+	env.ensure(svc, nodes)
+	env.routePods(0, 1)
+	f.pods(svc, "0:12 1:11 2:11")
+	env.refused(svc, nodes, "pod 10.244.2.11 has no route")
+	env.areAt("0.12:8080 1.11:8080")
+	f.pods(svc, "2:11")
+	env.refused(svc, nodes, "pod 10.244.2.11 has no route")
+	env.areAt("0.12:8080 1.11:8080")
+	env.routePods(0, 1, 2)
+	env.ensure(svc, nodes)
+	env.areAt("2.11:8080")
+}
+
+// With ovn, a pool with a monitor and pods behind routes serves nothing: the Service that requests one is
+// refused, and create-monitor has no effect. With amphora monitors probe the pods.
+//
+//proves:56
+func TestPods_HaveNoMonitorWithOVN(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"amphora", "ovn"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			env, _, svc, nodes := withPods(t, map[string]string{"lb-provider": provider, "create-monitor": "true"}, 1, "0:11")
+			policyLocal(svc)
+			env.ensure(svc, nodes)
+			monitor := env.loadBalancer().Pools[0].Monitor
+			if provider == "amphora" {
+				if monitor == nil || monitor.Type != "TCP" || env.loadBalancer().Pools[0].Members[0].MonitorPort != 0 {
+					t.Errorf("monitor %+v", monitor)
+				}
+				return
+			}
+			if monitor != nil {
+				t.Error("the pool has a monitor, and serves nothing")
+			}
+			if got := env.emitted(); !strings.Contains(got, "there are no health monitors, although create-monitor is set") {
+				t.Errorf("events:\n%s", got)
+			}
+			svc.Annotations[annotation.Monitor] = "true"
+			env.refused(svc, nodes, "a health monitor needs a Neutron port of the pod's address")
+		})
+	}
+}
+
+// The nodes' security groups admit the target ports, also while a Service has no pods.
+//
+//proves:56
+func TestPods_AreAdmittedByNodes(t *testing.T) {
+	t.Parallel()
+	keys := managed("per-service")
+	env, f, svc, nodes := withPods(t, keys, 1, "0:11")
+	env.ensure(svc, nodes)
+	for range 2 {
+		if rules := strings.Join(rulesOf(env.group()), " "); !strings.Contains(rules, "8080") {
+			t.Errorf("rules %s", rules)
+		}
+		f.pods(svc, "")
+		env.ensure(svc, nodes)
+		env.areAt("0.11:8080")
+	}
+}
+
+// Without the right to watch EndpointSlices, the Service is refused, and its members stay.
+//
+//proves:56
+func TestPods_StayWithoutRight(t *testing.T) {
+	t.Parallel()
+	env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": "ovn"}, 1, "0:11")
+	env.ensure(svc, nodes)
+	f.forbidden = true
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, "may not list and watch EndpointSlices")
+	env.writes(0)
+	env.areAt("0.11:8080")
+}
+
+// A pod in the network of its node is a member without a route, and one in pod-networks without a check.
+//
+//proves:56
+func TestPods_NeedNoRouteInNetworksOfNodesAndBGP(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"amphora", "ovn"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": provider, "pod-networks": "10.244.1.0/24"}, 1, "0:11")
+			env.routePods()
+			f.of[0].Endpoints[0].Address = netip.MustParseAddr(nodes[0].Status.Addresses[0].Address)
+			env.ensure(svc, nodes)
+			env.areAt("127.100.1.10:8080")
+			env.areInSubnet(map[string]string{"ovn": env.Cloud.Subnet.ID}[provider])
+			f.pods(svc, "1:11")
+			if provider == "ovn" {
+				env.refused(svc, nodes, "is in pod-networks of cloud.conf")
+				return
+			}
+			env.ensure(svc, nodes)
+			env.areAt("1.11:8080")
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package members
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+)
+
+// Pod is the place of a member that is no NodePort: an endpoint of a Service.
+type Pod struct {
+	Address netip.Addr
+	// Port is the number of the target port, Node the name of the node, "" for none.
+	Port int
+	Node string
+}
+
+// Pods returns the members of each port of a Service if pods are the members: the addresses and
+// target ports of its endpoints.
+//
+//	endpoints of the port                      members
+//	ready                                      these; terminating ones get no new connections
+//	only terminating ones that still serve     these
+//	none                                       the last ones stay, of a new pool there are none
+//
+// Endpoints on nodes that cannot be members are left out, those on nodes that are about to be deleted
+// unless there are no others. An endpoint without a node is a member. An address in two slices is one
+// member.
+func (s *Set) Pods(of *settings.Settings, endpoints Endpoints) Followed {
+	if len(s.Backends) == 0 { // which a user or operator requests
+		return Followed{Ports: s.InAll(of)}
+	}
+	endpoints = endpoints.in(of.Family)
+	var f Followed
+	for _, port := range of.Traffic.Ports {
+		pods := s.may(endpoints.pods(port))
+		one := Port{Pods: membersAt(pods), Held: len(pods) == 0}
+		f.Ports = append(f.Ports, one)
+		if one.Held {
+			f.Empty = append(f.Empty, fmt.Sprintf("%s/%d", port.Protocol, port.Port))
+		}
+	}
+	return f
+}
+
+// may returns the pods that can be members.
+func (s *Set) may(pods []Pod) []Pod {
+	in := func(backends []Backend) []Pod {
+		return slices.DeleteFunc(slices.Clone(pods), func(pod Pod) bool { return pod.Node != "" && len(among(backends, []string{pod.Node})) == 0 })
+	}
+	if stay := in(s.Backends); len(stay) > 0 {
+		return stay
+	}
+	return in(s.leaving)
+}
+
+// pods returns the endpoints of a port that get traffic, sorted and without duplicates.
+func (e Endpoints) pods(port v1.ServicePort) []Pod {
+	pods := e.podsThat(Endpoint.isReady, port.Name)
+	if len(pods) == 0 {
+		pods = e.podsThat(Endpoint.serves, port.Name)
+	}
+	return pods
+}
+
+func (e Endpoints) podsThat(has func(Endpoint) bool, port string) []Pod {
+	var pods []Pod
+	for _, s := range e {
+		number := s.number(port)
+		if number == 0 {
+			continue
+		}
+		for _, endpoint := range s.Endpoints {
+			if endpoint.Address.IsValid() && has(endpoint) {
+				pods = append(pods, Pod{endpoint.Address, number, endpoint.Node})
+			}
+		}
+	}
+	slices.SortFunc(pods, comparePods)
+	return slices.CompactFunc(pods, func(a, b Pod) bool { return a.Address == b.Address && a.Port == b.Port })
+}
+
+func comparePods(a, b Pod) int {
+	if order := a.Address.Compare(b.Address); order != 0 {
+		return order
+	}
+	if a.Port != b.Port {
+		return a.Port - b.Port
+	}
+	return strings.Compare(a.Node, b.Node)
+}
+
+// membersAt returns members at pods, with the names of their nodes, or with the address of one
+// without a node.
+func membersAt(pods []Pod) model.Members {
+	list := make([]model.Member, 0, len(pods))
+	for _, pod := range pods {
+		m := model.Member{Name: pod.Node, Address: pod.Address.String(), Port: pod.Port}
+		if m.Name == "" {
+			m.Name = m.Address
+		}
+		list = append(list, m)
+	}
+	return model.MembersOf(list...)
+}
+
+// Without returns the members without the pods at some addresses. A port that has no member left holds
+// its last ones.
+func (p Ports) Without(addresses []string) Ports {
+	ports := slices.Clone(p)
+	for i, port := range ports {
+		ports[i].Pods = port.Pods.Filter(func(at int) bool { return !slices.Contains(addresses, port.Pods.Key(at).Address) })
+		ports[i].Held = port.Held || port.Pods.Len() > 0 && ports[i].Pods.Len() == 0
+	}
+	return ports
+}
+
+// Addresses returns the addresses of pods that are members of any port, sorted.
+func (p Ports) Addresses() []string {
+	var all []string
+	for _, port := range p {
+		for i := range port.Pods.Len() {
+			all = append(all, port.Pods.Key(i).Address)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
