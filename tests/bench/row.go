@@ -117,8 +117,8 @@ func isWatcher(r requestlog.Request) bool {
 	return strings.Contains(r.Route, "/lbaas/loadbalancers") && strings.Contains(r.Path, "fields=provisioning_status&fields=operating_status&fields=updated_at")
 }
 
-// isPoll reports whether a request reads the state of load balancers, or all floating IPs, which are
-// listed together with all load balancers.
+// isPoll reports whether a request reads the state of load balancers, or all floating IPs, which
+// are listed together with all load balancers.
 func isPoll(r requestlog.Request) bool {
 	if strings.HasSuffix(r.Route, "/v2.0/floatingips") {
 		return !oneFloatingIP.MatchString(r.Path)
@@ -159,8 +159,8 @@ func cpuSeconds() float64 {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
-// residentMiB returns the present and the maximum resident memory of this process; zero if the system
-// does not report them.
+// residentMiB returns the present and the maximum resident memory of this process; zero if the
+// system does not report them.
 func residentMiB() (now, most float64) {
 	usage, err := process.UsageOf(os.Getpid())
 	if err != nil {

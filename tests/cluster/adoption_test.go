@@ -114,8 +114,8 @@ func recreateNode(t *testing.T, c *Cluster, node *corev1.Node) {
 	})
 }
 
-// recreateService creates a Service again, without the values that the API server assigns: cluster IPs
-// and the UID.
+// recreateService creates a Service again, without the values that the API server assigns: cluster
+// IPs and the UID.
 func recreateService(t *testing.T, c *Cluster, service *corev1.Service) *corev1.Service {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: service.Namespace}}

@@ -40,8 +40,8 @@ func newAudit(t *testing.T, plane *controlplane.Options) *audit {
 	return a
 }
 
-// writes returns the number of writes since the last call by verb and resource, without those of the
-// leader election and without reviews of tokens, which change nothing.
+// writes returns the number of writes since the last call by verb and resource, without those of
+// the leader election and without reviews of tokens, which change nothing.
 func (a *audit) writes() map[string]int {
 	a.t.Helper()
 	return a.writesOf("system:serviceaccount:kube-system:cloud-controller-manager")

@@ -11,7 +11,8 @@ import (
 )
 
 // assertGarbageGoes removes a Service while no controller runs, as a user does who removes its
-// finalizer by hand. It fails unless the next controller reports the orphaned objects and deletes them.
+// finalizer by hand. It fails unless the next controller reports the orphaned objects and deletes
+// them.
 func (w *crowd) assertGarbageGoes(name string) {
 	w.t.Helper()
 	services := w.Client().CoreV1().Services("default")

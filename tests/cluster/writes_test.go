@@ -104,8 +104,8 @@ func (w *crowd) addServices(n int) {
 }
 
 // awaitMembers returns when all load balancers have so many members in each pool, and the
-// controller has read them often enough since, every two seconds, to confirm a state of three seconds
-// ago and to record it.
+// controller has read them often enough since, every two seconds, to confirm a state of three
+// seconds ago and to record it.
 func (w *crowd) awaitMembers(services, members int) {
 	w.t.Helper()
 	w.eventually(fmt.Sprintf("%d members everywhere", members), func(ctx context.Context) error {

@@ -172,8 +172,8 @@ func hyperSource(ctx context.Context, p program) (source, error) {
 	return s, nil
 }
 
-// ModuleRoot returns the directory of the module of these tests. The working directory of a test, of
-// `go run` and of make is in it.
+// ModuleRoot returns the directory of the module of these tests. The working directory of a test,
+// of `go run` and of make is in it.
 func ModuleRoot(ctx context.Context) (string, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", modulePath)
 	var stderr bytes.Buffer

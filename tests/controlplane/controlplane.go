@@ -103,7 +103,8 @@ func (c *ControlPlane) startEtcd(ctx context.Context) error {
 	})
 }
 
-// startAPIServer tries another port if, according to the log, the first one was taken before its use.
+// startAPIServer tries another port if, according to the log, the first one was taken before its
+// use.
 func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		port, err := freePort()

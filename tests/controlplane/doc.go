@@ -1,6 +1,6 @@
-// Package controlplane runs a real Kubernetes control plane on loopback for tests and the demo: etcd,
-// kube-apiserver and kube-controller-manager, each as a separate process. It needs no root, no
-// container and no network except the Go module proxy at the first build.
+// Package controlplane runs a real Kubernetes control plane on loopback for tests and the demo:
+// etcd, kube-apiserver and kube-controller-manager, each as a separate process. It needs no root,
+// no container and no network except the Go module proxy at the first build.
 //
 // It has these properties for a cloud controller manager:
 //

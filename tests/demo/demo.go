@@ -19,8 +19,8 @@ import (
 // options are the flags.
 type options struct {
 	provider string
-	// playground is the directory for the files that a shell needs; the cluster then keeps running. If
-	// it is empty, the demo runs to its end.
+	// playground is the directory for the files that a shell needs; the cluster then keeps running.
+	// If it is empty, the demo runs to its end.
 	playground string
 }
 

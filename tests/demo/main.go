@@ -1,9 +1,11 @@
 // Command demo shows the cloud controller manager from the creation of a load balancer to its
-// deletion, on one machine and without privileges. Run it with `make demo`, or `go run ./tests/demo`.
+// deletion, on one machine and without privileges. Run it with `make demo`, or `go run
+// ./tests/demo`.
 //
-// Every part is a separate process: a simulated OpenStack, a real Kubernetes control plane, the cloud
-// controller manager with the flags and rights of manifests/static, and nodes. All of them end with the
-// demo, even if it is killed. Its last line is "demo: OK" and a summary, or the reason of its failure.
+// Every part is a separate process: a simulated OpenStack, a real Kubernetes control plane, the
+// cloud controller manager with the flags and rights of manifests/static, and nodes. All of them
+// end with the demo, even if it is killed. Its last line is "demo: OK" and a summary, or the reason
+// of its failure.
 package main
 
 import (

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// silence is the maximum time without output: after that, the narrator prints the current wait. Without
-// a terminal it prints the next line after rarer times the wait so far.
+// silence is the maximum time without output: after that, the narrator prints the current wait.
+// Without a terminal it prints the next line after rarer times the wait so far.
 const (
 	silence = 1500 * time.Millisecond
 	rarer   = 4

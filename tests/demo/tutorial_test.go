@@ -46,8 +46,8 @@ func printed(output, want string) bool {
 	return regexp.MustCompile(`(?m)^\s*` + strings.Join(words, `\s+`) + `\s*$`).MatchString(output)
 }
 
-// The commands of the tutorial, run in one shell on the playground that it begins with, print the output
-// on the page.
+// The commands of the tutorial, run in one shell on the playground that it begins with, print the
+// output on the page.
 func TestTutorial_CommandsPrintWhatThePageSays(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/tutorial.md")

@@ -18,8 +18,8 @@ import (
 // lookEvery is the pause between two looks.
 const lookEvery = 100 * time.Millisecond
 
-// watcher prints events in a namespace, and changes of load balancers. Each look lists all of them, so
-// that none can be missed for long.
+// watcher prints events in a namespace, and changes of load balancers. Each look lists all of them,
+// so that none can be missed for long.
 type watcher struct {
 	out       *narrator
 	client    kubernetes.Interface

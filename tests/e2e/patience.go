@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Patience limits the waits of the suite by the progress of the cloud, so that a busy machine makes a
-// run longer, but does not fail it.
+// Patience limits the waits of the suite by the progress of the cloud, so that a busy machine makes
+// a run longer, but does not fail it.
 type Patience struct {
 	// Standstill ends a wait during which nothing in the cloud changes.
 	Standstill time.Duration
-	// Most bounds a wait with changes in the cloud. If it is not longer than Standstill, changes are
-	// not looked for.
+	// Most bounds a wait with changes in the cloud. If it is not longer than Standstill, changes
+	// are not looked for.
 	Most time.Duration
 }
 

@@ -149,8 +149,8 @@ func editedBehind(s *scene) {
 	s.nothingLeft()
 }
 
-// failed checks that a load balancer in ERROR, which may still serve, stays and is reported, and that
-// its Service can be deleted.
+// failed checks that a load balancer in ERROR, which may still serve, stays and is reported, and
+// that its Service can be deleted.
 func failed(s *scene) {
 	nature := s.nature()
 	web := s.create("web", nil, "node-1")
@@ -195,8 +195,8 @@ func (s *scene) killSoon() {
 	s.must(s.StartCCM(s.Context()))
 }
 
-// quota checks that an exhausted quota is reported, and that the Service is served when there is room:
-// after minutes, or at once after a change of the Service.
+// quota checks that an exhausted quota is reported, and that the Service is served when there is
+// room: after minutes, or at once after a change of the Service.
 func quota(s *scene) {
 	lift, err := s.nature().LimitLoadBalancers(s.Context(), 0)
 	s.must(err)

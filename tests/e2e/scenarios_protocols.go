@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// forwarded sends the client's address to nodes, first in a header, then with the PROXY protocol. Test
-// nodes do not understand the latter, so that only the pool is checked.
+// forwarded sends the client's address to nodes, first in a header, then with the PROXY protocol.
+// Test nodes do not understand the latter, so that only the pool is checked.
 func forwarded(s *scene) {
 	if s.Provider == "ovn" {
 		s.Skip("ovn knows TCP, UDP and SCTP only")

@@ -64,8 +64,8 @@ func sameRoutes(a, b []routers.Route) bool {
 	return slices.Equal(a, b)
 }
 
-// leadsToPods waits until the router and the node's port forward traffic to pods, and the Node has the
-// condition for that. It returns the routes.
+// leadsToPods waits until the router and the node's port forward traffic to pods, and the Node has
+// the condition for that. It returns the routes.
 func (s *scene) leadsToPods(name string) (leading []routers.Route) {
 	s.Helper()
 	api := s.Cloud.API()

@@ -26,8 +26,8 @@ type inherited struct {
 	name   string
 	ports  []corev1.ServicePort
 	change func(*corev1.Service)
-	// told is the text that an event about it must contain, warned that of a Warning. Other Warnings
-	// are errors.
+	// told is the text that an event about it must contain, warned that of a Warning. Other
+	// Warnings are errors.
 	told, warned string
 	// refused is set if its settings are invalid, so that it is never served as requested.
 	refused bool
@@ -72,9 +72,9 @@ func inheritedServices(provider, address string) []inherited {
 	return all
 }
 
-// switched adopts the objects of cloud-provider-openstack without a write. After that, all nodes are
-// replaced, and Services change and are deleted. It must be the last scenario, because the nodes are
-// others then.
+// switched adopts the objects of cloud-provider-openstack without a write. After that, all nodes
+// are replaced, and Services change and are deleted. It must be the last scenario, because the
+// nodes are others then.
 func switched(s *scene) {
 	defer s.restartWith("")
 	s.StopCCM()

@@ -185,8 +185,8 @@ func (s *scene) answeredBy(client cluster.Client, address string, nodes ...strin
 	})
 }
 
-// unharmed sends requests to an address until stop is called; none may fail. If the cloud carries no
-// traffic, it sends none.
+// unharmed sends requests to an address until stop is called; none may fail. If the cloud carries
+// no traffic, it sends none.
 func (s *scene) unharmed(client cluster.Client, address string) (stop func()) {
 	s.Helper()
 	if !s.Cloud.Traffic(s.Provider) {
@@ -203,10 +203,10 @@ func (s *scene) unharmed(client cluster.Client, address string) (stop func()) {
 	}
 }
 
-// healthy waits until, according to the health check node ports, only this node has pods. If nodes do
-// not answer, it checks nothing. No request to the node ports themselves may come from the host of the
-// load balancer: a client's connections to one backend
-// from one port, once with and once without NAT, end Open vSwitch 3.1 in user space.
+// healthy waits until, according to the health check node ports, only this node has pods. If nodes
+// do not answer, it checks nothing. No request to the node ports themselves may come from the host
+// of the load balancer: a client's connections to one backend from one port, once with and once
+// without NAT, end Open vSwitch 3.1 in user space.
 func (s *service) healthy(name string) {
 	s.Helper()
 	if s.elsewhere.Load() {

@@ -65,8 +65,8 @@ func nodeNames() []string { return []string{"node-1", "node-2", "node-3"} }
 // logLines is how much of the controller's log a failed suite shows.
 const logLines = 300
 
-// Run plays scenarios in an environment: all, or those of some names. The controller's
-// log, its metrics at the end, and all events are in a directory of the test, and the events of each
+// Run plays scenarios in an environment: all, or those of some names. The controller's log, its
+// metrics at the end, and all events are in a directory of the test, and the events of each
 // scenario in a separate one. A failed scenario reports its path.
 func Run(t *testing.T, env *Environment, names ...string) {
 	t.Helper()

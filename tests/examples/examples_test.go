@@ -1,5 +1,5 @@
-// Package examples applies each file of docs/examples to a simulated cloud, and writes the resulting
-// objects of its Services into the page that shows the file.
+// Package examples applies each file of docs/examples to a simulated cloud, and writes the
+// resulting objects of its Services into the page that shows the file.
 package examples_test
 
 import (

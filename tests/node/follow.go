@@ -41,8 +41,8 @@ func newFollower(factory informers.SharedInformerFactory, followed ...cache.Shar
 	return f, nil
 }
 
-// follow calls sync after each change, and again while the result is not complete, until the context
-// ends or sync fails.
+// follow calls sync after each change, and again while the result is not complete, until the
+// context ends or sync fails.
 func (f follower) follow(ctx context.Context, sync func() (complete bool, err error)) error {
 	f.factory.Start(ctx.Done())
 	defer f.factory.Shutdown()

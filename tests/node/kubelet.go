@@ -113,9 +113,9 @@ func (k *kubelet) renewLease(ctx context.Context) error {
 	return nil
 }
 
-// node is what a kubelet with --cloud-provider=external and --node-ip registers:
-// no provider ID without Options.ProviderID, and a taint that keeps pods away until the cloud controller
-// manager has filled in the rest.
+// node is what a kubelet with --cloud-provider=external and --node-ip registers: no provider ID
+// without Options.ProviderID, and a taint that keeps pods away until the cloud controller manager
+// has filled in the rest.
 func (k *kubelet) node() *corev1.Node {
 	name := k.options.Name
 	var (

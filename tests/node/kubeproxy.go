@@ -38,8 +38,8 @@ type kubeProxy struct {
 	api     io.Closer
 }
 
-// startKubeProxy returns when kube-proxy reports that it is healthy. It does not change the kernel's
-// limit of connections, which is not separate for each namespace.
+// startKubeProxy returns when kube-proxy reports that it is healthy. It does not change the
+// kernel's limit of connections, which is not separate for each namespace.
 func startKubeProxy(ctx context.Context, config *rest.Config, options Options) (*kubeProxy, error) {
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package node is a Kubernetes node for tests and the demo that looks real to a cloud load balancer:
-// it registers and stays Ready as a kubelet with --cloud-provider=external and --node-ip does, and it
-// answers on node ports and health check node ports. There are no containers: the node answers in
-// place of the pods in EndpointSlices. There are two kinds:
+// Package node is a Kubernetes node for tests and the demo that looks real to a cloud load
+// balancer: it registers and stays Ready as a kubelet with --cloud-provider=external and --node-ip
+// does, and it answers on node ports and health check node ports. There are no containers: the node
+// answers in place of the pods in EndpointSlices. There are two kinds:
 //
-//   - with a separate address in 127.0.0.0/8, so that many nodes share one machine and one set of port
-//     numbers without privileges: the node answers on node ports like pods behind kube-proxy;
-//   - in a separate network namespace, with Kubernetes' kube-proxy: the node answers only in place of
-//     its pods, and kube-proxy forwards connections to them.
+//   - with a separate address in 127.0.0.0/8, so that many nodes share one machine and one set of
+//     port numbers without privileges: the node answers on node ports like pods behind kube-proxy;
+//   - in a separate network namespace, with Kubernetes' kube-proxy: the node answers only in place
+//     of its pods, and kube-proxy forwards connections to them.
 package node
 
 import (
@@ -35,8 +35,8 @@ type Options struct {
 	Namespace netns.Namespace
 	// KubeProxy is to run in the namespace; nil lets the node answer in its place.
 	KubeProxy *KubeProxy
-	// Elsewhere is set if the addresses are not of this machine: the node is registered, but does not
-	// answer.
+	// Elsewhere is set if the addresses are not of this machine: the node is registered, but does
+	// not answer.
 	Elsewhere bool
 	// ProviderID is the provider ID that the kubelet sets; it may be empty.
 	ProviderID string

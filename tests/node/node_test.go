@@ -121,8 +121,8 @@ func ready(node *corev1.Node, want corev1.ConditionStatus) error {
 	return fmt.Errorf("conditions of %s = %v, want Ready=%s", node.Name, node.Status.Conditions, want)
 }
 
-// testHeartbeat sets the conditions that the controller manager sets for a silent node, and waits until
-// the node has reset them.
+// testHeartbeat sets the conditions that the controller manager sets for a silent node, and waits
+// until the node has reset them.
 func testHeartbeat(t *testing.T, plane *controlplane.ControlPlane) {
 	const name = "beating"
 	start(t, plane, name, 50*time.Millisecond)

@@ -21,8 +21,8 @@ const (
 	HeaderEndpoint = "X-Endpoint"
 )
 
-// tcpServer answers on one TCP port in place of the pods: it answers HTTP requests, and echoes all other
-// bytes.
+// tcpServer answers on one TCP port in place of the pods: it answers HTTP requests, and echoes all
+// other bytes.
 type tcpServer struct {
 	*netns.Server // ends the connections too: the pods behind them are gone
 	reached       reached

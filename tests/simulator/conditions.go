@@ -12,12 +12,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Conditions are failures of the whole cloud, not of single requests. Faults lists each one. It lasts
-// until its end function is called or it is removed from Faults by its ID.
+// Conditions are failures of the whole cloud, not of single requests. Faults lists each one. It
+// lasts until its end function is called or it is removed from Faults by its ID.
 
-// RefuseConnections closes the cloud's port: new connections are refused, and open ones are lost. The
-// control API has the same port. The port opens again after the duration on the cloud's clock; 0
-// means that only the removal of the condition opens it.
+// RefuseConnections closes the cloud's port: new connections are refused, and open ones are lost.
+// The control API has the same port. The port opens again after the duration on the cloud's clock;
+// 0 means that only the removal of the condition opens it.
 func (c *Cloud) RefuseConnections(duration time.Duration) (id string) {
 	c.door.shut()
 	id = c.Faults.Stand("connections are refused", func() {
@@ -62,9 +62,9 @@ func (c *Cloud) BreakCell(cell string) (id string) {
 	return c.Faults.Stand("cell "+cell+" is down", func() { c.Nova.SetCellDown(cell, false) })
 }
 
-// Hold keeps a load balancer in a provisioning status, PENDING_UPDATE for example; unfinished work on
-// it is dropped. At the end it becomes ACTIVE unless its status has changed meanwhile. The duration
-// is on the cloud's clock; 0 means that only the removal of the condition ends it.
+// Hold keeps a load balancer in a provisioning status, PENDING_UPDATE for example; unfinished work
+// on it is dropped. At the end it becomes ACTIVE unless its status has changed meanwhile. The
+// duration is on the cloud's clock; 0 means that only the removal of the condition ends it.
 func (c *Cloud) Hold(loadBalancerID, status string, duration time.Duration) (id string, err error) {
 	if err := c.Octavia.SetProvisioningStatus(loadBalancerID, status); err != nil {
 		return "", fmt.Errorf("hold load balancer: %w", err)

@@ -53,7 +53,8 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-// listener returns the open listener or, if the door is shut, a channel that is closed when it opens.
+// listener returns the open listener or, if the door is shut, a channel that is closed when it
+// opens.
 func (d *door) listener() (net.Listener, <-chan struct{}, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,9 +18,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Options configures Start. The zero value is a cloud of the newest release with amphora and ovn, one
-// project with one user, a tenant network, an external network and a router between them. Its load
-// balancers are created without a delay.
+// Options configures Start. The zero value is a cloud of the newest release with amphora and ovn,
+// one project with one user, a tenant network, an external network and a router between them. Its
+// load balancers are created without a delay.
 type Options struct {
 	// Addr to listen on, "127.0.0.1:0" when empty.
 	Addr string
@@ -77,8 +77,8 @@ type Options struct {
 	signInClock clock.PassiveClock // the Clock at its own speed
 }
 
-// Topology has the names and address ranges of the initial networks. The defaults are in 127.0.0.0/8,
-// because listening there needs no privileges.
+// Topology has the names and address ranges of the initial networks. The defaults are in
+// 127.0.0.0/8, because listening there needs no privileges.
 type Topology struct {
 	// ExternalNetwork is the name of the floating network, "public" when empty.
 	ExternalNetwork string

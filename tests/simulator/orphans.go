@@ -50,11 +50,11 @@ func vipOwner(port neutron.Port) string {
 }
 
 // Orphans returns all objects in the first account's project that belong to no living Service. A
-// Service is identified by its UID or by "namespace/name"; give both if names of objects may contain
-// either. An object belongs to a Service if its name, description or tags contain the identifier, or
-// if its name ends with _namespace_name. The objects that such a load balancer uses belong to it.
-// Servers, the initial networks, groups named "default" and objects with a name in ignore are left
-// out.
+// Service is identified by its UID or by "namespace/name"; give both if names of objects may
+// contain either. An object belongs to a Service if its name, description or tags contain the
+// identifier, or if its name ends with _namespace_name. The objects that such a load balancer uses
+// belong to it. Servers, the initial networks, groups named "default" and objects with a name in
+// ignore are left out.
 func (c *Cloud) Orphans(services, ignore []string) []Orphan {
 	s := search{cloud: c, ignore: ignore, vips: map[string]bool{}}
 	for _, service := range services {
@@ -84,8 +84,8 @@ func (s *search) belongs(texts ...string) bool {
 	})
 }
 
-// mentions reports whether a text contains a word that is not a part of another one, as ns/web is of
-// ns/web-2.
+// mentions reports whether a text contains a word that is not a part of another one, as ns/web is
+// of ns/web-2.
 func mentions(text, word string) bool {
 	for rest := text; ; {
 		at := strings.Index(rest, word)

@@ -12,8 +12,8 @@ import (
 
 // Restore adds the state of a real cloud, recorded from its list calls: a JSON object with the
 // collections loadbalancers, listeners, pools, healthmonitors, members (by pool ID), networks,
-// subnets, ports, floatingips, security_groups and servers. IDs, addresses, names and times are kept;
-// the project of the load balancers becomes that of Account.
+// subnets, ports, floatingips, security_groups and servers. IDs, addresses, names and times are
+// kept; the project of the load balancers becomes that of Account.
 func (c *Cloud) Restore(recorded []byte) error {
 	var owner struct {
 		LoadBalancers []struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// TestRestore_ShowsWhatWasRecorded restores the state of a real cloud, and compares the lists of the
-// simulator with that state.
+// TestRestore_ShowsWhatWasRecorded restores the state of a real cloud, and compares the lists of
+// the simulator with that state.
 func TestRestore_ShowsWhatWasRecorded(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "pkg", "loadbalancer", "testdata", "peer-state", "openstack.json"))

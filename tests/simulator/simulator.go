@@ -127,8 +127,8 @@ func (c *Cloud) octaviaOptions() octavia.Options {
 	return options
 }
 
-// findCertificate returns an error if a reference names a missing object of this cloud's key manager.
-// Objects of other key managers are assumed to exist.
+// findCertificate returns an error if a reference names a missing object of this cloud's key
+// manager. Objects of other key managers are assumed to exist.
 func (c *Cloud) findCertificate(reference string) error {
 	if !strings.HasPrefix(reference, c.URL()+"/key-manager/") {
 		return nil
@@ -141,8 +141,8 @@ func (c *Cloud) findCertificate(reference string) error {
 	return nil
 }
 
-// CountTraffic sets the source of the statistics of listeners, such as a data path. It is called with
-// Octavia's lock held.
+// CountTraffic sets the source of the statistics of listeners, such as a data path. It is called
+// with Octavia's lock held.
 func (c *Cloud) CountTraffic(count func(listenerID string) octavia.Statistics) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,8 +188,8 @@ func (c *Cloud) protect(api *http.ServeMux, prefix string, service http.Handler)
 	api.Handle(prefix+"/", protected)
 }
 
-// settled makes Octavia finish its due work before a request of the network service, so that the VIP
-// port of a deleted load balancer is deleted too.
+// settled makes Octavia finish its due work before a request of the network service, so that the
+// VIP port of a deleted load balancer is deleted too.
 func (c *Cloud) settled(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.Octavia.Settle()
@@ -202,8 +202,8 @@ func isPublic(r *http.Request) bool {
 	return r.URL.Path == "" || r.URL.Path == "/" || r.URL.Path == "/healthcheck"
 }
 
-// Handle adds a handler below a prefix that is not part of the cloud: its requests are not logged and
-// have no faults.
+// Handle adds a handler below a prefix that is not part of the cloud: its requests are not logged
+// and have no faults.
 func (c *Cloud) Handle(prefix string, handler http.Handler) { c.mux.Handle(prefix, handler) }
 
 // URL is the root of all services, without a trailing slash.
@@ -233,9 +233,9 @@ func (c *Cloud) atClose(end func()) {
 	c.ending = append(c.ending, end)
 }
 
-// Disconnect breaks every connection, as the death of all clients does, and waits until their requests
-// are finished or abandoned: a request continues without its client. New connections are accepted
-// meanwhile. It does not wait for the DuringWork of faults.
+// Disconnect breaks every connection, as the death of all clients does, and waits until their
+// requests are finished or abandoned: a request continues without its client. New connections are
+// accepted meanwhile. It does not wait for the DuringWork of faults.
 func (c *Cloud) Disconnect(ctx context.Context) error {
 	if err := c.door.clear(ctx); err != nil {
 		return fmt.Errorf("wait for requests of clients that are gone: %w", err)

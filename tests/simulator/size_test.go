@@ -20,8 +20,8 @@ const (
 	loadBalancerURL = "/load-balancer/v2.0/lbaas"
 )
 
-// BenchmarkListsOfALargeCloud measures the time of lists over HTTP in a cloud of 2,000 load balancers
-// with 3 pools of 200 members each. It also reports the memory of that cloud.
+// BenchmarkListsOfALargeCloud measures the time of lists over HTTP in a cloud of 2,000 load
+// balancers with 3 pools of 200 members each. It also reports the memory of that cloud.
 func BenchmarkListsOfALargeCloud(b *testing.B) {
 	cloud, err := simulator.Start(simulator.Options{Profile: "instant"})
 	if err != nil {

@@ -48,8 +48,8 @@ enabledControllers: [cloud-node, cloud-node-lifecycle]
 	return []container{minimal, other, peer, nodes}
 }
 
-// prepareForCharts creates the objects that charts need: a namespace, and the kinds of the Prometheus
-// Operator.
+// prepareForCharts creates the objects that charts need: a namespace, and the kinds of the
+// Prometheus Operator.
 func prepareForCharts(t *testing.T, env *environment) {
 	t.Helper()
 	const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: cloud}\n"

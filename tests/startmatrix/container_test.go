@@ -66,8 +66,8 @@ type sandbox struct {
 	ReadOnlyRoot, NoEscalation bool
 }
 
-// nobody is the user who owns the files of the image and of volumes if the test is root, so that the
-// program can read only files that are readable for all users.
+// nobody is the user who owns the files of the image and of volumes if the test is root, so that
+// the program can read only files that are readable for all users.
 const nobody = 65534
 
 // prepare does what kubelet and the container runtime do. More arguments come last.
@@ -154,8 +154,8 @@ func (s *sandbox) own(directory string) error {
 	})
 }
 
-// withPrefix returns the same container without namespaces: a process of the test's own user, with the
-// actual paths of the files in its arguments and variables. It proves less.
+// withPrefix returns the same container without namespaces: a process of the test's own user, with
+// the actual paths of the files in its arguments and variables. It proves less.
 func (s *sandbox) withPrefix(f *facts, directory string) (argv, env []string, err error) {
 	actual := func(value string) string {
 		for path, source := range s.Mounts {

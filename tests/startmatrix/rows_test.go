@@ -25,7 +25,8 @@ type container struct {
 	ours bool
 	// nodesOnly runs no controller for Services, and has no rights to write them.
 	nodesOnly bool
-	// recipe is the page of docs/recipes with the commands that give the service account further rights.
+	// recipe is the page of docs/recipes with the commands that give the service account further
+	// rights.
 	recipe string
 }
 

@@ -30,8 +30,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// oldest runs the rows on the oldest supported release of Kubernetes. The build of its API server takes
-// many minutes: make oldest.
+// oldest runs the rows on the oldest supported release of Kubernetes. The build of its API server
+// takes many minutes: make oldest.
 var oldest = flag.Bool("oldest", false, "run on the oldest Kubernetes that is supported")
 
 func TestMain(m *testing.M) {

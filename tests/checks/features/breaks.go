@@ -13,8 +13,8 @@ import (
 // Break is a change of the source that removes a feature. The tests of its row must detect it.
 type Break struct {
 	Row int
-	// What describes the broken program, in a sentence without a capital and a full stop that can be
-	// understood without the row.
+	// What describes the broken program, in a sentence without a capital and a full stop that can
+	// be understood without the row.
 	What string
 	// File, a path from the root, contains Old exactly once. New replaces it. Old is best one short
 	// expression that implements the feature.

@@ -29,8 +29,8 @@ func TestRows_AreNumberedWithoutGap(t *testing.T) {
 	}
 }
 
-// TestBreaks_StillApply finds breaks that no longer fit the source at each change. `make prove`, which
-// applies them, takes too long for that.
+// TestBreaks_StillApply finds breaks that no longer fit the source at each change. `make prove`,
+// which applies them, takes too long for that.
 func TestBreaks_StillApply(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(root + "/" + features.Page)
@@ -42,8 +42,8 @@ func TestBreaks_StillApply(t *testing.T) {
 	}
 }
 
-// TestBreaks_AreDescribedInPlainEnglish fails for a description that cannot be understood without the
-// row. Package prose checks further constructions.
+// TestBreaks_AreDescribedInPlainEnglish fails for a description that cannot be understood without
+// the row. Package prose checks further constructions.
 func TestBreaks_AreDescribedInPlainEnglish(t *testing.T) {
 	t.Parallel()
 	unclear := regexp.MustCompile(`^(it|its|they|their|neither|there|what|whatever|all|any) |\b(nobody|told|heard|asked for|looked (at|for)|taken for|left alone)\b`)
@@ -85,8 +85,8 @@ func TestRows_ShowResultsOfTheirTests(t *testing.T) {
 	}
 }
 
-// TestFollow_ShowsRunAndReadsItsResultsAgain checks that Follow writes the same output as `go test`: a
-// line for each package that passes, and the whole output of one that fails.
+// TestFollow_ShowsRunAndReadsItsResultsAgain checks that Follow writes the same output as `go
+// test`: a line for each package that passes, and the whole output of one that fails.
 func TestFollow_ShowsRunAndReadsItsResultsAgain(t *testing.T) {
 	t.Parallel()
 	const pkg = `"Package":"github.com/openstack-ccm/openstack-ccm/pkg/`

@@ -130,8 +130,8 @@ func TestMigration_NamesAllThatUsersHave(t *testing.T) {
 	}
 }
 
-// TestMigration_PromisesOnlyExistingKeysAndAnnotations fails if the page promises a key or annotation
-// that this project does not have.
+// TestMigration_PromisesOnlyExistingKeysAndAnnotations fails if the page promises a key or
+// annotation that this project does not have.
 func TestMigration_PromisesOnlyExistingKeysAndAnnotations(t *testing.T) {
 	t.Parallel()
 	page := readMigration(t)
@@ -161,8 +161,8 @@ func TestMigration_PromisesOnlyExistingKeysAndAnnotations(t *testing.T) {
 	}
 }
 
-// The page has all annotations and keys of cloud-provider-openstack. Those that the page does not have
-// must be marked as new in the code.
+// The page has all annotations and keys of cloud-provider-openstack. Those that the page does not
+// have must be marked as new in the code.
 func TestMigration_HasEveryAnnotationAndKeyThatIsNotNew(t *testing.T) {
 	t.Parallel()
 	page := readMigration(t)

@@ -139,8 +139,8 @@ func (p *Prover) try(ctx context.Context, b Break, sound Results) error {
 	return nil
 }
 
-// checkout returns a folder and options for `go test` with which the source has a break. A Go file is
-// replaced by an overlay. Other files are read by the tests themselves, and need a copy of the
+// checkout returns a folder and options for `go test` with which the source has a break. A Go file
+// is replaced by an overlay. Other files are read by the tests themselves, and need a copy of the
 // checkout.
 func (p *Prover) checkout(ctx context.Context, temp string, b Break, text string) (string, []string, error) {
 	if !strings.HasSuffix(b.File, ".go") {

@@ -32,8 +32,8 @@ func rowsOf(t *testing.T, name, heading string) map[string]string {
 	return rows
 }
 
-// TestEvents_PageHasARowForEachReason compares the table of docs/events.md with the reasons of events
-// on Services, and their types.
+// TestEvents_PageHasARowForEachReason compares the table of docs/events.md with the reasons of
+// events on Services, and their types.
 func TestEvents_PageHasARowForEachReason(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}
@@ -73,8 +73,8 @@ func TestEvents_PagesNameReasonsThatThereAre(t *testing.T) {
 	}
 }
 
-// TestRefusals_PageHasARowForEachReason compares docs/services.md with the label values of the metric
-// refused_services.
+// TestRefusals_PageHasARowForEachReason compares docs/services.md with the label values of the
+// metric refused_services.
 func TestRefusals_PageHasARowForEachReason(t *testing.T) {
 	t.Parallel()
 	rows := slices.Collect(maps.Keys(rowsOf(t, "services.md", "Services that are refused")))

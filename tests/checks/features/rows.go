@@ -1,7 +1,7 @@
 package features
 
-// Rows returns the features that users of cloud-provider-openstack have, miss or ask for, ordered by
-// number. The tests decide whether a feature exists; Partly names the missing parts.
+// Rows returns the features that users of cloud-provider-openstack have, miss or ask for, ordered
+// by number. The tests decide whether a feature exists; Partly names the missing parts.
 func Rows() []Row {
 	return []Row{
 		{N: 1, Feature: "A TCP listener per port"},

@@ -1,6 +1,6 @@
-// Package monitoring documents the controller's metrics for operators: a table has a query for each.
-// docs/metrics.md and the dashboard are generated from the table and the registrations, and the
-// alerting rules are checked against them.
+// Package monitoring documents the controller's metrics for operators: a table has a query for
+// each. docs/metrics.md and the dashboard are generated from the table and the registrations, and
+// the alerting rules are checked against them.
 package monitoring
 
 import (

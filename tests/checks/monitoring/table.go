@@ -20,8 +20,8 @@ type Use struct {
 	Note string
 }
 
-// Label is a label of a metric. The number of its values is small in a cluster of any size: they are
-// Values, or at most Most values that match Pattern and are described by Text.
+// Label is a label of a metric. The number of its values is small in a cluster of any size: they
+// are Values, or at most Most values that match Pattern and are described by Text.
 type Label struct {
 	Name          string
 	Values        []string

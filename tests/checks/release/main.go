@@ -1,8 +1,8 @@
-// Command release builds the files of a release in out/release: the programs for each platform, also
-// in archives with their licenses, the manifest of the kubectl plugin, an image for all platforms as
-// an OCI archive, the chart, install.yaml, SBOMs (SPDX), the provenance (SLSA), checksums and notes.
-// The same commit gives the same bytes: with --verify, each program is built a second time, from a
-// copy of the sources at another path and with an empty cache, and compared.
+// Command release builds the files of a release in out/release: the programs for each platform,
+// also in archives with their licenses, the manifest of the kubectl plugin, an image for all
+// platforms as an OCI archive, the chart, install.yaml, SBOMs (SPDX), the provenance (SLSA),
+// checksums and notes. The same commit gives the same bytes: with --verify, each program is built a
+// second time, from a copy of the sources at another path and with an empty cache, and compared.
 //
 // It needs the Go toolchain and git, and nothing else. Signing and publishing are for those
 // who have the keys: .github/workflows/release.yml.

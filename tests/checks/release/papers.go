@@ -127,8 +127,8 @@ func (r *release) subjects() ([]subject, error) {
 	return all, nil
 }
 
-// provenance writes an in-toto statement with the commit and the toolchain of the files. It contains
-// no time and no machine, so that each build of the commit has the same.
+// provenance writes an in-toto statement with the commit and the toolchain of the files. It
+// contains no time and no machine, so that each build of the commit has the same.
 func (r *release) provenance(context.Context) error {
 	subjects, err := r.subjects()
 	if err != nil {

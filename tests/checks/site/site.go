@@ -172,8 +172,8 @@ func (s *site) resolve(p *page) error {
 	return errors.Join(wrong...)
 }
 
-// name replaces the text of a link by the title of the page if the text is the name of a file, which
-// only readers of the repository need.
+// name replaces the text of a link by the title of the page if the text is the name of a file,
+// which only readers of the repository need.
 func (s *site) name(p *page, l *ast.Link) {
 	text, other := plain(l, p.content), s.pages[within(p.source, string(l.Destination))]
 	if other != nil && strings.HasSuffix(text, ".md") && path.Base(text) == path.Base(other.source) {

@@ -115,7 +115,8 @@ func TestSite_RefusesWhatReadersWouldStumbleOver(t *testing.T) {
 	}
 }
 
-// Links to files outside of the documentation lead to the repository, all others to pages of the site.
+// Links to files outside of the documentation lead to the repository, all others to pages of the
+// site.
 func TestSite_LeadsToWherePagesAndFilesAre(t *testing.T) {
 	t.Parallel()
 	page := "# A\n\n[x](b/README.md), [a.md](a.md), [y](b/c.yaml), [z](../Makefile) <br> ![i](i.svg)\n\n| a |\n|---|\n| `b/c` |\n"

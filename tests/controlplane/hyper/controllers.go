@@ -72,7 +72,8 @@ func (m *controllerManager) flags() *pflag.FlagSet {
 	flags.DurationVar(&m.monitorGracePeriod, "node-monitor-grace-period", 50*time.Second, "")
 	flags.Float32Var(&m.qps, "kube-api-qps", 20, "")
 	flags.IntVar(&m.burst, "kube-api-burst", 30, "")
-	// These flags have no effect: there is no server, no leader election, and a fixed set of controllers.
+	// These flags have no effect: there is no server, no leader election, and a fixed set of
+	// controllers.
 	for _, name := range []string{"secure-port", "leader-elect", "controllers", "cloud-provider", "allocate-node-cidrs"} {
 		flags.String(name, "", "")
 		flags.Lookup(name).NoOptDefVal = "true"

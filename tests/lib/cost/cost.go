@@ -1,5 +1,5 @@
-// Package cost has the maximum costs of the changes in the life of a Service, which the benchmark checks
-// on a simulated cloud, and the suite on real services.
+// Package cost has the maximum costs of the changes in the life of a Service, which the benchmark
+// checks on a simulated cloud, and the suite on real services.
 package cost
 
 import "time"
@@ -12,9 +12,9 @@ type Cost struct {
 	Cycles int
 }
 
-// Work has the durations of a provider's work: for the creation of a load balancer with all parts, a
-// change, a deletion, the creation of parts after that of the load balancer, and for each member of a
-// batch after the first.
+// Work has the durations of a provider's work: for the creation of a load balancer with all parts,
+// a change, a deletion, the creation of parts after that of the load balancer, and for each member
+// of a batch after the first.
 type Work struct{ Create, Update, Delete, Children, Members time.Duration }
 
 // Amphora is that of the provider amphora, of what real clouds take the lesser: an amphora
@@ -47,8 +47,8 @@ const (
 	headBytes, portBytes, memberBytes, subnetBytes = 600, 350, 51, 51
 )
 
-// Overflow returns the number of pools with members that do not fit into the request that creates their
-// load balancer; subnets is set if every member names its subnet, as those of ovn must.
+// Overflow returns the number of pools with members that do not fit into the request that creates
+// their load balancer; subnets is set if every member names its subnet, as those of ovn must.
 func Overflow(ports, members int, subnets bool) int {
 	member := memberBytes
 	if subnets {

@@ -1,5 +1,5 @@
-// Package fakecloud is a Keystone and services with answers that a test chooses, for tests of failures
-// below the level of the simulator.
+// Package fakecloud is a Keystone and services with answers that a test chooses, for tests of
+// failures below the level of the simulator.
 package fakecloud
 
 import (

@@ -1,6 +1,6 @@
-// Package gobuild builds Go programs and reports the progress to users: for a build of more than a few
-// seconds, it prints a line for each quarter. It imports only the standard library, because it builds
-// everything else.
+// Package gobuild builds Go programs and reports the progress to users: for a build of more than a
+// few seconds, it prints a line for each quarter. It imports only the standard library, because it
+// builds everything else.
 package gobuild
 
 import (

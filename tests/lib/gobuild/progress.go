@@ -11,8 +11,8 @@ import (
 // mostSilence is how long a build reports nothing at most.
 const mostSilence = time.Minute
 
-// progress is the progress of a build. The total is an upper bound, because packages in Go's build cache
-// are not compiled; it is 0 while it is unknown.
+// progress is the progress of a build. The total is an upper bound, because packages in Go's build
+// cache are not compiled; it is 0 while it is unknown.
 type progress struct {
 	modules, packages, total int64
 	elapsed                  time.Duration

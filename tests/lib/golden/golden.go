@@ -1,5 +1,5 @@
-// Package golden compares golden files and pages of the documentation with generated text. A test that
-// runs with -update writes them instead.
+// Package golden compares golden files and pages of the documentation with generated text. A test
+// that runs with -update writes them instead.
 package golden
 
 import (
@@ -52,8 +52,9 @@ func hold(t testing.TB, path string, should func(have string) (string, error)) {
 	}
 }
 
-// compare returns an error with the difference between a file and its expected content, and with the
-// command that updates it, which is the test with -update. If update is set, it writes the file.
+// compare returns an error with the difference between a file and its expected content, and with
+// the command that updates it, which is the test with -update. If update is set, it writes the
+// file.
 func compare(path string, update bool, should func(have string) (string, error), test string) error {
 	have, err := os.ReadFile(path)
 	missing := errors.Is(err, fs.ErrNotExist)

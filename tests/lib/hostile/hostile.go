@@ -17,9 +17,9 @@ const (
 	perByte   = 2000
 )
 
-// Bounded calls do, which reads an input of a size, and fails if that allocates more than in proportion
-// to the size. Nothing else may run at the same time: it is for fuzz targets, which try their inputs one
-// after the other, after all tests.
+// Bounded calls do, which reads an input of a size, and fails if that allocates more than in
+// proportion to the size. Nothing else may run at the same time: it is for fuzz targets, which try
+// their inputs one after the other, after all tests.
 func Bounded(t testing.TB, size int, do func()) {
 	t.Helper()
 	if got := allocated(do); float64(got) > float64(allowance+perByte*size) {

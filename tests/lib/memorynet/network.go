@@ -1,6 +1,7 @@
-// Package memorynet is a network within the process. A goroutine that waits for one of its connections
-// waits for another goroutine and not for the kernel, so that the clock of testing/synctest proceeds
-// meanwhile. A client can be cut off from it like a process that is killed.
+// Package memorynet is a network within the process. A goroutine that waits for one of its
+// connections waits for another goroutine and not for the kernel, so that the clock of
+// testing/synctest proceeds meanwhile. A client can be cut off from it like a process that is
+// killed.
 package memorynet
 
 import (

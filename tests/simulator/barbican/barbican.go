@@ -1,6 +1,6 @@
-// Package barbican is the key manager of the simulated cloud, as far as TLS listeners need it. It has
-// secrets with their payloads, containers, their consumers and their access lists, which Barbican's
-// API and Go methods read and change.
+// Package barbican is the key manager of the simulated cloud, as far as TLS listeners need it. It
+// has secrets with their payloads, containers, their consumers and their access lists, which
+// Barbican's API and Go methods read and change.
 package barbican
 
 import (

@@ -132,8 +132,8 @@ func (b *Barbican) showPayload(c *call) (int, any, error) {
 	return http.StatusOK, raw{contentType: contentType, text: found.payload}, nil
 }
 
-// as returns the content type of a payload in an answer: the requested one, which may be bytes, or text
-// if the payload is text.
+// as returns the content type of a payload in an answer: the requested one, which may be bytes, or
+// text if the payload is text.
 func (s *secret) as(accept string) (contentType string, acceptable bool) {
 	switch {
 	case accept == "" || strings.Contains(accept, "*/*") || strings.Contains(accept, s.contentType):

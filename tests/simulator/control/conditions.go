@@ -8,8 +8,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// condition is the body of POST conditions: a failure of the whole cloud. Each kind needs some of the
-// other keys.
+// condition is the body of POST conditions: a failure of the whole cloud. Each kind needs some of
+// the other keys.
 type condition struct {
 	Kind string `json:"kind"`
 	// For is its duration; if it is empty, the condition lasts until it is removed.
@@ -117,8 +117,8 @@ func (c *control) actForeign(wanted condition) (answer, error) {
 	return answer{http.StatusCreated, told}, nil
 }
 
-// setChildStatus sets the status of a listener, pool, member or monitor, and leaves its load balancer
-// unchanged.
+// setChildStatus sets the status of a listener, pool, member or monitor, and leaves its load
+// balancer unchanged.
 func (c *control) setChildStatus(r *http.Request) (answer, error) {
 	return setStatus(r, c.parts.Octavia.SetChildStatus)
 }

@@ -145,7 +145,8 @@ type plantedView struct {
 	Hits      int    `json:"hits"`
 }
 
-// showFaults returns the faults and conditions in force, and the number of requests that each has hit.
+// showFaults returns the faults and conditions in force, and the number of requests that each has
+// hit.
 func (c *control) showFaults(*http.Request) (answer, error) {
 	views := []plantedView{}
 	for _, planted := range c.parts.Faults.List() {

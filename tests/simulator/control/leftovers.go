@@ -34,8 +34,8 @@ func (c *control) leftFloatingIPs() []client.Leftover {
 	return left
 }
 
-// leftPorts returns the remaining ports, without those of servers, of the network's own services and
-// of floating IPs.
+// leftPorts returns the remaining ports, without those of servers, of the network's own services
+// and of floating IPs.
 func (c *control) leftPorts() []client.Leftover {
 	left := []client.Leftover{}
 	for _, port := range c.parts.Neutron.Ports() {

@@ -101,7 +101,8 @@ func viewPool(p *octavia.Pool) poolView {
 	return view
 }
 
-// setLoadBalancerStatus sets the status of a load balancer, as of a provider that fails or gets stuck.
+// setLoadBalancerStatus sets the status of a load balancer, as of a provider that fails or gets
+// stuck.
 func (c *control) setLoadBalancerStatus(r *http.Request) (answer, error) {
 	return setStatus(r, c.parts.Octavia.SetProvisioningStatus)
 }

@@ -44,8 +44,8 @@ type account struct {
 	MaxConcurrent int `json:"max_concurrent"`
 }
 
-// showRequests returns the counts of all requests or, with the query about=TEXT, of the requests about
-// objects with that text. Cycles, reloads and concurrency are those of all requests.
+// showRequests returns the counts of all requests or, with the query about=TEXT, of the requests
+// about objects with that text. Cycles, reloads and concurrency are those of all requests.
 func (c *control) showRequests(r *http.Request) (answer, error) {
 	var chosen []requestlog.Filter
 	if text := r.URL.Query().Get("about"); text != "" {

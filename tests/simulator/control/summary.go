@@ -7,8 +7,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-// showSummary returns the totals. With the query address=… (which may be repeated) and cidr=…, it also
-// counts the pools and listeners with these values.
+// showSummary returns the totals. With the query address=… (which may be repeated) and cidr=…, it
+// also counts the pools and listeners with these values.
 func (c *control) showSummary(r *http.Request) (answer, error) {
 	query := r.URL.Query()
 	tally := c.parts.Octavia.Tally(query.Get("cidr"), query["address"]...)

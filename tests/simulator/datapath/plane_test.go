@@ -44,7 +44,8 @@ func TestPlane_AppliesUpdateWhenItIsDone(t *testing.T) {
 	pending.Pools = []Pool{lb.Pools[0]}
 	pending.Pools[0].Members = []Member{backend(t, "b")}
 	source.put(pending)
-	// The floating IP is Neutron's and works at once: it shows that the plane has applied the change.
+	// The floating IP is Neutron's and works at once: it shows that the plane has applied the
+	// change.
 	floating := netip.AddrPortFrom(pending.Addresses[1], lb.Listeners[0].Port)
 	if s := open(t, floating); s.member != "a" {
 		t.Errorf("pending update: connection got %s, want a", s.member)

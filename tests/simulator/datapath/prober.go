@@ -81,8 +81,9 @@ func (p *Plane) probeTasks() map[string]wantedProbe {
 	return wanted
 }
 
-// newProbeTask returns the probe of a member. As in haproxy, a probe of the member's own port begins
-// like other connections to it, with the PROXY header and TLS, and one of another port does not.
+// newProbeTask returns the probe of a member. As in haproxy, a probe of the member's own port
+// begins like other connections to it, with the PROXY header and TLS, and one of another port does
+// not.
 func newProbeTask(lb LoadBalancer, pool Pool, member Member) probeTask {
 	task := probeTask{memberID: member.ID, monitor: *pool.Monitor, target: member.at(), source: lb.source()}
 	if !member.MonitorAddress.IsValid() && member.MonitorPort == 0 {

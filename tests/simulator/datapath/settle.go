@@ -1,7 +1,7 @@
 package datapath
 
-// settle merges the present state of the source into the configuration in force, and returns the new
-// configuration by load balancer ID:
+// settle merges the present state of the source into the configuration in force, and returns the
+// new configuration by load balancer ID:
 //
 //	now              before   in force
 //	settled          any      now

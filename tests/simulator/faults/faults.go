@@ -1,5 +1,5 @@
-// Package faults injects faults into a simulated cloud: requests that match a rule are refused before
-// any work, or lose their answer after the work, or are delayed.
+// Package faults injects faults into a simulated cloud: requests that match a rule are refused
+// before any work, or lose their answer after the work, or are delayed.
 package faults
 
 import (
@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Rule is one fault. With a Status it is another answer, with Drop or Reset no answer, otherwise the
-// true answer, but late, slow, truncated or outdated.
+// Rule is one fault. With a Status it is another answer, with Drop or Reset no answer, otherwise
+// the true answer, but late, slow, truncated or outdated.
 type Rule struct {
 	// Method to match, "" for all.
 	Method string
@@ -64,8 +64,8 @@ type Rule struct {
 	// Lag makes GETs return the state of that long ago, as a replica that lags behind does.
 	Lag time.Duration
 	// Then is called when a request fails, before its answer is lost and after the work, if that is
-	// done. If nothing fails, it is called before the work. It may be nil, and must not wait for the
-	// request.
+	// done. If nothing fails, it is called before the work. It may be nil, and must not wait for
+	// the request.
 	Then func()
 	// Skew is added to every created_at and updated_at of the true answer, as by a service with a
 	// wrong clock.
@@ -84,13 +84,13 @@ type Planted struct {
 	// Condition in words; empty for a rule.
 	Condition string
 	Rule      Rule
-	// Matches is the number of requests that the rule matched, Hits the number of those that it made
-	// fail or wait.
+	// Matches is the number of requests that the rule matched, Hits the number of those that it
+	// made fail or wait.
 	Matches, Hits int
 }
 
-// Faults has the rules, and is the middleware that applies them. Its methods are safe for concurrent
-// use.
+// Faults has the rules, and is the middleware that applies them. Its methods are safe for
+// concurrent use.
 type Faults struct {
 	clock clock.Clock
 
@@ -231,8 +231,8 @@ func (f *Faults) choose(r *http.Request) (chosen *planted, told []*history) {
 	return chosen, told
 }
 
-// due takes a random number for each match in the range of the rule, so that the same seed selects the
-// same matches.
+// due takes a random number for each match in the range of the rule, so that the same seed selects
+// the same matches.
 func (p *planted) due() bool {
 	first := max(p.rule.From, 1)
 	if p.matches < first || p.rule.Count > 0 && p.matches >= first+p.rule.Count {

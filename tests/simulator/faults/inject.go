@@ -88,8 +88,8 @@ func (r Rule) tell() {
 	}
 }
 
-// breakOff resets or closes the connection. If it cannot be taken over, the panic of the caller closes
-// it.
+// breakOff resets or closes the connection. If it cannot be taken over, the panic of the caller
+// closes it.
 func breakOff(w http.ResponseWriter, reset bool) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

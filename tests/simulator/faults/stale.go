@@ -15,7 +15,8 @@ import (
 )
 
 // history is the memory of a lagging replica: the answers to GETs at some times, and the times of
-// writes. It takes a sample of every answer and, before each write, of every URL that was read before.
+// writes. It takes a sample of every answer and, before each write, of every URL that was read
+// before.
 type history struct {
 	clock clock.PassiveClock
 
@@ -42,8 +43,8 @@ func newHistory(clock clock.PassiveClock) *history {
 // key identifies the answers of a URL to a caller.
 func key(r *http.Request) string { return r.Header.Get("X-Auth-Token") + " " + r.URL.RequestURI() }
 
-// beforeWrite takes samples of all objects that the write may change: the object and the collection of
-// its path, and everything that this caller has read before.
+// beforeWrite takes samples of all objects that the write may change: the object and the collection
+// of its path, and everything that this caller has read before.
 func (h *history) beforeWrite(next http.Handler, r *http.Request) {
 	targets := []string{r.URL.Path, path.Dir(r.URL.Path)}
 	h.mu.Lock()
@@ -85,8 +86,8 @@ func (h *history) remember(r *http.Request, answer *kept) {
 }
 
 // answer returns the answer that a GET would have got at the time of the lag before now. It is the
-// present answer if nothing has changed since; else the last sample before that time; else the first
-// one after it; else the present answer without newer objects.
+// present answer if nothing has changed since; else the last sample before that time; else the
+// first one after it; else the present answer without newer objects.
 func (h *history) answer(next http.Handler, r *http.Request, lag time.Duration) *kept {
 	now := keep(next, r)
 	then := h.clock.Now().Add(-lag)

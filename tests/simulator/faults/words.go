@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Kinds returns the predefined faults by name: answers of a failing OpenStack, or of a proxy in front
-// of it. The caller sets Method, Route and the like.
+// Kinds returns the predefined faults by name: answers of a failing OpenStack, or of a proxy in
+// front of it. The caller sets Method, Route and the like.
 func Kinds() map[string]Rule {
 	after := func(rule Rule) Rule {
 		rule.AfterWork = true
@@ -39,8 +39,8 @@ func Kinds() map[string]Rule {
 // retryAfter is the value of an overloaded service, in seconds.
 const retryAfter = "1"
 
-// word returns the body that the service of a route sends with a status, and sets the header fields for
-// it.
+// word returns the body that the service of a route sends with a status, and sets the header fields
+// for it.
 func word(header http.Header, status int, r *http.Request) string {
 	switch status {
 	case http.StatusBadGateway, http.StatusGatewayTimeout:

@@ -46,7 +46,8 @@ type (
 		Domain  *reference        `json:"domain"`
 		System  map[string]bool   `json:"system"`
 		Trust   *reference        `json:"OS-TRUST:trust"`
-		// unscoped is set if the request explicitly has no scope; then the default project is not used.
+		// unscoped is set if the request explicitly has no scope; then the default project is not
+		// used.
 		unscoped bool
 	}
 )

@@ -15,8 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
 
-// environment is a Keystone behind HTTP with a project, a user on it, and a service that returns its
-// caller.
+// environment is a Keystone behind HTTP with a project, a user on it, and a service that returns
+// its caller.
 type environment struct {
 	*keystone.Keystone
 	t       *testing.T

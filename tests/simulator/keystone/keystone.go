@@ -1,5 +1,5 @@
-// Package keystone is the identity service of the simulated cloud: it authenticates users with the v3
-// API, issues tokens with a service catalog, and validates the tokens of requests to the other
+// Package keystone is the identity service of the simulated cloud: it authenticates users with the
+// v3 API, issues tokens with a service catalog, and validates the tokens of requests to the other
 // services.
 package keystone
 
@@ -41,8 +41,8 @@ type Service struct {
 	Regions []string
 }
 
-// DefaultServices returns the catalog of a usual cloud: Octavia and Neutron without a version in their
-// URL, Keystone and Nova with one.
+// DefaultServices returns the catalog of a usual cloud: Octavia and Neutron without a version in
+// their URL, Keystone and Nova with one.
 func DefaultServices() []Service {
 	return []Service{
 		{Type: "identity", Name: "keystone", Path: "/identity/v3"},

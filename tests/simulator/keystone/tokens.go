@@ -22,8 +22,8 @@ type token struct {
 	issued, expires   time.Time
 }
 
-// IssueToken issues a token for a user without a sign-in. It is scoped to a project, with the user's
-// roles there.
+// IssueToken issues a token for a user without a sign-in. It is scoped to a project, with the
+// user's roles there.
 func (k *Keystone) IssueToken(userID, projectID string) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,10 +83,9 @@ func (k *Keystone) valid(value string) (*token, bool) {
 	return t, true
 }
 
-// Authenticate passes requests with a valid X-Auth-Token to next, with their
-// Caller in the context, and answers all others as keystonemiddleware
-// does. A request for which one of the skip functions returns true (the version documents at service
-// roots) passes without a caller.
+// Authenticate passes requests with a valid X-Auth-Token to next, with their Caller in the context,
+// and answers all others as keystonemiddleware does. A request for which one of the skip functions
+// returns true (the version documents at service roots) passes without a caller.
 func (k *Keystone) Authenticate(next http.Handler, skip ...func(*http.Request) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if slices.ContainsFunc(skip, func(picks func(*http.Request) bool) bool { return picks(r) }) {

@@ -52,8 +52,8 @@ func (n *Neutron) portFor(c *call) (*port, error) {
 	return record, nil
 }
 
-// showsPort reports whether the caller may read and delete a port: one of its own, or in a network of its
-// own. It may change only the former.
+// showsPort reports whether the caller may read and delete a port: one of its own, or in a network
+// of its own. It may change only the former.
 func (n *Neutron) showsPort(c *call, record *port) bool {
 	if c.sees(record.ProjectID) {
 		return true

@@ -93,8 +93,8 @@ func serverLinks(c *call, record *server) []link {
 	}
 }
 
-// partialBody returns the body of a server in a cell that is down: the fields in the database of the
-// API (microversion 2.69).
+// partialBody returns the body of a server in a cell that is down: the fields in the database of
+// the API (microversion 2.69).
 func partialBody(c *call, record *server, detail bool) map[string]any {
 	body := map[string]any{"id": record.spec.ID, "status": "UNKNOWN", "links": serverLinks(c, record)}
 	if detail {

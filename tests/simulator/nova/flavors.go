@@ -128,8 +128,8 @@ func flavorBody(c *call, flavor Flavor) map[string]any {
 	return body
 }
 
-// embeddedFlavor returns the flavor in the body of a server: a link to it, and from microversion 2.47 on
-// its values at the creation of the server.
+// embeddedFlavor returns the flavor in the body of a server: a link to it, and from microversion
+// 2.47 on its values at the creation of the server.
 func embeddedFlavor(c *call, flavor Flavor) map[string]any {
 	if c.minor >= 47 {
 		return map[string]any{

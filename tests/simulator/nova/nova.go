@@ -1,5 +1,5 @@
-// Package nova is the compute service of the simulated cloud. It has servers, with Neutron ports, and
-// flavors. Nova's API reads them, Go methods change them.
+// Package nova is the compute service of the simulated cloud. It has servers, with Neutron ports,
+// and flavors. Nova's API reads them, Go methods change them.
 package nova
 
 import (
@@ -65,9 +65,9 @@ func (n *Nova) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.handler.ServeHTTP(w, wire.Rooted(r))
 }
 
-// SetCellDown makes a cell unreachable or reachable again. Lists leave out the servers of a cell that
-// is down, and a GET by ID fails, except from microversion 2.69 on, which returns the fields in the
-// database of the API.
+// SetCellDown makes a cell unreachable or reachable again. Lists leave out the servers of a cell
+// that is down, and a GET by ID fails, except from microversion 2.69 on, which returns the fields
+// in the database of the API.
 func (n *Nova) SetCellDown(cell string, down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -146,8 +146,8 @@ func (n *Nova) SetStatus(id, status string) bool {
 	return true
 }
 
-// DeleteServer removes a server and its ports, and reports whether it existed. Lists with changes-since
-// still contain it.
+// DeleteServer removes a server and its ports, and reports whether it existed. Lists with
+// changes-since still contain it.
 func (n *Nova) DeleteServer(id string) bool {
 	n.mu.Lock()
 	record, ok := n.existing(id)

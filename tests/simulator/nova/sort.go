@@ -18,8 +18,8 @@ func sortKeys() []string {
 		launched_on locked memory_mb os_type reservation_id root_gb shutdown_terminate user_data vcpus vm_mode`)
 }
 
-// sortServers sorts by the keys that the simulator has values for. Other keys do not change the order,
-// like equal values.
+// sortServers sorts by the keys that the simulator has values for. Other keys do not change the
+// order, like equal values.
 func sortServers(records []*server, query url.Values) error {
 	keys, directions := query["sort_key"], query["sort_dir"]
 	for _, key := range keys {

@@ -35,8 +35,8 @@ func (o *Octavia) listPools(c *call) (response, *apiError) {
 	return o.listScoped(c, o.tables["pools"], rows)
 }
 
-// asked returns the load balancers with parts that may pass the filters of a list: with thousands of
-// them, a check of all parts would take milliseconds for each request.
+// asked returns the load balancers with parts that may pass the filters of a list: with thousands
+// of them, a check of all parts would take milliseconds for each request.
 func (o *Octavia) asked(c *call) []*LoadBalancer {
 	if lb, _, ok := find[*LoadBalancer](o, c.query.Get("loadbalancer_id")); ok {
 		return []*LoadBalancer{lb}

@@ -1,6 +1,6 @@
-// Package octavia is the load balancer service of the simulated cloud. It implements the v2 API of a
-// selected release with the same fields and nulls, error texts, locks, state machine and known bugs.
-// It has amphora, ovn and no-op providers; the test sets the duration of their work.
+// Package octavia is the load balancer service of the simulated cloud. It implements the v2 API of
+// a selected release with the same fields and nulls, error texts, locks, state machine and known
+// bugs. It has amphora, ovn and no-op providers; the test sets the duration of their work.
 package octavia
 
 import (

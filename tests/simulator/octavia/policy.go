@@ -45,8 +45,8 @@ func (o *Octavia) mayReadShared(caller keystone.Caller) *apiError {
 	return o.mayRead(caller, caller.ProjectID)
 }
 
-// OpenFailover permits failovers to all users who may write a load balancer, as an operator's policy
-// file can; otherwise only administrators may do that.
+// OpenFailover permits failovers to all users who may write a load balancer, as an operator's
+// policy file can; otherwise only administrators may do that.
 func (o *Octavia) OpenFailover(open bool) {
 	o.locked(func() { o.openFailover = open })
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Record is the middleware: it records the answers of next, also if next closes the connection,
-// directly or by a panic with http.ErrAbortHandler. A request is in the log before its client sees the
-// end of the answer or of the connection.
+// directly or by a panic with http.ErrAbortHandler. A request is in the log before its client sees
+// the end of the answer or of the connection.
 func (l *Log) Record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, before := r.URL.RequestURI(), l.Len()
@@ -74,8 +74,8 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return connection, buffered, err
 }
 
-// FlushError is called by http.ResponseController. If an answer has no body, the client waits only for
-// the header.
+// FlushError is called by http.ResponseController. If an answer has no body, the client waits only
+// for the header.
 func (r *recorder) FlushError() error {
 	if r.method == http.MethodHead || r.status == http.StatusNoContent || r.status == http.StatusNotModified {
 		r.end()

@@ -1,5 +1,5 @@
-// Package requestlog records every request to a simulated cloud, so that tests can check the number of
-// requests.
+// Package requestlog records every request to a simulated cloud, so that tests can check the number
+// of requests.
 package requestlog
 
 import (
@@ -96,8 +96,8 @@ func (l *Log) Learn(facts Facts) {
 	l.facts = facts
 }
 
-// New returns an empty log. resolve returns the load balancer of an object in a collection of the load
-// balancer service ("pools", "listeners" …), "" if it has none; it may be nil.
+// New returns an empty log. resolve returns the load balancer of an object in a collection of the
+// load balancer service ("pools", "listeners" …), "" if it has none; it may be nil.
 func New(resolve func(kind, id string) string) *Log {
 	if resolve == nil {
 		resolve = func(string, string) string { return "" }
@@ -128,8 +128,8 @@ func (l *Log) Len() int {
 	return len(l.requests)
 }
 
-// Count returns the number of requests of a method and route, with any status. The route may also be a
-// path with IDs.
+// Count returns the number of requests of a method and route, with any status. The route may also
+// be a path with IDs.
 func (l *Log) Count(method, route string) int {
 	route = Route(route)
 	return len(l.Requests(Method(method), func(r Request) bool { return r.Route == route }))

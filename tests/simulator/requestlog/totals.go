@@ -36,15 +36,15 @@ func Status(statuses ...int) Filter {
 }
 
 // About selects requests about objects with the text, such as a Service's UID, in their name,
-// description, tags or the like. It attributes requests to Services: those that create such an object,
-// and all later ones about it. The text of a load balancer counts for its parts too.
+// description, tags or the like. It attributes requests to Services: those that create such an
+// object, and all later ones about it. The text of a load balancer counts for its parts too.
 func About(text string) Filter {
 	return func(r Request) bool { return strings.Contains(r.Mentions, text) }
 }
 
-// Reloads returns the number of times that the haproxy of a load balancer loaded a new configuration:
-// once for each accepted change of a part, even one without an effect. Providers other than amphora
-// have none.
+// Reloads returns the number of times that the haproxy of a load balancer loaded a new
+// configuration: once for each accepted change of a part, even one without an effect. Providers
+// other than amphora have none.
 func (l *Log) Reloads(loadBalancerID string) int {
 	return len(l.Requests(LoadBalancer(loadBalancerID), reload))
 }
@@ -84,8 +84,8 @@ func (c *crowd) enter(project string) {
 	c.most[project] = max(c.most[project], c.now[project])
 }
 
-// MaxConcurrent returns the maximum number of concurrent requests of a project; with an empty ID, of
-// all projects.
+// MaxConcurrent returns the maximum number of concurrent requests of a project; with an empty ID,
+// of all projects.
 func (l *Log) MaxConcurrent(projectID string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,8 +124,8 @@ func (l *Log) provider(loadBalancerID string) string {
 	return l.providers[loadBalancerID]
 }
 
-// mention adds the names in a request to the earlier ones of its object, and returns them together with
-// those of its load balancer.
+// mention adds the names in a request to the earlier ones of its object, and returns them together
+// with those of its load balancer.
 func (l *Log) mention(r *http.Request, in *countingBody, out *recorder, target string) string {
 	subject := lastID(r.URL.Path)
 	if out.status == http.StatusCreated && subject == "" {

@@ -1,5 +1,6 @@
 // Package client is a client of the control API, for programs that run openstack-sim as a separate
-// process. It has the knowledge and the abilities of the cloud's operator, which tenants do not have.
+// process. It has the knowledge and the abilities of the cloud's operator, which tenants do not
+// have.
 package client
 
 import (
@@ -151,8 +152,8 @@ type Summary struct {
 	Bytes        int `json:"bytes"`
 }
 
-// Summary returns the totals. It also counts the pools with members at the addresses, and the listeners
-// that allow the CIDR.
+// Summary returns the totals. It also counts the pools with members at the addresses, and the
+// listeners that allow the CIDR.
 func (c Cloud) Summary(ctx context.Context, cidr string, addresses ...string) (Summary, error) {
 	var found Summary
 	query := url.Values{"cidr": {cidr}, "address": addresses}

@@ -1,5 +1,5 @@
-// Package recorded sends recorded requests to a simulated service, and compares its answers with the
-// recorded ones of a real OpenStack.
+// Package recorded sends recorded requests to a simulated service, and compares its answers with
+// the recorded ones of a real OpenStack.
 package recorded
 
 import (

@@ -1,5 +1,5 @@
-// Package wire has the HTTP functions of all simulated services: JSON answers, request IDs, and links
-// with the prefix under which a service is mounted.
+// Package wire has the HTTP functions of all simulated services: JSON answers, request IDs, and
+// links with the prefix under which a service is mounted.
 package wire
 
 import (
