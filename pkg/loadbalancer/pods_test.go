@@ -250,8 +250,7 @@ func TestPods_HaveNoMonitorWithOVN(t *testing.T) {
 //proves:56
 func TestPods_AreAdmittedByNodes(t *testing.T) {
 	t.Parallel()
-	keys := managed("per-service")
-	env, f, svc, nodes := withPods(t, keys, 1, "0:11")
+	env, f, svc, nodes := withPods(t, managed("per-service", "members", "pods"), 1, "0:11")
 	env.ensure(svc, nodes)
 	for range 2 {
 		if rules := strings.Join(rulesOf(env.group()), " "); !strings.Contains(rules, "8080") {
@@ -261,6 +260,17 @@ func TestPods_AreAdmittedByNodes(t *testing.T) {
 		env.ensure(svc, nodes)
 		env.areAt("0.11:8080")
 	}
+}
+
+// A Service alone cannot open ports of its choice on all nodes: that takes cloud.conf.
+//
+//proves:56
+func TestPods_OpenPortsOfNodesOnlyByCloudConf(t *testing.T) {
+	t.Parallel()
+	env, _, svc, nodes := withPods(t, managed("per-service"), 1, "0:11")
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, "security groups would open the target ports of pods on all nodes")
+	env.writes(0)
 }
 
 // Without the right to watch EndpointSlices, the Service is refused, and its members stay.

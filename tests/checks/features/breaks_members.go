@@ -61,6 +61,27 @@ func memberBreaks() []Break {
 			Tests: []string{"TestEndpoints_ReportThatPodsStopBeforeRemoval"},
 		},
 		{
+			Row: 56, What: "pods get no subnet with a driver that needs one",
+			File:  "pkg/loadbalancer/goal/pods.go",
+			Old:   `want.Facts.MemberSubnetID, want.Facts.MemberSubnets = "", reach.Subnets`,
+			New:   `want.Facts.MemberSubnetID, want.Facts.MemberSubnets = "", nil`,
+			Tests: []string{"TestPods_AreMembersWithTheirAddressesAndPorts"},
+		},
+		{
+			Row: 56, What: "pods that cannot be reached become members",
+			File:  "pkg/loadbalancer/goal/pods.go",
+			Old:   `err = reach.Unreachable()`,
+			New:   `err = nil`,
+			Tests: []string{"TestPods_AreRefusedUnlessReachable"},
+		},
+		{
+			Row: 57, What: "a Service without NodePorts is refused although pods are its members",
+			File:  "pkg/loadbalancer/spec/settings/validate.go",
+			Old:   `case s.ByPods():`,
+			New:   `case false:`,
+			Tests: []string{"TestPods_AreMembersWithTheirAddressesAndPorts"},
+		},
+		{
 			Row: 68, What: "a load balancer is created empty and filled afterwards",
 			File:  plan + "diff.go",
 			Old:   `case createsEmpty(desired, opts):`,
