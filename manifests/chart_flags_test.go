@@ -49,10 +49,10 @@ func TestChart_RightsFollowControllersThatRun(t *testing.T) {
 	common := []string{"authentication.k8s.io/tokenreviews: create", "authorization.k8s.io/subjectaccessreviews: create", "events: create patch"}
 	nodesOnly := append(common[:3:3], "namespaces [kube-system]: get", "nodes/status: patch", "nodes: get list watch update patch delete", "services: list watch")
 	serving := append(common[:2:2], "discovery.k8s.io/endpointslices: list watch", common[2])
-	servicesOnly := append(serving[:4:4], "namespaces: get", "nodes: get list watch", "pods: get", "services/status: patch", "services: get list watch patch")
+	servicesOnly := append(serving[:4:4], "namespaces: get", "nodes: get list watch", "services/status: patch", "services: get list watch patch")
 	routesOnly := append(common[:3:3], "namespaces [kube-system]: get", "nodes/status: patch", "nodes: get list watch", "services: list watch")
 	lifecycleOnly := append(common[:3:3], "namespaces [kube-system]: get", "nodes: get list watch patch delete", "services: list watch")
-	all := append(serving[:4:4], "namespaces: get", "nodes/status: patch", "nodes: get list watch update patch delete", "pods: get", "services/status: patch", "services: get list watch patch")
+	all := append(serving[:4:4], "namespaces: get", "nodes/status: patch", "nodes: get list watch update patch delete", "services/status: patch", "services: get list watch patch")
 	balancers, route := strings.Join(records.Names(), " "), routes.RecordName
 	for values, want := range map[string]struct {
 		cluster []string
