@@ -75,7 +75,7 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 		}),
 		forbidden: metrics.NewGauge(&metrics.GaugeOpts{
 			Namespace: namespace, Name: "endpointslices_forbidden",
-			Help:           "1 while the controller may not list and watch EndpointSlices, so that all nodes are members of load balancers that could follow endpoints.",
+			Help:           "1 while the controller may not list and watch EndpointSlices, so that load balancers that could follow endpoints have all nodes as members, and pods do not become members.",
 			StabilityLevel: metrics.ALPHA,
 		}),
 		nodes: &uninitializedNodes{GaugeVec: telemetry.Gauge("cloudprovider_openstack_oldest_uninitialized_node_timestamp_seconds",
