@@ -314,7 +314,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if !wanted && r.dispatcher.Deleted(string(svc.UID)) {
 		return &v1.LoadBalancerStatus{}, false, nil
 	}
-	if r.store.Get(svc.UID).Applied != nil || !r.store.CreationUntil(svc).IsZero() {
+	if r.store.Get(svc.UID).Applied != nil || !r.store.CreationUntil(svc.UID, goal.PublishedOf(svc).Unserved()).IsZero() {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
 	gone, err := r.engine().NewGone(ctx, goal.Subject{Service: svc}, nil, r.engine().Memory.Previous(svc.UID))
@@ -324,7 +324,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	status, exists, err := gone.Exists(ctx, wanted)
 	if !exists && err == nil { // the service controller does not call again
 		r.dispatcher.Forget(string(svc.UID))
-		r.store.Forget(svc)
+		r.store.Forget(svc.UID, svc.DeletionTimestamp != nil)
 	}
 	return status, exists, err
 }

@@ -269,7 +269,7 @@ func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 		if !appeared {
 			r.store.Uncount(svc.UID)
 			if !dispatch.Wanted(svc) {
-				r.store.Forget(svc)
+				r.store.Forget(svc.UID, svc.DeletionTimestamp != nil)
 			}
 			return nil
 		}
@@ -282,7 +282,7 @@ func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, error) {
 	longest := 15 * r.engine().Cloud.Drivers.Timing("").LostCreateRetry
 	for ; ; rd.pause = min(2*rd.pause, longest) {
-		until := r.store.CreationUntil(rd.req.Service)
+		until := r.store.CreationUntil(rd.req.Service.UID, goal.PublishedOf(rd.req.Service).Unserved())
 		if until.IsZero() {
 			return false, nil
 		}

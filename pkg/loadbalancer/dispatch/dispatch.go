@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -62,7 +63,7 @@ type Options struct {
 // Versions records resource versions by Service.
 type Versions interface {
 	// Advance records the version of a Service. It is false if a newer one is recorded.
-	Advance(svc *v1.Service) bool
+	Advance(service types.UID, version string) bool
 }
 
 // Dispatcher serves requests. It is safe for concurrent use.
@@ -359,5 +360,5 @@ func (d *Dispatcher) newest(r Request) (Request, bool) {
 			}
 		}
 	}
-	return r, Wanted(r.Service) && d.options.Served.Advance(r.Service)
+	return r, Wanted(r.Service) && d.options.Served.Advance(r.Service.UID, r.Service.ResourceVersion)
 }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // versions records nothing: every Service is the newest.
 type versions struct{}
 
-func (versions) Advance(*v1.Service) bool { return true }
+func (versions) Advance(types.UID, string) bool { return true }
 
 func service(version string) *v1.Service {
 	return &v1.Service{

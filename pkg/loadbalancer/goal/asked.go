@@ -99,7 +99,7 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 		return Known{}, nil
 	}
 	if a.last.same {
-		a.results.noteAddress(a.in.Service, applied)
+		a.results.noteAddress(a.in, applied)
 		return Known{Status: publish(applied.Address, a.in.Settings)}, a.memory.Store.Count(a.in.Owner, 0) // it has one: no limit
 	}
 	have, err := a.observer.recall(ctx, a.in, applied, true, lock)
@@ -242,7 +242,7 @@ func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *a
 	}
 	address := addressOf(lb, a.in.Settings)
 	a.events.Ready(svc, lb, address)
-	a.events.AddressChanged(svc, statusAddress(svc), address)
+	a.events.AddressChanged(svc, a.in.Published.first(), address)
 	a.results.remember(a.in, r, address, named, nil)
 	if r.Wrote {
 		a.rollouts.compare(ctx, a.in, r)

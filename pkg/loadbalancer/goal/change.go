@@ -30,7 +30,7 @@ func (c *Changes) Begin(in Inputs, r *Round, todo plan.Plan) {
 	r.Wrote = true
 	if r.Want.LoadBalancer == nil { // the deletion has already dropped the rest
 		if todo.DeletesLoadBalancer() {
-			c.store.CreationFound(in.Service)
+			c.store.CreationFound(uid, in.Published.Unserved())
 		}
 		return
 	}

@@ -130,8 +130,8 @@ func (p *planner) options(in Inputs, existing *model.LoadBalancer, serial *Seria
 	return plan.Options{
 		Driver:         drv,
 		KeepFloatingIP: in.Settings.Floating.Keep,
-		Published:      len(in.Service.Status.LoadBalancer.Ingress) > 0,
-		Addresses:      publishedAddresses(in.Service),
+		Published:      in.Published.hasStatus(),
+		Addresses:      in.Published.addresses(),
 		Cascade:        p.config.LoadBalancer.CascadeDelete,
 		MoveMembers:    in.Settings.Members.SubnetID != "",
 		NodesSubnets:   in.Settings.Members.InNodeSubnets(),

@@ -15,9 +15,9 @@ import (
 // exist.
 func (g *Gone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerStatus, bool, error) {
 	finder := g.observer.Finder
-	found, err := finder.find(ctx, g.in.ID, g.in.Service, g.in.Settings.LoadBalancer.ID)
+	found, err := finder.find(ctx, g.in, g.in.Settings.LoadBalancer.ID)
 	if observe.IsNotOurs(err) {
-		found, err = finder.find(ctx, g.in.ID, g.in.Service, "") // its own one, even if it names another
+		found, err = finder.find(ctx, g.in, "") // its own one, even if it names another
 	}
 	if err != nil && !observe.IsNotOurs(err) {
 		return nil, false, err
@@ -33,7 +33,7 @@ func (g *Gone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerStatus,
 	if have.Elsewhere, err = finder.elsewhere(ctx, g.in, nil); err != nil {
 		return nil, false, err
 	}
-	if err := g.observer.leavingFloatingIPs(ctx, g.in.Service, have, g.asksFloatingIP); err != nil {
+	if err := g.observer.leavingFloatingIPs(ctx, g.in, have, g.asksFloatingIP); err != nil {
 		return nil, false, err
 	}
 	left, err := g.Plan(ctx, Round{Have: have, Want: &Desired{}})
@@ -46,8 +46,8 @@ func (g *Gone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerStatus,
 
 // status returns the published status of a found load balancer.
 func (g *Gone) status(ctx context.Context, found observe.Found) (*v1.LoadBalancerStatus, error) {
-	if svc := g.in.Service; len(svc.Status.LoadBalancer.Ingress) > 0 {
-		return svc.Status.LoadBalancer.DeepCopy(), nil
+	if g.in.Published.hasStatus() {
+		return g.in.Published.Status.DeepCopy(), nil
 	}
 	observed := &model.Observed{LoadBalancer: observe.Parts{LoadBalancer: found.LoadBalancers[0]}.Model(found.As)}
 	if err := g.observer.Reader.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
@@ -15,7 +16,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
@@ -39,15 +39,15 @@ func (f *Finder) Find(ctx context.Context, svc *v1.Service, named string) (obser
 		return observe.Found{}, err
 	}
 	id := f.Cluster.Identity(settings.OwnerOf(svc), version)
-	found, err := f.find(ctx, id, svc, named)
+	found, err := f.Reader.Observer.Find(ctx, id, f.hints(svc.UID, PublishedOf(svc), named))
 	if len(found.LoadBalancers) == 0 {
 		found.As = id
 	}
 	return found, err
 }
 
-func (f *Finder) find(ctx context.Context, id ownership.Identity, svc *v1.Service, named string) (observe.Found, error) {
-	return f.Reader.Observer.Find(ctx, id, f.hints(svc, named))
+func (f *Finder) find(ctx context.Context, in Inputs, named string) (observe.Found, error) {
+	return f.Reader.Observer.Find(ctx, in.ID, f.hints(in.Owner.UID, in.Published, named))
 }
 
 // Claimed reports whether a load balancer carries the identity of a Service.
@@ -61,18 +61,18 @@ func (f *Finder) Claimed(ctx context.Context, owner model.Owner) (bool, error) {
 }
 
 // hints returns how to find a Service's load balancer, given the one that the Service names.
-func (f *Finder) hints(svc *v1.Service, named string) observe.Hints {
-	made := f.Memory.Store.Get(svc.UID).Made
+func (f *Finder) hints(owner types.UID, published Published, named string) observe.Hints {
+	made := f.Memory.Store.Get(owner).Made
 	hints := observe.Hints{
 		LoadBalancerID: named,
 		Remembered:     made.LoadBalancerID,
 		ServedOn:       made.ServedOn,
-		Addresses:      publishedAddresses(svc),
-		NamedAddresses: namedAddresses(svc),
+		Addresses:      published.addresses(),
+		NamedAddresses: published.named(),
+		Recorded:       published.Place,
 		Place:          f.place,
 	}
-	hints.Recorded, _ = annotation.PlaceOf(svc)
-	if written, ok := f.Memory.record(svc.UID); ok {
+	if written, ok := f.Memory.record(owner); ok {
 		hints.Written = written.LoadBalancerID
 	}
 	return hints
@@ -105,7 +105,7 @@ func (f *Finder) place(ctx context.Context) (ownership.Place, error) {
 
 // read finds and reads the load balancers of a Service, which may name one, and remembers them.
 func (f *Finder) read(ctx context.Context, in Inputs, named string, scope reading.Scope, lock *async.Guard, at *reading.Search) (Observation, error) {
-	found, err := f.Reader.Read(ctx, in.ID, f.hints(in.Service, named), scope, lock, at)
+	found, err := f.Reader.Read(ctx, in.ID, f.hints(in.Owner.UID, in.Published, named), scope, lock, at)
 	if err != nil {
 		return Observation{}, err
 	}
@@ -129,7 +129,7 @@ func (f *Finder) elsewhere(ctx context.Context, in Inputs, lb *model.LoadBalance
 	if lb != nil {
 		except = lb.ID
 	}
-	hints := f.hints(in.Service, "")
+	hints := f.hints(in.Owner.UID, in.Published, "")
 	hints.Before = slices.Concat(in.Previous, in.Entered)
 	return f.Reader.Observer.Elsewhere(ctx, in.ID, hints, except)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
@@ -13,7 +11,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
@@ -34,26 +31,25 @@ func (o *observer) with(source *observe.Observer) *observer {
 // observe reads load balancer and floating IPs of a Service, as its settings require.
 func (o *observer) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard, at *reading.Search) (Observation, error) {
 	have, err := o.read(ctx, in, settings.LoadBalancer.ID, reading.Scope{}, lock, at)
-	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !o.mayHaveHadFloatingIP(in.Service) {
+	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !o.mayHaveHadFloatingIP(in) {
 		return have, err
 	}
 	return have, o.readFloatingIPs(ctx, in, have.As, settings.On(have.LoadBalancer), have.Observed)
 }
 
 // mayHaveHadFloatingIP reports whether a Service without load balancer may have left a floating IP.
-func (o *observer) mayHaveHadFloatingIP(svc *v1.Service) bool {
-	return o.Memory.Store.Get(svc.UID).Made.Touched || len(publishedAddresses(svc)) > 0
+func (o *observer) mayHaveHadFloatingIP(in Inputs) bool {
+	return o.Memory.Store.Get(in.Owner.UID).Made.Touched || len(in.Published.addresses()) > 0
 }
 
 // readFloatingIPs reads the floating IPs of a Service; for a new Service only if any can exist.
 func (o *observer) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Identity, settings *settings.Settings, observed *model.Observed) error {
-	svc := in.Service
 	hints := observe.FloatingIPHints{PortID: settings.VIP.PortID, MayTake: func(ctx context.Context, owner ownership.Owner) (bool, error) {
 		return o.sharing.Allows(ctx, as, owner)
 	}}
 	hints.Asked, hints.AskedBy = settings.AskedFloatingIP()
 	if !hints.Asked.Asked() {
-		hints.Published = publishedAddresses(svc)
+		hints.Published = in.Published.addresses()
 	}
 	known, complete, err := o.knownFloatingIPs(ctx, in.Owner, as, hints.Published)
 	if err != nil {
@@ -63,10 +59,10 @@ func (o *observer) readFloatingIPs(ctx context.Context, in Inputs, as ownership.
 	if observed.LoadBalancer == nil && complete && len(known) == 0 && !hints.Asked.Asked() && hints.PortID == "" {
 		return nil
 	}
-	hints.Unattached = o.Memory.Store.Get(svc.UID).Made.UnattachedFloatingIP
+	hints.Unattached = o.Memory.Store.Get(in.Owner.UID).Made.UnattachedFloatingIP
 	err = o.Reader.Observer.FloatingIPs(ctx, as, observed, hints)
 	if err == nil {
-		o.Memory.Store.SetUnattachedFloatingIP(svc.UID, hints.Unattached && leavesFloatingIP(*observed))
+		o.Memory.Store.SetUnattachedFloatingIP(in.Owner.UID, hints.Unattached && leavesFloatingIP(*observed))
 	}
 	return err
 }
@@ -78,13 +74,13 @@ func leavesFloatingIP(observed model.Observed) bool {
 
 // leavingFloatingIPs reads all floating IPs of a Service that is being removed, also unattached
 // ones next to the one on the VIP. Asks is set if the Service requests an existing one.
-func (o *observer) leavingFloatingIPs(ctx context.Context, svc *v1.Service, have Observation, asks bool) error {
+func (o *observer) leavingFloatingIPs(ctx context.Context, in Inputs, have Observation, asks bool) error {
 	var hints observe.FloatingIPHints
 	if !asks {
-		hints.Published = publishedAddresses(svc)
+		hints.Published = in.Published.addresses()
 	}
 	var err error
-	if hints.IDs, _, err = o.knownFloatingIPs(ctx, settings.OwnerOf(svc), have.As, hints.Published); err != nil {
+	if hints.IDs, _, err = o.knownFloatingIPs(ctx, in.Owner, have.As, hints.Published); err != nil {
 		return err
 	}
 	return o.Reader.Observer.LeavingFloatingIPs(ctx, have.As, have.Observed, hints)
@@ -117,8 +113,8 @@ func given(in Inputs) []string {
 	if !in.Settings.Internal {
 		return nil
 	}
-	addresses := publishedAddresses(in.Service)
-	if written := in.Service.Annotations[annotation.LoadBalancerAddress]; written != "" { // set even if a host name is published
+	addresses := in.Published.addresses()
+	if written := in.Published.Address; written != "" { // set even if a host name is published
 		addresses = append(addresses, written)
 	}
 	return addresses

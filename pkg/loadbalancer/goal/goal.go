@@ -54,9 +54,10 @@ type Goal interface {
 
 // Inputs are the immutable inputs of a round.
 type Inputs struct {
-	// Owner is the identity of the Service, which itself is for its status and for events.
-	Owner   model.Owner
-	Service *v1.Service
+	// Owner is the identity of the Service, which itself is the object of events.
+	Owner     model.Owner
+	Service   *v1.Service
+	Published Published
 	// Nodes are all nodes of the cluster, Members those that are members of this Service.
 	Nodes   []*v1.Node
 	Members *members.Set
@@ -89,7 +90,7 @@ type Subject struct {
 func (e *Engine) inputs(of Subject, parsed *settings.Settings, selected *members.Set, version model.Version) Inputs {
 	owner := settings.OwnerOf(of.Service)
 	return Inputs{
-		Owner: owner, Service: of.Service, Nodes: of.Nodes, Members: selected, Settings: parsed,
+		Owner: owner, Service: of.Service, Published: PublishedOf(of.Service), Nodes: of.Nodes, Members: selected, Settings: parsed,
 		ID: e.Cluster.Identity(owner, version), Version: version,
 		Previous: e.Memory.Previous(owner.UID), Entered: e.Memory.Store.Get(owner.UID).Made.Entered,
 		Drift: of.Drift, NodesCurrent: of.NodesCurrent,

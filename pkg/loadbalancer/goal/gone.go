@@ -98,7 +98,7 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 		return have, err
 	}
 	g.rememberGuest(have.LoadBalancer)
-	if err := g.observer.leavingFloatingIPs(ctx, g.in.Service, have, g.asksFloatingIP); err != nil {
+	if err := g.observer.leavingFloatingIPs(ctx, g.in, have, g.asksFloatingIP); err != nil {
 		return have, err
 	}
 	have.Elsewhere, err = g.observer.elsewhere(ctx, g.in, have.LoadBalancer)

@@ -151,7 +151,7 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	}
 	if old := have.Outgoing; old != nil {
 		have.Replaced = true
-		if have.LoadBalancer.FloatingIP == nil && !slices.Contains(publishedAddresses(k.in.Service), have.LoadBalancer.VIP.Address) {
+		if have.LoadBalancer.FloatingIP == nil && !slices.Contains(k.in.Published.addresses(), have.LoadBalancer.VIP.Address) {
 			have.LoadBalancer = old
 		}
 	}
@@ -162,7 +162,7 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 // restoreFloatingIP finds a replacement for a floating IP that the load balancer has lost: the same
 // one, else a new one from the Service's floating network.
 func (k *Kept) restoreFloatingIP(ctx context.Context, have Observation, settings *settings.Settings) (Observation, error) {
-	lb, address := have.LoadBalancer, servedAt(k.in.Service)
+	lb, address := have.LoadBalancer, k.in.Published.servedAt()
 	if lb.Shared != nil || lb.FloatingIP != nil || !settings.FloatingIP() || address == "" || address == lb.VIP.Address {
 		return have, nil
 	}
@@ -276,7 +276,7 @@ func (k *Kept) Prepare(ctx context.Context, _ Round, todo plan.Plan) error {
 // Commit closes the security groups, unless the Service is served elsewhere, and stores the state.
 // The status stays, unless another floating IP replaces a lost one.
 func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async.Guard) (*v1.LoadBalancerStatus, error) {
-	svc, lb := k.in.Service, r.Have.LoadBalancer
+	lb, published := r.Have.LoadBalancer, k.in.Published
 	if r.Report.All() || !reported.Empty() {
 		return k.results.storeReported(k.in, r, reported), nil
 	}
@@ -286,15 +286,15 @@ func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async
 			return nil, err
 		}
 	}
-	address, status := servedAt(svc), svc.Status.LoadBalancer.DeepCopy()
+	address, status := published.servedAt(), published.Status.DeepCopy()
 	if fip := lb.FloatingIP; fip != nil && r.Have.Lost != "" && fip.Address != address {
 		address = fip.Address
-		k.events.AddressChanged(svc, statusAddress(svc), address)
+		k.events.AddressChanged(k.in.Service, published.first(), address)
 		status = publish(address, k.in.Settings)
 	}
 	k.results.remember(k.in, r, address, lb.ID, nil) // so that a Service that names another one still moves
 	if elsewhere {
-		k.store.DropApplied(svc.UID)
+		k.store.DropApplied(k.in.Owner.UID)
 	}
 	return status, nil
 }

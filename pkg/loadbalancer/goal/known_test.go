@@ -150,7 +150,7 @@ func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t
 	svc := webService()
 	recorded := oneRecord{text: state.Record{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}
-	c, in := &recaller{memory: Memory{Records: recorded}}, Inputs{Service: svc, Owner: settings.OwnerOf(svc), Settings: &settings.Settings{}} // a request for a snapshot panics
+	c, in := &recaller{memory: Memory{Records: recorded}}, Inputs{Owner: settings.OwnerOf(svc), Published: PublishedOf(svc), Settings: &settings.Settings{}} // a request for a snapshot panics
 	in.Settings.LoadBalancer.ID = "another"
 	if applied, err := c.restore(t.Context(), in); applied != nil || err != nil {
 		t.Errorf("the Service is to move: %+v, %v", applied, err)

@@ -81,14 +81,14 @@ func (l *leaver) findOthers(ctx context.Context, in Inputs, r Round, left *depar
 // deleteUnattached deletes the floating IPs from the Service's own load balancer that another
 // client has detached, once the Service is on a shared one, where it needs none.
 func (l *leaver) deleteUnattached(ctx context.Context, in Inputs, lb *model.LoadBalancer) error {
-	if lb.Shared == nil || settledOn(lb, in) || len(in.Previous)+len(publishedAddresses(in.Service)) == 0 {
+	if lb.Shared == nil || settledOn(lb, in) || len(in.Previous)+len(in.Published.addresses()) == 0 {
 		return nil
 	}
 	own := nothing(in.ID)
 	// For a guest, cloud-provider-openstack may have published the owner's address: a published
 	// address proves something only if an own load balancer of the Service is known.
 	asked, _ := in.Settings.AskedFloatingIP()
-	if err := l.observer.leavingFloatingIPs(ctx, in.Service, own, asked.Asked() || len(in.Previous) == 0); err != nil {
+	if err := l.observer.leavingFloatingIPs(ctx, in, own, asked.Asked() || len(in.Previous) == 0); err != nil {
 		return err
 	}
 	run := l.removal(in, own.As, *own.Observed, plan.Options{KeepFloatingIP: in.Settings.Floating.Keep})
@@ -100,7 +100,7 @@ func (l *leaver) deleteUnattached(ctx context.Context, in Inputs, lb *model.Load
 // known or recorded, or its published address, are this one's. Both are written after the Service
 // has left the old one. Neither shows a move that was begun and aborted.
 func settledOn(lb *model.LoadBalancer, in Inputs) bool {
-	published := publishedAddresses(in.Service)
+	published := in.Published.addresses()
 	switch {
 	case slices.ContainsFunc(in.Entered, func(id string) bool { return lb == nil || id != lb.ID }):
 		return false

@@ -3,7 +3,6 @@ package goal
 import (
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -49,29 +48,29 @@ func Explain(in Inputs, err error) error {
 // checkNamed refuses a named load balancer that does not exist. If the Service had it and another
 // client has deleted it, it is created again.
 func checkNamed(in Inputs, memory Memory) error {
-	svc, id := in.Service, in.Settings.LoadBalancer.ID
-	if id == "" || hadOne(svc, memory) {
+	id := in.Settings.LoadBalancer.ID
+	if id == "" || hadOne(in, memory) {
 		return nil
 	}
 	missing := field.NotFound(annotation.Path(annotation.LoadBalancerID), id)
 	missing.Detail = "there is no such load balancer, or this project cannot see it: correct the ID, or remove the annotation, and the Service gets a load balancer of its own"
-	if written, _ := annotation.PlaceOf(svc); written == id {
+	if in.Published.Place == id {
 		return nil
 	}
 	return missing
 }
 
 // hadOne reports whether the Service is known to have had a load balancer.
-func hadOne(svc *v1.Service, memory Memory) bool {
-	made := memory.Store.Get(svc.UID).Made
-	return len(svc.Status.LoadBalancer.Ingress) > 0 || made.Touched || made.LoadBalancerID != "" || len(memory.Previous(svc.UID)) > 0
+func hadOne(in Inputs, memory Memory) bool {
+	made := memory.Store.Get(in.Owner.UID).Made
+	return in.Published.hasStatus() || made.Touched || made.LoadBalancerID != "" || len(memory.Previous(in.Owner.UID)) > 0
 }
 
 // missingNamed returns a notice if the Service has a load balancer, and names another one that does
 // not exist.
 func missingNamed(in Inputs, lb *model.LoadBalancer) []annotation.Notice {
 	id := in.Settings.LoadBalancer.ID
-	if written, _ := annotation.PlaceOf(in.Service); id == "" || lb == nil || lb.ID == id || written == id {
+	if id == "" || lb == nil || lb.ID == id || in.Published.Place == id {
 		return nil
 	}
 	return []annotation.Notice{{Annotation: annotation.LoadBalancerID, Message: fmt.Sprintf("without effect: there is no load balancer %s, so the Service stays on %s", id, lb.ID)}}

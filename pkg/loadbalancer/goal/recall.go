@@ -83,7 +83,7 @@ func (c *recaller) compareLast(ctx context.Context, in Inputs) (applied *state.A
 func (c *recaller) provenByAddress(in Inputs, applied *state.Applied) {
 	known := applied.LoadBalancer
 	switch {
-	case known.FloatingIPID == "" || applied.Address != statusAddress(in.Service):
+	case known.FloatingIPID == "" || applied.Address != in.Published.first():
 	case known.Shared == nil:
 		c.memory.Store.SetLoadBalancerID(in.Owner.UID, known.ID)
 	default:
@@ -143,9 +143,9 @@ func placeholder(in Inputs, applied *state.Applied) *model.LoadBalancer {
 
 // restore returns the recorded state of the Service if the cloud is still the same, else nil.
 func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, error) {
-	svc, settings := in.Service, in.Settings
-	written, ok := c.memory.record(svc.UID)
-	if !ok || written.Digests.Full == "" || len(svc.Status.LoadBalancer.Ingress) == 0 {
+	uid, settings := in.Owner.UID, in.Settings
+	written, ok := c.memory.record(uid)
+	if !ok || written.Digests.Full == "" || !in.Published.hasStatus() {
 		return nil, nil
 	}
 	if settings.LoadBalancer.ID != "" && settings.LoadBalancer.ID != written.LoadBalancerID {
@@ -163,7 +163,7 @@ func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, erro
 		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.UpdatedAt)
 		return nil, nil
 	}
-	if c.memory.Store.Get(svc.UID).Made.Touched || snap.Named(lb.Name) > 1 {
+	if c.memory.Store.Get(uid).Made.Touched || snap.Named(lb.Name) > 1 {
 		return nil, nil // a change was begun, by this process or the last one, and may be incomplete
 	}
 	applied := &state.Applied{
@@ -179,23 +179,23 @@ func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, erro
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began},
 		Knowledge: model.Knowledge{Depth: model.Listed, Source: model.Record, Confirmed: written.Parts == ""},
 		Parts:     written.Parts,
-		Persisted: state.Persisted{Record: c.memory.hasRecord(svc.UID) && written.Parts == ""},
+		Persisted: state.Persisted{Record: c.memory.hasRecord(uid) && written.Parts == ""},
 	}
 	if applied.FloatingIPDriftIn(snap) != "" {
 		return nil, nil // the floating IP differs from the record
 	}
 	if !settings.Floating.Keep && hasUnattachedFloatingIP(in.ID, snap) {
-		c.memory.Store.SetUnattachedFloatingIP(svc.UID, true)
+		c.memory.Store.SetUnattachedFloatingIP(uid, true)
 		return nil, nil // remains of an incomplete change that was reverted
 	}
 	if settings.FloatingIP() && written.FloatingIPID != "" {
 		applied.Address = snap.FloatingIPs[written.FloatingIPID].Address
 	}
-	want, have := settings.Ingress(applied.Address), svc.Status.LoadBalancer.Ingress[0]
+	want, have := settings.Ingress(applied.Address), in.Published.Status.Ingress[0]
 	if want.IP != have.IP || want.Hostname != have.Hostname {
 		return nil, nil // the status differs from the record
 	}
-	applied.Persisted.Address = addressWritten(svc, lb.ID, applied.Address)
+	applied.Persisted.Address = in.Published.written(lb.ID, applied.Address)
 	return applied, nil
 }
 

@@ -17,7 +17,7 @@ func (p *planner) replacement(ctx context.Context, in Inputs, have Observation, 
 	if lb == nil || lb.Shared != nil || len(lb.Foreign) > 0 {
 		return nil, nil
 	}
-	published := len(in.Service.Status.LoadBalancer.Ingress) > 0
+	published := in.Published.hasStatus()
 	allowed := settings.LoadBalancer.AllowReplace && !in.ID.Untagged
 	failed := lb.Status.Failed() && (!published || allowed)
 	unfit := allowed && plan.NeedsReplacement(want.LoadBalancer, lb)

@@ -7,7 +7,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
@@ -62,9 +61,8 @@ func (p *reporter) appliedButNodes(in Inputs, r Round) bool {
 // takesOver reports whether another controller created the Service's load balancer, and this one
 // has never served it: then differences except for members may be manual changes.
 func (p *reporter) takesOver(in Inputs, r Round) bool {
-	written, published := annotation.PlaceOf(in.Service)
 	lb := r.Have.LoadBalancer
-	return lb != nil && lb.Adopted && published != "" && written == "" && !p.memory.HasServed(in.Owner.UID)
+	return lb != nil && lb.Adopted && in.Published.hasStatus() && in.Published.Place == "" && !p.memory.HasServed(in.Owner.UID)
 }
 
 // announce emits the changes of load balancer and security groups, and which of them revert changes

@@ -7,7 +7,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
@@ -21,7 +20,7 @@ type results struct {
 // remember stores the current state, so that nothing must be read until a change. Reported are the
 // steps that were only reported.
 func (s *results) remember(in Inputs, r Round, address, named string, reported map[string]bool) {
-	svc, lb := in.Service, r.Have.LoadBalancer
+	uid, lb := in.Owner.UID, r.Have.LoadBalancer
 	now := s.clock.Now()
 	read := now
 	if r.Have.Source == model.Lists {
@@ -42,7 +41,7 @@ func (s *results) remember(in Inputs, r Round, address, named string, reported m
 			UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now,
 			ChangedByOthers: r.Have.Contended,
 		},
-		Persisted: state.Persisted{Address: addressWritten(svc, lb.ID, address)},
+		Persisted: state.Persisted{Address: in.Published.written(lb.ID, address)},
 		Reported:  reported,
 	}
 	if lb.FloatingIP != nil {
@@ -51,8 +50,8 @@ func (s *results) remember(in Inputs, r Round, address, named string, reported m
 	if applied.Depth == model.Settings {
 		applied.Digests.Nodeless = "" // it does not cover members that are out of service
 	}
-	s.store.SetApplied(svc.UID, applied)
-	s.store.RebaseOthers(svc.UID, r.Before, r.Have.LoadBalancer, now)
+	s.store.SetApplied(uid, applied)
+	s.store.RebaseOthers(uid, r.Before, r.Have.LoadBalancer, now)
 }
 
 // storeReported stores the steps that were only reported. The published status stays.
@@ -62,27 +61,19 @@ func (s *results) storeReported(in Inputs, r Round, reported plan.Plan) *v1.Load
 	} else {
 		s.remember(in, r, addressOf(r.Have.LoadBalancer, in.Settings), in.Settings.LoadBalancer.ID, reported.Lines())
 	}
-	return &in.Service.Status.LoadBalancer
+	return &in.Published.Status
 }
 
 // noteAddress makes the publisher write ID and address of a load balancer again if the annotations
 // of the Service differ from the last write: a delayed write, of this process or the one before,
 // can arrive after the next one.
-func (s *results) noteAddress(svc *v1.Service, applied *state.Applied) {
-	if !applied.Persisted.Address || addressWritten(svc, applied.LoadBalancer.ID, applied.Address) {
+func (s *results) noteAddress(in Inputs, applied *state.Applied) {
+	if !applied.Persisted.Address || in.Published.written(applied.LoadBalancer.ID, applied.Address) {
 		return
 	}
 	unwritten := *applied
 	unwritten.Persisted.Address = false
-	s.store.ReplaceApplied(svc.UID, applied, &unwritten)
-}
-
-// addressWritten reports whether the annotations of a Service have ID and address of its load
-// balancer, and its own UID.
-func addressWritten(svc *v1.Service, loadBalancerID, address string) bool {
-	all := svc.Annotations
-	return all[annotation.LoadBalancerID] == loadBalancerID && all[annotation.LoadBalancerAddress] == address &&
-		all[annotation.WrittenFor] == annotation.WrittenForText(loadBalancerID, svc.UID)
+	s.store.ReplaceApplied(in.Owner.UID, applied, &unwritten)
 }
 
 // digestFor returns the hash of the desired state, computed once.

@@ -42,7 +42,7 @@ func specOn(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Spec 
 		Direct:     direct,
 		Clients:    in.Settings.Access.SourceRanges,
 		IPv6:       in.Settings.Family == v1.IPv6Protocol,
-		HealthPort: int(in.Service.Spec.HealthCheckNodePort),
+		HealthPort: in.Settings.Traffic.HealthCheckNodePort,
 		Members:    make([]securitygroup.Node, 0, len(in.Members.Backends)),
 	}
 	for _, b := range in.Members.Backends {
@@ -119,7 +119,7 @@ func vipSubnet(have Observation, want *Desired) string {
 // of a refused Service, nil if it is not refused: such a Service keeps its current clients.
 func (g *groups) plan(ctx context.Context, in Inputs, r Round, unread *settings.Unread) (SecurityGroups, error) {
 	spec := g.specWhereMembersAre(in, r.Have, r.Want)
-	published := len(in.Service.Status.LoadBalancer.Ingress) > 0
+	published := in.Published.hasStatus()
 	subnet := vipSubnet(r.Have, r.Want)
 	task, err := g.cloud.Plan(ctx, securitygroup.Request{
 		ID: in.ID, Spec: spec, VIPSubnet: subnet, Before: published && (spec != nil || !r.Recalled),

@@ -81,5 +81,5 @@ func (o *observer) takeOverOn(ctx context.Context, in Inputs, lock *async.Guard,
 func (o *observer) isUnknown(in Inputs) bool {
 	entry := o.Memory.Store.Get(in.Owner.UID)
 	return entry.Applied == nil && entry.Drift.Before == nil && entry.Accepted == nil && !entry.Made.Touched && !entry.Made.UnattachedFloatingIP &&
-		len(publishedAddresses(in.Service)) > 0 && in.Settings.Members.SubnetID == ""
+		len(in.Published.addresses()) > 0 && in.Settings.Members.SubnetID == ""
 }

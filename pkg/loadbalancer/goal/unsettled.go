@@ -13,7 +13,7 @@ import (
 // that state, or the Service was served with it before.
 func (p *reporter) unsettled(in Inputs, r Round, todo plan.Plan) error {
 	lb, want := r.Have.LoadBalancer, r.Want
-	if lb == nil || todo.ChangesOnlyMembers() || len(in.Service.Status.LoadBalancer.Ingress) == 0 {
+	if lb == nil || todo.ChangesOnlyMembers() || !in.Published.hasStatus() {
 		return nil
 	}
 	if errs := in.Settings.Opens(want.Facts.Driver, want.LoadBalancer, lb); len(errs) > 0 {

@@ -23,12 +23,12 @@ func TestStore_CountsWaitForFirstTurnAsPartOfItsRound(t *testing.T) {
 		}
 	}
 	at(60) // the first round has waited since 10 for its turn
-	store.Advance(svc)
+	store.Advance(svc.UID, svc.ResourceVersion)
 	at(70)
 	store.Spend(svc.UID, telemetry.Times{telemetry.Queue: 50 * time.Second, telemetry.Octavia: 10 * time.Second})
 	check(10, time.Minute)
 	at(90) // the second since 75
-	store.Advance(svc)
+	store.Advance(svc.UID, svc.ResourceVersion)
 	at(95)
 	store.Spend(svc.UID, telemetry.Times{telemetry.Queue: 15 * time.Second, telemetry.Octavia: 5 * time.Second})
 	check(10, 80*time.Second)

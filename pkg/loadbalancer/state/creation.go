@@ -3,7 +3,6 @@ package state
 import (
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -43,10 +42,10 @@ func (s *Store) CreationLost(uid types.UID) {
 }
 
 // CreationFound records that a load balancer of a Service was found, and is about to be deleted: it
-// is that of the unanswered creation, unless that was repeated.
-func (s *Store) CreationFound(svc *v1.Service) {
-	s.update(svc.UID, func(e *Entry) {
-		if until := s.creationUntil(e.Made.Creation, svc); !until.IsZero() && !e.Made.Creation.Repeated {
+// is that of the unanswered creation, unless that was repeated. Unserved is that of CreationUntil.
+func (s *Store) CreationFound(uid types.UID, unserved time.Time) {
+	s.update(uid, func(e *Entry) {
+		if until := s.creationUntil(e.Made.Creation, unserved); !until.IsZero() && !e.Made.Creation.Repeated {
 			e.Made.Creation = Creation{Until: until, Resolved: true}
 		}
 	})
@@ -55,21 +54,20 @@ func (s *Store) CreationFound(svc *v1.Service) {
 // CreationUntil returns the time until which a load balancer of an unanswered creation can appear;
 // zero if none can. The last requests of an earlier process are unknown: a Service that is older
 // than this process and has no address is assumed to have an unanswered creation. Its age does not
-// matter, because its turn may have come just then.
-func (s *Store) CreationUntil(svc *v1.Service) time.Time {
+// matter, because its turn may have come just then. Unserved is the time of creation of a Service
+// without an address, zero if it has one.
+func (s *Store) CreationUntil(uid types.UID, unserved time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var known Creation
-	if e := s.entries[svc.UID]; e != nil {
+	if e := s.entries[uid]; e != nil {
 		known = e.Made.Creation
 	}
-	return s.creationUntil(known, svc)
+	return s.creationUntil(known, unserved)
 }
 
-func (s *Store) creationUntil(known Creation, svc *v1.Service) time.Time {
-	created := svc.CreationTimestamp.Time
-	older := !created.IsZero() && created.Before(s.started)
-	if known.Until.IsZero() && len(svc.Status.LoadBalancer.Ingress) == 0 && older {
+func (s *Store) creationUntil(known Creation, unserved time.Time) time.Time {
+	if known.Until.IsZero() && !unserved.IsZero() && unserved.Before(s.started) {
 		known.Until = s.started.Add(creationSettles)
 	}
 	if known.Resolved || known.over(s.clock.Now()) {

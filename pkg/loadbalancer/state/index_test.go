@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -47,7 +45,7 @@ func TestStore_KnowsWhoIsOnLoadBalancer(t *testing.T) {
 		case 1:
 			store.StartDeletion(uid(i))
 		default:
-			store.Forget(&v1.Service{ObjectMeta: metav1.ObjectMeta{UID: uid(i)}})
+			store.Forget(uid(i), false)
 		}
 	}
 	if all := store.Indexed(); all != 0 || store.Len() != 0 {

@@ -67,14 +67,14 @@ func (s *Store) Len() int {
 	return len(s.entries)
 }
 
-// Advance records the Service as the newest served state. It reports false, and records nothing, if
-// a newer one has been served.
-func (s *Store) Advance(svc *v1.Service) bool {
+// Advance records the resource version of a Service as the newest served one. It reports false, and
+// records nothing, if a newer one has been served.
+func (s *Store) Advance(uid types.UID, version string) bool {
 	advanced := true
-	s.update(svc.UID, func(e *Entry) {
-		order, err := resourceversion.CompareResourceVersion(svc.ResourceVersion, e.Served)
+	s.update(uid, func(e *Entry) {
+		order, err := resourceversion.CompareResourceVersion(version, e.Served)
 		if advanced = err != nil || order >= 0; advanced {
-			e.Served = svc.ResourceVersion
+			e.Served = version
 			if e.Unsettled.Since.IsZero() || e.Unsettled.Deleting {
 				e.Unsettled = Unsettled{Since: s.clock.Now()}
 			}
@@ -130,10 +130,10 @@ func (s *Store) StartDeletion(uid types.UID) {
 // Forget drops the Entry of a Service without remains in the cloud. It keeps a creation that can
 // still succeed and, unless the Service is being deleted, that it was touched: both concern what
 // the cloud may show later.
-func (s *Store) Forget(svc *v1.Service) {
+func (s *Store) Forget(uid types.UID, deleted bool) {
 	now := s.clock.Now()
-	s.update(svc.UID, func(e *Entry) {
-		stays := Made{Touched: e.Made.Touched && svc.DeletionTimestamp == nil}
+	s.update(uid, func(e *Entry) {
+		stays := Made{Touched: e.Made.Touched && !deleted}
 		if !e.Made.Creation.over(now) {
 			stays.Creation = e.Made.Creation
 		}

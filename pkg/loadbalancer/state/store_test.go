@@ -29,16 +29,9 @@ func service(name, version string) *v1.Service {
 	return &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-of-" + name), ResourceVersion: version}}
 }
 
-// deleted returns a Service that is being deleted.
-func deleted(svc *v1.Service) *v1.Service {
-	svc = svc.DeepCopy()
-	svc.DeletionTimestamp = &metav1.Time{Time: began}
-	return svc
-}
-
 // fill records all kinds of knowledge of a Service.
 func fill(store *state.Store, svc *v1.Service) {
-	store.Advance(svc)
+	store.Advance(svc.UID, svc.ResourceVersion)
 	store.Accept(svc)
 	store.SetApplied(svc.UID, applied("lb"))
 	store.MarkDrifted(svc.UID, store.Get(svc.UID).Applied, "changed")
@@ -61,7 +54,7 @@ func TestStore_KnowsNothingOfAServiceThatIsForgotten(t *testing.T) {
 	if known := store.Get(svc.UID); known.Applied == nil || known.Accepted == nil || known.Drift.Before == nil || store.Len() != 1 {
 		t.Fatalf("%d entries, and of the Service is known %+v", store.Len(), known)
 	}
-	store.Forget(deleted(svc))
+	store.Forget(svc.UID, true)
 	if n := store.Len(); n != 0 {
 		t.Errorf("%d entries are left: %+v", n, store.Get(svc.UID))
 	}
@@ -134,11 +127,11 @@ func TestStore_ForgetKeepsThatAServiceWasTouchedUntilItIsDeleted(t *testing.T) {
 	svc := service("web", "1")
 	fill(store, svc)
 	store.MarkRemoved(svc.UID, true)
-	store.Forget(svc)
+	store.Forget(svc.UID, false)
 	if diff := cmp.Diff(state.Made{Touched: true}, store.Get(svc.UID).Made); diff != "" {
 		t.Error(diff)
 	}
-	store.Forget(deleted(svc))
+	store.Forget(svc.UID, true)
 	if n := store.Len(); n != 0 {
 		t.Errorf("%d entries are left", n)
 	}
@@ -173,7 +166,7 @@ func TestStore_AdvancesToWhatIsNotOlder(t *testing.T) {
 		version, served string
 		want            bool
 	}{{"9", "9", true}, {"10", "10", true}, {"9", "10", false}, {"10", "10", true}, {"", "", true}, {"3", "3", true}} {
-		if got := store.Advance(service("web", c.version)); got != c.want {
+		if got := store.Advance("uid-of-web", c.version); got != c.want {
 			t.Errorf("version %q: %v, want %v", c.version, got, c.want)
 		}
 		if got := store.Get("uid-of-web").Served; got != c.served {
@@ -328,7 +321,7 @@ func TestStore_CountsRightUnderConcurrency(t *testing.T) {
 			store.RetainFloatingIP(types.NamespacedName{Name: svc.Name}, "fip")
 			store.AllApplied()
 			if n%2 == 0 {
-				store.Forget(deleted(svc))
+				store.Forget(svc.UID, true)
 			}
 		})
 	}
@@ -358,7 +351,7 @@ func TestFork_LearnsNothingBackButByAdopt(t *testing.T) {
 	if got := fork.Get(svc.UID).Made.LoadBalancerID; got != "lb-1" {
 		t.Errorf("the fork knows the load balancer %q", got)
 	}
-	if !fork.CreationUntil(svc).IsZero() {
+	if !fork.CreationUntil(svc.UID, time.Time{}).IsZero() {
 		t.Error("the fork waits for a creation")
 	}
 	if err := fork.Count(ownerOf(svc), 1); err == nil {
@@ -408,7 +401,7 @@ func TestStore_DropsWhatIsLeftOfServicesThatAreGone(t *testing.T) {
 	store, _ := newStore()
 	for _, uid := range []types.UID{"there", "gone", "lost"} {
 		store.MarkTouched(uid)
-		store.Forget(&v1.Service{ObjectMeta: metav1.ObjectMeta{UID: uid}})
+		store.Forget(uid, false)
 	}
 	store.CreationLost("lost")
 	store.SetApplied("applied", applied("lb"))

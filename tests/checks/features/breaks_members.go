@@ -105,7 +105,7 @@ func memberBreaks() []Break {
 		{
 			Row: 71, What: "the applied state of a Service is not stored",
 			File:  "pkg/loadbalancer/goal/results.go",
-			Old:   `	s.store.SetApplied(svc.UID, applied)`,
+			Old:   `	s.store.SetApplied(uid, applied)`,
 			New:   ``,
 			Tests: []string{"TestEnsure_CostsNothingWhenNothingChanged"},
 		},

@@ -2,6 +2,7 @@ package goal
 
 import (
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,9 +26,23 @@ func TestServedAt_PrefersPublishedToRecordedAddress(t *testing.T) {
 			t.Parallel()
 			svc := &v1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation.LoadBalancerAddress: "203.0.113.9"}}}
 			svc.Status.LoadBalancer.Ingress = test.ingress
-			if status, served := statusAddress(svc), servedAt(svc); status != test.status || served != test.served {
+			if status, served := PublishedOf(svc).first(), PublishedOf(svc).servedAt(); status != test.status || served != test.served {
 				t.Errorf("published %q, served at %q, want %q, %q", status, served, test.status, test.served)
 			}
 		})
+	}
+}
+
+// A Service with an address has no unknown creation of the process before.
+func TestPublished_IsUnservedSinceItsCreationUntilItHasAStatus(t *testing.T) {
+	t.Parallel()
+	created := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	svc := &v1.Service{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created)}}
+	if got := PublishedOf(svc).Unserved(); !got.Equal(created) {
+		t.Errorf("without a status: unserved since %s", got)
+	}
+	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{Hostname: "www.example.org"}}
+	if got := PublishedOf(svc).Unserved(); !got.IsZero() {
+		t.Errorf("with a status: unserved since %s", got)
 	}
 }
