@@ -146,7 +146,7 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 		if err != nil || round.Have.Source == model.Cloud || todo.Empty() {
 			if err == nil && round.Interfered {
 				round.Interfered = false
-				r.engine().Events.DriftReverted(g.Inputs().Service, state.ReasonChanged, events.Summary(todo.Steps))
+				r.engine().Events.DriftReverted(g.Inputs().Object(), state.ReasonChanged, events.Summary(todo.Steps))
 			}
 			return todo, err
 		}

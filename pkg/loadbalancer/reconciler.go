@@ -342,7 +342,6 @@ func (r *Reconciler) members(req dispatch.Request) int {
 type eventMemory struct{ *state.Store }
 
 // Place returns the load balancer that this process knows, or else the recorded one.
-func (m eventMemory) Place(svc *v1.Service) (loadBalancerID, address string) {
-	written, address := annotation.PlaceOf(svc)
-	return cmp.Or(m.LoadBalancerID(svc.UID), written), address
+func (m eventMemory) Place(of events.Object) (loadBalancerID, address string) {
+	return cmp.Or(m.LoadBalancerID(of.Owner.UID), of.LoadBalancerID), of.Address
 }

@@ -129,7 +129,7 @@ func (unsent) Warn(_ types.UID, _, text string) bool { return text != "" }
 func (unsent) Announce(types.UID, string, string) bool { return true }
 
 // Place implements events.Memory.
-func (unsent) Place(*v1.Service) (loadBalancerID, address string) { return "", "" }
+func (unsent) Place(events.Object) (loadBalancerID, address string) { return "", "" }
 
 // rehearsedGroups are the security groups of nodes in a rehearsal.
 type rehearsedGroups struct {

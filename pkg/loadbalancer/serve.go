@@ -78,7 +78,7 @@ func (rd *round) Step(ctx context.Context) (status *v1.LoadBalancerStatus, err e
 // round, which must end.
 func (rd *round) renew() {
 	p := rd.pursuit
-	if p == nil || rd.renewed || p.run != nil || p.round.Wrote || !rd.r.engine().Outdated(p.goal.Inputs()) {
+	if p == nil || rd.renewed || p.run != nil || p.round.Wrote || !rd.r.engine().Outdated(rd.req.Service, p.goal.Inputs()) {
 		return
 	}
 	p.lock.Release()
@@ -96,7 +96,7 @@ func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalan
 			return nil, err
 		}
 		if err != nil { // else its state is deleted
-			_, err = r.engine().Troubles.Report(ctx, svc, err, r.expired(ctx) > 0)
+			_, err = r.engine().Troubles.Report(ctx, goal.ObjectOf(svc), err, r.expired(ctx) > 0)
 		}
 		return nil, refusal.Retry(err, r.expired(ctx))
 	}
@@ -109,7 +109,7 @@ func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalan
 			r.store.Accept(svc)
 			r.resolved(rd.entry.Drift)
 		}
-		reported, err := r.engine().Troubles.Report(ctx, svc, err, r.expired(ctx) > 0)
+		reported, err := r.engine().Troubles.Report(ctx, goal.ObjectOf(svc), err, r.expired(ctx) > 0)
 		rd.why = refusal.Reason(err)
 		if rd.why == "" {
 			r.setConditions(svc, conditions.Round{Err: err, Reported: reported})

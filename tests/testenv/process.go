@@ -230,8 +230,8 @@ func (e *events) Event(object runtime.Object, kind, reason, message string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := ""
-	if svc, is := object.(*v1.Service); is {
-		name = KeyOf(svc).String()
+	if of, is := object.(*v1.ObjectReference); is {
+		name = Key{Namespace: of.Namespace, Name: of.Name}.String()
 	}
 	e.texts = append(e.texts, fmt.Sprintf("%s %s %s: %s", name, kind, reason, message))
 }

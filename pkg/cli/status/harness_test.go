@@ -95,7 +95,7 @@ func (env *environment) state(svc *v1.Service, said ...conditions.Condition) {
 type recorder struct{ env *environment }
 
 func (r recorder) Event(object runtime.Object, kind, reason, text string) {
-	r.env.event(object.(*v1.Service), kind, reason, text)
+	r.env.event(object.(*v1.ObjectReference), kind, reason, text)
 }
 
 func (r recorder) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
@@ -108,11 +108,11 @@ func (r recorder) AnnotatedEventf(object runtime.Object, _ map[string]string, ki
 
 // event writes an event: a normal one half a day old, a warning with three occurrences, the last
 // five minutes ago.
-func (env *environment) event(svc *v1.Service, kind, reason, text string) {
+func (env *environment) event(of *v1.ObjectReference, kind, reason, text string) {
 	env.T.Helper()
 	event := &v1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: svc.Namespace, GenerateName: svc.Name + ".", Name: fmt.Sprintf("%s.%x", svc.Name, time.Now().UnixNano())},
-		InvolvedObject: v1.ObjectReference{Kind: "Service", Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID},
+		ObjectMeta:     metav1.ObjectMeta{Namespace: of.Namespace, GenerateName: of.Name + ".", Name: fmt.Sprintf("%s.%x", of.Name, time.Now().UnixNano())},
+		InvolvedObject: *of,
 		Type:           kind, Reason: reason, Message: text, Count: 3,
 		FirstTimestamp: metav1.NewTime(env.now.Add(-14 * time.Minute)), LastTimestamp: metav1.NewTime(env.now.Add(-5 * time.Minute)),
 	}
@@ -120,7 +120,7 @@ func (env *environment) event(svc *v1.Service, kind, reason, text string) {
 		event.Count, event.FirstTimestamp = 1, metav1.NewTime(env.now.Add(-12*time.Hour))
 		event.LastTimestamp = event.FirstTimestamp
 	}
-	if _, err := env.client.CoreV1().Events(svc.Namespace).Create(env.T.Context(), event, metav1.CreateOptions{}); err != nil {
+	if _, err := env.client.CoreV1().Events(of.Namespace).Create(env.T.Context(), event, metav1.CreateOptions{}); err != nil {
 		env.T.Error(err)
 	}
 }
@@ -187,7 +187,7 @@ func (env *environment) serve(svc *v1.Service) error {
 	defer cancel()
 	balancer, err := env.engine.Ensure(ctx, svc, env.nodes)
 	if err != nil {
-		env.event(svc, v1.EventTypeWarning, "SyncLoadBalancerFailed", "Error syncing load balancer: failed to ensure load balancer: "+err.Error())
+		env.event(&v1.ObjectReference{Kind: "Service", Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID}, v1.EventTypeWarning, "SyncLoadBalancerFailed", "Error syncing load balancer: failed to ensure load balancer: "+err.Error())
 	} else {
 		svc.Status.LoadBalancer = *balancer
 	}

@@ -41,6 +41,18 @@ const (
 	trouble          = "trouble"
 )
 
+// Object is the object of an event, and the place that it shows.
+type Object struct {
+	Owner model.Owner
+	// LoadBalancerID and Address are recorded in the object, "" for none.
+	LoadBalancerID, Address string
+}
+
+// reference returns the object as events name it.
+func (o Object) reference() *v1.ObjectReference {
+	return &v1.ObjectReference{APIVersion: "v1", Kind: o.Owner.Kind, Namespace: o.Owner.Namespace, Name: o.Owner.Name, UID: o.Owner.UID}
+}
+
 // Memory stores the last emitted events.
 type Memory interface {
 	// Warn stores the text on a subject of a Service, "" for none, and reports whether to emit it:
@@ -51,7 +63,7 @@ type Memory interface {
 	Announce(service types.UID, subject, change string) bool
 	// Place returns the load balancer of a Service and its address, "" for none, for events that do
 	// not name them.
-	Place(svc *v1.Service) (loadBalancerID, address string)
+	Place(of Object) (loadBalancerID, address string)
 }
 
 // Recorder emits events on Services. Its methods may be called concurrently.
@@ -67,89 +79,89 @@ func New(recorder record.EventRecorder, memory Memory) *Recorder {
 }
 
 // emit emits an event, with the load balancer and the address of the Service, if they are known.
-func (r *Recorder) emit(svc *v1.Service, why reason.Reason, text string) {
-	id, address := r.memory.Place(svc)
-	why.Emit(r.recorder, svc, message.At(text, id, address))
+func (r *Recorder) emit(on Object, why reason.Reason, text string) {
+	id, address := r.memory.Place(on)
+	why.Emit(r.recorder, on.reference(), message.At(text, id, address))
 }
 
-func (r *Recorder) emitf(svc *v1.Service, why reason.Reason, format string, args ...any) {
-	r.emit(svc, why, fmt.Sprintf(format, args...))
+func (r *Recorder) emitf(on Object, why reason.Reason, format string, args ...any) {
+	r.emit(on, why, fmt.Sprintf(format, args...))
 }
 
 // emitChanged emits a text unless it is empty or the last one on the subject.
-func (r *Recorder) emitChanged(svc *v1.Service, subject string, why reason.Reason, text string) {
-	if r.memory.Warn(svc.UID, subject, text) {
-		r.emit(svc, why, text)
+func (r *Recorder) emitChanged(on Object, subject string, why reason.Reason, text string) {
+	if r.memory.Warn(on.Owner.UID, subject, text) {
+		r.emit(on, why, text)
 	}
 }
 
 // Planned emits the changes of a plan, and the objects that it cannot change or does not delete.
-func (r *Recorder) Planned(svc *v1.Service, p plan.Plan) {
+func (r *Recorder) Planned(on Object, p plan.Plan) {
 	for _, notice := range p.Notices {
-		r.emit(svc, reason.SettingImmutable, notice.Message)
+		r.emit(on, reason.SettingImmutable, notice.Message)
 	}
 	for _, text := range p.Retained {
-		r.emit(svc, reason.NotDeleted, text)
+		r.emit(on, reason.NotDeleted, text)
 	}
-	r.changing(svc, "load balancer", Summary(p.Steps))
+	r.changing(on, "load balancer", Summary(p.Steps))
 }
 
 // GroupsChanging emits the changes of security groups, unless the summary is empty, or the same
 // change is retried.
-func (r *Recorder) GroupsChanging(svc *v1.Service, summary string) {
-	r.changing(svc, "security groups", summary)
+func (r *Recorder) GroupsChanging(on Object, summary string) {
+	r.changing(on, "security groups", summary)
 }
 
-func (r *Recorder) changing(svc *v1.Service, subject, summary string) {
-	if summary != "" && r.memory.Announce(svc.UID, subject, summary) {
-		r.emit(svc, reason.Changing, summary)
+func (r *Recorder) changing(on Object, subject, summary string) {
+	if summary != "" && r.memory.Announce(on.Owner.UID, subject, summary) {
+		r.emit(on, reason.Changing, summary)
 	}
 }
 
 // DriftReverted emits another client's change, with the summary of the steps that revert it, unless
 // one of them is empty.
-func (r *Recorder) DriftReverted(svc *v1.Service, change, summary string) {
+func (r *Recorder) DriftReverted(on Object, change, summary string) {
 	if change != "" && summary != "" {
-		r.emitf(svc, reason.Drifted, "Changed by another client: %s. It is being reverted (actual → desired): %s", change, summary)
+		r.emitf(on, reason.Drifted, "Changed by another client: %s. It is being reverted (actual → desired): %s", change, summary)
 	}
 }
 
 // DriftReported is DriftReverted for a change that drift-policy=report does not revert.
-func (r *Recorder) DriftReported(svc *v1.Service, change, summary string) {
+func (r *Recorder) DriftReported(on Object, change, summary string) {
 	if change != "" && summary != "" {
-		r.emitf(svc, reason.Drifted, "Changed by another client: %s. It is left as it is because of drift-policy=report; this would revert it (actual → desired): %s",
+		r.emitf(on, reason.Drifted, "Changed by another client: %s. It is left as it is because of drift-policy=report; this would revert it (actual → desired): %s",
 			change, summary)
 	}
 }
 
-// Ready emits the load balancer and the address of a Service that has published no address yet.
-func (r *Recorder) Ready(svc *v1.Service, lb *model.LoadBalancer, address string) {
-	if len(svc.Status.LoadBalancer.Ingress) > 0 {
+// Ready emits the load balancer and the address of a Service that has no published address yet.
+func (r *Recorder) Ready(on Object, lb *model.LoadBalancer, address string) {
+	if on.Address != "" {
 		return
 	}
 	vip := ""
 	if lb.VIP.Address != address {
 		vip = ", floating IP of its VIP " + lb.VIP.Address
 	}
-	r.emitf(svc, reason.Ready, "Load balancer %s (%s) serves the Service at %s%s", lb.Name, lb.ID, address, vip)
+	r.emitf(on, reason.Ready, "Load balancer %s (%s) serves the Service at %s%s", lb.Name, lb.ID, address, vip)
 }
 
 // AddressChanged emits the address that replaces the one before, "" for none.
-func (r *Recorder) AddressChanged(svc *v1.Service, before, now string) {
+func (r *Recorder) AddressChanged(on Object, before, now string) {
 	if before != "" && before != now {
-		r.emitf(svc, reason.AddressChanged, "The address changed from %s to %s", before, now)
+		r.emitf(on, reason.AddressChanged, "The address changed from %s to %s", before, now)
 	}
 }
 
 // NotDeleted emits the reason why a load balancer that may be the Service's is not deleted with it.
-func (r *Recorder) NotDeleted(svc *v1.Service, why error) {
-	r.emitf(svc, reason.NotDeleted, "Not deleted: %v", why)
+func (r *Recorder) NotDeleted(on Object, why error) {
+	r.emitf(on, reason.NotDeleted, "Not deleted: %v", why)
 }
 
 // SettingsIgnored emits the settings that have no effect. The subject is Settings or
 // Provider.
-func (r *Recorder) SettingsIgnored(svc *v1.Service, subject string, ignored []annotation.Notice) {
-	r.emitChanged(svc, subject, reason.SettingIgnored, Listed(ignored))
+func (r *Recorder) SettingsIgnored(on Object, subject string, ignored []annotation.Notice) {
+	r.emitChanged(on, subject, reason.SettingIgnored, Listed(ignored))
 }
 
 // Listed formats settings that have no effect, "" for none.
@@ -163,17 +175,17 @@ func Listed(ignored []annotation.Notice) string {
 
 // NodesSkipped emits the nodes that are no members because they have no address of the Service's
 // family.
-func (r *Recorder) NodesSkipped(svc *v1.Service, family v1.IPFamily, names []string) {
+func (r *Recorder) NodesSkipped(on Object, family v1.IPFamily, names []string) {
 	text := ""
 	if len(names) > 0 {
 		text = fmt.Sprintf("Not added as members because they have no %s address: %s", family, message.JoinLimited(names))
 	}
-	r.emitChanged(svc, nodes, reason.NodeSkipped, text)
+	r.emitChanged(on, nodes, reason.NodeSkipped, text)
 }
 
 // MembersLeft emits that a Service has no members because of labels or its node selector, or only
 // members that are about to be deleted.
-func (r *Recorder) MembersLeft(svc *v1.Service, selector string, of *members.Set) {
+func (r *Recorder) MembersLeft(on Object, selector string, of *members.Set) {
 	var names []string
 	for _, b := range of.Backends {
 		names = append(names, b.Node.Name)
@@ -188,13 +200,13 @@ func (r *Recorder) MembersLeft(svc *v1.Service, selector string, of *members.Set
 	case members.Unselected:
 		text = fmt.Sprintf("The load balancer has no members, and serves no traffic: no node that is not excluded matches the node selector %q", message.TruncateValue(selector))
 	}
-	r.emitChanged(svc, left, why, text)
+	r.emitChanged(on, left, why, text)
 }
 
 // MembersFollow emits why members do not follow the endpoints of a Service: some ports have none, the
 // endpoints have no nodes, or keeps is set: another controller created the load balancer. Stays is set
 // if UDP flows stay with nodes that the endpoints have left.
-func (r *Recorder) MembersFollow(svc *v1.Service, of members.Followed, keeps, stays bool) {
+func (r *Recorder) MembersFollow(on Object, of members.Followed, keeps, stays bool) {
 	empty, nodes, flows := "", "", ""
 	if stays {
 		flows = "UDP flows that go on stay with a node after its pods have left, until they pause for the timeout of the connection tracking (30 to 120 seconds): " +
@@ -210,52 +222,52 @@ func (r *Recorder) MembersFollow(svc *v1.Service, of members.Followed, keeps, st
 		nodes = fmt.Sprintf("All nodes stay members: another controller created the load balancer. With externalTrafficPolicy Local, nodes without endpoints drop "+
 			"connections; set %s: %s, and only nodes with endpoints are members", annotation.Members, annotation.MembersAuto)
 	}
-	r.emitChanged(svc, withoutEndpoints, reason.NoEndpoints, empty)
-	r.emitChanged(svc, udpFlows, reason.FlowsStay, flows)
-	r.emitChanged(svc, allNodes, reason.AllNodes, nodes)
+	r.emitChanged(on, withoutEndpoints, reason.NoEndpoints, empty)
+	r.emitChanged(on, udpFlows, reason.FlowsStay, flows)
+	r.emitChanged(on, allNodes, reason.AllNodes, nodes)
 }
 
 // RolloutLoses emits once why connections fail during rollouts of a Service, "" if they do not. The
 // durations in the text vary.
-func (r *Recorder) RolloutLoses(svc *v1.Service, text string) {
+func (r *Recorder) RolloutLoses(on Object, text string) {
 	is := ""
 	if text != "" {
 		is = "yes"
 	}
-	if r.memory.Warn(svc.UID, Rollouts, is) {
-		r.emit(svc, reason.RolloutLoses, text)
+	if r.memory.Warn(on.Owner.UID, Rollouts, is) {
+		r.emit(on, reason.RolloutLoses, text)
 	}
 }
 
 // HealthMonitorMissing emits the effect of missing health monitors, "" for none.
-func (r *Recorder) HealthMonitorMissing(svc *v1.Service, text string) {
-	r.emitChanged(svc, monitors, reason.HealthMonitorMissing, text)
+func (r *Recorder) HealthMonitorMissing(on Object, text string) {
+	r.emitChanged(on, monitors, reason.HealthMonitorMissing, text)
 }
 
 // Chosen emits the networks that the controller chose for the addresses of a plan, because neither
 // the Service nor cloud.conf does.
-func (r *Recorder) Chosen(svc *v1.Service, facts desire.Facts, p plan.Plan) {
+func (r *Recorder) Chosen(on Object, facts desire.Facts, p plan.Plan) {
 	if facts.NoFloatingIP != "" && p.Creates() {
-		r.emit(svc, reason.ForcedInternal, facts.NoFloatingIP)
+		r.emit(on, reason.ForcedInternal, facts.NoFloatingIP)
 	}
 	if facts.ChosenSubnet != "" && p.Creates() {
-		r.emit(svc, reason.SubnetChosen, facts.ChosenSubnet)
+		r.emit(on, reason.SubnetChosen, facts.ChosenSubnet)
 	}
 	if facts.Chosen != "" && p.CreatesFloatingIP() {
-		r.emit(svc, reason.ExternalNetworkChosen, facts.Chosen)
+		r.emit(on, reason.ExternalNetworkChosen, facts.Chosen)
 	}
 }
 
 // SharedWithoutFloatingIP emits that an external Service is reachable only at the VIP of another
 // Service's load balancer, which has no floating IP.
-func (r *Recorder) SharedWithoutFloatingIP(svc *v1.Service, vip string) {
-	r.emitf(svc, reason.ForcedInternal, "The load balancer that the Service shares has no floating IP: the Service is reachable at its VIP %s only", vip)
+func (r *Recorder) SharedWithoutFloatingIP(on Object, vip string) {
+	r.emitf(on, reason.ForcedInternal, "The load balancer that the Service shares has no floating IP: the Service is reachable at its VIP %s only", vip)
 }
 
 // ForeignFloatingIP emits the floating IP that another client attached to a VIP that should have
 // none.
-func (r *Recorder) ForeignFloatingIP(svc *v1.Service, fip model.FloatingIP, vip string) {
-	r.emitf(svc, reason.ForeignFloatingIP, "Another client attached floating IP %s (%s) to VIP %s of the load balancer, which should have none: "+
+func (r *Recorder) ForeignFloatingIP(on Object, fip model.FloatingIP, vip string) {
+	r.emitf(on, reason.ForeignFloatingIP, "Another client attached floating IP %s (%s) to VIP %s of the load balancer, which should have none: "+
 		"it is left attached, and clients can reach the Service through it", fip.Address, fip.ID, vip)
 }
 
@@ -263,7 +275,7 @@ func (r *Recorder) ForeignFloatingIP(svc *v1.Service, fip model.FloatingIP, vip 
 // on no Neutron port; strayed ones have no known server, and only a port outside of the members'
 // subnets has their address; the address of taken ones is on the port of another server. It omits
 // new Nodes that wait for their initialization, which triggers a reconciliation.
-func (r *Recorder) PortsNotFound(svc *v1.Service, unfound, strayed, taken []string, backends []members.Backend) {
+func (r *Recorder) PortsNotFound(on Object, unfound, strayed, taken []string, backends []members.Backend) {
 	initialized := func(names []string) []string {
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 			return slices.ContainsFunc(backends, func(b members.Backend) bool { return b.Node.Name == name && uninitialized(b.Node) })
@@ -281,7 +293,7 @@ func (r *Recorder) PortsNotFound(svc *v1.Service, unfound, strayed, taken []stri
 		texts = append(texts, fmt.Sprintf("The addresses of %s are on ports that are not of their servers, so no security group is put on those: "+
 			"delete the Nodes if their servers are gone, or correct their provider IDs", message.JoinLimited(names)))
 	}
-	r.emitChanged(svc, ports, reason.PortNotFound, strings.Join(texts, ". "))
+	r.emitChanged(on, ports, reason.PortNotFound, strings.Join(texts, ". "))
 }
 
 func uninitialized(node *v1.Node) bool {
@@ -289,14 +301,14 @@ func uninitialized(node *v1.Node) bool {
 }
 
 // Trouble emits an obstacle in the cloud, unless the Service's last one had the same key.
-func (r *Recorder) Trouble(svc *v1.Service, why reason.Reason, key, text string) {
-	if r.memory.Warn(svc.UID, trouble, string(why)+" "+key) {
-		r.emit(svc, why, text)
+func (r *Recorder) Trouble(on Object, why reason.Reason, key, text string) {
+	if r.memory.Warn(on.Owner.UID, trouble, string(why)+" "+key) {
+		r.emit(on, why, text)
 	}
 }
 
 // TroubleOver makes the next trouble be emitted.
-func (r *Recorder) TroubleOver(svc *v1.Service) { r.memory.Warn(svc.UID, trouble, "") }
+func (r *Recorder) TroubleOver(on Object) { r.memory.Warn(on.Owner.UID, trouble, "") }
 
 // Summary formats the first steps of a plan for an event, and the number of the others; "" for
 // none.

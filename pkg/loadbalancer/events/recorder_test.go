@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	cloudproviderapi "k8s.io/cloud-provider/api"
@@ -24,7 +26,9 @@ import (
 // memory implements events.Memory.
 type memory map[string]string
 
-func (memory) Place(svc *v1.Service) (loadBalancerID, address string) { return annotation.PlaceOf(svc) }
+func (memory) Place(of events.Object) (loadBalancerID, address string) {
+	return of.LoadBalancerID, of.Address
+}
 
 func (m memory) Warn(service types.UID, subject, text string) bool {
 	key := string(service) + " " + subject
@@ -49,12 +53,8 @@ func emitted(emit func(*events.Recorder)) string {
 	return strings.Join(all, "\n")
 }
 
-func published(addresses ...string) *v1.Service {
-	svc := &v1.Service{ObjectMeta: metav1.ObjectMeta{UID: "uid"}}
-	for _, address := range addresses {
-		svc.Status.LoadBalancer.Ingress = append(svc.Status.LoadBalancer.Ingress, v1.LoadBalancerIngress{IP: address})
-	}
-	return svc
+func published(address string) events.Object {
+	return events.Object{Owner: model.Owner{Kind: "Service", Namespace: "default", Name: "web", UID: "uid"}, Address: address}
 }
 
 func backend(name string, taints ...v1.Taint) members.Backend {
@@ -63,7 +63,7 @@ func backend(name string, taints ...v1.Taint) members.Backend {
 
 func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 	t.Parallel()
-	svc, lb := published(), &model.LoadBalancer{ID: "lb-1", Name: "web", VIP: model.VIP{Address: "10.0.0.5"}}
+	svc, lb := published(""), &model.LoadBalancer{ID: "lb-1", Name: "web", VIP: model.VIP{Address: "10.0.0.5"}}
 	creates := plan.Plan{Steps: []plan.Step{plan.CreateLoadBalancer{LoadBalancer: lb}, plan.CreateFloatingIP{}}}
 	chosen := desire.Facts{NoFloatingIP: "no network", ChosenSubnet: "subnet-1", Chosen: "network-1"}
 	waiting := v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider}
@@ -129,7 +129,7 @@ func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 
 func TestSettingsIgnored_EmitsOneEventUntilTheTextChanges(t *testing.T) {
 	t.Parallel()
-	svc := published()
+	svc := published("")
 	first := []annotation.Notice{{Annotation: "a", Message: "has no effect"}, {Annotation: "b", Message: "neither"}}
 	got := emitted(func(r *events.Recorder) {
 		r.SettingsIgnored(svc, events.Settings, first)
@@ -146,7 +146,7 @@ func TestSettingsIgnored_EmitsOneEventUntilTheTextChanges(t *testing.T) {
 
 func TestNodesSkipped_EmitsAgainAfterTheNodesWereFine(t *testing.T) {
 	t.Parallel()
-	svc := published()
+	svc := published("")
 	got := emitted(func(r *events.Recorder) {
 		for _, names := range [][]string{{"node-1"}, {"node-1"}, nil, {"node-1"}} {
 			r.NodesSkipped(svc, v1.IPv6Protocol, names)
@@ -173,5 +173,23 @@ func TestSummary_ListsFiveStepsWithinOneEvent(t *testing.T) {
 		if !strings.Contains(got, want) || (n == 0) != (got == "") || len(got) > message.MaxEvent {
 			t.Errorf("%d steps: %d bytes: %s", n, len(got), got)
 		}
+	}
+}
+
+// lastObject records the object of the last event.
+type lastObject struct {
+	record.EventRecorder
+	object runtime.Object
+}
+
+func (l *lastObject) Event(object runtime.Object, _, _, _ string) { l.object = object }
+
+func TestRecorder_EmitsOnTheOwner(t *testing.T) {
+	t.Parallel()
+	var last lastObject
+	events.New(&last, memory{}).NotDeleted(published(""), errors.New("not ours"))
+	want := &v1.ObjectReference{APIVersion: "v1", Kind: "Service", Namespace: "default", Name: "web", UID: "uid"}
+	if diff := cmp.Diff(runtime.Object(want), last.object); diff != "" {
+		t.Errorf("object (-want +got):\n%s", diff)
 	}
 }

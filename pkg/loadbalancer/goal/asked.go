@@ -13,7 +13,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 )
 
 // Asked is the goal that a Service gets its desired state.
@@ -28,7 +27,6 @@ type Asked struct {
 	left *departures
 
 	memory   Memory
-	sharing  sharing.Policy
 	events   *events.Recorder
 	recaller *recaller
 	observer *observer
@@ -44,13 +42,13 @@ type Asked struct {
 // NewAsked parses the settings of a Service. The error is a refusal if they are invalid. Quiet is
 // set if they are not the Service's current settings.
 func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, error) {
-	svc := of.Service
+	svc, object := of.Service, ObjectOf(of.Service)
 	if written, ok := e.Memory.record(svc.UID); ok {
 		e.Memory.Store.RecallWarnings(svc.UID, written.Warnings)
 	}
 	settings, ignored, errs := e.Settings.Parse(svc)
 	if !quiet {
-		e.Events.SettingsIgnored(svc, events.Settings, ignored)
+		e.Events.SettingsIgnored(object, events.Settings, ignored)
 	}
 	if len(errs) > 0 {
 		return nil, message.Invalid(errs)
@@ -67,12 +65,12 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if err != nil {
 		return nil, err
 	}
-	e.Events.NodesSkipped(svc, settings.Family, selected.Without)
-	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
+	e.Events.NodesSkipped(object, settings.Family, selected.Without)
+	e.Events.MembersLeft(object, settings.Members.NodeSelector.String(), selected)
 	in := e.inputs(of, settings, selected, version)
 	in.Endpoints = endpoints
 	return &Asked{
-		in: in, quiet: quiet, memory: e.Memory, sharing: e.Sharing, events: e.Events, recaller: e.recaller, observer: e.observer, planner: e.planner,
+		in: in, quiet: quiet, memory: e.Memory, events: e.Events, recaller: e.recaller, observer: e.observer, planner: e.planner,
 		groups: e.groups, reporter: e.reporter, checks: e.checks, leaver: e.leaver, results: e.results, rollouts: e.rollouts,
 	}, nil
 }
@@ -127,7 +125,7 @@ func (a *Asked) Observe(ctx context.Context, lock *async.Guard) (Observation, er
 }
 
 func (a *Asked) authorize(ctx context.Context, have Observation) error {
-	return a.sharing.Authorize(ctx, have.As, a.in.Settings.LoadBalancerIP, have.LoadBalancer)
+	return a.observer.sharing.Authorize(ctx, have.As, a.in.Settings.LoadBalancerIP, have.LoadBalancer)
 }
 
 // Verify reads floating IPs if the known one is not the desired one.
@@ -165,7 +163,7 @@ func (a *Asked) Plan(ctx context.Context, r Round) (plan.Plan, error) {
 	}
 	todo := plan.Diff(r.Want.LoadBalancer, *r.Have.Observed, options)
 	if todo.Blocked != "" {
-		a.events.Planned(a.in.Service, todo)
+		a.events.Planned(a.in.Object(), todo)
 		return todo, &refusal.BlockedError{Why: todo.Blocked, Failed: r.Have.LoadBalancer.Status.Failed()}
 	}
 	return todo, a.reporter.unsettled(a.in, r, todo)
@@ -179,20 +177,20 @@ func (a *Asked) Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGr
 
 // Announce emits the planned changes, and settings without effect.
 func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
-	svc, emit, lb := a.in.Service, a.events, r.Have.LoadBalancer
+	object, emit, lb := a.in.Object(), a.events, r.Have.LoadBalancer
 	a.reporter.announce(a.in, r, todo, reported)
 	settings := a.in.Settings.On(lb)
-	emit.MembersFollow(svc, r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver), settings.KeepsFlows(r.Want.Facts.Driver))
-	emit.HealthMonitorMissing(svc, settings.MissingMonitors(r.Want.Facts.Driver))
+	emit.MembersFollow(object, r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver), settings.KeepsFlows(r.Want.Facts.Driver))
+	emit.HealthMonitorMissing(object, settings.MissingMonitors(r.Want.Facts.Driver))
 	if !a.quiet {
-		emit.SettingsIgnored(svc, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver), missingNamed(a.in, lb)))
+		emit.SettingsIgnored(object, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver), missingNamed(a.in, lb)))
 	}
-	emit.Chosen(svc, r.Want.Facts, todo)
+	emit.Chosen(object, r.Want.Facts, todo)
 	if fip := a.newForeignFloatingIP(r); fip != nil {
-		emit.ForeignFloatingIP(svc, *fip, lb.VIP.Address)
+		emit.ForeignFloatingIP(object, *fip, lb.VIP.Address)
 	}
 	if !todo.Empty() && lb != nil && lb.Shared != nil && lb.FloatingIP == nil && a.in.Settings.FloatingIP() {
-		emit.SharedWithoutFloatingIP(svc, lb.VIP.Address)
+		emit.SharedWithoutFloatingIP(object, lb.VIP.Address)
 	}
 }
 
@@ -224,7 +222,7 @@ func (a *Asked) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 // Commit removes the Service from its previous load balancers, closes the security groups, and
 // stores the state. If steps were only reported, the published status stays.
 func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *async.Guard) (*v1.LoadBalancerStatus, error) {
-	svc, lb, named := a.in.Service, r.Have.LoadBalancer, a.in.Settings.LoadBalancer.ID
+	lb, named := r.Have.LoadBalancer, a.in.Settings.LoadBalancer.ID
 	if r.Report.All() || !reported.Empty() {
 		return a.results.storeReported(a.in, r, reported), nil
 	}
@@ -238,11 +236,11 @@ func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *a
 		return nil, err
 	}
 	if a.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
-		a.memory.Store.SetUnattachedFloatingIP(svc.UID, false)
+		a.memory.Store.SetUnattachedFloatingIP(a.in.Owner.UID, false)
 	}
 	address := addressOf(lb, a.in.Settings)
-	a.events.Ready(svc, lb, address)
-	a.events.AddressChanged(svc, a.in.Published.first(), address)
+	a.events.Ready(a.in.Object(), lb, address)
+	a.events.AddressChanged(a.in.Object(), a.in.Published.first(), address)
 	a.results.remember(a.in, r, address, named, nil)
 	if r.Wrote {
 		a.rollouts.compare(ctx, a.in, r)

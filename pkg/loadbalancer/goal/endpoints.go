@@ -39,12 +39,12 @@ func (e *Engine) endpoints(ctx context.Context, svc *v1.Service, s *settings.Set
 }
 
 // Outdated reports whether the endpoints of a Service, or the state of their watch, have changed so that
-// others may become members than with these inputs.
-func (e *Engine) Outdated(in Inputs) bool {
+// others may become members than with the inputs of its round.
+func (e *Engine) Outdated(svc *v1.Service, in Inputs) bool {
 	if e.Endpoints == nil || !in.Settings.MayFollowEndpoints() {
 		return false
 	}
-	now, watch, pending := e.Endpoints(in.Service)
+	now, watch, pending := e.Endpoints(svc)
 	change, pods := members.ChangeOf(in.Endpoints, now)
 	if in.Settings.ByPods() {
 		change = pods

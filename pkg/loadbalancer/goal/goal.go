@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
@@ -54,10 +55,11 @@ type Goal interface {
 
 // Inputs are the immutable inputs of a round.
 type Inputs struct {
-	// Owner is the identity of the Service, which itself is the object of events.
-	Owner     model.Owner
-	Service   *v1.Service
-	Published Published
+	// Owner is the identity of the Service.
+	Owner model.Owner
+	// Published is the state that the Service shows, Annotations are all that it has.
+	Published   Published
+	Annotations map[string]string
 	// Nodes are all nodes of the cluster, Members those that are members of this Service.
 	Nodes   []*v1.Node
 	Members *members.Set
@@ -77,6 +79,9 @@ type Inputs struct {
 	NodesCurrent func() bool
 }
 
+// Object returns the Service as the object of events.
+func (in Inputs) Object() events.Object { return in.Published.object(in.Owner) }
+
 // Subject is the Service of a round, with its nodes.
 type Subject struct {
 	Service *v1.Service
@@ -90,7 +95,8 @@ type Subject struct {
 func (e *Engine) inputs(of Subject, parsed *settings.Settings, selected *members.Set, version model.Version) Inputs {
 	owner := settings.OwnerOf(of.Service)
 	return Inputs{
-		Owner: owner, Service: of.Service, Published: PublishedOf(of.Service), Nodes: of.Nodes, Members: selected, Settings: parsed,
+		Owner: owner, Published: PublishedOf(of.Service), Annotations: of.Service.Annotations,
+		Nodes: of.Nodes, Members: selected, Settings: parsed,
 		ID: e.Cluster.Identity(owner, version), Version: version,
 		Previous: e.Memory.Previous(owner.UID), Entered: e.Memory.Store.Get(owner.UID).Made.Entered,
 		Drift: of.Drift, NodesCurrent: of.NodesCurrent,

@@ -91,7 +91,7 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 		have, err = g.observer.read(ctx, g.in, "", leaving(g.config, g.known), lock, &g.look)
 	}
 	if observe.IsNotOurs(err) {
-		g.events.NotDeleted(g.in.Service, err)
+		g.events.NotDeleted(g.in.Object(), err)
 		have, err = nothing(g.in.ID), nil
 	}
 	if err != nil {
@@ -156,7 +156,7 @@ func (g *Gone) Begin(context.Context, Round, plan.Plan) (SecurityGroups, plan.Re
 
 // Announce emits the planned deletions.
 func (g *Gone) Announce(_ Round, todo, _ plan.Plan) {
-	g.events.Planned(g.in.Service, todo)
+	g.events.Planned(g.in.Object(), todo)
 }
 
 // Prepare records the floating IPs that outlive the Service, for the next Service of its name.

@@ -100,7 +100,7 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	if err != nil {
 		return nil, err
 	}
-	e.Events.MembersLeft(svc, settings.Members.NodeSelector.String(), selected)
+	e.Events.MembersLeft(ObjectOf(svc), settings.Members.NodeSelector.String(), selected)
 	in := e.inputs(of, settings, selected, version)
 	in.Endpoints = endpoints
 	return &Kept{
@@ -289,7 +289,7 @@ func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async
 	address, status := published.servedAt(), published.Status.DeepCopy()
 	if fip := lb.FloatingIP; fip != nil && r.Have.Lost != "" && fip.Address != address {
 		address = fip.Address
-		k.events.AddressChanged(k.in.Service, published.first(), address)
+		k.events.AddressChanged(k.in.Object(), published.first(), address)
 		status = publish(address, k.in.Settings)
 	}
 	k.results.remember(k.in, r, address, lb.ID, nil) // so that a Service that names another one still moves

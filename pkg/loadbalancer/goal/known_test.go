@@ -77,7 +77,7 @@ func TestChanges_RemembersTheServicesOwnLoadBalancerOnly(t *testing.T) {
 		c := &Changes{store: state.New(clock.RealClock{}, nil)}
 		svc := webService()
 		c.store.SetLoadBalancerID(svc.UID, "before")
-		c.End(Inputs{Service: svc, Owner: settings.OwnerOf(svc), Settings: &settings.Settings{}}, model.Observed{LoadBalancer: test.lb}, nil)
+		c.End(Inputs{Owner: settings.OwnerOf(svc), Settings: &settings.Settings{}}, model.Observed{LoadBalancer: test.lb}, nil)
 		if got := c.store.Get(svc.UID).Made.LoadBalancerID; got != test.want {
 			t.Errorf("%s: remembered %q, want %q", name, got, test.want)
 		}
@@ -135,7 +135,7 @@ func TestVerify_ReadsNothingWhereTheFloatingIPStays(t *testing.T) {
 		"one that another client has put on":  {true, model.LoadBalancer{FloatingIP: &model.FloatingIP{ID: "fip"}}},
 		"another's, internal, with one on it": {true, model.LoadBalancer{Shared: &model.Shared{}, FloatingIP: &model.FloatingIP{ID: "fip"}}},
 	} {
-		a := &Asked{in: Inputs{Service: webService(), Owner: settings.OwnerOf(webService()), Settings: &settings.Settings{}}}
+		a := &Asked{in: Inputs{Owner: settings.OwnerOf(webService()), Settings: &settings.Settings{}}}
 		a.in.Settings.Internal, a.in.Settings.Family = test.internal, v1.IPv4Protocol
 		observed := &model.Observed{LoadBalancer: &test.lb}
 		have, another, err := a.Verify(t.Context(), Round{Have: Observation{Observed: observed}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}}})
@@ -184,7 +184,7 @@ func (failing) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]oct
 // There is no Lookup here: the members' subnet is configured.
 func TestDesire_LooksForNoSubnetsWhereTheOneOfMembersIsConfigured(t *testing.T) {
 	t.Parallel()
-	k := &Kept{planner: &planner{drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService(), Owner: settings.OwnerOf(webService()), Members: &members.Set{}, Settings: &settings.Settings{}}}
+	k := &Kept{planner: &planner{drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Owner: settings.OwnerOf(webService()), Members: &members.Set{}, Settings: &settings.Settings{}}}
 	k.in.Settings.Members.SubnetID = "subnet"
 	lb := &model.LoadBalancer{ID: "lb", Provider: "amphora"}
 	want, err := k.Desire(t.Context(), Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}})

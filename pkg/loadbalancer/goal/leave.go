@@ -166,7 +166,7 @@ func (l *leaver) startLeaving(ctx context.Context, in Inputs, d *departure, opti
 func (l *leaver) removal(in Inputs, as ownership.Identity, observed model.Observed, options plan.Options) *apply.Run {
 	todo := floatingIPsFirst(plan.Delete(observed, options))
 	if !todo.Empty() {
-		l.events.Planned(in.Service, todo)
+		l.events.Planned(in.Object(), todo)
 	}
 	return apply.NewRun(apply.Request{ID: as, Observed: observed, Plan: todo})
 }

@@ -6,7 +6,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
 // Published is what a Service shows of its load balancer: in its status, which only a controller
@@ -29,6 +32,17 @@ func PublishedOf(svc *v1.Service) Published {
 		Status: svc.Status.LoadBalancer, LoadBalancerID: svc.Annotations[annotation.LoadBalancerID],
 		Address: svc.Annotations[annotation.LoadBalancerAddress], Place: place, Created: svc.CreationTimestamp.Time,
 	}
+}
+
+// ObjectOf returns a Service as the object of events.
+func ObjectOf(svc *v1.Service) events.Object { return PublishedOf(svc).object(settings.OwnerOf(svc)) }
+
+func (p Published) object(owner model.Owner) events.Object {
+	object := events.Object{Owner: owner, LoadBalancerID: p.Place}
+	if p.hasStatus() {
+		object.Address = cmp.Or(p.Status.Ingress[0].IP, p.Status.Ingress[0].Hostname)
+	}
+	return object
 }
 
 // hasStatus reports whether the Service has a status.

@@ -68,24 +68,24 @@ func (p *reporter) takesOver(in Inputs, r Round) bool {
 // announce emits the changes of load balancer and security groups, and which of them revert changes
 // of another client, or would.
 func (p *reporter) announce(in Inputs, r Round, todo, reported plan.Plan) {
-	svc, drift := in.Service, in.Drift.Reason
+	object, drift := in.Object(), in.Drift.Reason
 	switch {
 	case drift == "" && r.Report.Drifted():
 		drift = state.ReasonChanged
 	case drift == state.ReasonFailed && !r.Report.Drifted():
 		drift = ""
 	}
-	p.events.PortsNotFound(svc, r.Groups.Unfound, r.Groups.Strayed, r.Groups.Taken, in.Members.Backends)
+	p.events.PortsNotFound(object, r.Groups.Unfound, r.Groups.Strayed, r.Groups.Taken, in.Members.Backends)
 	if groups := events.Summary(r.Groups.Steps()); r.Report.All() {
-		p.events.DriftReported(svc, drift, groups)
+		p.events.DriftReported(object, drift, groups)
 	} else {
-		p.events.DriftReverted(svc, drift, groups)
-		p.events.GroupsChanging(svc, groups)
+		p.events.DriftReverted(object, drift, groups)
+		p.events.GroupsChanging(object, groups)
 	}
-	p.events.Planned(svc, todo)
+	p.events.Planned(object, todo)
 	if r.Report.Enabled() {
-		p.events.DriftReported(svc, drift, events.Summary(reported.Steps))
+		p.events.DriftReported(object, drift, events.Summary(reported.Steps))
 	} else {
-		p.events.DriftReverted(svc, drift, events.Summary(todo.Steps))
+		p.events.DriftReverted(object, drift, events.Summary(todo.Steps))
 	}
 }

@@ -61,7 +61,7 @@ func (s *results) storeReported(in Inputs, r Round, reported plan.Plan) *v1.Load
 	} else {
 		s.remember(in, r, addressOf(r.Have.LoadBalancer, in.Settings), in.Settings.LoadBalancer.ID, reported.Lines())
 	}
-	return &in.Published.Status
+	return in.Published.Status.DeepCopy()
 }
 
 // noteAddress makes the publisher write ID and address of a load balancer again if the annotations

@@ -36,7 +36,7 @@ type rollouts struct {
 func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	settings, drv := in.Settings.On(round.Have.LoadBalancer), round.Want.Facts.Driver
 	if !settings.Traffic.Local || !settings.FollowsEndpoints(drv) || round.Want.Followed.Placeless {
-		r.events.RolloutLoses(in.Service, "")
+		r.events.RolloutLoses(in.Object(), "")
 		return
 	}
 	cycle, measured := r.took(watcher.Kind{Provider: round.Have.LoadBalancer.Provider, Operation: watcher.Updating})
@@ -51,7 +51,7 @@ func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 		}
 		rollout.Grace = grace
 	}
-	r.events.RolloutLoses(in.Service, rollout.Problem(in.Service.Name))
+	r.events.RolloutLoses(in.Object(), rollout.Problem(in.Owner.Name))
 }
 
 // grace returns how long the pods of a Service serve after their deletion, by one of them.
@@ -63,7 +63,7 @@ func (r *rollouts) grace(ctx context.Context, in Inputs) (grace time.Duration, k
 	if r.pods == nil || name == "" {
 		return 0, false
 	}
-	pod, err := r.pods(ctx, in.Service.Namespace, name)
+	pod, err := r.pods(ctx, in.Owner.Namespace, name)
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot read a pod, so that rollouts are not checked", "pod", name, "err", err)
 	} else {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
@@ -39,49 +37,49 @@ type Troubles struct {
 // Report reports what keeps a Service from its desired state, and returns the reason of the event, ""
 // for none, and the error to return. Expired is set if the round was ended by its time limit.
 // Without an error, it reports the end of an earlier problem.
-func (t *Troubles) Report(ctx context.Context, svc *v1.Service, err error, expired bool) (reason.Reason, error) {
+func (t *Troubles) Report(ctx context.Context, on events.Object, err error, expired bool) (reason.Reason, error) {
 	var blocked *refusal.BlockedError
 	var pending *watcher.PendingError
 	var broken *apply.ChildrenError
 	switch {
 	case err == nil:
-		t.events.TroubleOver(svc)
+		t.events.TroubleOver(on)
 	case refusal.ByCloud(err) && apierror.IsQuota(err):
-		return reason.QuotaExceeded, t.reportExhausted(ctx, svc, err)
+		return reason.QuotaExceeded, t.reportExhausted(ctx, on, err)
 	case errors.As(err, &blocked) && blocked.Failed:
-		t.events.Trouble(svc, reason.InError, blocked.Why, blocked.Why)
+		t.events.Trouble(on, reason.InError, blocked.Why, blocked.Why)
 		return reason.InError, err
 	case expired && errors.As(err, &pending):
-		t.events.Trouble(svc, reason.Pending, pending.What(), pending.What())
+		t.events.Trouble(on, reason.Pending, pending.What(), pending.What())
 		return reason.Pending, err
 	case errors.As(err, &broken):
-		return reason.InError, t.reportBroken(svc, err, broken)
+		return reason.InError, t.reportBroken(on, err, broken)
 	}
 	return "", err
 }
 
 // reportExhausted adds the limit and the use to a refusal because of a quota or an exhausted address
 // pool.
-func (t *Troubles) reportExhausted(ctx context.Context, svc *v1.Service, err error) error {
+func (t *Troubles) reportExhausted(ctx context.Context, on events.Object, err error) error {
 	what := t.lookup.Exhausted(ctx, err)
 	if apierror.IsPartsQuota(err) {
 		t.store.MarkPartsShort()
 	}
-	trouble := t.store.RecordTrouble(svc.UID, what, func(since time.Time) string {
+	trouble := t.store.RecordTrouble(on.Owner.UID, what, func(since time.Time) string {
 		return fmt.Sprintf("%s; since %s %s", message.Truncate(err.Error(), message.MaxError/2), stamp(since), what)
 	})
-	t.events.Trouble(svc, reason.QuotaExceeded, trouble.Key, trouble.Text)
+	t.events.Trouble(on, reason.QuotaExceeded, trouble.Key, trouble.Text)
 	return &troubleError{trouble.Text, err}
 }
 
 // reportBroken reports parts that are in ERROR after each write.
-func (t *Troubles) reportBroken(svc *v1.Service, err error, broken *apply.ChildrenError) error {
+func (t *Troubles) reportBroken(on events.Object, err error, broken *apply.ChildrenError) error {
 	const first, longest = 5 * time.Minute, time.Hour
-	trouble := t.store.RecordTrouble(svc.UID, broken.Error(), func(since time.Time) string {
+	trouble := t.store.RecordTrouble(on.Owner.UID, broken.Error(), func(since time.Time) string {
 		return fmt.Sprintf("%s since %s, however often that is written; what else is in it goes on: "+
 			"ask the cloud's operator why, or to fail it over (openstack loadbalancer failover %s)", broken, stamp(since), broken.ID)
 	})
-	t.events.Trouble(svc, reason.InError, trouble.Key, trouble.Text)
+	t.events.Trouble(on, reason.InError, trouble.Key, trouble.Text)
 	after := first
 	for range trouble.Times - 1 {
 		after = min(2*after, longest)

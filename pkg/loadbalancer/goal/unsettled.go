@@ -1,8 +1,6 @@
 package goal
 
 import (
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
@@ -30,15 +28,15 @@ func (p *reporter) unsettled(in Inputs, r Round, todo plan.Plan) error {
 // difference is a change of another client, or an incomplete one of this controller.
 func (p *reporter) servedSo(in Inputs, malformed []settings.Malformed, r Round) bool {
 	entry := p.memory.Store.Get(in.Owner.UID)
-	if entry.Accepted != nil && sameValues(entry.Accepted, in.Service, malformed) {
+	if entry.Accepted != nil && sameValues(entry.Accepted.Annotations, in.Annotations, malformed) {
 		return true
 	}
 	return p.appliedLast(in, r)
 }
 
-func sameValues(a, b *v1.Service, malformed []settings.Malformed) bool {
+func sameValues(a, b map[string]string, malformed []settings.Malformed) bool {
 	for _, m := range malformed {
-		if a.Annotations[m.Annotation] != b.Annotations[m.Annotation] {
+		if a[m.Annotation] != b[m.Annotation] {
 			return false
 		}
 	}
