@@ -404,7 +404,7 @@ func TestEndpoints_ChangeFewOfManyMembersBySingleRequests(t *testing.T) {
 	env.Cloud.RequestLog.Reset()
 	env.ensure(svc, nodes)
 	for _, r := range env.Cloud.RequestLog.Requests(requestlog.Writes()) {
-		if r.Method == "PUT" {
+		if r.Method == http.MethodPut {
 			t.Errorf("%s %s", r.Method, r.Path)
 		}
 	}

@@ -230,7 +230,7 @@ func calls() Group {
 }
 
 func operator() Group {
-	return Group{"For the operator", "Exhausted resources, and the version of the program.", []Use{
+	return Group{"For the operator", "Exhausted resources, and the version of the program.", append([]Use{
 		{
 			Metric: "cloudprovider_openstack_quota_used", Title: "Share of quotas that is used", Unit: "percentunit",
 			Query: `max by (resource) (cloudprovider_openstack_quota_used / (cloudprovider_openstack_quota_limit > 0))`, Labels: resource(),
@@ -277,6 +277,12 @@ func operator() Group {
 			Query: `max (cloudprovider_openstack_rollout_losing_services)`,
 			Note:  "See [members.md](members.md#rollouts).",
 		},
+	}, releases()...)}
+}
+
+// releases are those of the program and its libraries.
+func releases() []Use {
+	return []Use{
 		{
 			Metric: "cloudprovider_openstack_build_info", Title: "Replicas by version", Unit: "short",
 			Query: `count by (version, commit) (cloudprovider_openstack_build_info)`,
@@ -294,5 +300,5 @@ func operator() Group {
 			},
 			Note: "Other components of Kubernetes have it too: select ours by `job`.",
 		},
-	}}
+	}
 }
