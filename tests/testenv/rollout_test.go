@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,8 +49,11 @@ func rollOut(t *testing.T, provider string, test func(r *rollout)) {
 			}
 		}
 		r := &rollout{Env: env, t: t}
+		var mu sync.Mutex // the simulator calls subscribers concurrently
 		full := map[string]bool{}
 		env.Cloud.Octavia.Subscribe(func() {
+			mu.Lock()
+			defer mu.Unlock()
 			for _, lb := range env.Cloud.Octavia.Snapshot() {
 				for _, pool := range lb.Pools {
 					if full[pool.ID] && len(pool.Members) == 0 && len(r.emptied) < 10 {
@@ -60,6 +64,8 @@ func rollOut(t *testing.T, provider string, test func(r *rollout)) {
 			}
 		})
 		test(r)
+		mu.Lock()
+		defer mu.Unlock()
 		if len(r.emptied) > 0 {
 			t.Errorf("emptied pools: %q", r.emptied)
 		}
