@@ -198,6 +198,8 @@ func (r *reading) members(vipSubnetID string) MemberSettings {
 		if r.conf.SecurityGroups() != "" && r.conf.Members != annotation.MembersPods {
 			r.refuse(field.Forbidden(annotation.Path(annotation.Members), "security groups would open the target ports of pods on all nodes: "+
 				"ask the cluster's operator for a class with members=pods"))
+			m.Mode = r.conf.Members // the members that the refused Service keeps
+			return m
 		}
 		m.SubnetID, m.DefaultSubnetID, m.Max = "", "", 0
 		for name, given := range map[string]bool{annotation.MemberSubnetID: r.values.Members.SubnetID != nil, annotation.MaxMembers: r.values.Members.Max != nil} {
