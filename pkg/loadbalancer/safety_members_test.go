@@ -9,7 +9,39 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
+
+// A node that is about to be deleted, but is the only one with endpoints, still admits the traffic.
+//
+//proves:55
+func TestSecurityGroups_StayOnLastMemberThatIsAboutToBeDeleted(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{annotation.MembersEndpointNodes, annotation.MembersPods} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeEndpoints{}
+			env := newEnvironment(t, environmentOptions{keys: managed("per-service", "lb-provider", "ovn", "members", mode), endpoints: f, simulator: simulator.Options{Release: "2025.1"}})
+			nodes, svc := env.nodes(3), service("web", 1)
+			policyLocal(svc)
+			env.routePods(0, 1, 2)
+			f.pods(svc, "0:11")
+			env.ensure(svc, nodes)
+			going := states(nodes[:1], tainted)
+			env.ensure(svc, []*v1.Node{going[0], nodes[1], nodes[2]})
+			env.areOnNodes("0")
+			found := false
+			for _, port := range env.Cloud.Neutron.Ports() {
+				if port.FixedIPs[0].Address == nodes[0].Status.Addresses[0].Address {
+					found = strings.Contains(strings.Join(port.SecurityGroups, " "), env.group().ID)
+				}
+			}
+			if !found {
+				t.Error("the only member does not admit the traffic")
+			}
+		})
+	}
+}
 
 // A Service that may not have pods as members does not get them after a restart either.
 //

@@ -36,14 +36,14 @@ func (p *planner) desire(ctx context.Context, in Inputs, settings *settings.Sett
 	if errs := settings.Validate(can); len(errs) > 0 {
 		return want, message.Invalid(errs)
 	}
+	want.Followed = in.members(settings, can)
 	var err error
-	if want.Facts, err = p.lookup.Gather(ctx, settings, in.Members.Backends, can, existing); err != nil {
+	if want.Facts, err = p.lookup.Gather(ctx, settings, in.Members.Serving(want.Followed.Ports), can, existing); err != nil {
 		return want, err
 	}
 	if err := p.lookup.Families(ctx, settings, want.Facts, existing); err != nil {
 		return want, err
 	}
-	want.Followed = in.members(settings, can)
 	if settings.ByPods() {
 		if settings, err = p.placePods(ctx, in, settings, existing, want); err != nil {
 			return want, err

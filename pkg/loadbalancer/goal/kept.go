@@ -211,6 +211,7 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	if nodes.Ports, nodes.Subnets, err = k.members(ctx, lb, want.Facts.Driver); err != nil {
 		return want, err
 	}
+	want.Followed.Ports = nodes.Ports
 	want.LoadBalancer = desire.Follow(k.in.Settings.On(lb), k.like, nodes)
 	return want, nil
 }

@@ -49,13 +49,13 @@ func (p *planner) placePods(ctx context.Context, in Inputs, s *settings.Settings
 
 func (p *planner) reach(ctx context.Context, in Inputs, vip model.VIP, drv driver.Driver, ports members.Ports) (lookup.Reach, error) {
 	pods := lookup.Pods{
-		Addresses: ports.Addresses(), VIP: vip, Driver: drv, Nodes: in.Members.Backends, Networks: p.config.LoadBalancer.PodPrefixes(),
+		Addresses: ports.Addresses(), VIP: vip, Driver: drv, Nodes: in.Members.Serving(ports), Networks: p.config.LoadBalancer.PodPrefixes(),
 	}
 	if len(pods.Addresses) == 0 {
 		return lookup.Reach{}, nil
 	}
 	var err error
-	if pods.NodeSubnets, err = p.lookup.MemberSubnets(ctx, in.Members.Backends); err != nil {
+	if pods.NodeSubnets, err = p.lookup.MemberSubnets(ctx, pods.Nodes); err != nil {
 		return lookup.Reach{}, err
 	}
 	return p.lookup.Reach(ctx, pods)

@@ -30,22 +30,24 @@ func specOf(in Inputs, want *Desired) *securitygroup.Spec {
 	if !managesGroups(in) {
 		return nil
 	}
-	return specOn(in, want.LoadBalancer, want.Facts.Driver.Quirks.PreservesClientIP)
+	return specOn(in, want.LoadBalancer, want)
 }
 
 // managesGroups reports whether this controller manages the nodes' security groups.
 func managesGroups(in Inputs) bool { return in.Settings.Access.SecurityGroupMode != "" }
 
-func specOn(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Spec {
+// specOn is specOf for another load balancer with the desired members.
+func specOn(in Inputs, lb *model.LoadBalancer, want *Desired) *securitygroup.Spec {
+	nodes := in.Members.Serving(want.Followed.Ports)
 	options := securitygroup.Options{
 		Mode:       in.Settings.Access.SecurityGroupMode,
-		Direct:     direct,
+		Direct:     want.Facts.Driver.Quirks.PreservesClientIP,
 		Clients:    in.Settings.Access.SourceRanges,
 		IPv6:       in.Settings.Family == v1.IPv6Protocol,
 		HealthPort: in.Settings.Traffic.HealthCheckNodePort,
-		Members:    make([]securitygroup.Node, 0, len(in.Members.Backends)),
+		Members:    make([]securitygroup.Node, 0, len(nodes)),
 	}
-	for _, b := range in.Members.Backends {
+	for _, b := range nodes {
 		options.Members = append(options.Members, groupNode(b.Node, []string{b.Address}, b.Older))
 	}
 	if options.Mode == securitygroup.Shared {
@@ -98,7 +100,7 @@ func (g *groups) specWhereMembersAre(in Inputs, have Observation, want *Desired)
 	if in.Settings.ByPods() { // the ports of pods that stay, which no setting has
 		desired = plan.Hold(desired, *have.Observed)
 	}
-	stay := specOn(in, plan.KeepMembers(desired, lb, g.planner.options(in, lb, nil)), want.Facts.Driver.Quirks.PreservesClientIP)
+	stay := specOn(in, plan.KeepMembers(desired, lb, g.planner.options(in, lb, nil)), want)
 	if in.Settings.LoadBalancer.AllowReplace || have.Outgoing != nil {
 		stay.Subnets = append(stay.Subnets, spec.Subnets...)
 		slices.Sort(stay.Subnets)

@@ -2,6 +2,7 @@ package members
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -44,6 +45,20 @@ func (p Ports) At(i int) Port {
 		return p[0]
 	}
 	return p[i]
+}
+
+// on reports whether a node, or a pod on it, is a member of a port.
+func (p Ports) on(node Backend) bool {
+	return slices.ContainsFunc(p, func(port Port) bool {
+		for i := range port.Pods.Len() {
+			if port.Pods.At(i).Name == node.Node.Name {
+				return true
+			}
+		}
+		hosts := port.Hosts.Members(model.Member{})
+		at, is := hosts.FindAddress(node.Address)
+		return is && hosts.At(at).Name == node.Node.Name
+	})
 }
 
 // Followed are the members of a Service, as far as they follow its endpoints.

@@ -2,6 +2,7 @@ package members
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -27,6 +28,18 @@ type Set struct {
 
 func newSet(backends []Backend, without []string, standing Standing) *Set {
 	return &Set{Backends: backends, Hosts: hosts(backends), Without: without, Standing: standing}
+}
+
+// Serving returns the nodes that can be members, and those that are about to be deleted and are members of a
+// port because no other node has its endpoints, sorted by name.
+func (s *Set) Serving(ports Ports) []Backend {
+	last := slices.DeleteFunc(slices.Clone(s.leaving), func(b Backend) bool { return !ports.on(b) })
+	if len(last) == 0 {
+		return s.Backends
+	}
+	all := slices.Concat(s.Backends, last)
+	slices.SortFunc(all, func(a, b Backend) int { return strings.Compare(a.Node.Name, b.Node.Name) })
+	return all
 }
 
 // hosts returns backends as hosts of pools.

@@ -71,22 +71,9 @@ func candidates(s *settings.Settings, nodes []*v1.Node) (selected, going []*v1.N
 }
 
 // InLoadBalancers returns the nodes that can be members of any Service, including those that are
-// about to be deleted only if there are no others.
+// about to be deleted: they are members of a Service that has endpoints on no others.
 func InLoadBalancers(nodes []*v1.Node) []*v1.Node {
-	var all, going []*v1.Node
-	for _, node := range nodes {
-		switch {
-		case cluster.ExcludesNode(node):
-		case cluster.LosesNode(node):
-			going = append(going, node)
-		default:
-			all = append(all, node)
-		}
-	}
-	if len(all) == 0 {
-		return going
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(nodes), cluster.ExcludesNode)
 }
 
 // isControlPlane reports whether a node has the label of the control plane.

@@ -110,7 +110,7 @@ func TestSelect_LimitsMembersThatAreAboutToGo(t *testing.T) {
 	if err != nil || len(set.Backends) != 4 || set.Standing != members.Last {
 		t.Errorf("%+v, %v", set, err)
 	}
-	if got := members.InLoadBalancers(append(slices.Clone(nodes), fixture.Node("z", "10.9.9.9"))); len(got) != 1 || len(members.InLoadBalancers(nodes)) != 6 {
+	if got := members.InLoadBalancers(append(slices.Clone(nodes), fixture.Node("z", "10.9.9.9"))); len(got) != 7 || len(members.InLoadBalancers(nodes)) != 6 {
 		t.Errorf("in load balancers: %v", got)
 	}
 }
