@@ -10,6 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 // A node that is about to be deleted, but is the only one with endpoints, still admits the traffic.
@@ -41,6 +42,27 @@ func TestSecurityGroups_StayOnLastMemberThatIsAboutToBeDeleted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Source ranges that the security groups of the nodes enforce are refused with a pod that has a
+// port of its own.
+//
+//proves:44
+func TestPods_WithOwnPortAreRefusedWithSourceRangesOfNodes(t *testing.T) {
+	t.Parallel()
+	f := &fakeEndpoints{}
+	env := newEnvironment(t, environmentOptions{keys: managed("per-service", "lb-provider", "ovn", "members", "pods"), endpoints: f, simulator: simulator.Options{Release: "2025.1"}})
+	nodes, svc := env.nodes(2), service("web", 1)
+	svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}
+	spec := simneutron.PortSpec{ProjectID: env.Cloud.Account.ProjectID, SubnetID: env.Cloud.Subnet.ID, Address: "127.100.1.99"}
+	if _, err := env.Cloud.Neutron.CreatePort(spec); err != nil {
+		t.Fatal(err)
+	}
+	f.pods(svc, "0:11")
+	f.of[0].Endpoints[0].Address = netip.MustParseAddr("127.100.1.99")
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, "cannot be enforced")
+	env.writes(0)
 }
 
 // A Service that may not have pods as members does not get them after a restart either.

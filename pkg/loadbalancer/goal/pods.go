@@ -50,6 +50,7 @@ func (p *planner) placePods(ctx context.Context, in Inputs, s *settings.Settings
 func (p *planner) reach(ctx context.Context, in Inputs, vip model.VIP, drv driver.Driver, ports members.Ports) (lookup.Reach, error) {
 	pods := lookup.Pods{
 		Addresses: ports.Addresses(), VIP: vip, Driver: drv, Nodes: in.Members.Serving(ports), Networks: p.config.LoadBalancer.PodPrefixes(),
+		OnNodes: managesGroups(in) && len(in.Settings.Access.SourceRanges) > 0 && !drv.Supports(driver.SourceRanges),
 	}
 	if len(pods.Addresses) == 0 {
 		return lookup.Reach{}, nil

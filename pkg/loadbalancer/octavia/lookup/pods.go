@@ -24,6 +24,9 @@ type Pods struct {
 	NodeSubnets map[string]string
 	// Networks are pod-networks of cloud.conf.
 	Networks []netip.Prefix
+	// OnNodes is set if only pods behind the addresses of Nodes can be members, because the
+	// security groups there enforce the source ranges of the Service.
+	OnNodes bool
 }
 
 // Reach is how a load balancer reaches pods.
@@ -63,6 +66,8 @@ func (r Reach) Unreachable() error {
 //	port that admits the address
 //	a Neutron port's, in a subnet of that router  the port's            none
 //	any other, as of an overlay network           cannot be reached     cannot be reached
+//
+// With OnNodes, a pod counts as reached only at an address of Nodes, or behind a route by one.
 //
 // With drivers other than ovn, a member with a subnet of its own would change the way back of all pools of
 // the load balancer. Routes and ports are cached, and read again if a pod cannot be reached.
@@ -120,7 +125,17 @@ func (r *Reader) reach(ctx context.Context, pods Pods) (reach Reach, hops []stri
 	if err := r.routed(ctx, pods, around, routed, hops, &reach); err != nil {
 		return reach, hops, err
 	}
-	return reach, hops, r.inSubnets(ctx, pods, around, others, &reach)
+	if err := r.inSubnets(ctx, pods, around, others, &reach); err != nil {
+		return reach, hops, err
+	}
+	for _, text := range pods.Addresses {
+		way, is := routed[text]
+		if pods.OnNodes && reach.Missing[text] == "" && !pods.onNode(text) && !(is && pods.onNode(way.via)) {
+			reach.Missing[text] = "is behind no port of a node: with this provider the security groups of the nodes enforce spec.loadBalancerSourceRanges, " +
+				"which cannot be enforced there"
+		}
+	}
+	return reach, hops, nil
 }
 
 func (p Pods) onNode(address string) bool {

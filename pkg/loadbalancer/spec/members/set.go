@@ -30,8 +30,8 @@ func newSet(backends []Backend, without []string, standing Standing) *Set {
 	return &Set{Backends: backends, Hosts: hosts(backends), Without: without, Standing: standing}
 }
 
-// Serving returns the nodes that can be members, and those that are about to be deleted and are members of a
-// port because no other node has its endpoints, sorted by name.
+// Serving returns the nodes that can be members, and those that are about to be deleted and are
+// members of a port because no other node has its endpoints, sorted by name.
 func (s *Set) Serving(ports Ports) []Backend {
 	last := slices.DeleteFunc(slices.Clone(s.leaving), func(b Backend) bool { return !ports.on(b) })
 	if len(last) == 0 {
