@@ -81,7 +81,7 @@ func TestSharedGroup_NodeJoinsThoughOneRequestFails(t *testing.T) {
 	t.Parallel()
 	const first, all = 20, 20 + 130
 	clock := clocktesting.NewFakeClock(time.Now())
-	env := newEnvironment(t, environmentOptions{keys: managed("shared"), patience: 25 * time.Second, simulator: simulator.Options{
+	env := newEnvironment(t, environmentOptions{keys: managed("shared"), patience: 25 * time.Second, hold: time.Minute, simulator: simulator.Options{
 		Clock: clock, Delays: map[string]octavia.Delays{"": {}},
 	}})
 	for _, resource := range []string{"security_group_rule", "port", "floatingip"} {
