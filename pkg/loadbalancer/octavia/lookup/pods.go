@@ -130,7 +130,7 @@ func (r *Reader) reach(ctx context.Context, pods Pods) (reach Reach, hops []stri
 	}
 	for _, text := range pods.Addresses {
 		way, is := routed[text]
-		if pods.OnNodes && reach.Missing[text] == "" && !pods.onNode(text) && !(is && pods.onNode(way.via)) {
+		if pods.OnNodes && reach.Missing[text] == "" && !pods.onNode(text) && (!is || !pods.onNode(way.via)) {
 			reach.Missing[text] = "is behind no port of a node: with this provider the security groups of the nodes enforce spec.loadBalancerSourceRanges, " +
 				"which cannot be enforced there"
 		}
