@@ -2,6 +2,7 @@ package goal
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -70,11 +71,7 @@ func (k *Kept) keptPods(ctx context.Context, lb *model.LoadBalancer, drv driver.
 	}
 	ports := k.in.members(k.in.Settings, drv).Ports
 	reach, err := k.planner.reach(ctx, k.in, lb.VIP, drv, ports)
-	var missing []string
-	for address := range reach.Missing {
-		missing = append(missing, address)
-	}
-	return ports.Without(missing), reach.Subnets, err
+	return ports.Without(slices.Collect(maps.Keys(reach.Missing))), reach.Subnets, err
 }
 
 // servesNodes reports whether NodePorts of nodes are the members of the load balancer to keep.

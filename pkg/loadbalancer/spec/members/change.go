@@ -20,11 +20,13 @@ func ChangeOf(before, after Endpoints) (nodes, pods Change) {
 	seen := map[string]bool{}
 	for _, s := range slices.Concat(before, after) {
 		for _, port := range s.Ports {
-			was, is := before.in(s.Family), after.in(s.Family)
-			if key := fmt.Sprint(s.Family, port); !seen[key] {
-				seen[key] = true
-				compare(&pods, was.pods(v1.ServicePort{Name: port}), is.pods(v1.ServicePort{Name: port}), comparePods)
+			key := fmt.Sprint(s.Family, port)
+			if seen[key] {
+				continue
 			}
+			seen[key] = true
+			was, is := before.in(s.Family), after.in(s.Family)
+			compare(&pods, was.pods(port), is.pods(port), comparePods)
 			in := fmt.Sprint(s.Family, before.indexes(s.Family, port), after.indexes(s.Family, port))
 			if seen[in] {
 				continue

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
@@ -72,6 +74,14 @@ type Followed struct {
 	Placeless bool
 }
 
+// add adds the members of the next port of a Service.
+func (f *Followed) add(port v1.ServicePort, members Port) {
+	f.Ports = append(f.Ports, members)
+	if members.Held {
+		f.Empty = append(f.Empty, fmt.Sprintf("%s/%d", port.Protocol, port.Port))
+	}
+}
+
 // InAll returns the members of each port of a Service if all nodes become members.
 func (s *Set) InAll(of *settings.Settings) Ports {
 	if most := of.Members.Max; most > 0 && len(s.Backends) > most {
@@ -113,10 +123,7 @@ func (s *Set) Follow(of *settings.Settings, endpoints Endpoints, cuts bool) Foll
 			}
 			known[key] = one
 		}
-		f.Ports = append(f.Ports, one)
-		if one.Held {
-			f.Empty = append(f.Empty, fmt.Sprintf("%s/%d", port.Protocol, port.Port))
-		}
+		f.add(port, one)
 	}
 	if len(known) == 1 {
 		f.Ports = f.Ports[:1]

@@ -1,12 +1,9 @@
 package members
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
-
-	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
@@ -38,12 +35,8 @@ func (s *Set) Pods(of *settings.Settings, endpoints Endpoints) Followed {
 	endpoints = endpoints.in(of.Family)
 	var f Followed
 	for _, port := range of.Traffic.Ports {
-		pods := s.may(endpoints.pods(port))
-		one := Port{Pods: membersAt(pods), Held: len(pods) == 0}
-		f.Ports = append(f.Ports, one)
-		if one.Held {
-			f.Empty = append(f.Empty, fmt.Sprintf("%s/%d", port.Protocol, port.Port))
-		}
+		pods := s.may(endpoints.pods(port.Name))
+		f.add(port, Port{Pods: membersAt(pods), Held: len(pods) == 0})
 	}
 	return f
 }
@@ -60,10 +53,10 @@ func (s *Set) may(pods []Pod) []Pod {
 }
 
 // pods returns the endpoints of a port that get traffic, sorted and without duplicates.
-func (e Endpoints) pods(port v1.ServicePort) []Pod {
-	pods := e.podsThat(Endpoint.isReady, port.Name)
+func (e Endpoints) pods(port string) []Pod {
+	pods := e.podsThat(Endpoint.isReady, port)
 	if len(pods) == 0 {
-		pods = e.podsThat(Endpoint.serves, port.Name)
+		pods = e.podsThat(Endpoint.serves, port)
 	}
 	return pods
 }
