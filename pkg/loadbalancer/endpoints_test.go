@@ -73,7 +73,7 @@ func (f *fakeEndpoints) on(svc *v1.Service, nodes string, ports ...string) {
 	f.of = members.Endpoints{slice}
 }
 
-// following is a cloud with a Service of policy Local, whose endpoints are on some nodes.
+// following is a cloud with a Service of policy Local and endpoints on some nodes.
 func following(t *testing.T, provider string, ports int, nodes string) (*environment, *fakeEndpoints, *v1.Service) {
 	t.Helper()
 	return followingWith(t, provider, ports, nodes, environmentOptions{})
@@ -153,7 +153,7 @@ func TestEndpoints_CostOneBatchPerPoolAndMove(t *testing.T) {
 	}
 }
 
-// A node whose endpoints only terminate leaves at once if its established connections survive that.
+// A node with endpoints that only terminate leaves at once if its established connections survive that.
 // With ovn they do not: it stays until nothing on it serves.
 //
 //proves:55
@@ -188,8 +188,8 @@ func TestEndpoints_KeepLastMembersWithoutAny(t *testing.T) {
 	_ = env.emitted()
 	f.on(svc, "")
 	env.follow(svc, nodes, 0, "0 1")
-	if told := env.emitted(); !strings.Contains(told, "Normal LoadBalancerNoEndpoints") || strings.Contains(told, "Warning") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "Normal LoadBalancerNoEndpoints") || strings.Contains(emitted, "Warning") {
+		t.Errorf("events:\n%s", emitted)
 	}
 	env.unchanged(svc, nodes)
 	env.follow(svc, nodes[1:], 1, "1")
@@ -227,8 +227,8 @@ func TestEndpoints_AreReplacedByNodesWithoutRight(t *testing.T) {
 	f.forbidden = true
 	env.ensure(svc, nodes)
 	env.areOnNodes("0 1")
-	if told := env.emitted(); !strings.Contains(told, "may not list and watch EndpointSlices") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); !strings.Contains(emitted, "may not list and watch EndpointSlices") {
+		t.Errorf("events:\n%s", emitted)
 	}
 	f.forbidden = false
 	env.follow(svc, nodes, 1, "0")
@@ -236,7 +236,7 @@ func TestEndpoints_AreReplacedByNodesWithoutRight(t *testing.T) {
 	env.follow(svc, nodes, 1, "0 1")
 }
 
-// What has changed while no process ran is followed by the next one, and what had begun is completed.
+// A process follows changes from before its start, and completes those that the one before had begun.
 //
 //proves:55
 func TestEndpoints_AreFollowedByNextProcess(t *testing.T) {
@@ -309,8 +309,8 @@ func TestEndpoints_AreNotFollowedByAdoptedLoadBalancer(t *testing.T) {
 			}
 			_ = env.emitted()
 			env.follow(svc, nodes, 0, "0 1 2")
-			if told := env.emitted(); !monitored && strings.Count(told, "Normal LoadBalancerAllNodes") != 1 {
-				t.Errorf("events:\n%s", told)
+			if emitted := env.emitted(); !monitored && strings.Count(emitted, "Normal LoadBalancerAllNodes") != 1 {
+				t.Errorf("events:\n%s", emitted)
 			}
 			env.writeDown(svc)
 			env.restart()
@@ -318,7 +318,7 @@ func TestEndpoints_AreNotFollowedByAdoptedLoadBalancer(t *testing.T) {
 			env.ensure(svc, nodes)
 			env.writes(0)
 			if n := len(env.Cloud.RequestLog.Requests()); n > 3 {
-				t.Errorf("%d requests for what is as it was written down:\n%s", n, printed(env.Cloud.RequestLog.Requests()))
+				t.Errorf("%d requests although the record matches the cloud:\n%s", n, printed(env.Cloud.RequestLog.Requests()))
 			}
 			svc.Annotations[annotation.Members] = annotation.MembersAuto
 			env.follow(svc, nodes, 1, "0")
@@ -339,8 +339,8 @@ func TestEndpoints_WithoutNodeMakeAllNodesMembers(t *testing.T) {
 	nodes := env.nodes(2)
 	env.ensure(svc, nodes)
 	env.areOnNodes("0 1")
-	if told := env.emitted(); strings.Count(told, "Normal LoadBalancerAllNodes") != 1 || strings.Contains(told, "Warning") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); strings.Count(emitted, "Normal LoadBalancerAllNodes") != 1 || strings.Contains(emitted, "Warning") {
+		t.Errorf("events:\n%s", emitted)
 	}
 	f.on(svc, "1")
 	env.follow(svc, nodes, 1, "1")
@@ -359,8 +359,8 @@ func TestEndpoints_TellThatUDPFlowsStay(t *testing.T) {
 	f.on(svc, "1")
 	env.ensure(svc, nodes)
 	env.areOnNodes("1; 1")
-	if told := env.emitted(); strings.Count(told, "Normal LoadBalancerFlowsStay") != 1 || strings.Contains(told, "Warning") {
-		t.Errorf("events:\n%s", told)
+	if emitted := env.emitted(); strings.Count(emitted, "Normal LoadBalancerFlowsStay") != 1 || strings.Contains(emitted, "Warning") {
+		t.Errorf("events:\n%s", emitted)
 	}
 }
 

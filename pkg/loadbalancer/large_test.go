@@ -45,7 +45,7 @@ func readsOnceWhereANodeComesOrGoes(t *testing.T, env *environment) {
 		{"a node comes", nodes[:size+1]},
 		{"it goes", nodes[:size]},
 		{"one takes the place of another", append(nodes[1:size:size], nodes[size])},
-		{"and goes, whose ID no answer has emitted", nodes[1:size]},
+		{"and goes, and no answer had its ID", nodes[1:size]},
 	} {
 		env.Cloud.RequestLog.Reset()
 		env.ensure(svc, change.to)

@@ -331,7 +331,7 @@ func TestEnsure_ChangesSessionAffinityInPlace(t *testing.T) {
 		affinity(600)(svc)
 		env.ensure(svc, nodes)
 		if emitted := env.emitted(); !strings.Contains(emitted, "timeoutSeconds: has no effect on TCP ports") {
-			t.Errorf("nobody says so in\n%s", emitted)
+			t.Errorf("no event reports it in\n%s", emitted)
 		}
 	})
 }
@@ -462,7 +462,7 @@ func TestProvider_ReportsSettingsItDoesNotSupport(t *testing.T) {
 		annotation.ConnLimit + ": has no effect: the provider ovn has no connection limits",
 	} {
 		if !strings.Contains(emitted, want) {
-			t.Errorf("nobody says %q in\n%s", want, emitted)
+			t.Errorf("no event has %q in\n%s", want, emitted)
 		}
 	}
 	env.unchanged(svc, nodes)

@@ -34,7 +34,7 @@ func (f *fakeEndpoints) pods(svc *v1.Service, pods string) {
 	f.of = members.Endpoints{slice}
 }
 
-// withPods is a cloud with a Service whose pods are members, without NodePorts.
+// withPods is a cloud with a Service that has pods as members, without NodePorts.
 func withPods(t *testing.T, keys map[string]string, ports int, pods string) (*environment, *fakeEndpoints, *v1.Service, []*v1.Node) {
 	t.Helper()
 	f := &fakeEndpoints{}
@@ -166,7 +166,7 @@ func TestPods_ReplaceNodesInOneBatchPerPool(t *testing.T) {
 	}
 }
 
-// Pods that cannot be reached are refused before the first write, and the message names what is missing.
+// Pods that cannot be reached are refused before the first write, and the message names the missing part.
 // The members stay nodes, which come and go, until the pods can be reached.
 //
 //proves:56

@@ -113,7 +113,7 @@ func TestDuplicate_StaysWhileItHasPublishedAddress(t *testing.T) {
 		}
 	}
 	if emitted := env.emitted(); !strings.Contains(emitted, "it is left alone, as it has the address that the Service has published") {
-		t.Errorf("nobody is emitted of it:\n%s", emitted)
+		t.Errorf("no event reports it:\n%s", emitted)
 	}
 	env.restart()
 	env.keeps(svc, nodes, older.ID)

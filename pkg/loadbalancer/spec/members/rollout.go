@@ -35,7 +35,7 @@ func Grace(pod *v1.Pod) time.Duration {
 	return min(longest, most)
 }
 
-// Rollout is the removal of a member whose pods are deleted.
+// Rollout is the removal of a member after the deletion of its pods.
 type Rollout struct {
 	// Removal is how long it takes, Grace how long the pods serve after their deletion.
 	Removal, Grace time.Duration
