@@ -305,12 +305,5 @@ func clusterBreaks() []Break {
 `,
 			Tests: []string{"TestStartServices_WaitsUntilTheCloudHasOctavia"},
 		},
-		{
-			Row: 107, What: "addresses of trunk subports are not read",
-			File:  "pkg/instances/instance.go",
-			Old:   `if subports == nil {`,
-			New:   `if true {`,
-			Tests: []string{"TestTrunks_AddSubportAddressesToNode"},
-		},
 	}
 }

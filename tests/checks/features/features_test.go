@@ -1,6 +1,7 @@
 package features_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -39,6 +40,18 @@ func TestBreaks_StillApply(t *testing.T) {
 	}
 	if err := features.CheckBreaks(root, features.Breaks(), proofs(t), features.Kept(string(page))); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestBreaks_AreThereOnce(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, b := range features.Breaks() {
+		if key := fmt.Sprint(b.Row, b.File, b.Old, b.New); seen[key] {
+			t.Errorf("row %d: %q is there twice", b.Row, b.What)
+		} else {
+			seen[key] = true
+		}
 	}
 }
 

@@ -23,18 +23,22 @@ type suite struct {
 	tests   []*test
 }
 
-// test is one test: how long it takes and which mutants it reaches.
+// test is one test: how long it takes, how much CPU time it uses, and which mutants it reaches.
 type test struct {
-	name    string
-	took    time.Duration
-	reaches map[int]bool
+	name      string
+	took, cpu time.Duration
+	reaches   map[int]bool
 }
 
-// bounds keep a run short. A mutant that only tests beyond them detect counts as survived.
+// bounds keep a run short. A mutant that only tests beyond them detect counts as survived. They are
+// CPU time, which does not depend on what else the machine does.
 type bounds struct {
-	// longest is how long a test may take, total those of a package for one mutant.
+	// longest is how much a test may use, total those of a package for one mutant.
 	longest, total time.Duration
 }
+
+// patience is how many times its CPU time a test may take on a busy machine.
+const patience = 10
 
 // judge runs the tests of one package after the other, and returns the mutants that none
 // of them detects. Packages come after those that they import. A mutant counts as detected if its
@@ -90,7 +94,7 @@ func newSuite(ctx context.Context, out io.Writer, temp string, p *pkg, longest t
 		}
 		s.tests = append(s.tests, t)
 	}
-	slices.SortStableFunc(s.tests, func(a, b *test) int { return cmp.Compare(a.took, b.took) })
+	slices.SortStableFunc(s.tests, func(a, b *test) int { return cmp.Compare(a.cpu, b.cpu) })
 	return s, nil
 }
 
@@ -102,16 +106,16 @@ func (s *suite) try(ctx context.Context, name, temp string, longest time.Duratio
 			return nil, err
 		}
 		start := time.Now()
-		verdict, err := s.run(ctx, []string{name}, longest, "MUTANT=0", "MUTANT_REACHED="+file)
+		verdict, cpu, err := s.run(ctx, []string{name}, patience*longest, "MUTANT=0", "MUTANT_REACHED="+file)
 		switch {
 		case err != nil:
 			return nil, err
-		case verdict != "" && time.Since(start) >= longest:
+		case cpu >= longest:
 			return nil, nil
 		case verdict != "":
 			continue
 		}
-		t := &test{name: name, took: time.Since(start), reaches: map[int]bool{}}
+		t := &test{name: name, took: time.Since(start), cpu: cpu, reaches: map[int]bool{}}
 		lines, err := os.ReadFile(file)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
@@ -131,8 +135,8 @@ func (s *suite) try(ctx context.Context, name, temp string, longest time.Duratio
 // memory is how much address space a test may take, in KiB: a mutant may take more and more.
 const memory = 8 << 20
 
-// run runs tests until one fails, and returns the first line that reports a failure.
-func (s *suite) run(ctx context.Context, names []string, timeout time.Duration, environment ...string) (string, error) {
+// run runs tests until one fails, and returns the first line that reports a failure and the CPU time.
+func (s *suite) run(ctx context.Context, names []string, timeout time.Duration, environment ...string) (string, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
 	defer cancel()
 	command := exec.CommandContext(ctx, "sh", "-c", fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, memory), s.program,
@@ -141,10 +145,10 @@ func (s *suite) run(ctx context.Context, names []string, timeout time.Duration, 
 	command.WaitDelay = time.Second
 	output, err := command.StdoutPipe()
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	if err := command.Start(); err != nil {
-		return "", fmt.Errorf("run the tests of %s: %w", s.pkg.path, err)
+		return "", 0, fmt.Errorf("run the tests of %s: %w", s.pkg.path, err)
 	}
 	var verdict string
 	lines := bufio.NewReader(output)
@@ -161,7 +165,7 @@ func (s *suite) run(ctx context.Context, names []string, timeout time.Duration, 
 	if err := command.Wait(); err != nil && verdict == "" {
 		verdict = err.Error()
 	}
-	return verdict, nil
+	return verdict, command.ProcessState.UserTime() + command.ProcessState.SystemTime(), nil
 }
 
 // failure returns the failure that a line of a test's output reports, "" for none.
@@ -179,15 +183,15 @@ func failure(line string) string {
 func (s *suite) judge(ctx context.Context, m *mutant, total time.Duration) (string, error) {
 	var tests []*test
 	for _, t := range s.tests {
-		if t.reaches[m.number] && total >= t.took {
-			tests, total = append(tests, t), total-t.took
+		if t.reaches[m.number] && total >= t.cpu {
+			tests, total = append(tests, t), total-t.cpu
 		}
 	}
 	for len(tests) > 0 {
 		var names []string
 		var took time.Duration
 		names, took, tests = next(tests)
-		if verdict, err := s.run(ctx, names, 30*time.Second+10*took, "MUTANT="+strconv.Itoa(m.number)); verdict != "" || err != nil {
+		if verdict, _, err := s.run(ctx, names, 30*time.Second+patience*took, "MUTANT="+strconv.Itoa(m.number)); verdict != "" || err != nil {
 			return verdict, err
 		}
 	}
