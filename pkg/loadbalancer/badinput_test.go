@@ -297,6 +297,14 @@ func TestEnsure_ReportsSettingsWithoutEffect(t *testing.T) {
 	if emitted := env.emitted(); !strings.Contains(emitted, `did you mean "loadbalancer.openstack.org/floating-network-id"?`) {
 		t.Errorf("events:\n%s", emitted)
 	}
+	svc.Annotations = map[string]string{annotation.Prefix + "lb-provider": "ovn", "service.beta.kubernetes.io/aws-load-balancer-internal": "true"}
+	env.ensure(svc, nodes)
+	emitted := env.emitted()
+	for _, meant := range []string{annotation.Provider, annotation.Internal} {
+		if !strings.Contains(emitted, `did you mean "`+meant+`"?`) {
+			t.Errorf("no suggestion of %s in the events:\n%s", meant, emitted)
+		}
+	}
 	svc.Annotations = map[string]string{annotation.SubnetID: "another-subnet"}
 	env.ensure(svc, nodes)
 	if emitted := env.emitted(); !strings.Contains(emitted, "the subnet of the VIP stays") {

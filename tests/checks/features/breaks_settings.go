@@ -106,6 +106,13 @@ func settingBreaks() []Break {
 			Tests: []string{"TestRefusal_KeepsLastGoodStateWhenAnnotationIsMalformed"},
 		},
 		{
+			Row: 92, What: "keys of cloud.conf as annotations, and annotations of other clouds, get no suggestion",
+			File:  "pkg/loadbalancer/spec/annotation/nearest.go",
+			Old:   `if !similar {`,
+			New:   `if !similar || !ours || name == Prefix+"lb-provider" {`,
+			Tests: []string{"TestEnsure_ReportsSettingsWithoutEffect"},
+		},
+		{
 			Row: 92, What: "settings without effect are not reported",
 			File:  settings + "parse.go",
 			Old:   `return s, r.notices, r.errs`,

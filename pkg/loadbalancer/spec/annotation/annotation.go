@@ -171,7 +171,7 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 		value := annotations[name]
 		at, is := slices.BinarySearchFunc(table, Annotation{Name: name}, byName)
 		if !is {
-			if text, ours := unknown(name, table, len(notices) < message.MaxReasons); ours {
+			if text, reported := unknown(name, annotations, table, len(notices) < message.MaxReasons); reported {
 				notices = append(notices, Notice{name, text})
 			}
 			continue

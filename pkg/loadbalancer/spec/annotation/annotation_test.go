@@ -263,6 +263,15 @@ func TestParse_ReportsUnknownAnnotations(t *testing.T) {
 		{annotation.Prefix + "port", `there is no such annotation: did you mean "loadbalancer.openstack.org/port-id"?`},
 		{annotation.Prefix + "availability-zone-id", `there is no such annotation: did you mean "loadbalancer.openstack.org/availability-zone"?`},
 		{annotation.Prefix + "vip-sg-id", `there is no such annotation: did you mean "loadbalancer.openstack.org/vip-sg-ids"?`},
+		{annotation.Prefix + "lb-provider", `there is no such annotation: did you mean "loadbalancer.openstack.org/provider"?`},
+		{annotation.Prefix + "load-balancer-provider", `there is no such annotation: did you mean "loadbalancer.openstack.org/provider"?`},
+		{annotation.Prefix + "create-monitor", `there is no such annotation: did you mean "loadbalancer.openstack.org/enable-health-monitor"?`},
+		{annotation.Prefix + "monitor-delay", `there is no such annotation: did you mean "loadbalancer.openstack.org/health-monitor-delay"?`},
+		{annotation.Prefix + "internal-lb", `there is no such annotation: did you mean "service.beta.kubernetes.io/openstack-internal-load-balancer"?`},
+		{annotation.Prefix + "load-balancer-source-ranges", `there is no such annotation: did you mean "service.beta.kubernetes.io/load-balancer-source-ranges"?`},
+		{"service.beta.kubernetes.io/aws-load-balancer-internal", `has no effect on OpenStack: did you mean "service.beta.kubernetes.io/openstack-internal-load-balancer"?`},
+		{"networking.gke.io/load-balancer-type", `has no effect on OpenStack: did you mean "service.beta.kubernetes.io/openstack-internal-load-balancer"?`},
+		{"metallb.io/loadBalancerIPs", `has no effect on OpenStack: did you mean "loadbalancer.openstack.org/vip-address"?`},
 		{annotation.Prefix + "keep-floating-ip", `there is no such annotation: did you mean "loadbalancer.openstack.org/keep-floatingip"?`},
 		{annotation.Prefix + "something-else-entirely", "there is no such annotation"},
 		{annotation.Prefix + strings.Repeat("subnet-id", 1000), "there is no such annotation"},
@@ -292,17 +301,30 @@ func TestParse_IgnoresAnnotationsOfOthers(t *testing.T) {
 	_, notices, errs := annotation.Parse(map[string]string{
 		"service.beta.kubernetes.io/aws-load-balancer-type": "nlb", "example.com/subnet-idd": "x",
 		"service.beta.kubernetes.io/aws-load-balancer-source-ranges": "10.0.0.0/8",
-		"service.beta.kubernetes.io/azure-load-balancer-internal":    "true",
 		"service.beta.kubernetes.io/azure-internal-load-balancer":    "true",
 		"service.beta.kubernetes.io/cce-load-balancer-internal-vpc":  "true",
 		"service.alpha.kubernetes.io/tolerate-unready-endpoints":     "true",
 		"service.kubernetes.io/topology-mode":                        "Auto",
-		"networking.gke.io/load-balancer-type":                       "Internal",
 		"load-balancer.hetzner.cloud/location":                       "nbg1",
 		"subnet-id":                                                  "x",
+		// A Service for several clouds has the equivalent.
+		"service.beta.kubernetes.io/azure-load-balancer-internal": "true", "networking.gke.io/load-balancer-type": "Internal", annotation.Internal: "true",
 	})
 	if len(notices) > 0 || len(errs) > 0 {
 		t.Errorf("notices %v, errors %v", notices, errs)
+	}
+}
+
+func TestAliases_LeadToExistingAnnotations(t *testing.T) {
+	t.Parallel()
+	table := annotation.Table()
+	for name, known := range annotation.Aliases() {
+		exists := func(name string) bool {
+			return slices.ContainsFunc(table, func(a annotation.Annotation) bool { return a.Name == name })
+		}
+		if !exists(known) || exists(name) {
+			t.Errorf("%s leads to %s", name, known)
+		}
 	}
 }
 

@@ -27,11 +27,20 @@ const (
 //	service.beta.kubernetes.io/ other             no: other clouds' (aws-…, azure-…)
 //	other                                         no
 //
+// Other clouds' names with an equivalent among ours are reported too, unless the Service has that.
 // With similar it searches for the nearest name, and for names that are spelled like ours. This is
 // expensive, because a Service can have many annotations.
-func unknown(name string, table []Annotation, similar bool) (text string, ours bool) {
+func unknown(name string, given map[string]string, table []Annotation, similar bool) (text string, reported bool) {
+	ours := strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, ourInService)
 	if !similar {
-		return none, strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, ourInService)
+		return none, ours
+	}
+	if !ours {
+		if text, reported = foreign(name, given); reported {
+			return text, true
+		}
+	} else if known, ok := instead(name, table); ok {
+		return meant(known), true
 	}
 	domain, rest, _ := strings.Cut(name, "/")
 	within := func(prefix string) (nearest string, ok bool) {

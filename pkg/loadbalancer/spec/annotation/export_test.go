@@ -1,0 +1,4 @@
+package annotation
+
+// Aliases is aliases.
+func Aliases() map[string]string { return aliases() }
