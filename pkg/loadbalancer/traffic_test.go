@@ -102,7 +102,13 @@ type member struct {
 
 func newMember(t *testing.T, address string) member {
 	t.Helper()
-	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	return member{address, serveHTTP(t, net.JoinHostPort(address, "0"))}
+}
+
+// serveHTTP starts a web server like that of a member, and returns its port.
+func serveHTTP(t testing.TB, at string) (port int) {
+	t.Helper()
+	listener, err := net.Listen("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +122,7 @@ func newMember(t *testing.T, address string) member {
 			go answer(client)
 		}
 	}()
-	return member{address, listener.Addr().(*net.TCPAddr).Port}
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 func answer(client net.Conn) {

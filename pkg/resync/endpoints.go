@@ -313,13 +313,18 @@ func ReadEndpoints(ctx context.Context, client kubernetes.Interface, service *v1
 		klog.FromContext(ctx).Error(err, "Cannot read the endpoints of a Service", "service", klog.KObj(service))
 		return nil, settings.Watched
 	}
+	return Endpoints(found.Items), settings.Watched
+}
+
+// Endpoints returns the endpoints in the EndpointSlices of one Service.
+func Endpoints(slices []discovery.EndpointSlice) members.Endpoints {
 	var endpoints members.Endpoints
-	for i := range found.Items {
-		if _, _, slice, ok := parseSlice(&found.Items[i]); ok {
+	for i := range slices {
+		if _, _, slice, ok := parseSlice(&slices[i]); ok {
 			endpoints = append(endpoints, slice)
 		}
 	}
-	return endpoints, settings.Watched
+	return endpoints
 }
 
 // listerOf returns the reader of EndpointSlices. Those of headless Services, which no load balancer
