@@ -51,6 +51,13 @@ func (f *fakeEndpoints) source() goal.Endpoints {
 	}
 }
 
+// set sets the endpoints of a Service.
+func (f *fakeEndpoints) set(endpoints members.Endpoints) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.of = endpoints
+}
+
 // on sets the endpoints of a Service: nodes by their numbers, as in "0 1-", where "-" means that the
 // endpoint terminates and still serves. They have all ports of the Service, or some of these names.
 func (f *fakeEndpoints) on(svc *v1.Service, nodes string, ports ...string) {

@@ -47,7 +47,7 @@ func TestGateways_AreServed(t *testing.T) {
 		for _, provider := range []string{"amphora", "ovn"} {
 			t.Run(program+" on "+provider, func(t *testing.T) {
 				t.Parallel()
-				services, slices := gatewayObjects(t, program)
+				services, endpoints := gatewayObjects(t, program)
 				recipes := gatewayAnnotations(t, program)
 				if len(services) != 2 || len(recipes) != 2 {
 					t.Fatalf("%d Services and the annotations of %d, want an external and an internal one", len(services), len(recipes))
@@ -60,7 +60,7 @@ func TestGateways_AreServed(t *testing.T) {
 					if provider == "ovn" { // as the page recommends
 						delete(svc.Annotations, annotation.ProxyProtocol)
 					}
-					s.serve(svc, slices[svc.Name], internal)
+					s.serve(svc, endpoints[svc.Name], internal)
 				}
 			})
 		}
@@ -136,7 +136,7 @@ func sliceOf(svc *v1.Service) discovery.EndpointSlice {
 	return slice
 }
 
-var fencedYAML = regexp.MustCompile("(?s)```yaml\n(.*?)```") //nolint:gochecknoglobals // a constant
+var fencedYAML = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
 // gatewayAnnotations returns the annotations of the external Service and of the internal one in a section of
 // docs/gateways.md.
@@ -205,9 +205,9 @@ func newGatewaySite(t *testing.T, provider string) *gatewaySite {
 }
 
 // serve creates the load balancer of a Service, judges it, and deletes it.
-func (s *gatewaySite) serve(svc *v1.Service, slices []discovery.EndpointSlice, internal bool) {
+func (s *gatewaySite) serve(svc *v1.Service, endpoints []discovery.EndpointSlice, internal bool) {
 	s.T.Helper()
-	s.endpoints.of = resync.Endpoints(slices)
+	s.endpoints.set(resync.Endpoints(endpoints))
 	everywhere := svc.Spec.Selector == nil // the program answers on each node
 	local := svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 	open, members := s.nodes, "0 1 2"
@@ -298,10 +298,10 @@ func echoes(at string) error {
 	}
 	answer := make([]byte, 16)
 	n, err := client.Read(answer)
-	if err != nil || string(answer[:n]) != "echo" {
-		return fmt.Errorf("the answer is %q, %w", answer[:n], err)
+	if err == nil && string(answer[:n]) != "echo" {
+		err = fmt.Errorf("the answer is %q", answer[:n])
 	}
-	return nil
+	return err
 }
 
 // openNodePorts listens at the NodePorts of a Service on some nodes, and at its health check port on all, as
