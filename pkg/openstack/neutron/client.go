@@ -44,11 +44,13 @@ type Network struct {
 
 // Subnet holds the attributes of a subnet that the client reads.
 type Subnet struct {
-	ID        string   `json:"id"`
-	Name      string   `json:"name"`
-	NetworkID string   `json:"network_id"`
-	IPVersion int      `json:"ip_version"`
-	CIDR      string   `json:"cidr"`
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	NetworkID string `json:"network_id"`
+	IPVersion int    `json:"ip_version"`
+	CIDR      string `json:"cidr"`
+	// GatewayIP is "" if the subnet has no gateway.
+	GatewayIP string   `json:"gateway_ip"`
 	Tags      []string `json:"tags"`
 }
 

@@ -70,11 +70,11 @@ func (c *Client) Router(ctx context.Context, id string) (*Router, error) {
 	return &answer.Router, nil
 }
 
-// Routers reads the gateways of those routers that are visible to the project, with a request for
+// Routers reads the routes and gateways of those routers that are visible to the project, with a request for
 // every 150 of them.
 func (c *Client) Routers(ctx context.Context, ids []string) ([]Router, error) {
 	return inChunks(ids, func(chunk []string) ([]Router, error) {
-		q := url.Values{"id": chunk, "fields": {"id", "external_gateway_info", "external_gateways"}}
+		q := url.Values{"id": chunk, "fields": {"id", "routes", "external_gateway_info", "external_gateways"}}
 		found, err := list(ctx, c, "routers", q, func(r Router) string { return r.ID })
 		return found, apierror.Wrap(err, "list routers")
 	})

@@ -26,6 +26,7 @@ const (
 func allowed() map[string]string {
 	return map[string]string{
 		"pkg/async/await.go: Await":                                            "blocks only where the context has no Slot",
+		"pkg/async/batches.go: Batches.Do":                                     "waits for requests that several rounds share",
 		"pkg/async/flight.go: Flight.Do":                                       "waits for a request that several rounds share",
 		"pkg/async/flight.go: Flight.Wait":                                     atEnd,
 		"pkg/async/recent.go: Recent.Wait":                                     atEnd,

@@ -2,7 +2,7 @@ package lookup
 
 import (
 	"context"
-	"slices"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +17,7 @@ type cache[T any] struct {
 	clock clock.PassiveClock
 	age   time.Duration
 	reads async.Flight[T]
+	many  async.Batches[T]
 	// changes counts the stored and dropped entries.
 	changes atomic.Uint64
 
@@ -50,7 +51,9 @@ func (c *cache[T]) get(ctx context.Context, key string, read func(context.Contex
 	})
 }
 
-// getMany returns the values of many keys, and reads the missing ones at once.
+// getMany returns the values of many keys, and reads the missing ones at once, together with those of
+// concurrent callers: thousands of Services that begin together share some reads. The result lacks the
+// keys without an answer.
 func (c *cache[T]) getMany(ctx context.Context, keys []string, read func(context.Context, []string) (map[string]T, error)) (map[string]T, error) {
 	found := map[string]T{}
 	var missing []string
@@ -64,15 +67,19 @@ func (c *cache[T]) getMany(ctx context.Context, keys []string, read func(context
 	if len(missing) == 0 {
 		return found, nil
 	}
-	slices.Sort(missing)
-	answer, err := read(ctx, slices.Compact(missing))
+	answer, err := c.many.Do(ctx, missing, func(ctx context.Context, keys []string) (map[string]T, error) {
+		answer, err := read(ctx, keys)
+		if err == nil {
+			for key, value := range answer {
+				c.keep(key, value)
+			}
+		}
+		return answer, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	for key, value := range answer {
-		c.keep(key, value)
-		found[key] = value
-	}
+	maps.Copy(found, answer)
 	return found, nil
 }
 
@@ -93,6 +100,19 @@ func (c *cache[T]) forget(key string) {
 	defer c.mu.Unlock()
 	c.changes.Add(1)
 	delete(c.entries, key)
+}
+
+// forgetOlder drops a value that was stored at least some time ago, and reports whether it did.
+func (c *cache[T]) forgetOlder(key string, than time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept, ok := c.entries[key]
+	if !ok || kept.until.Sub(c.clock.Now()) > c.age-than {
+		return false
+	}
+	c.changes.Add(1)
+	delete(c.entries, key)
+	return true
 }
 
 // keptUntil returns the time until which the values of all keys are valid. It returns false if one

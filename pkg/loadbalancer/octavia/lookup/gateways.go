@@ -1,10 +1,10 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
@@ -28,44 +28,15 @@ func (g gateways) lead(network string) bool {
 }
 
 // gateways returns the gateways of a subnet, or of all subnets of a network if the subnet is
-// unknown. The first call sends two requests. A result without gateways is not cached, because the
-// operator may be about to add one.
+// unknown. A result without gateways is not cached, because the operator may be about to add one.
 func (r *Reader) gateways(ctx context.Context, network, subnet string) (gateways, error) {
-	if network == "" && subnet == "" {
-		return gateways{}, nil
+	near, err := r.near(ctx, network, subnet)
+	if err != nil || len(near.ids) == 0 {
+		return gateways{}, err
 	}
-	key := network
-	if subnet != "" {
-		key = subnet
-	}
-	found, err := r.ways.get(ctx, key, func(ctx context.Context, _ string) (gateways, error) { return r.readGateways(ctx, network, subnet) })
-	if err == nil && found.seen && len(found.networks) == 0 {
-		r.ways.forget(key)
-	}
-	return found, err
-}
-
-func (r *Reader) readGateways(ctx context.Context, network, subnet string) (gateways, error) {
-	interfaces, err := r.neutron.RouterInterfaces(ctx, network, subnet)
-	if err != nil || len(interfaces) == 0 {
-		return gateways{}, hidden(err)
-	}
-	var ids []string
-	for _, port := range interfaces {
-		ids = append(ids, port.DeviceID)
-	}
-	slices.Sort(ids)
-	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
-	if len(ids) == 0 {
-		return gateways{}, nil
-	}
-	routers, err := r.neutron.Routers(ctx, ids)
-	if err != nil {
-		return gateways{}, hidden(err)
-	}
-	found := gateways{seen: len(routers) == len(ids), in: interfaces[0].NetworkID}
-	for _, router := range routers {
-		all := router.Gateways
+	found := gateways{seen: len(near.visible) == len(near.ids), in: near.interfaces[0].NetworkID}
+	for _, router := range near.visible {
+		all := slices.Clone(router.Gateways)
 		if router.Gateway != nil {
 			all = append(all, *router.Gateway)
 		}
@@ -74,6 +45,9 @@ func (r *Reader) readGateways(ctx context.Context, network, subnet string) (gate
 				found.networks = append(found.networks, gateway.NetworkID)
 			}
 		}
+	}
+	if found.seen && len(found.networks) == 0 {
+		r.routers.forget(cmp.Or(subnet, network))
 	}
 	return found, nil
 }
@@ -89,14 +63,6 @@ func (r *Reader) complete(ctx context.Context, way gateways) (bool, error) {
 		return false, hidden(err)
 	}
 	return r.neutron.OwnsNetwork(network), nil
-}
-
-// hidden returns nil for an error that means that the project may not see routers.
-func hidden(err error) error {
-	if apierror.IsForbidden(err) || apierror.IsNotFound(err) || apierror.IsUnknownAction(err) {
-		return nil
-	}
-	return err
 }
 
 // reachable returns the networks that routers connect with the VIP: all of them if that is unknown,

@@ -31,7 +31,6 @@ type Neutron interface {
 	PortsAtAddresses(ctx context.Context, addresses []string) ([]neutron.Port, error)
 	RouterInterfaces(ctx context.Context, networkID, subnetID string) ([]neutron.Port, error)
 	Routers(ctx context.Context, ids []string) ([]neutron.Router, error)
-	Router(ctx context.Context, id string) (*neutron.Router, error)
 	RouterPorts(ctx context.Context, routerID string) ([]neutron.RoutedPort, error)
 	PortsWithAddresses(ctx context.Context, addresses []string) ([]neutron.RoutedPort, error)
 	Quotas(ctx context.Context) (map[string]neutron.Quota, error)
@@ -52,11 +51,12 @@ type Reader struct {
 	port     *cache[neutron.Port]   // by ID
 	// addresses are the ports by address; an empty list if the address has none.
 	addresses *cache[[]neutron.Port]
-	ways      *cache[gateways]                 // by subnet, or network
-	routers   *cache[surroundings]             // by subnet, or network
-	hops      *cache[[]neutron.RoutedPort]     // by address
-	limits    *cache[map[string]int]           // of Octavia
-	quotas    *cache[map[string]neutron.Quota] // of Neutron
+	// routers are by subnet or network, the ports in their subnets by router, hops by address.
+	routers     *cache[routers]
+	routerPorts *cache[[]neutron.RoutedPort]
+	hops        *cache[[]neutron.RoutedPort]
+	limits      *cache[map[string]int]           // of Octavia
+	quotas      *cache[map[string]neutron.Quota] // of Neutron
 	// missed are addresses for which the ports of their servers were read again without finding
 	// them.
 	missed *cache[bool] // by server and address
@@ -68,24 +68,24 @@ type Reader struct {
 // API.
 func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (model.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
 	return &Reader{
-		neutron:   neutronAPI,
-		octavia:   octaviaAPI,
-		flavors:   newCache[[]octavia.Flavor](clk, age),
-		zones:     newCache[[]octavia.AvailabilityZone](clk, age),
-		version:   version,
-		networks:  newCache[*neutron.Network](clk, age),
-		external:  newCache[[]neutron.Network](clk, age),
-		subnets:   newCache[[]neutron.Subnet](clk, age),
-		subnet:    newCache[*neutron.Subnet](clk, age),
-		ports:     newCache[[]neutron.Port](clk, age),
-		port:      newCache[neutron.Port](clk, age),
-		addresses: newCache[[]neutron.Port](clk, min(age, addressAge)),
-		missed:    newCache[bool](clk, age),
-		ways:      newCache[gateways](clk, age),
-		routers:   newCache[surroundings](clk, age),
-		hops:      newCache[[]neutron.RoutedPort](clk, age),
-		limits:    newCache[map[string]int](clk, min(age, quotaAge)),
-		quotas:    newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
+		neutron:     neutronAPI,
+		octavia:     octaviaAPI,
+		flavors:     newCache[[]octavia.Flavor](clk, age),
+		zones:       newCache[[]octavia.AvailabilityZone](clk, age),
+		version:     version,
+		networks:    newCache[*neutron.Network](clk, age),
+		external:    newCache[[]neutron.Network](clk, age),
+		subnets:     newCache[[]neutron.Subnet](clk, age),
+		subnet:      newCache[*neutron.Subnet](clk, age),
+		ports:       newCache[[]neutron.Port](clk, age),
+		port:        newCache[neutron.Port](clk, age),
+		addresses:   newCache[[]neutron.Port](clk, min(age, addressAge)),
+		missed:      newCache[bool](clk, age),
+		routers:     newCache[routers](clk, age),
+		routerPorts: newCache[[]neutron.RoutedPort](clk, age),
+		hops:        newCache[[]neutron.RoutedPort](clk, age),
+		limits:      newCache[map[string]int](clk, min(age, quotaAge)),
+		quotas:      newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -35,8 +36,9 @@ type Reach struct {
 	Subnets map[string]string
 	// Routed is set if a pod is behind a route, and has no port of its own.
 	Routed bool
-	// Missing are the reasons why other pods cannot be reached, by address.
+	// Missing are the reasons why other pods cannot be reached, by address, hops the next hops to them.
 	Missing map[string]string
+	hops    []string
 }
 
 // Unreachable returns an error about the first pod that cannot be reached, nil for none.
@@ -57,53 +59,62 @@ func (r Reach) Unreachable() error {
 }
 
 // Reach returns how a load balancer reaches pods. Both a missing route and a missing address pair would
-// look healthy in Octavia.
+// look healthy in Octavia. The gateway is the router of the VIP's subnet.
 //
 //	address of the pod                            subnet with ovn       subnet with others
-//	a node's (hostNetwork)                        the node's            none in a subnet of the VIP's router, else the node's
+//	a node's (hostNetwork)                        the node's            none in a subnet of the gateway, else the node's
 //	in pod-networks of cloud.conf                 cannot be reached     none
-//	behind a route of the VIP's router, by a      that of the port      none
-//	port that admits the address
-//	a Neutron port's, in a subnet of that router  the port's            none
+//	behind a route of the gateway, by a port      that of the port      none
+//	that admits the address
+//	a Neutron port's, in a subnet of the gateway  the port's            none
 //	any other, as of an overlay network           cannot be reached     cannot be reached
 //
 // With OnNodes, a pod counts as reached only at an address of Nodes, or behind a route by one.
 //
 // With drivers other than ovn, a member with a subnet of its own would change the way back of all pools of
-// the load balancer. Routes and ports are cached, and read again if a pod cannot be reached.
+// the load balancer. Routes and ports are cached. If a pod cannot be reached, those that are older than
+// freshAge are read again.
 func (r *Reader) Reach(ctx context.Context, pods Pods) (Reach, error) {
-	key := cmp.Or(pods.VIP.SubnetID, pods.VIP.NetworkID)
-	_, known := r.routers.kept(key)
-	for {
-		reach, hops, err := r.reach(ctx, pods)
-		if err != nil || len(reach.Missing) == 0 {
-			return reach, err
-		}
-		r.routers.forget(key)
-		for _, hop := range hops {
-			r.hops.forget(hop)
-		}
-		if !known {
-			return reach, nil
-		}
-		known = false
+	reach, err := r.reach(ctx, pods)
+	if err == nil && len(reach.Missing) > 0 && r.forgetReach(pods.VIP, reach) {
+		return r.reach(ctx, pods)
 	}
+	return reach, err
 }
 
-// reach returns also the next hops to the pods.
-func (r *Reader) reach(ctx context.Context, pods Pods) (reach Reach, hops []string, err error) {
+// freshAge is the age up to which routes and ports are not read again for a pod that cannot be reached:
+// the Services that wait for the same route share one read.
+const freshAge = 4 * time.Second
+
+// forgetReach drops older knowledge of routers and of the next hops to pods that cannot be reached. It
+// reports whether there was any.
+func (r *Reader) forgetReach(vip model.VIP, reach Reach) bool {
+	key := cmp.Or(vip.SubnetID, vip.NetworkID)
+	near, _ := r.routers.kept(key)
+	stale := r.routers.forgetOlder(key, freshAge)
+	for _, router := range near.ids {
+		stale = r.routerPorts.forgetOlder(router, freshAge) || stale
+	}
+	for _, hop := range reach.hops {
+		stale = r.hops.forgetOlder(hop, freshAge) || stale
+	}
+	for address := range reach.Missing {
+		stale = r.addresses.forgetOlder(address, freshAge) || stale
+	}
+	return stale
+}
+
+func (r *Reader) reach(ctx context.Context, pods Pods) (reach Reach, err error) {
 	reach = Reach{Subnets: map[string]string{}, Missing: map[string]string{}}
-	around, err := r.routers.get(ctx, cmp.Or(pods.VIP.SubnetID, pods.VIP.NetworkID), func(ctx context.Context, _ string) (surroundings, error) {
-		return r.readSurroundings(ctx, pods.VIP)
-	})
+	around, err := r.surroundings(ctx, pods.VIP)
 	if err != nil {
-		return reach, nil, err
+		return reach, err
 	}
 	routed, others := map[string]route{}, []string(nil)
 	for _, text := range pods.Addresses {
 		address, err := netip.ParseAddr(text)
 		if err != nil {
-			return reach, nil, fmt.Errorf("address of a pod: %w", err)
+			return reach, fmt.Errorf("address of a pod: %w", err)
 		}
 		way, is := around.route(address)
 		switch {
@@ -117,25 +128,25 @@ func (r *Reader) reach(ctx context.Context, pods Pods) (reach Reach, hops []stri
 			}
 		case is:
 			routed[text] = way
-			hops = append(hops, way.via)
 		default:
 			others = append(others, text)
 		}
 	}
-	if err := r.routed(ctx, pods, around, routed, hops, &reach); err != nil {
-		return reach, hops, err
+	if err := r.routed(ctx, pods, around, routed, &reach); err != nil {
+		return reach, err
 	}
 	if err := r.inSubnets(ctx, pods, around, others, &reach); err != nil {
-		return reach, hops, err
+		return reach, err
 	}
 	for _, text := range pods.Addresses {
 		way, is := routed[text]
-		if pods.OnNodes && reach.Missing[text] == "" && !pods.onNode(text) && (!is || !pods.onNode(way.via)) {
+		elsewhere := func(hop string) bool { return !pods.onNode(hop) }
+		if pods.OnNodes && reach.Missing[text] == "" && !pods.onNode(text) && (!is || slices.ContainsFunc(way.via, elsewhere)) {
 			reach.Missing[text] = "is behind no port of a node: with this provider the security groups of the nodes enforce spec.loadBalancerSourceRanges, " +
 				"which cannot be enforced there"
 		}
 	}
-	return reach, hops, nil
+	return reach, nil
 }
 
 func (p Pods) onNode(address string) bool {
@@ -143,26 +154,43 @@ func (p Pods) onNode(address string) bool {
 }
 
 // routed adds pods behind routes.
-func (r *Reader) routed(ctx context.Context, pods Pods, around surroundings, routed map[string]route, hops []string, reach *Reach) error {
+func (r *Reader) routed(ctx context.Context, pods Pods, around surroundings, routed map[string]route, reach *Reach) error {
+	var hops []string
+	for _, way := range routed {
+		hops = append(hops, way.via...)
+	}
 	ports, err := r.hops.getMany(ctx, hops, r.readHops)
 	if err != nil {
 		return err
 	}
 	for text, way := range routed {
 		reach.Routed = true
-		subnet, port := around.portAt(ports[way.via], way.via)
-		address := netip.MustParseAddr(text)
+		subnet, why := pods.through(way, text, around, ports)
 		switch {
-		case port == nil:
-			reach.Missing[text] = fmt.Sprintf("has a route by %s, which is the address of no port in a subnet of the router", pods.nodeAt(way.via))
-		case !port.Admits(netip.PrefixFrom(address, address.BitLen())):
-			reach.Missing[text] = fmt.Sprintf("has a route by %s, whose port does not allow %s: Neutron would drop its packets; add an allowed address pair",
-				pods.nodeAt(way.via), way.to)
+		case why != "":
+			reach.Missing[text], reach.hops = why, append(reach.hops, way.via...)
 		case pods.Driver.Quirks.AlwaysSendSubnet:
 			reach.Subnets[text] = subnet
 		}
 	}
 	return nil
+}
+
+// through returns the subnet of the next hops of a route to a pod, or why one of them does not reach
+// it.
+func (p Pods) through(way route, pod string, around surroundings, ports map[string][]neutron.RoutedPort) (subnet, why string) {
+	address := netip.MustParseAddr(pod)
+	for _, hop := range way.via {
+		in, port := around.portAt(ports[hop], hop)
+		switch {
+		case port == nil:
+			return "", fmt.Sprintf("has a route by %s, which is the address of no port in a subnet of the router", p.nodeAt(hop))
+		case !port.Admits(netip.PrefixFrom(address, address.BitLen())):
+			return "", fmt.Sprintf("has a route by %s, whose port does not allow %s: Neutron would drop its packets; add an allowed address pair", p.nodeAt(hop), way.to)
+		}
+		subnet = cmp.Or(subnet, in)
+	}
+	return subnet, ""
 }
 
 // nodeAt returns the name of the node at an address, or the address.
@@ -206,89 +234,6 @@ func (r *Reader) inSubnets(ctx context.Context, pods Pods, around surroundings, 
 		}
 	}
 	return nil
-}
-
-// surroundings are what the routers of a subnet reach.
-type surroundings struct {
-	// subnets are those of the routers, and the subnet itself.
-	subnets map[string]bool
-	routes  []route
-}
-
-// route is an extra route of a router, with its next hop.
-type route struct {
-	to  netip.Prefix
-	via string
-}
-
-// route returns the longest route to an address. Default routes do not count: they lead out of the
-// project.
-func (s surroundings) route(to netip.Addr) (found route, is bool) {
-	for _, one := range s.routes {
-		if one.to.Bits() > 0 && one.to.Contains(to) && (!is || one.to.Bits() > found.to.Bits()) {
-			found, is = one, true
-		}
-	}
-	return found, is
-}
-
-// portAt returns the port with an address in one of the subnets, nil if there is none.
-func (s surroundings) portAt(ports []neutron.RoutedPort, address string) (subnet string, port *neutron.RoutedPort) {
-	for i := range ports {
-		for _, ip := range ports[i].FixedIPs {
-			if ip.IPAddress == address && s.subnets[ip.SubnetID] {
-				return ip.SubnetID, &ports[i]
-			}
-		}
-	}
-	return "", nil
-}
-
-func (r *Reader) readSurroundings(ctx context.Context, vip model.VIP) (surroundings, error) {
-	around := surroundings{subnets: map[string]bool{}}
-	if vip.SubnetID != "" {
-		around.subnets[vip.SubnetID] = true
-	}
-	interfaces, err := r.neutron.RouterInterfaces(ctx, vip.NetworkID, vip.SubnetID)
-	if err != nil {
-		return around, hidden(err)
-	}
-	seen := map[string]bool{}
-	for _, port := range interfaces {
-		if seen[port.DeviceID] || port.DeviceID == "" {
-			continue
-		}
-		seen[port.DeviceID] = true
-		router, err := r.neutron.Router(ctx, port.DeviceID)
-		if err != nil {
-			if hidden(err) == nil {
-				continue
-			}
-			return around, err
-		}
-		ports, err := r.neutron.RouterPorts(ctx, port.DeviceID)
-		if err != nil {
-			return around, err
-		}
-		around.add(router, ports)
-	}
-	return around, nil
-}
-
-// add adds what a router reaches.
-func (s *surroundings) add(router *neutron.Router, ports []neutron.RoutedPort) {
-	for _, port := range ports {
-		for _, ip := range port.FixedIPs {
-			s.subnets[ip.SubnetID] = true
-		}
-	}
-	for _, extra := range router.Routes {
-		to, err := netip.ParsePrefix(extra.Destination)
-		via, viaErr := netip.ParseAddr(extra.NextHop)
-		if err == nil && viaErr == nil {
-			s.routes = append(s.routes, route{to.Masked(), via.String()})
-		}
-	}
 }
 
 // readHops returns the ports with any of the addresses, by address.

@@ -2,16 +2,21 @@ package lookup_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // podNetwork is a cloud with pods behind two nodes: each has a route, only the first one an address pair.
@@ -131,7 +136,7 @@ func TestReach_ReadsAgainWhatIsMissing(t *testing.T) {
 	if reach("10.244.1.11", "10.244.1.12") > 0 {
 		t.Error("pods with route and pair are not reached")
 	}
-	env.asked(4) // the router of the subnet, its routes, its ports, and the port of the next hop
+	env.asked(5) // the router of the subnet, its routes, the subnet, the ports of the router, and that of the next hop
 	if reach("10.244.1.13") > 0 {
 		t.Error("another pod is not reached")
 	}
@@ -139,9 +144,89 @@ func TestReach_ReadsAgainWhatIsMissing(t *testing.T) {
 	if reach("10.244.1.13", "10.244.2.11") != 1 {
 		t.Error("a pod without a pair is reached")
 	}
-	env.asked(5) // the port of the other next hop, then all of it
+	env.asked(1) // the port of the other next hop: the rest has just been read
 	env.pair(pods.Nodes[1], "10.244.0.0/16")
+	env.pass(5 * time.Second)
+	env.Cloud.RequestLog.Reset()
 	if reach("10.244.2.11") > 0 {
 		t.Error("the new pair is not noticed")
+	}
+	env.asked(4) // the router, its routes, its ports, and the port of the next hop
+}
+
+// Only the router that is the gateway of the VIP's subnet counts: a load balancer sends nothing to others.
+// The gateways of a floating IP need no further read.
+//
+//proves:56
+func TestReach_ByGatewayOfSubnet(t *testing.T) {
+	t.Parallel()
+	env, pods := podNetwork(t)
+	other, err := env.Cloud.Neutron.AddRouter(simneutron.RouterSpec{Name: "other", ProjectID: env.Cloud.Account.ProjectID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := simneutron.PortSpec{ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.Network.ID, SubnetID: env.Cloud.Subnet.ID, DeviceID: other.ID, DeviceOwner: "network:router_interface"}
+	if _, err := env.Cloud.Neutron.CreatePort(inside); err != nil {
+		t.Fatal(err)
+	}
+	if err := env.Cloud.Neutron.SetRoutes(other.ID, []simneutron.Route{{Destination: "10.245.0.0/16", NextHop: pods.Nodes[0].Address}}); err != nil {
+		t.Fatal(err)
+	}
+	env.pair(pods.Nodes[0], "10.244.0.0/15")
+	env.must(env.external())
+	env.Cloud.RequestLog.Reset()
+	pods.Addresses = []string{"10.244.1.11", "10.245.1.11"}
+	for _, vip := range []model.VIP{{SubnetID: env.Cloud.Subnet.ID}, {NetworkID: env.Cloud.Network.ID}} {
+		pods.VIP = vip
+		reach, err := env.reader.Reach(t.Context(), pods)
+		if err != nil || reach.Missing["10.244.1.11"] != "" || !strings.Contains(reach.Missing["10.245.1.11"], "no route") {
+			t.Errorf("%+v: %+v, %v", vip, reach.Missing, err)
+		}
+	}
+}
+
+// A router distributes packets among all next hops of a route: each must reach the pod.
+//
+//proves:56
+func TestReach_ByEachNextHop(t *testing.T) {
+	t.Parallel()
+	env, pods := podNetwork(t)
+	routes := []simneutron.Route{{Destination: "10.244.0.0/16", NextHop: pods.Nodes[0].Address}, {Destination: "10.244.0.0/16", NextHop: pods.Nodes[1].Address}}
+	if err := env.Cloud.Neutron.SetRoutes(env.Cloud.Router.ID, routes); err != nil {
+		t.Fatal(err)
+	}
+	pods.Addresses = []string{"10.244.1.11"}
+	for _, want := range []string{"route by b, whose port does not allow", ""} {
+		reach, err := env.reader.Reach(t.Context(), pods)
+		if err != nil || !strings.Contains(reach.Missing["10.244.1.11"], want) || (want == "") != (len(reach.Missing) == 0) {
+			t.Errorf("missing %q, want %q; %v", reach.Missing, want, err)
+		}
+		env.pair(pods.Nodes[1], "10.244.0.0/16")
+		env.pass(5 * time.Second)
+	}
+}
+
+// The ports of the pods of many Services are read together, not one Service after the other.
+//
+//proves:56
+func TestReach_SharesReadsAmongServices(t *testing.T) {
+	t.Parallel()
+	env, pods := podNetwork(t)
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: portsRoute, Delay: 50 * time.Millisecond})
+	env.portIn("10.201.0.0/24", "10.201.0.5", true)
+	var all sync.WaitGroup
+	for i := range 80 {
+		mine := pods
+		mine.Addresses = []string{"10.201.0.5", fmt.Sprintf("10.202.0.%d", i)}
+		all.Go(func() {
+			reach, err := env.reader.Reach(t.Context(), mine)
+			if err != nil || len(reach.Missing) != 1 {
+				t.Errorf("%+v, %v", reach, err)
+			}
+		})
+	}
+	all.Wait()
+	if got := len(env.Cloud.RequestLog.Requests(requestlog.Under("/network"))); got > 12 {
+		t.Errorf("%d requests for 80 Services", got)
 	}
 }
