@@ -189,6 +189,7 @@ func TestPods_AreRefusedUnlessReachable(t *testing.T) {
 			env.refused(svc, nodes[:3], "has no route")
 			env.areAt("127.100.1.10:30080 127.100.1.11:30080 127.100.1.12:30080")
 			env.routePods(0, 1)
+			env.restart() // which forgets the routes that have just been read
 			env.ensure(svc, nodes[:3])
 			env.areAt("0.11:8080 1.11:8080")
 		})
@@ -204,14 +205,94 @@ func TestPods_AreFollowedBesideUnreachableOnes(t *testing.T) {
 	env.ensure(svc, nodes)
 	env.routePods(0, 1)
 	f.pods(svc, "0:12 1:11 2:11")
-	env.refused(svc, nodes, "pod 10.244.2.11 has no route")
+	env.refused(svc, nodes, "pod 10.244.2.11 has ")
 	env.areAt("0.12:8080 1.11:8080")
 	f.pods(svc, "2:11")
-	env.refused(svc, nodes, "pod 10.244.2.11 has no route")
+	env.refused(svc, nodes, "pod 10.244.2.11 has ")
 	env.areAt("0.12:8080 1.11:8080")
 	env.routePods(0, 1, 2)
+	env.restart() // which forgets the routes that have just been read
 	env.ensure(svc, nodes)
 	env.areAt("2.11:8080")
+}
+
+// While a change between nodes and pods is refused, the members stay what they were, also with another
+// NodePort and in the next process.
+//
+//proves:56
+func TestPods_AndNodesAreNotExchangedByRefusedChange(t *testing.T) {
+	t.Parallel()
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restarts %t", restarts), func(t *testing.T) {
+			t.Parallel()
+			env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": "ovn"}, 1, "0:11 1:11")
+			change := func(mode string, nodePort int32, text string) {
+				t.Helper()
+				svc.Annotations[annotation.Members], svc.Spec.Ports[0].NodePort = mode, nodePort
+				if restarts {
+					env.restart()
+				}
+				env.refused(svc, nodes[:2], text)
+			}
+			svc.Annotations[annotation.Members], svc.Spec.Ports[0].NodePort = annotation.MembersNodes, 30080
+			env.ensure(svc, nodes[:2])
+			env.routePods(0)
+			change(annotation.MembersPods, 30090, "has no route")
+			env.areAt("127.100.1.10:30090 127.100.1.11:30090")
+			env.routePods(0, 1)
+			env.restart()
+			env.ensure(svc, nodes[:2])
+			env.areAt("0.11:8080 1.11:8080")
+			svc.Annotations[annotation.MaxMembers] = "many"
+			f.pods(svc, "0:12 1:11")
+			change(annotation.MembersNodes, 30090, "many")
+			env.areAt("0.12:8080 1.11:8080")
+		})
+	}
+}
+
+// Pools that have no members yet get the pods that come, also while a change to nodes is refused.
+//
+//proves:56
+func TestPods_ComeToEmptyPoolsWhileServiceIsRefused(t *testing.T) {
+	t.Parallel()
+	env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": "ovn"}, 1, "")
+	svc.Spec.Ports[0].NodePort = 30080
+	env.ensure(svc, nodes)
+	env.areAt("")
+	svc.Annotations[annotation.Members], svc.Annotations[annotation.MaxMembers] = annotation.MembersNodes, "many"
+	env.refused(svc, nodes, "many")
+	env.areAt("")
+	if !env.engine.FollowsPods(svc) || !env.engine.FollowsEndpoints(svc) {
+		t.Error("changes of the pods are not followed")
+	}
+	f.pods(svc, "1:11")
+	env.refused(svc, nodes, "many")
+	env.areAt("1.11:8080")
+}
+
+// A hostNetwork pod beside other pods does not put these into a subnet of nodes: with amphora that would
+// change the way back of all pools.
+//
+//proves:56
+func TestPods_HaveNoSubnetOfHostNetworkPods(t *testing.T) {
+	t.Parallel()
+	env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": "amphora"}, 1, "0:11")
+	nodes[3] = env.moveTo(nodes[3], env.subnet("127.102.0.0/16"), "127.102.0.9")
+	svc.Annotations[annotation.SubnetID] = env.Cloud.Subnet.ID
+	f.of[0].Endpoints = append(f.of[0].Endpoints, members.Endpoint{Node: "node-3", Address: netip.MustParseAddr("127.102.0.9"), Ready: true, Serving: true})
+	env.ensure(svc, nodes)
+	host := f.of[0].Endpoints[1]
+	for _, pods := range []string{"0:11 1:11", "2:11"} {
+		f.pods(svc, pods)
+		f.of[0].Endpoints = append(f.of[0].Endpoints, host)
+		env.ensure(svc, nodes)
+	}
+	for _, m := range env.loadBalancer().Pools[0].Members {
+		if (m.SubnetID == "") != strings.HasPrefix(m.Address, "10.244.") {
+			t.Errorf("member %s is in subnet %q", m.Address, m.SubnetID)
+		}
+	}
 }
 
 // With ovn, a pool with a monitor and pods behind routes serves nothing: the Service that requests one is

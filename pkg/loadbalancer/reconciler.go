@@ -212,11 +212,19 @@ func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
 // FollowsEndpoints reports whether the members of a Service may follow its endpoints. It is false if
 // all nodes are members of its load balancer for certain.
 func (r *Reconciler) FollowsEndpoints(svc *v1.Service) bool {
-	return r.engine().Settings.MayFollowEndpoints(svc)
+	return r.engine().Settings.MayFollowEndpoints(svc) || r.hasPods(svc.UID)
 }
 
-// FollowsPods reports whether pods are the members of a Service, and not nodes.
-func (r *Reconciler) FollowsPods(svc *v1.Service) bool { return r.engine().Settings.FollowsPods(svc) }
+// FollowsPods reports whether pods are the members of a Service, and not nodes, or were before a
+// refused change.
+func (r *Reconciler) FollowsPods(svc *v1.Service) bool {
+	return r.engine().Settings.FollowsPods(svc) || r.hasPods(svc.UID)
+}
+
+func (r *Reconciler) hasPods(service types.UID) bool {
+	applied := r.store.Get(service).Applied
+	return applied != nil && applied.LoadBalancer.Pods
+}
 
 // Untouched reports whether a Service has its desired state, now or in the record of an earlier
 // process, and this process has begun no change of it.

@@ -127,14 +127,19 @@ func (p *planner) options(in Inputs, existing *model.LoadBalancer, serial *Seria
 		provider = existing.Provider
 	}
 	drv := serial.without(p.drivers.For(provider, in.Version))
+	pods := in.Settings.ByPods()
+	if !pods && existing != nil {
+		pods, _ = p.hasPods(in, existing)
+	}
 	return plan.Options{
 		Driver:         drv,
 		KeepFloatingIP: in.Settings.Floating.Keep,
 		Published:      in.Published.hasStatus(),
 		Addresses:      in.Published.addresses(),
 		Cascade:        p.config.LoadBalancer.CascadeDelete,
-		MoveMembers:    in.Settings.Members.SubnetID != "",
-		NodesSubnets:   in.Settings.Members.InNodeSubnets(),
+		MoveMembers:    !pods && in.Settings.Members.SubnetID != "",
+		NodesSubnets:   !pods && in.Settings.Members.InNodeSubnets(),
+		Pods:           pods,
 		Failover:       p.failover(in, existing, drv),
 	}
 }

@@ -23,7 +23,15 @@ const endpointsPoll = 500 * time.Millisecond
 // endpoints returns the endpoints of a Service if its members may follow them, and sets in its
 // settings whether they are watched.
 func (e *Engine) endpoints(ctx context.Context, svc *v1.Service, s *settings.Settings) (members.Endpoints, error) {
-	if e.Endpoints == nil || !s.MayFollowEndpoints() {
+	if !s.MayFollowEndpoints() {
+		return nil, nil
+	}
+	return e.watched(ctx, svc, s)
+}
+
+// watched is endpoints for any settings.
+func (e *Engine) watched(ctx context.Context, svc *v1.Service, s *settings.Settings) (members.Endpoints, error) {
+	if e.Endpoints == nil {
 		return nil, nil
 	}
 	for {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -87,7 +88,7 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	if err != nil {
 		return nil, err
 	}
-	endpoints, err := e.endpoints(ctx, svc, settings)
+	endpoints, err := e.watched(ctx, svc, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +201,7 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	want := &Desired{Basis: BasisOf(k.in, lb), Facts: desire.Facts{Driver: k.planner.driver(k.in, lb)}}
 	if k.like == nil {
 		k.like = k.before(lb)
+		k.in.Settings = k.inPresentMode(lb)
 	}
 	nodes := desire.Followers{
 		ID: k.in.ID, Driver: want.Facts.Driver,
@@ -208,23 +210,26 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 		Subnet:   cmp.Or(k.in.Settings.Members.SubnetID, k.in.Settings.Members.DefaultSubnetID),
 	}
 	var err error
-	if nodes.Ports, nodes.Subnets, err = k.members(ctx, lb, want.Facts.Driver); err != nil {
+	if want.Followed, nodes.Subnets, err = k.members(ctx, lb, want.Facts.Driver); err != nil {
 		return want, err
 	}
-	want.Followed.Ports = nodes.Ports
+	nodes.Ports = want.Followed.Ports
 	want.LoadBalancer = desire.Follow(k.in.Settings.On(lb), k.like, nodes)
 	return want, nil
 }
 
 // members returns the members of each port, and their subnets as far as no setting has them.
-func (k *Kept) members(ctx context.Context, lb *model.LoadBalancer, drv driver.Driver) (ports members.Ports, subnets map[string]string, err error) {
-	if k.in.Settings.ByPods() {
-		return k.keptPods(ctx, lb, drv)
+func (k *Kept) members(ctx context.Context, lb *model.LoadBalancer, drv driver.Driver) (followed members.Followed, subnets map[string]string, err error) {
+	followed = k.in.members(k.in.Settings.On(lb), drv)
+	if followed.Pods {
+		reach, err := k.planner.reach(ctx, k.in, lb.VIP, drv, followed.Ports)
+		followed.Ports = followed.Ports.Without(slices.Collect(maps.Keys(reach.Missing)))
+		return followed, reach.Subnets, err
 	}
 	if k.in.Settings.Members.InNodeSubnets() {
 		subnets, err = k.lookup.MemberSubnets(ctx, k.in.Members.Backends)
 	}
-	return k.in.members(k.in.Settings.On(lb), drv).Ports, subnets, err
+	return followed, subnets, err
 }
 
 // before returns the load balancer before another client's change.

@@ -2,10 +2,8 @@ package goal
 
 import (
 	"context"
-	"maps"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -63,24 +61,41 @@ func (p *planner) reach(ctx context.Context, in Inputs, vip model.VIP, drv drive
 	return p.lookup.Reach(ctx, pods)
 }
 
-// keptPods returns the members of a refused Service that requests pods, and their subnets.
-func (k *Kept) keptPods(ctx context.Context, lb *model.LoadBalancer, drv driver.Driver) (members.Ports, map[string]string, error) {
-	if k.servesNodes() {
-		subnets, err := k.lookup.MemberSubnets(ctx, k.in.Members.Backends)
-		return k.in.Members.InAll(k.in.Settings), subnets, err
+// inPresentMode returns the settings of a refused Service, with nodes as members if these are the
+// members of the load balancer, or with pods: the mode may be the refused change.
+func (k *Kept) inPresentMode(lb *model.LoadBalancer) *settings.Settings {
+	pods, known := k.planner.hasPods(k.in, lb)
+	if !known || pods == k.in.Settings.ByPods() {
+		return k.in.Settings
 	}
-	ports := k.in.members(k.in.Settings, drv).Ports
-	reach, err := k.planner.reach(ctx, k.in, lb.VIP, drv, ports)
-	return ports.Without(slices.Collect(maps.Keys(reach.Missing))), reach.Subnets, err
+	return k.in.Settings.WithPods(pods)
 }
 
-// servesNodes reports whether NodePorts of nodes are the members of the load balancer to keep.
-func (k *Kept) servesNodes() bool {
-	return slices.ContainsFunc(k.in.Settings.Traffic.Ports, func(port v1.ServicePort) bool {
-		l := k.like.Listener(model.ListenerKey{Transport: model.Protocol(port.Protocol), Port: int(port.Port)})
-		return port.NodePort != 0 && l != nil && slices.ContainsFunc(k.in.Members.Backends, func(b members.Backend) bool {
-			_, is := l.Pool.Members.Find(model.MemberKey{Address: b.Address, Port: int(port.NodePort)})
-			return is
-		})
-	})
+// hasPods reports whether pods are the members of a load balancer, as they were in the last state that was
+// applied or, if that is unknown, by the members. It is not known of pools without members.
+func (p *planner) hasPods(in Inputs, lb *model.LoadBalancer) (pods, known bool) {
+	if applied := p.memory.Store.Get(in.Owner.UID).Applied; applied != nil && applied.LoadBalancer.ID == lb.ID {
+		return applied.LoadBalancer.Pods, true
+	}
+	nodes := map[string][]string{} // addresses by name
+	for _, node := range in.Nodes {
+		nodes[node.Name] = addressesOf(node)
+	}
+	for _, port := range in.Settings.Traffic.Ports {
+		l := lb.Listener(model.ListenerKey{Transport: model.Protocol(port.Protocol), Port: int(port.Port)})
+		if l == nil {
+			continue
+		}
+		for _, m := range l.Pool.Members.All() {
+			known = true
+			addresses, is := nodes[m.Name]
+			switch {
+			case port.NodePort != 0 && m.Port == int(port.NodePort):
+				return false, true
+			case is && !slices.Contains(addresses, m.Address), !is && m.Name == m.Address, in.Endpoints.At(in.Settings.Family, port.Name, m.Address, m.Port):
+				return true, true
+			}
+		}
+	}
+	return false, known
 }

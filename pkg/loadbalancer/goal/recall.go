@@ -117,7 +117,7 @@ func (c *recaller) alike(ctx context.Context, in Inputs, restored *state.Applied
 		}
 		want, same, err := c.compare(ctx, in, &applied)
 		if err != nil || same {
-			applied.LoadBalancer.AllNodes = want.Followed.Forbidden
+			applied.LoadBalancer.AllNodes, applied.LoadBalancer.Pods = want.Followed.Forbidden, want.Followed.Pods
 			return &applied, want, same, err
 		}
 		first = cmp.Or(first, want)

@@ -33,7 +33,8 @@ func (s *results) remember(in Inputs, r Round, address, named string, reported m
 		Address:  address,
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named,
-			Shared: lb.Shared, Adopted: lb.Adopted, Unmonitored: lb.Unmonitored(), AllNodes: r.Want.Followed.Forbidden, Duplicates: idsOf(r.Have.Duplicates),
+			Shared: lb.Shared, Adopted: lb.Adopted, Unmonitored: lb.Unmonitored(), AllNodes: r.Want.Followed.Forbidden, Pods: r.Want.Followed.Pods,
+			Duplicates: idsOf(r.Have.Duplicates),
 		},
 		Contents:  lb,
 		Knowledge: model.Knowledge{Depth: r.Have.Depth, Confirmed: !r.Wrote && read.Sub(lb.UpdatedAt) > state.AtRest},

@@ -38,6 +38,8 @@ type Options struct {
 	// NodesSubnets is set if the desired subnets of members are those of their nodes, because no
 	// setting has another one.
 	NodesSubnets bool
+	// Pods is set if pods are the desired or the existing members: see KeepMembers.
+	Pods bool
 	// Replacement is the load balancer to create if the existing one is in ERROR or cannot become
 	// the desired one; nil if none may be created.
 	Replacement *Replacement

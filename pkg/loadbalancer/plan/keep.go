@@ -14,7 +14,10 @@ import (
 //   - its subnet, unless members must move (Options.MoveMembers), or it has none while all others are
 //     in their nodes' subnets: it was created when the port of its node was unknown.
 //
-// A new member gets the subnet of the members of its pool that stay, of all members of the pool if
+// Members that are pods are the same only with the same port, because addresses of pods are used again. A
+// new one keeps its desired subnet, which depends on its address alone.
+//
+// Another new member gets the subnet of the members of its pool that stay, of all members of the pool if
 // none stays, or, if the pool has none, that of the load balancer's other members: a change of the default subnet, or another controller's default,
 // does not distribute a pool over subnets. If each member is in its node's subnet, so is the new
 // one.
@@ -44,7 +47,7 @@ func membersLike(lb *model.LoadBalancer, key model.ListenerKey) model.Members {
 // takeOver returns the desired members with the values that existing ones keep. One without a
 // subnet is in the VIP's.
 func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options) model.Members {
-	at, vipSubnet := byAddress(desired, there), lb.VIP.SubnetID
+	at, vipSubnet := opts.same(desired, there), lb.VIP.SubnetID
 	changed := map[int]model.Member{} // as a rule there is none
 	set := func(i int, m model.Member) {
 		if m != desired.Kind(i) {
@@ -71,7 +74,7 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 		}
 		set(i, want)
 	}
-	if len(added) > 0 && !own && !opts.MoveMembers {
+	if len(added) > 0 && !own && !opts.MoveMembers && !opts.Pods {
 		subnet, known := usualSubnet(stayingOf(there, at))
 		for _, i := range added {
 			want, is := changed[i]
@@ -94,6 +97,14 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 		}
 		return m
 	})
+}
+
+// same returns the index of the existing member that each desired one continues, and -1 if there is none.
+func (o Options) same(desired, there model.Members) []int {
+	if o.Pods {
+		return placesIn(there, desired)
+	}
+	return byAddress(desired, there)
 }
 
 // byAddress returns the index of a member that exists at the address of each desired one, and -1 if there is none.

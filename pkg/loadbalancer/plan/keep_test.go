@@ -59,6 +59,9 @@ func TestDiff_PutsNewMembersWhereTheirPoolIs(t *testing.T) {
 		"one names none, others elsewhere": {onNodes(1, 80, "a", "", "c"), onNodes(1, 80, "a", "b", "b"), plan.Options{NodesSubnets: true}, []string{"a", "", "c"}},
 		"one names none, in the VIP's":     {onNodes(1, 80, "a", ""), onNodes(1, 80, "a", "vip"), plan.Options{NodesSubnets: true}, []string{"a", ""}},
 		"another client's member leaves":   {with(onNodes(1, 80, "a"), onNodes(9, 9, "")...), onNodes(1, 80, "b", "b"), plan.Options{}, []string{"a", "a"}},
+		"pods, others are in a subnet":     {a2, onNodes(1, 80, "a", "", "b"), plan.Options{Pods: true}, []string{"a", "a", "b"}},
+		"pods, all are replaced":           {a2, onNodes(3, 80, "", "a"), plan.Options{Pods: true}, []string{"", "a"}},
+		"pods, at addresses of nodes":      {a2, onNodes(1, 81, "", ""), plan.Options{Pods: true}, []string{"", ""}},
 		"another NodePort":                 {a2, onNodes(1, 81, "b", "b", "b"), plan.Options{}, []string{"a", "a", "a"}},
 		"another NodePort, one was unread": {onNodes(1, 80, "a", "?"), onNodes(1, 81, "b", "b"), plan.Options{}, []string{"a", "a"}},
 	} {

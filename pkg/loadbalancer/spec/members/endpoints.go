@@ -85,6 +85,13 @@ func (e Endpoint) serves() bool { return e.Ready || e.lasts() }
 // Serving returns the names of the nodes with an endpoint that answers, sorted.
 func (e Endpoints) Serving() []string { return e.nodes(Endpoint.serves) }
 
+// At reports whether an endpoint serves a port at an address and a number.
+func (e Endpoints) At(family v1.IPFamily, port, address string, number int) bool {
+	return slices.ContainsFunc(e.in(family), func(s Slice) bool {
+		return s.number(port) == number && slices.ContainsFunc(s.Endpoints, func(one Endpoint) bool { return one.Address.String() == address })
+	})
+}
+
 // among returns the backends that have one of these names; both are sorted by name.
 func among(backends []Backend, names []string) []Backend {
 	var found []Backend

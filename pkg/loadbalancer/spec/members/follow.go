@@ -72,6 +72,8 @@ type Followed struct {
 	Forbidden bool
 	// Placeless is set if no endpoint has a node that can be a member, so that all nodes are members.
 	Placeless bool
+	// Pods is set if pods are the members, and not nodes.
+	Pods bool
 }
 
 // add adds the members of the next port of a Service.

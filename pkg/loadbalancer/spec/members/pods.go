@@ -30,10 +30,10 @@ type Pod struct {
 // member.
 func (s *Set) Pods(of *settings.Settings, endpoints Endpoints) Followed {
 	if len(s.Backends) == 0 { // which a user or operator requests
-		return Followed{Ports: s.InAll(of)}
+		return Followed{Ports: s.InAll(of), Pods: true}
 	}
 	endpoints = endpoints.in(of.Family)
-	var f Followed
+	f := Followed{Pods: true}
 	for _, port := range of.Traffic.Ports {
 		pods := s.may(endpoints.pods(port.Name))
 		f.add(port, Port{Pods: membersAt(pods), Held: len(pods) == 0})

@@ -25,6 +25,21 @@ const (
 // ByPods reports whether pods are the members, and not nodes with their NodePorts.
 func (s *Settings) ByPods() bool { return s.Members.Mode == annotation.MembersPods }
 
+// WithPods returns the settings with pods as members, or nodes, by the default.
+func (s *Settings) WithPods(pods bool) *Settings {
+	changed := *s
+	changed.Members.Mode = ""
+	if pods {
+		changed.Members.ofPods()
+	}
+	return &changed
+}
+
+// ofPods makes pods the members: each of them is one, in a subnet that depends on its address.
+func (m *MemberSettings) ofPods() {
+	m.Mode, m.SubnetID, m.DefaultSubnetID, m.Max = annotation.MembersPods, "", "", 0
+}
+
 // FollowsEndpoints reports whether only pods, or nodes with endpoints of the Service, become members.
 //
 //	mode             traffic policy   driver                  load balancer     members

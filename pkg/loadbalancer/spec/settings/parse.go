@@ -201,7 +201,7 @@ func (r *reading) members(vipSubnetID string) MemberSettings {
 			m.Mode = r.conf.Members // the members that the refused Service keeps
 			return m
 		}
-		m.SubnetID, m.DefaultSubnetID, m.Max = "", "", 0
+		m.ofPods()
 		for name, given := range map[string]bool{annotation.MemberSubnetID: r.values.Members.SubnetID != nil, annotation.MaxMembers: r.values.Members.Max != nil} {
 			if given {
 				r.notice(name, "has no effect: pods are the members")
