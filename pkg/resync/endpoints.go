@@ -127,39 +127,71 @@ func (t *endpointTable) all(service types.NamespacedName) members.Endpoints {
 	return all
 }
 
-// set stores a slice of a Service; an empty service removes it.
-func (t *endpointTable) set(key types.NamespacedName, service string, slice members.Slice) {
+// placed is a slice with its Service; an empty one removes the slice.
+type placed struct {
+	service string
+	slice   members.Slice
+}
+
+// set stores slices, and reports the change of each Service once, however many of its slices have
+// changed: not before all slices are known.
+func (t *endpointTable) set(slices map[types.NamespacedName]placed) {
 	t.mu.Lock()
-	var changes []func()
-	if was := t.owners[key]; was != "" && was != service {
-		changes = append(changes, t.change(types.NamespacedName{Namespace: key.Namespace, Name: was}, func(of map[string]members.Slice) { delete(of, key.Name) }))
-		delete(t.owners, key)
+	before := map[types.NamespacedName]members.Endpoints{}
+	for key, to := range slices {
+		for _, service := range []string{t.owners[key], to.service} {
+			owner := types.NamespacedName{Namespace: key.Namespace, Name: service}
+			if _, seen := before[owner]; !seen && service != "" {
+				before[owner] = t.all(owner)
+			}
+		}
 	}
-	if service != "" {
-		t.owners[key] = service
-		changes = append(changes, t.change(types.NamespacedName{Namespace: key.Namespace, Name: service}, func(of map[string]members.Slice) { of[key.Name] = slice }))
+	for key, to := range slices {
+		t.put(key, to)
+	}
+	var changes []func()
+	for service, was := range before {
+		if report := t.change(service, was); report != nil {
+			changes = append(changes, report)
+		}
 	}
 	t.mu.Unlock()
-	for _, call := range changes {
-		call()
+	for _, report := range changes {
+		report()
 	}
 }
 
-// change changes the slices of a Service, and returns the call that reports it: not before all slices
-// are known. The caller holds the lock.
-func (t *endpointTable) change(service types.NamespacedName, apply func(map[string]members.Slice)) func() {
-	before := t.all(service)
-	of := t.services[service]
-	if of == nil {
-		of = &serviceEndpoints{slices: map[string]members.Slice{}}
-		t.services[service] = of
+// put stores a slice, or removes it. The caller holds the lock.
+func (t *endpointTable) put(key types.NamespacedName, to placed) {
+	owner := types.NamespacedName{Namespace: key.Namespace, Name: t.owners[key]}
+	if of := t.services[owner]; of != nil {
+		if delete(of.slices, key.Name); len(of.slices) == 0 && owner.Name != to.service {
+			delete(t.services, owner)
+		}
 	}
-	if apply(of.slices); len(of.slices) == 0 {
-		delete(t.services, service)
+	if to.service == "" {
+		delete(t.owners, key)
+		return
+	}
+	t.owners[key], owner.Name = to.service, to.service
+	if t.services[owner] == nil {
+		t.services[owner] = &serviceEndpoints{slices: map[string]members.Slice{}}
+	}
+	t.services[owner].slices[key.Name] = to.slice
+}
+
+// change returns the call that reports a change of a Service, nil for none. The caller holds the lock.
+func (t *endpointTable) change(service types.NamespacedName, before members.Endpoints) func() {
+	if !t.synced {
+		return nil
 	}
 	nodes, pods := members.ChangeOf(before, t.all(service))
-	if !t.synced || !nodes.Members && !pods.Members {
-		return func() {}
+	if !nodes.Members && !pods.Members {
+		return nil
+	}
+	of := t.services[service]
+	if of == nil {
+		of = &serviceEndpoints{} // its last slice is gone
 	}
 	ofNodes, ofPods := of.nodes.add(nodes, t.clock.Now()), of.pods.add(pods, t.clock.Now())
 	return func() { t.changed(service, ofNodes, ofPods) }
@@ -168,7 +200,7 @@ func (t *endpointTable) change(service types.NamespacedName, apply func(map[stri
 // Add implements cache.ReflectorStore.
 func (t *endpointTable) Add(object any) error {
 	if key, service, slice, ok := parseSlice(object); ok {
-		t.set(key, service, slice)
+		t.set(map[types.NamespacedName]placed{key: {service, slice}})
 	}
 	return nil
 }
@@ -179,31 +211,27 @@ func (t *endpointTable) Update(object any) error { return t.Add(object) }
 // Delete implements cache.ReflectorStore.
 func (t *endpointTable) Delete(object any) error {
 	if key, _, _, ok := parseSlice(object); ok {
-		t.set(key, "", members.Slice{})
+		t.set(map[types.NamespacedName]placed{key: {}})
 	}
 	return nil
 }
 
 // Replace implements cache.ReflectorStore: it stores all slices that exist.
 func (t *endpointTable) Replace(objects []any, _ string) error {
-	there := make(map[types.NamespacedName]bool, len(objects))
+	there := make(map[types.NamespacedName]placed, len(objects))
 	for _, object := range objects {
 		if key, service, slice, ok := parseSlice(object); ok {
-			there[key] = true
-			t.set(key, service, slice)
+			there[key] = placed{service, slice}
 		}
 	}
 	t.mu.Lock()
-	var gone []types.NamespacedName
 	for key := range t.owners {
-		if !there[key] {
-			gone = append(gone, key)
+		if _, is := there[key]; !is {
+			there[key] = placed{}
 		}
 	}
 	t.mu.Unlock()
-	for _, key := range gone {
-		t.set(key, "", members.Slice{})
-	}
+	t.set(there)
 	t.answered()
 	return nil
 }
@@ -302,7 +330,7 @@ func (t *endpointTable) Transformer() cache.TransformFunc {
 }
 
 // ReadEndpoints returns the endpoints of a Service, read from the API server. If that fails for
-// another reason than a missing right, there are none.
+// another reason than a missing right, they are Unreadable.
 func ReadEndpoints(ctx context.Context, client kubernetes.Interface, service *v1.Service) (members.Endpoints, settings.Watch) {
 	selector := labels.Set{discovery.LabelServiceName: service.Name}.String()
 	found, err := client.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
@@ -311,7 +339,7 @@ func ReadEndpoints(ctx context.Context, client kubernetes.Interface, service *v1
 	}
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot read the endpoints of a Service", "service", klog.KObj(service))
-		return nil, settings.Watched
+		return nil, settings.Unreadable
 	}
 	return Endpoints(found.Items), settings.Watched
 }

@@ -432,6 +432,31 @@ func TestEndpointTable_ReplaceRemovesSlicesThatAreGone(t *testing.T) {
 	})
 }
 
+// A relist in which hundreds of slices of a Service differ is one change: the work grows with the endpoints.
+//
+//proves:55
+func TestEndpointTable_ReportsRelistOnceForEachService(t *testing.T) {
+	t.Parallel()
+	list := func(nodes int) (all []any) {
+		for i := range 300 {
+			all = append(all, newSlice(fmt.Sprintf("web-%d", i), "web", fmt.Sprintf("node-%d", i%nodes)))
+		}
+		return append(all, newSlice("other-1", "other", fmt.Sprintf("node-%d", nodes)), newSlice("idle-1", "idle", "a"))
+	}
+	table, calls := newEndpointTable(clock.RealClock{}), map[string]int{}
+	table.restated = func(settings.Watch) {}
+	table.changed = func(service types.NamespacedName, nodes, _ endpointChange) {
+		if calls[service.Name]++; !nodes.Lost {
+			t.Errorf("%s lost no node", service)
+		}
+	}
+	_ = table.Replace(list(100), "")
+	_ = table.Replace(list(50), "")
+	if len(calls) != 2 || calls["web"] != 1 || calls["other"] != 1 {
+		t.Errorf("changes %v, want one of web and one of other", calls)
+	}
+}
+
 // The table of 5,000 Services with 20 endpoints each, on 1,000 nodes.
 func BenchmarkEndpointTable(b *testing.B) {
 	var all []any

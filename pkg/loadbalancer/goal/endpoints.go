@@ -2,6 +2,7 @@ package goal
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,6 +17,9 @@ import (
 // Endpoints returns the endpoints of a Service, and whether they are watched. Pending is set if they
 // will be known soon: then the other results are not valid.
 type Endpoints func(svc *v1.Service) (endpoints members.Endpoints, watch settings.Watch, pending bool)
+
+// errUnread is the error of a preview without endpoints: without them, other members would be shown.
+var errUnread = errors.New("the EndpointSlices of the Service cannot be read")
 
 // endpointsPoll is the interval between two looks at endpoints that are pending.
 const endpointsPoll = 500 * time.Millisecond
@@ -36,7 +40,11 @@ func (e *Engine) watched(ctx context.Context, svc *v1.Service, s *settings.Setti
 	}
 	for {
 		endpoints, watch, pending := e.Endpoints(svc)
-		if !pending {
+		switch {
+		case pending:
+		case watch == settings.Unreadable:
+			return nil, errUnread
+		default:
 			s.Members.Watch = watch
 			return endpoints, nil
 		}

@@ -15,11 +15,13 @@ import (
 // Watch is the state of the watch of EndpointSlices.
 type Watch int
 
-// The states of the watch. Unwatched is that of a process that does not follow endpoints.
+// The states of the watch. Unwatched is that of a process that does not follow endpoints, Unreadable that after
+// a failed read by a process that does not watch them.
 const (
 	Unwatched Watch = iota
 	Forbidden
 	Watched
+	Unreadable
 )
 
 // ByPods reports whether pods are the members, and not nodes with their NodePorts.
