@@ -71,7 +71,7 @@ func (e *Engine) Outdated(svc *v1.Service, in Inputs) bool {
 // members returns the members of each port, for settings on a load balancer with a driver.
 func (in Inputs) members(s *settings.Settings, drv driver.Driver) members.Followed {
 	if s.ByPods() {
-		return in.Members.Pods(s, in.Endpoints)
+		return in.Members.Pods(s, in.Endpoints, drv.Quirks.CutsRemoved)
 	}
 	if !s.FollowsEndpoints(drv) {
 		return members.Followed{Ports: in.Members.InAll(s), Forbidden: s.LacksEndpoints(drv)}

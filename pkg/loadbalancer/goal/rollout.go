@@ -31,11 +31,11 @@ type rollouts struct {
 }
 
 // compare reports whether connections fail during a rollout of a Service: they do if members follow its
-// endpoints, only nodes with endpoints serve, and the pods stop before a member is removed, which takes
+// endpoints, only the pods at a member serve, and they stop before it is removed, which takes
 // one change of the load balancer for each port. It reports nothing that it cannot know.
 func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	settings, drv := in.Settings.On(round.Have.LoadBalancer), round.Want.Facts.Driver
-	if !settings.Traffic.Local || !settings.FollowsEndpoints(drv) || round.Want.Followed.Placeless {
+	if !settings.ByPods() && !settings.Traffic.Local || !settings.FollowsEndpoints(drv) || round.Want.Followed.Placeless {
 		r.events.RolloutLoses(in.Object(), "")
 		return
 	}
@@ -43,7 +43,7 @@ func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	if !measured {
 		return
 	}
-	rollout := members.Rollout{Removal: cycle * time.Duration(len(settings.Traffic.Ports)), Late: drv.Quirks.CutsRemoved}
+	rollout := members.Rollout{Removal: cycle * time.Duration(len(settings.Traffic.Ports)), Late: drv.Quirks.CutsRemoved, Pods: settings.ByPods()}
 	if !rollout.Late {
 		grace, known := r.grace(ctx, in)
 		if !known {

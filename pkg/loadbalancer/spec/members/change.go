@@ -26,15 +26,18 @@ func ChangeOf(before, after Endpoints) (nodes, pods Change) {
 			}
 			seen[key] = true
 			was, is := before.in(s.Family), after.in(s.Family)
-			compare(&pods, was.pods(port), is.pods(port), comparePods)
+			for _, cuts := range []bool{false, true} {
+				compare(&pods, was.pods(port, cuts), is.pods(port, cuts), comparePods)
+			}
 			in := fmt.Sprint(s.Family, before.indexes(s.Family, port), after.indexes(s.Family, port))
 			if seen[in] {
 				continue
 			}
 			seen[in] = true
 			was, is = was.of(port), is.of(port)
-			compare(&nodes, was.members(false), is.members(false), strings.Compare)
-			compare(&nodes, was.members(true), is.members(true), strings.Compare)
+			for _, cuts := range []bool{false, true} {
+				compare(&nodes, was.members(cuts), is.members(cuts), strings.Compare)
+			}
 		}
 	}
 	placeless := func(e Endpoints) bool { return e.some(Endpoint.serves) && !e.some(Endpoint.hasNode) }

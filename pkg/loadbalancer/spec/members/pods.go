@@ -18,24 +18,26 @@ type Pod struct {
 }
 
 // Pods returns the members of each port of a Service if pods are the members: the addresses and
-// target ports of its endpoints.
+// target ports of its endpoints. Cuts is set if the driver cuts the established connections of a member
+// that is removed.
 //
 //	endpoints of the port                      members
-//	ready                                      these; terminating ones get no new connections
+//	ready                                      these
+//	terminating, but still serving             none if others are ready, unless the driver cuts connections
 //	only terminating ones that still serve     these
 //	none                                       the last ones stay, of a new pool there are none
 //
 // Endpoints on nodes that cannot be members are left out, those on nodes that are about to be deleted
 // unless there are no others. An endpoint without a node is a member. An address in two slices is one
 // member.
-func (s *Set) Pods(of *settings.Settings, endpoints Endpoints) Followed {
+func (s *Set) Pods(of *settings.Settings, endpoints Endpoints, cuts bool) Followed {
 	if len(s.Backends) == 0 { // which a user or operator requests
 		return Followed{Ports: s.InAll(of), Pods: true}
 	}
 	endpoints = endpoints.in(of.Family)
 	f := Followed{Pods: true}
 	for _, port := range of.Traffic.Ports {
-		pods := s.may(endpoints.pods(port.Name))
+		pods := s.may(endpoints.pods(port.Name, cuts))
 		f.add(port, Port{Pods: membersAt(pods), Held: len(pods) == 0})
 	}
 	return f
@@ -53,9 +55,9 @@ func (s *Set) may(pods []Pod) []Pod {
 }
 
 // pods returns the endpoints of a port that get traffic, sorted and without duplicates.
-func (e Endpoints) pods(port string) []Pod {
+func (e Endpoints) pods(port string, cuts bool) []Pod {
 	pods := e.podsThat(Endpoint.isReady, port)
-	if len(pods) == 0 {
+	if cuts || len(pods) == 0 {
 		pods = e.podsThat(Endpoint.serves, port)
 	}
 	return pods

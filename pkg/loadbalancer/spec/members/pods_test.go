@@ -31,13 +31,19 @@ func podSlice(text, port string, number int) members.Slice {
 // podsOf returns the members of each port as "node:last byte of the address:port".
 func podsOf(t *testing.T, svc *v1.Service, nodes []*v1.Node, all members.Endpoints) (string, members.Followed) {
 	t.Helper()
+	return podsWith(t, svc, nodes, all, false)
+}
+
+// podsWith is podsOf for a driver that cuts the connections of a removed member, or not.
+func podsWith(t *testing.T, svc *v1.Service, nodes []*v1.Node, all members.Endpoints, cuts bool) (string, members.Followed) {
+	t.Helper()
 	svc.Annotations = map[string]string{"loadbalancer.openstack.org/members": "pods"}
 	s := fixture.Settings(t, svc, fixture.Config())
 	set, err := new(members.Selector).Select(s, nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := set.Pods(s, all)
+	of := set.Pods(s, all, cuts)
 	var texts []string
 	for i := range svc.Spec.Ports {
 		var pods []string
@@ -93,6 +99,21 @@ func TestPods_AreEndpointsWithTheirAddressesAndPorts(t *testing.T) {
 		}
 		if held := strings.Contains(test.want, "held"); held != (len(followed.Empty) > 0) {
 			t.Errorf("%s: ports without endpoints %v", name, followed.Empty)
+		}
+	}
+}
+
+// If the removal of a member cuts its connections, a terminating pod stays until it serves no more.
+//
+//proves:56
+func TestPods_StayWhileTheyServeIfRemovalCuts(t *testing.T) {
+	t.Parallel()
+	http := fixture.Port(v1.ProtocolTCP, 80)
+	http.Name = "http"
+	for text, want := range map[string]string{"a b-": "a:1:8080 b:2:8080", "a b!": "a:1:8080", "a- b!": "a:1:8080", "a c-": "a:1:8080"} {
+		got, _ := podsWith(t, fixture.Service(fixture.Ports(http)), onNodes(), members.Endpoints{podSlice(text, "http", 8080)}, true)
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

@@ -41,15 +41,20 @@ type Rollout struct {
 	Removal, Grace time.Duration
 	// Late is set if the removal begins when the pods have stopped.
 	Late bool
+	// Pods is set if pods are the members.
+	Pods bool
 }
 
 // Problem returns why connections fail during a rollout of a Service; "" if none does.
 func (r Rollout) Problem(service string) string {
 	removal := max(time.Second, r.Removal.Round(time.Second))
-	const remedy = "externalTrafficPolicy Cluster with trafficDistribution PreferSameNode loses none"
+	remedy := "externalTrafficPolicy Cluster with trafficDistribution PreferSameNode loses none"
+	if r.Pods {
+		remedy = "members: endpoint-nodes with " + remedy
+	}
 	switch {
 	case r.Late:
-		return fmt.Sprintf("Removing a member takes about %s, and begins when the pods on its node have stopped: connections fail during a rollout; %s", removal, remedy)
+		return fmt.Sprintf("Removing a member takes about %s, and begins when the pods at it have stopped: connections fail during a rollout; %s", removal, remedy)
 	case r.Grace < r.Removal:
 		return fmt.Sprintf("Removing a member takes about %s; pods of %s stop after %s: connections fail during a rollout; give them a preStop hook that sleeps longer; %s",
 			removal, service, r.Grace, remedy)
