@@ -127,7 +127,30 @@ func refusals() []admissionv1.Validation {
 			all = append(all, validation(a.Name, fmt.Sprintf("size(bytes(%s)) <= %d", value(a.Name), a.Most()), fmt.Sprintf("%s: allowed: %d bytes at most", annotation.Path(a.Name), a.Most())))
 		}
 	}
+	for _, a := range judged() {
+		if a.PerPort {
+			all = append(all, perPort(a))
+		}
+	}
 	return append(all, combinations()...)
+}
+
+// perPort checks the values of an annotation for single ports.
+func perPort(a annotation.Annotation) admissionv1.Validation {
+	return admissionv1.Validation{
+		Expression: fmt.Sprintf("variables.changed.filter(k, k.startsWith(%s)).all(k, size(bytes(variables.now[k])) <= %d && (variables.now[k].trim() == '' || [variables.now[k].trim()].all(v, %s)))",
+			quoted(a.Name+"."), a.Most(), a.Rule),
+		Message: annotation.Path(a.Name+".PORT").String() + ": allowed: " + a.Allowed,
+	}
+}
+
+// isPerPort is true for a name k of an annotation for one port.
+func isPerPort() string {
+	var all []string
+	for _, name := range annotation.PerPort() {
+		all = append(all, quoted(name+"."))
+	}
+	return "[" + strings.Join(all, ", ") + "].exists(p, k.startsWith(p))"
 }
 
 // warnings are the controller's warnings: ignored values, and unknown names.

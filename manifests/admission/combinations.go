@@ -53,6 +53,10 @@ func combinations() []admissionv1.Validation {
 			Message: path(annotation.Protocols) + ": the Service has no port of TCP with a name or number that is in it",
 		},
 		{
+			Expression: fmt.Sprintf("variables.changed.filter(k, %s).all(k, variables.now[k].trim() == '' || object.spec.ports.exists(q, k.endsWith('.' + string(q.port)) || has(q.name) && k.endsWith('.' + q.name)))", isPerPort()),
+			Message:    "an annotation is for a port that the Service does not have: after the period must be the name or the number of a port",
+		},
+		{
 			Expression: fmt.Sprintf("!%s || !%s || size(%s.trim()) <= 253 && %s.trim().matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$') && !isIP(%s.trim())",
 				changed(annotation.Hostname), given(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname)),
 			Message: path(annotation.Hostname) + ": allowed: a DNS name in small letters, digits, - and ., such as www.example.com",
@@ -99,7 +103,7 @@ func unknown(names string) admissionv1.Validation {
 		letters = ".lowerAscii().replace('-', '').replace('_', '')"
 		ours    = "k.startsWith('" + annotation.Prefix + "') || k.startsWith('service.beta.kubernetes.io/openstack-')"
 	)
-	strange := fmt.Sprintf("variables.changed.filter(k, (%s) && !(k in %s))", ours, names)
+	strange := fmt.Sprintf("variables.changed.filter(k, (%s) && !(k in %s) && !%s)", ours, names, isPerPort())
 	like := fmt.Sprintf("%s.filter(n, size(k) < 100 && (n%s == k%s || n.startsWith(k) || k.startsWith(n) || n.startsWith(k.substring(0, size(k) < 36 ? size(k) : 36))))", names, letters, letters)
 	return admissionv1.Validation{
 		Expression: fmt.Sprintf("size(%s) == 0", strange),

@@ -130,6 +130,8 @@ type LoadBalancer struct {
 	SubnetID string `gcfg:"subnet-id"`
 	// Subnet of the members.
 	MemberSubnetID string `gcfg:"member-subnet-id"`
+	// Of a node with several addresses, the one in `member-subnet-id` becomes the member, if there is one; otherwise the first internal one does. See `docs/services.md`.
+	MemberAddressBySubnet bool `gcfg:"member-address-by-subnet" default:"false" cpo:"no"`
 	// Network of the VIP. Of several subnets Octavia chooses one with free addresses.
 	NetworkID string `gcfg:"network-id"`
 	// Network of floating IPs. Empty means an external network that the router of the VIP leads to: the default, else the first.
@@ -160,6 +162,8 @@ type LoadBalancer struct {
 	SecurityGroupMode string `gcfg:"security-group-mode" default:"per-service" oneof:"per-service,shared" change:"restart" cpo:"no"`
 	// Make every Service internal, whatever its annotations are.
 	InternalLB bool `gcfg:"internal-lb" default:"false"`
+	// Make Services internal, unless their annotation `openstack-internal-load-balancer` is "false".
+	InternalByDefault bool `gcfg:"internal-by-default" default:"false" cpo:"no"`
 	// What becomes a member: all nodes (`nodes`), those with endpoints of the Service (`endpoint-nodes`), or its pods with their own addresses (`pods`). `auto` means `endpoint-nodes` for externalTrafficPolicy Local if the provider cannot check whether a node has endpoints, else `nodes`. Not set: `auto`, and load balancers of another controller keep `nodes`. See `docs/members.md`.
 	Members string `gcfg:"members" oneof:"auto,nodes,endpoint-nodes,pods" cpo:"no"`
 	// Networks of pods that load balancers reach without a route of Neutron, such as by BGP: with `members=pods`, pods in them become members without a check. Not with provider ovn.
@@ -257,6 +261,8 @@ type LoadBalancerClass struct {
 	SubnetID string `gcfg:"subnet-id"`
 	// Subnet of the members.
 	MemberSubnetID string `gcfg:"member-subnet-id"`
+	// Take the addresses of nodes in that subnet.
+	MemberAddressBySubnet *bool `gcfg:"member-address-by-subnet" cpo:"no"`
 	// What becomes a member.
 	Members string `gcfg:"members" oneof:"auto,nodes,endpoint-nodes,pods" cpo:"no"`
 	// Maximum number of nodes that become members; 0 means that of [LoadBalancer].
@@ -275,6 +281,8 @@ type LoadBalancerClass struct {
 	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids" cpo:"no"`
 	// Make the Services of the class internal, whatever their annotations are; false lets them choose even if [LoadBalancer] does not.
 	InternalLB *bool `gcfg:"internal-lb" cpo:"no"`
+	// Make the Services of the class internal, unless their annotation is "false".
+	InternalByDefault *bool `gcfg:"internal-by-default" cpo:"no"`
 	// Give every pool a health monitor.
 	CreateMonitor *bool `gcfg:"create-monitor" cpo:"no"`
 	// Time between two probes of a member.

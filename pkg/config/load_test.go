@@ -101,10 +101,10 @@ func TestLoad_ReadsEveryKey(t *testing.T) {
 		},
 		LoadBalancer: LoadBalancer{
 			Enabled: false, LBVersion: "v2", OctaviaAPIVersion: "2.26", LBProvider: "ovn", LBMethod: "SOURCE_IP_PORT",
-			SubnetID: "s", MemberSubnetID: "ms", NetworkID: "n", FloatingNetworkID: "fn", FloatingSubnetID: "fs",
+			SubnetID: "s", MemberSubnetID: "ms", MemberAddressBySubnet: true, NetworkID: "n", FloatingNetworkID: "fn", FloatingSubnetID: "fs",
 			FloatingSubnet: "public-*", FloatingSubnetTags: "a,b", CreateMonitor: true,
 			MonitorDelay: seconds(10), MonitorTimeout: seconds(7), MonitorMaxRetries: 2, MonitorMaxRetriesDown: 4,
-			MonitorKubeProxy: true, MonitorPorts: "8080,9000-9099", ManageSecurityGroups: true, SecurityGroupMode: "shared", InternalLB: true, NodeSelector: "pool=web,edge", CascadeDelete: false,
+			MonitorKubeProxy: true, MonitorPorts: "8080,9000-9099", ManageSecurityGroups: true, SecurityGroupMode: "shared", InternalLB: true, InternalByDefault: true, NodeSelector: "pool=web,edge", CascadeDelete: false,
 			FlavorID: "f", AvailabilityZone: "az", DenyAnnotations: "port-id,hostname", MaxPorts: 9, MaxSourceRanges: 50, MaxServicesPerNamespace: 4,
 			VIPQoSPolicyID:        "11111111-1111-4111-8111-111111111111",
 			VIPSecurityGroupIDs:   "22222222-2222-4222-8222-222222222222, 33333333-3333-4333-8333-333333333333",
@@ -117,10 +117,10 @@ func TestLoad_ReadsEveryKey(t *testing.T) {
 		LoadBalancerClass: map[string]*LoadBalancerClass{
 			"gold": {
 				FloatingNetworkID: "gfn", FloatingSubnetID: "gfs", FloatingSubnet: "~gold[0-9]+", FloatingSubnetTags: "&x,y",
-				NetworkID: "gn", SubnetID: "gs", MemberSubnetID: "gms", Members: "nodes", MaxMembers: 9,
+				NetworkID: "gn", SubnetID: "gs", MemberSubnetID: "gms", MemberAddressBySubnet: ptr(false), Members: "nodes", MaxMembers: 9,
 				LBProvider: "amphora", LBMethod: "LEAST_CONNECTIONS", FlavorID: "gf", AvailabilityZone: "gaz",
 				VIPQoSPolicyID: "none", VIPSecurityGroupIDs: "44444444-4444-4444-8444-444444444444",
-				InternalLB: ptr(false), CreateMonitor: ptr(false), MonitorDelay: seconds(20), MonitorTimeout: seconds(17),
+				InternalLB: ptr(false), InternalByDefault: ptr(true), CreateMonitor: ptr(false), MonitorDelay: seconds(20), MonitorTimeout: seconds(17),
 				MonitorMaxRetries: 5, MonitorMaxRetriesDown: 6, MonitorKubeProxy: ptr(true),
 				ConnectionLimit: ptr(-1), TimeoutClientData: ptr(0), TimeoutMemberConnect: ptr(1), TimeoutMemberData: ptr(2),
 				TimeoutTCPInspect: ptr(3), AppProtocol: ptr(true), Tags: "gold",

@@ -13,7 +13,7 @@ import (
 // A change of only the host name costs no write. A new controller, which finds the address only in
 // a host name, recognizes it.
 //
-//proves:14,15
+//proves:14,15,126
 func TestEnsure_PublishesAddressOrHostname(t *testing.T) {
 	t.Parallel()
 	vip, proxy := v1.LoadBalancerIPModeVIP, v1.LoadBalancerIPModeProxy
@@ -32,6 +32,10 @@ func TestEnsure_PublishesAddressOrHostname(t *testing.T) {
 		"a name of the Service's":    {nil, set(annotation.Hostname, "www.example.com"), func(string) v1.LoadBalancerIngress { return v1.LoadBalancerIngress{Hostname: "www.example.com"} }},
 		"its own name goes before":   {names, set(annotation.Hostname, "www.example.com", annotation.ProxyProtocol, "v1"), func(string) v1.LoadBalancerIngress { return v1.LoadBalancerIngress{Hostname: "www.example.com"} }},
 		"of an internal one as well": {names, set(annotation.Internal, "true", annotation.ProxyProtocol, "v1"), func(a string) v1.LoadBalancerIngress { return v1.LoadBalancerIngress{Hostname: a + ".example.org"} }},
+		"mode Proxy by annotation":   {nil, set(annotation.IPMode, "proxy"), func(a string) v1.LoadBalancerIngress { return v1.LoadBalancerIngress{IP: a, IPMode: &proxy} }},
+		"mode VIP despite PROXY":     {nil, set(annotation.IPMode, "VIP", annotation.ProxyProtocol, "v1"), func(a string) v1.LoadBalancerIngress { return v1.LoadBalancerIngress{IP: a, IPMode: &vip} }},
+		"a name by annotation":       {nil, set(annotation.IngressHostname, "true"), func(a string) v1.LoadBalancerIngress { return v1.LoadBalancerIngress{Hostname: a + ".nip.io"} }},
+		"no name by annotation":      {names, set(annotation.IngressHostname, "false", annotation.ProxyProtocol, "v1"), func(a string) v1.LoadBalancerIngress { return v1.LoadBalancerIngress{IP: a, IPMode: &proxy} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,5 +88,34 @@ func TestEnsure_ReportsNewLoadBalancerWithAddressOnce(t *testing.T) {
 	}
 	if address, emitted := env.ensure(internal, nodes).Ingress[0].IP, env.emitted(); !strings.Contains(emitted, "serves the Service at "+address) || strings.Contains(emitted, "floating IP of") {
 		t.Errorf("of an internal one:\n%s", emitted)
+	}
+}
+
+// With internal-by-default, a Service is internal unless its annotation is "false". The annotation
+// switches it in place.
+//
+//proves:127
+func TestInternal_IsDefaultThatAnnotationOverrides(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"internal-by-default": "true"}})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	env.floatingIPs(0)
+	env.unchanged(svc, nodes)
+	id := env.loadBalancer().ID
+	for _, step := range []struct {
+		internal    string
+		floatingIPs int
+	}{{"false", 1}, {"true", 0}, {"false", 1}, {"", 0}} {
+		if svc.Annotations[annotation.Internal] = step.internal; step.internal == "" {
+			delete(svc.Annotations, annotation.Internal)
+		}
+		env.Cloud.RequestLog.Reset()
+		env.ensure(svc, nodes)
+		env.writes(1) // of the floating IP
+		env.floatingIPs(step.floatingIPs)
+		if env.loadBalancer().ID != id {
+			t.Error("the load balancer is replaced")
+		}
 	}
 }

@@ -129,7 +129,7 @@ func New(options Options) (*Reconciler, error) {
 	r.engines.Store(r.newEngine(parser))
 	r.dispatcher = dispatch.New(dispatch.Options{
 		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
-		Newest: options.Newest, Begin: r.begin, Members: r.members,
+		Newest: options.Newest, Begin: r.beginManaged, Members: r.members,
 		Served: r.store, Written: r.written, Ended: options.Ended, New: r.untried,
 	})
 	r.detector = r.newDetector()
@@ -312,10 +312,19 @@ func closed(err error) error {
 // The service controller also calls it after a failed Update, and gives up after false. For a
 // Service that wants a load balancer the result is true, so that it is created again.
 //
+// Nothing of a Service that is not managed counts as left, so that it can be deleted: see unmanaged.
+//
 // While a round of the Service runs, which may create a load balancer, the result is true, without
 // a request.
 func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
 	wanted := dispatch.Wanted(svc)
+	if !r.manages(svc) {
+		if !wanted {
+			r.dispatcher.Forget(string(svc.UID))
+			r.store.Forget(svc.UID, svc.DeletionTimestamp != nil)
+		}
+		return svc.Status.LoadBalancer.DeepCopy(), wanted, nil
+	}
 	if r.dispatcher.Busy(string(svc.UID)) {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}

@@ -49,6 +49,8 @@ const (
 	NoEndpoints Reason = "LoadBalancerNoEndpoints"
 	// AllNodes states why all nodes are members although the members could follow the endpoints.
 	AllNodes Reason = "LoadBalancerAllNodes"
+	// Unmanaged lists the changes that are not made because the Service forbids them.
+	Unmanaged Reason = "LoadBalancerUnmanaged"
 	// RolloutLoses reports that pods stop before the load balancer has removed their node.
 	RolloutLoses Reason = "LoadBalancerRolloutLosesConnections"
 	// FlowsStay states that UDP flows stay with nodes that their endpoints have left.

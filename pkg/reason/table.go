@@ -85,6 +85,11 @@ func changes() []Entry {
 			Do:   "nothing if clients use a new port after a failure; else ask the operator of the cloud for `options:ct_flush`, or use another provider",
 		},
 		{
+			Reason: Unmanaged, On: Service, Type: v1.EventTypeNormal,
+			When: "the annotation `managed` is `\"false\"`: the message lists the changes that are not made",
+			Do:   "nothing; to let the controller make them, remove the annotation",
+		},
+		{
 			Reason: RolloutLoses, On: Service, Type: v1.EventTypeNormal,
 			When: "under `externalTrafficPolicy: Local`, pods stop before the load balancer has removed their node: see [rollouts](members.md#rollouts)",
 			Do:   "give the pods a `preStop` hook that sleeps longer than the removal takes, or use `externalTrafficPolicy: Cluster` with `trafficDistribution: PreferSameNode`",

@@ -271,7 +271,7 @@ func (b *balancers) network(ctx context.Context, id string) string {
 func (b *balancers) floatingIP(ctx context.Context, e example) (Verdict, string) {
 	switch {
 	case e.settings.Internal:
-		return Good, "none, because internal-lb=true"
+		return Good, "none, because internal-lb or internal-by-default is true"
 	case !e.settings.FloatingIP():
 		return Good, "none, because there are no floating IPs of IPv6"
 	case e.facts.NoFloatingIP != "":

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,6 +40,10 @@ func ofConfiguration(inspection *config.Inspection) []Finding {
 			f = Finding{f.Subject, true, "it assumes the provider of [LoadBalancer] for every load balancer", "no Service can keep another provider: give those of the class new load balancers"}
 		case s.Key == "max-members" && s.Value != "0", s.Key == "members":
 			f.Text = "it uses all nodes"
+		case s.Key == "internal-by-default" && s.Value == "true":
+			f = Finding{f.Subject, true, "it gives these Services floating IPs", "set " + annotation.Internal + `: "true" on each Service that must stay internal`}
+		case s.Key == "member-address-by-subnet" && s.Value == "true":
+			f = Finding{f.Subject, true, "it uses the first internal address of each node", "make sure that the load balancers reach these addresses"}
 		case s.Key == "app-protocol" && s.Value == "true":
 			f = Finding{f.Subject, true, secondListener, "remove it, or go back with new Services"}
 		}
@@ -100,12 +105,21 @@ func (s service) ofAnnotations() []Finding {
 			f.Risk, f.Text, f.Do = true, "Octavia rejects allowed_cidrs together with these groups: every sync fails", "remove it"
 		case annotation.Protocols, annotation.ForwardedProto, annotation.ForwardedPort, annotation.AppProtocol:
 			f.Risk, f.Text, f.Do = value != "false", secondListener, "remove it, or go back with a new Service"
+		case annotation.Managed:
+			f.Risk, f.Text, f.Do = value == "false", "it changes the load balancer at once, and deletes it with the Service", ""
+		case annotation.MemberAddress:
+			f.Risk, f.Text, f.Do = value == "true", "it uses the first internal address of each node", "make sure that the load balancer reaches these addresses"
 		case annotation.MaxMembers, annotation.Members:
 			f.Text, f.Do = "it uses all nodes", ""
 		case annotation.MonitorType, annotation.MonitorPath, annotation.MonitorPort, annotation.MonitorKubeProxy, annotation.MonitorMethod, annotation.MonitorCodes, annotation.MonitorVersion, annotation.MonitorDomain:
 			f.Risk, f.Text, f.Do = true, "it replaces the health monitors with TCP or UDP-CONNECT ones on the NodePorts", "make sure that the NodePorts answer"
 		}
 		found = append(found, f)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.svc.Annotations)) {
+		if base, port := annotation.Base(name); port != "" && slices.Contains(annotation.PerPort(), base) {
+			found = append(found, Finding{name, true, "it treats all ports alike, and replaces the pool or the monitor of this port", "remove it, or use another Service for this port"})
+		}
 	}
 	selector := cmp.Or(s.svc.Annotations[annotation.NodeSelector], s.conf.LoadBalancer.NodeSelector)
 	if strings.ContainsAny(selector, "!()") {

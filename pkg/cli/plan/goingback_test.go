@@ -82,6 +82,11 @@ func report(t *testing.T, conf string, services []*v1.Service, have []status.Ser
 func TestGoingBack_NamesEveryAnnotationThatIsNew(t *testing.T) {
 	t.Parallel()
 	isNew := 0
+	for _, name := range annotation.PerPort() {
+		if r := report(t, "", []*v1.Service{shopService("web", annotated(name+".80", "x"))}, nil); !strings.Contains(asText(t, r), name+".80:") {
+			t.Errorf("%s.80 is not named", name)
+		}
+	}
 	for _, a := range annotation.Table() {
 		r := report(t, "", []*v1.Service{shopService("web", annotated(a.Name, "x"))}, nil)
 		named := strings.Contains(asText(t, r), a.Name+":")
@@ -95,7 +100,7 @@ func TestGoingBack_NamesEveryAnnotationThatIsNew(t *testing.T) {
 			}
 		}
 	}
-	if isNew != 22 {
+	if isNew != 28 {
 		t.Errorf("%d annotations are new", isNew)
 	}
 }

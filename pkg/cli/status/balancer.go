@@ -167,7 +167,7 @@ func listenerOf(l model.Listener) Listener {
 	}
 	if p := l.Pool; p.ID != "" {
 		described.Pool = &Pool{
-			ID: p.ID, Name: p.Name, Protocol: string(p.Protocol), Algorithm: p.Algorithm, Persistence: p.Persistence,
+			ID: p.ID, Name: p.Name, Protocol: string(p.Protocol), Algorithm: p.Algorithm, Persistence: p.Persistence.Type,
 			Status: statusOf(p.Status, p.AdminDown), Members: []Member{},
 		}
 		if m := p.Monitor; m != nil {

@@ -37,6 +37,7 @@ const (
 	allNodes         = "all-nodes"
 	udpFlows         = "udp-flows"
 	monitors         = "monitors"
+	unmanaged        = "unmanaged"
 	ports            = "ports"
 	trouble          = "trouble"
 )
@@ -237,6 +238,19 @@ func (r *Recorder) RolloutLoses(on Object, text string) {
 	if r.memory.Warn(on.Owner.UID, Rollouts, is) {
 		r.emit(on, reason.RolloutLoses, text)
 	}
+}
+
+// Unmanaged emits the changes that are not made because the Service is not managed, or the error of
+// the attempt to find them.
+func (r *Recorder) Unmanaged(on Object, steps []string, err error) {
+	text := "The load balancer is as the Service asks"
+	switch {
+	case err != nil:
+		text = "The Service would be refused: " + err.Error()
+	case len(steps) > 0:
+		text = "Would change: " + SummaryOf(steps)
+	}
+	r.emitChanged(on, unmanaged, reason.Unmanaged, "Nothing is written, because "+annotation.Managed+` is "false". `+text)
 }
 
 // HealthMonitorMissing emits the effect of missing health monitors, "" for none.

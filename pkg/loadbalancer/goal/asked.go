@@ -57,6 +57,9 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if err != nil {
 		return nil, err
 	}
+	if err := e.locate(ctx, settings); err != nil {
+		return nil, err
+	}
 	endpoints, err := e.endpoints(ctx, svc, settings)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package goal
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -52,6 +53,20 @@ func (e *Engine) watched(ctx context.Context, svc *v1.Service, s *settings.Setti
 			return nil, err
 		}
 	}
+}
+
+// locate sets in the settings of a Service the range of the members' addresses. An unknown subnet has
+// none.
+func (e *Engine) locate(ctx context.Context, s *settings.Settings) error {
+	if !s.Members.BySubnet || s.Members.SubnetID == "" {
+		return nil
+	}
+	cidr, err := e.Cloud.Lookup.SubnetCIDR(ctx, s.Members.SubnetID)
+	if err != nil || cidr == "" {
+		return err
+	}
+	s.Members.Within, err = netip.ParsePrefix(cidr)
+	return err
 }
 
 // Outdated reports whether the endpoints of a Service, or the state of their watch, have changed so that

@@ -88,6 +88,9 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	if err != nil {
 		return nil, err
 	}
+	if err := e.locate(ctx, settings); err != nil {
+		return nil, err
+	}
 	endpoints, err := e.watched(ctx, svc, settings)
 	if err != nil {
 		return nil, err

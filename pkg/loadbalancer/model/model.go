@@ -112,18 +112,24 @@ type Pool struct {
 	Name        string
 	Protocol    Protocol
 	Algorithm   string
-	Persistence string // session persistence: "" or SOURCE_IP
-	// PersistenceTimeout is how long an idle client keeps its member, in seconds; 0 is the
-	// provider's default. Only pools of UDP and SCTP have one.
-	PersistenceTimeout int
-	Tags               []string
-	AdminDown          bool
-	Members            Members
+	Persistence Persistence
+	Tags        []string
+	AdminDown   bool
+	Members     Members
 	// Held is set in a desired pool to which no member may be added: existing ones that are among
 	// Members stay, or all existing ones if none is. A new pool has no members.
 	Held    bool
 	Monitor *Monitor
 	Status  Status
+}
+
+// Persistence is the session persistence of a pool. The zero value is none.
+type Persistence struct {
+	// Type is SOURCE_IP, HTTP_COOKIE or APP_COOKIE. CookieName is that of an APP_COOKIE.
+	Type, CookieName string
+	// Timeout is how long an idle client keeps its member, in seconds; 0 is the provider's default.
+	// Only pools of UDP and SCTP have one.
+	Timeout int
 }
 
 // Monitored returns the transport of a pool with a health monitor that the provider has received,
@@ -270,7 +276,10 @@ func (p Protocol) Transport() Protocol {
 	}
 }
 
-// The types of health monitors in use, and the only session persistence.
+// ReadsHTTP reports whether listeners of this protocol read the requests of clients.
+func (p Protocol) ReadsHTTP() bool { return p == HTTP || p == TerminatedHTTPS }
+
+// The types of health monitors and of session persistence in use.
 const (
 	MonitorTCP        = "TCP"
 	MonitorHTTP       = "HTTP"
@@ -280,6 +289,8 @@ const (
 	MonitorUDPConnect = "UDP-CONNECT"
 	MonitorSCTP       = "SCTP"
 	SourceIP          = "SOURCE_IP"
+	HTTPCookie        = "HTTP_COOKIE"
+	AppCookie         = "APP_COOKIE"
 )
 
 // ListenerKey identifies a listener in a load balancer.

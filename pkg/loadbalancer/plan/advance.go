@@ -162,7 +162,7 @@ func advancePool(lb *model.LoadBalancer, step Step) {
 	switch s := step.(type) {
 	case UpdatePool:
 		pool := s.Pool.Find(lb)
-		pool.Algorithm, pool.Persistence, pool.PersistenceTimeout = s.To.Algorithm, s.To.Persistence, s.To.PersistenceTimeout
+		pool.Algorithm, pool.Persistence = s.To.Algorithm, s.To.Persistence
 		pool.AdminDown = s.To.AdminDown
 		pool.Status = active()
 	case SetMembers:

@@ -80,11 +80,11 @@ func situations(t *testing.T) []situation {
 		}))},
 		{name: "clients let in after all else", desired: web(nodes(1, 2)), observed: made(t, web(clients("10.0.0.0/8")))},
 		{name: "affinity and algorithm", desired: web(onPools(func(p *model.Pool) {
-			p.Algorithm, p.Persistence = "LEAST_CONNECTIONS", model.SourceIP
+			p.Algorithm, p.Persistence.Type = "LEAST_CONNECTIONS", model.SourceIP
 		})), observed: made(t, web())},
 		{name: "affinity with a timeout", desired: web(udp, onPools(func(p *model.Pool) {
-			p.Persistence, p.PersistenceTimeout = model.SourceIP, 600
-		})), observed: made(t, web(udp, onPools(func(p *model.Pool) { p.Persistence = model.SourceIP })))},
+			p.Persistence = model.Persistence{Type: model.SourceIP, Timeout: 600}
+		})), observed: made(t, web(udp, onPools(func(p *model.Pool) { p.Persistence.Type = model.SourceIP })))},
 		{name: "limits asked for", desired: web(timeouts(60000), clients("10.0.0.0/8")), observed: made(t, web())},
 		{name: "limits not asked for any more", desired: web(clients("10.0.0.0/8", "192.168.0.0/16")), observed: made(t, web(timeouts(60000), clients("10.0.0.0/8")))},
 		{name: "QoS policy and security groups of the VIP", desired: web(onVIP("qos-b", "sg-b", "sg-c"), nodes(1, 2, 3, 4)), observed: made(t, web(onVIP("qos-a", "sg-a")))},

@@ -186,7 +186,7 @@ func (d *differ) updatePool(pool PoolRef, from, to model.Pool) {
 }
 
 func poolDiffers(from, to model.Pool) bool {
-	return from.AdminDown != to.AdminDown || from.Algorithm != to.Algorithm || from.Persistence != to.Persistence || from.PersistenceTimeout != to.PersistenceTimeout
+	return from.AdminDown != to.AdminDown || from.Algorithm != to.Algorithm || from.Persistence != to.Persistence
 }
 
 // createListeners creates the objects of new ports, the listener last: it must not send clients to

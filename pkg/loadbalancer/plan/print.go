@@ -71,18 +71,22 @@ func (s CreatePool) String() string {
 }
 
 func affinity(p model.Pool) string {
-	if p.Persistence == "" {
+	if p.Persistence == (model.Persistence{}) {
 		return ""
 	}
-	return ", session_persistence " + persistence(p)
+	return ", session_persistence " + persistence(p.Persistence)
 }
 
-// persistence returns the session persistence of a pool, such as "SOURCE_IP for 60 s".
-func persistence(p model.Pool) string {
-	if p.PersistenceTimeout == 0 {
-		return cmp.Or(p.Persistence, "none")
+// persistence returns a session persistence, such as "SOURCE_IP for 60 s" or "APP_COOKIE sid".
+func persistence(p model.Persistence) string {
+	switch {
+	case p.CookieName != "":
+		return p.Type + " " + p.CookieName
+	case p.Timeout != 0:
+		return fmt.Sprintf("%s for %d s", p.Type, p.Timeout)
+	default:
+		return cmp.Or(p.Type, "none")
 	}
-	return fmt.Sprintf("%s for %d s", p.Persistence, p.PersistenceTimeout)
 }
 
 // String implements Step.
@@ -90,7 +94,7 @@ func (s UpdatePool) String() string {
 	var changes changes
 	changes.switched(s.From.AdminDown, s.To.AdminDown)
 	changes.add("lb_algorithm", s.From.Algorithm, s.To.Algorithm)
-	changes.add("session_persistence", persistence(s.From), persistence(s.To))
+	changes.add("session_persistence", persistence(s.From.Persistence), persistence(s.To.Persistence))
 	return fmt.Sprintf("pool %s: %s", s.Pool, changes)
 }
 

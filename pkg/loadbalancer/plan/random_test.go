@@ -98,11 +98,11 @@ func (m maker) pool(i int, protocol model.Protocol, port int) model.Pool {
 		Name:        fmt.Sprintf("pool_%d_%s", i, name),
 		Protocol:    protocol,
 		Algorithm:   pickOne(m, "ROUND_ROBIN", "LEAST_CONNECTIONS"),
-		Persistence: pickOne(m, "", model.SourceIP),
+		Persistence: model.Persistence{Type: pickOne(m, "", model.SourceIP)},
 		Monitor:     m.monitor(),
 	}
-	if protocol.Transport() != model.TCP && pool.Persistence != "" {
-		pool.PersistenceTimeout = pickOne(m, 0, 60, 600)
+	if protocol.Transport() != model.TCP && pool.Persistence.Type != "" {
+		pool.Persistence.Timeout = pickOne(m, 0, 60, 600)
 	}
 	monitorPort := pickOne(m, 0, 0, 31000)
 	for _, node := range some(m, 1, 2, 3, 4, 5) {

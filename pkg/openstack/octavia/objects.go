@@ -162,6 +162,8 @@ type (
 // value is none.
 type SessionPersistence struct {
 	Type string `json:"type,omitempty"`
+	// CookieName is for the type APP_COOKIE.
+	CookieName string `json:"cookie_name,omitempty"`
 	// Timeout is in seconds; 0 is the provider's default.
 	Timeout int `json:"persistence_timeout,omitempty"`
 }

@@ -5,6 +5,13 @@ func memberBreaks() []Break {
 	const desire, plan = "pkg/loadbalancer/spec/desire/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
+			Row: 128, What: "members have the first address of their node",
+			File:  "pkg/loadbalancer/spec/members/members.go",
+			Old:   `within.Contains(address)`,
+			New:   `false`,
+			Tests: []string{"TestMembers_HaveAddressInMemberSubnet"},
+		},
+		{
 			Row: 33, What: "the requested subnet of the members is ignored",
 			File:  "pkg/loadbalancer/octavia/lookup/lookup.go",
 			Old:   `case s.Members.SubnetID != "":`,

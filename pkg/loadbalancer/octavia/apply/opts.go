@@ -63,9 +63,7 @@ func orNull[T comparable](value T) any {
 // poolOpts returns the body of a pool's creation, without members.
 func poolOpts(p model.Pool) octavia.Pool {
 	opts := octavia.Pool{Name: p.Name, Protocol: string(p.Protocol), Algorithm: p.Algorithm, Tags: p.Tags}
-	if p.Persistence != "" {
-		opts.Persistence = octavia.SessionPersistence{Type: p.Persistence, Timeout: p.PersistenceTimeout}
-	}
+	opts.Persistence = octavia.SessionPersistence{Type: p.Persistence.Type, CookieName: p.Persistence.CookieName, Timeout: p.Persistence.Timeout}
 	if p.Monitor != nil {
 		monitor := monitorOpts(*p.Monitor)
 		opts.Monitor = &monitor
@@ -80,24 +78,33 @@ func switched(changes octavia.Changes, fromDown, toDown bool) {
 	}
 }
 
-// poolUpdate returns the settings that differ; none, if the update only repairs the pool. A null
-// timeout of the session persistence is the provider's default.
+// poolUpdate returns the settings that differ; none, if the update only repairs the pool.
 func poolUpdate(from, to model.Pool) octavia.Changes {
 	changes := octavia.Changes{}
 	switched(changes, from.AdminDown, to.AdminDown)
 	if from.Algorithm != to.Algorithm {
 		changes["lb_algorithm"] = to.Algorithm
 	}
-	switch {
-	case from.Persistence == to.Persistence && from.PersistenceTimeout == to.PersistenceTimeout:
-	case to.Persistence == "":
-		changes["session_persistence"] = nil
-	case to.PersistenceTimeout == 0 && from.PersistenceTimeout != 0:
-		changes["session_persistence"] = map[string]any{"type": to.Persistence, "persistence_timeout": nil}
-	default:
-		changes["session_persistence"] = octavia.SessionPersistence{Type: to.Persistence, Timeout: to.PersistenceTimeout}
+	if from.Persistence != to.Persistence {
+		changes["session_persistence"] = persistenceUpdate(from.Persistence, to.Persistence)
 	}
 	return changes
+}
+
+// persistenceUpdate returns the session persistence for an update, nil for none. Octavia keeps what
+// is missing: a cookie name or a timeout that is no longer wanted is null.
+func persistenceUpdate(from, to model.Persistence) any {
+	if to == (model.Persistence{}) {
+		return nil
+	}
+	update := octavia.Changes{"type": to.Type}
+	if from.Timeout != to.Timeout {
+		update["persistence_timeout"] = orNull(to.Timeout)
+	}
+	if from.CookieName != to.CookieName {
+		update["cookie_name"] = orNull(to.CookieName)
+	}
+	return update
 }
 
 func membersOpts(members model.Members) []octavia.Member {

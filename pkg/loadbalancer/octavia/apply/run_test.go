@@ -61,7 +61,7 @@ func reachStatesOfALife(t *testing.T, e *environment) {
 		p.Monitor.Type, p.Monitor.HTTPMethod, p.Monitor.URLPath, p.Monitor.ExpectedCodes = "HTTP", "GET", "/healthz", "200"
 		fixture.EditMembers(p, func(_ int, m *model.Member) { m.MonitorPort = 31000 })
 	}))
-	change("sticky sessions", first(func(p *model.Pool) { p.Algorithm, p.Persistence = "LEAST_CONNECTIONS", model.SourceIP }))
+	change("sticky sessions", first(func(p *model.Pool) { p.Algorithm, p.Persistence.Type = "LEAST_CONNECTIONS", model.SourceIP }))
 	change("no sticky sessions", func(*model.LoadBalancer) {})
 	change("fewer clients", func(lb *model.LoadBalancer) { lb.Listeners[0].AllowedCIDRs = []string{"10.0.0.0/8"} })
 	change("all clients", func(*model.LoadBalancer) {})
@@ -109,9 +109,9 @@ func (e *environment) random(r *rand.Rand) *model.LoadBalancer {
 		randomSettings(r, l)
 		l.Pool.Members = members(1+r.IntN(5), l.Port+r.IntN(2))
 		l.Pool.Algorithm = []string{"ROUND_ROBIN", "LEAST_CONNECTIONS"}[r.IntN(2)]
-		l.Pool.Persistence = []string{"", model.SourceIP}[r.IntN(2)]
-		if l.Protocol == model.UDP && l.Pool.Persistence != "" {
-			l.Pool.PersistenceTimeout = []int{0, 60, 600}[r.IntN(3)]
+		l.Pool.Persistence.Type = []string{"", model.SourceIP}[r.IntN(2)]
+		if l.Protocol == model.UDP && l.Pool.Persistence.Type != "" {
+			l.Pool.Persistence.Timeout = []int{0, 60, 600}[r.IntN(3)]
 		}
 		l.Pool.Monitor.Delay = 5 + r.IntN(2)
 		if r.IntN(3) == 0 {

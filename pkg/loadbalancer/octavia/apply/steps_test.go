@@ -121,7 +121,7 @@ func TestRun_ChangesTheTimeoutOfSessions(t *testing.T) {
 		desired := e.web(53)
 		l := &desired.Listeners[0]
 		l.Protocol, l.Pool.Protocol, l.Pool.Monitor = model.UDP, model.UDP, nil
-		l.Pool.Persistence, l.Pool.PersistenceTimeout = model.SourceIP, timeout
+		l.Pool.Persistence = model.Persistence{Type: model.SourceIP, Timeout: timeout}
 		e.reach(desired)
 	}
 }

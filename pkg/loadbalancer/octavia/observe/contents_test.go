@@ -79,7 +79,7 @@ func TestContents_HaveListenersPoolsMonitorsAndMembers(t *testing.T) {
 				if diff := cmp.Diff([]string{"10.0.0.0/8", "192.168.0.0/16"}, l.AllowedCIDRs); diff != "" {
 					t.Error(diff)
 				}
-				if l.Pool.Algorithm != "ROUND_ROBIN" || l.Pool.Persistence != model.SourceIP || l.Pool.Monitor.MaxRetriesDown != 2 || l.Pool.Members.Len() != 3 {
+				if l.Pool.Algorithm != "ROUND_ROBIN" || l.Pool.Persistence.Type != model.SourceIP || l.Pool.Monitor.MaxRetriesDown != 2 || l.Pool.Members.Len() != 3 {
 					t.Errorf("pool %+v", l.Pool)
 				}
 				for n, m := range l.Pool.Members.All() {

@@ -159,13 +159,10 @@ func (p Parts) pool(pool octavia.Pool) model.Pool {
 		Name:        pool.Name,
 		Protocol:    model.Protocol(pool.Protocol),
 		Algorithm:   pool.Algorithm,
-		Persistence: pool.Persistence.Type,
-
-		PersistenceTimeout: pool.Persistence.Timeout,
-
-		Tags:      pool.Tags,
-		AdminDown: !pool.AdminStateUp,
-		Status:    model.Status{Provisioning: pool.ProvisioningStatus, Operating: pool.OperatingStatus},
+		Persistence: model.Persistence{Type: pool.Persistence.Type, CookieName: pool.Persistence.CookieName, Timeout: pool.Persistence.Timeout},
+		Tags:        pool.Tags,
+		AdminDown:   !pool.AdminStateUp,
+		Status:      model.Status{Provisioning: pool.ProvisioningStatus, Operating: pool.OperatingStatus},
 	}
 	converted.Members = p.members(pool.ID)
 	if m, ok := p.Monitors[pool.MonitorID]; ok {

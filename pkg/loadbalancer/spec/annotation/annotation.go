@@ -26,6 +26,7 @@ const (
 	SubnetID       = Prefix + "subnet-id"
 	NetworkID      = Prefix + "network-id"
 	MemberSubnetID = Prefix + "member-subnet-id"
+	MemberAddress  = Prefix + "member-address-by-subnet"
 	FloatingNetID  = Prefix + "floating-network-id"
 	FloatingSubnet = Prefix + "floating-subnet-id"
 	Method         = Prefix + "lb-method"
@@ -54,6 +55,8 @@ const (
 	TLSContainer   = Prefix + "default-tls-container-ref"
 	Protocols      = Prefix + "listener-protocols"
 	AppProtocol    = Prefix + "app-protocol"
+	Persistence    = Prefix + "session-persistence"
+	CookieName     = Prefix + "session-cookie-name"
 	Hostname       = Prefix + "hostname"
 	NodeSelector   = Prefix + "node-selector"
 	MaxMembers     = Prefix + "max-members"
@@ -82,6 +85,9 @@ type Annotation struct {
 	Key string
 	// Default describes the value without annotation and key; empty means none.
 	Default string
+	// PerPort is set if a suffix can restrict the annotation to one port: see Base. Such an
+	// annotation is always New: an invalid value is refused.
+	PerPort bool
 	// EmptyIsNone is set if an empty value disables the setting of cloud.conf. Other empty values
 	// count as not given.
 	EmptyIsNone bool
@@ -169,19 +175,23 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 	table := Table()
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		value := annotations[name]
-		at, is := slices.BinarySearchFunc(table, Annotation{Name: name}, byName)
-		if !is {
+		base, port := Base(name)
+		at, is := slices.BinarySearchFunc(table, Annotation{Name: base}, byName)
+		if !is || port != "" && !table[at].PerPort {
 			if text, reported := unknown(name, annotations, table, len(notices) < message.MaxReasons); reported {
 				notices = append(notices, Notice{name, text})
 			}
 			continue
 		}
-		known := table[at]
+		known, into := table[at], &values
+		if port != "" {
+			known, into = known.ofPort(), values.ofPort(port)
+		}
 		switch {
 		case len(value) > known.Most() && known.Change != Written:
 			errs = append(errs, field.Invalid(Path(name), message.TruncateValue(value), fmt.Sprintf("has %d bytes; allowed: %d at most", len(value), known.Most())))
 		case strings.TrimSpace(value) == "" && !known.EmptyIsNone:
-		case !known.take(&values, value):
+		case !known.take(into, value):
 			errs = append(errs, field.Invalid(Path(name), message.TruncateValue(value), "allowed: "+known.Allowed))
 		}
 	}
@@ -202,6 +212,21 @@ func (a Annotation) take(values *Values, value string) bool {
 	}
 	values.Malformed = append(values.Malformed, Malformed{a.Name, message.TruncateValue(value), a.Allowed, a.onMalformed(text) == forward})
 	return true
+}
+
+// Base returns the name of an annotation without the suffix that restricts it to a port, and that
+// port, by its name or number; "" if there is no suffix.
+func Base(name string) (base, port string) {
+	if head, port, ok := strings.Cut(strings.TrimPrefix(name, Prefix), "."); ok && strings.HasPrefix(name, Prefix) {
+		return Prefix + head, port
+	}
+	return name, ""
+}
+
+// ofPort returns the variant of an annotation for one port.
+func (a Annotation) ofPort() Annotation {
+	a.exact, a.onMalformed = false, nil
+	return a
 }
 
 // Path returns the field path of an annotation, for errors.

@@ -43,10 +43,18 @@ func reference() string {
 			if a.New {
 				has = "no"
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s: %s | %s | %s | %s |\n", a.Name, has, a.Type, allowed(a), otherwise(a), a.Doc, a.Change)
+			fmt.Fprintf(&b, "| `%s` | %s | %s: %s | %s | %s | %s |\n", a.Name, has, a.Type, allowed(a), otherwise(a), effect(a), a.Change)
 		}
 	}
 	return b.String()
+}
+
+// effect describes the effect of an annotation, and whether it can have it on one port only.
+func effect(a annotation.Annotation) string {
+	if a.PerPort {
+		return a.Doc + " Also [per port](#per-port)."
+	}
+	return a.Doc
 }
 
 // allowed describes the valid values, and the handling of others.

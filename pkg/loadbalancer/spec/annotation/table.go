@@ -41,6 +41,17 @@ var table = sync.OnceValue(func() []Annotation {
 	return all
 })
 
+// PerPort returns the names of the annotations that a suffix can restrict to one port, sorted.
+func PerPort() []string {
+	var names []string
+	for _, a := range Table() {
+		if a.PerPort {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
 func byName(a, b Annotation) int { return strings.Compare(a.Name, b.Name) }
 
 // writtenTable holds the annotations that the controller itself writes.

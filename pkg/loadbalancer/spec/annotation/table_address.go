@@ -12,6 +12,8 @@ const (
 	VIPAddress        = Prefix + "vip-address"
 	VIPQoSPolicyID    = Prefix + "vip-qos-policy-id"
 	VIPSecurityGroups = Prefix + "vip-sg-ids"
+	IPMode            = Prefix + "ip-mode"
+	IngressHostname   = Prefix + "ingress-hostname"
 )
 
 // addressTable holds the annotations of VIP and floating IP.
@@ -23,7 +25,7 @@ func vipTable() []Annotation {
 		{
 			Name: Internal, Key: "internal-lb", Change: InPlace,
 			Value: cpo(boolean(func(v *Values) **bool { return &v.Internal })),
-			Doc:   "No floating IP: the load balancer is reachable on its VIP only. The key of cloud.conf makes all Services internal, regardless of their annotations.",
+			Doc:   "No floating IP: the load balancer is reachable on its VIP only. The key of cloud.conf makes all Services internal, regardless of their annotations; `internal-by-default` makes those internal that do not have \"false\".",
 		},
 		{
 			Name: SubnetID, Key: "subnet-id", Default: "the subnet of most nodes", Change: NeedsReplace,
@@ -102,6 +104,16 @@ func floatingTable() []Annotation {
 			Name: Hostname, Change: InPlace,
 			Value: text("a DNS name", func(v *Values) **string { return &v.Hostname }),
 			Doc:   "The name to publish in the Service's status instead of the address.",
+		},
+		{
+			Name: IngressHostname, New: true, Key: "enable-ingress-hostname", Change: InPlace,
+			Value: boolean(func(v *Values) **bool { return &v.Status.IngressHostname }),
+			Doc:   "Publishes a name made of the address and `ingress-hostname-suffix` of cloud.conf instead of the address. The key does that only for Services with PROXY headers.",
+		},
+		{
+			Name: IPMode, New: true, Default: "VIP; with PROXY headers Proxy", Change: InPlace,
+			Value: oneOf(func(v *Values) **string { return &v.Status.IPMode }, "VIP", "Proxy"),
+			Doc:   "The ipMode in the Service's status: with `VIP`, kube-proxy handles connections from within the cluster itself; with `Proxy`, they pass through the load balancer.",
 		},
 	}
 }

@@ -6,6 +6,7 @@ const (
 	AvailabilityZone = Prefix + "availability-zone"
 	AllowReplace     = Prefix + "allow-replace"
 	Tags             = Prefix + "tags"
+	Managed          = Prefix + "managed"
 	// LoadBalancerAddress is written by the controller.
 	LoadBalancerAddress = Prefix + "load-balancer-address"
 )
@@ -37,6 +38,11 @@ func balancerTable() []Annotation {
 			Name: AllowReplace, New: true, Default: "false", Change: InPlace,
 			Value: boolean(func(v *Values) **bool { return &v.LoadBalancer.AllowReplace }),
 			Doc:   "Permits replacing the load balancer by a new one if a change is not possible otherwise: see [addresses.md](addresses.md).",
+		},
+		{
+			Name: Managed, New: true, Default: "true", Change: InPlace,
+			Value: boolean(func(v *Values) **bool { return &v.LoadBalancer.Managed }),
+			Doc:   "With \"false\" nothing is written to OpenStack for the Service, and its deletion leaves all objects in the cloud. An event shows what would be changed. With \"true\" the Service is taken over again, without an interruption.",
 		},
 		{
 			Name: Tags, New: true, Key: "tags", EmptyIsNone: true, Change: ForNew,

@@ -9,9 +9,20 @@ func listenerTable() []Annotation {
 			Doc:   "The clients that may connect, if spec.loadBalancerSourceRanges is empty.",
 		},
 		{
-			Name: Method, Key: "lb-method", Change: InPlace,
+			Name: Method, PerPort: true, Key: "lb-method", Change: InPlace,
 			Value: cpoChoice(oneOf(func(v *Values) **string { return &v.Members.Method }, "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT")),
 			Doc:   "How traffic is distributed to the members.",
+		},
+		{
+			Name: Persistence, PerPort: true, New: true, Default: "sessionAffinity of the spec", Change: InPlace,
+			Value: oneOf(func(v *Values) **string { return &v.Members.Persistence }, "HTTP_COOKIE", "APP_COOKIE"),
+			Doc: "Clients keep their member by a cookie: HTTP_COOKIE by one of the load balancer, APP_COOKIE by the application's cookie `session-cookie-name`. " +
+				"For ports with HTTP or TERMINATED_HTTPS listeners; on these it takes precedence over sessionAffinity.",
+		},
+		{
+			Name: CookieName, PerPort: true, New: true, Change: InPlace,
+			Value: cookieName(func(v *Values) **string { return &v.Members.CookieName }),
+			Doc:   "The name of the application's cookie, for `session-persistence: APP_COOKIE`.",
 		},
 	}...)
 }
@@ -49,7 +60,7 @@ func protocolTable() []Annotation {
 		header(ForwardedProto, "X-Forwarded-Proto", true, boolean(func(v *Values) **bool { return &v.Listeners.ForwardedProto })),
 		header(ForwardedPort, "X-Forwarded-Port", true, boolean(func(v *Values) **bool { return &v.Listeners.ForwardedPort })),
 		{
-			Name: ProxyProtocol, Default: "false", Change: InPlace,
+			Name: ProxyProtocol, PerPort: true, Default: "false", Change: InPlace,
 			Value: cpoSwitch(func(v *Values) **string { return &v.Listeners.ProxyProtocol }, "true", "v1", "v2", "false"),
 			Doc:   "Members of TCP ports get a PROXY header, of version 1 (`true`, `v1`) or 2, with the client's address. UDP and SCTP ports are not affected.",
 		},

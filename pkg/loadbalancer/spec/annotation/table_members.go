@@ -17,6 +17,11 @@ func memberTable() []Annotation {
 			Doc:   "The subnet in which the load balancer reaches the nodes.",
 		},
 		{
+			Name: MemberAddress, New: true, Key: "member-address-by-subnet", Change: InPlace,
+			Value: boolean(func(v *Values) **bool { return &v.Members.BySubnet }),
+			Doc:   "Of a node with several addresses, the one in the member subnet becomes the member; otherwise, and if there is none, the first internal one does.",
+		},
+		{
 			Name: NodeSelector, Key: "node-selector", EmptyIsNone: true, Change: InPlace,
 			Value: selector(func(v *Values) **string { return &v.Members.NodeSelector }),
 			Doc:   "Only nodes with these labels become members; `key=` means any value of the label.",

@@ -40,37 +40,37 @@ func timingTable() []Annotation {
 func probeTable() []Annotation {
 	return []Annotation{
 		{
-			Name: MonitorType, New: true, Default: "TCP, UDP-CONNECT or SCTP, like the port; with externalTrafficPolicy Local HTTP", Change: ReplacesMonitor,
+			Name: MonitorType, New: true, PerPort: true, Default: "TCP, UDP-CONNECT or SCTP, like the port; with externalTrafficPolicy Local HTTP", Change: ReplacesMonitor,
 			Value: oneOf(func(v *Values) **string { return &v.Monitor.Type }, "TCP", "HTTP", "HTTPS", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"),
 			Doc:   "How members are probed, on their NodePort or on `health-monitor-port`. Ports that do not support the type keep their default one.",
 		},
 		{
-			Name: MonitorPath, New: true, Default: "/", Change: InPlace,
+			Name: MonitorPath, New: true, PerPort: true, Default: "/", Change: InPlace,
 			Value: path(func(v *Values) **string { return &v.Monitor.Path }),
 			Doc:   "The path that monitors of type HTTP (the default type if this is set) and HTTPS request.",
 		},
 		{
-			Name: MonitorMethod, New: true, Default: "GET", Change: InPlace,
+			Name: MonitorMethod, New: true, PerPort: true, Default: "GET", Change: InPlace,
 			Value: oneOf(func(v *Values) **string { return &v.Monitor.HTTPMethod }, "GET", "HEAD", "OPTIONS"),
 			Doc:   "The HTTP method of probes; only safe methods are allowed.",
 		},
 		{
-			Name: MonitorCodes, New: true, Default: "200", Change: InPlace,
+			Name: MonitorCodes, New: true, PerPort: true, Default: "200", Change: InPlace,
 			Value: codes(func(v *Values) **string { return &v.Monitor.Codes }),
 			Doc:   "The status codes that are considered healthy.",
 		},
 		{
-			Name: MonitorVersion, New: true, Default: "Octavia's, which is 1.0", Change: InPlace,
+			Name: MonitorVersion, New: true, PerPort: true, Default: "Octavia's, which is 1.0", Change: InPlace,
 			Value: oneOf(func(v *Values) **string { return &v.Monitor.HTTPVersion }, "1.0", "1.1"),
 			Doc:   "The HTTP version of probes. Some servers do not accept 1.0.",
 		},
 		{
-			Name: MonitorDomain, New: true, Change: InPlace,
+			Name: MonitorDomain, New: true, PerPort: true, Change: InPlace,
 			Value: domain(func(v *Values) **string { return &v.Monitor.DomainName }),
 			Doc:   "The host name in probes, with HTTP 1.1.",
 		},
 		{
-			Name: MonitorPort, New: true, Default: "the NodePort", Change: InPlace,
+			Name: MonitorPort, New: true, PerPort: true, Default: "the NodePort", Change: InPlace,
 			Value: from(1, 65535, func(v *Values) **int { return &v.Monitor.Port }),
 			Doc:   "The port of the nodes that is probed: one of the Service's own NodePorts, its healthCheckNodePort, 10256 (kube-proxy's healthz), or one that `monitor-ports` in cloud.conf lists. With `health-monitor-kube-proxy` it is kube-proxy's port.",
 		},

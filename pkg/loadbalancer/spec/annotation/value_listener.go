@@ -2,6 +2,7 @@ package annotation
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +50,20 @@ func portProtocols(at func(*Values) *[]PortProtocol) Value {
 func reference(at func(*Values) **string) Value {
 	return value("text", "the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID", shorter(255)+` && !v.matches('[ \\r\\n\\t]')`, func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, " \r\n\t") {
+			return false
+		}
+		*at(v) = &value
+		return true
+	})
+}
+
+// cookieName parses the name of a cookie. Octavia does not validate it in a request that creates a
+// whole load balancer. The rule has only characters that HAProxy and all browsers accept.
+func cookieName(at func(*Values) **string) Value {
+	const expression = `^[A-Za-z0-9_.-]+$`
+	form := regexp.MustCompile(expression)
+	return value("text", "the name of a cookie, of letters, digits, _, . and -, such as JSESSIONID", matching(expression, 255), func(v *Values, value string) bool {
+		if !form.MatchString(value) || len(value) > 255 {
 			return false
 		}
 		*at(v) = &value

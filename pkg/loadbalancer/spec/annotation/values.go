@@ -7,6 +7,7 @@ import "slices"
 type Values struct {
 	Internal     *bool
 	Hostname     *string
+	Status       StatusValues
 	LoadBalancer LoadBalancerValues
 	VIP          VIPValues
 	Floating     FloatingValues
@@ -15,13 +16,32 @@ type Values struct {
 	Monitor      MonitorValues
 	// Malformed are invalid values that are not refused.
 	Malformed []Malformed
+	// Ports are the values for single ports, by the name or number of the port.
+	Ports map[string]*Values
+}
+
+// ofPort returns the values for a port.
+func (v *Values) ofPort(port string) *Values {
+	if v.Ports == nil {
+		v.Ports = map[string]*Values{}
+	}
+	if v.Ports[port] == nil {
+		v.Ports[port] = &Values{}
+	}
+	return v.Ports[port]
+}
+
+// StatusValues concern the published status.
+type StatusValues struct {
+	IPMode          *string
+	IngressHostname *bool
 }
 
 // LoadBalancerValues concern the load balancer itself.
 type LoadBalancerValues struct {
 	ID, Class, Provider        *string
 	FlavorID, AvailabilityZone *string
-	AllowReplace               *bool
+	AllowReplace, Managed      *bool
 	// Tags are nil without the annotation, and empty if it requests none.
 	Tags []string
 }
@@ -63,7 +83,9 @@ type LimitValues struct {
 // MemberValues concern the members and the distribution of traffic.
 type MemberValues struct {
 	SubnetID, Method, NodeSelector *string
+	Persistence, CookieName        *string
 	Mode                           *string
+	BySubnet                       *bool
 	Max                            *int
 }
 

@@ -72,8 +72,9 @@ func LoadBalancer(id ownership.Identity, s *settings.Settings, on members.Ports,
 		lb.FloatingIP = floatingIP(s, id.FloatingIPDescription(), facts)
 	}
 	for i, port := range s.Traffic.Ports {
-		l := listener(port, i, id, tags, s, facts.Driver)
-		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, tags, s, on.At(i), facts)
+		of := s.OfPort(port)
+		l := listener(port, i, id, tags, of, facts.Driver)
+		l.Pool = pool(port, i, of.Listeners.PoolProtocol(l.Protocol), id, tags, of, on.At(i), facts)
 		lb.Listeners = append(lb.Listeners, l)
 	}
 	lb.Sort()
@@ -117,7 +118,7 @@ func listener(port v1.ServicePort, i int, id ownership.Identity, tags []string, 
 		AllowedCIDRs: allowedCIDRs(s, drv),
 		Limits:       supportedLimits(s.Listeners.Limits, drv),
 	}
-	if l.Protocol == model.HTTP || l.Protocol == model.TerminatedHTTPS {
+	if l.Protocol.ReadsHTTP() {
 		l.InsertHeaders = slices.Clone(s.Listeners.Headers)
 	}
 	if l.Protocol == model.TerminatedHTTPS {
@@ -156,7 +157,7 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 	if !slices.Contains(facts.Driver.Algorithms, p.Algorithm) {
 		p.Algorithm = facts.Driver.Algorithms[0] // only the default is left here
 	}
-	p.Persistence, p.PersistenceTimeout = persistence(s.Traffic, protocol, facts.Driver)
+	p.Persistence = persistence(s, port, protocol, facts.Driver)
 	var monitorPort int
 	p.Monitor, monitorPort = s.HealthMonitor(p.Protocol, facts.Driver)
 	if p.Monitor != nil {
@@ -167,14 +168,20 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 	return p
 }
 
-// persistence returns the session persistence of a pool, and its timeout, which Octavia has only
-// for UDP and SCTP. The default timeout of Kubernetes is sent only to drivers that need one.
-func persistence(t settings.TrafficSettings, protocol model.Protocol, drv driver.Driver) (kind string, timeout int) {
+// persistence returns the session persistence of a pool: by a cookie if its listener reads requests
+// and the Service asks for that, else by the client's address. The timeout, which Octavia has only
+// for UDP and SCTP, is sent if it is not the default of Kubernetes, or the driver needs one.
+func persistence(s *settings.Settings, port v1.ServicePort, protocol model.Protocol, drv driver.Driver) model.Persistence {
+	if s.Pools.Persistence != "" && s.Listeners.Protocol(port).ReadsHTTP() {
+		return s.Pools.Cookie()
+	}
+	t := s.Traffic
 	if !t.ClientAffinity {
-		return "", 0
+		return model.Persistence{}
 	}
+	by := model.Persistence{Type: model.SourceIP}
 	if protocol.Transport() != model.TCP && (t.CustomAffinityTimeout() || drv.Quirks.AffinityNeedsTimeout) {
-		timeout = t.AffinityTimeout
+		by.Timeout = t.AffinityTimeout
 	}
-	return model.SourceIP, timeout
+	return by
 }

@@ -48,7 +48,7 @@ func Follow(s *settings.Settings, kept *model.LoadBalancer, nodes Followers) *mo
 			return model.ListenerKey{Transport: model.Protocol(p.Protocol), Port: int(p.Port)} == l.Key()
 		})
 		if at >= 0 && (s.Traffic.Ports[at].NodePort != 0 || nodes.Ports.At(at).Pods.Len() > 0) {
-			asked := nodes.monitor(&l.Pool, s, nodes.ID.MonitorName(at))
+			asked := nodes.monitor(&l.Pool, s.OfPort(s.Traffic.Ports[at]), nodes.ID.MonitorName(at))
 			l.Pool.Members = nodes.members(l.Pool.Members, nodes.Ports.At(at), int(s.Traffic.Ports[at].NodePort), asked)
 		}
 	}

@@ -1,6 +1,7 @@
 package members
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -21,7 +22,7 @@ type Backend struct {
 }
 
 // Select returns the nodes that become members, sorted by name, each with its address of the
-// Service's family, and the names of nodes without such an address. Of several nodes with the same
+// Service's family and preferably in the range of the settings, and the names of nodes without such an address. Of several nodes with the same
 // address it returns the newest: the others are remnants of deleted servers. The result is empty if
 // a user or operator requests that, and an error if no node remains for another reason: see
 // Standing.
@@ -33,7 +34,7 @@ func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without
 // selectAll is Select without the maximum number of members.
 func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	selected, _, standing := candidates(s, nodes)
-	backends, without = addressed(s.Family, selected)
+	backends, without = addressed(s.Family, s.Members.Within, selected)
 	if len(backends) > 0 {
 		return backends, without, nil
 	}
@@ -49,11 +50,11 @@ func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, with
 
 // addressed returns nodes with their addresses of a family, sorted by name, and the names of those
 // without one. Of several nodes with the same address it returns the newest.
-func addressed(family v1.IPFamily, selected []*v1.Node) (backends []Backend, without []string) {
+func addressed(family v1.IPFamily, within netip.Prefix, selected []*v1.Node) (backends []Backend, without []string) {
 	slices.SortFunc(selected, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
 	newest, older := map[string]*v1.Node{}, map[string][]*v1.Node{} // by address
 	for _, node := range selected {
-		address := nodeAddress(node, family)
+		address := nodeAddress(node, family, within)
 		switch first := newest[address]; {
 		case address == "":
 			without = append(without, node.Name)
@@ -66,24 +67,30 @@ func addressed(family v1.IPFamily, selected []*v1.Node) (backends []Backend, wit
 		}
 	}
 	for _, node := range selected {
-		if address := nodeAddress(node, family); newest[address] == node {
+		if address := nodeAddress(node, family, within); newest[address] == node {
 			backends = append(backends, Backend{node, address, older[address]})
 		}
 	}
 	return backends, without
 }
 
-// nodeAddress returns the first internal address of a family, else the first external one.
-func nodeAddress(node *v1.Node, wanted v1.IPFamily) string {
+// nodeAddress returns the first address of a family in a range, else the first one of all. Internal
+// addresses come before external ones.
+func nodeAddress(node *v1.Node, wanted v1.IPFamily, within netip.Prefix) string {
+	first := ""
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
 		for _, a := range node.Status.Addresses {
 			if a.Type != kind {
 				continue
 			}
 			if address, err := netip.ParseAddr(a.Address); err == nil && address.Zone() == "" && settings.InFamily(address, wanted) {
-				return address.Unmap().String()
+				address = address.Unmap()
+				if within.Contains(address) {
+					return address.String()
+				}
+				first = cmp.Or(first, address.String())
 			}
 		}
 	}
-	return ""
+	return first
 }

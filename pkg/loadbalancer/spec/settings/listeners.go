@@ -56,12 +56,7 @@ func (r *reading) listeners() ListenerSettings {
 	for i, pair := range s.Protocols {
 		s.byPort[pair.Port] = i
 	}
-	switch ptr.Deref(values.ProxyProtocol, "") {
-	case "true", "v1":
-		s.Proxy = model.Proxy
-	case "v2":
-		s.Proxy = model.ProxyV2
-	}
+	s.Proxy = proxyProtocol(ptr.Deref(values.ProxyProtocol, ""))
 	for _, header := range []struct {
 		name string
 		on   *bool
@@ -71,6 +66,19 @@ func (r *reading) listeners() ListenerSettings {
 		}
 	}
 	return s
+}
+
+// proxyProtocol returns the protocol of pools for a value of the annotation; "" if they have no
+// PROXY headers.
+func proxyProtocol(value string) model.Protocol {
+	switch value {
+	case "true", "v1":
+		return model.Proxy
+	case "v2":
+		return model.ProxyV2
+	default:
+		return ""
+	}
 }
 
 // limits returns the limits of the Service, its class or cloud.conf. Limits that are not set are

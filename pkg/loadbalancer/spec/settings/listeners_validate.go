@@ -26,7 +26,7 @@ func (s *Settings) validateListeners(drv driver.Driver) field.ErrorList {
 			""+annotation.ProxyProtocol+" already sends the client's address to the members: choose one of the two"))
 	}
 	for i, port := range ports {
-		errs = append(errs, l.validatePort(port, i, drv)...)
+		errs = append(errs, s.OfPort(port).validatePort(port, i, drv)...)
 	}
 	return errs
 }
@@ -70,23 +70,26 @@ func ownAppProtocols() []string {
 }
 
 // validatePort returns errors if the driver does not support the protocol of a port.
-func (s ListenerSettings) validatePort(port v1.ServicePort, i int, drv driver.Driver) field.ErrorList {
-	protocol := s.Protocol(port)
-	at := inSpec("ports").Index(i)
+func (s *Settings) validatePort(port v1.ServicePort, i int, drv driver.Driver) field.ErrorList {
+	l := s.Listeners
+	protocol := l.Protocol(port)
+	at, proxy := inSpec("ports").Index(i), s.at(annotation.ProxyProtocol)
 	switch {
 	case protocol.Transport() != model.TCP:
 		return nil
-	case s.Proxy == model.ProxyV2 && !drv.Supports(driver.ProxyProtocolV2):
-		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ProxyProtocol), drv.Lacks(driver.ProxyProtocolV2))}
-	case s.Proxy != "" && !drv.Supports(driver.ProxyProtocol):
-		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ProxyProtocol), drv.Lacks(driver.ProxyProtocol))}
+	case protocol.ReadsHTTP() && s.own[annotation.ProxyProtocol] != "" && l.Proxy != "" && slices.Contains(l.Headers, headerFor):
+		return field.ErrorList{field.Forbidden(proxy, annotation.ForwardedFor+" already sends the client's address to the members: choose one of the two")}
+	case l.Proxy == model.ProxyV2 && !drv.Supports(driver.ProxyProtocolV2):
+		return field.ErrorList{field.Forbidden(proxy, drv.Lacks(driver.ProxyProtocolV2))}
+	case l.Proxy != "" && !drv.Supports(driver.ProxyProtocol):
+		return field.ErrorList{field.Forbidden(proxy, drv.Lacks(driver.ProxyProtocol))}
 	case protocol == model.TCP:
 		return nil
 	case protocol == model.TerminatedHTTPS && !drv.Supports(driver.TLS):
 		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("asks for a listener of %s: %s", protocol, drv.Lacks(driver.TLS)))}
 	case !drv.Supports(driver.Layer7):
 		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("asks for a listener of %s: %s", protocol, drv.Lacks(driver.Layer7)))}
-	case protocol == model.HTTPS || len(s.Headers) == 0 || drv.Supports(driver.InsertHeaders):
+	case protocol == model.HTTPS || len(l.Headers) == 0 || drv.Supports(driver.InsertHeaders):
 		return nil
 	default:
 		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ForwardedFor), drv.Lacks(driver.InsertHeaders))}

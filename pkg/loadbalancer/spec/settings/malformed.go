@@ -49,7 +49,7 @@ func insteadOf(name string, lb config.LoadBalancer) string {
 	}
 	switch name {
 	case annotation.Internal:
-		return strconv.FormatBool(lb.InternalLB)
+		return strconv.FormatBool(lb.InternalLB || lb.InternalByDefault)
 	case annotation.KeepFloatingIP:
 		return "true" // see annotation.Values.KeepsFloatingIP
 	case annotation.Monitor:
@@ -168,7 +168,7 @@ func (m Malformed) changesListener(s *Settings, want, have model.Listener) bool 
 	case annotation.ForwardedFor:
 		return slices.Contains(have.InsertHeaders, headerFor)
 	case annotation.ProxyProtocol:
-		return have.Pool.Protocol == model.Proxy || have.Pool.Protocol == model.ProxyV2
+		return want.Pool.Protocol != have.Pool.Protocol && (have.Pool.Protocol == model.Proxy || have.Pool.Protocol == model.ProxyV2)
 	case annotation.Method:
 		return want.Pool.Algorithm != have.Pool.Algorithm
 	case annotation.ConnLimit, annotation.ClientData, annotation.MemberConnect, annotation.MemberData, annotation.TCPInspect:

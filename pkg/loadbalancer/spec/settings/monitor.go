@@ -111,7 +111,7 @@ func (s *Settings) MissingMonitors(drv driver.Driver) string {
 	text := fmt.Sprintf("With externalTrafficPolicy Local, nodes without endpoints drop connections, and the load balancer, created by another "+
 		"controller, has no health monitors to detect them. Set %s: \"true\" to add them", annotation.Monitor)
 	for _, port := range s.Traffic.Ports {
-		if _, at := monitored.HealthMonitor(model.Protocol(port.Protocol), drv); at != 0 {
+		if _, at := monitored.OfPort(port).HealthMonitor(model.Protocol(port.Protocol), drv); at != 0 {
 			return fmt.Sprintf("%s. They probe port %d of the nodes: if the nodes' security groups do not allow that, open the port before, "+
 				"otherwise all members go down", text, at)
 		}

@@ -22,12 +22,16 @@ func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 		return nil
 	}
 	m, policyLocal := s.Monitor, s.Traffic.Local
-	errs := slices.Concat(s.validateMonitorPort(), s.validateProbe(drv), s.validateKubeProxy(drv))
+	errs := s.validateMonitor(s.Traffic.Ports, drv)
 	if policyLocal && !s.ByPods() && !m.custom() && drv.Supports(driver.MonitorPorts) && s.Traffic.HealthCheckNodePort == 0 {
 		errs = append(errs, field.Required(inSpec("healthCheckNodePort"), "externalTrafficPolicy Local needs it to detect which nodes have endpoints"))
 	}
 	for i, port := range s.Traffic.Ports {
-		made, _ := s.HealthMonitor(model.Protocol(port.Protocol), drv)
+		of := s.OfPort(port)
+		if of.setsProbe() {
+			errs = append(errs, of.validateMonitor(s.Traffic.Ports, drv)...)
+		}
+		made, _ := of.HealthMonitor(model.Protocol(port.Protocol), drv)
 		switch {
 		case made == nil && policyLocal && !s.FollowsEndpoints(drv):
 			errs = append(errs, field.Forbidden(inSpec("ports").Index(i).Child("protocol"), fmt.Sprintf(
@@ -41,20 +45,26 @@ func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 	return errs
 }
 
+// validateMonitor validates the monitor of the Service, or of one of its ports. all are the ports of
+// the Service.
+func (s *Settings) validateMonitor(all []v1.ServicePort, drv driver.Driver) field.ErrorList {
+	return slices.Concat(s.validateMonitorPort(all), s.validateProbe(drv), s.validateKubeProxy(drv))
+}
+
 // validateMonitorPort returns an error for a port of the nodes that is not the Service's: it would
 // probe another application, and managed security groups would open the port.
-func (s *Settings) validateMonitorPort() field.ErrorList {
+func (s *Settings) validateMonitorPort(all []v1.ServicePort) field.ErrorList {
 	m, own := s.Monitor, []int{s.Traffic.HealthCheckNodePort}
-	for _, port := range s.Traffic.Ports {
+	for _, port := range all {
 		own = append(own, int(port.NodePort))
 	}
 	if m.Port != 0 && s.ByPods() {
-		return field.ErrorList{field.Forbidden(annotation.Path(annotation.MonitorPort), "pods are the members, which are probed at their own ports")}
+		return field.ErrorList{field.Forbidden(s.at(annotation.MonitorPort), "pods are the members, which are probed at their own ports")}
 	}
 	if m.Port == 0 || m.Port == kubeProxyPort || slices.Contains(own, m.Port) || m.Ports.Has(m.Port) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(annotation.Path(annotation.MonitorPort), m.Port, fmt.Sprintf(
+	return field.ErrorList{field.Invalid(s.at(annotation.MonitorPort), m.Port, fmt.Sprintf(
 		"allowed: a NodePort of the Service, its healthCheckNodePort, %d (kube-proxy's healthz), or a port in monitor-ports of cloud.conf (ask the cluster's operator)", kubeProxyPort))}
 }
 
@@ -67,7 +77,7 @@ func (s *Settings) validateProbe(drv driver.Driver) field.ErrorList {
 	var errs field.ErrorList
 	kind := m.customType("")
 	if why := drv.Lacks(driver.MonitorPorts); m.Port != 0 && why != "" {
-		errs = append(errs, field.Forbidden(annotation.Path(annotation.MonitorPort), why))
+		errs = append(errs, field.Forbidden(s.at(annotation.MonitorPort), why))
 	}
 	for _, given := range []struct{ name, value string }{
 		{annotation.MonitorPath, m.Path}, {annotation.MonitorMethod, m.HTTPMethod}, {annotation.MonitorCodes, m.Codes},
@@ -76,24 +86,24 @@ func (s *Settings) validateProbe(drv driver.Driver) field.ErrorList {
 		switch {
 		case given.value == "":
 		case !overHTTP(kind):
-			errs = append(errs, field.Forbidden(annotation.Path(given.name), "not supported by monitors of type "+kind+", only by HTTP and HTTPS"))
+			errs = append(errs, field.Forbidden(s.at(given.name), "not supported by monitors of type "+kind+", only by HTTP and HTTPS"))
 		case m.Type == "" && !slices.Contains(drv.Monitors, kind):
-			errs = append(errs, field.Forbidden(annotation.Path(given.name), fmt.Sprintf("the provider %s has no HTTP monitors", drv.Name)))
+			errs = append(errs, field.Forbidden(s.at(given.name), fmt.Sprintf("the provider %s has no HTTP monitors", drv.Name)))
 		case slices.Contains([]string{annotation.MonitorVersion, annotation.MonitorDomain}, given.name) && !drv.Supports(driver.MonitorHTTP11):
-			errs = append(errs, field.Forbidden(annotation.Path(given.name), drv.Lacks(driver.MonitorHTTP11)))
+			errs = append(errs, field.Forbidden(s.at(given.name), drv.Lacks(driver.MonitorHTTP11)))
 		}
 	}
 	if m.HTTPVersion == "1.0" && m.DomainName != "" {
-		errs = append(errs, field.Forbidden(annotation.Path(annotation.MonitorDomain), "HTTP 1.0 sends no host: "+annotation.MonitorVersion+` must be "1.1"`))
+		errs = append(errs, field.Forbidden(s.at(annotation.MonitorDomain), "HTTP 1.0 sends no host: "+annotation.MonitorVersion+` must be "1.1"`))
 	}
 	if m.Type == "" {
 		return errs
 	}
 	if !slices.Contains(drv.Monitors, kind) {
-		return append(errs, notSupported(annotation.Path(annotation.MonitorType), kind, drv.Monitors, drv))
+		return append(errs, notSupported(s.at(annotation.MonitorType), kind, drv.Monitors, drv))
 	}
 	if !slices.ContainsFunc(s.Traffic.Ports, func(p v1.ServicePort) bool { return m.fits(kind, model.Protocol(p.Protocol), drv) }) {
-		errs = append(errs, field.Invalid(annotation.Path(annotation.MonitorType), kind, whyNotFit(kind, drv)))
+		errs = append(errs, field.Invalid(s.at(annotation.MonitorType), kind, whyNotFit(kind, drv)))
 	}
 	return errs
 }
@@ -136,7 +146,7 @@ func (s *Settings) validateKubeProxy(drv driver.Driver) field.ErrorList {
 // kube-proxy sends none.
 func (s *Settings) losesDatagrams(drv driver.Driver) bool {
 	return s.Traffic.Local && !s.FollowsEndpoints(drv) && slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool {
-		made, _ := s.HealthMonitor(model.Protocol(port.Protocol), drv)
+		made, _ := s.OfPort(port).HealthMonitor(model.Protocol(port.Protocol), drv)
 		return made != nil && made.Type == model.MonitorUDPConnect
 	})
 }
@@ -149,12 +159,19 @@ func (r *reading) noticeMonitors(s *Settings) {
 	}
 	if !s.monitored() {
 		r.noticeUnmonitored(m)
+		for _, name := range s.perPort() {
+			if base, _ := annotation.Base(name); slices.Contains(probeNames(), base) {
+				r.notice(name, unmonitored)
+			}
+		}
 		return
 	}
 	if m.Timeout > m.Delay && (values.Timeout != nil || values.Delay != nil) {
 		r.notice(annotation.MonitorTimeout, fmt.Sprintf("probes of a member overlap: one may take %d seconds, and the next comes after %d", m.Timeout, m.Delay))
 	}
 }
+
+const unmonitored = "has no effect: the Service has no health monitors; " + annotation.Monitor + `: "true" adds them`
 
 // noticeUnmonitored reports settings of monitors if there are none.
 func (r *reading) noticeUnmonitored(m MonitorSettings) {
@@ -177,7 +194,7 @@ func (r *reading) noticeUnmonitored(m MonitorSettings) {
 		{annotation.MonitorKubeProxy, m.KubeProxyAsked},
 	} {
 		if given.is {
-			r.notice(given.name, "has no effect: the Service has no health monitors; "+annotation.Monitor+`: "true" adds them`)
+			r.notice(given.name, unmonitored)
 		}
 	}
 }

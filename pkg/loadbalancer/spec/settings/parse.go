@@ -39,7 +39,7 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	r := p.read(svc)
 	s := &Settings{
 		Family:       family(svc),
-		Internal:     r.conf.InternalLB || ptr.Deref(r.values.Internal, false),
+		Internal:     r.conf.InternalLB || ptr.Deref(r.values.Internal, r.conf.InternalByDefault),
 		Traffic:      traffic(svc),
 		LoadBalancer: r.loadBalancer(),
 		VIP:          r.vip(),
@@ -47,10 +47,14 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 		Pools:        r.pools(),
 		Monitor:      r.monitor(),
 		Malformed:    r.malformed(),
+		ports:        r.values.Ports,
 	}
 	r.noticeMalformed(s.Malformed)
 	if r.conf.InternalLB && r.values.Internal != nil && !*r.values.Internal {
 		r.notice(annotation.Internal, "cloud.conf has internal-lb=true: all load balancers are internal")
+	}
+	if !ptr.Deref(r.values.LoadBalancer.Managed, true) {
+		r.notice(annotation.Managed, "nothing is written to OpenStack for the Service: plan shows the changes that are not made")
 	}
 	s.Members = r.members(s.VIP.SubnetID)
 	s.Access = r.access(s.Family)
@@ -79,6 +83,12 @@ func (p *Parser) SelectsNodes(svc *v1.Service) bool {
 		text = p.config.LoadBalancer.NodeSelector
 	}
 	return len(text) <= annotation.MaxSelector && strings.TrimSpace(text) != ""
+}
+
+// Manages reports whether the controller may write the objects of a Service in the cloud. It reads
+// only this setting.
+func (p *Parser) Manages(svc *v1.Service) bool {
+	return strings.TrimSpace(svc.Annotations[annotation.Managed]) != "false" || slices.Contains(p.denied, annotation.Managed)
 }
 
 // limitsMembers reports whether a Service may have fewer members than there are nodes.
@@ -130,22 +140,26 @@ func (r *reading) notice(name, text string) {
 	r.notices = append(r.notices, annotation.Notice{Annotation: name, Message: text})
 }
 
-// permitted returns the annotations of a Service without those that it may not use, and an error
-// for each of these.
+// permitted returns the annotations of a Service without those that it may not use, also for single
+// ports, and an error for each of these.
 func (p *Parser) permitted(svc *v1.Service) (map[string]string, field.ErrorList) {
-	allowed := svc.Annotations
+	if len(p.denied) == 0 {
+		return svc.Annotations, nil
+	}
 	var errs field.ErrorList
-	for _, name := range p.denied {
-		given, ok := svc.Annotations[name]
-		if !ok {
-			continue
+	allowed, names := svc.Annotations, slices.Sorted(maps.Keys(svc.Annotations))
+	for _, denied := range p.denied {
+		for _, name := range names {
+			if base, _ := annotation.Base(name); base != denied {
+				continue
+			}
+			if len(errs) == 0 {
+				allowed = maps.Clone(allowed)
+			}
+			delete(allowed, name)
+			errs = append(errs, field.Invalid(annotation.Path(name), svc.Annotations[name],
+				"deny-annotations of cloud.conf forbids this annotation: remove it, or ask the cluster's operator"))
 		}
-		if len(errs) == 0 {
-			allowed = maps.Clone(allowed)
-		}
-		delete(allowed, name)
-		errs = append(errs, field.Invalid(annotation.Path(name), given,
-			"deny-annotations of cloud.conf forbids this annotation: remove it, or ask the cluster's operator"))
 	}
 	return allowed, errs
 }
@@ -181,6 +195,8 @@ func (r *reading) pools() PoolSettings {
 		Algorithm:          cmp.Or(ptr.Deref(method, ""), r.conf.LBMethod),
 		AlgorithmAsked:     method != nil,
 		AlgorithmOfClass:   method == nil && r.class.LBMethod != "",
+		Persistence:        ptr.Deref(r.values.Members.Persistence, ""),
+		CookieName:         ptr.Deref(r.values.Members.CookieName, ""),
 		algorithmOtherwise: r.conf.LBMethod,
 	}
 }
@@ -190,9 +206,13 @@ func (r *reading) members(vipSubnetID string) MemberSettings {
 		Mode:            cmp.Or(ptr.Deref(r.values.Members.Mode, ""), r.conf.Members),
 		SubnetID:        cmp.Or(ptr.Deref(r.values.Members.SubnetID, ""), r.class.MemberSubnetID, r.conf.MemberSubnetID),
 		DefaultSubnetID: cmp.Or(r.section.SubnetID, vipSubnetID),
+		BySubnet:        ptr.Deref(r.values.Members.BySubnet, r.conf.MemberAddressBySubnet),
 		NodeSelector:    r.nodeSelector(),
 		Max:             r.maxMembers(),
 		Seed:            string(r.svc.UID),
+	}
+	if ptr.Deref(r.values.Members.BySubnet, false) && m.SubnetID == "" {
+		r.notice(annotation.MemberAddress, "has no effect: neither the Service nor cloud.conf sets "+annotation.MemberSubnetID)
 	}
 	if m.Mode == annotation.MembersPods {
 		if r.conf.SecurityGroups() != "" && r.conf.Members != annotation.MembersPods {

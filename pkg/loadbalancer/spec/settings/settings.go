@@ -5,10 +5,13 @@
 package settings
 
 import (
+	"net/netip"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
 // Settings are the settings of a Service. For each, the first of annotation, class and section
@@ -33,6 +36,10 @@ type Settings struct {
 	Status         StatusSettings
 	// Malformed are annotations that count as not given because their values are invalid.
 	Malformed []Malformed
+	// ports are the values for single ports, by name or number; own are, in the settings of a port,
+	// the full names of its annotations by their names without the suffix: see OfPort.
+	ports map[string]*annotation.Values
+	own   map[string]string
 	// exists is set for an existing load balancer: see OnExisting.
 	exists bool
 	// otherAddress is a requested address that the shared load balancer of another Service does not
@@ -96,6 +103,9 @@ type PoolSettings struct {
 	// if its class does.
 	Algorithm                        string
 	AlgorithmAsked, AlgorithmOfClass bool
+	// Persistence is HTTP_COOKIE or APP_COOKIE, "" for that of the spec; CookieName is the name of
+	// the application's cookie.
+	Persistence, CookieName string
 	// algorithmOtherwise is the algorithm without the annotation.
 	algorithmOtherwise string
 }
@@ -110,7 +120,10 @@ type MemberSettings struct {
 	// SubnetID is the subnet of all members; DefaultSubnetID is that of new ones if no setting has
 	// one: see lookup.Reader.
 	SubnetID, DefaultSubnetID string
-	NodeSelector              labels.Selector
+	// BySubnet prefers the addresses of nodes in SubnetID. Its range is Within, which the caller sets.
+	BySubnet     bool
+	Within       netip.Prefix
+	NodeSelector labels.Selector
 	// Max is the maximum number of members; 0 means all nodes. Seed, specific to the Service,
 	// selects them.
 	Max  int

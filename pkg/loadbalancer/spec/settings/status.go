@@ -2,6 +2,7 @@ package settings
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,14 +15,24 @@ import (
 
 // StatusSettings are the settings of the published status.
 type StatusSettings struct {
-	// Hostname is published instead of the address. HostnameSuffix makes a name of the address if
-	// members get PROXY headers; empty means none.
+	// Hostname is published instead of the address. HostnameSuffix makes a name of the address, if
+	// AlwaysNamed is set or members get PROXY headers; empty means none.
 	Hostname, HostnameSuffix string
+	AlwaysNamed              bool
+	// IPMode is the one that the Service requests, "" for the usual one.
+	IPMode v1.LoadBalancerIPMode
 }
 
 func (r *reading) status() StatusSettings {
-	s := StatusSettings{Hostname: r.hostname()}
-	if r.conf.EnableIngressHostname {
+	values := r.values.Status
+	s := StatusSettings{Hostname: r.hostname(), AlwaysNamed: ptr.Deref(values.IngressHostname, false), IPMode: v1.LoadBalancerIPMode(ptr.Deref(values.IPMode, ""))}
+	if s.Hostname != "" && values.IngressHostname != nil {
+		r.notice(annotation.IngressHostname, "has no effect: the Service publishes the name in "+annotation.Hostname)
+	}
+	if (s.Hostname != "" || s.AlwaysNamed) && s.IPMode != "" {
+		r.notice(annotation.IPMode, "has no effect: the Service publishes a name instead of the address")
+	}
+	if ptr.Deref(values.IngressHostname, r.conf.EnableIngressHostname) {
 		s.HostnameSuffix = r.conf.IngressHostnameSuffix
 	}
 	return s
@@ -45,24 +56,32 @@ func (r *reading) hostname() string {
 	return name
 }
 
-// Proxied reports whether members learn the addresses of clients from PROXY headers.
-func (s *Settings) Proxied() bool { return s.Listeners.Proxy != "" && s.Traffic.hasTCP() }
+// Proxied reports whether members of any port learn the addresses of clients from PROXY headers.
+func (s *Settings) Proxied() bool {
+	return slices.ContainsFunc(s.Traffic.Ports, func(p v1.ServicePort) bool {
+		return p.Protocol == v1.ProtocolTCP && s.OfPort(p).Listeners.Proxy != ""
+	})
+}
 
 // Ingress returns the status of an address. If members get PROXY headers, connections from within
 // the cluster must not bypass the load balancer: kube-proxy depends on the mode Proxy or, in old
 // releases, on a missing address.
 //
-//	the Service has a host name                 the name
-//	PROXY headers, and cloud.conf makes names   the address and the suffix as a name
-//	PROXY headers                               the address, mode Proxy
-//	anything else                               the address, mode VIP
+//	the Service has a host name                        the name
+//	the Service asks for a name of its address         the address and the suffix as a name
+//	PROXY headers, and cloud.conf makes names          the address and the suffix as a name
+//	the Service asks for a mode                        the address, that mode
+//	PROXY headers                                      the address, mode Proxy
+//	anything else                                      the address, mode VIP
 func (s *Settings) Ingress(address string) v1.LoadBalancerIngress {
 	mode := v1.LoadBalancerIPModeVIP
 	switch {
 	case s.Status.Hostname != "":
 		return v1.LoadBalancerIngress{Hostname: s.Status.Hostname}
-	case s.Proxied() && s.Status.HostnameSuffix != "":
+	case s.Status.HostnameSuffix != "" && (s.Status.AlwaysNamed || s.Proxied()):
 		return v1.LoadBalancerIngress{Hostname: nameOf(address) + "." + s.Status.HostnameSuffix}
+	case s.Status.IPMode != "":
+		mode = s.Status.IPMode
 	case s.Proxied():
 		mode = v1.LoadBalancerIPModeProxy
 	}

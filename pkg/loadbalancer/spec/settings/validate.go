@@ -25,11 +25,18 @@ func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.PortID), why))
 	}
 	errs = append(errs, s.validateVIP(drv)...)
-	if s.Pools.AlgorithmAsked && !slices.Contains(drv.Algorithms, s.Pools.Algorithm) {
-		errs = append(errs, notSupported(annotation.Path(annotation.Method), s.Pools.Algorithm, drv.Algorithms, drv))
-	}
+	errs = append(errs, s.validateAlgorithm(drv)...)
+	errs = append(errs, s.validatePersistence()...)
+	errs = append(errs, s.validatePerPort(drv)...)
 	errs = append(errs, s.validateListeners(drv)...)
 	return append(errs, s.validateMonitors(drv)...)
+}
+
+func (s *Settings) validateAlgorithm(drv driver.Driver) field.ErrorList {
+	if s.Pools.AlgorithmAsked && !slices.Contains(drv.Algorithms, s.Pools.Algorithm) {
+		return field.ErrorList{notSupported(s.at(annotation.Method), s.Pools.Algorithm, drv.Algorithms, drv)}
+	}
+	return nil
 }
 
 // validatePorts returns errors for ports that no load balancer could serve.

@@ -1,0 +1,58 @@
+package loadbalancer_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// memberAddresses returns the addresses of the members of the only pool.
+func (env *environment) memberAddresses() map[string]bool {
+	env.T.Helper()
+	addresses := map[string]bool{}
+	for _, m := range env.loadBalancer().Pools[0].Members {
+		addresses[m.Address] = true
+	}
+	return addresses
+}
+
+// Of a node with several addresses, the first one is the member, unless a setting prefers those in
+// the member subnet. A node without such an address keeps its first one.
+//
+//proves:128
+func TestMembers_HaveAddressInMemberSubnet(t *testing.T) {
+	t.Parallel()
+	for _, byKey := range []bool{false, true} {
+		t.Run(map[bool]string{false: "annotation", true: "cloud.conf"}[byKey], func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"member-address-by-subnet": map[bool]string{false: "false", true: "true"}[byKey]}})
+			other := env.subnet("127.101.0.0/16")
+			nodes, svc := env.nodes(2), service("web", 1)
+			both := env.moveTo(nodes[0], other, "127.101.1.10")
+			both.Status.Addresses = append([]v1.NodeAddress{nodes[0].Status.Addresses[0]}, both.Status.Addresses...)
+			nodes[0] = both
+			annotate(annotation.MemberSubnetID, other, annotation.MemberAddress, "false")(svc)
+			env.ensure(svc, nodes)
+			if at := env.memberAddresses(); !at["127.100.1.10"] || !at["127.100.1.11"] || len(at) != 2 {
+				t.Errorf("not in the member subnet: %v", at)
+			}
+			if svc.Annotations[annotation.MemberAddress] = "true"; byKey {
+				delete(svc.Annotations, annotation.MemberAddress)
+			}
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			if at := env.memberAddresses(); !at["127.101.1.10"] || !at["127.100.1.11"] || len(at) != 2 {
+				t.Errorf("in the member subnet: %v", at)
+			}
+			env.writes(1) // a batch
+			env.unchanged(svc, nodes)
+			svc.Annotations[annotation.MemberAddress] = "false"
+			env.ensure(svc, nodes)
+			if at := env.memberAddresses(); !at["127.100.1.10"] {
+				t.Errorf("switched off: %v", at)
+			}
+		})
+	}
+}

@@ -1,0 +1,52 @@
+package settings_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
+)
+
+func TestOfPort_IsServiceWithSettingsOfPort(t *testing.T) {
+	t.Parallel()
+	web, dns := fixture.Port(v1.ProtocolTCP, 80), fixture.Port(v1.ProtocolTCP, 53)
+	s := fixture.Settings(t, fixture.Service(fixture.Ports(web, dns),
+		fixture.Annotated(annotation.Monitor, "true"), fixture.Annotated(annotation.MonitorPath, "/live"), fixture.Annotated(annotation.Method, "SOURCE_IP"),
+		fixture.Annotated(annotation.MonitorPath+"."+web.Name, "/ready"), fixture.Annotated(annotation.ProxyProtocol+".80", "v2"),
+	), fixture.Config())
+	if s.OfPort(dns) != s {
+		t.Error("a port without settings of its own has others than the Service")
+	}
+	of := s.OfPort(web)
+	if of.Monitor.Path != "/ready" || of.Listeners.Proxy != model.ProxyV2 || of.Pools.Algorithm != "SOURCE_IP" {
+		t.Errorf("path %s, PROXY %q, algorithm %s", of.Monitor.Path, of.Listeners.Proxy, of.Pools.Algorithm)
+	}
+	if s.Monitor.Path != "/live" || s.Listeners.Proxy != "" || len(s.Traffic.Ports) != 2 {
+		t.Errorf("the settings of the Service have changed: %+v", s)
+	}
+	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 {
+		t.Error(errs)
+	}
+}
+
+// Ports of TCP and UDP with one number share its settings, as far as they have an effect.
+func TestOfPort_IsByNumberForAllProtocols(t *testing.T) {
+	t.Parallel()
+	tcp, udp := fixture.Port(v1.ProtocolTCP, 53), fixture.Port(v1.ProtocolUDP, 53)
+	s := fixture.Settings(t, fixture.Service(fixture.Ports(tcp, udp), fixture.Annotated(annotation.ProxyProtocol+".53", "v1")), fixture.Config())
+	for _, test := range []struct {
+		port v1.ServicePort
+		want model.Protocol
+	}{{tcp, model.Proxy}, {udp, model.UDP}} {
+		of := s.OfPort(test.port)
+		if got := of.Listeners.PoolProtocol(of.Listeners.Protocol(test.port)); got != test.want {
+			t.Errorf("%s: pool of %s, want %s", test.port.Protocol, got, test.want)
+		}
+	}
+	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 {
+		t.Error(errs)
+	}
+}

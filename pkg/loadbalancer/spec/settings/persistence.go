@@ -1,0 +1,38 @@
+package settings
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// Cookie returns the session persistence by a cookie.
+func (p PoolSettings) Cookie() model.Persistence {
+	by := model.Persistence{Type: p.Persistence}
+	if by.Type == model.AppCookie {
+		by.CookieName = p.CookieName
+	}
+	return by
+}
+
+// validatePersistence validates the session persistence by a cookie, of the Service or of one of
+// its ports. Octavia accepts it in a request that creates a whole load balancer, whatever it is.
+func (s *Settings) validatePersistence() field.ErrorList {
+	kind, name := s.Pools.Persistence, s.Pools.CookieName
+	reads := func(p v1.ServicePort) bool { return s.Listeners.Protocol(p).ReadsHTTP() }
+	switch {
+	case name != "" && kind != model.AppCookie:
+		return field.ErrorList{field.Forbidden(s.at(annotation.CookieName), "is only for "+annotation.Persistence+": "+model.AppCookie)}
+	case kind == "":
+		return nil
+	case kind == model.AppCookie && name == "":
+		return field.ErrorList{field.Required(s.at(annotation.CookieName), "the name of the application's cookie, for "+model.AppCookie)}
+	case !slices.ContainsFunc(s.Traffic.Ports, reads):
+		return field.ErrorList{field.Invalid(s.at(annotation.Persistence), kind, "needs a port with a listener of HTTP or TERMINATED_HTTPS: see "+annotation.Protocols)}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package loadbalancer_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+)
+
+// While a Service is not managed, neither its changes nor those of nodes write anything. An event
+// lists the changes, which are made once it is managed again, on the same load balancer.
+//
+//proves:125
+func TestUnmanaged_WritesNothingUntilItIsManagedAgain(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(3), service("web", 1)
+	published := env.ensure(svc, nodes[:2])
+	id := env.loadBalancer().ID
+	env.emitted()
+
+	annotate(annotation.Managed, "false", annotation.Method, "LEAST_CONNECTIONS")(svc)
+	env.Cloud.RequestLog.Reset()
+	if status := env.ensure(svc, nodes); status.Ingress[0].IP != published.Ingress[0].IP {
+		t.Errorf("published %+v", status.Ingress)
+	}
+	if _, err := env.engine.Repair(env.ctx, svc, nodes, func(context.Context) (bool, error) { return true, nil }); err != nil {
+		t.Error(err)
+	}
+	env.writes(0)
+	if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerUnmanaged Nothing is written") || !strings.Contains(emitted, "lb_algorithm ROUND_ROBIN → LEAST_CONNECTIONS") {
+		t.Errorf("events:\n%s", emitted)
+	}
+
+	annotate(annotation.Managed, "true")(svc)
+	env.ensure(svc, nodes)
+	lb := env.loadBalancer()
+	if lb.ID != id || len(lb.Pools[0].Members) != 3 || lb.Pools[0].Algorithm != "LEAST_CONNECTIONS" {
+		t.Errorf("managed again: %+v", lb.Pools[0])
+	}
+	env.writes(2) // of the pool, and of its members
+	env.unchanged(svc, nodes)
+}
+
+// The deletion of a Service that is not managed ends at once, and leaves its objects.
+//
+//proves:125
+func TestUnmanaged_DeletionLeavesObjects(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]func(*environment){"known": func(*environment) {}, "after a restart": (*environment).restart} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc := env.nodes(2), service("web", 1)
+			env.ensure(svc, nodes)
+			before(env)
+			annotate(annotation.Managed, "false")(svc)
+			now := nowTime()
+			svc.DeletionTimestamp = &now
+			env.Cloud.RequestLog.Reset()
+			if env.exists(svc) {
+				t.Error("the finalizer would stay")
+			}
+			env.delete(svc)
+			env.writes(0)
+			env.loadBalancers(1)
+			env.floatingIPs(1)
+		})
+	}
+}
+
+// A Service that was never managed gets no load balancer.
+//
+//proves:125
+func TestUnmanaged_CreatesNothing(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	annotate(annotation.Managed, "false")(svc)
+	if status, err := env.engine.Ensure(env.ctx, svc, nodes); err != nil || len(status.Ingress) > 0 {
+		t.Errorf("status %+v, error %v", status, err)
+	}
+	env.loadBalancers(0)
+	env.writes(0)
+	delete(svc.Annotations, annotation.Managed)
+	env.ensure(svc, nodes)
+	env.loadBalancers(1)
+}
+
+// An operator can forbid the annotation.
+func TestUnmanaged_IsManagedIfAnnotationIsDenied(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"deny-annotations": "managed"}})
+	svc := service("web", 1)
+	annotate(annotation.Managed, "false")(svc)
+	env.refused(svc, env.nodes(2), "deny-annotations")
+}
