@@ -138,7 +138,7 @@ soak: ## Let SERVICES=200 live for HOURS=168 of accelerated clock, and see that 
 		-services $(or $(SERVICES),200) -seed $(or $(SEED),1) -picture ../../out/soak.svg
 
 .PHONY: e2e
-e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD
+e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root; RELEASE=trixie: 2025.1), or on E2E_CLOUD
 	tests/e2e/e2e.sh
 
 .PHONY: e2e-run e2e-up e2e-down
@@ -177,15 +177,15 @@ image: ## Build the container image
 	docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t openstack-cloud-controller-manager:$(VERSION) .
 
 # VERSION of a release is a tag; IMAGE is the repository that the image is pushed to.
-RELEASE = $(GO) run ./tests/checks/release -version '$(VERSION)' -out out/release $(if $(IMAGE),-image '$(IMAGE)') $(if $(CA_FILE),-ca-file '$(CA_FILE)')
+RELEASER = $(GO) run ./tests/checks/release -version '$(VERSION)' -out out/release $(if $(IMAGE),-image '$(IMAGE)') $(if $(CA_FILE),-ca-file '$(CA_FILE)')
 
 .PHONY: release
 release: ## Make release VERSION=v1.2.3 in out/release: programs, image, chart, install.yaml, SBOM, provenance, notes
-	$(RELEASE)
+	$(RELEASER)
 
 .PHONY: verify-release
 verify-release: ## The same, and build the programs again elsewhere: they must be the same bytes
-	$(RELEASE) -verify
+	$(RELEASER) -verify
 
 # cosign signs with the identity of the workflow, or with the key in COSIGN_KEY.
 .PHONY: sign

@@ -3,7 +3,8 @@
 # it, and it goes down again, however it ends. E2E_KEEP=1 leaves it up, E2E_KEEP=failed
 # does when something has failed. With E2E_CLOUD the suite runs on that cloud of
 # clouds.yaml (docs/testing.md). With an argument, PROVIDER or PROVIDER/SCENARIO, it runs
-# that part of the suite on the OpenStack that is up, and leaves it up.
+# that part of the suite on the OpenStack that is up, and leaves it up. RELEASE is the Debian with
+# the OpenStack; if this machine is another one, all of it runs in a cell (openstack/cell.sh).
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 mkdir -p out/e2e
@@ -37,10 +38,20 @@ if [ -n "${E2E_CLOUD:-}" ]; then
     play "${E2E_TIMEOUT:-3h}" "TestSuite_SucceedsOnAnyOpenStack$part" 8
     exit
 fi
-if [ "$(id -u)" != 0 ] || ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
+export RELEASE=${RELEASE:-bookworm}
+codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release 2>/dev/null)
+if [ "$(id -u)" != 0 ] || { [ "$codename" != bookworm ] && [ "$codename" != "$RELEASE" ]; }; then
     echo "make e2e brings up an OpenStack from the packages of Debian 12, as root, which this is not." >&2
     echo "On an OpenStack that you have it runs with E2E_CLOUD=<a cloud of your clouds.yaml>; see docs/testing.md." >&2
     exit 2
+fi
+if [ ! -e "tests/e2e/openstack/releases/$RELEASE.sh" ]; then
+    echo "RELEASE is one of $(cd tests/e2e/openstack/releases && echo * | sed 's/\.sh//g'), not $RELEASE." >&2
+    exit 2
+fi
+if [ "$codename" != "$RELEASE" ]; then
+    build --kube-proxy # a cell has no network to download from
+    exec tests/e2e/openstack/cell.sh tests/e2e/e2e.sh "$@"
 fi
 export E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
 # Both providers together have so many scenarios at work. Everything here is bound by CPU:

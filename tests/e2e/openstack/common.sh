@@ -1,6 +1,9 @@
 # Common part of the OpenStack. Sourced by the other scripts.
 # shellcheck shell=bash
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+RELEASE=${RELEASE:-bookworm}
+if ! grep -qs "^VERSION_CODENAME=$RELEASE\$" /etc/os-release; then RELEASE=$RELEASE exec "$HERE/cell.sh" "$(realpath "$0")" "$@"; fi
+. "$HERE/releases/$RELEASE.sh"
 E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
 E2E_HOST=${E2E_HOST:-e2e-compute}
 E2E_REGION=${E2E_REGION:-RegionOne}
@@ -16,7 +19,9 @@ MEMCACHED_PORT=${E2E_MEMCACHED_PORT:-21211}
 OVN_NB_PORT=${E2E_OVN_NB_PORT:-26641}
 OVN_SB_PORT=${E2E_OVN_SB_PORT:-26642}
 
-RUN=$E2E_STATE/run; LOG=$E2E_STATE/log; ETC=$E2E_STATE/etc; PKG=$E2E_STATE/pkg
+RUN=$E2E_STATE/run; LOG=$E2E_STATE/log; ETC=$E2E_STATE/etc
+PKG=/usr/local/share/openstack-ccm-e2e # of a cell
+[ -e "$PKG/.done" ] || PKG=$E2E_STATE/pkg
 AUTH_URL=http://127.0.0.1:$KEYSTONE_PORT/v3
 export OVS_RUNDIR=$RUN/ovs OVN_RUNDIR=$RUN/ovn OVS_LOGDIR=$LOG OVN_LOGDIR=$LOG OVS_DBDIR=$E2E_STATE/ovs
 export PYTHONPATH=$HERE/py PYTHONDONTWRITEBYTECODE=1
@@ -37,6 +42,7 @@ daemon() { # NAME CMD...: start in the background under a pid file, with no othe
     local name=$1; shift
     if alive "$name"; then say "$name already runs"; return 0; fi
     (
+        cd / || exit # some run as a user that cannot read the checkout
         for fd in /proc/"$BASHPID"/fd/*; do fd=${fd##*/}; [ "$fd" -le 2 ] || exec {fd}>&-; done
         exec setsid "$@" >>"$LOG/$name.out" 2>&1 </dev/null
     ) &
@@ -88,4 +94,4 @@ uwsgi_daemon() { # NAME PORT WSGI-FILE PROCESSES [ENV=VALUE...]
         --need-app --procname-prefix "e2e-$name " --logto "$LOG/$name-uwsgi.log" --chdir "$E2E_STATE"
 }
 
-sql() { mysql --socket="$RUN/mysqld.sock" -uroot "$@"; }
+sql() { mariadb --socket="$RUN/mysqld.sock" -uroot "$@"; }

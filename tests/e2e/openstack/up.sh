@@ -3,6 +3,7 @@
 # Usage: up.sh [--no-install] [--no-provision]
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
+. "$HERE/packages.sh"
 . "$HERE/config.sh"
 INSTALL=1; PROVISION=1
 for a in "$@"; do case $a in
@@ -10,11 +11,6 @@ for a in "$@"; do case $a in
     *) die "unknown argument $a" ;;
 esac; done
 [ "$(id -u)" = 0 ] || die "must run as root"
-
-PACKAGES="python3-keystone python3-placement python3-nova python3-glance python3-neutron python3-octavia
- python3-ovn-octavia-provider ovn-central ovn-host openvswitch-switch python3-openvswitch rabbitmq-server
- mariadb-server python3-openstackclient python3-octaviaclient python3-pymysql python3-pymemcache memcached
- python3-memcache uwsgi-core uwsgi-plugin-python3 iproute2 nftables curl jq openssl util-linux procps"
 
 install_packages() {
     local missing=() p
@@ -31,27 +27,20 @@ install_packages() {
         [ $made = 1 ] && rm -f /usr/sbin/policy-rc.d
         [ $rc = 0 ] || die "apt-get failed, see $LOG/apt.log"
     fi
-    # Only the paste files of these are wanted; their maintainer scripts are not.
-    if [ ! -e "$PKG/.done" ]; then
-        mkdir -p "$PKG/deb"
-        (cd "$PKG/deb" && chmod 777 . && apt-get download -q nova-common neutron-common glance-common) >>"$LOG/apt.log" 2>&1 ||
-            die "apt-get download failed"
-        for p in "$PKG"/deb/*.deb; do dpkg-deb -x "$p" "$PKG"; done
-        rm -rf "$PKG/deb"; touch "$PKG/.done"
-    fi
+    [ -e "$PKG/.done" ] || unpack "$PKG" apt-get >>"$LOG/apt.log" 2>&1 || die "apt-get download failed"
 }
 
 start_mariadb() {
     if [ ! -d "$E2E_STATE/mysql/mysql" ]; then
         mkdir -p "$E2E_STATE/mysql"; chown mysql: "$E2E_STATE/mysql"
-        mysql_install_db --no-defaults --user=mysql --datadir="$E2E_STATE/mysql" --skip-test-db \
-            --auth-root-authentication-method=socket >"$LOG/mysql-install.log" 2>&1 || die "mysql_install_db failed"
+        mariadb-install-db --no-defaults --user=mysql --datadir="$E2E_STATE/mysql" --skip-test-db \
+            --auth-root-authentication-method=socket >"$LOG/mysql-install.log" 2>&1 || die "mariadb-install-db failed"
     fi
     daemon mariadbd mariadbd --no-defaults --user=mysql --datadir="$E2E_STATE/mysql" --skip-networking \
         --socket="$RUN/mysqld.sock" --pid-file="$E2E_STATE/mysql/pid" --log-error="$LOG/mariadb.log" \
         --max-connections=2000 --skip-log-bin --innodb-buffer-pool-size=256M --innodb-flush-log-at-trx-commit=0 \
         --innodb-doublewrite=0 --sync-binlog=0 --character-set-server=utf8mb3 --collation-server=utf8mb3_general_ci \
-        --innodb-file-per-table=0 --performance-schema=0 --plugin-load-add=auth_socket --open-files-limit=20000
+        --innodb-file-per-table=0 --performance-schema=0 --open-files-limit=20000 "${MARIADB_OPTIONS[@]}"
 }
 
 start_rabbit() {
@@ -214,7 +203,7 @@ start_services
 say "all APIs answer"
 if [ $PROVISION = 1 ]; then
     (python3 "$HERE/provision.py" network compute || die "provisioning") & provisioning=$!
-    wait_for 60 'nova cell mapping' bash -c "'$E2E_STATE/bin/nova-manage' --config-file '$ETC/nova/nova.conf' cell_v2 discover_hosts >/dev/null 2>&1; mysql --socket='$RUN/mysqld.sock' -uroot -N -e 'select host from nova_api.host_mappings' | grep -q ."
+    wait_for 60 'nova cell mapping' bash -c "'$E2E_STATE/bin/nova-manage' --config-file '$ETC/nova/nova.conf' cell_v2 discover_hosts >/dev/null 2>&1; mariadb --socket='$RUN/mysqld.sock' -uroot -N -e 'select host from nova_api.host_mappings' | grep -q ."
     wait $provisioning || exit 1
     write_octavia_conf # with the management network
 fi
@@ -224,4 +213,4 @@ alive ovn-controller || { say "ovn-controller has ended, starting it anew"; star
 for f in "$RUN"/*.pid; do
     n=$(basename "$f" .pid); [ "$n" = rabbit-beam ] || alive "$n" || die "$n has ended, see $LOG/$n.out"
 done
-say "up; clouds e2e-admin, e2e-ovn and e2e-amphora in $E2E_STATE/clouds.yaml"
+say "OpenStack $OPENSTACK is up; clouds e2e-admin, e2e-ovn and e2e-amphora in $E2E_STATE/clouds.yaml"
