@@ -47,11 +47,7 @@ func TestSuite_SucceedsOnLocalOpenStack(t *testing.T) {
 	if state == "" {
 		t.Skip("E2E_STATE is not set: see make e2e")
 	}
-	scripts, err := filepath.Abs("openstack")
-	if err != nil {
-		t.Fatal(err)
-	}
-	local, err := e2e.OpenLocal(t.Context(), scripts, state, t.Logf)
+	local, err := e2e.OpenLocal(t.Context(), filepath.Join(sources(t), "openstack"), state, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +61,40 @@ func TestSuite_SucceedsOnLocalOpenStack(t *testing.T) {
 			suite(t, cloud, provider)
 		})
 	}
+}
+
+// TestRepeat_RecordsLocalOpenStack repeats the recorded exchanges of Zed on the OpenStack of make
+// e2e-up, and writes those with its answers into the directory that E2E_REPEAT names.
+func TestRepeat_RecordsLocalOpenStack(t *testing.T) {
+	directory := os.Getenv("E2E_REPEAT")
+	if directory == "" {
+		t.Skip("E2E_REPEAT is not set: see docs/testing.md")
+	}
+	for _, provider := range []string{"ovn", "amphora"} {
+		t.Run(provider, func(t *testing.T) {
+			local, err := e2e.OpenLocal(t.Context(), filepath.Join(sources(t), "openstack"), os.Getenv("E2E_STATE"), t.Logf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, err := filepath.Glob(filepath.Join("..", "simulator", "replay", "testdata", provider, "*.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := local.Repeat(t.Context(), provider, filepath.Join(directory, provider), t.Logf, files...); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// sources returns the directory of this package.
+func sources(t *testing.T) string {
+	t.Helper()
+	directory, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return directory
 }
 
 // TestSuite_SucceedsOnAnyOpenStack needs a project of an OpenStack, which it finds by E2E_CLOUD in

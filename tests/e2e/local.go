@@ -62,6 +62,7 @@ type tenantInfo struct {
 	Project string `json:"project"`
 	Region  string `json:"region"`
 	Network string `json:"network"`
+	Subnet  string `json:"subnet"`
 	Subnet6 string `json:"subnet6"`
 }
 

@@ -1,0 +1,419 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+// Place is a real control plane on which exchanges are repeated.
+type Place interface {
+	// Send sends a request to Octavia. The caller is k8s for the tenant, other for a tenant of another
+	// project, admin for an administrator, and anything else for an invalid token.
+	Send(ctx context.Context, caller, method, path, body string, header map[string]string) (*httptest.ResponseRecorder, error)
+	// Port makes a port in the tenant's subnet of IPv4, and returns its ID and its address.
+	Port(ctx context.Context) (id, address string, err error)
+	// Provide sets how long each change of the provider amphora takes, and whether it fails.
+	Provide(ctx context.Context, delay time.Duration, fail bool) error
+	// Known returns the IDs of the tenant's project, its network, and its subnets of IPv4 and IPv6.
+	Known() (project, network, subnet, subnet6 string)
+}
+
+// Repeated is an exchange with the answers of another control plane.
+type Repeated struct {
+	// Name is that of the recording; Text has the new one, in the same format.
+	Name string
+	Text []byte
+	// Differences are what a person compares: how each answer differs from the recorded one.
+	Differences []string
+}
+
+// repeater repeats exchanges.
+type repeater struct {
+	*machine
+	place Place
+}
+
+// Repeat sends the requests of exchanges, which were recorded one after another on one cloud, to
+// another control plane, and returns the exchanges with its answers. Before a request it waits until
+// nothing is pending, unless the recorded answer depends on that.
+func Repeat(ctx context.Context, place Place, files ...string) ([]Repeated, error) {
+	r := repeater{newMachine(), place}
+	r.site = &site{made: map[string]bool{}, present: map[string]bool{}}
+	recordings := make([]Recording, len(files))
+	for i, file := range files {
+		var err error
+		if recordings[i], err = Read(file); err != nil {
+			return nil, err
+		}
+		r.site.steps = append(r.site.steps, recordings[i].Steps...)
+	}
+	r.site.gather()
+	r.seed()
+	if err := r.offer(ctx); err != nil {
+		return nil, err
+	}
+	var all []Repeated
+	for _, recording := range recordings {
+		repeated, err := r.repeat(ctx, recording)
+		if err != nil {
+			return nil, fmt.Errorf("repeat %s: %w", recording.Name, err)
+		}
+		all = append(all, repeated)
+	}
+	return all, nil
+}
+
+// seed maps what requests name before an answer shows it.
+func (r *repeater) seed() {
+	project, network, subnet, subnet6 := r.place.Known()
+	r.ids[r.site.project] = project
+	known := func(id, address string) {
+		if parsed, err := netip.ParseAddr(address); err == nil && id != "" {
+			r.ids[id] = subnet
+			if parsed.Is6() {
+				r.ids[id] = subnet6
+			}
+		}
+	}
+	for _, facts := range r.site.facts {
+		if facts.NetworkID != "" {
+			r.ids[facts.NetworkID] = network
+		}
+		known(facts.SubnetID, facts.Address)
+		for _, vip := range facts.AdditionalVIPs {
+			known(vip.SubnetID, cmp.Or(vip.Address, r.site.addressIn(vip.SubnetID)))
+		}
+	}
+}
+
+// offer makes the flavors and the availability zones that the recorded lists have.
+func (r *repeater) offer(ctx context.Context) error {
+	wanted := map[string]map[string]bool{"flavor": {}, "availability_zone": {}}
+	for _, step := range r.site.steps {
+		var answer struct {
+			Flavors []octavia.Flavor
+			Zones   []octavia.AvailabilityZone `json:"availability_zones"`
+		}
+		if step.Method != http.MethodGet || json.Unmarshal([]byte(step.Response), &answer) != nil {
+			continue
+		}
+		for _, flavor := range answer.Flavors {
+			wanted["flavor"][flavor.Name] = true
+		}
+		for _, zone := range answer.Zones {
+			wanted["availability_zone"][zone.Name] = true
+		}
+	}
+	data := map[string]string{"flavor": `{"loadbalancer_topology": "SINGLE"}`, "availability_zone": `{"compute_zone": "nova"}`}
+	for kind, names := range wanted {
+		for name := range names {
+			if err := r.offerOne(ctx, kind, name, data[kind]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// offerOne makes a flavor or an availability zone, and its profile, unless it exists.
+func (r *repeater) offerOne(ctx context.Context, kind, name, data string) error {
+	collection := "/v2.0/lbaas/" + strings.ReplaceAll(kind, "_", "") + "s"
+	present, err := r.place.Send(ctx, "admin", http.MethodGet, collection+"?name="+name, "", nil)
+	if err != nil || strings.Contains(present.Body.String(), `"`+name+`"`) {
+		return err
+	}
+	profile, err := r.create(ctx, "admin", strings.TrimSuffix(collection, "s")+"profiles", kind+"_profile", map[string]any{
+		"name": name, "provider_name": octavia.ProviderAmphora, kind + "_data": data,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = r.create(ctx, "admin", collection, kind, map[string]any{"name": name, kind + "_profile_id": profile["id"]})
+	return err
+}
+
+// create makes an object. The key of flavor profiles has no underscore.
+func (r *repeater) create(ctx context.Context, caller, path, key string, object map[string]any) (map[string]any, error) {
+	key = strings.Replace(key, "flavor_profile", "flavorprofile", 1)
+	body, err := json.Marshal(map[string]any{key: object})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := r.place.Send(ctx, caller, http.MethodPost, path, string(body), nil)
+	if err != nil {
+		return nil, err
+	}
+	var made map[string]map[string]any
+	if answer.Code != http.StatusCreated || json.Unmarshal(answer.Body.Bytes(), &made) != nil {
+		return nil, fmt.Errorf("POST %s: %d %s", path, answer.Code, answer.Body)
+	}
+	return made[key], nil
+}
+
+func (r *repeater) repeat(ctx context.Context, recording Recording) (Repeated, error) {
+	repeated := Repeated{Name: filepath.Base(recording.File)}
+	if err := r.begin(ctx, recording); err != nil {
+		return repeated, err
+	}
+	var entries []any
+	for i, step := range recording.Steps {
+		entry, difference, err := r.again(ctx, step, recording.Steps[i+1:])
+		if err != nil {
+			return repeated, fmt.Errorf("%s %s: %w", step.Method, step.Path, err)
+		}
+		entries = append(entries, entry)
+		if difference != "" {
+			repeated.Differences = append(repeated.Differences, fmt.Sprintf("%s:%d: %s %s: %s", recording.Name, step.Line, step.Method, step.Path, difference))
+		}
+	}
+	text, err := json.MarshalIndent(entries, "", " ")
+	repeated.Text = append(text, '\n')
+	return repeated, err
+}
+
+// begin deletes the load balancers that later requests do not need, and makes those that existed
+// before the exchange.
+func (r *repeater) begin(ctx context.Context, recording Recording) error {
+	r.settled(ctx)
+	for id := range maps.Clone(r.site.present) {
+		if !r.site.needed(id, recording.Steps) {
+			_, err := r.place.Send(ctx, "k8s", http.MethodDelete, r.translate("/v2.0/lbaas/loadbalancers/"+id+"?cascade=true"), "", nil)
+			if err != nil {
+				return err
+			}
+			delete(r.site.present, id)
+		}
+	}
+	r.settled(ctx)
+	r.site.freeAddresses(r.machine)
+	for _, step := range recording.Steps {
+		for _, id := range referredTo(step) {
+			if r.site.made[id] || r.site.present[id] || step.Status == http.StatusNotFound {
+				continue
+			}
+			if err := r.makeBefore(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// makeBefore makes a load balancer that the exchange only uses.
+func (r *repeater) makeBefore(ctx context.Context, id string) error {
+	facts, known := r.site.factsOf(id)
+	if !known {
+		facts = r.site.facts[0]
+		facts.ID, facts.PortID, facts.Address, facts.Name = id, "", "", r.site.nameOf(id)
+	}
+	made, err := r.create(ctx, "k8s", "/v2.0/lbaas/loadbalancers", "loadbalancer", map[string]any{
+		"name": facts.Name, "provider": r.site.provider, "vip_subnet_id": r.translate(facts.SubnetID), "description": facts.Description,
+	})
+	if err != nil {
+		return err
+	}
+	for recorded, key := range map[string]string{id: "id", facts.PortID: "vip_port_id", facts.Address: "vip_address"} {
+		if ours, is := made[key].(string); is && recorded != "" {
+			r.ids[recorded] = ours
+		}
+	}
+	r.site.present[id] = true
+	r.settled(ctx)
+	return nil
+}
+
+// again sends one request, and returns it with its answer as an entry of an exchange.
+func (r *repeater) again(ctx context.Context, step Step, rest []Step) (entry any, difference string, err error) {
+	amphora := r.site.provider != octavia.ProviderOVN
+	if !amphora || implied(step) {
+		r.settled(ctx)
+	}
+	if err := r.unseen(ctx, step); err != nil {
+		return nil, "", err
+	}
+	if err := r.plug(ctx, step); err != nil {
+		return nil, "", err
+	}
+	changes := step.Method != http.MethodGet && step.Status < http.StatusBadRequest
+	if amphora && changes {
+		if err := r.place.Provide(ctx, delayFor(rest), fails(rest)); err != nil {
+			return nil, "", err
+		}
+	}
+	path, body := r.translate(step.Path), r.translate(step.Body)
+	r.asked = step.Path + step.Body
+	got, err := r.place.Send(ctx, step.As, step.Method, path, body, step.Header)
+	if err != nil {
+		return nil, "", err
+	}
+	request := map[string]any{"method": step.Method, "path": path, "as": step.As}
+	if body != "" {
+		request["json"] = json.RawMessage(body)
+	}
+	if len(step.Header) > 0 {
+		request["headers"] = step.Header
+	}
+	response := map[string]any{"status": got.Code, "headers": map[string]string{"Content-Type": got.Header().Get("Content-Type")}}
+	switch text := got.Body.String(); {
+	case json.Valid([]byte(text)):
+		response["json"] = json.RawMessage(text)
+	case text != "":
+		response["text"] = text
+	}
+	r.notePresent(step)
+	if got.Code != step.Status {
+		difference = fmt.Sprintf("status %d, recorded %d: %.300s, recorded %.300s", got.Code, step.Status, got.Body, step.Response)
+	}
+	if text := r.compare(step, got); difference == "" {
+		difference = text
+	}
+	return map[string]any{"request": request, "response": response}, difference, nil
+}
+
+// unseen does what site.unseen does.
+func (r *repeater) unseen(ctx context.Context, step Step) error {
+	path, _, _ := strings.Cut(step.Path, "?")
+	post := func(collection string) bool {
+		return step.Method == http.MethodPost && strings.HasSuffix(path, collection)
+	}
+	switch {
+	case strings.Contains(path, "/quotas/") && step.Method == http.MethodPut:
+		r.site.limited = true
+	case post("/healthmonitors") && !strings.Contains(step.Response, "already has a health monitor") && implied(step):
+		return r.removeMonitor(ctx, step)
+	case post("/loadbalancers") && r.site.limited && !strings.Contains(step.Response, "resources: Load Balancer"):
+		_, err := r.place.Send(ctx, "admin", http.MethodPut, r.translate("/v2.0/lbaas/quotas/"+r.site.project), `{"quota": {"load_balancer": -1}}`, nil)
+		return err
+	}
+	return nil
+}
+
+// removeMonitor deletes the monitor of the pool that is to get one.
+func (r *repeater) removeMonitor(ctx context.Context, step Step) error {
+	var body struct {
+		HealthMonitor struct {
+			PoolID string `json:"pool_id"`
+		}
+	}
+	if json.Unmarshal([]byte(step.Body), &body) != nil || body.HealthMonitor.PoolID == "" {
+		return nil
+	}
+	got, err := r.place.Send(ctx, "k8s", http.MethodGet, r.translate("/v2.0/lbaas/pools/"+body.HealthMonitor.PoolID), "", nil)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Pool struct {
+			Monitor string `json:"healthmonitor_id"`
+		}
+	}
+	if json.Unmarshal(got.Body.Bytes(), &answer) != nil || answer.Pool.Monitor == "" {
+		return nil
+	}
+	_, err = r.place.Send(ctx, "k8s", http.MethodDelete, "/v2.0/lbaas/healthmonitors/"+answer.Pool.Monitor, "", nil)
+	r.settled(ctx)
+	return err
+}
+
+// notePresent notes the load balancer that a recorded request made.
+func (r *repeater) notePresent(step Step) {
+	if step.Method != http.MethodPost || step.Status >= http.StatusBadRequest {
+		return
+	}
+	for _, facts := range r.site.facts {
+		if strings.Contains(step.Response, `"id": "`+facts.ID+`"`) {
+			r.site.present[facts.ID] = true
+		}
+	}
+}
+
+// delayFor returns how long a change takes, so that the following requests find it pending if the
+// recorded ones did.
+func delayFor(rest []Step) time.Duration {
+	var delay time.Duration
+	for _, step := range rest {
+		if implied(step) {
+			break
+		}
+		delay += 2 * time.Second
+	}
+	return delay
+}
+
+// plug makes the port that a request names.
+func (r *repeater) plug(ctx context.Context, step Step) error {
+	var body struct {
+		LoadBalancer struct {
+			PortID string `json:"vip_port_id"`
+		}
+	}
+	if json.Unmarshal([]byte(step.Body), &body) != nil {
+		return nil
+	}
+	recorded := body.LoadBalancer.PortID
+	if recorded == "" || r.ids[recorded] != "" {
+		return nil
+	}
+	id, address, err := r.place.Port(ctx)
+	if err != nil {
+		return err
+	}
+	r.ids[recorded] = id
+	if was := portAddress(r.site, recorded, step); was != "" {
+		r.ids[was] = address
+	}
+	return nil
+}
+
+// patience is how long a load balancer may take; staleness how long its children may be pending
+// while it is not, which some never leave.
+const (
+	patience  = 2 * time.Minute
+	staleness = 5 * time.Second
+)
+
+// settled waits until nothing of the tenant is pending, or for so long.
+func (r *repeater) settled(ctx context.Context) {
+	start := time.Now()
+	var idle time.Time
+	for ctx.Err() == nil && time.Since(start) < patience {
+		list, err := r.place.Send(ctx, "k8s", http.MethodGet, "/v2.0/lbaas/loadbalancers?fields=id&fields=provisioning_status", "", nil)
+		switch {
+		case err != nil || strings.Contains(list.Body.String(), `"PENDING_`):
+			idle = time.Time{}
+		case !r.childrenPending(ctx, list.Body.Bytes()):
+			return
+		case idle.IsZero():
+			idle = time.Now()
+		case time.Since(idle) > staleness:
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// childrenPending reports whether anything below one of the load balancers is pending.
+func (r *repeater) childrenPending(ctx context.Context, list []byte) bool {
+	var balancers struct{ LoadBalancers []struct{ ID string } }
+	if json.Unmarshal(list, &balancers) != nil {
+		return true
+	}
+	for _, lb := range balancers.LoadBalancers {
+		tree, err := r.place.Send(ctx, "k8s", http.MethodGet, "/v2.0/lbaas/loadbalancers/"+lb.ID+"/status", "", nil)
+		if err != nil || strings.Contains(tree.Body.String(), `"PENDING_`) {
+			return true
+		}
+	}
+	return false
+}
