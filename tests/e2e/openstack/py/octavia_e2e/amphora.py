@@ -49,8 +49,13 @@ def act(kind):
 
 
 def mark_online(lb_id):
-    repos = repositories.Repositories()
     session = db_api.get_session()
+    with session.begin():
+        mark_online_in(session, lb_id)
+
+
+def mark_online_in(session, lb_id):
+    repos = repositories.Repositories()
 
     def put(repo, obj, status):
         if obj.operating_status != status:

@@ -6,8 +6,9 @@ group of the VIP and its rules, VRRP port, member-network ports).  Only the
 two places where that driver asks Nova to attach or detach an interface are
 replaced: there is no amphora instance, so the Neutron port is merely marked
 with the (made up) compute id.
+
+Octavia 11 talks to Neutron by python-neutronclient, 16 by openstacksdk.
 """
-from neutronclient.common import exceptions as neutron_exc
 from oslo_log import log as logging
 
 from octavia.network import data_models as n_data_models
@@ -20,8 +21,11 @@ LOG = logging.getLogger(__name__)
 class E2ENetworkDriver(aap.AllowedAddressPairsDriver):
 
     def _mark(self, port_id, compute_id):
-        self.neutron_client.update_port(
-            port_id, {'port': {'device_id': compute_id}})
+        if hasattr(self, 'network_proxy'):
+            self.network_proxy.update_port(port_id, device_id=compute_id)
+        else:
+            self.neutron_client.update_port(
+                port_id, {'port': {'device_id': compute_id}})
 
     def plug_port(self, amphora, port):
         self._mark(port.id, amphora.compute_id)
@@ -29,7 +33,7 @@ class E2ENetworkDriver(aap.AllowedAddressPairsDriver):
             compute_id=amphora.compute_id, network_id=port.network_id,
             port_id=port.id, fixed_ips=port.fixed_ips)
 
-    def plug_network(self, compute_id, network_id):
+    def plug_network(self, compute_id, network_id):  # only called by Octavia 11
         new_port = self.neutron_client.create_port({'port': {
             'name': 'octavia-e2e-' + compute_id,
             'network_id': network_id,
@@ -47,6 +51,10 @@ class E2ENetworkDriver(aap.AllowedAddressPairsDriver):
                 self._delete(nic.port_id)
 
     def _delete(self, port_id):
+        if hasattr(self, 'network_proxy'):
+            self.network_proxy.delete_port(port_id)  # which may be absent
+            return
+        from neutronclient.common import exceptions as neutron_exc
         try:
             self.neutron_client.delete_port(port_id)
         except (neutron_exc.NotFound, neutron_exc.PortNotFoundClient):
