@@ -14,7 +14,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-const recordings = "../../simulator/replay/testdata/"
+const (
+	recordings = "../../simulator/replay/testdata/"
+	real       = "../../e2e/openstack/releases/"
+)
 
 // The tables of docs/versions.md are made from what the tests run against: the modules of the
 // test control planes, the releases that the simulator knows, and the recordings of real
@@ -58,20 +61,45 @@ func openStackTable(t *testing.T) string {
 		_, _ = fmt.Sscan(strings.Split(b.Version, ".")[0], &y)
 		return cmp.Compare(x, y)
 	})
+	suite := suiteReleases(t)
 	var table strings.Builder
 	table.WriteString("| OpenStack | Octavia | API | simulated | recorded answers of the real one | the real one |\n|---|---|---|---|---|---|\n")
 	for _, r := range slices.CompactFunc(releases, func(a, b octavia.Release) bool { return a.Name == b.Name }) {
-		recorded, whole := "–", "–"
+		recorded, whole := "–", cmp.Or(suite[r.Name], "–")
 		if count := exchanges(t, "golden/"+r.Name+"*/*.jsonl") + exchanges(t, "corners/"+r.Name+"/*.jsonl"); count > 0 {
 			recorded = fmt.Sprintf("%d, of its API process", count)
 		}
 		if r.Name == "zed" {
 			recorded += "; of a whole control plane, with amphora and ovn"
-			whole = "`make e2e`: Debian 12, amphora and ovn-octavia-provider 3.0"
 		}
 		fmt.Fprintf(&table, "| %s | %s | v2.%d | yes | %s | %s |\n", r.Name, r.Version, r.Minor, recorded, whole)
 	}
 	return table.String()
+}
+
+// suiteReleases returns how make e2e runs on each release of OpenStack, and on what: the first lines of
+// the files with the differences between them are comments such as "# Debian 12: OpenStack Zed,
+// Octavia 11.0, ovn-octavia-provider 3.0, …".
+func suiteReleases(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(real + "*.sh")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("releases %v, error %v", files, err)
+	}
+	suite := map[string]string{}
+	for _, file := range files {
+		text := read(t, file)
+		found := regexp.MustCompile(`# (Debian \d+): .*(ovn-octavia-provider [\d.]+)(?s:.*)\nOPENSTACK=(\S+)\n`).FindStringSubmatch(text)
+		if found == nil {
+			t.Fatalf("%s does not name its packages", file)
+		}
+		command := "make e2e RELEASE=" + strings.TrimSuffix(filepath.Base(file), ".sh")
+		if found[3] == "zed" {
+			command = "make e2e"
+		}
+		suite[found[3]] = fmt.Sprintf("`%s`: %s, amphora and %s", command, found[1], found[2])
+	}
+	return suite
 }
 
 // exchanges counts the recorded requests.

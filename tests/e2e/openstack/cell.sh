@@ -20,26 +20,29 @@ MARK=/run/openstack-ccm-cell      # only a cell has it
 say() { printf '%s [%4ds] %s\n' "$(date +%H:%M:%S)" "$SECONDS" "$*" >&2; }
 die() { say "ERROR: $*"; exit 1; }
 
-# The root's name has what it depends on.
-root() { echo "$CACHE/root-$RELEASE-$({ declare -p PACKAGES UNPACKED; declare -f unpack make_root; } | sha256sum | cut -c1-16)"; }
+# The name of the root contains a sum of what is installed in it.
+root() { echo "$CACHE/root-$RELEASE-$(sha256sum <"$HERE/packages.sh" | cut -c1-16)"; }
+
+# Where the machine has its own packages of Debian from; nothing before apt-get update.
+mirror() { apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $(codename)" 'Component: main' | head -n 1; }
 
 make_root() {
-    local root=$1 log=$1.log mirror
+    local root=$1 log=$1.log
     [ ! -d "$root" ] || return 0
     mkdir -p "$CACHE"
     exec 9>"$root.lock"; flock 9
     [ ! -d "$root" ] || return 0
+    say "making a Debian $RELEASE with OpenStack in $root: two minutes on two idle cores, and the download of 300 MB"
+    [ -n "$(mirror)" ] || apt-get update -q >"$log" 2>&1
+    [ -n "$(mirror)" ] || die "no source of apt has Debian's packages"
     command -v mmdebstrap >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends mmdebstrap >"$log" 2>&1 ||
         die "mmdebstrap cannot be installed, see $log"
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $(codename)" 'Component: main' | head -n 1)
-    [ -n "$mirror" ] || die "no source of apt has Debian's packages"
-    say "making a Debian $RELEASE with OpenStack in $root: two minutes on two idle cores, and the download of 300 MB"
-    rm -rf "$root.new" "$CACHE/root-$RELEASE"-*[0-9a-f]
+    rm -rf --one-file-system "$root.new" "$CACHE/root-$RELEASE"-*[0-9a-f]
     apt-config dump | grep '^Acquire::' >"$root.apt"
-    # shellcheck disable=SC2016,SC2086
-    UNPACKED=$UNPACKED mmdebstrap --variant=minbase --include="$(echo $PACKAGES | tr ' ' ',')" \
+    # shellcheck disable=SC2086
+    mmdebstrap --variant=minbase --include="$(echo $PACKAGES | tr ' ' ',')" \
         --aptopt="$root.apt" --aptopt='APT::Install-Recommends "false"' --customize-hook="$HERE/cell.sh --unpack \"\$1\"" \
-        "$RELEASE" "$root.new" "$mirror" >"$log" 2>&1 || die "mmdebstrap failed, see $log"
+        "$RELEASE" "$root.new" "$(mirror)" >"$log" 2>&1 || die "mmdebstrap failed, see $log"
     rm -rf "$root.new/var/cache/apt" "$root.new/var/lib/apt/lists"
     mv "$root.new" "$root"
     say "made it"
@@ -88,18 +91,17 @@ inside() { # ROOT SHARED...: the first process of a cell
     # Not chroot: its processes could be moved out of it, and show the mounts of the machine.
     pivot_root . old
     umount -l /old
+    rmdir /old
     touch "$MARK"
     # Another program than this script, which would wait for none but its own children.
     exec sh -c 'while :; do sleep 3600 & wait; done'
 }
 
 enter() { # COMMAND...
-    local gobin
-    gobin=$(go env GOROOT)/bin
     # shellcheck disable=SC2016
     nsenter --target "$(cat "$PID")" --mount --net --pid --uts --ipc --root \
-        env GOPROXY=off GOFLAGS="${GOFLAGS:-$(go env GOFLAGS)}" GOTOOLCHAIN=local LC_ALL=C.UTF-8 \
-        PATH="$gobin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" sh -c 'cd "$1" && shift && exec "$@"' in "$PWD" "$@"
+        env GOPROXY=off GOTOOLCHAIN=local GOFLAGS="$(go env GOFLAGS)" GOCACHE="$(go env GOCACHE)" GOMODCACHE="$(go env GOMODCACHE)" \
+        LC_ALL=C.UTF-8 PATH="$(go env GOROOT)/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" sh -c 'cd "$1" && shift && exec "$@"' in "$PWD" "$@"
 }
 
 stop() {
@@ -112,9 +114,12 @@ case ${1:?a command} in
 --unpack) unpack "$2/usr/local/share/openstack-ccm-e2e" env APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get ;;
 *)
     [ "$(id -u)" = 0 ] || die "must run as root"
+    [ -e "$HERE/releases/$RELEASE.sh" ] || die "RELEASE is one of $(cd "$HERE/releases" && echo * | sed 's/\.sh//g'), not $RELEASE"
+    case $1 in */down.sh) alive || exit 0 ;; esac
     alive || start
     has "$CHECKOUT/go.mod" || die "the cell has been started by another checkout; take its OpenStack down there"
     result=0
+    trap : INT # which the command gets, too
     enter "$@" || result=$?
     has "$E2E_STATE" || stop
     exit $result
