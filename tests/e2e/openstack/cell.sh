@@ -2,10 +2,10 @@
 # Runs a command in the cell of RELEASE, a Debian of that name beside this one:
 #   RELEASE=trixie cell.sh COMMAND...
 # The cell has network, mounts, processes and a host name of its own. Its network is only lo, so
-# that nothing leaves it, and its ports are free whatever else runs here. It sees of this machine
-# the checkout, Go with its caches, and what the suite has built. Its root is made once and cached;
-# what the cell writes is in memory. The cell ends with the command, unless the command leaves the
-# state of an OpenStack in it.
+# that no packet leaves it, and its ports are free whatever else runs here. Of this machine it
+# contains only the checkout, Go, and the caches of both. Its root is made once and cached; its writes
+# are in memory. The cell ends with the command, unless the command leaves the state of an OpenStack
+# in it.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 CHECKOUT=$(realpath "$HERE/../../..")
@@ -23,7 +23,7 @@ die() { say "ERROR: $*"; exit 1; }
 # The name of the root contains a sum of what is installed in it.
 root() { echo "$CACHE/root-$RELEASE-$(sha256sum <"$HERE/packages.sh" | cut -c1-16)"; }
 
-# Where the machine has its own packages of Debian from; nothing before apt-get update.
+# The machine's own source of Debian packages; empty before the first apt-get update.
 mirror() { apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $(codename)" 'Component: main' | head -n 1; }
 
 make_root() {
@@ -53,7 +53,7 @@ codename() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release; }
 alive() { [ -s "$PID" ] && [ -e "/proc/$(cat "$PID")/root$MARK" ]; }
 has() { [ -e "/proc/$(cat "$PID")/root$1" ]; } # PATH, in the cell
 
-# What of this machine is at the same path in the cell.
+# Directories of this machine that are at the same path in the cell.
 shared() { echo "$CHECKOUT $CACHE $(go env GOROOT GOMODCACHE GOCACHE | tr '\n' ' ')"; }
 
 start() {
@@ -88,12 +88,12 @@ inside() { # ROOT SHARED...: the first process of a cell
     hostname cell
     echo '127.0.0.1 localhost cell' >etc/hosts
     mkdir -p run/lock old
-    # Not chroot: its processes could be moved out of it, and show the mounts of the machine.
+    # In place of chroot: a process that enters the namespaces later has this root, too.
     pivot_root . old
     umount -l /old
     rmdir /old
     touch "$MARK"
-    # Another program than this script, which would wait for none but its own children.
+    # While it waits, it also reaps the daemons of scripts that have ended.
     exec sh -c 'while :; do sleep 3600 & wait; done'
 }
 

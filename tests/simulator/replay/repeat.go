@@ -34,7 +34,7 @@ type Repeated struct {
 	// Name is that of the recording; Text has the new one, in the same format.
 	Name string
 	Text []byte
-	// Differences are what a person compares: how each answer differs from the recorded one.
+	// Differences describe how answers differ from the recorded ones, for a person.
 	Differences []string
 }
 
@@ -74,7 +74,7 @@ func Repeat(ctx context.Context, place Place, files ...string) ([]Repeated, erro
 	return all, nil
 }
 
-// seed maps what requests name before an answer shows it.
+// seed maps the IDs that requests contain before an answer shows them.
 func (r *repeater) seed() {
 	project, network, subnet, subnet6 := r.place.Known()
 	r.ids[r.site.project] = project
@@ -97,7 +97,7 @@ func (r *repeater) seed() {
 	}
 }
 
-// offer makes the flavors and the availability zones that the recorded lists have.
+// offer makes the flavors and the availability zones of the recorded lists.
 func (r *repeater) offer(ctx context.Context) error {
 	wanted := map[string]map[string]bool{"flavor": {}, "availability_zone": {}}
 	for _, step := range r.site.steps {
@@ -281,7 +281,7 @@ func (r *repeater) again(ctx context.Context, step Step, rest []Step) (entry any
 	return map[string]any{"request": request, "response": response}, difference, nil
 }
 
-// unseen does what site.unseen does.
+// unseen repeats the actions without a record that site.unseen infers.
 func (r *repeater) unseen(ctx context.Context, step Step) error {
 	path, _, _ := strings.Cut(step.Path, "?")
 	post := func(collection string) bool {
@@ -376,8 +376,8 @@ func (r *repeater) plug(ctx context.Context, step Step) error {
 	return nil
 }
 
-// patience is how long a load balancer may take; staleness how long its children may be pending
-// while it is not, which some never leave.
+// patience is how long a load balancer may be pending, staleness how long its children may be while it
+// is not. Some drivers leave children pending for ever.
 const (
 	patience  = 2 * time.Minute
 	staleness = 5 * time.Second
