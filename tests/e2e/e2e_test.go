@@ -76,7 +76,7 @@ func TestRepeat_RecordsLocalOpenStack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files, err := filepath.Glob(filepath.Join("..", "simulator", "replay", "testdata", provider, "*.json"))
+			files, err := filepath.Glob(filepath.Join("..", "simulator", "replay", "testdata", "zed", provider, "*.json"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,15 +22,17 @@ func TestSimulator_AnswersLikeRecordedReleases(t *testing.T) {
 	}
 }
 
-// The simulator answers every request of the exchanges with a whole control
-// plane of Zed as that did, also while something is pending.
+// The simulator answers every request of the exchanges with a whole control plane as that of the same
+// release did, also while something is pending.
 func TestSimulator_AnswersLikeRecordedControlPlane(t *testing.T) {
 	t.Parallel()
-	for provider, count := range map[string]int{"amphora": 300, "ovn": 216} {
-		t.Run(provider, func(t *testing.T) {
-			t.Parallel()
-			replayed(t, "zed", filepath.Join("testdata", provider, "*.json"), count)
-		})
+	for release, counts := range map[string]map[string]int{"zed": {"amphora": 300, "ovn": 216}} {
+		for provider, count := range counts {
+			t.Run(release+" "+provider, func(t *testing.T) {
+				t.Parallel()
+				replayed(t, release, filepath.Join("testdata", release, provider, "*.json"), count)
+			})
+		}
 	}
 }
 
