@@ -121,7 +121,7 @@ case ${1:?a command} in
     result=0
     trap : INT # which the command gets, too
     enter "$@" || result=$?
-    has "$E2E_STATE" || stop
+    if alive && ! has "$E2E_STATE"; then stop; fi # another command may have ended it
     exit $result
     ;;
 esac
