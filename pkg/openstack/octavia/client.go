@@ -144,6 +144,17 @@ func (c *Client) Pools(ctx context.Context, loadBalancerID string) ([]Pool, erro
 	return listAll(ctx, c, "pools", q, func(p Pool) string { return p.ID })
 }
 
+// Pool reads one pool.
+func (c *Client) Pool(ctx context.Context, id string) (*Pool, error) {
+	var answer struct {
+		Pool Pool `json:"pool"`
+	}
+	if err := c.object(ctx, "pools", id, "", &answer, func() string { return answer.Pool.ID }); err != nil {
+		return nil, apierror.Wrap(err, "read pool "+id)
+	}
+	return &answer.Pool, nil
+}
+
 // PoolsTagged lists the pools with one of these tags, in all load balancers. Octavia loads all
 // their members.
 func (c *Client) PoolsTagged(ctx context.Context, tags ...string) ([]Pool, error) {

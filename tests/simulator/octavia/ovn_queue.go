@@ -16,6 +16,8 @@ import (
 //   - Each report has the load balancer ACTIVE, the pool, its listeners, and every member that
 //     OVN has at that time, including those that will be deleted. A load balancer that is being
 //     deleted becomes ACTIVE again, too.
+//   - The deletion of a pool is an item for each of its members, which reports the pool ACTIVE, and one
+//     for the pool.
 //   - The members that OVN has when a batch comes determine its items (read), independently of the
 //     queue. A batch that adds a member with a deletion in the queue is an update of it, and the
 //     member is deleted nevertheless.
@@ -47,6 +49,24 @@ func (o *Octavia) enqueue(lb *LoadBalancer, before time.Duration, items []ovnIte
 		o.after(lb, at.Sub(now), item.end)
 	}
 	o.idle[process] = at
+}
+
+// oneAfterAnother starts the items of a request: in the queue of the driver, or without one if it is
+// that of an earlier release.
+func (o *Octavia) oneAfterAnother(lb *LoadBalancer, items []ovnItem) {
+	delays := o.delays(lb.Provider)
+	if o.queued(lb) {
+		o.enqueue(lb, delays.Update, items)
+		return
+	}
+	for i, item := range items {
+		o.after(lb, delays.Update+time.Duration(i)*delays.Members, func() {
+			if item.begin != nil {
+				item.begin()
+			}
+			item.end()
+		})
+	}
 }
 
 // queuedMembers is any request that writes members: those that it creates, updates and removes.

@@ -210,3 +210,25 @@ func TestOVN_MonitorsInEpoxyOnlyMembersWithPorts(t *testing.T) {
 		t.Errorf("members are %s", have)
 	}
 }
+
+// The course of the deletion of a pool as it was measured with Epoxy: the load balancer and the pool are
+// ACTIVE after the first member, and the pool goes after the last.
+func TestOVN_DeletesMembersInEpoxyBeforeTheirPool(t *testing.T) {
+	t.Parallel()
+	env, m := queuedOVN(t, 1)
+	env.must(204, "DELETE", "listeners/"+m.listener, nil)
+	env.clock.Step(item)
+	env.must(204, "DELETE", "pools/"+m.pool, nil)
+	env.wantStatus("loadbalancers/"+m.id, "PENDING_UPDATE")
+	env.wantStatus("pools/"+m.pool, "PENDING_DELETE")
+	const without = 2 * time.Second // an item, without the listener
+	env.clock.Step(without)
+	env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+	env.wantStatus("pools/"+m.pool, "ACTIVE")
+	env.shows(m, "ACTIVE", "") // OVN's table changes before the API
+	env.clock.Step(without)
+	env.shows(m, "", "")
+	env.clock.Step(without)
+	env.must(404, "GET", "pools/"+m.pool, nil)
+	env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+}

@@ -203,8 +203,56 @@ func (o *Octavia) deletePool(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	o.set(pool, PendingDelete)
-	o.update(lb, listenersOf(lb, pool), nil, func() { o.dropPool(lb, pool) })
+	if lb.Provider == ProviderOVN && len(pool.Members) > 0 {
+		o.deleteOneByOne(lb, pool)
+	} else {
+		o.update(lb, listenersOf(lb, pool), nil, func() { o.dropPool(lb, pool) })
+	}
 	return response{status: http.StatusNoContent}, nil
+}
+
+// deleteOneByOne is what ovn makes of the deletion of a pool: it deletes each member, and then the
+// pool. After each it reports the load balancer, the pool and its listeners ACTIVE.
+func (o *Octavia) deleteOneByOne(lb *LoadBalancer, pool *Pool) {
+	o.lock(lb, PendingUpdate)
+	listeners := listenersOf(lb, pool)
+	for _, listener := range listeners {
+		o.set(listener, PendingUpdate)
+	}
+	report := func() {
+		for _, listener := range listeners {
+			o.activate(listener)
+		}
+		o.activeAgain(lb)
+	}
+	var items []ovnItem
+	failed := false
+	for i, member := range pool.Members {
+		items = append(items, ovnItem{
+			begin: func() {
+				if failed = failed || i == 0 && o.fails(OperationUpdate); !failed {
+					pool.takeOut(member)
+				}
+			},
+			end: func() {
+				switch {
+				case !failed:
+					pool.drop(member)
+					o.set(pool, Active)
+					report()
+				case i == 0:
+					o.revert(lb, listeners, nil)
+				}
+			},
+		})
+	}
+	items = append(items, ovnItem{end: func() {
+		if slices.Contains(lb.Pools, pool) && !failed { // two requests may have asked for it
+			o.dropPool(lb, pool)
+			report()
+		}
+	}})
+	o.oneAfterAnother(lb, items)
 }
 
 func (o *Octavia) dropPool(lb *LoadBalancer, pool *Pool) {

@@ -28,6 +28,7 @@ type Octavia interface {
 	CreatePool(ctx context.Context, pool octavia.Pool) (*octavia.Pool, error)
 	UpdatePool(ctx context.Context, id string, changes octavia.Changes) error
 	DeletePool(ctx context.Context, id string) error
+	Pool(ctx context.Context, id string) (*octavia.Pool, error)
 	CreateMonitor(ctx context.Context, monitor octavia.HealthMonitor) (*octavia.HealthMonitor, error)
 	UpdateMonitor(ctx context.Context, id string, changes octavia.Changes) error
 	DeleteMonitor(ctx context.Context, id string) error

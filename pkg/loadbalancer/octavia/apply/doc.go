@@ -25,6 +25,9 @@
 // same round, and are not reported as another client's change. The next batch of the same plan waits for
 // that too. A round that has not sent the batch waits in package goal (atrest.go).
 //
+// Both delete the members of a pool one by one before the pool, and report the load balancer and the pool
+// ACTIVE after the first. A run that deletes a pool waits until Octavia no longer has it (pools.go).
+//
 // DELETE of a load balancer with a queue that is not empty makes it ACTIVE again before it goes. The run
 // waits for that as well.
 //

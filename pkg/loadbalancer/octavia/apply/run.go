@@ -27,8 +27,9 @@ type Run struct {
 	working watcher.Operation
 	// written are the members written since the load balancer was read.
 	written written
-	// deleting are the load balancers with an accepted deletion.
+	// deleting are the load balancers with an accepted deletion, leaving the pools.
 	deleting []*deletion
+	leaving  []*poolDeletion
 	// waited is set if time has passed since the load balancers were read.
 	waited bool
 	// answer is that of the last change in a load balancer, current the progress of the first step.
@@ -206,7 +207,10 @@ func (r *Run) ready(ctx context.Context, step plan.Step) error {
 		if s.Cascade {
 			return nil
 		}
-		return r.settle(ctx) // its last children must be gone
+		if err := r.settle(ctx); err != nil { // its last children must be gone
+			return err
+		}
+		return r.poolsGone(ctx)
 	case plan.CreateLoadBalancer:
 		return r.gone(ctx)
 	}

@@ -105,7 +105,7 @@ func (r *Run) child(ctx context.Context, step plan.Step) (created string, err er
 		}
 		return pool.ID, nil
 	case plan.DeletePool:
-		return "", r.Octavia.DeletePool(ctx, s.ID)
+		return "", r.deletePool(ctx, s)
 	default:
 		return r.inPool(ctx, step)
 	}

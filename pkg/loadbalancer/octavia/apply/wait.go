@@ -96,6 +96,9 @@ func (r *Run) verify(ctx context.Context) error {
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
+	if err := r.poolsGone(ctx); err != nil {
+		return err
+	}
 	if err := r.settleChildren(ctx, false); err != nil {
 		return err
 	}

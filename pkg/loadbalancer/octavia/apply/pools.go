@@ -1,0 +1,72 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
+)
+
+// A driver that changes members one by one also deletes those of a pool before the pool. The load
+// balancer and the pool are ACTIVE after the first of them. Until the pool is gone, a later reader
+// would find a pool of a Service that has left, and keep the load balancer because of it.
+
+// poolDeletion is an accepted deletion of a pool.
+type poolDeletion struct {
+	id, name string
+	// members is the smallest number of members so far, until is the time by which it must decrease;
+	// zero before the first poll. pausing is set before the next poll.
+	members int
+	until   time.Time
+	pausing bool
+}
+
+func (r *Run) deletePool(ctx context.Context, s plan.DeletePool) error {
+	err := r.Octavia.DeletePool(ctx, s.ID)
+	if err == nil && driver.QuirksOf(r.observed.LoadBalancer.Provider).MemberByMember {
+		r.leaving = append(r.leaving, &poolDeletion{id: s.ID, name: s.Name})
+	}
+	return err
+}
+
+// poolsGone waits until the deleted pools are gone. The error is a *ChangedError if one of them stays
+// for ChildTimeout without any progress.
+func (r *Run) poolsGone(ctx context.Context) error {
+	for len(r.leaving) > 0 {
+		if err := r.poolGone(ctx, r.leaving[0]); err != nil {
+			return err
+		}
+		r.leaving = r.leaving[1:]
+	}
+	return nil
+}
+
+func (r *Run) poolGone(ctx context.Context, d *poolDeletion) error {
+	lb := r.observed.LoadBalancer
+	timing := r.Drivers.Timing(lb.Provider)
+	for {
+		if !d.pausing {
+			pool, err := r.Octavia.Pool(ctx, d.id)
+			switch {
+			case apierror.IsNotFound(err):
+				return nil
+			case err != nil:
+				return err
+			case d.until.IsZero(), len(pool.Members) < d.members:
+				d.members, d.until = len(pool.Members), r.Clock.Now().Add(timing.ChildTimeout)
+			case r.Clock.Now().After(d.until):
+				return &ChangedError{lb.ID, fmt.Sprintf("pool %s still exists after its deletion", d.name), true}
+			}
+			d.pausing = true
+		}
+		if err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "deleted "+d.id, timing.ChildInterval); err != nil {
+			return err
+		}
+		d.pausing = false
+	}
+}
