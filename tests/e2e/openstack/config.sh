@@ -229,7 +229,7 @@ cert_manager = local_cert_manager
 storage_path = $E2E_STATE/octavia-tls/
 [controller_worker]
 amphora_driver = e2e_amphora_driver
-compute_driver = compute_noop_driver
+compute_driver = e2e_compute_driver
 network_driver = e2e_network_driver
 image_driver = image_noop_driver
 volume_driver = volume_noop_driver

@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 
 class E2ENetworkDriver(aap.AllowedAddressPairsDriver):
 
-    def _mark(self, port_id, compute_id):
+    def mark(self, port_id, compute_id):
         if hasattr(self, 'network_proxy'):
             self.network_proxy.update_port(port_id, device_id=compute_id)
         else:
@@ -28,7 +28,7 @@ class E2ENetworkDriver(aap.AllowedAddressPairsDriver):
                 port_id, {'port': {'device_id': compute_id}})
 
     def plug_port(self, amphora, port):
-        self._mark(port.id, amphora.compute_id)
+        self.mark(port.id, amphora.compute_id)
         return n_data_models.Interface(
             compute_id=amphora.compute_id, network_id=port.network_id,
             port_id=port.id, fixed_ips=port.fixed_ips)
