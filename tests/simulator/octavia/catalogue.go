@@ -256,7 +256,7 @@ func (r Release) capabilities(provider string, zone bool) []capability {
 		return []capability{{"amp_image_tag", "The glance image tag to use for this load balancer."}}
 	case isAmphora(provider) && zone:
 		known := []capability{{"compute_zone", "The compute availability zone."}}
-		if r.has(minorVnicType) {
+		if r.has(minorVnicType) && !r.NoVolumeZone {
 			known = append(known, capability{"volume_zone", "The volume availability zone."})
 		}
 		return append(known, []capability{

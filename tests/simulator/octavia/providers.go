@@ -84,6 +84,9 @@ func (o *Octavia) driverPool(lb *LoadBalancer, given body) *apiError {
 	algorithm := given.text("lb_algorithm")
 	switch {
 	case lb.Provider == ProviderOVN:
+		if kind := given.object("session_persistence").text("type"); o.queued(lb) && kind != "" && kind != "SOURCE_IP" {
+			return providerError(ProviderOVN, "'dict' object has no attribute 'type'")
+		}
 		return o.ovnPool(given.text("protocol"), algorithm)
 	case isAmphora(lb.Provider) && algorithm == "SOURCE_IP_PORT":
 		return unsupportedOption(lb.Provider, "Amphora provider does not support %s algorithm.", algorithm)
@@ -178,9 +181,13 @@ func (o *Octavia) ovnMember(lb *LoadBalancer, member ovnMemberFacts, what string
 	case member.monitored:
 		return unsupportedOption(ProviderOVN, "OVN Load Balancer does not support different member monitor address or port.")
 	case o.ovnMixes(lb, member.address):
-		return unsupportedOption(ProviderOVN, "OVN provider does not support mixing IPv4/IPv6 configuration within the same Load Balancer.")
+		return ovnMixed()
 	}
 	return o.ovnSubnet(lb, member.address, member.subnetID, what)
+}
+
+func ovnMixed() *apiError {
+	return unsupportedOption(ProviderOVN, "OVN provider does not support mixing IPv4/IPv6 configuration within the same Load Balancer.")
 }
 
 func (o *Octavia) ovnMixes(lb *LoadBalancer, address string) bool {
@@ -220,7 +227,12 @@ func (o *Octavia) driverBatch(lb *LoadBalancer, pool *Pool, members []body, plan
 	skipped := []string{}
 	for _, given := range members {
 		facts := factsOf(randomID(), given)
-		if facts.monitored || o.ovnMixes(lb, facts.address) {
+		switch {
+		case o.queued(lb) && facts.monitored:
+			return unsupportedOption(ProviderOVN, "OVN provider does not support monitor options")
+		case o.queued(lb) && o.ovnMixes(lb, facts.address):
+			return ovnMixed()
+		case facts.monitored, o.ovnMixes(lb, facts.address):
 			skipped = append(skipped, facts.id)
 			continue
 		}
@@ -245,5 +257,11 @@ func (o *Octavia) vipFailure(provider string, err error) *apiError {
 			return refuse(http.StatusConflict, "The VIP IP address is already in use: %s", message)
 		}
 	}
-	return providerError(provider, message+"\nNeutron server returns request_ids: ['req-"+randomID()+"']")
+	switch {
+	case !o.release.NeutronSDK:
+		message += "\nNeutron server returns request_ids: ['req-" + randomID() + "']"
+	case refused != nil && isAmphora(provider):
+		message = map[int]string{http.StatusConflict: "ConflictException: 409", http.StatusBadRequest: "BadRequestException: 400"}[refused.Status]
+	}
+	return providerError(provider, message)
 }

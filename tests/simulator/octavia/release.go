@@ -30,6 +30,10 @@ type Release struct {
 	OneVIPText bool
 	// AddressConflict: a VIP address in use is 409 (since 17.0) and not 500.
 	AddressConflict bool
+	// NeutronSDK: Octavia talks to Neutron by openstacksdk, and its errors are in the SDK's words.
+	NeutronSDK bool
+	// NoVolumeZone: availability zones have no volume_zone (until 16.0).
+	NoVolumeZone bool
 	// UnlimitedPageFails: a list without a limit is 500 (until 14.0.0).
 	UnlimitedPageFails bool
 	// OldOVN: see Quirks.OldOVN.
@@ -64,7 +68,10 @@ func Releases() map[string]Release {
 			DuplicateMemberHangs: true, CIDRCheckCrashes: true, UnlimitedPageFails: true,
 		},
 		{Name: "2024.2", Version: "15.0.0", Minor: 28, BodyLimit: bodyLimit},
-		{Name: "2025.1", Version: "16.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true, QueuedOVN: true},
+		{
+			Name: "2025.1", Version: "16.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true, QueuedOVN: true,
+			NeutronSDK: true, NoVolumeZone: true,
+		},
 		{Name: "2026.1", Version: "18.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true, AddressConflict: true},
 		{
 			Name: "2026.2", Version: "19.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true,

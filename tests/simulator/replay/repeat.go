@@ -39,13 +39,15 @@ type Repeated struct {
 type repeater struct {
 	*machine
 	place Place
+	// changed is set from a change until everything was at rest.
+	changed bool
 }
 
 // Repeat sends the requests of exchanges, which were recorded one after another on one cloud, to
 // another control plane, and returns the exchanges with its answers. Before a request it waits until
 // nothing is pending, unless the recorded answer depends on that.
 func Repeat(ctx context.Context, place Place, files ...string) ([]Repeated, error) {
-	r := repeater{newMachine(), place}
+	r := repeater{machine: newMachine(), place: place}
 	r.site = &site{made: map[string]bool{}, present: map[string]bool{}}
 	recordings := make([]Recording, len(files))
 	for i, file := range files {
@@ -132,6 +134,7 @@ func (r *repeater) again(ctx context.Context, recording Recording, i int) (entry
 		response["text"] = text
 	}
 	r.notePresent(step)
+	r.changed = r.changed || changes
 	if got.Code != step.Status {
 		difference = fmt.Sprintf("status %d, recorded %d: %.300s, recorded %.300s", got.Code, step.Status, got.Body, step.Response)
 	}
@@ -238,26 +241,36 @@ func (r *repeater) plug(ctx context.Context, step Step) error {
 }
 
 // patience is how long a load balancer may be pending, staleness how long its children may be while it
-// is not. Some drivers leave children pending for ever.
+// is not: some drivers leave children pending for ever. Quiet is how long nothing changes after the end
+// of a change: the driver ovn reports its end before that.
 const (
 	patience  = 2 * time.Minute
 	staleness = 5 * time.Second
+	quiet     = 4 * time.Second
 )
 
-// settled waits until nothing of the tenant is pending, or for so long.
+// settled waits until nothing of the tenant is pending or changes.
 func (r *repeater) settled(ctx context.Context) {
-	start := time.Now()
-	var idle time.Time
+	start, since, last := time.Now(), time.Now(), ""
 	for ctx.Err() == nil && time.Since(start) < patience {
-		list, err := r.place.Send(ctx, "k8s", http.MethodGet, "/v2.0/lbaas/loadbalancers?fields=id&fields=provisioning_status", "", nil)
+		now := ""
+		list, err := r.place.Send(ctx, "k8s", http.MethodGet, "/v2.0/lbaas/loadbalancers?fields=id&fields=provisioning_status&fields=updated_at", "", nil)
+		if err == nil && !strings.Contains(list.Body.String(), `"PENDING_`) {
+			now = list.Body.String()
+		}
+		var rest time.Duration
 		switch {
-		case err != nil || strings.Contains(list.Body.String(), `"PENDING_`):
-			idle = time.Time{}
-		case !r.childrenPending(ctx, list.Body.Bytes()):
-			return
-		case idle.IsZero():
-			idle = time.Now()
-		case time.Since(idle) > staleness:
+		case now == "":
+		case r.childrenPending(ctx, list.Body.Bytes()):
+			rest = staleness
+		case r.changed && r.site.provider == octavia.ProviderOVN:
+			rest = quiet
+		}
+		if now != last {
+			since, last = time.Now(), now
+		}
+		if now != "" && time.Since(since) >= rest {
+			r.changed = false
 			return
 		}
 		time.Sleep(200 * time.Millisecond)
