@@ -23,10 +23,14 @@ func TestSimulator_AnswersLikeRecordedReleases(t *testing.T) {
 }
 
 // The simulator answers every request of the exchanges with a whole control plane as that of the same
-// release did, also while something is pending.
+// release did, also while something is pending. The exchange with quotas is not repeated with the amphora
+// of 2025.1: its counter of members had become negative by the deletions before.
 func TestSimulator_AnswersLikeRecordedControlPlane(t *testing.T) {
 	t.Parallel()
-	for release, counts := range map[string]map[string]int{"zed": {"amphora": 300, "ovn": 216}} {
+	for release, counts := range map[string]map[string]int{
+		"zed":    {"amphora": 300, "ovn": 216},
+		"2025.1": {"amphora": 284},
+	} {
 		for provider, count := range counts {
 			t.Run(release+" "+provider, func(t *testing.T) {
 				t.Parallel()
