@@ -1,6 +1,7 @@
 package loadbalancer_test
 
 import (
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -97,4 +99,28 @@ func TestOVN_DeletesLoadBalancerPartByPartOnceItsPoolsAreGone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A pool that stays without any progress is deleted again.
+func TestOVN_DeletesPoolAgainThatStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := ovnPools(t, "2025.1", nil)
+		nodes, svc := env.nodes(4), service("web", 2)
+		env.ensure(svc, nodes)
+		defer env.Cloud.Faults.Add(faults.Rule{Method: http.MethodDelete, Route: "/load-balancer/v2.0/lbaas/pools/{id}", Count: 1, Status: http.StatusNoContent})()
+		svc.Spec.Ports = svc.Spec.Ports[:1]
+		for range 12 { // each waits for ten seconds
+			if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Second)
+		}
+		env.ensure(svc, nodes)
+		if pools := env.loadBalancer().Pools; len(pools) != 1 {
+			t.Errorf("%d pools", len(pools))
+		}
+		if asked := env.asked()["DELETE pools/{id}"]; asked != 2 {
+			t.Errorf("%d requests delete the pool", asked)
+		}
+	})
 }
