@@ -3,12 +3,17 @@ package octavia
 // operate sets the operating statuses of all created objects as the health manager
 // reports them. Objects that are still being created keep their first status.
 func (o *Octavia) operate(lb *LoadBalancer) {
-	worst := Online
+	worst, pools := Online, map[string]string{}
 	for _, pool := range lb.Pools {
-		worst = worse(worst, o.operatePool(lb, pool))
+		pools[pool.ID] = o.operatePool(lb, pool)
+		worst = worse(worst, pools[pool.ID])
 	}
 	for _, listener := range lb.Listeners {
-		o.report(listener, upOrDown(listener.AdminStateUp, Online))
+		status := Online
+		if o.queued(lb) { // recorded from 2025.1: as bad as its pool
+			status = worse(status, pools[listener.DefaultPoolID])
+		}
+		o.report(listener, upOrDown(listener.AdminStateUp, status))
 	}
 	o.report(lb, upOrDown(lb.AdminStateUp, worst))
 }

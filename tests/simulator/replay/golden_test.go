@@ -29,7 +29,7 @@ func TestSimulator_AnswersLikeRecordedControlPlane(t *testing.T) {
 	t.Parallel()
 	for release, counts := range map[string]map[string]int{
 		"zed":    {"amphora": 300, "ovn": 216},
-		"2025.1": {"amphora": 284},
+		"2025.1": {"amphora": 284, "ovn": 216},
 	} {
 		for provider, count := range counts {
 			t.Run(release+" "+provider, func(t *testing.T) {
