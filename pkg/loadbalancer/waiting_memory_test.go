@@ -127,7 +127,7 @@ func (env *environment) heap() int {
 		var stats runtime.MemStats
 		runtime.ReadMemStats(&stats)
 		used := int(stats.HeapAlloc)
-		if used < least-least/100 {
+		if used < least-least/1000 {
 			steady = 0
 		}
 		least = min(least, used)
