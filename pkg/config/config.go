@@ -166,6 +166,8 @@ type LoadBalancer struct {
 	InternalByDefault bool `gcfg:"internal-by-default" default:"false" cpo:"no"`
 	// What becomes a member: all nodes (`nodes`), those with endpoints of the Service (`endpoint-nodes`), or its pods with their own addresses (`pods`). `auto` means `endpoint-nodes` for externalTrafficPolicy Local if the provider cannot check whether a node has endpoints, else `nodes`. Not set: `auto`, and load balancers of another controller keep `nodes`. See `docs/members.md`.
 	Members string `gcfg:"members" oneof:"auto,nodes,endpoint-nodes,pods" cpo:"no"`
+	// Port of the members on nodes: the NodePort (`node-port`), or the Service's own port (`service`), for nodes that answer there at their own addresses, such as with `hostNetwork` proxies or externalIPs. With `service`, tenants choose ports of nodes, and security groups open them. Without effect on `members=pods`.
+	MemberPort string `gcfg:"member-port" default:"node-port" oneof:"node-port,service" cpo:"no"`
 	// Networks of pods that load balancers reach without a route of Neutron, such as by BGP: with `members=pods`, pods in them become members without a check. Not with provider ovn.
 	PodNetworks string `gcfg:"pod-networks" form:"cidrs" cpo:"no"`
 	// Labels that a node must have to become a member.
@@ -236,6 +238,9 @@ const (
 	SharedLBScopeProject = "project"
 )
 
+// MemberPortService is the value of MemberPort for the Service's own ports.
+const MemberPortService = "service"
+
 // SecurityGroups returns the mode of managed security groups, "" if they are not managed.
 func (l LoadBalancer) SecurityGroups() string {
 	if !l.ManageSecurityGroups {
@@ -265,6 +270,8 @@ type LoadBalancerClass struct {
 	MemberAddressBySubnet *bool `gcfg:"member-address-by-subnet" cpo:"no"`
 	// What becomes a member.
 	Members string `gcfg:"members" oneof:"auto,nodes,endpoint-nodes,pods" cpo:"no"`
+	// Port of the members on nodes.
+	MemberPort string `gcfg:"member-port" oneof:"node-port,service" cpo:"no"`
 	// Maximum number of nodes that become members; 0 means that of [LoadBalancer].
 	MaxMembers uint `gcfg:"max-members" cpo:"no"`
 	// Octavia provider of new load balancers.

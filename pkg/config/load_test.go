@@ -69,7 +69,7 @@ func TestLoad_UsesDefaultsOfCloudProviderOpenStack(t *testing.T) {
 		LoadBalancer: LoadBalancer{
 			Enabled: true, LBProvider: "amphora", LBMethod: "ROUND_ROBIN",
 			MonitorDelay: seconds(5), MonitorTimeout: seconds(3), MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
-			CascadeDelete: true, IngressHostnameSuffix: "nip.io", MaxSharedLB: 2, SharedLBScope: "namespace", SharedLBUnmanaged: true, ContainerStore: "barbican", SecurityGroupMode: "per-service",
+			CascadeDelete: true, IngressHostnameSuffix: "nip.io", MaxSharedLB: 2, SharedLBScope: "namespace", SharedLBUnmanaged: true, ContainerStore: "barbican", SecurityGroupMode: "per-service", MemberPort: "node-port",
 			DriftPolicy: "repair", DriftInterval: Duration{5 * time.Minute}, GarbagePolicy: "report", GarbageInterval: Duration{time.Hour},
 			DenyAnnotations: "floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids", MaxPorts: 100, MaxSourceRanges: 1000,
 		},
@@ -110,7 +110,7 @@ func TestLoad_ReadsEveryKey(t *testing.T) {
 			VIPSecurityGroupIDs:   "22222222-2222-4222-8222-222222222222, 33333333-3333-4333-8333-333333333333",
 			EnableIngressHostname: true, IngressHostnameSuffix: "sslip.io",
 			MaxSharedLB: 9, SharedLBScope: "cluster", DefaultTLSContainerRef: "ref", ContainerStore: "external", ProviderRequiresSerialAPICalls: true,
-			DriftPolicy: "report", DriftInterval: Duration{7 * time.Minute}, GarbagePolicy: "delete", GarbageInterval: Duration{2 * time.Hour}, Members: "endpoint-nodes", PodNetworks: "10.244.0.0/16, fd00:10::/48", MaxMembers: 25,
+			DriftPolicy: "report", DriftInterval: Duration{7 * time.Minute}, GarbagePolicy: "delete", GarbageInterval: Duration{2 * time.Hour}, Members: "endpoint-nodes", MemberPort: "service", PodNetworks: "10.244.0.0/16, fd00:10::/48", MaxMembers: 25,
 			ConnectionLimit: ptr(1000), TimeoutClientData: ptr(60000), TimeoutMemberConnect: ptr(6000), TimeoutMemberData: ptr(61000),
 			TimeoutTCPInspect: ptr(10), AppProtocol: true, Tags: "a, b=c",
 		},

@@ -103,6 +103,13 @@ func memberBreaks() []Break {
 			Tests: []string{"TestReach_ByGatewayOfSubnet"},
 		},
 		{
+			Row: 57, What: "members are at NodePorts although cloud.conf sets the Service's ports",
+			File:  "pkg/loadbalancer/spec/settings/traffic.go",
+			Old:   `if r.conf.MemberPort == config.MemberPortService {`,
+			New:   `if r.conf.MemberPort == config.MemberPortService && ports == nil {`,
+			Tests: []string{"TestMembers_AreAtServicePort"},
+		},
+		{
 			Row: 57, What: "a Service without NodePorts is refused although pods are its members",
 			File:  "pkg/loadbalancer/spec/settings/validate.go",
 			Old:   `case s.ByPods():`,

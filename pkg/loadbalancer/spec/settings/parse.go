@@ -40,7 +40,7 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	s := &Settings{
 		Family:       family(svc),
 		Internal:     r.conf.InternalLB || ptr.Deref(r.values.Internal, r.conf.InternalByDefault),
-		Traffic:      traffic(svc),
+		Traffic:      r.traffic(),
 		LoadBalancer: r.loadBalancer(),
 		VIP:          r.vip(),
 		Listeners:    r.listeners(),

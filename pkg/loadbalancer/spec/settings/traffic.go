@@ -7,16 +7,27 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
 // defaultAffinity is the timeoutSeconds that Kubernetes sets in a Service with sessionAffinity
 // ClientIP if it has none.
 const defaultAffinity = int(v1.DefaultClientIPServiceAffinitySeconds)
 
-// traffic returns the traffic settings in the spec of a Service.
-func traffic(svc *v1.Service) TrafficSettings {
+// traffic returns the traffic settings in the spec of a Service. With member-port=service of cloud.conf, its
+// own ports are in place of the NodePorts.
+func (r *reading) traffic() TrafficSettings {
+	svc := r.svc
+	ports := svc.Spec.Ports
+	if r.conf.MemberPort == config.MemberPortService {
+		ports = slices.Clone(ports)
+		for i := range ports {
+			ports[i].NodePort = ports[i].Port
+		}
+	}
 	t := TrafficSettings{
-		Ports:               svc.Spec.Ports,
+		Ports:               ports,
 		Local:               local(svc),
 		HealthCheckNodePort: int(svc.Spec.HealthCheckNodePort),
 		ClientAffinity:      svc.Spec.SessionAffinity == v1.ServiceAffinityClientIP,
