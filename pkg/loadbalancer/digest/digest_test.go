@@ -72,7 +72,7 @@ func TestOf_IsTheSameInEveryProgramThatWritesTheSameVersionOfRecords(t *testing.
 			Port: 80, Pool: model.Pool{Members: model.MembersOf(model.Member{Port: 30080}), Monitor: &model.Monitor{Delay: 5}},
 		}}, FloatingIP: &model.FloatingIP{NetworkID: "n"},
 	}
-	const recorded = "65cb887f3906d44b1ed03cc8b7aa4ad6"
+	const recorded = "2cfd39e1514391e98afc354eda79f3bb"
 	if got := Of(lb, &settings.Settings{}, &securitygroup.Spec{}); got != recorded {
 		t.Errorf("%s, want %s: where that is meant, raise recordVersion of package state", got, recorded)
 	}
@@ -129,12 +129,12 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 		"Members.SubnetID":              func(s *settings.Settings) { s.Members.SubnetID = "x" },
 	}
 	known := strings.Fields(`
-		Family Internal LoadBalancerIP LoadBalancer.Provider LoadBalancer.Tags Pools.Algorithm Monitor Listeners
+		Family Internal LoadBalancerIP LoadBalancer.Provider LoadBalancer.Tags Pools.Algorithm Pools.Persistence Pools.CookieName Monitor Listeners ports own
 		Traffic.Ports Traffic.Local Traffic.HealthCheckNodePort Traffic.ClientAffinity Traffic.AffinityTimeout
 		VIP.SubnetID VIP.NetworkID VIP.PortID VIP.Address VIP.VIPSettings Floating.ID Floating.Tag Floating.NetworkID Floating.SubnetID
-		Members.Mode Members.Adopted Members.Watch Members.NodeSelector Members.DefaultSubnetID Members.Seed Members.Max Access.SourceRanges Access.SecurityGroupMode`) // desire makes the desired model, or the security groups, of them
+		Members.Mode Members.BySubnet Members.Within Members.Adopted Members.Watch Members.NodeSelector Members.DefaultSubnetID Members.Seed Members.Max Access.SourceRanges Access.SecurityGroupMode`) // desire makes the desired model, or the security groups, of them
 	known = append(known, strings.Fields(`
-		LoadBalancer.ID LoadBalancer.ProviderAsked Floating.Keep Status.Hostname Status.HostnameSuffix Pools.AlgorithmAsked Pools.AlgorithmOfClass
+		LoadBalancer.ID LoadBalancer.ProviderAsked Floating.Keep Status.Hostname Status.HostnameSuffix Status.AlwaysNamed Status.IPMode Pools.AlgorithmAsked Pools.AlgorithmOfClass
 		Pools.algorithmOtherwise Access.annotated Malformed exists otherAddress from`)...) // which load balancer it is; what becomes of it later, is published or told
 	known = slices.AppendSeq(known, maps.Keys(itself))
 	for _, name := range settingNames(reflect.TypeFor[settings.Settings](), known) {
