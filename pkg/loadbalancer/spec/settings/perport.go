@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
@@ -27,7 +28,26 @@ func (s *Settings) OfPort(port v1.ServicePort) *Settings {
 	if len(of.own) == 0 {
 		return s
 	}
+	of.dropUnfit()
 	return &of
+}
+
+// dropUnfit drops the values of the Service that do not fit the port's own type of monitor or of session
+// persistence.
+func (s *Settings) dropUnfit() {
+	values, probe := map[string]*string{}, &s.Monitor.Probe
+	if s.own[annotation.MonitorType] != "" && !overHTTP(probe.Type) {
+		values[annotation.MonitorPath], values[annotation.MonitorMethod], values[annotation.MonitorCodes] = &probe.Path, &probe.HTTPMethod, &probe.Codes
+		values[annotation.MonitorVersion], values[annotation.MonitorDomain] = &probe.HTTPVersion, &probe.DomainName
+	}
+	if s.own[annotation.Persistence] != "" && s.Pools.Persistence != model.AppCookie {
+		values[annotation.CookieName] = &s.Pools.CookieName
+	}
+	for name, value := range values {
+		if s.own[name] == "" {
+			*value = ""
+		}
+	}
 }
 
 // override sets the values of a port, by its name or number.
@@ -133,11 +153,12 @@ func (s *Settings) validatePerPort(drv driver.Driver) field.ErrorList {
 
 // validateTwice returns errors for annotations that a port has by its name and by its number.
 func (s *Settings) validateTwice(port v1.ServicePort) field.ErrorList {
-	if port.Name == "" || s.ports[port.Name] == nil {
+	number := strconv.Itoa(int(port.Port))
+	if port.Name == "" || port.Name == number || s.ports[port.Name] == nil {
 		return nil
 	}
 	var errs field.ErrorList
-	byName, byNumber := s.named(port.Name), s.named(strconv.Itoa(int(port.Port)))
+	byName, byNumber := s.named(port.Name), s.named(number)
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if other := byNumber[name]; other != "" {
 			errs = append(errs, field.Forbidden(annotation.Path(other), byName[name]+" is for the same port: use only one of them"))

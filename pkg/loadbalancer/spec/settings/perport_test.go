@@ -50,3 +50,37 @@ func TestOfPort_IsByNumberForAllProtocols(t *testing.T) {
 		t.Error(errs)
 	}
 }
+
+// A port with a type of its own gets no values of the Service for another type, and may use others.
+func TestOfPort_DropsValuesForOtherTypes(t *testing.T) {
+	t.Parallel()
+	web, raw := fixture.Port(v1.ProtocolTCP, 80), fixture.Port(v1.ProtocolTCP, 81)
+	s := fixture.Settings(t, fixture.Service(fixture.Ports(web, raw),
+		fixture.Annotated(annotation.Protocols, "80=HTTP,81=HTTP"), fixture.Annotated(annotation.Monitor, "true"),
+		fixture.Annotated(annotation.MonitorPath, "/live"), fixture.Annotated(annotation.MonitorDomain, "example.org"), fixture.Annotated(annotation.MonitorType+".81", "TCP"),
+		fixture.Annotated(annotation.Persistence, "APP_COOKIE"), fixture.Annotated(annotation.CookieName, "sid"), fixture.Annotated(annotation.Persistence+".81", "HTTP_COOKIE"),
+	), fixture.Config())
+	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 {
+		t.Error(errs)
+	}
+	if of := s.OfPort(raw); of.Monitor.Path != "" || of.Monitor.DomainName != "" || of.Pools.CookieName != "" {
+		t.Errorf("monitor %+v, cookie %q", of.Monitor.Probe, of.Pools.CookieName)
+	}
+	s = fixture.Settings(t, fixture.Service(fixture.Ports(web, raw),
+		fixture.Annotated(annotation.Protocols, "80=HTTP"), fixture.Annotated(annotation.CookieName, "sid"), fixture.Annotated(annotation.Persistence+".80", "APP_COOKIE"),
+	), fixture.Config())
+	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 || s.OfPort(web).Pools.CookieName != "sid" {
+		t.Errorf("%v, cookie %q", errs, s.OfPort(web).Pools.CookieName)
+	}
+}
+
+// A port that has its number as its name is not named twice.
+func TestOfPort_AllowsNumberAsName(t *testing.T) {
+	t.Parallel()
+	web := fixture.Port(v1.ProtocolTCP, 80)
+	web.Name = "80"
+	s := fixture.Settings(t, fixture.Service(fixture.Ports(web), fixture.Annotated(annotation.ProxyProtocol+".80", "v2")), fixture.Config())
+	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 || s.OfPort(web).Listeners.Proxy != model.ProxyV2 {
+		t.Errorf("%v, PROXY %q", errs, s.OfPort(web).Listeners.Proxy)
+	}
+}

@@ -24,8 +24,9 @@ func (p PoolSettings) Cookie() model.Persistence {
 func (s *Settings) validatePersistence() field.ErrorList {
 	kind, name := s.Pools.Persistence, s.Pools.CookieName
 	reads := func(p v1.ServicePort) bool { return s.Listeners.Protocol(p).ReadsHTTP() }
+	uses := func(p v1.ServicePort) bool { return s.OfPort(p).Pools.Persistence == model.AppCookie }
 	switch {
-	case name != "" && kind != model.AppCookie:
+	case name != "" && !slices.ContainsFunc(s.Traffic.Ports, uses):
 		return field.ErrorList{field.Forbidden(s.at(annotation.CookieName), "is only for "+annotation.Persistence+": "+model.AppCookie)}
 	case kind == "":
 		return nil
