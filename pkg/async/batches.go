@@ -18,17 +18,18 @@ type Batches[T any] struct {
 	running, next *batch[T]
 }
 
-// batch is a read of many keys. Its results are valid when done is closed.
+// batch is a read of many keys, in the context of its first caller. Its results are valid when done is
+// closed.
 type batch[T any] struct {
 	keys  map[string]bool
-	read  func(context.Context, []string) (map[string]T, error)
+	read  func(keys []string) (map[string]T, error)
 	done  chan struct{}
 	found map[string]T
 	err   error
 }
 
 // Do returns the results of read for keys; it lacks those without a result. Read gets the keys of several
-// callers, sorted, and the values of a caller's context, but not its end: a caller with an ended context
+// callers, sorted, and the values of the first one's context, but not its end: a caller with an ended context
 // gets the context's error, and the others get the results. All callers of one read get its error.
 func (b *Batches[T]) Do(ctx context.Context, keys []string, read func(context.Context, []string) (map[string]T, error)) (map[string]T, error) {
 	defer telemetry.In(ctx, telemetry.OpenStack)()
@@ -59,7 +60,9 @@ func (b *Batches[T]) join(ctx context.Context, keys []string, read func(context.
 		in := b.running
 		if in == nil || !in.keys[key] {
 			if b.next == nil {
-				b.next = &batch[T]{keys: map[string]bool{}, read: read, done: make(chan struct{})}
+				b.next = &batch[T]{keys: map[string]bool{}, done: make(chan struct{}), read: func(keys []string) (map[string]T, error) {
+					return read(context.WithoutCancel(ctx), keys)
+				}}
 			}
 			in = b.next
 			in.keys[key] = true
@@ -70,15 +73,15 @@ func (b *Batches[T]) join(ctx context.Context, keys []string, read func(context.
 	}
 	if b.running == nil && b.next != nil {
 		b.running, b.next = b.next, nil
-		go b.work(context.WithoutCancel(ctx), b.running)
+		go b.work(b.running)
 	}
 	return awaited
 }
 
 // work reads a batch, and those after it.
-func (b *Batches[T]) work(ctx context.Context, one *batch[T]) {
+func (b *Batches[T]) work(one *batch[T]) {
 	for one != nil {
-		one.found, one.err = one.read(ctx, slices.Sorted(maps.Keys(one.keys)))
+		one.found, one.err = one.read(slices.Sorted(maps.Keys(one.keys)))
 		b.mu.Lock()
 		close(one.done)
 		b.running, b.next = b.next, nil

@@ -69,3 +69,27 @@ func TestBatches_ShareReads(t *testing.T) {
 		}
 	})
 }
+
+// Each read has the values of its own first caller, such as its priority and its trace.
+func TestBatches_ReadInContextOfFirstCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		var b Batches[string]
+		let, callers := make(chan struct{}), make(chan any, 2)
+		for _, name := range []string{"first", "second", "third"} {
+			go func() {
+				_, _ = b.Do(context.WithValue(t.Context(), key{}, name), []string{name}, func(ctx context.Context, _ []string) (map[string]string, error) {
+					<-let
+					callers <- ctx.Value(key{})
+					return nil, nil
+				})
+			}()
+			synctest.Wait()
+		}
+		close(let)
+		if first, second := <-callers, <-callers; first != "first" || second != "second" {
+			t.Errorf("reads in the contexts of %v and %v", first, second)
+		}
+	})
+}
