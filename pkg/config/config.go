@@ -241,6 +241,9 @@ const (
 // MemberPortService is the value of MemberPort for the Service's own ports.
 const MemberPortService = "service"
 
+// SecurityGroupsShared is the value of SecurityGroupMode for one group of the cluster.
+const SecurityGroupsShared = "shared"
+
 // SecurityGroups returns the mode of managed security groups, "" if they are not managed.
 func (l LoadBalancer) SecurityGroups() string {
 	if !l.ManageSecurityGroups {

@@ -16,7 +16,8 @@ import (
 const defaultAffinity = int(v1.DefaultClientIPServiceAffinitySeconds)
 
 // traffic returns the traffic settings in the spec of a Service. With member-port=service of cloud.conf, its
-// own ports are in place of the NodePorts.
+// own ports are in place of the NodePorts. Unlike NodePorts, several Services may have the same: in one
+// security group, each would take the rule of the other.
 func (r *reading) traffic() TrafficSettings {
 	svc := r.svc
 	ports := svc.Spec.Ports
@@ -24,6 +25,10 @@ func (r *reading) traffic() TrafficSettings {
 		ports = slices.Clone(ports)
 		for i := range ports {
 			ports[i].NodePort = ports[i].Port
+		}
+		if r.conf.SecurityGroups() == config.SecurityGroupsShared {
+			r.refuse(field.Forbidden(inSpec("ports"), "member-port=service of cloud.conf needs security-group-mode=per-service: "+
+				"Services with the same port would take each other's rule in a shared group; ask the cluster's operator"))
 		}
 	}
 	t := TrafficSettings{
