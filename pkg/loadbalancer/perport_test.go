@@ -92,7 +92,7 @@ func TestPerPort_RefusesWrongPortsAndValues(t *testing.T) {
 		"twice":               {annotation.Method + ".80=SOURCE_IP," + annotation.Method + ".p80=SOURCE_IP", "use only one of them"},
 		"UDP":                 {annotation.ProxyProtocol + ".53=true", "only ports of TCP"},
 		"port of another":     {annotation.Monitor + "=true," + annotation.MonitorPort + ".80=10250", annotation.MonitorPort + ".80"},
-		"path of a TCP probe": {annotation.Monitor + "=true," + annotation.MonitorType + ".80=TCP," + annotation.MonitorPath + "=/x", "not supported by monitors of type TCP"},
+		"path of a TCP probe": {annotation.Monitor + "=true," + annotation.MonitorType + ".80=TCP," + annotation.MonitorPath + ".80=/x", "not supported by monitors of type TCP"},
 		"PROXY and a header":  {annotation.ForwardedFor + "=true," + annotation.ProxyProtocol + ".80=v1", annotation.ProxyProtocol + ".80"},
 	} {
 		t.Run(name, func(t *testing.T) {
