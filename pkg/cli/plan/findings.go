@@ -32,7 +32,7 @@ func ofConfiguration(inspection *config.Inspection) []Finding {
 		}
 		f := Finding{Subject: s.Section + " " + s.Key, Text: ignores}
 		switch {
-		case s.Key == "security-group-mode" && s.Value == "shared":
+		case s.Key == "security-group-mode" && s.Value == config.SecurityGroupsShared:
 			f = Finding{f.Subject, true, "it creates a group for each Service, and leaves the shared one on the ports", "set per-service, restart, and wait until the group lb-sg-cluster-… is gone"}
 		case s.Key == "vip-sg-ids" && s.Value != "":
 			f = Finding{f.Subject, true, "Octavia rejects allowed_cidrs together with these groups: every sync fails", "remove it"}

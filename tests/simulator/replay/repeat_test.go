@@ -18,8 +18,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/replay"
 )
 
-// The exchanges of Zed have the same answers when they are repeated on a simulated Zed. What is written
-// for a release replays on it.
+// The exchanges of Zed have the same answers when they are repeated on a simulated Zed. The exchanges
+// written for a release replay on it.
 func TestRepeat_WritesExchangesThatReplay(t *testing.T) {
 	t.Parallel()
 	for _, release := range []string{"zed", "2025.1"} {
