@@ -107,7 +107,7 @@ docs: ## Make a site of the documentation, with search, in out/site
 	@$(GO) run ./tests/checks/site
 
 .PHONY: features
-features: $(FEATURES) ## Write docs/features.md from the results of the last make test
+features: $(FEATURES) ## Write docs/internals/features.md from the results of the last make test
 	@$(FEATURES) page
 
 .PHONY: prove

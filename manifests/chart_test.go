@@ -319,11 +319,11 @@ func TestMonitoringGolden_ChartHasRulesAndDashboards(t *testing.T) {
 	}
 }
 
-// The resources are those that docs/sizing.md has for the container: the smallest requests,
-// and the highest limit.
+// The resources are those that docs/internals/sizing.md has for the container: the smallest
+// requests, and the highest limit.
 func TestResources_AreThoseOfSizingPage(t *testing.T) {
 	t.Parallel()
-	_, table, _ := strings.Cut(string(readFile(t, "../docs/sizing.md")), "## Requests and limits of the container")
+	_, table, _ := strings.Cut(string(readFile(t, "../docs/internals/sizing.md")), "## Requests and limits of the container")
 	var values struct{ Resources v1.ResourceRequirements }
 	if err := yaml.Unmarshal(readFile(t, "chart/values.yaml"), &values); err != nil {
 		t.Fatal(err)

@@ -1,5 +1,6 @@
 // Command openstack-sim is a simulated OpenStack in one process: Keystone, Nova, Neutron and
-// Octavia on one loopback port, with load balancers that carry traffic. See docs/simulator.md.
+// Octavia on one loopback port, with load balancers that carry traffic. See
+// docs/internals/simulator.md.
 package main
 
 import (

@@ -2,7 +2,7 @@
 # The whole of `make e2e`: an OpenStack comes up on this machine, the suite runs on
 # it, and it goes down again, however it ends. E2E_KEEP=1 leaves it up, E2E_KEEP=failed
 # does when something has failed. With E2E_CLOUD the suite runs on that cloud of
-# clouds.yaml (docs/testing.md). With an argument, PROVIDER or PROVIDER/SCENARIO, it runs
+# clouds.yaml (docs/internals/testing.md). With an argument, PROVIDER or PROVIDER/SCENARIO, it runs
 # that part of the suite on the OpenStack that is up, and leaves it up. RELEASE is the Debian with
 # the OpenStack; if this machine is another one, all of it runs in a cell (openstack/cell.sh).
 set -uo pipefail
@@ -42,7 +42,7 @@ export RELEASE=${RELEASE:-bookworm}
 codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release 2>/dev/null)
 if [ "$(id -u)" != 0 ] || { [ "$codename" != bookworm ] && [ "$codename" != "$RELEASE" ]; }; then
     echo "make e2e brings up an OpenStack from the packages of Debian 12, as root, which this is not." >&2
-    echo "On an OpenStack that you have it runs with E2E_CLOUD=<a cloud of your clouds.yaml>; see docs/testing.md." >&2
+    echo "On an OpenStack that you have it runs with E2E_CLOUD=<a cloud of your clouds.yaml>; see docs/internals/testing.md." >&2
     exit 2
 fi
 if [ "$codename" != "$RELEASE" ]; then

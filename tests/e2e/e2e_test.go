@@ -68,7 +68,7 @@ func TestSuite_SucceedsOnLocalOpenStack(t *testing.T) {
 func TestRepeat_RecordsLocalOpenStack(t *testing.T) {
 	directory := os.Getenv("E2E_REPEAT")
 	if directory == "" {
-		t.Skip("E2E_REPEAT is not set: see docs/testing.md")
+		t.Skip("E2E_REPEAT is not set: see docs/internals/testing.md")
 	}
 	for _, provider := range []string{"ovn", "amphora"} {
 		t.Run(provider, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestSuite_SucceedsOnAnyOpenStack(t *testing.T) {
 		Image: os.Getenv("E2E_IMAGE"), Prefix: os.Getenv("E2E_PREFIX"),
 	}
 	if place.Cloud == "" {
-		t.Skip("E2E_CLOUD is not set: see docs/testing.md")
+		t.Skip("E2E_CLOUD is not set: see docs/internals/testing.md")
 	}
 	cloud, err := e2e.OpenAnywhere(t.Context(), place)
 	if err != nil {

@@ -107,7 +107,7 @@ func (w *environment) startControlPlane(ctx context.Context) error {
 	})
 }
 
-// startCloud starts the simulator with the delays of docs/cost.md.
+// startCloud starts the simulator with the delays of docs/internals/cost.md.
 func (w *environment) startCloud(ctx context.Context) error {
 	w.wait("building and starting openstack-sim")
 	program, err := cluster.BuildProgram(ctx, cluster.SimulatorProgram, w.program.Directory, w.say)

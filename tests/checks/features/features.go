@@ -1,6 +1,6 @@
-// Package features generates docs/features.md: the features that users of a cloud controller
-// manager for OpenStack look for, and the tests that prove them. A test names the rows that it
-// proves in a directive in its comment:
+// Package features generates docs/internals/features.md: the features that users of a cloud
+// controller manager for OpenStack look for, and the tests that prove them. A test names the rows
+// that it proves in a directive in its comment:
 //
 //	//proves:42,43
 //

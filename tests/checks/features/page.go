@@ -6,7 +6,7 @@ import (
 )
 
 // Page is the document, from the root.
-const Page = "docs/features.md"
+const Page = "docs/internals/features.md"
 
 // Document returns the page. The verdict of a row follows from the results of its tests in a run.
 func Document(rows []Row, proofs []Proof, results Results) string {

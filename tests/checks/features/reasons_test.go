@@ -56,7 +56,11 @@ func TestEvents_PagesNameReasonsThatThereAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := 0
-	for _, path := range append(pages, "../../../README.md") {
+	internals, err := filepath.Glob("../../../docs/internals/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range slices.Concat(pages, internals, []string{"../../../README.md"}) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

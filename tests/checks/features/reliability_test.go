@@ -12,7 +12,7 @@ import (
 // Each promise names the tests that prove it, and these exist.
 func TestReliability_NamesTestsThatThereAre(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "reliability.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "internals", "reliability.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

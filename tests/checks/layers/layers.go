@@ -1,6 +1,6 @@
 // Package layers checks the borders between packages. borders.txt lists once which packages
 // each package may import. This package compares it with the imports in the code, and writes
-// the table of packages in docs/design.md from it.
+// the table of packages in docs/internals/design.md from it.
 package layers
 
 import (

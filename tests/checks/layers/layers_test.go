@@ -61,19 +61,19 @@ func TestLayers_SimulatorImportsNothingOfTheController(t *testing.T) {
 
 func TestLayersReference_TableOfDesignIsMadeFromTheBorders(t *testing.T) {
 	t.Parallel()
-	golden.Part(t, root+"/docs/design.md", "packages", layers.Table(controller(t), borders(t)))
+	golden.Part(t, root+"/docs/internals/design.md", "packages", layers.Table(controller(t), borders(t)))
 }
 
-// docs/design.md is for newcomers. Details of a package are in its comment.
+// docs/internals/design.md is for newcomers. Details of a package are in its comment.
 func TestLayers_DesignIsShort(t *testing.T) {
 	t.Parallel()
 	const limit = 20 << 10
-	text, err := os.ReadFile(root + "/docs/design.md")
+	text, err := os.ReadFile(root + "/docs/internals/design.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(text) > limit {
-		t.Errorf("docs/design.md has %d bytes, want at most %d: move details of a package into its comment", len(text), limit)
+		t.Errorf("docs/internals/design.md has %d bytes, want at most %d: move details of a package into its comment", len(text), limit)
 	}
 }
 

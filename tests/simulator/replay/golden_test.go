@@ -41,7 +41,7 @@ func TestSimulator_AnswersLikeRecordedControlPlane(t *testing.T) {
 }
 
 // The simulator answers the cloud controller manager itself as the control plane of
-// Zed did, while Services came, changed and went (E2E_RECORD, docs/testing.md).
+// Zed did, while Services came, changed and went (E2E_RECORD, docs/internals/testing.md).
 func TestSimulator_AnswersLikeRecordedLives(t *testing.T) {
 	t.Parallel()
 	for provider, count := range map[string]int{"amphora": 52, "ovn": 51} {

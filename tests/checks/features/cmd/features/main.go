@@ -1,5 +1,5 @@
-// Command features runs the tests and generates docs/features.md: see docs/testing.md. It
-// works in the root of the checkout.
+// Command features runs the tests and generates docs/internals/features.md: see
+// docs/internals/testing.md. It works in the root of the checkout.
 //
 //	features test ARGUMENTS   run go test, and compare the page with the results
 //	features page             write the page from the results of the last run
