@@ -169,7 +169,7 @@ vulnerabilities: ## Look for known vulnerabilities in what the program calls (as
 
 .PHONY: generate
 generate: ## Write what is made from the code: pages (but features.md) and golden files
-	$(GO) test $(GENERATED) -run '$(REFERENCES)' -update
+	$(GO) test -p 1 $(GENERATED) -run '$(REFERENCES)' -update # one after the other: several write docs/commands.md
 	$(GO) test ./manifests -run '$(REFERENCES)' -update # of what the first has written
 
 .PHONY: image

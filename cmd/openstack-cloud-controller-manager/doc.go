@@ -36,5 +36,5 @@
 // # Verbs
 //
 // The verbs of the program (verbs) share their flags for the output and for the cluster, exit codes and
-// signals (pkg/cli). With the name kubectl-openstack_lb the program has only its verbs (docs/kubectl.md).
+// signals (pkg/cli). With the name kubectl-openstack_lb the program has only its verbs (docs/commands.md).
 package main

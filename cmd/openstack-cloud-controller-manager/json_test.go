@@ -25,7 +25,7 @@ func TestReference_HasTheFieldsOfEveryReport(t *testing.T) {
 		value    any
 	}{
 		{"Check", "`check`", check.Report{}}, {"Plan", "`plan`", plan.Report{}}, {"GoingBack", "`plan --for=cloud-provider-openstack`", plan.GoingBack{}},
-		{"Status", "`status`", status.Report{}}, {"Cleanup", "`cleanup`", garbage.Report{}}, {"DryRun", "[`/dry-run?output=json`](dry-run.md)", dryrun.State{}},
+		{"Status", "`status`", status.Report{}}, {"Cleanup", "`cleanup`", garbage.Report{}}, {"DryRun", "[`/dry-run?output=json`](commands.md#plan-with-the-whole-controller)", dryrun.State{}},
 	} {
 		fmt.Fprintf(&text, "\n### %s\n\nThe report of %s.\n\n| field | type |\n|---|---|\n", report.kind, report.of)
 		writeFields(&text, "", reflect.TypeOf(report.value))
@@ -33,7 +33,7 @@ func TestReference_HasTheFieldsOfEveryReport(t *testing.T) {
 			text.WriteString("| `exitCode` | number |\n")
 		}
 	}
-	golden.Part(t, "../../docs/commands.md", "json", text.String()+"\n")
+	golden.Part(t, "../../docs/json.md", "json", text.String()+"\n")
 }
 
 // writeFields writes the fields that encoding/json makes of a struct, and those below them.

@@ -202,7 +202,7 @@ type LoadBalancer struct {
 	DriftPolicy string `gcfg:"drift-policy" default:"repair" oneof:"repair,report,off" change:"restart" cpo:"no"`
 	// Interval between checks for such changes; each takes one request for a thousand load balancers and one for the floating IPs, and with `manage-security-groups` two more.
 	DriftInterval Duration `gcfg:"drift-interval" default:"5m" change:"restart" cpo:"no"`
-	// How orphaned objects are handled, which were created for this cluster and belong to none of its Services: report only reports them, delete also removes those that are proven to be orphaned, off disables the search; see `docs/garbage.md`.
+	// How orphaned objects are handled, which were created for this cluster and belong to none of its Services: report only reports them, delete also removes those that are proven to be orphaned, off disables the search; see `docs/cleanup.md`.
 	GarbagePolicy string `gcfg:"garbage-policy" default:"report" oneof:"report,delete,off" change:"restart" cpo:"no"`
 	// Interval between searches for orphaned objects. Objects that two consecutive searches find are reported, or removed. Each search takes one request for a thousand listeners and one for the security groups.
 	GarbageInterval Duration `gcfg:"garbage-interval" default:"1h" change:"restart" cpo:"no"`

@@ -65,8 +65,8 @@ Other changes
 	if diff := cmp.Diff(want, page(t, r, "")); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
-	if docs, err := os.ReadFile("../../docs/dry-run.md"); err != nil || !strings.Contains(string(docs), want) {
-		t.Errorf("docs/dry-run.md shows another report (%v)", err)
+	if docs, err := os.ReadFile("../../docs/commands.md"); err != nil || !strings.Contains(string(docs), want) {
+		t.Errorf("docs/commands.md shows another report (%v)", err)
 	}
 	var state State
 	if err := json.Unmarshal([]byte(page(t, r, "?output=json")), &state); err != nil {

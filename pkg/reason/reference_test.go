@@ -54,7 +54,7 @@ It is a part of the program, and emits these on Services as it does with every c
 | reason | type | when | what to do |
 |---|---|---|---|
 ` + "| `DeletedLoadBalancer` | Normal | all objects of the Service are removed | nothing |\n" +
-	"| `DeleteLoadBalancerFailed` | Warning | the objects of a Service that was deleted without its finalizer could not be removed: the error | the controller retries; remaining objects are reported as [garbage](garbage.md) |\n" +
+	"| `DeleteLoadBalancerFailed` | Warning | the objects of a Service that was deleted without its finalizer could not be removed: the error | the controller retries; remaining objects are reported as [garbage](cleanup.md#deleted-services-of-a-running-cluster) |\n" +
 	"| `DeletingLoadBalancer` | Normal | the removal begins | nothing |\n" +
 	"| `EnsuredLoadBalancer` | Normal | the Service has its desired state | nothing |\n" +
 	"| `EnsuringLoadBalancer` | Normal | a Service is new or has changed | nothing |\n" +

@@ -217,7 +217,7 @@ func conditions() []Entry {
 			Reason: NoHealthyMember, On: Service, States: []State{{Degraded, true}},
 			When: "the operating status of the load balancer is ERROR: the pools without any member that answers its monitor. Single members that do not answer are normal: with `externalTrafficPolicy: Local` most never answer",
 			Do: "clients are not served. Are there ready pods (`kubectl get endpointslices --selector kubernetes.io/service-name=NAME`)? If so, can the load balancer reach the NodePorts: " +
-				"[security groups](security-groups.md) of the nodes, firewalls, kube-proxy. `kubectl openstack-lb status NAME` shows each member ([status.md](status.md))",
+				"[security groups](security-groups.md) of the nodes, firewalls, kube-proxy. `kubectl openstack-lb status NAME` shows each member ([commands.md](commands.md#status))",
 		},
 		{
 			Reason: Accepted, On: Service, States: []State{{IsRefused, false}},
@@ -266,11 +266,11 @@ func operators() []Entry {
 		},
 		{
 			Reason: GarbageFound, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "objects in OpenStack are proven to be orphaned objects of this cluster: which", Do: "not urgent: they only use quota. Delete them, or set `garbage-policy=delete`: see [garbage.md](garbage.md)",
+			When: "objects in OpenStack are proven to be orphaned objects of this cluster: which", Do: "not urgent: they only use quota. Delete them, or set `garbage-policy=delete`: see [cleanup.md](cleanup.md#deleted-services-of-a-running-cluster)",
 		},
 		{
 			Reason: GarbageSuspected, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "objects in OpenStack may be orphaned, without proof, and are kept: which", Do: "not urgent: inspect each in OpenStack, and delete those that are not needed: see [garbage.md](garbage.md)",
+			When: "objects in OpenStack may be orphaned, without proof, and are kept: which", Do: "not urgent: inspect each in OpenStack, and delete those that are not needed: see [cleanup.md](cleanup.md#deleted-services-of-a-running-cluster)",
 		},
 		{
 			Reason: GarbageRemoved, On: ConfigMap, Type: v1.EventTypeNormal,

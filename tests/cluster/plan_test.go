@@ -17,7 +17,7 @@ import (
 // to be changed, whatever their number: sign-in, versions, and the lists of a restart.
 const mostPlanReads = 8
 
-// assertPlan has the command plan look at all Services, with the rights that docs/plan.md names in
+// assertPlan has the command plan look at all Services, with the rights that docs/commands.md names in
 // Kubernetes and those of a reader in OpenStack, and fails unless it finds nothing to do with as
 // few requests as a restart takes.
 func (w *crowd) assertPlan(services int) {
@@ -32,26 +32,7 @@ func (w *crowd) assertPlan(services int) {
 	if err := os.WriteFile(conf, []byte(w.cloud.CloudConfFor(account, simulator.Config{})), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.plane.Apply(w.t.Context(), planRole(w)+`
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: planner}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: openstack-plan}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: planner}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: planner, namespace: kube-system}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: openstack-plan}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: planner}]
-`); err != nil {
-		w.t.Fatal(err)
-	}
-	kubeconfig, err := w.plane.Kubeconfig("planner")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	kubeconfig := w.reader("planner")
 	w.cloud.RequestLog.Reset()
 	output, err := exec.CommandContext(w.t.Context(), w.program.Program, "plan", "--all", "-o=json", "--cloud-config="+conf, "--kubeconfig="+kubeconfig).Output()
 	var exit *exec.ExitError
@@ -82,26 +63,4 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: planner}]
 			w.t.Errorf("plan has sent %s %s", r.Method, r.Path)
 		}
 	}
-}
-
-// planRole returns the roles that docs/plan.md names.
-func planRole(w *crowd) string {
-	w.t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "plan.md"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	_, below, found := strings.Cut(string(page), "In Kubernetes:\n\n")
-	var role strings.Builder
-	for line := range strings.Lines(below) {
-		text, is := strings.CutPrefix(line, "    ")
-		if !is {
-			break
-		}
-		role.WriteString(text)
-	}
-	if !found || role.Len() == 0 {
-		w.t.Fatal("docs/plan.md names no role")
-	}
-	return role.String()
 }

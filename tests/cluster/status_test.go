@@ -10,11 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
-
-	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
@@ -27,7 +22,7 @@ func (w *crowd) assertStatus(services int) {
 	if err := os.WriteFile(conf, []byte(reader), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	kubeconfig := w.viewer()
+	kubeconfig := w.reader("viewer")
 	w.cloud.RequestLog.Reset()
 	status := func(arguments ...string) (string, int) {
 		command := exec.CommandContext(w.t.Context(), w.program.Program, append([]string{"status", "--kubeconfig=" + kubeconfig, "--cloud-config=" + conf}, arguments...)...)
@@ -60,36 +55,30 @@ func (w *crowd) assertStatus(services int) {
 	}
 }
 
-// viewer returns the kubeconfig of a user with the role that docs/status.md shows.
-func (w *crowd) viewer() string {
+// reader returns the kubeconfig of a user with the role that docs/commands.md has for plan and status.
+func (w *crowd) reader(user string) string {
 	w.t.Helper()
-	ctx := w.t.Context()
-	root, err := controlplane.ModuleRoot(ctx)
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "commands.md"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "status.md"))
-	if err != nil {
+	_, below, _ := strings.Cut(string(page), "\n## Rights\n")
+	_, role, _ := strings.Cut(below, "```yaml\n")
+	role, _, found := strings.Cut(role, "```\n")
+	if !found {
+		w.t.Fatal("docs/commands.md has no role")
+	}
+	if err := w.plane.Apply(w.t.Context(), role+`
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: `+user+`}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: openstack-load-balancer-reader}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+user+`}]
+`); err != nil {
 		w.t.Fatal(err)
 	}
-	_, role, _ := strings.Cut(string(page), "```yaml\n")
-	role, _, _ = strings.Cut(role, "```\n")
-	var read rbacv1.ClusterRole
-	if err := yaml.UnmarshalStrict([]byte(role), &read); err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := w.Client().RbacV1().ClusterRoles().Create(ctx, &read, metav1.CreateOptions{}); err != nil {
-		w.t.Fatal(err)
-	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: read.Name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: read.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "viewer"}},
-	}
-	if _, err := w.Client().RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		w.t.Fatal(err)
-	}
-	kubeconfig, err := w.plane.Kubeconfig("viewer")
+	kubeconfig, err := w.plane.Kubeconfig(user)
 	if err != nil {
 		w.t.Fatal(err)
 	}

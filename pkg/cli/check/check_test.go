@@ -108,7 +108,7 @@ func TestCheck_MatchesGoldenFilesAndReference(t *testing.T) {
 			})
 		}
 	})
-	golden.Outputs(t, "../../../docs/check.md", 6)
+	golden.Outputs(t, "../../../docs/commands.md", "check")
 }
 
 func (s situation) run(t *testing.T) {

@@ -162,7 +162,7 @@ func (f *flags) run(ctx context.Context, p cli.Program) (*Report, error) {
 func mayPlan(ctx context.Context, client kubernetes.Interface) error {
 	_, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("this user may not read namespace %s, the UID of which identifies the cluster: grant the rights in docs/plan.md (%w)", metav1.NamespaceSystem, err)
+		return fmt.Errorf("this user may not read namespace %s, the UID of which identifies the cluster: grant the rights in docs/commands.md (%w)", metav1.NamespaceSystem, err)
 	}
 	return nil // any other error occurs again, and is retried
 }

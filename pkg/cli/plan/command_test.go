@@ -64,7 +64,7 @@ func TestPlan_NeedsToReadWhatIdentifiesTheCluster(t *testing.T) {
 	client.PrependReactor("get", "namespaces", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(v1.Resource("namespaces"), metav1.NamespaceSystem, errors.New("no role"))
 	})
-	if err := mayPlan(t.Context(), client); err == nil || !strings.Contains(err.Error(), "this user may not read namespace kube-system") || !strings.Contains(err.Error(), "docs/plan.md") {
+	if err := mayPlan(t.Context(), client); err == nil || !strings.Contains(err.Error(), "this user may not read namespace kube-system") || !strings.Contains(err.Error(), "docs/commands.md") {
 		t.Error(err)
 	}
 	if reads := len(client.Actions()); reads != 2 {

@@ -82,7 +82,7 @@ func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 		}
 		golden.File(t, "testdata/json.golden", stable(out.String()))
 	})
-	t.Cleanup(func() { golden.Outputs(t, "../../../docs/plan.md", 5) })
+	t.Cleanup(func() { golden.Outputs(t, "../../../docs/commands.md", "plan") })
 }
 
 // manifests are Services to apply, one of which exists.

@@ -158,7 +158,7 @@ func TestStatus_MatchesGoldenFilesAndReference(t *testing.T) {
 	env.must(cli.WriteJSON(&machine, env.read(t, "degraded")))
 	golden.File(t, "testdata/degraded-json.golden", stable(machine.String()))
 	env.assertOnlyReads()
-	golden.Outputs(t, "../../../docs/status.md", 4)
+	golden.Outputs(t, "../../../docs/commands.md", "status")
 }
 
 // assertOnlyReads fails after a write to Kubernetes or OpenStack.

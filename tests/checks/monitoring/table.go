@@ -149,7 +149,7 @@ func balancers() Group {
 		{
 			Metric: "cloudprovider_openstack_garbage", Title: "Objects of no Service", Unit: "short",
 			Query: `sum by (kind, proven) (cloudprovider_openstack_garbage)`, Labels: []Label{{Name: "kind", Values: kinds()}, {Name: "proven", Values: []string{"true", "false"}}},
-			Note: "See [garbage.md](garbage.md).",
+			Note: "See [cleanup.md](cleanup.md#deleted-services-of-a-running-cluster).",
 		},
 		{
 			Metric: "cloudprovider_openstack_garbage_removed_total", Title: "Objects of no Service removed per day", Unit: "short",

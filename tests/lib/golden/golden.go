@@ -35,13 +35,13 @@ func Part(t testing.TB, page, name, text string) {
 	hold(t, page, func(have string) (string, error) { return withPart(have, name, text) })
 }
 
-// Outputs compares the outputs of commands in a page with the golden files that have them.
-// Each is a code block below a line <!-- output: NAME -->, and is then testdata/NAME.golden as
-// a whole, or <!-- output: NAME, HEADING -->, and is then what that file has below a heading.
-// The page must show at least so many, so that the test fails if the lines are no longer found.
-func Outputs(t testing.TB, page string, least int) {
+// Outputs compares the outputs of a command in a page with the golden files that have them. Each is
+// a code block below a line <!-- output: COMMAND/NAME -->, and is then testdata/NAME.golden as a
+// whole, or <!-- output: COMMAND/NAME, HEADING -->, and is then the text of that file below a
+// heading. The page must show at least one, so that the test fails if the lines are no longer found.
+func Outputs(t testing.TB, page, command string) {
 	t.Helper()
-	hold(t, page, func(have string) (string, error) { return withOutputs(have, os.DirFS("testdata"), least) })
+	hold(t, page, func(have string) (string, error) { return withOutputs(have, command, os.DirFS("testdata")) })
 }
 
 // hold fails the test when a file is not what should becomes of what it has.
@@ -96,21 +96,25 @@ func withPart(page, name, text string) (string, error) {
 	return before + begin + text + end + after, nil
 }
 
-// output is a marker with its code block: the lines above the output, its file, its heading.
-var output = regexp.MustCompile("(?s)(<!-- output: ([a-zA-Z0-9-]+)(?:, ([A-Z][a-z -]+))? -->\n```\n).*?```\n")
+// output is a marker with its code block: the lines above the output, its command, its file, its
+// heading.
+var output = regexp.MustCompile("(?s)(<!-- output: ([a-z]+)/([a-zA-Z0-9-]+)(?:, ([A-Z][a-z -]+))? -->\n```\n).*?```\n")
 
-func withOutputs(page string, files fs.FS, least int) (string, error) {
+func withOutputs(page, command string, files fs.FS) (string, error) {
 	var errs []error
 	count := 0
 	page = output.ReplaceAllStringFunc(page, func(block string) string {
-		count++
 		parts := output.FindStringSubmatch(block)
-		shown, err := below(files, parts[2]+".golden", parts[3])
+		if parts[2] != command {
+			return block
+		}
+		count++
+		shown, err := below(files, parts[3]+".golden", parts[4])
 		errs = append(errs, err)
 		return parts[1] + shown + "```\n"
 	})
-	if count < least {
-		errs = append(errs, fmt.Errorf("%d outputs, want %d at least", count, least))
+	if count == 0 {
+		errs = append(errs, fmt.Errorf("no outputs of %s", command))
 	}
 	return page, errors.Join(errs...)
 }

@@ -78,23 +78,22 @@ func TestOutputs_AreThoseOfFilesOrBelowHeadings(t *testing.T) {
 		"all-good.golden": {Data: []byte("well\n")},
 		"long.golden":     {Data: []byte("Settings\n  a\n\nFindings here\n  b\n  c\n\nLast\n  d\n")},
 	}
-	const page = "text\n<!-- output: all-good -->\n```\nold\n```\nmore\n<!-- output: long, Findings here -->\n```\n```\n<!-- output: long, Last -->\n```\n```\n"
-	const want = "text\n<!-- output: all-good -->\n```\nwell\n```\nmore\n<!-- output: long, Findings here -->\n```\nFindings here\n  b\n  c\n```\n" +
-		"<!-- output: long, Last -->\n```\nLast\n  d\n```\n"
-	got, err := withOutputs(page, files, 3)
+	const page = "text\n<!-- output: a/all-good -->\n```\nold\n```\nmore\n<!-- output: a/long, Findings here -->\n```\n```\n" +
+		"<!-- output: a/long, Last -->\n```\n```\n<!-- output: b/all-good -->\n```\nof b\n```\n"
+	const want = "text\n<!-- output: a/all-good -->\n```\nwell\n```\nmore\n<!-- output: a/long, Findings here -->\n```\nFindings here\n  b\n  c\n```\n" +
+		"<!-- output: a/long, Last -->\n```\nLast\n  d\n```\n<!-- output: b/all-good -->\n```\nof b\n```\n"
+	got, err := withOutputs(page, "a", files)
 	if err != nil || got != want {
 		t.Errorf("the page is %q, %v; want %q", got, err, want)
 	}
 	for _, test := range []struct {
-		page  string
-		least int
-		want  string
+		page, want string
 	}{
-		{page, 4, "3 outputs, want 4"},
-		{"<!-- output: gone -->\n```\n```\n", 1, "gone.golden"},
-		{"<!-- output: long, Nothing -->\n```\n```\n", 1, `"Nothing"`},
+		{"<!-- output: b/all-good -->\n```\n```\n", "no outputs of a"},
+		{"<!-- output: a/gone -->\n```\n```\n", "gone.golden"},
+		{"<!-- output: a/long, Nothing -->\n```\n```\n", `"Nothing"`},
 	} {
-		if _, err := withOutputs(test.page, files, test.least); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := withOutputs(test.page, "a", files); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("err = %v, want it to tell %s", err, test.want)
 		}
 	}
