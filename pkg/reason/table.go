@@ -250,7 +250,7 @@ func operators() []Entry {
 	return []Entry{
 		{
 			Reason: CloudChanged, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "cloud.conf points to another project or region than before: both; once an hour", Do: "Services, Nodes and routes wait. Revert the change of cloud.conf, unless the cluster has moved: see [when the cluster moves](getting-started.md#when-the-cluster-moves)",
+			When: "cloud.conf points to another project or region than before: both; once an hour", Do: "Services, Nodes and routes wait. Revert the change of cloud.conf, unless the cluster has moved: see [when the cluster moves](day-two.md#move-to-another-project-or-region)",
 		},
 		{
 			Reason: ConfigurationChanged, On: ConfigMap, Type: v1.EventTypeNormal,

@@ -174,7 +174,7 @@ the result differs from the one below. The cluster has two nodes, 10.0.0.11 and 
     kubectl apply -f docs/examples/internal.yaml
 
 IDs, addresses and names are those of your cloud: ` + "`5d0b8a0e-…`" + ` is the subnet of the nodes, ` + "`0a7c7f5c-…`" + ` the network of
-floating IPs ([getting-started.md](../getting-started.md#2-write-cloudconf)). If an example needs keys of cloud.conf, they are in a
+floating IPs ([getting-started.md](../getting-started.md#write-cloudconf)). If an example needs keys of cloud.conf, they are in a
 file beside it, and shown before the objects: add them to your own cloud.conf, which is in the Secret
 ` + "`kube-system/cloud-config`" + ` or, with the chart, the value ` + "`cloudConfig`" + ` ([chart.md](../chart.md)).
 All settings of a Service are in [services.md](../services.md) and [annotations.md](../annotations.md).
