@@ -20,13 +20,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// migration holds the tables of docs/migration.md: the second cell of each name, by the heading of
+// migration holds the tables of docs/migration-reference.md: the second cell of each name, by the heading of
 // the table.
 type migration map[string]map[string]string
 
 func readMigration(t *testing.T) migration {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/migration.md")
+	text, err := os.ReadFile("../../../docs/migration-reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func checkRenamed(t *testing.T, old, said string) {
 		said = "`" + old + "`"
 	}
 	if name := strings.Trim(said, "`"); name != "" && !inSource(t, name) {
-		t.Errorf("docs/migration.md has the name %[2]s for %[1]s, but the source has no %[2]s", old, name)
+		t.Errorf("docs/migration-reference.md has the name %[2]s for %[1]s, but the source has no %[2]s", old, name)
 	}
 }
 
@@ -115,17 +115,17 @@ func TestMigration_NamesAllThatUsersHave(t *testing.T) {
 		}
 		switch said, there := page[heading][line]; {
 		case !there:
-			t.Errorf("docs/migration.md does not have %s under %s", line, heading)
+			t.Errorf("docs/migration-reference.md does not have %s under %s", line, heading)
 		case isRenamed(heading):
 			checkRenamed(t, line, said)
 		case !slices.Contains([]string{"same", "better", "not needed"}, said):
-			t.Errorf("docs/migration.md has %q for %s: want same, better or not needed", said, line)
+			t.Errorf("docs/migration-reference.md has %q for %s: want same, better or not needed", said, line)
 		}
 		delete(left[heading], line)
 	}
 	for heading, names := range left {
 		for name := range names {
-			t.Errorf("docs/migration.md has %s under %s, which cloud-provider-openstack does not have", name, heading)
+			t.Errorf("docs/migration-reference.md has %s under %s, which cloud-provider-openstack does not have", name, heading)
 		}
 	}
 }

@@ -211,7 +211,7 @@ func requestsGroup() Group {
 }
 
 func calls() Group {
-	return Group{"Calls of the controllers", "Of the service, node and route controllers, under the names of cloud-provider-openstack: see [migration.md](migration.md#metrics).", []Use{
+	return Group{"Calls of the controllers", "Of the service, node and route controllers, under the names of cloud-provider-openstack: see [the reference](migration-reference.md#metrics).", []Use{
 		{
 			Metric: "cloudprovider_openstack_reconcile_total", Title: "Calls per second", Unit: "reqps",
 			Query: `sum by (operation) (rate(cloudprovider_openstack_reconcile_total[5m]))`, Labels: operation(),

@@ -163,7 +163,7 @@ func TestReference_ListsValuesThatMeanSomethingElse(t *testing.T) {
 			t.Errorf("nothing says what cloud-provider-openstack makes of %s", name)
 		}
 	}
-	golden.Part(t, "../../../../docs/migration.md", "values", differenceTable(t, differs))
+	golden.Part(t, "../../../../docs/migration-reference.md", "values", differenceTable(t, differs))
 }
 
 // differenceTable prints the differences, those of the same annotations in one row.
