@@ -273,7 +273,7 @@ func (c Connection) loadBalancerOptions(session *openstack.Session, options Opti
 		Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer, ScopeRecorded: c.scopeRecorded,
 	}
 	if newest != nil {
-		engine.Newest, engine.Endpoints = newest.Newest, newest.Endpoints
+		engine.Newest, engine.Endpoints, engine.Services = newest.Newest, newest.Endpoints, newest.Services
 	}
 	if options.Conditions != nil { // a nil *Writer is no nil Conditions
 		engine.Conditions = options.Conditions

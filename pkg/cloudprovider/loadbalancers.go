@@ -157,6 +157,14 @@ func (l *loadBalancers) Endpoints(service *v1.Service) (endpoints members.Endpoi
 	return nil, settings.Unwatched, false
 }
 
+// Services implements Newest.
+func (l *loadBalancers) Services(_ context.Context, namespace string) ([]*v1.Service, error) {
+	if controller := l.resync.Load(); controller != nil {
+		return controller.Services(namespace)
+	}
+	return nil, nil
+}
+
 // call runs one call of the engine, with metrics. It ends with the process, and is refused if the
 // session works in a project or region other than the cluster's. Its error is short enough for
 // events and logs, independently of the Service.

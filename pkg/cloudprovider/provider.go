@@ -49,6 +49,9 @@ type Newest interface {
 	Newest(service *v1.Service) (*v1.Service, []*v1.Node)
 	// Endpoints returns the endpoints of a Service, as resync.Controller.Endpoints does.
 	Endpoints(service *v1.Service) (endpoints members.Endpoints, watch settings.Watch, pending bool)
+	// Services returns the Services of a namespace, nil as long as they are not known. They must not
+	// be changed.
+	Services(ctx context.Context, namespace string) ([]*v1.Service, error)
 }
 
 // Options are the dependencies of a Provider.

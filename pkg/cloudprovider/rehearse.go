@@ -59,6 +59,9 @@ func Rehearse(ctx context.Context, c Connection) (engine *loadbalancer.Reconcile
 		endpoints, watch := resync.ReadEndpoints(ctx, c.Client, service)
 		return endpoints, watch, false
 	}
+	rehearsed.Services = func(ctx context.Context, namespace string) ([]*v1.Service, error) {
+		return resync.ReadServices(ctx, c.Client, namespace)
+	}
 	balancers, err := loadbalancer.New(rehearsed)
 	if err != nil {
 		return nil, nil, err

@@ -186,8 +186,8 @@ type LoadBalancer struct {
 	EnableIngressHostname bool `gcfg:"enable-ingress-hostname" default:"false"`
 	// The host name is the address, a dot and this suffix.
 	IngressHostnameSuffix string `gcfg:"ingress-hostname-suffix" default:"nip.io" form:"domain"`
-	// Maximum number of Services on one load balancer.
-	MaxSharedLB int `gcfg:"max-shared-lb" default:"2" min:"1"`
+	// Maximum number of Services on one load balancer. Not set: 2, and no limit for Services that share it by name.
+	MaxSharedLB *int `gcfg:"max-shared-lb" min:"1"`
 	// Which load balancers a Service may share by naming one in its annotation `load-balancer-id`: those of its own namespace, and of namespaces that allow it with the annotation `loadbalancer.openstack.org/allow-sharing-from` (`namespace`); all of the cluster (`cluster`); or also those of other clusters (`project`). A floating IP that a Service of another namespace has left with `keep-floatingip` can be had under the same conditions. A Service that is on a load balancer already stays there.
 	SharedLBScope string `gcfg:"shared-lb-scope" default:"namespace" oneof:"namespace,cluster,project" cpo:"no"`
 	// Services may share a load balancer that no cluster created, such as that of an API server, if their annotation `load-balancer-id` names it. This is the behavior of cloud-provider-openstack; anyone who may write Services only needs its ID.

@@ -79,7 +79,7 @@ func TestEnvironment_ReplacesMissingFile(t *testing.T) {
 			if diff := cmp.Diff(test.want, config.Global); diff != "" {
 				t.Errorf("global (-want +got):\n%s", diff)
 			}
-			if config.LoadBalancer.MaxSharedLB != 2 {
+			if config.LoadBalancer.MaxPorts != 100 {
 				t.Errorf("defaults are missing: %v", config)
 			}
 		})

@@ -62,7 +62,7 @@ public-network-name=y
 		"[LoadBalancer] subnet-id":                {"b", "line 10"},
 		"[LoadBalancer] monitor-delay":            {"5s", "default"},
 		"[LoadBalancer] drift-interval":           {"5m0s", "default"},
-		"[LoadBalancer] max-shared-lb":            {"2", "default"},
+		"[LoadBalancer] max-ports":                {"100", "default"},
 		"[LoadBalancer] create-monitor":           {"false", "default"},
 		`[LoadBalancerClass "a \"b\""] subnet-id`: {"c", "line 13"},
 		"[Networking] public-network-name":        {"x, y", "line 16"},

@@ -59,6 +59,13 @@ func (c *fakeConditions) count() int {
 	return c.rounds
 }
 
+// record returns the annotations to write to a Service.
+func (c *fakeConditions) record(uid types.UID) annotation.Record {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.records[uid]
+}
+
 // of returns the conditions of a Service.
 func (c *fakeConditions) of(svc *v1.Service) map[reason.Condition]conditions.Condition {
 	c.mu.Lock()

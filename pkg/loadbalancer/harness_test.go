@@ -106,6 +106,8 @@ type environmentOptions struct {
 	newest func(*v1.Service) (*v1.Service, []*v1.Node)
 	// endpoints has those of Services; nil: they are not watched.
 	endpoints *fakeEndpoints
+	// services are those that may share a load balancer by name; nil: none are known.
+	services *fakeServices
 	// pods reads a pod; nil: none is read.
 	pods goal.Pods
 	// limits and metrics are passed to the controller's session.
@@ -215,6 +217,7 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 		Workers:   env.options.workers,
 		Newest:    env.options.newest,
 		Endpoints: env.options.endpoints.source(),
+		Services:  env.options.services.source(),
 		Pods:      env.options.pods,
 		Refused:   func(reason string, services int) { counted.Store(reason, services) },
 		Metrics:   env.options.shown,

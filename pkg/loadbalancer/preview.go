@@ -143,6 +143,9 @@ func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	recorded := r.engine().Memory.HasServed(svc.UID) || r.store.Get(svc.UID).Applied != nil
 	_, dryRound := dry.begin(ctx, req)
 	status, err := dryRound.Step(ctx)
+	if noted.joins(svc, err) {
+		status, err = &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{}}}, nil
+	}
 	p := Preview{Deletes: req.Operation == dispatch.Delete, Steps: noted.steps, Notes: noted.notes, Status: status}
 	if p.Refusal = refusalOf(err); err != nil && p.Refusal == nil {
 		return Preview{}, closed(err)

@@ -73,6 +73,9 @@ type Options struct {
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
 	// Endpoints returns the endpoints of Services; if nil, all nodes are members.
 	Endpoints goal.Endpoints
+	// Services returns the Services of a namespace, of which some may share a load balancer by name;
+	// if nil, each has its own.
+	Services goal.Services
 	// Pods reads a pod of a Service, to compare its grace with the time that the removal of a member
 	// takes; if nil, nothing is compared.
 	Pods goal.Pods
@@ -166,6 +169,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 		Members:   &members.Selector{},
 		Endpoints: options.Endpoints,
 		Pods:      options.Pods,
+		Services:  options.Services,
 		Memory:    goal.Memory{Store: r.store, Records: options.Records},
 		Events:    events.New(options.Recorder, eventMemory{r.store}),
 	})

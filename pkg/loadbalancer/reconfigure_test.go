@@ -48,7 +48,7 @@ func TestReconfigure_ChangesServicesThatItConcernsAndNoOther(t *testing.T) {
 	}{
 		{func(c *config.Config) { c.LoadBalancerClass["slow"] = &config.LoadBalancerClass{LBMethod: fast} }, inClass, "algorithm LEAST_CONNECTIONS → SOURCE_IP"},
 		{func(c *config.Config) { c.LoadBalancer.LBMethod = fast }, plain, "algorithm ROUND_ROBIN → SOURCE_IP"},
-		{func(c *config.Config) { c.LoadBalancer.MaxSharedLB, c.LoadBalancer.MaxPorts = 5, 50 }, nil, ""},
+		{func(c *config.Config) { c.LoadBalancer.MaxSharedLB, c.LoadBalancer.MaxPorts = new(5), 50 }, nil, ""},
 	} {
 		env.Conf = env.reconfigured(step.change)
 		if err := env.engine.Reconfigure(env.Conf); err != nil {

@@ -2,6 +2,7 @@ package loadbalancer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -67,6 +68,19 @@ func (r *rehearsal) groupSteps(steps []securitygroup.Step) {
 			r.steps = append(r.steps, noted)
 		}
 	}
+}
+
+// joins records the step of a Service that joins a load balancer that does not exist yet: a listener
+// and a pool for each port. It returns false if the error of the rehearsal has another reason.
+func (r *rehearsal) joins(svc *v1.Service, err error) bool {
+	var waits *goal.WaitsError
+	if !errors.As(err, &waits) {
+		return false
+	}
+	r.steps = append(r.steps, PreviewStep{
+		Action: Adds, Text: fmt.Sprintf("a listener and a pool for each port: %v", waits), Writes: 2 * len(svc.Spec.Ports), Pending: true,
+	})
+	return true
 }
 
 // actionOf returns the kind of a step.

@@ -222,7 +222,7 @@ func TestSharing_AllowsNoMoreServicesThanMaxSharedLB(t *testing.T) {
 	env.delete(a)
 	env.ensure(c, nodes)
 	// A Service that is on it stays, whatever the limit.
-	env.Conf.LoadBalancer.MaxSharedLB = 1
+	env.Conf.LoadBalancer.MaxSharedLB = new(1)
 	env.restart()
 	b.Spec.Ports[0].NodePort = 32111
 	env.ensure(b, nodes)

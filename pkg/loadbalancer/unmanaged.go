@@ -41,6 +41,9 @@ func (u *unmanaged) Step(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	if async.IsWaiting(err) {
 		return nil, err
 	}
+	if u.noted.joins(svc, err) {
+		err = nil
+	}
 	var steps []string
 	for _, step := range u.noted.steps {
 		steps = append(steps, step.Text)

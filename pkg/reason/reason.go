@@ -51,6 +51,9 @@ const (
 	AllNodes Reason = "LoadBalancerAllNodes"
 	// Unmanaged lists the changes that are not made because the Service forbids them.
 	Unmanaged Reason = "LoadBalancerUnmanaged"
+	// ShareWaits names the Service for which the load balancer of a share is created, and which has none
+	// yet.
+	ShareWaits Reason = "LoadBalancerShareWaits"
 	// RolloutLoses reports that pods stop before the load balancer has removed their node.
 	RolloutLoses Reason = "LoadBalancerRolloutLosesConnections"
 	// FlowsStay states that UDP flows stay with nodes that their endpoints have left.

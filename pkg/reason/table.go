@@ -140,6 +140,11 @@ func notices() []Entry {
 			When: "another client has attached a floating IP to a load balancer that should have none", Do: "find its user; if it is not needed, run `openstack floating ip unset --port ADDRESS`",
 		},
 		{
+			Reason: ShareWaits, On: Service, Type: v1.EventTypeWarning,
+			When: "the load balancer that Services [share by name](sharing.md#sharing-by-name) is created for another one, named in the message, which has had none for two minutes",
+			Do:   "look at the events of that Service; without its annotation `share` the load balancer is created for the next one",
+		},
+		{
 			Reason: NodeSkipped, On: Service, Type: v1.EventTypeWarning,
 			When: "nodes without an address of the Service's IP family are not members", Do: "nothing while other nodes serve; else give them such an address, or change the family of the Service",
 		},

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 	"k8s.io/klog/v2"
 
@@ -59,6 +60,29 @@ func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 		return nil, nil
 	}
 	return now, c.Nodes()
+}
+
+// Services returns the informer's Services of a namespace, nil until it has them. They must not be
+// changed.
+func (c *Controller) Services(namespace string) ([]*v1.Service, error) {
+	if !c.synced() {
+		return nil, nil
+	}
+	found, err := c.services.Services(namespace).List(labels.Everything())
+	return append([]*v1.Service{}, found...), err
+}
+
+// ReadServices returns the Services of a namespace, read from the API server.
+func ReadServices(ctx context.Context, client kubernetes.Interface, namespace string) ([]*v1.Service, error) {
+	found, err := client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*v1.Service, len(found.Items))
+	for i := range found.Items {
+		all[i] = &found.Items[i]
+	}
+	return all, nil
 }
 
 // Nodes returns all nodes of the informer in the order of their names, never nil. Package members

@@ -1,7 +1,9 @@
 package resync
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -78,6 +80,39 @@ func TestNewest_GivesOneListOfNodesUntilOneChanges(t *testing.T) {
 				t.Errorf("%s: another list for another Service", change.what)
 			}
 			before = now
+		}
+	})
+}
+
+func TestServices_AreThoseOfTheNamespace(t *testing.T) {
+	t.Parallel()
+	other := newService("web")
+	other.Namespace = "other"
+	run(t, &fakeEngine{}, objects(newService("web"), newService("mail"), other), func(f *fixture) {
+		for name, services := range map[string]func(context.Context) ([]*v1.Service, error){
+			"of the informer":   func(context.Context) ([]*v1.Service, error) { return f.controller.Services("default") },
+			"of the API server": func(ctx context.Context) ([]*v1.Service, error) { return ReadServices(ctx, f.client, "default") },
+		} {
+			got, err := services(t.Context())
+			var names []string
+			for _, svc := range got {
+				names = append(names, svc.Namespace+"/"+svc.Name)
+			}
+			slices.Sort(names)
+			if want := []string{"default/mail", "default/web"}; err != nil || !slices.Equal(names, want) {
+				t.Errorf("%s: %v, %v, want %v", name, names, err, want)
+			}
+		}
+		f.client.PrependReactor("list", "services", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no answer") })
+		if got, err := ReadServices(t.Context(), f.client, "default"); err == nil {
+			t.Errorf("no error, and %v", got)
+		}
+		if got, err := f.controller.Services("empty"); got == nil || err != nil {
+			t.Errorf("a namespace without Services: %v, %v; nil means unknown", got, err)
+		}
+		f.controller.synced = func() bool { return false }
+		if got, err := f.controller.Services("default"); got != nil || err != nil {
+			t.Errorf("before the informer has them: %v, %v", got, err)
 		}
 	})
 }

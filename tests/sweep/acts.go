@@ -305,6 +305,18 @@ func shares() []act {
 			return nil
 		}
 	}
+	named := func(name string, port int32) *v1.Service { return with(calm(name, port), annotation.Share, "edge") }
+	share := func(name, value string) doing {
+		return func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.Edit(key(name), func(svc *v1.Service) {
+				svc.Annotations[annotation.Share] = value
+				if value == "" {
+					delete(svc.Annotations, annotation.Share)
+				}
+			})
+			return nil
+		}
+	}
 	guest := func(env *testenv.Env) {
 		env.Cluster.Apply(with(calm("guest", 443), annotation.LoadBalancerID, balancerOf(env, "web")))
 	}
@@ -319,6 +331,15 @@ func shares() []act {
 		{name: "owner leaves", before: alone, then: guest, do: remove("web")},
 		{name: "move", before: two, then: guest, do: onto("guest", "other")},
 		{name: "move of an owner", before: two, do: onto("web", "other")},
+		{name: "share by name", before: []*v1.Service{}, do: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.Apply(named("web", 80))
+			env.Cluster.Apply(named("other", 8080))
+			return nil
+		}},
+		{name: "join by name", before: []*v1.Service{named("web", 80)}, do: create(named("other", 8080))},
+		{name: "own load balancer joins by name", before: []*v1.Service{named("web", 80), calm("other", 8080)}, do: share("other", "edge")},
+		{name: "leave a name", before: []*v1.Service{named("web", 80), named("other", 8080)}, do: share("other", "")},
+		{name: "owner of a name leaves", before: []*v1.Service{named("web", 80), named("other", 8080)}, do: remove("web")},
 	}
 }
 

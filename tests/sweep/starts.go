@@ -42,7 +42,7 @@ func Starts() []Start {
 		Options: func() testenv.Options { return adopt.Options }, Before: func(env *testenv.Env) error {
 			err := inherit(env)
 			if err == nil {
-				env.Conf.LoadBalancer.MaxSharedLB = 10
+				env.Conf.LoadBalancer.MaxSharedLB = new(10)
 			}
 			return err
 		},

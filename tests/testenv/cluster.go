@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"context"
 	"maps"
 	"reflect"
 	"slices"
@@ -76,6 +77,17 @@ func (c *Cluster) Services() []*v1.Service {
 		all = append(all, c.services[key].DeepCopy())
 	}
 	return all
+}
+
+// in returns the Services of a namespace.
+func (c *Cluster) in(_ context.Context, namespace string) ([]*v1.Service, error) {
+	found := []*v1.Service{}
+	for _, svc := range c.Services() {
+		if svc.Namespace == namespace {
+			found = append(found, svc)
+		}
+	}
+	return found, nil
 }
 
 // Apply creates a Service, or replaces the parts that users write: annotations and spec. A new

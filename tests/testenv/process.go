@@ -111,7 +111,7 @@ func (p *process) connect(ctx context.Context) (err error) {
 			return all, nil
 		},
 		Records: processRecords{p}, Recorder: env.events, Workers: 10, Ended: p.callAgain,
-		Endpoints: env.Cluster.endpointsOf,
+		Endpoints: env.Cluster.endpointsOf, Services: env.Cluster.in,
 		Newest: func(svc *v1.Service) (*v1.Service, []*v1.Node) {
 			now := env.Cluster.Service(KeyOf(svc))
 			if now == nil || now.UID != svc.UID {

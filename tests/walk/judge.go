@@ -85,7 +85,7 @@ func (r *run) judgeServing() {
 
 // judgeServices checks the published addresses, and the place of each Service.
 func (r *run) judgeServices() {
-	balancers := r.env.Cloud.Octavia.Snapshot()
+	balancers, shares := r.env.Cloud.Octavia.Snapshot(), map[string]string{}
 	for _, svc := range r.env.Cluster.Services() {
 		published := len(svc.Status.LoadBalancer.Ingress) > 0
 		switch {
@@ -97,10 +97,16 @@ func (r *run) judgeServices() {
 		if !serves(svc) {
 			continue
 		}
-		named := svc.Annotations[annotation.LoadBalancerID]
+		named, share := svc.Annotations[annotation.LoadBalancerID], svc.Annotations[annotation.Share]
 		on := at(balancers, fmt.Sprintf("%s/%d", svc.Spec.Ports[0].Protocol, svc.Spec.Ports[0].Port))
 		if on == nil {
 			continue // which is reported already
+		}
+		if share != "" { // that of the others in its share
+			share = svc.Namespace + "/" + share
+			if named = shares[share]; named == "" {
+				shares[share] = on.ID
+			}
 		}
 		is := slices.IndexFunc(balancers, func(lb octavia.LoadBalancer) bool { return lb.ID == named })
 		if is >= 0 && named != on.ID {

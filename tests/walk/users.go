@@ -231,6 +231,22 @@ func (r *run) share(a, b int) {
 	r.env.Cluster.Edit(key, func(svc *v1.Service) { svc.Annotations[annotation.LoadBalancerID] = id })
 }
 
+// name has a Service share a load balancer by one of two names, or leave the share.
+func (r *run) name(a, b int) {
+	key := r.key(a)
+	svc := r.env.Cluster.Service(key)
+	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() {
+		return
+	}
+	r.env.Cluster.Edit(key, func(svc *v1.Service) {
+		if b%3 == 0 {
+			delete(svc.Annotations, annotation.Share)
+		} else {
+			svc.Annotations[annotation.Share] = fmt.Sprint("share-", b%3)
+		}
+	})
+}
+
 // node changes the nodes. The first one always stays.
 func (r *run) node(a, b int) {
 	name := fmt.Sprintf("node-%d", 2+a%3)

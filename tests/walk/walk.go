@@ -115,6 +115,7 @@ func verbs() []verb {
 		{"delete", 2, true, (*run).delete},
 		{"recreate", 2, true, (*run).recreate},
 		{"share", 3, true, (*run).share},
+		{"name", 3, true, (*run).name},
 		{"restart", 1, false, (*run).restart},
 		{"kill", 2, false, (*run).kill},
 		{"fault", 8, false, (*run).fault},

@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -92,7 +93,7 @@ func (rd *round) held(ctx context.Context, svc *v1.Service, asked *settings.Sett
 	}
 	if have.model != nil && have.refused == nil {
 		var invalid *field.Error
-		err := rd.sharing.Authorize(ctx, have.found.As, asked.LoadBalancerIP, have.model)
+		err := rd.sharing.Authorize(ctx, have.found.As, sharing.Request{Address: asked.LoadBalancerIP, Share: asked.LoadBalancer.Share}, have.model)
 		if errors.As(err, &invalid) {
 			have.refused = message.Invalid(field.ErrorList{invalid})
 		} else if err != nil {

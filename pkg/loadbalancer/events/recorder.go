@@ -39,6 +39,7 @@ const (
 	monitors         = "monitors"
 	unmanaged        = "unmanaged"
 	ports            = "ports"
+	share            = "share"
 	trouble          = "trouble"
 )
 
@@ -251,6 +252,15 @@ func (r *Recorder) Unmanaged(on Object, steps []string, err error) {
 		text = "Would change: " + SummaryOf(steps)
 	}
 	r.emitChanged(on, unmanaged, reason.Unmanaged, "Nothing is written, because "+annotation.Managed+` is "false". `+text)
+}
+
+// ShareWaits emits why the Service still waits for the load balancer of its share, "" if it does not.
+func (r *Recorder) ShareWaits(on Object, why string) {
+	text := ""
+	if why != "" {
+		text = "Waits: " + why + "; see the events of that Service, or remove its annotation " + annotation.Share
+	}
+	r.emitChanged(on, share, reason.ShareWaits, text)
 }
 
 // HealthMonitorMissing emits the effect of missing health monitors, "" for none.

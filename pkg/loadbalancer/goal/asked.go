@@ -13,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 )
 
 // Asked is the goal that a Service gets its desired state.
@@ -25,6 +26,11 @@ type Asked struct {
 	last *lastApplied
 	look look
 	left *departures
+	// svc is the Service; gone are load balancers of its share that turned out not to exist, and lost
+	// is set until another one is known.
+	svc  *v1.Service
+	gone []string
+	lost bool
 
 	memory   Memory
 	events   *events.Recorder
@@ -37,6 +43,7 @@ type Asked struct {
 	leaver   *leaver
 	results  *results
 	rollouts *rollouts
+	sharers  *sharers
 }
 
 // NewAsked parses the settings of a Service. The error is a refusal if they are invalid. Quiet is
@@ -57,6 +64,9 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if err != nil {
 		return nil, err
 	}
+	if err := e.sharers.join(ctx, svc, settings, nil); err != nil {
+		return nil, err
+	}
 	if err := e.locate(ctx, settings); err != nil {
 		return nil, err
 	}
@@ -73,7 +83,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	in := e.inputs(of, settings, selected, version)
 	in.Endpoints = endpoints
 	return &Asked{
-		in: in, quiet: quiet, memory: e.Memory, events: e.Events, recaller: e.recaller, observer: e.observer, planner: e.planner,
+		in: in, quiet: quiet, svc: svc, sharers: e.sharers, memory: e.Memory, events: e.Events, recaller: e.recaller, observer: e.observer, planner: e.planner,
 		groups: e.groups, reporter: e.reporter, checks: e.checks, leaver: e.leaver, results: e.results, rollouts: e.rollouts,
 	}, nil
 }
@@ -115,20 +125,35 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 }
 
 // Observe reads load balancer and floating IPs. The error is a refusal if the Service may not share
-// the load balancer that it names.
+// the load balancer that it names. If the one that it shares by name is gone, it gets another: that
+// of the other Services, or its own.
 func (a *Asked) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
-	have, found, err := a.observer.takeOver(ctx, a.in, lock, &a.look)
-	if err == nil && !found {
-		have, err = a.observer.observe(ctx, a.in, a.in.Settings, lock, &a.look.search)
+	for {
+		if a.lost {
+			if err := a.sharers.join(ctx, a.svc, a.in.Settings, a.gone); err != nil {
+				return Observation{}, err
+			}
+			a.lost = false
+		}
+		have, found, err := a.observer.takeOver(ctx, a.in, lock, &a.look)
+		if err == nil && !found {
+			have, err = a.observer.observe(ctx, a.in, a.in.Settings, lock, &a.look.search)
+		}
+		if err != nil {
+			return have, err
+		}
+		named := a.in.Settings.LoadBalancer
+		if have.LoadBalancer != nil || named.Share == "" || named.ID == "" {
+			return have, a.authorize(ctx, have)
+		}
+		lock.Release()
+		a.gone, a.lost = append(a.gone, named.ID), true
 	}
-	if err != nil {
-		return have, err
-	}
-	return have, a.authorize(ctx, have)
 }
 
 func (a *Asked) authorize(ctx context.Context, have Observation) error {
-	return a.observer.sharing.Authorize(ctx, have.As, a.in.Settings.LoadBalancerIP, have.LoadBalancer)
+	asked := sharing.Request{Address: a.in.Settings.LoadBalancerIP, Share: a.in.Settings.LoadBalancer.Share}
+	return a.observer.sharing.Authorize(ctx, have.As, asked, have.LoadBalancer)
 }
 
 // Verify reads floating IPs if the known one is not the desired one.

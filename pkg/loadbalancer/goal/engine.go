@@ -21,6 +21,8 @@ type Dependencies struct {
 	// Failovers limits failovers of load balancers in ERROR.
 	Failovers *Failovers
 	Members   *members.Selector
+	// Services has those that may share a load balancer by name; nil: each has its own.
+	Services Services
 	// Endpoints is nil if endpoints are not watched.
 	Endpoints Endpoints
 	// Pods is nil if pods are not read.
@@ -46,6 +48,7 @@ type Engine struct {
 	leaver   *leaver
 	results  *results
 	rollouts *rollouts
+	sharers  *sharers
 }
 
 // New returns an engine.
@@ -68,6 +71,7 @@ func New(with Dependencies) *Engine {
 		leaver:       &leaver{config: with.Config, cloud: cloud, observer: observer, events: with.Events},
 		results:      &results{store: memory.Store, clock: cloud.Clock},
 		rollouts:     &rollouts{pods: with.Pods, took: cloud.Watcher.Took, store: memory.Store, events: with.Events, clock: cloud.Clock},
+		sharers:      &sharers{services: with.Services, settings: with.Settings, memory: memory, events: with.Events, clock: cloud.Clock},
 	}
 }
 
@@ -95,5 +99,7 @@ func (e *Engine) Rehearsing(r Rehearsal) *Engine {
 	other.Cloud.Applier, other.Cloud.Settler = r.Applier, r.Applier
 	other.Groups, other.Memory.Store, other.Events = r.Groups, r.Store, r.Events
 	other.Failovers, other.Pods = e.Failovers.Clone(), nil
-	return New(other)
+	rehearsing := New(other)
+	rehearsing.sharers.rehearsed = true
+	return rehearsing
 }

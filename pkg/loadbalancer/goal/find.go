@@ -122,7 +122,8 @@ func (f *Finder) read(ctx context.Context, in Inputs, named string, scope readin
 // elsewhere finds remains of a Service on load balancers other than its current one, which may be
 // nil.
 func (f *Finder) elsewhere(ctx context.Context, in Inputs, lb *model.LoadBalancer) ([]observe.Found, error) {
-	if settledOn(lb, in) {
+	joined := lb == nil && in.Settings.LoadBalancer.Share != "" // by a process that has ended, perhaps
+	if settledOn(lb, in) && !joined {
 		return nil, nil
 	}
 	except := ""

@@ -62,6 +62,11 @@ func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied
 	}
 	g.in.Previous = previous
 	g.in.Settings.LoadBalancer.ID, g.in.Settings.Floating.Keep = says.LoadBalancerID, says.KeepFloatingIP
+	if g.in.Settings.LoadBalancer.Share = says.Share; says.Share != "" {
+		if g.in.Settings.LoadBalancer.ID, err = e.sharers.leaving(ctx, svc, says.Share, previous); err != nil {
+			return nil, err
+		}
+	}
 	g.asksFloatingIP, g.in.ID.Releases = says.AsksFloatingIP, says.ReleaseFloatingIP
 	if applied != nil && applied.Depth != model.Listed {
 		g.known = applied.Contents

@@ -105,6 +105,9 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 		return nil, err
 	}
 	e.Events.MembersLeft(ObjectOf(svc), settings.Members.NodeSelector.String(), selected)
+	if settings.LoadBalancer.Share != "" { // it stays where it is
+		settings.LoadBalancer.ID, settings.LoadBalancer.Share = e.Memory.placeOf(svc)
+	}
 	in := e.inputs(of, settings, selected, version)
 	in.Endpoints = endpoints
 	return &Kept{

@@ -70,7 +70,7 @@ func hadOne(in Inputs, memory Memory) bool {
 // not exist.
 func missingNamed(in Inputs, lb *model.LoadBalancer) []annotation.Notice {
 	id := in.Settings.LoadBalancer.ID
-	if id == "" || lb == nil || lb.ID == id || in.Published.Place == id {
+	if id == "" || lb == nil || lb.ID == id || in.Published.Place == id || in.Settings.LoadBalancer.Share != "" {
 		return nil
 	}
 	return []annotation.Notice{{Annotation: annotation.LoadBalancerID, Message: fmt.Sprintf("without effect: there is no load balancer %s, so the Service stays on %s", id, lb.ID)}}

@@ -19,18 +19,18 @@ type Published struct {
 	// LoadBalancerID and Address are annotations that a user can write too.
 	LoadBalancerID, Address string
 	// Place is the load balancer that this controller has written for this very Service, "" for
-	// none.
-	Place string
+	// none. Share is the name by which the Service shared it then.
+	Place, Share string
 	// Created is the time of creation of the Service, zero if unknown.
 	Created time.Time
 }
 
 // PublishedOf returns what a Service shows of its load balancer.
 func PublishedOf(svc *v1.Service) Published {
-	place, _ := annotation.PlaceOf(svc)
+	place, share := annotation.WrittenPlace(svc)
 	return Published{
 		Status: svc.Status.LoadBalancer, LoadBalancerID: svc.Annotations[annotation.LoadBalancerID],
-		Address: svc.Annotations[annotation.LoadBalancerAddress], Place: place, Created: svc.CreationTimestamp.Time,
+		Address: svc.Annotations[annotation.LoadBalancerAddress], Place: place, Share: share, Created: svc.CreationTimestamp.Time,
 	}
 }
 
@@ -91,7 +91,8 @@ func (p Published) first() string {
 // unknown.
 func (p Published) servedAt() string { return cmp.Or(p.first(), p.Address) }
 
-// written reports whether the annotations have this load balancer and address.
-func (p Published) written(loadBalancerID, address string) bool {
-	return p.LoadBalancerID == loadBalancerID && p.Place == loadBalancerID && p.Address == address
+// written reports whether the annotations have this load balancer, the name by which it is shared,
+// and this address.
+func (p Published) written(loadBalancerID, share, address string) bool {
+	return (p.LoadBalancerID == loadBalancerID || share != "") && p.Place == loadBalancerID && p.Share == share && p.Address == address
 }

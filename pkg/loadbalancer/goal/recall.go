@@ -173,7 +173,7 @@ func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, erro
 		Address:  lb.VIPAddress,
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIPPortID, VIPSubnetID: lb.VIPSubnetID,
-			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID,
+			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID, Share: settings.LoadBalancer.Share,
 			Adopted: in.ID.Claim(lb.Tags, lb.Description) != ownership.Ours,
 		},
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began},
@@ -195,7 +195,7 @@ func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, erro
 	if want.IP != have.IP || want.Hostname != have.Hostname {
 		return nil, nil // the status differs from the record
 	}
-	applied.Persisted.Address = in.Published.written(lb.ID, applied.Address)
+	applied.Persisted.Address = in.Published.written(lb.ID, settings.LoadBalancer.Share, applied.Address)
 	return applied, nil
 }
 

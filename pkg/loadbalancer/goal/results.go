@@ -32,7 +32,7 @@ func (s *results) remember(in Inputs, r Round, address, named string, reported m
 		Digests:  state.Digests{Full: r.Want.digestFor(in), Nodeless: nodeless(r.Want, lb, in.Settings)},
 		Address:  address,
 		LoadBalancer: state.LoadBalancer{
-			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named,
+			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named, Share: in.Settings.LoadBalancer.Share,
 			Shared: lb.Shared, Adopted: lb.Adopted, Unmonitored: lb.Unmonitored(), AllNodes: r.Want.Followed.Forbidden, Pods: r.Want.Followed.Pods,
 			Duplicates: idsOf(r.Have.Duplicates),
 		},
@@ -42,7 +42,7 @@ func (s *results) remember(in Inputs, r Round, address, named string, reported m
 			UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now,
 			ChangedByOthers: r.Have.Contended,
 		},
-		Persisted: state.Persisted{Address: in.Published.written(lb.ID, address)},
+		Persisted: state.Persisted{Address: in.Published.written(lb.ID, in.Settings.LoadBalancer.Share, address)},
 		Reported:  reported,
 	}
 	if lb.FloatingIP != nil {
@@ -67,13 +67,14 @@ func (s *results) storeReported(in Inputs, r Round, reported plan.Plan) *v1.Load
 
 // noteAddress makes the publisher write ID and address of a load balancer again if the annotations
 // of the Service differ from the last write: a delayed write, of this process or the one before,
-// can arrive after the next one.
+// can arrive after the next one, and the Service may share its load balancer by another name.
 func (s *results) noteAddress(in Inputs, applied *state.Applied) {
-	if !applied.Persisted.Address || in.Published.written(applied.LoadBalancer.ID, applied.Address) {
+	share := in.Settings.LoadBalancer.Share
+	if applied.LoadBalancer.Share == share && (!applied.Persisted.Address || in.Published.written(applied.LoadBalancer.ID, share, applied.Address)) {
 		return
 	}
 	unwritten := *applied
-	unwritten.Persisted.Address = false
+	unwritten.LoadBalancer.Share, unwritten.Persisted.Address = share, false
 	s.store.ReplaceApplied(in.Owner.UID, applied, &unwritten)
 }
 

@@ -25,6 +25,19 @@
 // only proof, and must not be deleted before. A load balancer that its owner has left keeps the owner's
 // tags and floating IP until then.
 //
+// # Sharing by name
+//
+// Services of a namespace with the same name in their annotation share use one load balancer (PlaceOf). Each
+// decides for itself, from what is known of the others: the state of this process, else the annotation
+// written-for, which has the name too. A load balancer that Services have under this name counts more
+// than one that a joining Service has of its own, so that those that have joined do not move. The result acts
+// as load-balancer-id, which is not written: a Service that leaves the share must not stay by its ID.
+//
+// Without a known load balancer, one is created for the first of Creators, and the others wait. The store
+// keeps that choice while the Service exists and is not refused, because an older Service may come while the
+// load balancer is being created. A restart between a creation and its record needs no such memory: the
+// creator finds its load balancer by its tags.
+//
 // # Moves
 //
 // A Service that names another load balancer, or none, moves: once the new place is ready, and before that

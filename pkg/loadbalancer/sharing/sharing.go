@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
@@ -25,16 +26,23 @@ type Policy struct {
 	Namespace func(ctx context.Context, name string) (*v1.Namespace, error)
 }
 
+// Request is what a Service requests of a load balancer that it shares.
+type Request struct {
+	// Address is the requested address, "" for none.
+	Address string
+	// Share is the name by which it shares the load balancer, "" if it names its ID.
+	Share string
+}
+
 // Authorize returns an error if a Service may not share a load balancer. of is the Service's
-// identity there, asked the address that it requests, "" for none. A Service that already has
-// listeners there is permitted; a published address alone is not sufficient. The error is a
-// *field.Error, or that of reading the owner's namespace.
-func (p Policy) Authorize(ctx context.Context, of ownership.Identity, asked string, lb *model.LoadBalancer) error {
+// identity there. A Service that already has listeners there is permitted; a published address
+// alone is not sufficient. The error is a *field.Error, or that of reading the owner's namespace.
+func (p Policy) Authorize(ctx context.Context, of ownership.Identity, asked Request, lb *model.LoadBalancer) error {
 	if lb == nil || lb.Shared == nil {
 		return nil
 	}
-	if asked != "" && asked != lb.VIP.Address && (lb.FloatingIP == nil || asked != lb.FloatingIP.Address) {
-		return field.Invalid(field.NewPath("spec", "loadBalancerIP"), asked,
+	if asked.Address != "" && asked.Address != lb.VIP.Address && (lb.FloatingIP == nil || asked.Address != lb.FloatingIP.Address) {
+		return field.Invalid(field.NewPath("spec", "loadBalancerIP"), asked.Address,
 			fmt.Sprintf("the Service shares load balancer %s, which has another address: clear the field", lb.ID))
 	}
 	if len(lb.Listeners) > 0 {
@@ -44,16 +52,32 @@ func (p Policy) Authorize(ctx context.Context, of ownership.Identity, asked stri
 	if err != nil {
 		return fmt.Errorf("load balancer %s: %w", lb.ID, err)
 	}
-	if others := Sharers(lb); why == "" && len(others) >= p.Config.MaxSharedLB {
-		why = fmt.Sprintf("it serves %d others, and max-shared-lb of cloud.conf allows %d Services: choose another load balancer, or ask the cluster's operator for more",
-			len(others), p.Config.MaxSharedLB)
+	if why == "" {
+		why = p.full(asked.Share, len(Sharers(lb)))
 	}
 	if why == "" {
 		return nil
 	}
 	// The user may know only the ID of the load balancer. The log names its owner for the operator.
 	klog.FromContext(ctx).Info("Refused to share a load balancer", "loadBalancer", lb.ID, "owner", lb.Shared.Owner, "others", message.JoinLimited(Sharers(lb)), "why", why)
-	return field.Forbidden(annotation.Path(annotation.LoadBalancerID), "the load balancer cannot be shared: "+why)
+	by := annotation.LoadBalancerID
+	if asked.Share != "" {
+		by = annotation.Share
+	}
+	return field.Forbidden(annotation.Path(by), "the load balancer cannot be shared: "+why)
+}
+
+// defaultServices is the default of max-shared-lb for Services that name the ID of a load balancer.
+const defaultServices = 2
+
+// full returns the reason why a load balancer takes no further Service besides others, "" if it does. The
+// Services of a share have agreed on it, so that only a value in cloud.conf limits their number.
+func (p Policy) full(share string, others int) (why string) {
+	limit := ptr.Deref(p.Config.MaxSharedLB, defaultServices)
+	if others < limit || share != "" && p.Config.MaxSharedLB == nil {
+		return ""
+	}
+	return fmt.Sprintf("it serves %d others, and max-shared-lb of cloud.conf allows %d Services: choose another load balancer, or ask the cluster's operator for more", others, limit)
 }
 
 // Sharers returns the names of the other Services with listeners on a load balancer, sorted.

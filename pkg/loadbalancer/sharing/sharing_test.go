@@ -62,12 +62,12 @@ func TestAuthorize_DecidesByOwnerAndScope(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			policy := sharing.Policy{
-				Config:    config.LoadBalancer{SharedLBScope: test.scope, SharedLBUnmanaged: test.unmanaged, MaxSharedLB: 2},
+				Config:    config.LoadBalancer{SharedLBScope: test.scope, SharedLBUnmanaged: test.unmanaged},
 				Namespace: namespaces(test.allowed),
 			}
 			as := of
 			as.Sharing = ownership.Sharing{Is: true, Owner: test.owner}
-			err := policy.Authorize(t.Context(), as, "", &model.LoadBalancer{ID: "lb", Shared: &model.Shared{}})
+			err := policy.Authorize(t.Context(), as, sharing.Request{}, &model.LoadBalancer{ID: "lb", Shared: &model.Shared{}})
 			if test.refused == "" && err != nil || test.refused != "" && (err == nil || !strings.Contains(err.Error(), test.refused)) {
 				t.Errorf("error %v, want %q in it", err, test.refused)
 			}
@@ -77,17 +77,25 @@ func TestAuthorize_DecidesByOwnerAndScope(t *testing.T) {
 
 func TestAuthorize_AsksForNoMoreThanTheServicesThatFit(t *testing.T) {
 	t.Parallel()
-	policy := sharing.Policy{Config: config.LoadBalancer{SharedLBUnmanaged: true, MaxSharedLB: 2}}
+	policy := sharing.Policy{Config: config.LoadBalancer{SharedLBUnmanaged: true}}
 	lb := &model.LoadBalancer{ID: "lb", Shared: &model.Shared{}, Foreign: []model.Foreign{{Service: "a"}, {Service: "a"}, {}}}
-	if err := policy.Authorize(t.Context(), ownership.Identity{}, "", lb); err != nil {
+	if err := policy.Authorize(t.Context(), ownership.Identity{}, sharing.Request{}, lb); err != nil {
 		t.Errorf("with one other: %v", err)
 	}
 	lb.Foreign = append(lb.Foreign, model.Foreign{Service: "b"})
-	if err := policy.Authorize(t.Context(), ownership.Identity{}, "", lb); err == nil || !strings.Contains(err.Error(), "max-shared-lb") {
+	if err := policy.Authorize(t.Context(), ownership.Identity{}, sharing.Request{}, lb); err == nil || !strings.Contains(err.Error(), "max-shared-lb") {
 		t.Errorf("with two others: %v", err)
 	}
+	byName := sharing.Request{Share: "edge"}
+	if err := policy.Authorize(t.Context(), ownership.Identity{}, byName, lb); err != nil {
+		t.Errorf("by name, with two others: %v", err)
+	}
+	policy.Config.MaxSharedLB = new(2)
+	if err := policy.Authorize(t.Context(), ownership.Identity{}, byName, lb); err == nil || !strings.Contains(err.Error(), annotation.Share) {
+		t.Errorf("by name, with two others and a limit: %v", err)
+	}
 	lb.Listeners = []model.Listener{{}}
-	if err := policy.Authorize(t.Context(), ownership.Identity{}, "", lb); err != nil {
+	if err := policy.Authorize(t.Context(), ownership.Identity{}, sharing.Request{}, lb); err != nil {
 		t.Errorf("a Service that is there already: %v", err)
 	}
 }
@@ -97,7 +105,7 @@ func TestAuthorize_RefusesAnAddressThatTheLoadBalancerDoesNotHave(t *testing.T) 
 	lb := &model.LoadBalancer{ID: "lb", Shared: &model.Shared{}, VIP: model.VIP{Address: "10.0.0.5"}, FloatingIP: &model.FloatingIP{Address: "203.0.113.7"},
 		Listeners: []model.Listener{{}}}
 	for address, allowed := range map[string]bool{"": true, "10.0.0.5": true, "203.0.113.7": true, "203.0.113.8": false} {
-		if err := (sharing.Policy{}).Authorize(t.Context(), ownership.Identity{}, address, lb); (err == nil) != allowed {
+		if err := (sharing.Policy{}).Authorize(t.Context(), ownership.Identity{}, sharing.Request{Address: address}, lb); (err == nil) != allowed {
 			t.Errorf("%q: %v", address, err)
 		}
 	}

@@ -53,6 +53,8 @@ type LoadBalancer struct {
 	FloatingIPID string // "" for none
 	// Named is the load balancer that the Service named at that time.
 	Named string
+	// Share is the name by which the Service shared it at that time, "" for none.
+	Share string
 	// Shared is set if the load balancer is another owner's.
 	Shared *model.Shared
 	// Adopted is that of model.LoadBalancer, Unmonitored its method.

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -36,6 +37,8 @@ type Store struct {
 	// retained holds the times at which floating IPs were left in the project, by ID, for the next
 	// Service of a name.
 	retained map[types.NamespacedName]map[string]time.Time
+	// creators are the Services for which load balancers of shares are created.
+	creators map[Share]types.UID
 }
 
 // New returns an empty Store. Refusals, which may be nil, is called when the number of Services
@@ -45,7 +48,7 @@ func New(clk clock.PassiveClock, refusals func(reason string, services int)) *St
 	return &Store{
 		clock: clk, started: clk.Now(), refusals: refusals,
 		entries: map[types.UID]*Entry{}, on: map[string]map[types.UID]*Entry{}, unpersisted: map[types.UID]*Entry{},
-		inNamespace: map[string]int{}, refused: map[string]int{}, retained: map[types.NamespacedName]map[string]time.Time{},
+		inNamespace: map[string]int{}, refused: map[string]int{}, retained: map[types.NamespacedName]map[string]time.Time{}, creators: map[Share]types.UID{},
 	}
 }
 
@@ -142,10 +145,12 @@ func (s *Store) Forget(uid types.UID, deleted bool) {
 }
 
 // DropAllBut drops the remaining entries of Services that are not live, if they hold only that the
-// Service was touched: the deletion of one with another type is not reported.
+// Service was touched: the deletion of one with another type is not reported. It also drops the
+// creators of shares that are not live.
 func (s *Store) DropAllBut(live map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	maps.DeleteFunc(s.creators, func(_ Share, uid types.UID) bool { return !live[uid] })
 	for uid, e := range s.entries {
 		if live[uid] {
 			continue

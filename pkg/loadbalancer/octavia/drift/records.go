@@ -109,7 +109,7 @@ func RecordOf(uid types.UID, applied *state.Applied) annotation.Record {
 	if len(applied.Reported) > 0 {
 		return annotation.Record{}
 	}
-	return annotation.Record{Service: uid, LoadBalancerID: applied.LoadBalancer.ID, Address: applied.Address, Named: applied.LoadBalancer.Named}
+	return annotation.Record{Service: uid, LoadBalancerID: applied.LoadBalancer.ID, Address: applied.Address, Named: applied.LoadBalancer.Named, Share: applied.LoadBalancer.Share}
 }
 
 // addressDue reports whether ID and address must be written.

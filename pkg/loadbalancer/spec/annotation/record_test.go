@@ -14,6 +14,8 @@ func TestRecord_ChangesOnlyWhatDiffers(t *testing.T) {
 	record := annotation.Record{Service: "uid", LoadBalancerID: "lb", Address: "203.0.113.9"}
 	named := record
 	named.Named = "lb"
+	shared := record
+	shared.Share = "edge"
 	type annotations = map[string]string
 	all := annotations{annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9"}
 	for name, test := range map[string]struct {
@@ -34,6 +36,12 @@ func TestRecord_ChangesOnlyWhatDiffers(t *testing.T) {
 		"the user named it all along": {named, annotations{
 			annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9",
 		}, annotations{annotation.WrittenFor: "lb uid"}},
+		"it shares the load balancer by name": {shared, annotations{
+			annotation.LoadBalancerAddress: "203.0.113.9",
+		}, annotations{annotation.WrittenFor: "lb uid edge"}},
+		"it does not share it any more": {record, annotations{
+			annotation.WrittenFor: "lb uid edge", annotation.LoadBalancerAddress: "203.0.113.9",
+		}, annotations{annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "lb"}},
 		"the user named it, and names none by now": {named, annotations{
 			annotation.WrittenFor: "lb uid", annotation.LoadBalancerAddress: "203.0.113.9",
 		}, annotations{}},
@@ -89,6 +97,9 @@ func TestIsWritten_KnowsWhatTheControllerHasWritten(t *testing.T) {
 		"for another load balancer than is known": {annotations{"other": "a"}, with(annotation.WrittenFor, "another uid"), false},
 		"for another Service":                     {annotations{"other": "a"}, with(annotation.WrittenFor, "lb another"), false},
 		"the user takes it away":                  {all, annotations{"other": "a"}, false},
+		"for one that it shares by name":          {annotations{annotation.Share: "edge"}, annotations{annotation.Share: "edge", annotation.WrittenFor: "lb uid edge"}, true},
+		"it begins to share":                      {all, annotations{annotation.WrittenFor: "lb uid edge", annotation.LoadBalancerID: "lb", "other": "a"}, true},
+		"it shares, and the user names another":   {all, annotations{annotation.WrittenFor: "lb uid edge", annotation.LoadBalancerID: "another", "other": "a"}, false},
 	} {
 		before, now := maps.Clone(test.before), maps.Clone(test.now)
 		if got := annotation.IsWritten(before, now, "uid", "lb"); got != test.want {

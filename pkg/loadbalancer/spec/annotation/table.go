@@ -63,7 +63,7 @@ func writtenTable() []Annotation {
 		},
 		{
 			Name: WrittenFor, New: true, Value: written(), Change: Written,
-			Doc: "The load balancer and the UID of the Service for which the controller has written `load-balancer-id`, so that it is ignored on a copy of the Service.",
+			Doc: "The load balancer and the UID of the Service for which the controller has written `load-balancer-id`, so that it is ignored on a copy of the Service; and the name by which the Service shares the load balancer.",
 		},
 	}
 }

@@ -7,6 +7,7 @@ const (
 	AllowReplace     = Prefix + "allow-replace"
 	Tags             = Prefix + "tags"
 	Managed          = Prefix + "managed"
+	Share            = Prefix + "share"
 	// LoadBalancerAddress is written by the controller.
 	LoadBalancerAddress = Prefix + "load-balancer-address"
 )
@@ -53,6 +54,11 @@ func balancerTable() []Annotation {
 			Name: LoadBalancerID, Change: InPlace,
 			Value: text("the ID of a load balancer", func(v *Values) **string { return &v.LoadBalancer.ID }),
 			Doc:   "The load balancer of that ID: the Service's own, or one that it shares.",
+		},
+		{
+			Name: Share, New: true, Change: InPlace,
+			Value: shareName(func(v *Values) **string { return &v.LoadBalancer.Share }),
+			Doc:   "All Services of the namespace with the same value use one load balancer: see [sharing.md](sharing.md#sharing-by-name). `load-balancer-id` has no effect beside it.",
 		},
 	}
 }

@@ -46,6 +46,19 @@ func line(allowed string, at func(*Values) **string) Value {
 	})
 }
 
+// shareName accepts the name of a share: a word of written-for.
+func shareName(at func(*Values) **string) Value {
+	const pattern = `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
+	is := regexp.MustCompile(pattern)
+	return value("text", "1 to 63 lower-case letters, digits and hyphens, beginning and ending with a letter or a digit", matching(pattern, 63), func(v *Values, value string) bool {
+		if !is.MatchString(value) {
+			return false
+		}
+		*at(v) = &value
+		return true
+	})
+}
+
 // MaxSelector is the maximum length of a node selector in bytes.
 const MaxSelector = 1024
 

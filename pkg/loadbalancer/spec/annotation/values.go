@@ -39,7 +39,7 @@ type StatusValues struct {
 
 // LoadBalancerValues concern the load balancer itself.
 type LoadBalancerValues struct {
-	ID, Class, Provider        *string
+	ID, Class, Provider, Share *string
 	FlavorID, AvailabilityZone *string
 	AllowReplace, Managed      *bool
 	// Tags are nil without the annotation, and empty if it requests none.

@@ -56,6 +56,7 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	if !ptr.Deref(r.values.LoadBalancer.Managed, true) {
 		r.notice(annotation.Managed, "nothing is written to OpenStack for the Service: plan shows the changes that are not made")
 	}
+	r.noticeShare()
 	s.Members = r.members(s.VIP.SubnetID)
 	s.Access = r.access(s.Family)
 	s.Status = r.status()
@@ -168,6 +169,7 @@ func (r *reading) loadBalancer() LoadBalancerSettings {
 	values := r.values.LoadBalancer
 	return LoadBalancerSettings{
 		ID:               named(r.svc, r.values),
+		Share:            ptr.Deref(values.Share, ""),
 		Provider:         cmp.Or(ptr.Deref(values.Provider, ""), r.conf.LBProvider),
 		ProviderAsked:    values.Provider != nil,
 		FlavorID:         ptr.Deref(values.FlavorID, r.conf.FlavorID),

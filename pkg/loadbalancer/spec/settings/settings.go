@@ -66,6 +66,9 @@ type TrafficSettings struct {
 type LoadBalancerSettings struct {
 	// ID is the load balancer that the Service names.
 	ID string
+	// Share is the name by which the Service shares a load balancer, "" for none. Then ID is the one
+	// that the Services of this name share, once it is known.
+	Share string
 	// Provider is Octavia's provider; ProviderAsked is set if the Service itself names it.
 	Provider      string
 	ProviderAsked bool
