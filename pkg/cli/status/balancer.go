@@ -71,6 +71,8 @@ type VIP struct {
 	SubnetID  string `json:"subnetID,omitempty"`
 	NetworkID string `json:"networkID,omitempty"`
 	PortID    string `json:"portID,omitempty"`
+	// Additional are the addresses of further VIPs.
+	Additional []string `json:"additional,omitempty"`
 	// SecurityGroupIDs are the user's own groups on the port.
 	SecurityGroupIDs []string `json:"securityGroupIDs,omitempty"`
 }
@@ -141,7 +143,7 @@ func loadBalancerOf(lb *model.LoadBalancer, created time.Time, floating []floati
 		ID: lb.ID, Name: lb.Name, Provider: lb.Provider, Status: statusOf(lb.Status, lb.AdminDown), ChangedAt: lb.UpdatedAt.UTC(), Tags: lb.Tags,
 		VIP: VIP{
 			Address: lb.VIP.Address, SubnetID: lb.VIP.SubnetID, NetworkID: lb.VIP.NetworkID, PortID: lb.VIP.PortID,
-			SecurityGroupIDs: lb.VIP.SecurityGroupIDs,
+			Additional: lb.VIP.Addresses()[1:], SecurityGroupIDs: lb.VIP.SecurityGroupIDs,
 		},
 		Ownership: Ownership{Adopted: lb.Adopted && lb.Shared == nil, SharedWith: sharing.Sharers(lb)},
 		Listeners: []Listener{},

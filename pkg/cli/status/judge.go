@@ -278,7 +278,7 @@ func (e evidence) judgeAddress(found *verdicts) {
 		found.add(Pending, nil, "no address is published yet")
 	}
 	for _, published := range ingress {
-		if published.IP == "" || published.IP == e.balancer.VIP.Address {
+		if published.IP == "" || published.IP == e.balancer.VIP.Address || slices.Contains(e.balancer.VIP.Additional, published.IP) {
 			continue
 		}
 		if !slices.ContainsFunc(e.balancer.FloatingIPs, func(f FloatingIP) bool { return f.Address == published.IP }) {

@@ -175,6 +175,9 @@ func aboutVIP(vip VIP) string {
 	if vip.SubnetID != "" {
 		about += ", subnet " + vip.SubnetID
 	}
+	if len(vip.Additional) > 0 {
+		about += ", also " + strings.Join(vip.Additional, ", ")
+	}
 	if len(vip.SecurityGroupIDs) > 0 {
 		about += ", security groups " + message.JoinLimited(vip.SecurityGroupIDs)
 	}

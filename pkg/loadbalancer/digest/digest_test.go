@@ -19,7 +19,7 @@ func TestOf_ChangesWithEveryDesiredField(t *testing.T) {
 	t.Parallel()
 	monitor := &model.Monitor{Tags: []string{"t"}}
 	lb := &model.LoadBalancer{
-		Tags: []string{"t"}, VIP: model.VIP{VIPSettings: model.VIPSettings{SecurityGroupIDs: []string{"sg"}}},
+		Tags: []string{"t"}, VIP: model.VIP{Additional: []model.AdditionalVIP{{}}, VIPSettings: model.VIPSettings{SecurityGroupIDs: []string{"sg"}}},
 		Listeners: []model.Listener{{
 			Tags: []string{"t"}, AllowedCIDRs: []string{"c"}, InsertHeaders: []string{"h"},
 			Pool: model.Pool{Tags: []string{"t"}, Members: model.MembersOf(model.Member{}), Monitor: monitor},
@@ -129,13 +129,13 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 		"Members.SubnetID":              func(s *settings.Settings) { s.Members.SubnetID = "x" },
 	}
 	known := strings.Fields(`
-		Family Internal LoadBalancerIP LoadBalancer.Provider LoadBalancer.Tags Pools.Algorithm Pools.Persistence Pools.CookieName Monitor Listeners ports own
+		Family Second dual.second VIP.AdditionalSubnetIDs Internal LoadBalancerIP LoadBalancer.Provider LoadBalancer.Tags Pools.Algorithm Pools.Persistence Pools.CookieName Monitor Listeners ports own
 		Traffic.Ports Traffic.Local Traffic.HealthCheckNodePort Traffic.ClientAffinity Traffic.AffinityTimeout
 		VIP.SubnetID VIP.NetworkID VIP.PortID VIP.Address VIP.VIPSettings Floating.ID Floating.Tag Floating.NetworkID Floating.SubnetID
 		Members.Mode Members.BySubnet Members.Within Members.Adopted Members.Watch Members.NodeSelector Members.DefaultSubnetID Members.Seed Members.Max Access.SourceRanges Access.SecurityGroupMode`) // desire makes the desired model, or the security groups, of them
 	known = append(known, strings.Fields(`
-		LoadBalancer.ID LoadBalancer.ProviderAsked Floating.Keep Status.Hostname Status.HostnameSuffix Status.AlwaysNamed Status.IPMode Pools.AlgorithmAsked Pools.AlgorithmOfClass
-		Pools.algorithmOtherwise Access.annotated Malformed exists otherAddress from`)...) // which load balancer it is; what becomes of it later, is published or told
+		LoadBalancer.ID LoadBalancer.Share LoadBalancer.ProviderAsked Floating.Keep Status.Hostname Status.HostnameSuffix Status.AlwaysNamed Status.IPMode Pools.AlgorithmAsked Pools.AlgorithmOfClass
+		Pools.algorithmOtherwise Access.annotated Access.otherFamily dual.policy Malformed exists otherAddress from`)...) // which load balancer it is; what becomes of it later, is published or told
 	known = slices.AppendSeq(known, maps.Keys(itself))
 	for _, name := range settingNames(reflect.TypeFor[settings.Settings](), known) {
 		if !slices.Contains(known, name) {

@@ -72,6 +72,9 @@ type Quirks struct {
 	// AffinityNeedsTimeout: session persistence without a timeout is accepted without effect. Octavia
 	// refuses the timeout for TCP pools, which therefore have no session affinity.
 	AffinityNeedsTimeout bool
+	// PortPerVIP: each VIP has a port of its own, and Octavia reports only that of the first. So a VIP with
+	// a floating IP is the first.
+	PortPerVIP bool
 	// CutsHairpins: a client behind the port of a member's node does not reach this member if it is
 	// behind the port too, and has no port of its own.
 	CutsHairpins bool
@@ -128,7 +131,7 @@ func (d Driver) Lacks(f Feature) string {
 	case lackedByDriver:
 		return fmt.Sprintf("the provider %s has no %s", d.Name, f)
 	case lackedByRelease:
-		return fmt.Sprintf("this Octavia has API version %s, %s need %s", d.Version, f, features()[f].since)
+		return fmt.Sprintf("this Octavia has API version %s, %s need %s", d.Version, f, d.since(f))
 	case lackedByAnswer:
 		return fmt.Sprintf("the provider %s has refused %s", d.Name, f)
 	default:
@@ -159,10 +162,19 @@ func (d Driver) lacks(f Feature) lack {
 	switch {
 	case row.lacking&d.family != 0:
 		return lackedByDriver
-	case !d.Version.AtLeast(row.since):
+	case !d.Version.AtLeast(d.since(f)):
 		return lackedByRelease
 	case d.refused.has(f):
 		return lackedByAnswer
 	}
 	return supported
+}
+
+// since returns the first API version in which the driver has a feature.
+func (d Driver) since(f Feature) model.Version {
+	row := &features()[f]
+	if d.family == ovn && row.sinceOVN.AtLeast(row.since) {
+		return row.sinceOVN
+	}
+	return row.since
 }

@@ -29,6 +29,7 @@ const (
 	OwnPort
 	VIPQoS
 	VIPSecurityGroups
+	AdditionalVIPs
 	CustomTags
 	Failover
 	featureCount
@@ -44,6 +45,8 @@ type support struct {
 	// versions.
 	since   model.Version
 	lacking family
+	// sinceOVN is the first API version in which the ovn provider has the feature, if it is later.
+	sinceOVN model.Version
 	// otherwise describes the answer to a request for it nevertheless.
 	otherwise string
 }
@@ -106,6 +109,10 @@ var features = sync.OnceValue(func() *[featureCount]support {
 		VIPSecurityGroups: {
 			name: "security groups of the VIP", since: VersionVIPSecurityGroups, lacking: everyOther,
 			otherwise: "ignored, or 501: drivers need not look at them",
+		},
+		AdditionalVIPs: {
+			name: "VIPs of both IP families", since: VersionAdditionalVIPs, sinceOVN: VersionOVNAdditionalVIPs, lacking: f5 | vendor,
+			otherwise: "400; others: refused, or without an address",
 		},
 		CustomTags: {
 			name: "tags", since: VersionTags, otherwise: "400",

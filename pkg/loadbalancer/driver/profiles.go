@@ -74,6 +74,7 @@ var profiles = sync.OnceValue(func() []profile {
 				MemberByMember:       true, // seen with 3.0 (Zed) and 8.0 (2025.1)
 				AlwaysSendSubnet:     true,
 				CutsRemoved:          true, // of clients of a floating IP; seen with 8.0 (2025.1)
+				PortPerVIP:           true, // seen with 8.0 (2025.1)
 				CutsHairpins:         true, // seen with 8.0 (2025.1)
 				MonitorsNeedPorts:    true, // of a member without a port it finds no logical switch port; seen with 8.0 (2025.1)
 				NeedsAdminStateUp:    true, // seen with 3.0 (Zed)

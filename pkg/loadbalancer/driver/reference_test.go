@@ -64,6 +64,8 @@ func release(t *testing.T, since model.Version) string {
 		VersionSCTP:              "7.0, Victoria",
 		VersionOVNSCTP:           "8.0, Wallaby",
 		VersionSoundOVNMonitors:  "13.0, 2023.2",
+		VersionAdditionalVIPs:    "11.0, Zed",
+		VersionOVNAdditionalVIPs: "14.0, 2024.1",
 		VersionVIPSecurityGroups: "16.0, 2025.1",
 	}[since]
 	switch {
@@ -87,6 +89,9 @@ func featureTable(t *testing.T) string {
 		fmt.Fprintf(&b, "| %s | %s |", s.name, release(t, s.since))
 		for _, p := range profiles() {
 			has := map[bool]string{true: "yes", false: "no"}[s.lacking&p.family == 0]
+			if p.family == ovn && s.sinceOVN != (model.Version{}) {
+				has = "from " + release(t, s.sinceOVN)
+			}
 			fmt.Fprintf(&b, " %s |", has)
 		}
 		fmt.Fprintf(&b, " %s |\n", s.otherwise)
@@ -131,6 +136,7 @@ func quirkTable(t *testing.T) string {
 	texts := map[string]string{
 		"ActiveBeforeChildren":  "a load balancer is ACTIVE before its children: the controller waits for them",
 		"CutsRemoved":           "a member that is removed loses its established connections at once, without RST, if they came by a floating IP: a node whose endpoints still serve stays until they end",
+		"PortPerVIP":            "each VIP has a port of its own; Octavia reports that of the first, which therefore is the one with the floating IP",
 		"CutsHairpins":          "clients behind the port of a node do not reach pods that are members behind the same port",
 		"MonitorsNeedPorts":     "a pool with a monitor and with members behind routes serves nothing: such a monitor is refused",
 		"MemberByMember":        "a batch is worked on member by member, those that stay as they are included, and the load balancer is ACTIVE after the first: the others are waited for, and few members of many change by themselves",

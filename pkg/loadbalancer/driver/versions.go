@@ -26,6 +26,13 @@ var (
 	VersionSCTP = model.Version{Major: 2, Minor: 23}
 	// VersionOVNSCTP: the ovn provider of that time serves SCTP (8.0, Wallaby).
 	VersionOVNSCTP = model.Version{Major: 2, Minor: 24}
+	// VersionAdditionalVIPs: load balancers have further VIPs (11.0, Zed).
+	VersionAdditionalVIPs = model.Version{Major: 2, Minor: 26}
+	// VersionRangesOfAllVIPs: listeners take source ranges of the IP family of any VIP, not only of the
+	// first one's (13.0, 2023.2).
+	VersionRangesOfAllVIPs = model.Version{Major: 2, Minor: 27}
+	// VersionOVNAdditionalVIPs: the ovn provider of that time creates the further VIPs (14.0, 2024.1).
+	VersionOVNAdditionalVIPs = model.Version{Major: 2, Minor: 28}
 	// VersionSoundOVNMonitors: the ovn provider of that time knows the monitors of
 	// a full create, can make listeners beside monitors, and reports all that a
 	// monitor's change is about (13.0, 2023.2).

@@ -4,6 +4,7 @@
 package events
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,15 +138,19 @@ func (r *Recorder) DriftReported(on Object, change, summary string) {
 }
 
 // Ready emits the load balancer and the address of a Service that has no published address yet.
-func (r *Recorder) Ready(on Object, lb *model.LoadBalancer, address string) {
+func (r *Recorder) Ready(on Object, lb *model.LoadBalancer, addresses []string) {
 	if on.Address != "" {
 		return
 	}
 	vip := ""
-	if lb.VIP.Address != address {
-		vip = ", floating IP of its VIP " + lb.VIP.Address
+	if fip := lb.FloatingIP; fip != nil && slices.Contains(addresses, fip.Address) {
+		what := "floating IP"
+		if len(addresses) > 1 {
+			what = fip.Address + " is the floating IP"
+		}
+		vip = fmt.Sprintf(", %s of its VIP %s", what, cmp.Or(lb.VIP.FixedAddress(), lb.VIP.Address))
 	}
-	r.emitf(on, reason.Ready, "Load balancer %s (%s) serves the Service at %s%s", lb.Name, lb.ID, address, vip)
+	r.emitf(on, reason.Ready, "Load balancer %s (%s) serves the Service at %s%s", lb.Name, lb.ID, strings.Join(addresses, " and "), vip)
 }
 
 // AddressChanged emits the address that replaces the one before, "" for none.
@@ -182,7 +187,7 @@ func (r *Recorder) NodesSkipped(on Object, family v1.IPFamily, names []string) {
 	if len(names) > 0 {
 		text = fmt.Sprintf("Not added as members because they have no %s address: %s", family, message.JoinLimited(names))
 	}
-	r.emitChanged(on, nodes, reason.NodeSkipped, text)
+	r.emitChanged(on, nodes+"-"+string(family), reason.NodeSkipped, text)
 }
 
 // MembersLeft emits that a Service has no members because of labels or its node selector, or only

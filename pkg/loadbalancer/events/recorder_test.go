@@ -64,6 +64,7 @@ func backend(name string, taints ...v1.Taint) members.Backend {
 func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 	t.Parallel()
 	svc, lb := published(""), &model.LoadBalancer{ID: "lb-1", Name: "web", VIP: model.VIP{Address: "10.0.0.5"}}
+	attached := &model.LoadBalancer{ID: lb.ID, Name: lb.Name, VIP: lb.VIP, FloatingIP: &model.FloatingIP{Address: "203.0.113.5"}}
 	creates := plan.Plan{Steps: []plan.Step{plan.CreateLoadBalancer{LoadBalancer: lb}, plan.CreateFloatingIP{}}}
 	chosen := desire.Facts{NoFloatingIP: "no network", ChosenSubnet: "subnet-1", Chosen: "network-1"}
 	waiting := v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider}
@@ -85,10 +86,10 @@ func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 		"drift that stays":     {func(r *events.Recorder) { r.DriftReported(svc, "the load balancer was changed", "add one") }, "Warning LoadBalancerDrifted Changed by another client: the load balancer was changed. It is left as it is because of drift-policy=report"},
 		"no drift":             {func(r *events.Recorder) { r.DriftReverted(svc, "", "add one"); r.DriftReported(svc, "", "add one") }, ""},
 		"drift without steps":  {func(r *events.Recorder) { r.DriftReverted(svc, "gone", ""); r.DriftReported(svc, "gone", "") }, ""},
-		"ready at its VIP":     {func(r *events.Recorder) { r.Ready(svc, lb, "10.0.0.5") }, "Normal LoadBalancerReady Load balancer web (lb-1) serves the Service at 10.0.0.5"},
-		"ready at a floating IP": {func(r *events.Recorder) { r.Ready(svc, lb, "203.0.113.5") },
+		"ready at its VIP":     {func(r *events.Recorder) { r.Ready(svc, lb, []string{"10.0.0.5"}) }, "Normal LoadBalancerReady Load balancer web (lb-1) serves the Service at 10.0.0.5"},
+		"ready at a floating IP": {func(r *events.Recorder) { r.Ready(svc, attached, []string{"203.0.113.5"}) },
 			"Normal LoadBalancerReady Load balancer web (lb-1) serves the Service at 203.0.113.5, floating IP of its VIP 10.0.0.5"},
-		"published already":  {func(r *events.Recorder) { r.Ready(published("10.0.0.5"), lb, "10.0.0.5") }, ""},
+		"published already":  {func(r *events.Recorder) { r.Ready(published("10.0.0.5"), lb, []string{"10.0.0.5"}) }, ""},
 		"another address":    {func(r *events.Recorder) { r.AddressChanged(svc, "10.0.0.5", "10.0.0.6") }, "Normal LoadBalancerAddressChanged The address changed from 10.0.0.5 to 10.0.0.6"},
 		"the same address":   {func(r *events.Recorder) { r.AddressChanged(svc, "10.0.0.5", "10.0.0.5") }, ""},
 		"the first address":  {func(r *events.Recorder) { r.AddressChanged(svc, "", "10.0.0.5") }, ""},

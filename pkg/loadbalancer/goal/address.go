@@ -1,6 +1,7 @@
 package goal
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 
@@ -10,17 +11,46 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
-// publish returns the status of a Service that is reachable at an address.
-func publish(address string, settings *settings.Settings) *v1.LoadBalancerStatus {
-	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{settings.Ingress(address)}}
+// publish returns the status of a Service that is reachable at some addresses.
+func publish(addresses []string, settings *settings.Settings) *v1.LoadBalancerStatus {
+	status := new(v1.LoadBalancerStatus)
+	for _, address := range addresses {
+		ingress := settings.Ingress(address)
+		if ingress.IP == "" && len(status.Ingress) > 0 && status.Ingress[0].Hostname == ingress.Hostname {
+			continue // one name for all
+		}
+		status.Ingress = append(status.Ingress, ingress)
+	}
+	return status
 }
 
-// addressOf returns the address of a load balancer: the floating IP where there is one.
-func addressOf(lb *model.LoadBalancer, settings *settings.Settings) string {
-	if settings.FloatingIP() && lb.FloatingIP != nil {
-		return lb.FloatingIP.Address
+// addressesOn returns the addresses of a load balancer, in the order of the IP families of the Service:
+// those of its VIPs, of which the one with the floating IP has that address instead. VIPs of an IP family
+// in which the Service is not served are left out.
+func addressesOn(lb *model.LoadBalancer, s *settings.Settings) []string {
+	s = s.OnVIPs(lb.VIP)
+	fixed := cmp.Or(lb.VIP.FixedAddress(), lb.VIP.Address)
+	of := func(address string) string {
+		if address == fixed && lb.FloatingIP != nil && s.FloatingIP() {
+			return lb.FloatingIP.Address
+		}
+		return address
 	}
-	return lb.VIP.Address
+	if len(lb.VIP.Additional) == 0 {
+		return []string{of(lb.VIP.Address)}
+	}
+	var addresses []string
+	for _, family := range s.Families() {
+		for _, address := range lb.VIP.Addresses() {
+			if model.FamilyOf(address) == string(family) {
+				addresses = append(addresses, of(address))
+			}
+		}
+	}
+	if len(addresses) == 0 {
+		return []string{lb.VIP.Address}
+	}
+	return addresses
 }
 
 // addressIn parses the address at the start of a name, as settings.Settings.Ingress writes it.

@@ -78,10 +78,11 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if err != nil {
 		return nil, err
 	}
+	second := e.second(settings, of.Nodes)
 	e.Events.NodesSkipped(object, settings.Family, selected.Without)
 	e.Events.MembersLeft(object, settings.Members.NodeSelector.String(), selected)
 	in := e.inputs(of, settings, selected, version)
-	in.Endpoints = endpoints
+	in.Endpoints, in.Second = endpoints, second
 	return &Asked{
 		in: in, quiet: quiet, svc: svc, sharers: e.sharers, memory: e.Memory, events: e.Events, recaller: e.recaller, observer: e.observer, planner: e.planner,
 		groups: e.groups, reporter: e.reporter, checks: e.checks, leaver: e.leaver, results: e.results, rollouts: e.rollouts,
@@ -111,7 +112,7 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	}
 	if a.last.same {
 		a.results.noteAddress(a.in, applied)
-		return Known{Status: publish(applied.Address, a.in.Settings)}, a.memory.Store.Count(a.in.Owner, 0) // it has one: no limit
+		return Known{Status: publish(applied.Addresses(), a.in.Settings)}, a.memory.Store.Count(a.in.Owner, 0) // it has one: no limit
 	}
 	have, err := a.observer.recall(ctx, a.in, applied, true, lock)
 	if err == nil && have.Observed == nil && applied.Depth == model.Listed {
@@ -162,8 +163,8 @@ func (a *Asked) Verify(ctx context.Context, r Round) (Observation, bool, error) 
 	if lb.Shared != nil {
 		return have, false, nil // it is the owner's
 	}
-	asked, _ := a.in.Settings.AskedFloatingIP()
-	if a.in.Settings.FloatingIP() == (lb.FloatingIP != nil) && (lb.FloatingIP == nil || asked.Fits(*lb.FloatingIP)) {
+	asked, _ := a.in.Settings.On(lb).AskedFloatingIP()
+	if a.in.Settings.On(lb).FloatingIP() == (lb.FloatingIP != nil) && (lb.FloatingIP == nil || asked.Fits(*lb.FloatingIP)) {
 		return have, false, nil
 	}
 	if plan.ForeignFloatingIP(r.Want.LoadBalancer, lb, plan.Options{Given: given(a.in)}) != nil {
@@ -208,12 +209,18 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	object, emit, lb := a.in.Object(), a.events, r.Have.LoadBalancer
 	a.reporter.announce(a.in, r, todo, reported)
 	settings := a.in.Settings.On(lb)
+	if lb == nil {
+		settings = settings.ForNew(r.Want.Facts.Driver)
+	}
 	emit.MembersFollow(object, r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver), settings.KeepsFlows(r.Want.Facts.Driver))
 	emit.HealthMonitorMissing(object, settings.MissingMonitors(r.Want.Facts.Driver))
 	if !a.quiet {
 		emit.SettingsIgnored(object, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver), missingNamed(a.in, lb)))
 	}
 	emit.Chosen(object, r.Want.Facts, todo)
+	if second := r.Want.Settings.Second; second != "" {
+		emit.NodesSkipped(object, second, a.in.Second.Without)
+	}
 	if fip := a.newForeignFloatingIP(r); fip != nil {
 		emit.ForeignFloatingIP(object, *fip, lb.VIP.Address)
 	}
@@ -266,12 +273,12 @@ func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *a
 	if a.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
 		a.memory.Store.SetUnattachedFloatingIP(a.in.Owner.UID, false)
 	}
-	address := addressOf(lb, a.in.Settings)
-	a.events.Ready(a.in.Object(), lb, address)
-	a.events.AddressChanged(a.in.Object(), a.in.Published.first(), address)
-	a.results.remember(a.in, r, address, named, nil)
+	addresses := addressesOn(lb, a.in.Settings)
+	a.events.Ready(a.in.Object(), lb, addresses)
+	a.events.AddressChanged(a.in.Object(), a.in.Published.first(), addresses[0])
+	a.results.remember(a.in, r, addresses, named, nil)
 	if r.Wrote {
 		a.rollouts.compare(ctx, a.in, r)
 	}
-	return publish(address, a.in.Settings), nil
+	return publish(addresses, a.in.Settings), nil
 }

@@ -1,7 +1,12 @@
 package goal
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -24,21 +29,19 @@ type planner struct {
 	memory    Memory
 }
 
-// desire returns the desired state for settings and an existing load balancer, nil for none. VIP is
-// an address that the Service already has: its availability is not checked in Neutron. All refusals
+// desire returns the desired state for settings and an existing load balancer, nil for none. The Service
+// already has some addresses: their availability is not checked in Neutron. All refusals
 // that do not depend on the load balancer come from here.
-func (p *planner) desire(ctx context.Context, in Inputs, settings *settings.Settings, existing *model.LoadBalancer, vip string) (*Desired, error) {
+func (p *planner) desire(ctx context.Context, in Inputs, settings *settings.Settings, existing *model.LoadBalancer, has []string) (*Desired, error) {
 	can := p.driver(in, existing)
 	want := &Desired{Basis: BasisOf(in, existing)}
 	if existing != nil {
 		settings = settings.OnExisting(can)
+	} else {
+		settings = settings.ForNew(can)
 	}
-	if errs := settings.Validate(can); len(errs) > 0 {
-		return want, message.Invalid(errs)
-	}
-	want.Followed = in.members(settings, can)
-	var err error
-	if want.Facts, err = p.lookup.Gather(ctx, settings, in.Members.Serving(want.Followed.Ports), can, existing); err != nil {
+	settings, err := p.gather(ctx, in, settings, can, existing, want)
+	if err != nil {
 		return want, err
 	}
 	if err := p.lookup.Families(ctx, settings, want.Facts, existing); err != nil {
@@ -52,11 +55,33 @@ func (p *planner) desire(ctx context.Context, in Inputs, settings *settings.Sett
 	want.LoadBalancer = desire.LoadBalancer(in.ID, settings, want.Followed.Ports, want.Facts)
 	switch {
 	case existing == nil:
-		err = p.checkNew(ctx, in, want.LoadBalancer, vip)
+		err = p.checkNew(ctx, in, want.LoadBalancer, has)
 	case existing.Shared != nil:
 		want.LoadBalancer = onShared(want.LoadBalancer)
 	}
 	return want, err
+}
+
+// gather sets the members and facts of a desired state, and returns the settings that apply to them: a
+// Service that prefers two IP families gets the first one if there is no place for another VIP.
+func (p *planner) gather(ctx context.Context, in Inputs, s *settings.Settings, can driver.Driver, existing *model.LoadBalancer, want *Desired) (*settings.Settings, error) {
+	for why := ""; ; s = s.InFirst() {
+		if err := message.Invalid(s.Validate(can)); err != nil {
+			return s, err
+		}
+		want.Followed, want.Settings = in.members(s, can), s
+		var err error
+		if want.Facts, err = p.lookup.Gather(ctx, s, in.serving(want.Followed.Ports, s.Families()), can, existing); err != nil {
+			return s, err
+		}
+		if why = cmp.Or(why, want.Facts.OneFamily); why != "" && s.Second == "" {
+			want.Facts.Ignored = append(want.Facts.Ignored, annotation.Notice{Annotation: "spec.ipFamilyPolicy", Message: fmt.Sprintf(
+				"%s: the load balancer serves only %s, because %s", v1.IPFamilyPolicyPreferDualStack, s.Family, why)})
+		}
+		if want.Facts.OneFamily == "" || s.Second == "" {
+			return s, nil
+		}
+	}
 }
 
 // asked returns the desired state of a Service on the existing load balancer, nil for none. It refuses
@@ -67,7 +92,7 @@ func (p *planner) asked(ctx context.Context, in Inputs, existing *model.LoadBala
 			return nil, err
 		}
 	}
-	return p.desire(ctx, in, in.Settings.On(existing), existing, "")
+	return p.desire(ctx, in, in.Settings.On(existing), existing, nil)
 }
 
 // BasisOf returns the properties of the existing load balancer that the desired state depends on.
@@ -77,6 +102,7 @@ func BasisOf(in Inputs, existing *model.LoadBalancer) Basis {
 		return b
 	}
 	b.Exists, b.Shared, b.Adopted, b.Unmonitored, b.VIPAddress = true, existing.Shared != nil, existing.Adopted, existing.Unmonitored(), existing.VIP.Address
+	b.DualStack = existing.VIP.DualStack()
 	if asked, _ := in.Settings.AskedFloatingIP(); existing.FloatingIP != nil {
 		b.FloatingIPFits = asked.Fits(*existing.FloatingIP)
 	}
@@ -109,14 +135,27 @@ func driverOf(drivers *driver.Registry, in Inputs, existing *model.LoadBalancer)
 
 // checkNew refuses, for a new load balancer, a provider that Octavia does not have, and an address
 // that is in use in the subnet of the VIP.
-func (p *planner) checkNew(ctx context.Context, in Inputs, desired *model.LoadBalancer, vip string) error {
+func (p *planner) checkNew(ctx context.Context, in Inputs, desired *model.LoadBalancer, has []string) error {
 	if err := p.lookup.Provider(ctx, in.Settings); err != nil {
 		return err
 	}
-	if desired.VIP.Address == "" || desired.VIP.Address == vip {
-		return nil
+	askedBy := func(address string) string {
+		_, by := in.Settings.VIPAddress(v1.IPFamily(model.FamilyOf(address)), desired.FloatingIP != nil)
+		return by
 	}
-	return p.lookup.FreeVIP(ctx, desired.VIP, in.Settings.VIPAskedBy())
+	places := []model.VIP{desired.VIP}
+	for _, additional := range desired.VIP.Additional {
+		places = append(places, model.VIP{NetworkID: desired.VIP.NetworkID, SubnetID: additional.SubnetID, Address: additional.Address})
+	}
+	for _, place := range places {
+		if place.Address == "" || slices.Contains(has, place.Address) {
+			continue
+		}
+		if err := p.lookup.FreeVIP(ctx, place, askedBy(place.Address)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // options returns the options of a plan. Its driver is that of the existing load balancer, even
@@ -151,6 +190,8 @@ func Validate(drivers *driver.Registry, asked *settings.Settings, id ownership.I
 	asked = asked.On(existing)
 	if existing != nil {
 		asked = asked.OnExisting(can)
+	} else {
+		asked = asked.ForNew(can)
 	}
 	return message.Invalid(asked.Validate(can))
 }
@@ -159,5 +200,8 @@ func Validate(drivers *driver.Registry, asked *settings.Settings, id ownership.I
 // not use. It reads nothing.
 func Unused(drivers *driver.Registry, asked *settings.Settings, id ownership.Identity, version model.Version, existing *model.LoadBalancer) []annotation.Notice {
 	can := driverOf(drivers, Inputs{Settings: asked, ID: id, Version: version}, existing)
+	if existing == nil {
+		return asked.ForNew(can).Unused(can)
+	}
 	return asked.On(existing).Unused(can)
 }

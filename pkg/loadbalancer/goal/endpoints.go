@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -85,11 +86,41 @@ func (e *Engine) Outdated(svc *v1.Service, in Inputs) bool {
 
 // members returns the members of each port, for settings on a load balancer with a driver.
 func (in Inputs) members(s *settings.Settings, drv driver.Driver) members.Followed {
+	first := in.membersOf(in.Members, s, drv)
+	if s.Second == "" || in.Second == nil {
+		return first
+	}
+	second := in.membersOf(in.Second, s.InSecond(), drv)
+	return first.With(second, len(s.Traffic.Ports), func(i int) bool { return slices.Contains(drv.SameFamily, s.Traffic.Ports[i].Protocol) })
+}
+
+func (in Inputs) membersOf(all *members.Set, s *settings.Settings, drv driver.Driver) members.Followed {
 	if s.ByPods() {
-		return in.Members.Pods(s, in.Endpoints, drv.Quirks.CutsRemoved)
+		return all.Pods(s, in.Endpoints, drv.Quirks.CutsRemoved)
 	}
 	if !s.FollowsEndpoints(drv) {
-		return members.Followed{Ports: in.Members.InAll(s), Forbidden: s.LacksEndpoints(drv)}
+		return members.Followed{Ports: all.InAll(s), Forbidden: s.LacksEndpoints(drv)}
 	}
-	return in.Members.Follow(s, in.Endpoints, drv.Quirks.CutsRemoved)
+	return all.Follow(s, in.Endpoints, drv.Quirks.CutsRemoved)
+}
+
+// serving returns the nodes of members in some IP families, each with its address of each family.
+func (in Inputs) serving(ports members.Ports, families []v1.IPFamily) []members.Backend {
+	first := in.Members.Serving(ports)
+	if len(families) < 2 || in.Second == nil {
+		return first
+	}
+	return slices.Concat(first, in.Second.Serving(ports))
+}
+
+// second selects the nodes with addresses of the second IP family that the Service requests; nil for none.
+func (e *Engine) second(s *settings.Settings, nodes []*v1.Node) *members.Set {
+	if s.AskedSecond() == "" {
+		return nil
+	}
+	selected, err := e.Members.Select(s.InSecond(), nodes)
+	if err != nil { // no node has such an address: the members are of the first family
+		return new(members.Set)
+	}
+	return selected
 }

@@ -54,5 +54,5 @@ func (g *Gone) status(ctx context.Context, found observe.Found) (*v1.LoadBalance
 		return nil, err
 	}
 	settings := &settings.Settings{Family: v1.IPv4Protocol}
-	return publish(addressOf(observed.LoadBalancer, settings), settings), nil
+	return publish(addressesOn(observed.LoadBalancer, settings), settings), nil
 }

@@ -60,9 +60,10 @@ type Inputs struct {
 	// Published is the state that the Service shows, Annotations are all that it has.
 	Published   Published
 	Annotations map[string]string
-	// Nodes are all nodes of the cluster, Members those that are members of this Service.
-	Nodes   []*v1.Node
-	Members *members.Set
+	// Nodes are all nodes of the cluster, Members those that are members of this Service. Second are those
+	// with their addresses of the second IP family that the Service requests, nil for none.
+	Nodes           []*v1.Node
+	Members, Second *members.Set
 	// Endpoints are those of the Service if its members may follow them.
 	Endpoints members.Endpoints
 	Settings  *settings.Settings
@@ -146,6 +147,8 @@ type Desired struct {
 	Facts desire.Facts
 	// Followed are the members of each port.
 	Followed members.Followed
+	// Settings are those that apply on the load balancer.
+	Settings *settings.Settings
 	Basis    Basis
 }
 
@@ -154,6 +157,7 @@ type Desired struct {
 // gives the same desired state.
 type Basis struct {
 	Exists, Shared, Adopted, Unmonitored, FloatingIPFits bool
+	DualStack                                            bool
 	Provider, VIPAddress                                 string
 }
 

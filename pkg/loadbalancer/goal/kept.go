@@ -109,7 +109,7 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 		settings.LoadBalancer.ID, settings.LoadBalancer.Share = e.Memory.placeOf(svc)
 	}
 	in := e.inputs(of, settings, selected, version)
-	in.Endpoints = endpoints
+	in.Endpoints, in.Second = endpoints, e.second(settings, nodes)
 	return &Kept{
 		in: in, unread: unread, limits: limits, store: e.Memory.Store, lookup: e.Cloud.Lookup, events: e.Events,
 		observer: e.observer, planner: e.planner, groups: e.groups, reporter: e.reporter, checks: e.checks, results: e.results,
@@ -158,7 +158,7 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	}
 	if old := have.Outgoing; old != nil {
 		have.Replaced = true
-		if have.LoadBalancer.FloatingIP == nil && !slices.Contains(k.in.Published.addresses(), have.LoadBalancer.VIP.Address) {
+		if have.LoadBalancer.FloatingIP == nil && !slices.ContainsFunc(k.in.Published.addresses(), have.LoadBalancer.HasAddress) {
 			have.LoadBalancer = old
 		}
 	}
@@ -170,7 +170,7 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 // one, else a new one from the Service's floating network.
 func (k *Kept) restoreFloatingIP(ctx context.Context, have Observation, settings *settings.Settings) (Observation, error) {
 	lb, address := have.LoadBalancer, k.in.Published.servedAt()
-	if lb.Shared != nil || lb.FloatingIP != nil || !settings.FloatingIP() || address == "" || address == lb.VIP.Address {
+	if lb.Shared != nil || lb.FloatingIP != nil || !settings.FloatingIP() || address == "" || lb.HasAddress(address) {
 		return have, nil
 	}
 	have.Lost = address
@@ -209,6 +209,7 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 		k.like = k.before(lb)
 		k.in.Settings = k.inPresentMode(lb)
 	}
+	want.Settings = k.in.Settings.On(lb)
 	nodes := desire.Followers{
 		ID: k.in.ID, Driver: want.Facts.Driver,
 		Unchosen: k.unread.Selector, Capped: k.limits.Full, NoMonitors: k.limits.NoMonitors,
@@ -220,20 +221,24 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 		return want, err
 	}
 	nodes.Ports = want.Followed.Ports
-	want.LoadBalancer = desire.Follow(k.in.Settings.On(lb), k.like, nodes)
+	want.LoadBalancer = desire.Follow(want.Settings, k.like, nodes)
 	return want, nil
 }
 
 // members returns the members of each port, and their subnets as far as no setting has them.
 func (k *Kept) members(ctx context.Context, lb *model.LoadBalancer, drv driver.Driver) (followed members.Followed, subnets map[string]string, err error) {
-	followed = k.in.members(k.in.Settings.On(lb), drv)
+	s := k.in.Settings.On(lb)
+	followed = k.in.members(s, drv)
 	if followed.Pods {
 		reach, err := k.planner.reach(ctx, k.in, lb.VIP, drv, followed.Ports)
 		followed.Ports = followed.Ports.Without(slices.Collect(maps.Keys(reach.Missing)))
 		return followed, reach.Subnets, err
 	}
-	if k.in.Settings.Members.InNodeSubnets() {
-		subnets, err = k.lookup.MemberSubnets(ctx, k.in.Members.Backends)
+	switch own := s.Members.InNodeSubnets(); {
+	case own:
+		subnets, err = k.lookup.MemberSubnets(ctx, k.in.serving(followed.Ports, s.Families()))
+	case s.Second != "": // the subnet in the settings is of the other IP family
+		subnets, err = k.lookup.MemberSubnets(ctx, k.in.Second.Backends)
 	}
 	return followed, subnets, err
 }
@@ -298,13 +303,13 @@ func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async
 			return nil, err
 		}
 	}
-	address, status := published.servedAt(), published.Status.DeepCopy()
-	if fip := lb.FloatingIP; fip != nil && r.Have.Lost != "" && fip.Address != address {
-		address = fip.Address
-		k.events.AddressChanged(k.in.Object(), published.first(), address)
-		status = publish(address, k.in.Settings)
+	addresses, status := published.served(), published.Status.DeepCopy()
+	if fip := lb.FloatingIP; fip != nil && r.Have.Lost != "" && !slices.Contains(addresses, fip.Address) {
+		addresses = addressesOn(lb, k.in.Settings)
+		k.events.AddressChanged(k.in.Object(), published.first(), addresses[0])
+		status = publish(addresses, k.in.Settings)
 	}
-	k.results.remember(k.in, r, address, lb.ID, nil) // so that a Service that names another one still moves
+	k.results.remember(k.in, r, addresses, lb.ID, nil) // so that a Service that names another one still moves
 	if elsewhere {
 		k.store.DropApplied(k.in.Owner.UID)
 	}

@@ -111,7 +111,7 @@ func settledOn(lb *model.LoadBalancer, in Inputs) bool {
 	case len(published) == 0:
 		return lb.Shared == nil // it may have had its own before
 	}
-	return slices.Contains(published, lb.VIP.Address) || lb.FloatingIP != nil && slices.Contains(published, lb.FloatingIP.Address)
+	return slices.ContainsFunc(published, lb.HasAddress)
 }
 
 // departure is the progress of leaver.leave between two calls.

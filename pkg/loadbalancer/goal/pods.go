@@ -33,7 +33,7 @@ func (p *planner) placePods(ctx context.Context, in Inputs, s *settings.Settings
 	if err != nil {
 		return s, err
 	}
-	want.Facts.MemberSubnetID, want.Facts.MemberSubnets = "", reach.Subnets
+	want.Facts.MemberSubnetID, want.Facts.MemberSubnets, want.Facts.OtherSubnetID = "", reach.Subnets, ""
 	if !reach.Routed || !want.Facts.Driver.Quirks.MonitorsNeedPorts || !s.Monitor.Enabled {
 		return s, nil
 	}
@@ -48,7 +48,7 @@ func (p *planner) placePods(ctx context.Context, in Inputs, s *settings.Settings
 
 func (p *planner) reach(ctx context.Context, in Inputs, vip model.VIP, drv driver.Driver, ports members.Ports) (lookup.Reach, error) {
 	pods := lookup.Pods{
-		Addresses: ports.Addresses(), VIP: vip, Driver: drv, Nodes: in.Members.Serving(ports), Networks: p.config.LoadBalancer.PodPrefixes(),
+		Addresses: ports.Addresses(), VIP: vip, Driver: drv, Nodes: in.serving(ports, in.Settings.Families()), Networks: p.config.LoadBalancer.PodPrefixes(),
 		OnNodes: managesGroups(in) && len(in.Settings.Access.SourceRanges) > 0 && !drv.Supports(driver.SourceRanges),
 	}
 	if len(pods.Addresses) == 0 {

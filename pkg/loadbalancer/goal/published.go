@@ -2,6 +2,7 @@ package goal
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -90,6 +91,17 @@ func (p Published) first() string {
 // servedAt returns the address that clients use: of the status, else of the annotation; "" if
 // unknown.
 func (p Published) servedAt() string { return cmp.Or(p.first(), p.Address) }
+
+// served returns the address that clients use, and the further ones in the status.
+func (p Published) served() []string {
+	addresses := []string{p.servedAt()}
+	for _, address := range p.addresses() {
+		if !slices.Contains(addresses, address) {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
+}
 
 // written reports whether the annotations have this load balancer, the name by which it is shared,
 // and this address.

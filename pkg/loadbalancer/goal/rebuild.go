@@ -44,7 +44,7 @@ func (c *recaller) rebuild(ctx context.Context, in Inputs, applied *state.Applie
 	}
 	lb := want.LoadBalancer.Clone()
 	lb.ID, lb.Provider, lb.UpdatedAt = known.ID, known.Provider, applied.Seen.UpdatedAt
-	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.Adopted
+	lb.VIP.PortID, lb.VIP.Address, lb.VIP.Additional, lb.Adopted = listed.VIPPortID, listed.VIPAddress, listed.AdditionalVIPs, known.Adopted
 	if same, err := c.reader.Unchanged(ctx, lb.ID, lb.Provider, lb.UpdatedAt); err != nil || !same {
 		return nil, err
 	}

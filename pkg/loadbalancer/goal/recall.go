@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -67,7 +68,7 @@ func (c *recaller) compareLast(ctx context.Context, in Inputs) (applied *state.A
 		klog.FromContext(ctx).V(2).Info("The Service asks for something else than was written down, reading its load balancer")
 		return applied, want, false, nil
 	}
-	if kept, err := c.securityGroupsKept(ctx, in, want, applied.LoadBalancer.VIPSubnetID); err != nil || !kept {
+	if kept, err := c.securityGroupsKept(ctx, in, want, applied.LoadBalancer); err != nil || !kept {
 		return nil, nil, false, err
 	}
 	if !applied.Confirmed {
@@ -128,7 +129,8 @@ func (c *recaller) alike(ctx context.Context, in Inputs, restored *state.Applied
 // placeholder returns a load balancer like the known one, as far as the desired state depends on it.
 func placeholder(in Inputs, applied *state.Applied) *model.LoadBalancer {
 	known := applied.LoadBalancer
-	lb := model.LoadBalancer{Provider: known.Provider, VIP: model.VIP{SubnetID: known.VIPSubnetID}, Shared: known.Shared, Adopted: known.Adopted || known.Unmonitored}
+	lb := model.LoadBalancer{Provider: known.Provider, VIP: known.VIPs, Shared: known.Shared, Adopted: known.Adopted || known.Unmonitored}
+	lb.VIP.SubnetID = known.VIPSubnetID
 	if known.Adopted && !known.Unmonitored {
 		lb.Listeners = []model.Listener{{Pool: model.Pool{Monitor: &model.Monitor{}}}}
 	}
@@ -170,7 +172,6 @@ func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, erro
 		Service:  in.Owner.Key(),
 		Identity: in.ID,
 		Digests:  written.Digests,
-		Address:  lb.VIPAddress,
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIPPortID, VIPSubnetID: lb.VIPSubnetID,
 			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID, Share: settings.LoadBalancer.Share,
@@ -188,16 +189,23 @@ func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, erro
 		c.memory.Store.SetUnattachedFloatingIP(uid, true)
 		return nil, nil // remains of an incomplete change that was reverted
 	}
-	if settings.FloatingIP() && written.FloatingIPID != "" {
-		applied.Address = snap.FloatingIPs[written.FloatingIPID].Address
+	as := &model.LoadBalancer{VIP: model.VIP{Address: lb.VIPAddress, Additional: lb.AdditionalVIPs}}
+	if written.FloatingIPID != "" {
+		as.FloatingIP = &model.FloatingIP{Address: snap.FloatingIPs[written.FloatingIPID].Address}
 	}
-	want, have := settings.Ingress(applied.Address), in.Published.Status.Ingress[0]
-	if want.IP != have.IP || want.Hostname != have.Hostname {
+	addresses := addressesOn(as, settings)
+	applied.Address, applied.MoreAddresses = addresses[0], addresses[1:]
+	if !slices.EqualFunc(publish(addresses, settings).Ingress, in.Published.Status.Ingress, sameAddress) {
 		return nil, nil // the status differs from the record
+	}
+	if len(lb.AdditionalVIPs) > 0 {
+		applied.LoadBalancer.VIPs = as.VIP
 	}
 	applied.Persisted.Address = in.Published.written(lb.ID, settings.LoadBalancer.Share, applied.Address)
 	return applied, nil
 }
+
+func sameAddress(a, b v1.LoadBalancerIngress) bool { return a.IP == b.IP && a.Hostname == b.Hostname }
 
 // hasUnattachedFloatingIP reports whether a snapshot has an unattached floating IP of the Service.
 func hasUnattachedFloatingIP(id ownership.Identity, snap *project.Snapshot) bool {
@@ -206,12 +214,12 @@ func hasUnattachedFloatingIP(id ownership.Identity, snap *project.Snapshot) bool
 
 // securityGroupsKept reports whether the security groups of a Service with an unchanged record are
 // as desired. All such Services share the requests.
-func (c *recaller) securityGroupsKept(ctx context.Context, in Inputs, want *Desired, vipSubnet string) (bool, error) {
-	spec := specOf(in, want)
+func (c *recaller) securityGroupsKept(ctx context.Context, in Inputs, want *Desired, known state.LoadBalancer) (bool, error) {
+	spec := withVIPs(specOf(in, want), known.VIPs.Additional)
 	if spec == nil {
 		return true, nil
 	}
-	task, err := c.groups.Plan(ctx, securitygroup.Request{ID: in.ID, Spec: spec, VIPSubnet: vipSubnet, Before: true})
+	task, err := c.groups.Plan(ctx, securitygroup.Request{ID: in.ID, Spec: spec, VIPSubnet: known.VIPSubnetID, Before: true})
 	if err != nil || !task.Empty() {
 		return false, err
 	}

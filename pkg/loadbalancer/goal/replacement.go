@@ -29,7 +29,7 @@ func (p *planner) replacement(ctx context.Context, in Inputs, have Observation, 
 		beside.VIP.PortID, beside.VIP.SubnetID = "", lb.VIP.SubnetID // the port is in use by the existing load balancer
 		settings = &beside
 	}
-	made, err := p.desire(ctx, in, settings, nil, lb.VIP.Address)
+	made, err := p.desire(ctx, in, settings, nil, lb.VIP.Addresses())
 	if err != nil {
 		return nil, err
 	}

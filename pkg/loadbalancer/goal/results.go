@@ -19,7 +19,7 @@ type results struct {
 
 // remember stores the current state, so that nothing must be read until a change. Reported are the
 // steps that were only reported.
-func (s *results) remember(in Inputs, r Round, address, named string, reported map[string]bool) {
+func (s *results) remember(in Inputs, r Round, addresses []string, named string, reported map[string]bool) {
 	uid, lb := in.Owner.UID, r.Have.LoadBalancer
 	now := s.clock.Now()
 	read := now
@@ -30,7 +30,7 @@ func (s *results) remember(in Inputs, r Round, address, named string, reported m
 		Service:  in.Owner.Key(),
 		Identity: r.Have.As,
 		Digests:  state.Digests{Full: r.Want.digestFor(in), Nodeless: nodeless(r.Want, lb, in.Settings)},
-		Address:  address,
+		Address:  addresses[0], MoreAddresses: addresses[1:],
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named, Share: in.Settings.LoadBalancer.Share,
 			Shared: lb.Shared, Adopted: lb.Adopted, Unmonitored: lb.Unmonitored(), AllNodes: r.Want.Followed.Forbidden, Pods: r.Want.Followed.Pods,
@@ -42,7 +42,7 @@ func (s *results) remember(in Inputs, r Round, address, named string, reported m
 			UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now,
 			ChangedByOthers: r.Have.Contended,
 		},
-		Persisted: state.Persisted{Address: in.Published.written(lb.ID, in.Settings.LoadBalancer.Share, address)},
+		Persisted: state.Persisted{Address: in.Published.written(lb.ID, in.Settings.LoadBalancer.Share, addresses[0])},
 		Reported:  reported,
 	}
 	if lb.FloatingIP != nil {
@@ -60,7 +60,7 @@ func (s *results) storeReported(in Inputs, r Round, reported plan.Plan) *v1.Load
 	if r.Have.LoadBalancer == nil { // it is gone
 		s.store.DropApplied(in.Owner.UID)
 	} else {
-		s.remember(in, r, addressOf(r.Have.LoadBalancer, in.Settings), in.Settings.LoadBalancer.ID, reported.Lines())
+		s.remember(in, r, addressesOn(r.Have.LoadBalancer, in.Settings), in.Settings.LoadBalancer.ID, reported.Lines())
 	}
 	return in.Published.Status.DeepCopy()
 }

@@ -38,16 +38,24 @@ func managesGroups(in Inputs) bool { return in.Settings.Access.SecurityGroupMode
 
 // specOn is specOf for another load balancer with the desired members.
 func specOn(in Inputs, lb *model.LoadBalancer, want *Desired) *securitygroup.Spec {
-	nodes := in.Members.Serving(want.Followed.Ports)
+	s := want.Settings
+	nodes := in.serving(want.Followed.Ports, s.Families())
 	options := securitygroup.Options{
-		Mode:       in.Settings.Access.SecurityGroupMode,
+		Mode:       s.Access.SecurityGroupMode,
 		Direct:     want.Facts.Driver.Quirks.PreservesClientIP,
-		Clients:    in.Settings.Access.SourceRanges,
-		IPv6:       in.Settings.Family == v1.IPv6Protocol,
-		HealthPort: in.Settings.Traffic.HealthCheckNodePort,
+		Clients:    s.Access.SourceRanges,
+		IPv6:       s.Family == v1.IPv6Protocol,
+		DualStack:  s.Second != "",
+		HealthPort: s.Traffic.HealthCheckNodePort,
 		Members:    make([]securitygroup.Node, 0, len(nodes)),
 	}
+	at := map[string]int{} // index of a node in options.Members
 	for _, b := range nodes {
+		if i, is := at[b.Node.Name]; is { // with its other address
+			options.Members[i].Addresses = append(options.Members[i].Addresses, b.Address)
+			continue
+		}
+		at[b.Node.Name] = len(options.Members)
 		options.Members = append(options.Members, groupNode(b.Node, []string{b.Address}, b.Older))
 	}
 	if options.Mode == securitygroup.Shared {
@@ -117,10 +125,35 @@ func vipSubnet(have Observation, want *Desired) string {
 	return want.LoadBalancer.VIP.SubnetID
 }
 
+// vipsOf returns the VIPs besides the first.
+func vipsOf(have Observation, want *Desired) []model.AdditionalVIP {
+	if lb := have.LoadBalancer; lb != nil {
+		return lb.VIP.Additional
+	}
+	return want.LoadBalancer.VIP.Additional
+}
+
+// withVIPs adds the subnets of further VIPs to those from which the load balancer reaches its members.
+func withVIPs(spec *securitygroup.Spec, vips []model.AdditionalVIP) *securitygroup.Spec {
+	if spec == nil || len(vips) == 0 {
+		return spec
+	}
+	with := *spec
+	with.Subnets = slices.Clone(spec.Subnets)
+	for _, vip := range vips {
+		if vip.SubnetID != "" {
+			with.Subnets = append(with.Subnets, vip.SubnetID)
+		}
+	}
+	slices.Sort(with.Subnets)
+	with.Subnets = slices.Compact(with.Subnets)
+	return &with
+}
+
 // plan plans the security groups for a desired load balancer. Unread are the invalid settings
 // of a refused Service, nil if it is not refused: such a Service keeps its current clients.
 func (g *groups) plan(ctx context.Context, in Inputs, r Round, unread *settings.Unread) (SecurityGroups, error) {
-	spec := g.specWhereMembersAre(in, r.Have, r.Want)
+	spec := withVIPs(g.specWhereMembersAre(in, r.Have, r.Want), vipsOf(r.Have, r.Want))
 	published := in.Published.hasStatus()
 	subnet := vipSubnet(r.Have, r.Want)
 	task, err := g.cloud.Plan(ctx, securitygroup.Request{

@@ -84,6 +84,8 @@ type VIP struct {
 	SubnetID  string
 	PortID    string
 	Address   string
+	// Additional are the VIPs besides this one, in subnets of the same network. Most load balancers have none.
+	Additional []AdditionalVIP `json:",omitempty"`
 	VIPSettings
 }
 
@@ -349,9 +351,10 @@ func (lb *LoadBalancer) Sort() {
 }
 
 // CanonicalCIDRs returns CIDRs sorted, each once. A list that admits all clients becomes the empty
-// list, which is equivalent.
-func CanonicalCIDRs(cidrs []string) []string {
-	if slices.Contains(cidrs, "0.0.0.0/0") || slices.Contains(cidrs, "::/0") {
+// list, which is equivalent. With VIPs of both IP families, it must admit all of both.
+func CanonicalCIDRs(cidrs []string, dualStack bool) []string {
+	v4, v6 := slices.Contains(cidrs, "0.0.0.0/0"), slices.Contains(cidrs, "::/0")
+	if v4 && v6 || !dualStack && (v4 || v6) {
 		return nil
 	}
 	sorted := slices.Clone(cidrs)

@@ -71,16 +71,21 @@ func TestSort_MakesEqualLoadBalancersEqual(t *testing.T) {
 
 func TestCanonicalCIDRs_AreSortedUniqueAndEmptyForEverybody(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ given, want []string }{
-		{nil, nil},
-		{[]string{"10.0.0.0/8"}, []string{"10.0.0.0/8"}},
-		{[]string{"192.168.0.0/16", "10.0.0.0/8", "192.168.0.0/16"}, []string{"10.0.0.0/8", "192.168.0.0/16"}},
-		{[]string{"0.0.0.0/0"}, nil},
-		{[]string{"10.0.0.0/8", "0.0.0.0/0"}, nil},
-		{[]string{"::/0"}, nil},
+	for _, test := range []struct {
+		given, want []string
+		dualStack   bool
+	}{
+		{nil, nil, false},
+		{[]string{"10.0.0.0/8"}, []string{"10.0.0.0/8"}, false},
+		{[]string{"192.168.0.0/16", "10.0.0.0/8", "192.168.0.0/16"}, []string{"10.0.0.0/8", "192.168.0.0/16"}, false},
+		{[]string{"0.0.0.0/0"}, nil, false},
+		{[]string{"10.0.0.0/8", "0.0.0.0/0"}, nil, false},
+		{[]string{"::/0"}, nil, false},
+		{[]string{"::/0", "10.0.0.0/8"}, []string{"10.0.0.0/8", "::/0"}, true},
+		{[]string{"::/0", "0.0.0.0/0"}, nil, true},
 	} {
 		before := slices.Clone(test.given)
-		if diff := cmp.Diff(test.want, model.CanonicalCIDRs(test.given)); diff != "" {
+		if diff := cmp.Diff(test.want, model.CanonicalCIDRs(test.given, test.dualStack)); diff != "" {
 			t.Errorf("%v: %s", test.given, diff)
 		}
 		if diff := cmp.Diff(before, test.given); diff != "" {

@@ -11,8 +11,8 @@ type Candidate struct {
 	ID string
 	// Replaces is the ID of the load balancer that it replaces, "" if there is none.
 	Replaces string
-	// VIP is its address, FloatingIPs are the floating IPs on it.
-	VIP         string
+	// VIPs are its addresses, FloatingIPs are the floating IPs on them.
+	VIPs        []string
 	FloatingIPs []string
 	// OwnFloatingIP is set if one of them was created for the Service.
 	OwnFloatingIP bool
@@ -103,6 +103,6 @@ func (k Known) rank(c Candidate) int {
 
 func (k Known) published(c Candidate) bool {
 	return slices.ContainsFunc(k.Addresses, func(address string) bool {
-		return address != "" && (address == c.VIP || slices.Contains(c.FloatingIPs, address))
+		return address != "" && (slices.Contains(c.VIPs, address) || slices.Contains(c.FloatingIPs, address))
 	})
 }

@@ -36,14 +36,14 @@ func TestChoose_FollowsTruthTable(t *testing.T) {
 		{"the one with our floating IP is in ERROR", "", "", "", candidate{}, candidate{OwnFloatingIP: true, Failed: true}, "young"},
 		{"both have one of ours", "", "", "", candidate{OwnFloatingIP: true}, candidate{OwnFloatingIP: true}, "old"},
 		{"the younger's floating IP is published", "", "", "", candidate{OwnFloatingIP: true}, candidate{FloatingIPs: []string{other, published}}, "young"},
-		{"the younger's VIP is published", "", "", "", candidate{OwnFloatingIP: true}, candidate{VIP: published}, "young"},
-		{"the published one is in ERROR", "", "", "", candidate{OwnFloatingIP: true}, candidate{VIP: published, Failed: true}, "young"},
-		{"the younger was written down", "", "", "young", candidate{VIP: published}, candidate{}, "young"},
-		{"the younger is remembered", "", "young", "old", candidate{VIP: published}, candidate{}, "young"},
-		{"the younger is named", "young", "old", "old", candidate{VIP: published}, candidate{Failed: true}, "young"},
-		{"what is named is neither", "gone", "", "", candidate{}, candidate{VIP: published}, "young"},
-		{"the younger replaces the older", "", "", "", candidate{VIP: published}, candidate{Replaces: "old"}, "young"},
-		{"the younger replaces the one that is named", "old", "old", "old", candidate{VIP: published}, candidate{Replaces: "old", Failed: true}, "young"},
+		{"the younger's VIP is published", "", "", "", candidate{OwnFloatingIP: true}, candidate{VIPs: []string{published}}, "young"},
+		{"the published one is in ERROR", "", "", "", candidate{OwnFloatingIP: true}, candidate{VIPs: []string{published}, Failed: true}, "young"},
+		{"the younger was written down", "", "", "young", candidate{VIPs: []string{published}}, candidate{}, "young"},
+		{"the younger is remembered", "", "young", "old", candidate{VIPs: []string{published}}, candidate{}, "young"},
+		{"the younger is named", "young", "old", "old", candidate{VIPs: []string{published}}, candidate{Failed: true}, "young"},
+		{"what is named is neither", "gone", "", "", candidate{}, candidate{VIPs: []string{published}}, "young"},
+		{"the younger replaces the older", "", "", "", candidate{VIPs: []string{published}}, candidate{Replaces: "old"}, "young"},
+		{"the younger replaces the one that is named", "old", "old", "old", candidate{VIPs: []string{published}}, candidate{Replaces: "old", Failed: true}, "young"},
 		{"the younger has replaced one that is gone", "", "", "", candidate{}, candidate{Replaces: "gone"}, "old"},
 	} {
 		t.Run(row.what, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestChoose_DividesOthersIntoReplacedAndDuplicates(t *testing.T) {
 	t.Parallel()
 	old, next := ownership.Candidate{ID: "old", CreatedAt: day(1)}, ownership.Candidate{ID: "next", Replaces: "old", CreatedAt: day(2)}
 	again := ownership.Candidate{ID: "again", Replaces: "old", CreatedAt: day(3)}
-	serves := ownership.Candidate{ID: "serves", CreatedAt: day(4), VIP: published}
+	serves := ownership.Candidate{ID: "serves", CreatedAt: day(4), VIPs: []string{published}}
 	for _, test := range []struct {
 		what string
 		all  []ownership.Candidate

@@ -62,7 +62,7 @@ func takesFloatingIP(steps []Step, lb model.LoadBalancer) bool {
 
 // retained returns the reason why a duplicate is not deleted, "" if it is.
 func retained(lb model.LoadBalancer, opts Options) string {
-	serves := slices.Contains(opts.Addresses, lb.VIP.Address) || lb.FloatingIP != nil && slices.Contains(opts.Addresses, lb.FloatingIP.Address)
+	serves := slices.ContainsFunc(opts.Addresses, lb.HasAddress)
 	switch {
 	case len(lb.Foreign) > 0:
 		return "it holds " + lb.Foreign[0].String()

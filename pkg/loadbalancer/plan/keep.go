@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -75,13 +76,13 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 		set(i, want)
 	}
 	if len(added) > 0 && !own && !opts.MoveMembers && !opts.Pods {
-		subnet, known := usualSubnet(stayingOf(there, at))
+		usual := usualSubnets(stayingOf(there, at))
 		for _, i := range added {
 			want, is := changed[i]
 			if !is {
 				want = desired.Kind(i)
 			}
-			if known {
+			if subnet, known := usual[model.FamilyOf(desired.Key(i).Address)]; known {
 				want.SubnetID = sentSubnet(subnet, desired.Kind(i).SubnetID, vipSubnet, opts)
 			}
 			set(i, want)
@@ -166,19 +167,25 @@ func sentSubnet(subnet, wanted, vipSubnet string, opts Options) string {
 	return subnet
 }
 
-// usualSubnet returns the subnet of most members, of several the first by ID. It reports whether
-// the subnet of any has been read.
-func usualSubnet(members model.Members) (subnet string, known bool) {
-	counts := map[string]int{}
-	for kind, n := range members.Kinds() {
-		if !kind.SubnetUnknown {
-			counts[kind.SubnetID] += n
+// usualSubnets returns the subnet of most members of each IP family, of several the first by ID. A family
+// of which no subnet has been read has no entry.
+func usualSubnets(members model.Members) map[string]string {
+	counts := map[string]map[string]int{} // by family and subnet
+	for i := range members.Len() {
+		kind, family := members.Kind(i), model.FamilyOf(members.Key(i).Address)
+		if kind.SubnetUnknown {
+			continue
 		}
-	}
-	for of, n := range counts {
-		if !known || n > counts[subnet] || n == counts[subnet] && of < subnet {
-			subnet, known = of, true
+		if counts[family] == nil {
+			counts[family] = map[string]int{}
 		}
+		counts[family][kind.SubnetID]++
 	}
-	return subnet, known
+	usual := map[string]string{}
+	for family, subnets := range counts {
+		usual[family] = slices.MinFunc(slices.Collect(maps.Keys(subnets)), func(a, b string) int {
+			return cmp.Or(cmp.Compare(subnets[b], subnets[a]), cmp.Compare(a, b))
+		})
+	}
+	return usual
 }

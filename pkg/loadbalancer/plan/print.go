@@ -17,6 +17,9 @@ func (s CreateLoadBalancer) String() string {
 	}
 	text := fmt.Sprintf("load balancer %s: create (%s) with %s and %s",
 		lb.Name, lb.Provider, strings.Join(ports, ", "), count(lb.CountMembers(), "member"))
+	if vips := lb.VIP.Additional; len(vips) > 0 {
+		text += fmt.Sprintf(", additional VIPs: %s", printVIPs(vips))
+	}
 	if s.Replaces != "" {
 		text += fmt.Sprintf(", to take the place of %s: %s", s.Replaces, s.Why)
 	}

@@ -46,7 +46,29 @@ func mismatches(desired, observed *model.LoadBalancer) []mismatch {
 			found = append(found, m)
 		}
 	}
+	if !sameAdditional(desired.VIP.Additional, observed.VIP) && observed.Shared == nil {
+		found = append(found, mismatch{"additional VIPs", printVIPs(desired.VIP.Additional), printVIPs(observed.VIP.Additional)})
+	}
 	return found
+}
+
+// sameAdditional reports whether a load balancer has the desired VIPs besides the first. Of a desired VIP
+// without a subnet, only the IP family is compared.
+func sameAdditional(desired []model.AdditionalVIP, there model.VIP) bool {
+	return len(desired) == len(there.Additional) && !slices.ContainsFunc(desired, func(want model.AdditionalVIP) bool {
+		return !slices.ContainsFunc(there.Additional, func(have model.AdditionalVIP) bool {
+			return (want.SubnetID == "" && there.DualStack() || want.SubnetID == have.SubnetID) && (want.Address == "" || want.Address == have.Address)
+		})
+	})
+}
+
+// printVIPs returns VIPs besides the first as text.
+func printVIPs(vips []model.AdditionalVIP) string {
+	texts := make([]string, 0, len(vips))
+	for _, vip := range vips {
+		texts = append(texts, cmp.Or(vip.Address, vip.SubnetID, vip.Family))
+	}
+	return cmp.Or(strings.Join(texts, ", "), model.None)
 }
 
 // NeedsReplacement reports whether a load balancer cannot become the desired one and may be
@@ -67,9 +89,11 @@ func isReplacementFor(desired, observed *model.LoadBalancer) bool {
 // ReplacementHash returns a hash of the settings that cannot change on an existing load balancer.
 func ReplacementHash(desired *model.LoadBalancer) string {
 	vip := desired.VIP
-	sum := sha256.Sum256([]byte(strings.Join([]string{
-		driver.Canonical(desired.Provider), desired.FlavorID, desired.AvailabilityZone, vip.PortID, vip.SubnetID, vip.NetworkID, vip.Address,
-	}, "\n")))
+	parts := []string{driver.Canonical(desired.Provider), desired.FlavorID, desired.AvailabilityZone, vip.PortID, vip.SubnetID, vip.NetworkID, vip.Address}
+	if len(vip.Additional) > 0 {
+		parts = append(parts, printVIPs(vip.Additional))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
 	return hex.EncodeToString(sum[:4])
 }
 
@@ -143,7 +167,8 @@ func reserve(next *model.LoadBalancer, observed model.Observed) []Step {
 
 // sameVIP reports whether two load balancers cannot coexist.
 func sameVIP(a, b model.VIP) bool {
-	return a.PortID != "" && a.PortID == b.PortID || a.Address != "" && a.Address == b.Address
+	return a.PortID != "" && a.PortID == b.PortID ||
+		slices.ContainsFunc(a.Addresses(), func(address string) bool { return address != "" && slices.Contains(b.Addresses(), address) })
 }
 
 // finishReplacement returns the plan for the completion of a replacement.

@@ -46,27 +46,29 @@ func (g *Groups) keepClients(ctx context.Context, r Request) (*Spec, error) {
 		return nil, err
 	}
 	kept := *r.Spec
-	seen := clients(s.Rules, r.Spec.NodePorts, r.Spec.IPv6)
+	seen := clients(s.Rules, r.Spec.NodePorts, r.Spec.everybody())
 	switch {
+	case slices.Equal(seen, r.Spec.everybody()):
+		kept.Clients = nil
 	case len(seen) > 0:
-		kept.Clients = slices.DeleteFunc(seen, func(prefix string) bool { return prefix == everybody(r.Spec.IPv6) })
+		kept.Clients = seen
 	case r.Unread:
 		return nil, fmt.Errorf("the security group of the Service is gone, and its source ranges cannot be read: whom to let in is not known")
 	}
 	return &kept, nil
 }
 
-// clients returns the prefixes that rules admit to any of some ports, or only the prefix of all
-// addresses if a rule admits all.
-func clients(rules []Held, ports []Opening, ipv6 bool) []string {
+// clients returns the prefixes that rules admit to any of some ports, or only those of all addresses if
+// rules admit all.
+func clients(rules []Held, ports []Opening, all []string) []string {
 	var seen []string
 	for _, h := range rules {
 		if h.Text == "" && !h.Common && slices.Contains(ports, h.Rule.Opening) {
 			seen = append(seen, h.Rule.Prefix)
 		}
 	}
-	if slices.Contains(seen, everybody(ipv6)) {
-		return []string{everybody(ipv6)}
+	if !slices.ContainsFunc(all, func(prefix string) bool { return !slices.Contains(seen, prefix) }) {
+		return all
 	}
 	slices.Sort(seen)
 	return slices.Compact(seen)

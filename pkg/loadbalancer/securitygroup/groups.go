@@ -198,7 +198,7 @@ func (g *Groups) nearby(ctx context.Context, r Request) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if prefix, err := netip.ParsePrefix(cidr); err == nil && prefix.Addr().Is6() == r.Spec.IPv6 {
+		if prefix, err := netip.ParsePrefix(cidr); err == nil && (r.Spec.DualStack || prefix.Addr().Is6() == r.Spec.IPv6) {
 			cidrs = append(cidrs, prefix.Masked().String())
 		} else if cidr == "" && id != r.VIPSubnet {
 			return nil, fmt.Errorf("there is no subnet %s for members, or this project cannot see it", id)

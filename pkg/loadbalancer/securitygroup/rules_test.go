@@ -65,10 +65,17 @@ func TestClients_AreThoseThatRulesLetInToThePorts(t *testing.T) {
 		there("1", rule("tcp", 30443, home)), there("2", rule("tcp", 30080, office)), there("3", rule("tcp", 30080, home)),
 		there("4", rule("tcp", 31000, "10.0.0.0/8")), {ID: "5", Rule: rule("tcp", 30080, "10.1.0.0/16"), Common: true}, {ID: "6", Text: "egress"},
 	}
-	if got := clients(rules, ports, false); !slices.Equal(got, []string{office, home}) {
+	if got := clients(rules, ports, []string{everybody}); !slices.Equal(got, []string{office, home}) {
 		t.Errorf("%v", got)
 	}
-	if got := clients(append(rules, there("7", rule("tcp", 30443, everybody))), ports, false); !slices.Equal(got, []string{everybody}) {
+	if got := clients(append(rules, there("7", rule("tcp", 30443, everybody))), ports, []string{everybody}); !slices.Equal(got, []string{everybody}) {
 		t.Errorf("with everybody: %v", got)
+	}
+	families := []string{everybody, "::/0"}
+	if got := clients(append(rules, there("7", rule("tcp", 30443, everybody))), ports, families); !slices.Equal(got, []string{everybody, office, home}) {
+		t.Errorf("with everybody of one family: %v", got)
+	}
+	if got := clients(append(rules, there("7", rule("tcp", 30443, everybody)), there("8", rule("tcp", 30080, "::/0"))), ports, families); !slices.Equal(got, families) {
+		t.Errorf("with everybody of both families: %v", got)
 	}
 }

@@ -30,7 +30,9 @@ type Spec struct {
 	Clients []string
 	// Monitored is set if monitors probe the NodePorts.
 	Monitored bool
+	// IPv6 is set if the members are of that IP family, DualStack if they are of both.
 	IPv6      bool
+	DualStack bool `json:",omitempty"`
 	// Subnets are those in which the load balancer reaches its members.
 	Subnets []string
 	// Members are the Service's nodes. Others are the cluster's other nodes in a shared group.
@@ -66,7 +68,8 @@ type Options struct {
 	Mode    string
 	Direct  bool
 	Clients []string
-	IPv6    bool
+	// IPv6 and DualStack are those of Spec.
+	IPv6, DualStack bool
 	// HealthPort is spec.healthCheckNodePort, 0 for none.
 	HealthPort int
 	Members    []Node
@@ -75,7 +78,7 @@ type Options struct {
 
 // SpecOf returns the Spec of a load balancer.
 func SpecOf(lb *model.LoadBalancer, o Options) *Spec {
-	w := &Spec{Mode: o.Mode, Direct: o.Direct, IPv6: o.IPv6, Members: o.Members, Others: o.Others}
+	w := &Spec{Mode: o.Mode, Direct: o.Direct, IPv6: o.IPv6, DualStack: o.DualStack, Members: o.Members, Others: o.Others}
 	if o.Direct {
 		w.Clients = o.Clients
 	}
@@ -179,7 +182,7 @@ func (w *Spec) Rules(nearby []string) (own, common []Rule) {
 	from := nearby
 	if w.Direct {
 		if from = w.Clients; len(from) == 0 {
-			from = []string{everybody(w.IPv6)}
+			from = w.everybody()
 		}
 		if w.Monitored {
 			from = slices.Concat(from, uncovered(nearby, from))
@@ -187,6 +190,14 @@ func (w *Spec) Rules(nearby []string) (own, common []Rule) {
 	}
 	own = sortRules(append(cross(w.NodePorts, from), cross(w.HealthPorts, nearby)...))
 	return own, sortRules(cross(w.CommonPorts, nearby))
+}
+
+// everybody returns the prefixes of all clients.
+func (w *Spec) everybody() []string {
+	if w.DualStack {
+		return []string{everybody(false), everybody(true)}
+	}
+	return []string{everybody(w.IPv6)}
 }
 
 func cross(openings []Opening, prefixes []string) []Rule {

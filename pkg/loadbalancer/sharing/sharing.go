@@ -41,7 +41,7 @@ func (p Policy) Authorize(ctx context.Context, of ownership.Identity, asked Requ
 	if lb == nil || lb.Shared == nil {
 		return nil
 	}
-	if asked.Address != "" && asked.Address != lb.VIP.Address && (lb.FloatingIP == nil || asked.Address != lb.FloatingIP.Address) {
+	if asked.Address != "" && !lb.HasAddress(asked.Address) {
 		return field.Invalid(field.NewPath("spec", "loadBalancerIP"), asked.Address,
 			fmt.Sprintf("the Service shares load balancer %s, which has another address: clear the field", lb.ID))
 	}

@@ -20,9 +20,11 @@ type Applied struct {
 	Identity ownership.Identity
 	// Digests are of the desired load balancer: while they are equal, there is nothing to do.
 	Digests Digests
-	// Address is the published one, in the form that the Service requests.
-	Address      string
-	LoadBalancer LoadBalancer
+	// Address is the published one, in the form that the Service requests. MoreAddresses are those of
+	// further VIPs.
+	Address       string
+	MoreAddresses []string
+	LoadBalancer  LoadBalancer
 	// Contents are the parts of the load balancer, as far as they are known. After a restart they
 	// are Listed until a change is necessary; Contents are nil then, except to confirm an
 	// unconfirmed record. They never change: a change starts with Clone.
@@ -50,6 +52,8 @@ type LoadBalancer struct {
 	ID, Provider string
 	VIPPortID    string
 	VIPSubnetID  string // known only after a restart
+	// VIPs are the VIPs if there are several; known only after a restart.
+	VIPs         model.VIP
 	FloatingIPID string // "" for none
 	// Named is the load balancer that the Service named at that time.
 	Named string
@@ -84,6 +88,9 @@ type Persisted struct {
 	// Address is set if ID and address of the load balancer are in the annotations of the Service.
 	Address bool
 }
+
+// Addresses returns all published addresses.
+func (a *Applied) Addresses() []string { return append([]string{a.Address}, a.MoreAddresses...) }
 
 // SetApplied records the applied state of a Service, and that it has a load balancer.
 func (s *Store) SetApplied(uid types.UID, applied *Applied) {

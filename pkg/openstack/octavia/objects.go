@@ -32,6 +32,9 @@ type (
 		VIPPortID      string `json:"vip_port_id,omitempty"`
 		VIPAddress     string `json:"vip_address,omitempty"`
 		VIPQoSPolicyID string `json:"vip_qos_policy_id,omitempty"`
+		// AdditionalVIPs are the VIPs besides the first, each in another subnet of its network. It needs
+		// driver.VersionAdditionalVIPs.
+		AdditionalVIPs []AdditionalVIP `json:"additional_vips,omitempty"`
 		// VIPSecurityGroupIDs are the user's own security groups on the ports of the VIP, in any order;
 		// none if Octavia creates one. It needs driver.VersionVIPSecurityGroups.
 		VIPSecurityGroupIDs []string `json:"vip_sg_ids,omitempty"`
@@ -157,6 +160,12 @@ type (
 		OperatingStatus    string  `json:"operating_status,omitempty"`
 	}
 )
+
+// AdditionalVIP is a VIP besides the first. Octavia does not report its port.
+type AdditionalVIP struct {
+	SubnetID string `json:"subnet_id,omitempty"`
+	Address  string `json:"ip_address,omitempty"`
+}
 
 // SessionPersistence is how a pool assigns the connections of a client to one member. The zero
 // value is none.

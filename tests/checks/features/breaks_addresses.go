@@ -5,6 +5,34 @@ func addressBreaks() []Break {
 	const desire, settings, plan = "pkg/loadbalancer/spec/desire/", "pkg/loadbalancer/spec/settings/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
+			Row: 29, What: "additional VIPs are not created",
+			File:  "pkg/loadbalancer/octavia/apply/opts.go",
+			Old:   `for _, vip := range lb.VIP.Additional {`,
+			New:   `for _, vip := range lb.VIP.Additional[:0] {`,
+			Tests: []string{"TestDualStack_IsServedInBothFamiliesInTheirOrder"},
+		},
+		{
+			Row: 29, What: "subnets of VIPs in another network are sent",
+			File:  "pkg/loadbalancer/octavia/lookup/additional.go",
+			Old:   `case subnet.NetworkID != network:`,
+			New:   `case false:`,
+			Tests: []string{"TestDualStack_RefusesSubnetsThatOctaviaCannotUseBeforeTheFirstWrite"},
+		},
+		{
+			Row: 32, What: "only the first address is published",
+			File:  "pkg/loadbalancer/goal/address.go",
+			Old:   `for _, family := range s.Families() {`,
+			New:   `for _, family := range s.Families()[:1] {`,
+			Tests: []string{"TestDualStack_IsServedInBothFamiliesInTheirOrder"},
+		},
+		{
+			Row: 32, What: "ports have the members of the first family alone",
+			File:  "pkg/loadbalancer/goal/endpoints.go",
+			Old:   `if s.Second == "" || in.Second == nil {`,
+			New:   `if true {`,
+			Tests: []string{"TestDualStack_MembersAreOfTheFamiliesThatTheDriverNeeds"},
+		},
+		{
 			Row: 101, What: "no event reports a new load balancer",
 			File:  "pkg/loadbalancer/events/recorder.go",
 			Old:   `	vip := ""`,
@@ -21,7 +49,7 @@ func addressBreaks() []Break {
 		{
 			Row: 18, What: "loadBalancerIP does not select the floating IP",
 			File:  settings + "floating.go",
-			Old:   `return model.FloatingIP{Address: s.LoadBalancerIP},`,
+			Old:   `return model.FloatingIP{Address: s.floatingAddress()},`,
 			New:   `return model.FloatingIP{},`,
 			Tests: []string{"TestFloatingIP_NamedByServiceIsUsedAndOutlivesIt"},
 		},
@@ -77,15 +105,15 @@ func addressBreaks() []Break {
 		{
 			Row: 25, What: "internal load balancers get a floating IP",
 			File:  settings + "floating.go",
-			Old:   `return !s.Internal && s.Family`,
-			New:   `return s.Family`,
+			Old:   `return !s.Internal && slices.Contains(`,
+			New:   `return slices.Contains(`,
 			Tests: []string{"TestVIP_IsPublishedWithoutFloatingIPForInternalService"},
 		},
 		{
 			Row: 26, What: "loadBalancerIP does not set the address of the VIP",
-			File:  desire + "desire.go",
-			Old:   `cmp.Or(v.Address, s.LoadBalancerIP)`,
-			New:   `v.Address`,
+			File:  settings + "vip.go",
+			Old:   `return s.LoadBalancerIP, inSpec("loadBalancerIP").String()`,
+			New:   `return "", ""`,
 			Tests: []string{"TestVIP_HasAddressThatServiceAsksForUnlessInUse"},
 		},
 		{

@@ -77,8 +77,8 @@ func memberBreaks() []Break {
 		{
 			Row: 56, What: "pods get no subnet with a driver that needs one",
 			File:  "pkg/loadbalancer/goal/pods.go",
-			Old:   `want.Facts.MemberSubnetID, want.Facts.MemberSubnets = "", reach.Subnets`,
-			New:   `want.Facts.MemberSubnetID, want.Facts.MemberSubnets = "", nil`,
+			Old:   `want.Facts.MemberSubnetID, want.Facts.MemberSubnets, want.Facts.OtherSubnetID = "", reach.Subnets, ""`,
+			New:   `want.Facts.MemberSubnetID, want.Facts.MemberSubnets, want.Facts.OtherSubnetID = "", nil, ""`,
 			Tests: []string{"TestPods_AreMembersWithTheirAddressesAndPorts"},
 		},
 		{

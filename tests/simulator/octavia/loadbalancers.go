@@ -24,7 +24,7 @@ func (o *Octavia) createBalancer(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	if failure := distinctSubnets(given); failure != nil {
+	if failure := o.checkAdditional(given, vip); failure != nil {
 		return response{}, failure
 	}
 	placed, failure := o.checkPlacement(given)
@@ -64,18 +64,28 @@ func (o *Octavia) createBalancer(c *call) (response, *apiError) {
 	return response{http.StatusCreated, view{"loadbalancer": o.release.fullLoadBalancer(lb)}}, nil
 }
 
-// distinctSubnets wants all VIPs in subnets of their own.
-func distinctSubnets(given body) *apiError {
+// checkAdditional wants all VIPs in one network, each in a subnet of its own.
+func (o *Octavia) checkAdditional(given body, first vipRequest) *apiError {
 	if value, present := given["additional_vips"]; present && value == nil {
 		return crash("'NoneType' object is not iterable")
 	}
-	used := map[string]bool{given.text("vip_subnet_id"): true}
+	used := map[string]bool{given.text("vip_subnet_id"): true, first.subnetID: true}
 	for _, additional := range given.objects("additional_vips") {
-		subnet := additional.text("subnet_id")
-		if used[subnet] {
+		id := additional.text("subnet_id")
+		if used[id] {
 			return invalid("Duplicate VIP subnet(s) specified. Only one IP can be bound per subnet.")
 		}
-		used[subnet] = true
+		used[id] = true
+		if o.options.Network == nil {
+			continue
+		}
+		subnet, err := o.options.Network.Subnet(id)
+		if err != nil {
+			return refuse(http.StatusBadRequest, "Subnet %s not found.", id)
+		}
+		if subnet.NetworkID != first.networkID {
+			return invalid("All VIP subnets must belong to the same network.")
+		}
 	}
 	return nil
 }

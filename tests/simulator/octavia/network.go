@@ -2,6 +2,7 @@ package octavia
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"net/netip"
 
@@ -150,8 +151,27 @@ func (o *Octavia) plugVIP(lb *LoadBalancer, request vipRequest) *apiError {
 	if o.oldOVN(lb) {
 		return nil // it knows of one VIP only
 	}
+	if lb.Provider == ProviderOVN {
+		return o.plugAdditional(lb, request)
+	}
 	for i := range lb.AdditionalVIPs {
 		lb.AdditionalVIPs[i].Address, lb.AdditionalVIPs[i].PortID = port.FixedIPs[i+1].Address, port.ID
+	}
+	return nil
+}
+
+// plugAdditional makes a port for each additional VIP, as the provider ovn does.
+func (o *Octavia) plugAdditional(lb *LoadBalancer, request vipRequest) *apiError {
+	for i := range lb.AdditionalVIPs {
+		vip := &lb.AdditionalVIPs[i]
+		spec := o.vipPort(lb, request)
+		spec.Name = fmt.Sprintf("ovn-lb-vip-additional-%d-%s", i+1, lb.ID)
+		spec.FixedIPs = []neutron.FixedIP{{SubnetID: vip.SubnetID, Address: vip.Address}}
+		port, err := o.options.Network.CreatePort(spec)
+		if err != nil {
+			return o.vipFailure(lb.Provider, err)
+		}
+		vip.Address, vip.PortID = port.FixedIPs[0].Address, port.ID
 	}
 	return nil
 }
@@ -167,7 +187,7 @@ func (o *Octavia) vipPort(lb *LoadBalancer, request vipRequest) neutron.PortSpec
 	if lb.Provider == ProviderOVN {
 		spec.Name, spec.DeviceID, spec.DeviceOwner = "ovn-lb-vip-"+lb.ID, "", ""
 	}
-	if o.oldOVN(lb) {
+	if lb.Provider == ProviderOVN {
 		return spec
 	}
 	for _, vip := range lb.AdditionalVIPs {

@@ -275,5 +275,10 @@ func (o *Octavia) remove(lb *LoadBalancer) {
 	if lb.VIP.OwnPort && o.options.Network != nil {
 		// The port may be gone already; Octavia does not mind either.
 		_ = o.options.Network.DeletePort(lb.VIP.PortID)
+		for _, vip := range lb.AdditionalVIPs {
+			if vip.PortID != "" && vip.PortID != lb.VIP.PortID {
+				_ = o.options.Network.DeletePort(vip.PortID)
+			}
+		}
 	}
 }

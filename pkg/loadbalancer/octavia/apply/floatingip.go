@@ -18,23 +18,23 @@ import (
 // floatingIP applies a step for a floating IP. It does not wait for the load balancer, which no
 // such step changes.
 func (r *Run) floatingIP(ctx context.Context, step plan.Step) error {
-	var port string
+	var vip model.VIP
 	if lb := r.observed.LoadBalancer; lb != nil {
-		port = lb.VIP.PortID
+		vip = lb.VIP
 	}
 	var err error
 	switch s := step.(type) {
 	case plan.CreateFloatingIP:
-		return r.createFloatingIP(ctx, s, port)
+		return r.createFloatingIP(ctx, s, vip)
 	case plan.AssociateFloatingIP:
 		unattached := r.observed.UnattachedFloatingIPs
 		i := s.Find(unattached)
 		if i < 0 {
 			return fmt.Errorf("associate floating IP %s: it is not there any more", s.Address)
 		}
-		err = r.putOn(ctx, port, unattached[i].ID, s.Revision, s.Describe)
+		err = r.putOn(ctx, vip, unattached[i].ID, s.Revision, s.Describe)
 	case plan.MoveFloatingIP:
-		err = r.putOn(ctx, port, s.ID, s.Revision, s.Describe)
+		err = r.putOn(ctx, vip, s.ID, s.Revision, s.Describe)
 	case plan.DisassociateFloatingIP:
 		_, err = r.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{PortID: new(string)})
 	case plan.ClaimFloatingIP:
@@ -48,14 +48,14 @@ func (r *Run) floatingIP(ctx context.Context, step plan.Step) error {
 	plan.Advance(&r.observed, step)
 	switch step.(type) {
 	case plan.AssociateFloatingIP, plan.MoveFloatingIP:
-		r.observed.LoadBalancer.FloatingIP.PortID = port
+		r.observed.LoadBalancer.FloatingIP.PortID = vip.PortID
 	}
 	return nil
 }
 
-// putOn attaches a floating IP to a port, also if it is attached to another.
-func (r *Run) putOn(ctx context.Context, port, id string, revision *int, describe string) error {
-	opts := floatingips.UpdateOpts{PortID: &port, RevisionNumber: revision}
+// putOn attaches a floating IP to a VIP, also if it is attached to another.
+func (r *Run) putOn(ctx context.Context, vip model.VIP, id string, revision *int, describe string) error {
+	opts := floatingips.UpdateOpts{PortID: &vip.PortID, FixedIP: vip.FixedAddress(), RevisionNumber: revision}
 	if describe != "" {
 		opts.Description = &describe
 	}
@@ -65,14 +65,14 @@ func (r *Run) putOn(ctx context.Context, port, id string, revision *int, describ
 
 // createFloatingIP creates a floating IP. If the answer is lost, or the VIP already has one, it
 // uses that one.
-func (r *Run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, port string) error {
+func (r *Run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, vip model.VIP) error {
 	if r.current.lostFloatingIP != nil {
 		return r.adoptFloatingIP(ctx, r.current.lostFloatingIP)
 	}
 	if s.Beside {
-		port = ""
+		vip = model.VIP{}
 	}
-	fip, err := r.newFloatingIP(ctx, s.FloatingIP, port)
+	fip, err := r.newFloatingIP(ctx, s.FloatingIP, vip)
 	switch {
 	case err == nil:
 	case !s.Beside && !apierror.IsExhausted(err) && (apierror.IsUnsure(err) || apierror.IsConflict(err)):
@@ -87,13 +87,13 @@ func (r *Run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, por
 	} else {
 		made = r.observed.LoadBalancer.FloatingIP
 	}
-	made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, port
+	made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, vip.PortID
 	return nil
 }
 
 // newFloatingIP creates a floating IP in the first subnet with a free address. A requested address
 // determines its subnet.
-func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, port string) (*floatingips.FloatingIP, error) {
+func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, vip model.VIP) (*floatingips.FloatingIP, error) {
 	subnets := want.SubnetIDs
 	if len(subnets) == 0 || want.Address != "" {
 		subnets = []string{""}
@@ -108,7 +108,8 @@ func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, port str
 			SubnetID:          subnet,
 			FloatingIP:        want.Address,
 			Description:       want.Description,
-			PortID:            port,
+			PortID:            vip.PortID,
+			FixedIP:           vip.FixedAddress(),
 		})
 		if !apierror.IsExhausted(err) {
 			return fip, err

@@ -27,6 +27,9 @@ func loadBalancerOpts(lb *model.LoadBalancer) octavia.LoadBalancer {
 		VIPQoSPolicyID:      vip.QoSPolicyID,
 		VIPSecurityGroupIDs: vip.SecurityGroupIDs,
 	}
+	for _, vip := range lb.VIP.Additional {
+		opts.AdditionalVIPs = append(opts.AdditionalVIPs, octavia.AdditionalVIP{SubnetID: vip.SubnetID, Address: vip.Address})
+	}
 	for _, l := range lb.Listeners {
 		listener := listenerOpts(l)
 		listener.DefaultPool = &octavia.NewPool{Pool: poolOpts(l.Pool), Members: membersOpts(l.Pool.Members)}

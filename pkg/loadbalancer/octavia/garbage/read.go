@@ -25,8 +25,13 @@ func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time,
 	var inventory Inventory
 	updated := make(map[string]time.Time, len(snap.LoadBalancers))
 	for _, lb := range snap.LoadBalancers {
+		var vips []octavia.AdditionalVIP
+		for _, vip := range lb.AdditionalVIPs {
+			vips = append(vips, octavia.AdditionalVIP{SubnetID: vip.SubnetID, Address: vip.Address})
+		}
 		inventory.LoadBalancers = append(inventory.LoadBalancers, octavia.LoadBalancer{
 			ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, VIPPortID: lb.VIPPortID, VIPAddress: lb.VIPAddress,
+			AdditionalVIPs: vips,
 		})
 		updated[lb.ID] = lb.UpdatedAt
 	}

@@ -123,7 +123,11 @@ func (t Target) judgeLiving(services *Services, s ownership.Signs) (claim, strin
 // address or one of those of its floating IPs.
 func (s *Services) users(lb octavia.LoadBalancer, addresses []string) []Service {
 	var found []Service
-	for _, by := range append([]string{lb.ID, lb.VIPAddress}, addresses...) {
+	signs := append([]string{lb.ID, lb.VIPAddress}, addresses...)
+	for _, vip := range lb.AdditionalVIPs {
+		signs = append(signs, vip.Address)
+	}
+	for _, by := range signs {
 		if by != "" {
 			found = append(found, s.using[by]...)
 		}

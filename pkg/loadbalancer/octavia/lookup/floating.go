@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
@@ -28,9 +30,10 @@ func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *m
 		}
 		return nil
 	}
-	vip := model.VIP{SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID}
-	if existing != nil {
-		vip = existing.VIP
+	vip := floatingVIP(existing, facts)
+	if s.Second != "" && facts.Driver.Quirks.PortPerVIP && model.FamilyOf(vip.Address) == model.IPv6 {
+		facts.NoFloatingIP = "the load balancer gets no floating IP: it was created for an internal Service, so its first VIP is not the one of IPv4"
+		return nil
 	}
 	network, err := r.floatingNetwork(ctx, s, vip, facts)
 	if err != nil || network == nil {
@@ -39,6 +42,24 @@ func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *m
 	facts.FloatingNetworkID = network.ID
 	facts.FloatingSubnetIDs, err = r.floatingSubnets(ctx, s.Floating, network)
 	return err
+}
+
+// floatingVIP returns the place of the VIP that gets the floating IP: the first one, or the one of IPv4.
+func floatingVIP(existing *model.LoadBalancer, facts *desire.Facts) model.VIP {
+	vip := model.VIP{SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID, Additional: facts.AdditionalVIPs}
+	if existing != nil {
+		vip = existing.VIP
+	}
+	if facts.VIPFamilies[0] == v1.IPv4Protocol {
+		return vip
+	}
+	for _, additional := range vip.Additional {
+		if additional.Family == model.IPv4 {
+			vip.SubnetID = additional.SubnetID
+			break
+		}
+	}
+	return vip
 }
 
 // floatingNetwork returns the network of the floating IP: the configured one, if it is external,

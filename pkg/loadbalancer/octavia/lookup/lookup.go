@@ -1,10 +1,13 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -95,13 +98,13 @@ func (r *Reader) Version(ctx context.Context) (model.Version, error) { return r.
 // Gather reads the facts for a Service. It does not read facts that an existing load balancer has
 // fixed; existing is nil if there is none.
 func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []members.Backend, drv driver.Driver, existing *model.LoadBalancer) (desire.Facts, error) {
-	facts := desire.Facts{Driver: drv}
+	facts := desire.Facts{Driver: drv, VIPFamilies: s.VIPFamilies(drv)}
 	var err error
 	if facts.MemberSubnetID, err = r.memberSubnet(ctx, s); err != nil {
 		return facts, err
 	}
 	forVIP := existing == nil && s.VIP.SubnetID == "" && s.VIP.NetworkID == "" && s.VIP.PortID == ""
-	if facts.MemberSubnetID == "" || forVIP {
+	if facts.MemberSubnetID == "" || forVIP || s.Second != "" {
 		if facts.MemberSubnets, err = r.MemberSubnets(ctx, backends); err != nil {
 			return facts, err
 		}
@@ -116,17 +119,49 @@ func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []me
 		if err := r.named(ctx, s, annotation.MemberSubnetID, s.Members.SubnetID); err != nil {
 			return facts, err
 		}
-	} else if s.VIP.PortID == "" {
-		facts.VIPSubnetID, facts.VIPNetworkID = s.VIP.SubnetID, s.VIP.NetworkID
+	} else if err := r.existingVIPs(ctx, s, existing.VIP, &facts); err != nil {
+		return facts, err
+	}
+	if err := r.otherSubnet(ctx, s, existing, &facts); err != nil {
+		return facts, err
 	}
 	return facts, r.floating(ctx, s, existing, &facts)
+}
+
+// existingVIPs sets the requested place of the VIPs of an existing load balancer. It reads it only if it
+// decides on a replacement.
+func (r *Reader) existingVIPs(ctx context.Context, s *settings.Settings, there model.VIP, facts *desire.Facts) error {
+	if s.VIP.PortID == "" {
+		facts.VIPSubnetID, facts.VIPNetworkID = s.VIP.SubnetID, s.VIP.NetworkID
+	}
+	if there.DualStack() && model.FamilyOf(there.Address) != string(facts.VIPFamilies[0]) {
+		slices.Reverse(facts.VIPFamilies)
+	}
+	if !s.WantsVIPs(facts.Driver) {
+		return nil
+	}
+	if s.LoadBalancer.AllowReplace && s.AskedSecond() != "" && !s.RequiresDualStack() && !there.DualStack() {
+		beside := *facts
+		beside.VIPSubnetID, beside.VIPFamilies = cmp.Or(facts.VIPSubnetID, there.SubnetID), []v1.IPFamily{s.Family, s.AskedSecond()}
+		err := r.additionalVIPs(ctx, s, &beside)
+		if facts.OneFamily = beside.OneFamily; err != nil || facts.OneFamily != "" {
+			return err
+		}
+	}
+	for _, id := range s.VIP.AdditionalSubnetIDs {
+		facts.AdditionalVIPs = append(facts.AdditionalVIPs, model.AdditionalVIP{SubnetID: id})
+	}
+	if len(facts.AdditionalVIPs) == 0 {
+		facts.AdditionalVIPs = []model.AdditionalVIP{{Family: string(s.AskedSecond())}}
+	}
+	return nil
 }
 
 // Preview returns the facts for the new load balancer of a Service without known nodes. Facts that
 // depend on the nodes are left open: the subnets of members, and that of a VIP if no setting has
 // one.
 func (r *Reader) Preview(ctx context.Context, s *settings.Settings, drv driver.Driver) (desire.Facts, error) {
-	facts := desire.Facts{Driver: drv}
+	facts := desire.Facts{Driver: drv, VIPFamilies: s.VIPFamilies(drv)}
 	var err error
 	if facts.MemberSubnetID, err = r.memberSubnet(ctx, s); err != nil {
 		return facts, err
@@ -138,6 +173,8 @@ func (r *Reader) Preview(ctx context.Context, s *settings.Settings, drv driver.D
 		if err := r.vip(ctx, s, &facts); err != nil {
 			return facts, err
 		}
+	} else if s.Second != "" && s.WantsVIPs(drv) {
+		facts.AdditionalVIPs = []model.AdditionalVIP{{Family: string(s.Second)}}
 	}
 	return facts, r.floating(ctx, s, nil, &facts)
 }

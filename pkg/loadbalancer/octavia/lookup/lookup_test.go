@@ -105,6 +105,7 @@ func TestGather_TakesSubnetThatAllNodesShare(t *testing.T) {
 	known := env.must(env.internal(inSubnet("")), append(nodes, elsewhere)...)
 	want := desire.Facts{
 		VIPSubnetID:   env.Cloud.Subnet.ID,
+		VIPFamilies:   []v1.IPFamily{v1.IPv4Protocol},
 		MemberSubnets: map[string]string{"127.100.1.1": env.Cloud.Subnet.ID, "127.100.1.2": env.Cloud.Subnet.ID},
 	}
 	if diff := cmp.Diff(want, known, cmpopts.IgnoreUnexported(driver.Driver{})); diff != "" {

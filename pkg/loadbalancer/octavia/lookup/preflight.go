@@ -41,7 +41,7 @@ func (r *Reader) Provider(ctx context.Context, s *settings.Settings) error {
 // Families returns an error if the driver cannot serve the members at the VIP. The VIP exists, or
 // is in the subnet of the Service or of cloud.conf; otherwise it has the members' family.
 func (r *Reader) Families(ctx context.Context, s *settings.Settings, facts desire.Facts, existing *model.LoadBalancer) error {
-	if !s.NeedsOneFamily(facts.Driver) {
+	if !s.NeedsOneFamily(facts.Driver) || s.Second != "" { // which has a VIP of each
 		return nil
 	}
 	vip := model.VIP{}

@@ -3,6 +3,7 @@ package lookup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -22,6 +23,7 @@ import (
 // vip sets the subnet of the VIP: the configured one, one of the configured network, or the one of
 // most nodes. It is empty if Octavia chooses it.
 func (r *Reader) vip(ctx context.Context, s *settings.Settings, facts *desire.Facts) (err error) {
+	family := facts.VIPFamilies[0]
 	switch {
 	case s.VIP.PortID != "":
 		facts.VIPSubnetID, err = r.ownPort(ctx, s)
@@ -30,11 +32,19 @@ func (r *Reader) vip(ctx context.Context, s *settings.Settings, facts *desire.Fa
 		err = r.named(ctx, s, annotation.SubnetID, s.VIP.SubnetID)
 	case s.VIP.NetworkID != "":
 		facts.VIPNetworkID = s.VIP.NetworkID
-		err = r.inNetwork(ctx, s, facts)
+		err = r.inNetwork(ctx, s, family, facts)
 	default:
-		err = r.ofNodes(ctx, s, facts)
+		err = r.ofNodes(ctx, s, family, facts)
 	}
-	return err
+	var refused *Error
+	if errors.As(err, &refused) && family != s.Family && !s.RequiresDualStack() {
+		facts.OneFamily = refused.Message
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.additionalVIPs(ctx, s, facts)
 }
 
 // named returns an error for a subnet in the Service itself that the project does not see. Octavia
@@ -59,7 +69,7 @@ func (r *Reader) named(ctx context.Context, s *settings.Settings, name, id strin
 //	several, of IPv4                       Octavia's choice: the first that has free addresses
 //	several, of IPv6                       likewise in a network of IPv6 alone, else the first: Octavia prefers IPv4
 //	none visible                           Octavia's choice
-func (r *Reader) inNetwork(ctx context.Context, s *settings.Settings, facts *desire.Facts) error {
+func (r *Reader) inNetwork(ctx context.Context, s *settings.Settings, family v1.IPFamily, facts *desire.Facts) error {
 	by := s.Origin(annotation.NetworkID).Name
 	network, err := r.network(ctx, s.VIP.NetworkID, by)
 	if err != nil {
@@ -70,17 +80,17 @@ func (r *Reader) inNetwork(ctx context.Context, s *settings.Settings, facts *des
 		return err
 	}
 	ofFamily := slices.DeleteFunc(slices.Clone(subnets), func(subnet neutron.Subnet) bool {
-		return (subnet.IPVersion == 4) != (s.Family == v1.IPv4Protocol)
+		return familyOf(subnet) != family
 	})
 	slices.SortFunc(ofFamily, func(a, b neutron.Subnet) int { // in the order in which Octavia tries them
 		return cmp.Compare(slices.Index(network.Subnets, a.ID), slices.Index(network.Subnets, b.ID))
 	})
-	address, askedBy := s.VIPAddress()
+	address, askedBy := s.VIPAddress(family, s.FloatingIP())
 	switch {
 	case len(subnets) == 0 && len(network.Subnets) > 0:
 		return nil
 	case len(ofFamily) == 0:
-		return &Error{Message: fmt.Sprintf("%s: network %s has no subnet of family %s for the VIP: name another network, or add such a subnet", by, network.ID, s.Family)}
+		return &Error{Message: fmt.Sprintf("%s: network %s has no subnet of family %s for the VIP: name another network, or add such a subnet", by, network.ID, family)}
 	case address != "":
 		i := slices.IndexFunc(ofFamily, func(subnet neutron.Subnet) bool { return contains(subnet, address) })
 		if i < 0 {
@@ -90,7 +100,7 @@ func (r *Reader) inNetwork(ctx context.Context, s *settings.Settings, facts *des
 		facts.VIPSubnetID = ofFamily[i].ID
 	case len(ofFamily) == 1:
 		facts.VIPSubnetID = ofFamily[0].ID
-	case s.Family == v1.IPv6Protocol && len(ofFamily) < len(subnets):
+	case family == v1.IPv6Protocol && len(ofFamily) < len(subnets):
 		facts.VIPSubnetID = ofFamily[0].ID
 		facts.ChosenSubnet = fmt.Sprintf("The VIP is in subnet %s, the first of %d of family IPv6 in network %s. To choose, %s", ofFamily[0].ID, len(ofFamily), network.ID, nameSubnet)
 	}
@@ -122,11 +132,8 @@ func cidrsOf(subnets []neutron.Subnet) string {
 // ofNodes sets the subnet of most nodes, the first by ID if there are several, and a message about
 // the choice if there are others. For a Service with a floating IP, it skips subnets without a
 // router to an external network.
-func (r *Reader) ofNodes(ctx context.Context, s *settings.Settings, facts *desire.Facts) error {
-	nodes := map[string]int{}
-	for _, in := range facts.MemberSubnets {
-		nodes[in]++
-	}
+func (r *Reader) ofNodes(ctx context.Context, s *settings.Settings, family v1.IPFamily, facts *desire.Facts) error {
+	nodes := nodesIn(facts.MemberSubnets, family)
 	if len(nodes) == 0 {
 		return &Error{Message: "no subnet for the VIP: the default is the subnet of most nodes, but no server in the provider ID of a node " +
 			"has the node's address on a port of this project; " + nameSubnet}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -120,7 +121,7 @@ func (o *Observer) hasAddress(ctx context.Context, lb octavia.LoadBalancer, hint
 	if len(hints.Addresses) == 0 {
 		return false, nil
 	}
-	if slices.Contains(hints.Addresses, lb.VIPAddress) {
+	if slices.ContainsFunc(vips(lb), func(address string) bool { return slices.Contains(hints.Addresses, address) }) {
 		here, err := hints.inPlace(ctx, []octavia.LoadBalancer{lb})
 		if err != nil || len(here) > 0 {
 			return err == nil, err
@@ -141,6 +142,11 @@ func (o *Observer) hasAddress(ctx context.Context, lb octavia.LoadBalancer, hint
 // others returns the addresses that are not the VIP of a load balancer of the Service's own.
 func others(addresses []string, own []octavia.LoadBalancer) []string {
 	return slices.DeleteFunc(slices.Clone(addresses), func(address string) bool {
-		return slices.ContainsFunc(own, func(lb octavia.LoadBalancer) bool { return lb.VIPAddress == address })
+		return slices.ContainsFunc(own, func(lb octavia.LoadBalancer) bool { return slices.Contains(vips(lb), address) })
 	})
+}
+
+// vips returns the addresses of the VIPs of a load balancer.
+func vips(lb octavia.LoadBalancer) []string {
+	return model.VIP{Address: lb.VIPAddress, Additional: AdditionalVIPs(lb.AdditionalVIPs)}.Addresses()
 }

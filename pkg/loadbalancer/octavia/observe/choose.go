@@ -42,7 +42,7 @@ func (o *Observer) choose(ctx context.Context, found Found, hints Hints) (Found,
 
 // candidate returns the data of a load balancer that ownership needs.
 func candidate(id ownership.Identity, lb octavia.LoadBalancer, attached []floatingips.FloatingIP) ownership.Candidate {
-	c := ownership.Candidate{ID: lb.ID, VIP: lb.VIPAddress, Failed: lb.ProvisioningStatus == model.StatusError, CreatedAt: lb.CreatedAt.Time}
+	c := ownership.Candidate{ID: lb.ID, VIPs: vips(lb), Failed: lb.ProvisioningStatus == model.StatusError, CreatedAt: lb.CreatedAt.Time}
 	c.Replaces, _ = ownership.Replaces(lb.Tags)
 	for _, fip := range attached {
 		c.FloatingIPs = append(c.FloatingIPs, fip.FloatingIP)

@@ -30,6 +30,9 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 			SubnetID:  p.LoadBalancer.VIPSubnetID,
 			PortID:    p.LoadBalancer.VIPPortID,
 			Address:   p.LoadBalancer.VIPAddress,
+
+			Additional: AdditionalVIPs(p.LoadBalancer.AdditionalVIPs),
+
 			VIPSettings: model.VIPSettings{
 				QoSPolicyID:      p.LoadBalancer.VIPQoSPolicyID,
 				SecurityGroupIDs: slices.Sorted(slices.Values(p.LoadBalancer.VIPSecurityGroupIDs)),
@@ -75,6 +78,22 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 	return lb
 }
 
+// AdditionalVIPs returns models of the VIPs that have an address: some drivers accept others and ignore them.
+func AdditionalVIPs(all []octavia.AdditionalVIP) []model.AdditionalVIP {
+	var vips []model.AdditionalVIP
+	for _, vip := range all {
+		if vip.Address != "" {
+			vips = append(vips, model.AdditionalVIP{Family: model.FamilyOf(vip.Address), SubnetID: vip.SubnetID, Address: vip.Address})
+		}
+	}
+	return vips
+}
+
+// dualStack reports whether the VIPs are of both IP families.
+func (p Parts) dualStack() bool {
+	return model.VIP{Address: p.LoadBalancer.VIPAddress, Additional: AdditionalVIPs(p.LoadBalancer.AdditionalVIPs)}.DualStack()
+}
+
 // has reports whether a listener or a pool belongs to an owner.
 func (p Parts) has(owner ownership.Owner) bool {
 	return slices.ContainsFunc(p.Listeners, func(l octavia.Listener) bool { return owner.Has(l.Name, l.Tags) }) ||
@@ -99,7 +118,7 @@ func (p Parts) listener(l octavia.Listener, id ownership.Identity) model.Listene
 		Protocol:        model.Protocol(l.Protocol),
 		Port:            l.Port,
 		Tags:            l.Tags,
-		AllowedCIDRs:    model.CanonicalCIDRs(l.AllowedCIDRs),
+		AllowedCIDRs:    model.CanonicalCIDRs(l.AllowedCIDRs, p.dualStack()),
 		Limits:          p.limits(l, id),
 		InsertHeaders:   insertedHeaders(l.InsertHeaders),
 		TLSContainerRef: l.TLSContainerRef,

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -18,6 +20,7 @@ type LoadBalancer struct {
 	Status, Provider      string
 	VIPPortID, VIPAddress string
 	VIPSubnetID           string
+	AdditionalVIPs        []model.AdditionalVIP
 	// AdminDown is set if it is administratively down.
 	AdminDown bool
 	// VIPQoSPolicyID and VIPSecurityGroupIDs are settings of the VIP's port.
@@ -128,6 +131,7 @@ func (r *Reader) take(ctx context.Context, began time.Time) (*Snapshot, error) {
 			loadBalancers = append(loadBalancers, LoadBalancer{
 				ID: lb.ID, Name: lb.Name, Status: lb.ProvisioningStatus, Operating: lb.OperatingStatus, Provider: lb.Provider,
 				VIPPortID: lb.VIPPortID, VIPAddress: lb.VIPAddress, VIPSubnetID: lb.VIPSubnetID, UpdatedAt: lb.UpdatedAt.Time,
+				AdditionalVIPs: observe.AdditionalVIPs(lb.AdditionalVIPs),
 				AdminDown:      !lb.AdminStateUp,
 				VIPQoSPolicyID: lb.VIPQoSPolicyID, VIPSecurityGroupIDs: slices.Sorted(slices.Values(lb.VIPSecurityGroupIDs)),
 				Tags: lb.Tags, Description: description(lb),
@@ -148,6 +152,6 @@ func (r *Reader) take(ctx context.Context, began time.Time) (*Snapshot, error) {
 
 // fields are the attributes in a snapshot: a tenth of a complete load balancer.
 func fields() []string {
-	return []string{"id", "name", "provisioning_status", "operating_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id",
+	return []string{"id", "name", "provisioning_status", "operating_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id", "additional_vips",
 		"admin_state_up", "vip_qos_policy_id", "vip_sg_ids", "tags", "description", "updated_at"}
 }

@@ -74,10 +74,13 @@ const ruleOfPath = `size(bytes(v)) <= 255 && v.startsWith('/') && !v.matches('^/
 	` && !v.matches('%([^0-9A-Fa-f]|$|[0-9A-Fa-f]([^0-9A-Fa-f]|$))')`
 
 // ruleOfIDs accepts up to a number of IDs, or "none".
-func ruleOfIDs(most int) string {
+func ruleOfIDs(most int) string { return "v == 'none' || " + ruleOfSubnets(most) }
+
+// ruleOfSubnets accepts one ID up to a number of them.
+func ruleOfSubnets(most int) string {
 	const id = `^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`
 	parts := fmt.Sprintf("v.findAll('%s', %d)", listedParts, most+1)
-	return fmt.Sprintf("v == 'none' || %[1]s.size() > 0 && %[1]s.size() <= %[2]d && %[1]s.all(p, p.trim().matches('%[3]s'))", parts, most, id)
+	return fmt.Sprintf("%[1]s.size() > 0 && %[1]s.size() <= %[2]d && %[1]s.all(p, p.trim().matches('%[3]s'))", parts, most, id)
 }
 
 // ruleOfPortProtocols accepts pairs of a port and its protocol.

@@ -10,6 +10,7 @@ const (
 	FloatingIPTag     = Prefix + "floating-ip-tag"
 	PortID            = Prefix + "port-id"
 	VIPAddress        = Prefix + "vip-address"
+	AdditionalSubnets = Prefix + "additional-vip-subnet-ids"
 	VIPQoSPolicyID    = Prefix + "vip-qos-policy-id"
 	VIPSecurityGroups = Prefix + "vip-sg-ids"
 	IPMode            = Prefix + "ip-mode"
@@ -46,6 +47,11 @@ func vipTable() []Annotation {
 			Name: VIPAddress, New: true, Change: NeedsReplace,
 			Value: text("a free address in the subnet of the VIP", func(v *Values) **string { return &v.VIP.Address }),
 			Doc:   "The address of the VIP, also in addition to a floating IP. Without a floating IP, `spec.loadBalancerIP` does the same.",
+		},
+		{
+			Name: AdditionalSubnets, New: true, Default: "one of the second IP family if the Service is dual-stack, else none", Change: NeedsReplace,
+			Value: subnets("comma-separated IDs of at most 5 subnets", 5, func(v *Values) **string { return &v.VIP.AdditionalSubnetIDs }),
+			Doc:   "The subnets of further VIPs, one for each VIP, in the network of the first VIP and of the Service's `ipFamilies`. Octavia 11.0 (Zed) with the provider amphora, or Octavia 14.0 (2024.1) with ovn.",
 		},
 		{
 			Name: VIPQoSPolicyID, New: true, Key: "vip-qos-policy-id", Change: InPlace,

@@ -1,6 +1,7 @@
 package annotation
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -18,6 +19,16 @@ func ids(allowed string, most int, at func(*Values) **string) Value {
 		joined := strings.Join(parts, ",")
 		*at(v) = &joined
 		return len(parts) > 0 && len(parts) <= most
+	})
+}
+
+// subnets parses one up to a number of comma-separated IDs of subnets, each once.
+func subnets(allowed string, most int, at func(*Values) **string) Value {
+	return value("list", allowed, ruleOfSubnets(most), func(v *Values, value string) bool {
+		parts := listed(strings.ToLower(value))
+		joined := strings.Join(parts, ",")
+		*at(v) = &joined
+		return len(parts) > 0 && len(parts) <= most && !slices.ContainsFunc(parts, func(part string) bool { return !isID(part) })
 	})
 }
 

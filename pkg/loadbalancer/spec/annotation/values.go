@@ -50,6 +50,7 @@ type LoadBalancerValues struct {
 type VIPValues struct {
 	SubnetID, NetworkID         *string
 	PortID, Address             *string
+	AdditionalSubnetIDs         *string
 	QoSPolicyID, SecurityGroups *string // IDs, or "none"
 }
 

@@ -21,6 +21,12 @@ type Facts struct {
 	Driver driver.Driver
 	// VIPSubnetID and VIPNetworkID are those of the VIP.
 	VIPSubnetID, VIPNetworkID string
+	// VIPFamilies are the IP families of the VIPs, that of the first VIP first. AdditionalVIPs are the VIPs
+	// besides the first; of an existing load balancer only what the Service requests. OneFamily is the
+	// reason why there is none of the second IP family that the Service prefers, "" if there is one.
+	VIPFamilies    []v1.IPFamily
+	AdditionalVIPs []model.AdditionalVIP
+	OneFamily      string
 	// FlavorID and AvailabilityZone are those of the load balancer.
 	FlavorID, AvailabilityZone string
 	// Ignored are settings that the driver does not support.
@@ -39,17 +45,26 @@ type Facts struct {
 	// nodes, by address.
 	MemberSubnetID string
 	MemberSubnets  map[string]string
+	// Other is the IP family of members that are not in MemberSubnetID; "" for none. OtherSubnetID is their
+	// subnet if MemberSubnets does not have it.
+	Other         v1.IPFamily
+	OtherSubnetID string
 }
 
 // members returns the members of a port, equal to one member except for their own subnets and ports.
 func (f Facts) members(on members.Port, like model.Member) model.Members {
 	like.SubnetID = f.MemberSubnetID
 	all := on.Members(like)
-	if f.MemberSubnetID != "" || len(f.MemberSubnets) == 0 {
+	if (f.MemberSubnetID != "" || len(f.MemberSubnets) == 0) && f.Other == "" {
 		return all
 	}
 	return all.Map(func(_ int, m model.Member) model.Member {
-		m.SubnetID = f.MemberSubnets[m.Address]
+		switch {
+		case f.Other != "" && model.FamilyOf(m.Address) == string(f.Other):
+			m.SubnetID = cmp.Or(f.MemberSubnets[m.Address], f.OtherSubnetID)
+		case f.MemberSubnetID == "":
+			m.SubnetID = f.MemberSubnets[m.Address]
+		}
 		return m
 	})
 }
@@ -94,10 +109,19 @@ func tags(id ownership.Identity, s *settings.Settings) []string {
 func vip(s *settings.Settings, facts Facts) model.VIP {
 	v := model.VIP{
 		SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID,
-		PortID: s.VIP.PortID, Address: s.VIP.Address, VIPSettings: s.VIP.VIPSettings,
+		PortID: s.VIP.PortID, VIPSettings: s.VIP.VIPSettings, Additional: slices.Clone(facts.AdditionalVIPs),
 	}
-	if (!s.FloatingIP() || facts.NoFloatingIP != "") && s.VIP.PortID == "" {
-		v.Address = cmp.Or(v.Address, s.LoadBalancerIP)
+	floating := s.FloatingIP() && facts.NoFloatingIP == ""
+	families := facts.VIPFamilies
+	if len(families) == 0 {
+		families = s.Families()
+	}
+	v.Address, _ = s.VIPAddress(families[0], floating)
+	for _, family := range families[1:] {
+		at := slices.IndexFunc(v.Additional, func(vip model.AdditionalVIP) bool { return vip.Family == string(family) })
+		if at >= 0 {
+			v.Additional[at].Address, _ = s.VIPAddress(family, floating)
+		}
 	}
 	return v
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-func (r *reading) access(family v1.IPFamily) AccessSettings {
+func (r *reading) access(families []v1.IPFamily) AccessSettings {
 	return AccessSettings{
-		SourceRanges:      r.sourceRanges(family),
+		SourceRanges:      r.sourceRanges(families),
 		annotated:         len(r.svc.Spec.LoadBalancerSourceRanges) == 0,
 		SecurityGroupMode: r.conf.SecurityGroups(),
 	}
 }
 
 // sourceRanges returns the clients that may connect: those of the field, or of the annotation if
-// the field is empty. A range that admits all clients is equal to none. Ranges of the other IP
-// family are ignored with a notice, if both families occur; it is an error if no range remains.
-func (r *reading) sourceRanges(family v1.IPFamily) []string {
+// the field is empty. Ranges that admit all clients are equal to none. Ranges of an IP family that the
+// Service does not have are ignored with a notice, if both occur; it is an error if no range remains.
+func (r *reading) sourceRanges(families []v1.IPFamily) []string {
 	ranges, path := r.svc.Spec.LoadBalancerSourceRanges, inSpec("loadBalancerSourceRanges")
 	if len(ranges) == 0 {
 		ranges, path = r.values.Listeners.SourceRanges, annotation.Path(annotation.SourceRanges)
@@ -37,9 +37,9 @@ func (r *reading) sourceRanges(family v1.IPFamily) []string {
 		switch {
 		case err != nil:
 			r.refuse(field.Invalid(path.Index(i), text, "must be a CIDR, such as 10.0.0.0/8"))
-		case !InFamily(prefix.Addr(), family):
+		case !inFamilies(prefix.Addr(), families):
 			otherFamily = append(otherFamily, text)
-			errs = append(errs, field.Invalid(path.Index(i), text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
+			errs = append(errs, field.Invalid(path.Index(i), text, fmt.Sprintf("must be of the Service's IP family, %s", families[0])))
 		default:
 			canonical = append(canonical, prefix.String())
 		}
@@ -50,9 +50,9 @@ func (r *reading) sourceRanges(family v1.IPFamily) []string {
 		r.refuse(errs...)
 		return nil
 	default:
-		r.notice(path.String(), fmt.Sprintf("%d ranges are ignored, because the load balancer is %s: %s", len(otherFamily), family, message.JoinLimited(otherFamily)))
+		r.notice(path.String(), fmt.Sprintf("%d ranges are ignored, because the load balancer is %s: %s", len(otherFamily), families[0], message.JoinLimited(otherFamily)))
 	}
-	return model.CanonicalCIDRs(canonical)
+	return model.CanonicalCIDRs(canonical, len(families) > 1)
 }
 
 // unenforced returns the reason why the source ranges of a Service are not enforced, "" if they

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"cmp"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -72,9 +73,19 @@ func (r *reading) floating() FloatingSettings {
 	return f
 }
 
-// FloatingIP reports whether the Service gets a floating IP: if it is external and IPv4. IPv6
+// FloatingIP reports whether the Service gets a floating IP: if it is external and has a VIP of IPv4. IPv6
 // addresses need none.
-func (s *Settings) FloatingIP() bool { return !s.Internal && s.Family == v1.IPv4Protocol }
+func (s *Settings) FloatingIP() bool {
+	return !s.Internal && slices.Contains(s.Families(), v1.IPv4Protocol)
+}
+
+// floatingAddress returns the address of the floating IP that spec.loadBalancerIP requests, "" for none.
+func (s *Settings) floatingAddress() string {
+	if inFamily(s.LoadBalancerIP, v1.IPv4Protocol) {
+		return s.LoadBalancerIP
+	}
+	return ""
+}
 
 // AskedFloatingIP returns the requested floating IP, and the name of the field or annotation that
 // requests it.
@@ -86,8 +97,8 @@ func (s *Settings) AskedFloatingIP() (model.FloatingIP, string) {
 		return model.FloatingIP{ID: s.Floating.ID}, annotation.Path(annotation.FloatingIPID).String()
 	case s.Floating.Tag != "":
 		return model.FloatingIP{Tag: s.Floating.Tag}, annotation.Path(annotation.FloatingIPTag).String()
-	case s.LoadBalancerIP != "":
-		return model.FloatingIP{Address: s.LoadBalancerIP}, inSpec("loadBalancerIP").String()
+	case s.floatingAddress() != "":
+		return model.FloatingIP{Address: s.floatingAddress()}, inSpec("loadBalancerIP").String()
 	}
 	return model.FloatingIP{}, ""
 }
@@ -101,7 +112,7 @@ func (s *Settings) validateFloatingIP() field.ErrorList {
 	for _, way := range []struct{ name, value string }{
 		{annotation.FloatingIPID, s.Floating.ID},
 		{annotation.FloatingIPTag, s.Floating.Tag},
-		{"spec.loadBalancerIP", s.LoadBalancerIP},
+		{"spec.loadBalancerIP", s.floatingAddress()},
 	} {
 		if way.value != "" {
 			ways = append(ways, way.name)

@@ -37,8 +37,11 @@ func NewParser(cfg *config.Config) (*Parser, error) {
 // With errors, the settings are those that are readable.
 func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.ErrorList) {
 	r := p.read(svc)
+	first, dual := families(svc)
 	s := &Settings{
-		Family:       family(svc),
+		Family:       first,
+		Second:       dual.second,
+		dual:         dual,
 		Internal:     r.conf.InternalLB || ptr.Deref(r.values.Internal, r.conf.InternalByDefault),
 		Traffic:      r.traffic(),
 		LoadBalancer: r.loadBalancer(),
@@ -58,16 +61,16 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	}
 	r.noticeShare()
 	s.Members = r.members(s.VIP.SubnetID)
-	s.Access = r.access(s.Family)
+	s.Access = r.access(s.Families())
 	s.Status = r.status()
-	s.LoadBalancerIP = r.loadBalancerIP(s.Family)
-	s.VIP.Address = r.vipAddress(s.Family)
+	s.LoadBalancerIP = r.loadBalancerIP(s.Families())
+	s.VIP.Address = r.vipAddress(s.Families())
 	r.refuse(s.validateVIPAddress()...)
 	s.Floating = r.floating()
 	r.refuse(s.validateFloatingIP()...)
 	r.noticeMonitors(s)
 	r.noticeFloatingIP(s)
-	r.noticeSpec(s)
+	r.noticeSpec()
 	s.from = r
 	return s, r.notices, r.errs
 }

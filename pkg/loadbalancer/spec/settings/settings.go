@@ -17,8 +17,9 @@ import (
 // Settings are the settings of a Service. For each, the first of annotation, class and section
 // [LoadBalancer] that has a value applies.
 type Settings struct {
-	// Family is the Service's first IP family, in which it is served.
-	Family v1.IPFamily
+	// Family is the Service's first IP family. Second is the other one if the load balancer serves both,
+	// else "": see On and ForNew.
+	Family, Second v1.IPFamily
 	// Internal load balancers get no floating IP.
 	Internal bool
 	// LoadBalancerIP is the requested address: of the floating IP, or of the VIP if there is no
@@ -42,6 +43,8 @@ type Settings struct {
 	own   map[string]string
 	// exists is set for an existing load balancer: see OnExisting.
 	exists bool
+	// dual is the request for both IP families.
+	dual dualStack
 	// otherAddress is a requested address that the shared load balancer of another Service does not
 	// have.
 	otherAddress string
@@ -87,6 +90,9 @@ type VIPSettings struct {
 	// PortID is the port to use as VIP; Address is the requested address if LoadBalancerIP is that
 	// of the floating IP.
 	PortID, Address string
+	// AdditionalSubnetIDs are the subnets of the VIPs besides the first; none means that the controller
+	// chooses one if the Service requests both IP families.
+	AdditionalSubnetIDs []string
 	model.VIPSettings
 }
 
@@ -94,6 +100,8 @@ type VIPSettings struct {
 type AccessSettings struct {
 	// SourceRanges are CIDRs in canonical form; empty means that all clients may connect.
 	SourceRanges []string
+	// otherFamily is set if all of them are of an IP family that the load balancer does not serve.
+	otherFamily bool
 	// annotated is set if they come from an annotation and not from the field.
 	annotated bool
 	// SecurityGroupMode is security-group-mode, "" if security groups are not managed.
@@ -140,14 +148,19 @@ func (m MemberSettings) InNodeSubnets() bool { return m.SubnetID == "" && m.Defa
 // On returns the settings for an existing load balancer, nil for none. On another Service's load
 // balancer, there is no floating IP and no requested address. On one that another controller
 // created without health monitors, the traffic policy requires none, and on one that another
-// controller created, the default members are all nodes.
+// controller created, the default members are all nodes. It serves both IP families only if its VIPs are
+// of both.
 func (s *Settings) On(lb *model.LoadBalancer) *Settings {
-	if lb == nil || lb.Shared == nil && s.Monitor.Unmonitored == lb.Unmonitored() && s.Members.Adopted == lb.Adopted {
+	if lb == nil {
+		return s
+	}
+	s = s.OnVIPs(lb.VIP)
+	if lb.Shared == nil && s.Monitor.Unmonitored == lb.Unmonitored() && s.Members.Adopted == lb.Adopted {
 		return s
 	}
 	on := *s
 	if lb.Shared != nil {
-		has := s.LoadBalancerIP == lb.VIP.Address || lb.FloatingIP != nil && s.LoadBalancerIP == lb.FloatingIP.Address
+		has := lb.HasAddress(s.LoadBalancerIP)
 		if on.Internal, on.LoadBalancerIP = true, ""; !has {
 			on.otherAddress = s.LoadBalancerIP
 		}

@@ -25,19 +25,10 @@ func noticed(notices []annotation.Notice) (names, texts string) {
 // not.
 func TestParse_NoticesSpecFieldsWithoutEffect(t *testing.T) {
 	t.Parallel()
-	families := func(policy v1.IPFamilyPolicy, all ...v1.IPFamily) func(*v1.Service) {
-		return func(svc *v1.Service) { svc.Spec.IPFamilyPolicy, svc.Spec.IPFamilies = &policy, all }
-	}
 	for name, test := range map[string]struct {
 		change      func(*v1.Service)
 		names, text string
 	}{
-		"one family":                     {families(v1.IPFamilyPolicySingleStack, v1.IPv4Protocol), "", ""},
-		"two families, both required":    {families(v1.IPFamilyPolicyRequireDualStack, v1.IPv4Protocol, v1.IPv6Protocol), "spec.ipFamilyPolicy", "serves only IPv4"},
-		"two families, preferred":        {families(v1.IPFamilyPolicyPreferDualStack, v1.IPv6Protocol, v1.IPv4Protocol), "spec.ipFamilyPolicy", "serves only IPv6"},
-		"preferred, and one to be had":   {families(v1.IPFamilyPolicyPreferDualStack, v1.IPv4Protocol), "", ""},
-		"preferred, in a manifest":       {families(v1.IPFamilyPolicyPreferDualStack), "spec.ipFamilyPolicy", "another Service"},
-		"required, in a manifest":        {families(v1.IPFamilyPolicyRequireDualStack), "spec.ipFamilyPolicy", "another Service"},
 		"a name that is for other types": {func(svc *v1.Service) { svc.Spec.ExternalName = "www.example.com" }, "spec.externalName", annotation.Hostname},
 		"what is for kube-proxy and others": {func(svc *v1.Service) {
 			svc.Spec.InternalTrafficPolicy, svc.Spec.TrafficDistribution = ptr(v1.ServiceInternalTrafficPolicyLocal), ptr("PreferClose")

@@ -56,7 +56,7 @@ func local(svc *v1.Service) bool {
 	return svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 }
 
-// family returns the Service's first IP family, in which it is served.
+// family returns the Service's first IP family.
 func family(svc *v1.Service) v1.IPFamily {
 	if len(svc.Spec.IPFamilies) > 0 {
 		return svc.Spec.IPFamilies[0]
@@ -70,6 +70,11 @@ func family(svc *v1.Service) v1.IPFamily {
 // InFamily reports whether an address is of an IP family. An IPv4-mapped IPv6 address is IPv4.
 func InFamily(address netip.Addr, family v1.IPFamily) bool {
 	return address.Unmap().Is4() == (family == v1.IPv4Protocol)
+}
+
+// inFamilies reports whether an address is of one of some IP families.
+func inFamilies(address netip.Addr, families []v1.IPFamily) bool {
+	return slices.ContainsFunc(families, func(family v1.IPFamily) bool { return InFamily(address, family) })
 }
 
 // inSpec returns the path of a field of the Service's spec.

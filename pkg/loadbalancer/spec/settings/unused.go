@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -55,6 +54,7 @@ func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 	if s.Traffic.ClientAffinity {
 		s.affinityNotices(drv, add)
 	}
+	s.unusedFamilies(drv, add)
 	return notices
 }
 
@@ -73,13 +73,8 @@ func (s *Settings) affinityNotices(drv driver.Driver, add func(name, text string
 // noticeSpec reports fields of the spec that have no effect on any load balancer. Fields for other
 // components, such as kube-proxy (internalTrafficPolicy, trafficDistribution, externalIPs), are
 // ignored.
-func (r *reading) noticeSpec(s *Settings) {
+func (r *reading) noticeSpec() {
 	spec := r.svc.Spec
-	policy := ptr.Deref(spec.IPFamilyPolicy, v1.IPFamilyPolicySingleStack)
-	if len(spec.IPFamilies) > 1 || policy == v1.IPFamilyPolicyRequireDualStack || policy == v1.IPFamilyPolicyPreferDualStack && len(spec.IPFamilies) == 0 {
-		r.notice("spec.ipFamilyPolicy", fmt.Sprintf("%s has no effect on the load balancer, which serves only %s: for the other family, "+
-			"create another Service with ipFamilyPolicy SingleStack and that family in ipFamilies", policy, s.Family))
-	}
 	if spec.ExternalName != "" {
 		r.notice("spec.externalName", "has no effect on a Service of type LoadBalancer: remove it, or publish a name with "+annotation.Hostname)
 	}

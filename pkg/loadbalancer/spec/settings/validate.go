@@ -25,6 +25,7 @@ func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.PortID), why))
 	}
 	errs = append(errs, s.validateVIP(drv)...)
+	errs = append(errs, s.validateDualStack(drv)...)
 	errs = append(errs, s.validateAlgorithm(drv)...)
 	errs = append(errs, s.validatePersistence()...)
 	errs = append(errs, s.validatePerPort(drv)...)

@@ -21,6 +21,7 @@ func (r *reading) vip() VIPSettings {
 	values := r.values.VIP
 	s := VIPSettings{PortID: ptr.Deref(values.PortID, "")}
 	s.SubnetID, s.NetworkID = r.vipPlace()
+	s.AdditionalSubnetIDs = r.additionalSubnets()
 	s.QoSPolicyID = strings.ToLower(cmp.Or(ptr.Deref(values.QoSPolicyID, ""), r.conf.VIPQoSPolicyID))
 	for id := range strings.SplitSeq(cmp.Or(ptr.Deref(values.SecurityGroups, ""), r.conf.VIPSecurityGroupIDs), ",") {
 		if id = strings.ToLower(strings.TrimSpace(id)); id != "" {
@@ -30,6 +31,15 @@ func (r *reading) vip() VIPSettings {
 	slices.Sort(s.SecurityGroupIDs)
 	s.SecurityGroupIDs = slices.Compact(s.SecurityGroupIDs)
 	return s
+}
+
+// additionalSubnets returns the subnets of the VIPs besides the first, in their order.
+func (r *reading) additionalSubnets() []string {
+	text := ptr.Deref(r.values.VIP.AdditionalSubnetIDs, "")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
 }
 
 // vipPlace returns subnet and network of the VIP from the first of annotation, class and section
@@ -47,7 +57,7 @@ func (r *reading) vipPlace() (subnet, network string) {
 	return "", ""
 }
 
-func (r *reading) loadBalancerIP(family v1.IPFamily) string {
+func (r *reading) loadBalancerIP(families []v1.IPFamily) string {
 	text := r.svc.Spec.LoadBalancerIP
 	if text == "" {
 		return ""
@@ -58,8 +68,8 @@ func (r *reading) loadBalancerIP(family v1.IPFamily) string {
 	case err != nil || address.Zone() != "":
 		r.refuse(field.Invalid(path, text, "must be an IP address"))
 		return ""
-	case !InFamily(address, family):
-		r.refuse(field.Invalid(path, text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
+	case !inFamilies(address, families):
+		r.refuse(field.Invalid(path, text, fmt.Sprintf("must be of the Service's IP family, %s", families[0])))
 		return ""
 	case !ofHost(address):
 		r.refuse(field.Invalid(path, text, notOfHost))
@@ -78,7 +88,7 @@ func ofHost(address netip.Addr) bool {
 
 // vipAddress returns the address of the VIP that the Service requests in addition to its floating
 // IP.
-func (r *reading) vipAddress(family v1.IPFamily) string {
+func (r *reading) vipAddress(families []v1.IPFamily) string {
 	text := r.values.VIP.Address
 	if text == nil {
 		return ""
@@ -89,8 +99,8 @@ func (r *reading) vipAddress(family v1.IPFamily) string {
 	case err != nil || address.Zone() != "":
 		r.refuse(field.Invalid(path, *text, "must be an IP address"))
 		return ""
-	case !InFamily(address, family):
-		r.refuse(field.Invalid(path, *text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
+	case !inFamilies(address, families):
+		r.refuse(field.Invalid(path, *text, fmt.Sprintf("must be of the Service's IP family, %s", families[0])))
 		return ""
 	case !ofHost(address):
 		r.refuse(field.Invalid(path, *text, notOfHost))
@@ -102,31 +112,29 @@ func (r *reading) vipAddress(family v1.IPFamily) string {
 	return address.Unmap().String()
 }
 
-// VIPAddress returns the requested address of the VIP, "" for none, and the name of the field or
-// annotation that requests it. If the Service can have no floating IP, see desire.
-func (s *Settings) VIPAddress() (address, askedBy string) {
-	address = s.VIP.Address
-	if !s.FloatingIP() && s.VIP.PortID == "" {
-		address = cmp.Or(address, s.LoadBalancerIP)
+// VIPAddress returns the requested address of the VIP of an IP family, "" for none, and the name of the
+// field or annotation that requests it. Floating is set if the Service gets a floating IP, which
+// spec.loadBalancerIP of IPv4 then requests.
+func (s *Settings) VIPAddress(family v1.IPFamily, floating bool) (address, askedBy string) {
+	switch {
+	case inFamily(s.VIP.Address, family):
+		return s.VIP.Address, annotation.Path(annotation.VIPAddress).String()
+	case s.VIP.PortID == "" && inFamily(s.LoadBalancerIP, family) && !(floating && family == v1.IPv4Protocol):
+		return s.LoadBalancerIP, inSpec("loadBalancerIP").String()
 	}
-	return address, s.VIPAskedBy()
+	return "", ""
 }
 
-// VIPAskedBy returns the name of the field or annotation that requests the address of the VIP.
-func (s *Settings) VIPAskedBy() string {
-	if s.VIP.Address != "" {
-		return annotation.Path(annotation.VIPAddress).String()
-	}
-	return inSpec("loadBalancerIP").String()
-}
+// inFamily reports whether a text is an address of an IP family.
+func inFamily(text string, family v1.IPFamily) bool { return model.FamilyOf(text) == string(family) }
 
 // validateVIPAddress returns an error for two addresses of the VIP.
 func (s *Settings) validateVIPAddress() field.ErrorList {
-	if s.FloatingIP() || s.LoadBalancerIP == "" {
+	if s.LoadBalancerIP == "" || s.FloatingIP() && inFamily(s.LoadBalancerIP, v1.IPv4Protocol) {
 		return nil
 	}
 	switch {
-	case s.VIP.Address != "" && s.VIP.Address != s.LoadBalancerIP:
+	case s.VIP.Address != s.LoadBalancerIP && model.FamilyOf(s.VIP.Address) == model.FamilyOf(s.LoadBalancerIP):
 		return field.ErrorList{field.Forbidden(annotation.Path(annotation.VIPAddress), "spec.loadBalancerIP requests another address of the VIP: "+s.LoadBalancerIP)}
 	case s.VIP.PortID != "":
 		return field.ErrorList{field.Forbidden(annotation.Path(annotation.PortID), "spec.loadBalancerIP requests an address of the VIP, which the port determines")}

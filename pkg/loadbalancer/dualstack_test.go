@@ -1,0 +1,328 @@
+package loadbalancer_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+const (
+	prefer  = v1.IPFamilyPolicyPreferDualStack
+	require = v1.IPFamilyPolicyRequireDualStack
+)
+
+// dualCloud returns a cloud with a tenant network of both IP families, and a provider.
+func dualCloud(t *testing.T, provider, release string) *environment {
+	t.Helper()
+	keys := map[string]string{"lb-provider": provider}
+	if provider == octavia.ProviderOVN {
+		keys["lb-method"] = "SOURCE_IP_PORT"
+	}
+	return newEnvironment(t, environmentOptions{keys: keys, simulator: simulator.Options{
+		Release: release, Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"},
+	}})
+}
+
+// dual makes a Service dual-stack.
+func dual(svc *v1.Service, policy v1.IPFamilyPolicy, families ...v1.IPFamily) *v1.Service {
+	svc.Spec.IPFamilyPolicy, svc.Spec.IPFamilies = &policy, families
+	return svc
+}
+
+// dualNodes returns nodes with addresses of both families.
+func (env *environment) dualNodes(n int) []*v1.Node {
+	nodes := env.nodes(n)
+	for i, node := range nodes {
+		node.Status.Addresses = append(node.Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: fmt.Sprintf("fd00:6::%d", 10+i)})
+	}
+	return nodes
+}
+
+// addressesAt returns the addresses of the members of a port, sorted.
+func (env *environment) addressesAt(protocol string, port int) string {
+	env.T.Helper()
+	lb := env.loadBalancer()
+	for _, l := range lb.Listeners {
+		if l.Protocol == protocol && l.ProtocolPort == port {
+			var all []string
+			i := slices.IndexFunc(lb.Pools, func(p *octavia.Pool) bool { return p.ID == l.DefaultPoolID })
+			for _, m := range lb.Pools[i].Members {
+				all = append(all, m.Address)
+			}
+			slices.Sort(all)
+			return strings.Join(all, " ")
+		}
+	}
+	env.T.Fatalf("no listener %s/%d", protocol, port)
+	return ""
+}
+
+func ipsOf(status *v1.LoadBalancerStatus) []string {
+	var all []string
+	for _, ingress := range status.Ingress {
+		all = append(all, ingress.IP)
+	}
+	return all
+}
+
+// One POST creates both VIPs, another one the floating IP on the VIP of IPv4, wherever it stands. Both
+// addresses are published in the order of ipFamilies.
+//
+//proves:29,32
+func TestDualStack_IsServedInBothFamiliesInTheirOrder(t *testing.T) {
+	t.Parallel()
+	const v4, v6 = v1.IPv4Protocol, v1.IPv6Protocol
+	for name, c := range map[string]struct {
+		provider string
+		families []v1.IPFamily
+		first    v1.IPFamily // of the VIPs; cloud.conf has a subnet of IPv4
+	}{
+		"amphora, IPv4 first":  {octavia.ProviderAmphora, []v1.IPFamily{v4, v6}, v4},
+		"amphora, IPv6 first":  {octavia.ProviderAmphora, []v1.IPFamily{v6, v4}, v4},
+		"amphora, VIP of IPv6": {octavia.ProviderAmphora, []v1.IPFamily{v6, v4}, v6},
+		"ovn, IPv4 first":      {octavia.ProviderOVN, []v1.IPFamily{v4, v6}, v4},
+		"ovn, IPv6 first":      {octavia.ProviderOVN, []v1.IPFamily{v6, v4}, v4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := dualCloud(t, c.provider, "2026.1")
+			nodes, svc := env.dualNodes(2), dual(service("web", 1), require, c.families...)
+			if c.first == v6 {
+				svc.Annotations[annotation.SubnetID] = env.Cloud.SubnetV6.ID
+			}
+			env.Cloud.RequestLog.Reset()
+			status := env.ensure(svc, nodes)
+			env.writes(2)
+			lb := env.loadBalancer()
+			if len(lb.AdditionalVIPs) != 1 || strings.Contains(lb.VIP.Address, ":") != (c.first == v6) {
+				t.Fatalf("VIP %s, additional %+v", lb.VIP.Address, lb.AdditionalVIPs)
+			}
+			fixed, other := lb.VIP.Address, lb.AdditionalVIPs[0].Address
+			if c.first == v6 {
+				fixed, other = other, fixed
+			}
+			fips := env.Cloud.Neutron.FloatingIPs()
+			if len(fips) != 1 || fips[0].FixedAddress != fixed {
+				t.Fatalf("floating IPs %+v, want one at %s", fips, fixed)
+			}
+			want := []string{fips[0].Address, other}
+			if c.families[0] == v6 {
+				slices.Reverse(want)
+			}
+			if got := ipsOf(status); !slices.Equal(got, want) {
+				t.Errorf("published %v, want %v", got, want)
+			}
+			svc.Status.LoadBalancer = *status
+			env.unchanged(svc, nodes)
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+			if again := env.ensure(svc, nodes); !slices.Equal(ipsOf(again), want) {
+				t.Errorf("published after a restart: %v", ipsOf(again))
+			}
+			env.writes(0)
+			env.delete(svc)
+			env.loadBalancers(0)
+			env.floatingIPs(0)
+		})
+	}
+}
+
+// HAProxy serves both families from either, so that each node is a member once. UDP of amphora and all
+// of ovn need members of both.
+//
+//proves:29,32
+func TestDualStack_MembersAreOfTheFamiliesThatTheDriverNeeds(t *testing.T) {
+	t.Parallel()
+	const both = "127.100.1.10 127.100.1.11 fd00:6::10 fd00:6::12"
+	for provider, tcp := range map[string]string{
+		octavia.ProviderAmphora: "127.100.1.10 127.100.1.11 fd00:6::12",
+		octavia.ProviderOVN:     both,
+	} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			env := dualCloud(t, provider, "2026.1")
+			nodes := env.dualNodes(3)
+			nodes[1].Status.Addresses = nodes[1].Status.Addresses[:1]
+			nodes[2].Status.Addresses = nodes[2].Status.Addresses[1:]
+			svc := dual(service("web", 1), require, v1.IPv4Protocol, v1.IPv6Protocol)
+			svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 53))
+			status := env.ensure(svc, nodes)
+			if got := env.addressesAt("TCP", int(svc.Spec.Ports[0].Port)); got != tcp {
+				t.Errorf("members of TCP: %s, want %s", got, tcp)
+			}
+			if got := env.addressesAt("UDP", 53); got != both {
+				t.Errorf("members of UDP: %s, want %s", got, both)
+			}
+			if text := env.emitted(); !strings.Contains(text, "no IPv6 address: node-1") || !strings.Contains(text, "no IPv4 address: node-2") {
+				t.Errorf("events: %s", text)
+			}
+			svc.Status.LoadBalancer = *status
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[:2])
+			env.writes(len(svc.Spec.Ports)) // one member leaves each pool
+		})
+	}
+}
+
+// Octavia of Zed has no additional VIPs of ovn.
+//
+//proves:29,32
+func TestDualStack_WithoutSupportIsPreferredOrRefused(t *testing.T) {
+	t.Parallel()
+	env := dualCloud(t, octavia.ProviderOVN, "zed")
+	nodes, svc := env.dualNodes(1), dual(service("web", 1), require, v1.IPv4Protocol, v1.IPv6Protocol)
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, "spec.ipFamilyPolicy: Invalid value: \"RequireDualStack\"")
+	env.writes(0)
+	env.emitted()
+	dual(svc, prefer, svc.Spec.IPFamilies...)
+	svc.Status.LoadBalancer = *env.ensure(svc, nodes)
+	if lb := env.loadBalancer(); len(lb.AdditionalVIPs) != 0 || len(svc.Status.LoadBalancer.Ingress) != 1 {
+		t.Errorf("additional VIPs %+v, published %v", lb.AdditionalVIPs, ipsOf(&svc.Status.LoadBalancer))
+	}
+	if text := env.emitted(); strings.Count(text, "spec.ipFamilyPolicy: PreferDualStack: the load balancer serves only IPv4") != 1 {
+		t.Errorf("events: %s", text)
+	}
+	env.unchanged(svc, nodes)
+}
+
+//proves:29,32
+func TestDualStack_WithoutSubnetOfSecondFamilyIsPreferredOrRefused(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.dualNodes(1), dual(service("web", 1), require, v1.IPv4Protocol, v1.IPv6Protocol)
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, "has no subnet of IPv6")
+	env.writes(0)
+	env.emitted()
+	dual(svc, prefer, svc.Spec.IPFamilies...)
+	svc.Annotations[annotation.AllowReplace] = "true"
+	svc.Status.LoadBalancer = *env.ensure(svc, nodes)
+	if text := env.emitted(); strings.Count(text, "serves only IPv4, because network") != 1 {
+		t.Errorf("events: %s", text)
+	}
+	env.unchanged(svc, nodes)
+	env.loadBalancers(1)
+}
+
+//proves:29,32
+func TestDualStack_RefusesSubnetsThatOctaviaCannotUseBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		subnet func(*environment) string
+		text   string
+	}{
+		"another network": {func(env *environment) string { return env.elsewhere().ID }, "all VIPs must be in one network"},
+		"no such subnet":  {func(*environment) string { return "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11" }, "there is no subnet"},
+		"the first VIP's": {func(env *environment) string { return env.Cloud.Subnet.ID }, "each VIP needs a subnet of its own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := dualCloud(t, octavia.ProviderAmphora, "2026.1")
+			nodes, svc := env.dualNodes(1), dual(service("web", 1), prefer, v1.IPv4Protocol, v1.IPv6Protocol)
+			svc.Annotations[annotation.AdditionalSubnets] = c.subnet(env)
+			env.Cloud.RequestLog.Reset()
+			env.refused(svc, nodes, c.text)
+			env.writes(0)
+			svc.Annotations[annotation.AdditionalSubnets] = env.Cloud.SubnetV6.ID
+			env.ensure(svc, nodes)
+			if lb := env.loadBalancer(); len(lb.AdditionalVIPs) != 1 {
+				t.Errorf("additional VIPs: %+v", lb.AdditionalVIPs)
+			}
+		})
+	}
+}
+
+// cloud-provider-openstack has served the Service in its first family.
+//
+//proves:29,32
+func TestDualStack_TakeoverOfSingleStackWritesNothing(t *testing.T) {
+	t.Parallel()
+	env := dualCloud(t, octavia.ProviderAmphora, "2026.1")
+	nodes, svc := env.dualNodes(2), dual(service("web", 2), prefer, v1.IPv4Protocol, v1.IPv6Protocol)
+	env.inherit(peers("kubernetes", svc), svc, nodes)
+	before := ipsOf(&svc.Status.LoadBalancer)
+	env.Cloud.RequestLog.Reset()
+	for range 2 {
+		if got := ipsOf(env.ensure(svc, nodes)); !slices.Equal(got, before) {
+			t.Errorf("published %v, want %v", got, before)
+		}
+	}
+	env.writes(0)
+	if text := env.emitted(); strings.Count(text, "the additional VIPs stays") != 1 || strings.Contains(text, "IPv6 address") {
+		t.Errorf("events: %s", text)
+	}
+}
+
+//proves:29,32
+func TestDualStack_LaterChangeOfPolicyNeedsPermissionToReplace(t *testing.T) {
+	t.Parallel()
+	env := dualCloud(t, octavia.ProviderAmphora, "2026.1")
+	nodes, svc := env.dualNodes(1), dual(service("web", 1), v1.IPFamilyPolicySingleStack, v1.IPv4Protocol)
+	svc.Status.LoadBalancer = *env.ensure(svc, nodes)
+	first := env.loadBalancer().ID
+	env.emitted()
+	dual(svc, require, v1.IPv4Protocol, v1.IPv6Protocol)
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	env.writes(0)
+	if text := env.emitted(); !strings.Contains(text, "the additional VIPs stays") {
+		t.Errorf("events: %s", text)
+	}
+	svc.Annotations[annotation.AllowReplace] = "true"
+	status := env.ensure(svc, nodes)
+	if lb := env.loadBalancer(); lb.ID == first || len(lb.AdditionalVIPs) != 1 || len(status.Ingress) != 2 {
+		t.Errorf("load balancer %s with %+v, published %v", lb.ID, lb.AdditionalVIPs, ipsOf(status))
+	}
+	svc.Status.LoadBalancer = *status
+	env.unchanged(svc, nodes)
+}
+
+// Clients of a family are admitted only by ranges of that family.
+//
+//proves:29,32
+func TestDualStack_SourceRangesAreOfBothFamilies(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ ranges, want []string }{
+		"of both":             {[]string{"fd00::/8", "10.0.0.0/8"}, []string{"10.0.0.0/8", "fd00::/8"}},
+		"all of one":          {[]string{"0.0.0.0/0"}, []string{"0.0.0.0/0"}},
+		"all of one and some": {[]string{"0.0.0.0/0", "fd00::/8"}, []string{"0.0.0.0/0", "fd00::/8"}},
+		"all":                 {[]string{"0.0.0.0/0", "::/0"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := dualCloud(t, octavia.ProviderAmphora, "2026.1")
+			nodes, svc := env.dualNodes(1), dual(service("web", 1), require, v1.IPv4Protocol, v1.IPv6Protocol)
+			svc.Spec.LoadBalancerSourceRanges = c.ranges
+			svc.Status.LoadBalancer = *env.ensure(svc, nodes)
+			if got := env.loadBalancer().Listeners[0].AllowedCIDRs; !slices.Equal(got, c.want) {
+				t.Errorf("admitted: %v, want %v", got, c.want)
+			}
+			env.unchanged(svc, nodes)
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			env.writes(0)
+		})
+	}
+}
+
+// Ranges of the second family alone must not admit all clients of the first.
+//
+//proves:29,32
+func TestDualStack_RangesOfOtherFamilyAloneAreRefusedForSingleStack(t *testing.T) {
+	t.Parallel()
+	env := dualCloud(t, octavia.ProviderOVN, "zed")
+	nodes, svc := env.dualNodes(1), dual(service("web", 1), prefer, v1.IPv4Protocol, v1.IPv6Protocol)
+	svc.Spec.LoadBalancerSourceRanges = []string{"fd00::/8"}
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, "at least one range must be of that IP family")
+	env.writes(0)
+}
