@@ -1,12 +1,15 @@
 package loadbalancer_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -18,10 +21,13 @@ const (
 	require = v1.IPFamilyPolicyRequireDualStack
 )
 
-// dualCloud returns a cloud with a tenant network of both IP families, and a provider.
-func dualCloud(t *testing.T, provider, release string) *environment {
+// dualCloud returns a cloud with a tenant network of both IP families, a provider, and more keys of cloud.conf.
+func dualCloud(t *testing.T, provider, release string, more ...string) *environment {
 	t.Helper()
 	keys := map[string]string{"lb-provider": provider}
+	for i := 0; i < len(more); i += 2 {
+		keys[more[i]] = more[i+1]
+	}
 	if provider == octavia.ProviderOVN {
 		keys["lb-method"] = "SOURCE_IP_PORT"
 	}
@@ -325,4 +331,90 @@ func TestDualStack_RangesOfOtherFamilyAloneAreRefusedForSingleStack(t *testing.T
 	env.Cloud.RequestLog.Reset()
 	env.refused(svc, nodes, "at least one range must be of that IP family")
 	env.writes(0)
+}
+
+// A load balancer with two VIPs is not created if either subnet has no free address. Nothing is left of it,
+// and it is created with both VIPs when there is room: PreferDualStack would be single-stack forever.
+//
+//proves:29,32,80
+func TestDualStack_WaitsForFreeAddressInEitherFamily(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{octavia.ProviderAmphora, octavia.ProviderOVN} {
+		for _, policy := range []v1.IPFamilyPolicy{prefer, require} {
+			t.Run(provider+", "+string(policy), func(t *testing.T) {
+				t.Parallel()
+				env := dualCloud(t, provider, "2026.1")
+				nodes, svc := env.dualNodes(2), dual(service("web", 1), policy, v1.IPv4Protocol, v1.IPv6Protocol)
+				full, err := env.Cloud.ExhaustSubnet(env.Cloud.SubnetV6.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					_, err := env.engine.Ensure(env.ctx, svc, nodes)
+					var later *api.RetryError
+					if !errors.As(err, &later) || later.RetryAfter() < 5*time.Minute {
+						t.Fatalf("error %v, want one that asks for five minutes", err)
+					}
+				}
+				if text := env.emitted(); strings.Count(text, "LoadBalancerQuotaExceeded") != 1 || !strings.Contains(text, "no free address") {
+					t.Errorf("events: %s", text)
+				}
+				env.loadBalancers(0)
+				env.floatingIPs(0)
+				if lost := env.Cloud.LeakedPorts(); len(lost) > 0 {
+					t.Errorf("%d ports are left", len(lost))
+				}
+				env.Cloud.Faults.Remove(full)
+				svc.Status.LoadBalancer = *env.ensure(svc, nodes)
+				if lb := env.loadBalancer(); len(lb.AdditionalVIPs) != 1 || len(svc.Status.LoadBalancer.Ingress) != 2 {
+					t.Errorf("additional VIPs %+v, published %v", lb.AdditionalVIPs, ipsOf(&svc.Status.LoadBalancer))
+				}
+				env.delete(svc)
+				env.loadBalancers(0)
+				if lost := env.Cloud.LeakedPorts(); len(lost) > 0 {
+					t.Errorf("%d ports are left of the deleted load balancer", len(lost))
+				}
+			})
+		}
+	}
+}
+
+// Each family has rules of its own: for the subnets of the VIPs with amphora, and for clients with ovn.
+//
+//proves:29,32,86,87
+func TestDualStack_SecurityGroupsAdmitBothFamilies(t *testing.T) {
+	t.Parallel()
+	const v4, v6 = "ingress IPv4 tcp 30080-30080 ", "ingress IPv6 tcp 30080-30080 "
+	for _, mode := range []string{"per-service", "shared"} {
+		for name, c := range map[string]struct {
+			provider string
+			ranges   []string
+			want     []string
+		}{
+			"amphora":         {octavia.ProviderAmphora, nil, []string{v4 + "127.100.0.0/16", v6 + "fd00:6::/64"}},
+			"ovn":             {octavia.ProviderOVN, nil, []string{v4 + "0.0.0.0/0", v6 + "::/0"}},
+			"ovn, ranges":     {octavia.ProviderOVN, []string{"10.0.0.0/8", "fd00::/8"}, []string{v4 + "10.0.0.0/8", v6 + "fd00::/8"}},
+			"ovn, one family": {octavia.ProviderOVN, []string{"fd00::/8"}, []string{v6 + "fd00::/8"}},
+			"ovn, all of one": {octavia.ProviderOVN, []string{"0.0.0.0/0", "fd00::/8"}, []string{v4 + "0.0.0.0/0", v6 + "fd00::/8"}},
+		} {
+			t.Run(mode+", "+name, func(t *testing.T) {
+				t.Parallel()
+				env := dualCloud(t, c.provider, "2026.1", "manage-security-groups", "true", "security-group-mode", mode)
+				nodes, svc := env.dualNodes(2), dual(service("web", 1), require, v1.IPv4Protocol, v1.IPv6Protocol)
+				svc.Spec.LoadBalancerSourceRanges = c.ranges
+				svc.Status.LoadBalancer = *env.ensure(svc, nodes)
+				g := env.group()
+				env.rules(g, c.want...)
+				env.uses(g.ID, nodes...)
+				env.unchanged(svc, nodes)
+				env.restart()
+				env.Cloud.RequestLog.Reset()
+				env.ensure(svc, nodes)
+				env.writes(0)
+				env.delete(svc)
+				env.uses(g.ID)
+				env.goneWithGroups(svc)
+			})
+		}
+	}
 }

@@ -37,6 +37,10 @@ func (c *Cloud) LeakedPorts() []neutron.Port {
 
 // vipOwner returns the load balancer that a port was created for; "" for other ports.
 func vipOwner(port neutron.Port) string {
+	if numbered, is := strings.CutPrefix(port.Name, "ovn-lb-vip-additional-"); is {
+		_, id, _ := strings.Cut(numbered, "-")
+		return id
+	}
 	for _, prefix := range []string{"octavia-lb-vrrp-", "octavia-lb-", "ovn-lb-vip-"} {
 		if id, is := strings.CutPrefix(port.Name, prefix); is {
 			return id
@@ -120,6 +124,9 @@ func (s *search) loadBalancers() {
 			continue
 		}
 		s.vips[lb.VIP.PortID] = true
+		for _, vip := range lb.AdditionalVIPs {
+			s.vips[cmp.Or(vip.PortID, lb.VIP.PortID)] = true
+		}
 		for _, listener := range lb.Listeners {
 			s.child("listener", listener.Meta, listener.Description)
 		}

@@ -101,6 +101,9 @@ func (b *books) nameLoadBalancers(balancers []octavia.LoadBalancer) {
 		b.names[lb.VIP.Address], b.names[lb.VIP.PortID] = "vip("+name+")", "vip-port("+name+")"
 		for i, further := range lb.AdditionalVIPs {
 			b.names[further.Address] = fmt.Sprintf("vip-%d(%s)", i+2, name)
+			if further.PortID != lb.VIP.PortID {
+				b.names[further.PortID] = fmt.Sprintf("vip-port-%d(%s)", i+2, name)
+			}
 		}
 		for _, l := range lb.Listeners {
 			b.names[l.ID] = fmt.Sprintf("listener(%s %s/%d)", name, l.Protocol, l.ProtocolPort)

@@ -160,7 +160,8 @@ func (o *Octavia) plugVIP(lb *LoadBalancer, request vipRequest) *apiError {
 	return nil
 }
 
-// plugAdditional makes a port for each additional VIP, as the provider ovn does.
+// plugAdditional makes a port for each additional VIP, as the provider ovn does. If one cannot be made, the
+// provider deletes the others again.
 func (o *Octavia) plugAdditional(lb *LoadBalancer, request vipRequest) *apiError {
 	for i := range lb.AdditionalVIPs {
 		vip := &lb.AdditionalVIPs[i]
@@ -169,11 +170,26 @@ func (o *Octavia) plugAdditional(lb *LoadBalancer, request vipRequest) *apiError
 		spec.FixedIPs = []neutron.FixedIP{{SubnetID: vip.SubnetID, Address: vip.Address}}
 		port, err := o.options.Network.CreatePort(spec)
 		if err != nil {
+			o.deleteVIPs(lb)
 			return o.vipFailure(lb.Provider, err)
 		}
 		vip.Address, vip.PortID = port.FixedIPs[0].Address, port.ID
 	}
 	return nil
+}
+
+// deleteVIPs deletes the ports of the VIPs, as far as the provider made them. They may be gone already;
+// Octavia does not mind either.
+func (o *Octavia) deleteVIPs(lb *LoadBalancer) {
+	if !lb.VIP.OwnPort || o.options.Network == nil {
+		return
+	}
+	_ = o.options.Network.DeletePort(lb.VIP.PortID)
+	for _, vip := range lb.AdditionalVIPs {
+		if vip.PortID != "" && vip.PortID != lb.VIP.PortID {
+			_ = o.options.Network.DeletePort(vip.PortID)
+		}
+	}
 }
 
 // vipPort is the port as the providers make it: they differ in name, device

@@ -272,13 +272,5 @@ func (o *Octavia) remove(lb *LoadBalancer) {
 	o.balancers = slices.DeleteFunc(o.balancers, func(other *LoadBalancer) bool { return other == lb })
 	o.unregister(append(children(lb), lb)...)
 	o.dirty = true
-	if lb.VIP.OwnPort && o.options.Network != nil {
-		// The port may be gone already; Octavia does not mind either.
-		_ = o.options.Network.DeletePort(lb.VIP.PortID)
-		for _, vip := range lb.AdditionalVIPs {
-			if vip.PortID != "" && vip.PortID != lb.VIP.PortID {
-				_ = o.options.Network.DeletePort(vip.PortID)
-			}
-		}
-	}
+	o.deleteVIPs(lb)
 }
