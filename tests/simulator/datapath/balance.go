@@ -97,6 +97,8 @@ type choice struct {
 	limit int
 	// unchecked lets members in ERROR be chosen like any others.
 	unchecked bool
+	// like leaves out the members of the other IP family, if it is valid.
+	like netip.Addr
 }
 
 // pick chooses a member and counts the connection until release is called. ok is false when
@@ -168,7 +170,8 @@ func (p *pool) member(id string, c choice) (Member, bool) {
 func (p *pool) serves(member Member, c choice) bool {
 	monitored := p.config.Monitor != nil && p.config.Monitor.AdminUp
 	full := c.limit > 0 && p.open[member.ID] >= c.limit
-	return p.config.AdminUp && !c.tried[member.ID] && !full && (c.unchecked && member.AdminUp || member.healthy(monitored))
+	paired := !c.like.IsValid() || c.like.Is4() == member.Address.Is4()
+	return p.config.AdminUp && !c.tried[member.ID] && !full && paired && (c.unchecked && member.AdminUp || member.healthy(monitored))
 }
 
 // healthy reports whether the member is up. Behind a monitor it must have passed: NO_MONITOR

@@ -217,3 +217,20 @@ func TestPersistence_YieldsWhenMemberIsOut(t *testing.T) {
 		t.Errorf("after a was removed: %s, want bb", got)
 	}
 }
+
+// Without a proxy, a VIP needs members of its own IP family.
+func TestPick_SkipsMembersOfOtherFamilyForTranslatedVIP(t *testing.T) {
+	t.Parallel()
+	p, _ := poolOf(t, func(p *Pool) { p.Members[1].Address = netip.IPv6Loopback() }, 1, 1)
+	for like, want := range map[netip.Addr]string{{}: "ab", netip.IPv6Loopback(): "bb", netip.AddrFrom4([4]byte{127, 0, 0, 1}): "aa"} {
+		got := ""
+		for i := range len(want) {
+			member, release, _ := p.pick(choice{client: client(i), like: like})
+			release()
+			got += member.ID
+		}
+		if got != want {
+			t.Errorf("VIP %s: picked %s, want %s", like, got, want)
+		}
+	}
+}

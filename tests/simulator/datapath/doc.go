@@ -1,5 +1,5 @@
 // Package datapath carries the traffic of simulated load balancers. It listens on every VIP and
-// floating IP, which are addresses in 127.0.0.0/8, and forwards connections to the address and port
+// floating IP, which are addresses in 127.0.0.0/8 or ::1, and forwards connections to the address and port
 // of a member, selected as Octavia's providers select it. Health monitors send real probes. The
 // package does not depend on an API of OpenStack: a Source has the configuration, a Sink gets the
 // results of the probes, and Certificates reads certificates by reference.
@@ -56,7 +56,8 @@
 //
 // A member gets new clients if it and its pool are enabled, its weight is above 0, and its
 // operating status permits it; backup members only if no other member can. With weight 0 a member
-// keeps the clients that are bound to it by persistence, as with haproxy.
+// keeps the clients that are bound to it by persistence, as with haproxy. Members serve VIPs of both IP
+// families, except for UDP and with the provider ovn, which translate addresses.
 //
 //	persistence    identity of a client               lifetime of the binding
 //	SOURCE_IP      its address, or its network by     the pool's timeout since its last use

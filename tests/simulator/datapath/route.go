@@ -28,6 +28,8 @@ type route struct {
 	vip netip.AddrPort
 	// unchecked means that the members' health counts for nothing.
 	unchecked bool
+	// like is the VIP if only members of its IP family serve it, else invalid.
+	like netip.Addr
 }
 
 // routes lists what must be listened on. Of two load balancers that claim one endpoint, the
@@ -63,6 +65,7 @@ func (p *Plane) addRoutes(routes map[endpoint]route, lb LoadBalancer, listener L
 			vip:      netip.AddrPortFrom(lb.fixed(address), listener.Port),
 
 			unchecked: floating && lb.FloatingUnchecked,
+			like:      lb.like(address, listener),
 		}
 	}
 }
@@ -73,6 +76,15 @@ func (lb LoadBalancer) source() netip.Addr {
 		return netip.Addr{}
 	}
 	return lb.Addresses[0]
+}
+
+// like is the VIP that an address stands for if only members of its IP family serve the listener: there is
+// no proxy between them.
+func (lb LoadBalancer) like(address netip.Addr, listener Listener) netip.Addr {
+	if lb.KeepClientAddress || listener.Protocol == ProtocolUDP {
+		return lb.fixed(address)
+	}
+	return netip.Addr{}
 }
 
 // fixed is the VIP that an address stands for.

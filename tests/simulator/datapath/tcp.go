@@ -105,7 +105,7 @@ func (f *tcpFrontend) carry(route *route, client duplex, address netip.AddrPort)
 func (p *Plane) dialMember(route *route, client netip.AddrPort) (member duplex, release func(), ok bool) {
 	tried := map[string]bool{}
 	for range dialTries {
-		picked, release, ok := route.pool.pick(choice{client: client, tried: tried, unchecked: route.unchecked})
+		picked, release, ok := route.pool.pick(choice{client: client, tried: tried, unchecked: route.unchecked, like: route.like})
 		if !ok {
 			return nil, nil, false
 		}

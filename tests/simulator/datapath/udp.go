@@ -108,7 +108,7 @@ func (f *udpFrontend) session(route *route, client netip.AddrPort, tried map[str
 		f.end(session)
 	}
 	member, release, ok := route.pool.pick(choice{
-		client: client, tried: tried, limit: route.listener.ConnectionLimit, unchecked: route.unchecked,
+		client: client, tried: tried, limit: route.listener.ConnectionLimit, unchecked: route.unchecked, like: route.like,
 	})
 	if !ok {
 		return nil
