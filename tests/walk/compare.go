@@ -86,10 +86,30 @@ func (r *run) lead(d direct) error {
 	if err := d.settle(); err != nil {
 		return err
 	}
-	for _, svc := range r.env.Cluster.Services() {
-		d.Cluster.Apply(r.written(d, svc))
+	for _, write := range []func(direct, *v1.Service) *v1.Service{r.placed, r.written} {
+		for _, svc := range r.env.Cluster.Services() {
+			d.Cluster.Apply(write(d, svc))
+		}
+		if err := d.settle(); err != nil {
+			return err
+		}
 	}
-	return d.settle()
+	return nil
+}
+
+// placed returns the version of a Service that its users wrote, with the ID of its load balancer in
+// place of the name by which it shares that: an owner that has left the share stays on the load balancer,
+// and so do the others.
+func (r *run) placed(d direct, svc *v1.Service) *v1.Service {
+	placed := r.written(d, svc)
+	if placed.Annotations[annotation.Share] == "" || !serves(svc) {
+		return placed
+	}
+	if on := at(r.env.Cloud.Octavia.Snapshot(), fmt.Sprintf("%s/%d", svc.Spec.Ports[0].Protocol, svc.Spec.Ports[0].Port)); on != nil {
+		delete(placed.Annotations, annotation.Share)
+		placed.Annotations[annotation.LoadBalancerID] = d.counterpart(*on)
+	}
+	return placed
 }
 
 // leadNodes creates the final nodes.
@@ -175,7 +195,7 @@ func (r *run) leadGuests(d direct, balancers []octavia.LoadBalancer) error {
 		for _, svc := range r.env.Cluster.Services() {
 			owns := slices.ContainsFunc(balancers, func(lb octavia.LoadBalancer) bool { owner, _ := ownerOf(lb); return owner == testenv.KeyOf(svc) })
 			if isOn(svc, balancers) && owns == owners {
-				d.Cluster.Apply(r.written(d, svc))
+				d.Cluster.Apply(r.placed(d, svc))
 			}
 		}
 		if err := d.settle(); err != nil {
