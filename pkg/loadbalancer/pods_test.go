@@ -359,6 +359,18 @@ func TestPods_OpenPortsOfNodesOnlyByCloudConf(t *testing.T) {
 	env.writes(0)
 }
 
+// In the security group of a cluster, Services with the same target port would take each other's rule, and
+// the first one deleted would close the port for all: they are refused before the first write.
+//
+//proves:56
+func TestPods_AreRefusedInSharedSecurityGroup(t *testing.T) {
+	t.Parallel()
+	env, _, svc, nodes := withPods(t, managed("shared", "members", "pods"), 1, "0:11")
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, "pods need security-group-mode=per-service of cloud.conf")
+	env.writes(0)
+}
+
 // Without the right to watch EndpointSlices, the Service is refused, and its members stay.
 //
 //proves:56

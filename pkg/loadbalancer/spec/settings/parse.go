@@ -220,11 +220,11 @@ func (r *reading) members(vipSubnetID string) MemberSettings {
 		r.notice(annotation.MemberAddress, "has no effect: neither the Service nor cloud.conf sets "+annotation.MemberSubnetID)
 	}
 	if m.Mode == annotation.MembersPods {
-		if r.conf.SecurityGroups() != "" && r.conf.Members != annotation.MembersPods {
-			r.refuse(field.Forbidden(annotation.Path(annotation.Members), "security groups would open the target ports of pods on all nodes: "+
-				"ask the cluster's operator for a class with members=pods"))
-			m.Mode = r.conf.Members // the members that the refused Service keeps
-			return m
+		if why := r.podsForbidden(); why != "" {
+			r.refuse(field.Forbidden(annotation.Path(annotation.Members), why))
+			if m.Mode = r.conf.Members; m.Mode != annotation.MembersPods { // the members that the refused Service keeps
+				return m
+			}
 		}
 		m.ofPods()
 		for name, given := range map[string]bool{annotation.MemberSubnetID: r.values.Members.SubnetID != nil, annotation.MaxMembers: r.values.Members.Max != nil} {
@@ -234,6 +234,21 @@ func (r *reading) members(vipSubnetID string) MemberSettings {
 		}
 	}
 	return m
+}
+
+// podsForbidden returns why pods cannot be the members with the security groups of cloud.conf, "" if they
+// can. Unlike NodePorts, pods of several Services may have the same target port.
+func (r *reading) podsForbidden() string {
+	switch {
+	case r.conf.SecurityGroups() == "":
+		return ""
+	case r.conf.SecurityGroups() == config.SecurityGroupsShared:
+		return "pods need security-group-mode=per-service of cloud.conf: Services with the same target port would take each other's rule in a shared group; " +
+			"ask the cluster's operator"
+	case r.conf.Members != annotation.MembersPods:
+		return "security groups would open the target ports of pods on all nodes: ask the cluster's operator for a class with members=pods"
+	}
+	return ""
 }
 
 // maxMembers returns the maximum number of members. With externalTrafficPolicy Local all nodes are
