@@ -291,6 +291,36 @@ func TestDualStack_LaterChangeOfPolicyNeedsPermissionToReplace(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
+// Rules follow the VIPs of a replacement before its addresses are published.
+//
+//proves:29,32,87
+func TestDualStack_ReplacementHasSecurityGroupsOfItsFamilies(t *testing.T) {
+	t.Parallel()
+	const v4, v6 = "ingress IPv4 tcp 30080-30080 ", "ingress IPv6 tcp 30080-30080 "
+	for provider, rules := range map[string][]string{
+		octavia.ProviderAmphora: {v4 + "127.100.0.0/16", v6 + "fd00:6::/64"},
+		octavia.ProviderOVN:     {v4 + "0.0.0.0/0", v6 + "::/0"},
+	} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			env := dualCloud(t, provider, "2026.1", "manage-security-groups", "true", "security-group-mode", "per-service")
+			nodes, svc := env.dualNodes(2), service("web", 1)
+			svc.Annotations[annotation.AllowReplace] = "true"
+			svc.Status.LoadBalancer = *env.ensure(svc, nodes)
+			env.rules(env.group(), rules[0])
+			dual(svc, prefer, v1.IPv4Protocol, v1.IPv6Protocol)
+			if svc.Status.LoadBalancer = *env.ensure(svc, nodes); len(svc.Status.LoadBalancer.Ingress) != 2 {
+				t.Errorf("published: %v", ipsOf(&svc.Status.LoadBalancer))
+			}
+			env.rules(env.group(), rules...)
+			dual(svc, v1.IPFamilyPolicySingleStack, v1.IPv4Protocol)
+			svc.Status.LoadBalancer = *env.ensure(svc, nodes)
+			env.rules(env.group(), rules[0])
+			env.unchanged(svc, nodes)
+		})
+	}
+}
+
 // Clients of a family are admitted only by ranges of that family.
 //
 //proves:29,32

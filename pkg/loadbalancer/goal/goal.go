@@ -161,10 +161,12 @@ type Basis struct {
 	Provider, VIPAddress                                 string
 }
 
-// SecurityGroups is the task for the nodes' security groups, planned for a VIP in a subnet.
+// SecurityGroups is the task for the nodes' security groups, planned for a VIP in a subnet, or for VIPs of
+// both IP families.
 type SecurityGroups struct {
 	*securitygroup.Task
 	VIPSubnet string
+	DualStack bool
 }
 
 // Round is the progress of a round.

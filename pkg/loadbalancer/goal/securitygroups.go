@@ -160,12 +160,13 @@ func (g *groups) plan(ctx context.Context, in Inputs, r Round, unread *settings.
 		ID: in.ID, Spec: spec, VIPSubnet: subnet, Before: published && (spec != nil || !r.Recalled),
 		Kept: unread != nil, Unread: unread != nil && unread.Ranges, NodesCurrent: in.NodesCurrent,
 	})
-	return SecurityGroups{task, subnet}, err
+	return SecurityGroups{task, subnet, r.Want.Settings.Second != ""}, err
 }
 
-// close completes plan after the load balancer has its desired state.
+// close completes plan after the load balancer has its desired state. It plans again if the cloud has chosen
+// the subnet of the VIP, or a replacement has VIPs of other IP families.
 func (g *groups) close(ctx context.Context, in Inputs, r Round, unread *settings.Unread) error {
-	if r.Groups.VIPSubnet != r.Have.LoadBalancer.VIP.SubnetID { // the cloud has chosen it
+	if r.Groups.VIPSubnet != r.Have.LoadBalancer.VIP.SubnetID || r.Groups.DualStack != (r.Want.Settings.Second != "") {
 		var err error
 		if r.Groups, err = g.plan(ctx, in, r, unread); err != nil {
 			return err

@@ -26,6 +26,13 @@ func addressBreaks() []Break {
 			Tests: []string{"TestDualStack_IsServedInBothFamiliesInTheirOrder"},
 		},
 		{
+			Row: 32, What: "the nodes stay closed to clients of a replacement's second family",
+			File:  "pkg/loadbalancer/goal/securitygroups.go",
+			Old:   ` || r.Groups.DualStack != (r.Want.Settings.Second != "") {`,
+			New:   ` {`,
+			Tests: []string{"TestDualStack_ReplacementHasSecurityGroupsOfItsFamilies"},
+		},
+		{
 			Row: 32, What: "ports have the members of the first family alone",
 			File:  "pkg/loadbalancer/goal/endpoints.go",
 			Old:   `if s.Second == "" || in.Second == nil {`,

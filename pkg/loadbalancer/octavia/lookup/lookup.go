@@ -104,7 +104,7 @@ func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []me
 		return facts, err
 	}
 	forVIP := existing == nil && s.VIP.SubnetID == "" && s.VIP.NetworkID == "" && s.VIP.PortID == ""
-	if facts.MemberSubnetID == "" || forVIP || s.Second != "" {
+	if facts.MemberSubnetID == "" || forVIP || s.Second != "" || s.LoadBalancer.AllowReplace && s.AskedSecond() != "" {
 		if facts.MemberSubnets, err = r.MemberSubnets(ctx, backends); err != nil {
 			return facts, err
 		}
