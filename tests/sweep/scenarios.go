@@ -18,6 +18,7 @@ func Scenarios() []Scenario {
 			}
 		}
 	}
+	all = append(all, families()...)
 	all = append(all, adoptions()...)
 	return append(all, nodes()...)
 }

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,6 +17,8 @@ type Start struct {
 	// Provider of load balancers; Zed is set if the cloud is of that release.
 	Provider string
 	Zed      bool
+	// DualStack is set if its network and the nodes have both IP families.
+	DualStack bool
 	// Inherited is set if there are Services of cloud-provider-openstack.
 	Inherited bool
 	Options   func() testenv.Options
@@ -27,11 +30,11 @@ type Start struct {
 // left.
 func Starts() []Start {
 	var all []Start
-	for _, c := range clouds() {
+	for _, c := range slices.Concat(clouds(), dualClouds()) {
 		keys := maps.Clone(c.keys)
 		keys["max-shared-lb"] = "10"
 		all = append(all, Start{
-			Name: strings.ReplaceAll(c.name, " ", "-"), Provider: c.provider, Zed: strings.Contains(c.name, "Zed"),
+			Name: strings.ReplaceAll(c.name, " ", "-"), Provider: c.provider, Zed: strings.Contains(c.name, "Zed"), DualStack: strings.HasPrefix(c.name, "dual-stack"),
 			Options: func() testenv.Options { return testenv.Options{Simulator: c.simulator(), Keys: keys} },
 			Before:  func(env *testenv.Env) error { return addNodes(env, 2) },
 		})

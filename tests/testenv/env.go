@@ -300,7 +300,8 @@ func (env *Env) Unfinished() []string {
 	return p.unfinished()
 }
 
-// AddNode adds a server and the Node on it.
+// AddNode adds a server and the Node on it. If the cloud has a subnet of IPv6, they have an address in that,
+// too.
 func (env *Env) AddNode(name, address string, podCIDRs ...string) (*v1.Node, error) {
 	server, err := env.Cloud.AddServer(name, address)
 	if err != nil {
@@ -313,6 +314,13 @@ func (env *Env) AddNode(name, address string, podCIDRs ...string) (*v1.Node, err
 			Addresses:  []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: server.Addresses[0]}},
 			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
 		},
+	}
+	if env.Cloud.SubnetV6.ID != "" {
+		second, err := env.addIPv6(server)
+		if err != nil {
+			return nil, err
+		}
+		node.Status.Addresses = append(node.Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: second})
 	}
 	env.Cluster.SetNode(node)
 	return node, nil

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
@@ -48,7 +49,9 @@ func intended(env *testenv.Env) intent {
 			}
 			for _, node := range nodes {
 				if selects(svc, node) && hasPods(env, svc, node) {
-					wanted.members = append(wanted.members, fmt.Sprintf("%s:%d", node.Status.Addresses[0].Address, p.NodePort))
+					for _, a := range node.Status.Addresses[:addressesOf(env, svc)] {
+						wanted.members = append(wanted.members, fmt.Sprintf("%s:%d", a.Address, p.NodePort))
+					}
 				}
 			}
 			slices.Sort(wanted.members)
@@ -56,6 +59,15 @@ func intended(env *testenv.Env) intent {
 		}
 	}
 	return all
+}
+
+// addressesOf returns the number of addresses of each node that are members of a Service: HAProxy serves both
+// IP families from one of them.
+func addressesOf(env *testenv.Env, svc *v1.Service) int {
+	if env.Conf.LoadBalancer.LBProvider == octavia.ProviderOVN {
+		return max(1, len(svc.Spec.IPFamilies))
+	}
+	return 1
 }
 
 // edge is the label for node selectors of walks.

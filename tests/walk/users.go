@@ -60,6 +60,9 @@ func (r *run) service(key testenv.Key, b int) *v1.Service {
 	if b/12%2 == 1 && r.restricts() {
 		svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
 	}
+	if r.start.DualStack {
+		sweep.Dual(svc, b%5 > 2)
+	}
 	return svc
 }
 
@@ -211,12 +214,23 @@ func (r *run) recreate(a, b int) {
 	}()
 }
 
+// families makes a Service dual-stack, or single-stack again, which takes another load balancer.
+func (r *run) families(a, _ int) {
+	key := r.key(a)
+	svc := r.env.Cluster.Service(key)
+	if svc == nil || svc.DeletionTimestamp != nil || !r.start.DualStack {
+		return
+	}
+	r.env.Cluster.Edit(key, func(svc *v1.Service) { sweep.Dual(svc, len(svc.Spec.IPFamilies) == 1) })
+}
+
 // share puts a Service on the load balancer of another one, or on its own again. The driver of ovn
-// of Zed cannot add listeners beside monitors.
+// of Zed cannot add listeners beside monitors. A load balancer with a guest cannot be replaced for other IP
+// families.
 func (r *run) share(a, b int) {
 	key := r.key(a)
 	svc := r.env.Cluster.Service(key)
-	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() {
+	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() || r.start.DualStack {
 		return
 	}
 	// Other namespaces do not permit it.
@@ -235,7 +249,7 @@ func (r *run) share(a, b int) {
 func (r *run) name(a, b int) {
 	key := r.key(a)
 	svc := r.env.Cluster.Service(key)
-	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() {
+	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() || r.start.DualStack {
 		return
 	}
 	r.env.Cluster.Edit(key, func(svc *v1.Service) {
