@@ -13,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/apiversions"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
@@ -82,6 +83,22 @@ func (a *API) room(ctx context.Context) (int, error) {
 	}
 	present, err := a.LoadBalancers(ctx, "")
 	return quota.Loadbalancer - len(present), err
+}
+
+// LoadBalancerMinor returns the minor number of the newest version 2 of Octavia's API.
+func (a *API) LoadBalancerMinor(ctx context.Context) (newest int, err error) {
+	pages, err := apiversions.List(a.LoadBalancer).AllPages(ctx)
+	if err != nil {
+		return 0, err
+	}
+	all, err := apiversions.ExtractAPIVersions(pages)
+	for _, version := range all {
+		var minor int
+		if _, err := fmt.Sscanf(version.ID, "v2.%d", &minor); err == nil {
+			newest = max(newest, minor)
+		}
+	}
+	return newest, err
 }
 
 // LoadBalancers returns those of the project with the part in their name.

@@ -34,6 +34,7 @@ func scenarios() []scenario {
 		{"SessionAffinity", affinity, false},
 		{"SourceRanges", sourceRanges, false},
 		{"IPv6", ipv6, false},
+		{"DualStack", dualStack, false},
 		{"SharedLoadBalancer", shared, false},
 		{"LoadBalancerBroughtAlong", broughtAlong, false},
 		{"AnotherFloatingIP", otherAddress, false},
