@@ -76,6 +76,12 @@ func (s *Settings) unenforced(drv driver.Driver) string {
 	return why
 }
 
+// sharesPorts reports whether the source ranges are enforced at ports of the nodes that other Services
+// may open as well, because they are no NodePorts: the rules of all security groups of a node are combined.
+func (s *Settings) sharesPorts(drv driver.Driver) bool {
+	return len(s.Access.SourceRanges) > 0 && !drv.Supports(driver.SourceRanges) && s.unenforced(drv) == "" && (s.ByPods() || s.Traffic.ownPorts)
+}
+
 // Opens returns an error for a new port of a load balancer that cannot enforce the source ranges of
 // the Service. Existing ports stay open.
 func (s *Settings) Opens(drv driver.Driver, desired, existing *model.LoadBalancer) field.ErrorList {

@@ -54,8 +54,10 @@ type Settings struct {
 
 // TrafficSettings are the traffic settings in the spec of the Service.
 type TrafficSettings struct {
-	// Ports are those of the Service; they must not be modified.
-	Ports []v1.ServicePort
+	// Ports are those of the Service; they must not be modified. ownPorts is set if the Service's own
+	// ports are in place of the NodePorts.
+	Ports    []v1.ServicePort
+	ownPorts bool
 	// Local is externalTrafficPolicy Local; HealthCheckNodePort is the port on which kube-proxy
 	// then reports for each node whether it has endpoints.
 	Local               bool

@@ -33,6 +33,7 @@ func (r *reading) traffic() TrafficSettings {
 	}
 	t := TrafficSettings{
 		Ports:               ports,
+		ownPorts:            r.conf.MemberPort == config.MemberPortService,
 		Local:               local(svc),
 		HealthCheckNodePort: int(svc.Spec.HealthCheckNodePort),
 		ClientAffinity:      svc.Spec.SessionAffinity == v1.ServiceAffinityClientIP,

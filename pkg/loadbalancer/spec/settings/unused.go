@@ -11,8 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// Unused returns the settings that the driver does not support, or that apply to no port of the
-// Service.
+// Unused returns the settings that the driver does not support, or only in part, or that apply to no
+// port of the Service.
 func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 	notices := s.unusedOnExisting(drv)
 	add := func(name, text string) {
@@ -29,6 +29,9 @@ func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 	}
 	if len(s.Access.SourceRanges) > 0 && drv.Supports(driver.SourceRanges) && drv.Quirks.UnprovenSourceRanges {
 		add("spec.loadBalancerSourceRanges", fmt.Sprintf("may have no effect: Octavia stores them, but the provider %s may ignore them; test the access from outside", drv.Name))
+	}
+	if s.sharesPorts(drv) {
+		add("spec.loadBalancerSourceRanges", "do not exclude clients that another Service admits to the same port of the nodes: let no other Service have the port")
 	}
 	if s.otherAddress != "" {
 		add("spec.loadBalancerIP", s.otherAddress+" has no effect: the load balancer was created for another Service and has its address; remove the field, "+
