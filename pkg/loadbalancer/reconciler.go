@@ -316,21 +316,21 @@ func closed(err error) error {
 // The service controller also calls it after a failed Update, and gives up after false. For a
 // Service that wants a load balancer the result is true, so that it is created again.
 //
-// Nothing of a Service that is not managed counts as left, so that it can be deleted: see unmanaged.
-//
 // While a round of the Service runs, which may create a load balancer, the result is true, without
 // a request.
+//
+// Nothing of a Service that is not managed counts as left, so that it can be deleted: see unmanaged.
 func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
 	wanted := dispatch.Wanted(svc)
+	if r.dispatcher.Busy(string(svc.UID)) {
+		return svc.Status.LoadBalancer.DeepCopy(), true, nil
+	}
 	if !r.manages(svc) {
 		if !wanted {
 			r.dispatcher.Forget(string(svc.UID))
 			r.store.Forget(svc.UID, svc.DeletionTimestamp != nil)
 		}
 		return svc.Status.LoadBalancer.DeepCopy(), wanted, nil
-	}
-	if r.dispatcher.Busy(string(svc.UID)) {
-		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
 	if !wanted && r.dispatcher.Deleted(string(svc.UID)) {
 		return &v1.LoadBalancerStatus{}, false, nil

@@ -2,12 +2,14 @@ package loadbalancer
 
 import (
 	"context"
+	"errors"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
@@ -15,8 +17,8 @@ import (
 func (r *Reconciler) manages(svc *v1.Service) bool { return r.engine().Settings.Manages(svc) }
 
 // unmanaged is the round of a Service whose objects must not be written. It finds the changes that
-// a round would make, and reports them in an event. Nodes, endpoints and drift start no search for
-// them. The published address stays.
+// a round would make, or its refusal, and reports them in an event. The error is that of an outage.
+// Nodes, endpoints and drift start no search for changes. The published address stays.
 type unmanaged struct {
 	r       *Reconciler
 	req     dispatch.Request
@@ -38,8 +40,12 @@ func (u *unmanaged) Step(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		u.noted = noted
 	}
 	_, err := u.preview.Step(ctx)
-	if async.IsWaiting(err) {
+	var blocked *refusal.BlockedError
+	switch {
+	case async.IsWaiting(err):
 		return nil, err
+	case err != nil && refusal.Reason(err) == "" && !errors.As(err, &blocked): // an outage: the changes are unknown
+		return status, err
 	}
 	if u.noted.joins(svc, err) {
 		err = nil

@@ -2,10 +2,18 @@ package loadbalancer_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
 // While a Service is not managed, neither its changes nor those of nodes write anything. An event
@@ -67,6 +75,64 @@ func TestUnmanaged_DeletionLeavesObjects(t *testing.T) {
 			env.loadBalancers(1)
 			env.floatingIPs(1)
 		})
+	}
+}
+
+// A Service that becomes unmanaged and is deleted while its load balancer is created exists until that
+// round has ended. Then its objects stay.
+//
+//proves:125
+func TestUnmanaged_DeletionWaitsForRunningRound(t *testing.T) {
+	t.Parallel()
+	clock := clocktesting.NewFakeClock(time.Now())
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Clock: clock}})
+	nodes, svc := env.nodes(2), service("web", 1)
+	created := make(chan error, 1)
+	go func(svc *v1.Service) {
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
+		created <- err
+	}(svc.DeepCopy())
+	await.Condition(t, "a load balancer that Octavia builds", func() bool { return len(env.Cloud.Octavia.Snapshot()) > 0 })
+	annotate(annotation.Managed, "false")(svc)
+	now := nowTime()
+	svc.DeletionTimestamp = &now
+	if !env.exists(svc) {
+		t.Error("the finalizer would go while the round writes")
+	}
+	clock.Step(time.Minute)
+	if err := <-created; err != nil {
+		t.Error(err)
+	}
+	env.delete(svc)
+	if env.exists(svc) {
+		t.Error("the finalizer would stay")
+	}
+	env.loadBalancers(1)
+}
+
+// While the changes cannot be read, an unmanaged Service is not reported as refused: its next call reads
+// them.
+//
+//proves:125
+func TestUnmanaged_OutageIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	published := env.ensure(svc, nodes)
+	env.restart()
+	annotate(annotation.Managed, "false", annotation.Method, "LEAST_CONNECTIONS")(svc)
+	repair := env.Cloud.Faults.Add(faults.Rule{Route: "/load-balancer/**", Status: http.StatusServiceUnavailable})
+	status, err := env.engine.Ensure(env.ctx, svc, nodes)
+	if emitted := env.emitted(); err == nil || strings.Contains(emitted, "LoadBalancerUnmanaged") {
+		t.Errorf("error %v, events:\n%s", err, emitted)
+	}
+	if status == nil || status.Ingress[0].IP != published.Ingress[0].IP {
+		t.Errorf("published %+v", status)
+	}
+	repair()
+	env.ensure(svc, nodes)
+	if emitted := env.emitted(); !strings.Contains(emitted, "Would change") {
+		t.Errorf("events:\n%s", emitted)
 	}
 }
 
