@@ -256,6 +256,32 @@ func TestPods_AndNodesAreNotExchangedByRefusedChange(t *testing.T) {
 	}
 }
 
+// While a change to pods is refused, nodes stay members as their settings have it: at most max-members, at
+// their addresses in member-subnet-id, also in the next process.
+//
+//proves:56
+func TestPods_RefusedLeaveLimitsOfNodes(t *testing.T) {
+	t.Parallel()
+	env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": "amphora"}, 1, "0:11 1:11")
+	second := env.subnet("127.102.0.0/16")
+	for i, node := range nodes {
+		node.Status.Addresses = append(node.Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: fmt.Sprintf("127.102.0.%d", i+1)})
+	}
+	svc.Spec.Ports[0].NodePort = 30080
+	annotate(annotation.Members, annotation.MembersNodes, annotation.MaxMembers, "2", annotation.MemberSubnetID, second, annotation.MemberAddress, "true")(svc)
+	env.ensure(svc, nodes)
+	before := env.loadBalancer().Pools[0].Members
+	if len(before) != 2 || !strings.HasPrefix(before[0].Address, "127.102.") {
+		t.Fatalf("members %+v", before)
+	}
+	svc.Annotations[annotation.Members] = annotation.MembersPods
+	f.forbidden = true
+	env.restart()
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, "may not list and watch EndpointSlices")
+	env.writes(0)
+}
+
 // Pools that have no members yet get the pods that come, also while a change to nodes is refused.
 //
 //proves:56

@@ -67,14 +67,11 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if err := e.sharers.join(ctx, svc, settings, nil); err != nil {
 		return nil, err
 	}
-	if err := e.locate(ctx, settings); err != nil {
-		return nil, err
-	}
 	endpoints, err := e.endpoints(ctx, svc, settings)
 	if err != nil {
 		return nil, err
 	}
-	selected, err := e.Members.Select(settings, of.Nodes)
+	selected, err := e.choose(ctx, settings, of.Nodes)
 	if err != nil {
 		return nil, err
 	}

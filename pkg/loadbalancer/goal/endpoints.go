@@ -56,9 +56,19 @@ func (e *Engine) watched(ctx context.Context, svc *v1.Service, s *settings.Setti
 	}
 }
 
+// choose returns the nodes that become members of a Service, and sets the range of their addresses in its
+// settings. The error is that of the read of the range, or of members.Select.
+func (e *Engine) choose(ctx context.Context, s *settings.Settings, nodes []*v1.Node) (*members.Set, error) {
+	if err := e.locate(ctx, s); err != nil {
+		return nil, err
+	}
+	return e.Members.Select(s, nodes)
+}
+
 // locate sets in the settings of a Service the range of the members' addresses. An unknown subnet has
 // none.
 func (e *Engine) locate(ctx context.Context, s *settings.Settings) error {
+	s.Members.Within = netip.Prefix{}
 	if !s.Members.BySubnet || s.Members.SubnetID == "" {
 		return nil
 	}

@@ -37,6 +37,8 @@ type Kept struct {
 	in     Inputs
 	unread settings.Unread
 	limits Limits
+	// choose returns the nodes that become members with other settings.
+	choose func(context.Context, *settings.Settings) (*members.Set, error)
 	// like is the load balancer to keep: the first observation of the round.
 	like *model.LoadBalancer
 	// look is the progress of Observe between two calls, unnamed is set if the named load balancer
@@ -83,35 +85,34 @@ func (l Limits) Learn(err error) (Limits, bool) {
 // NewKept parses those settings of a refused Service that are valid.
 func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept, error) {
 	svc := of.Service
-	settings, unread := e.Settings.ParseKept(svc)
+	parsed, unread := e.Settings.ParseKept(svc)
 	version, err := e.Cloud.Lookup.Version(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.locate(ctx, settings); err != nil {
-		return nil, err
-	}
-	endpoints, err := e.watched(ctx, svc, settings)
+	endpoints, err := e.watched(ctx, svc, parsed)
 	if err != nil {
 		return nil, err
 	}
 	nodes := slices.DeleteFunc(slices.Clone(of.Nodes), func(node *v1.Node) bool { return slices.Contains(limits.Without, node.Name) })
-	selected, err := e.Members.Select(settings, nodes)
+	selected, err := e.choose(ctx, parsed, nodes)
 	if err == nil && selected.Standing == members.Unselected { // the selector may be the refused change
-		settings.Members.NodeSelector, unread.Selector = labels.Everything(), true
-		selected, err = e.Members.Select(settings, nodes)
+		parsed.Members.NodeSelector, unread.Selector = labels.Everything(), true
+		selected, err = e.Members.Select(parsed, nodes)
 	}
 	if err != nil {
 		return nil, err
 	}
-	e.Events.MembersLeft(ObjectOf(svc), settings.Members.NodeSelector.String(), selected)
-	if settings.LoadBalancer.Share != "" { // it stays where it is
-		settings.LoadBalancer.ID, settings.LoadBalancer.Share = e.Memory.placeOf(svc)
+	e.Events.MembersLeft(ObjectOf(svc), parsed.Members.NodeSelector.String(), selected)
+	if parsed.LoadBalancer.Share != "" { // it stays where it is
+		parsed.LoadBalancer.ID, parsed.LoadBalancer.Share = e.Memory.placeOf(svc)
 	}
-	in := e.inputs(of, settings, selected, version)
-	in.Endpoints, in.Second = endpoints, e.second(settings, nodes)
+	in := e.inputs(of, parsed, selected, version)
+	in.Endpoints, in.Second = endpoints, e.second(parsed, nodes)
 	return &Kept{
-		in: in, unread: unread, limits: limits, store: e.Memory.Store, lookup: e.Cloud.Lookup, events: e.Events,
+		in: in, unread: unread, limits: limits,
+		choose: func(ctx context.Context, s *settings.Settings) (*members.Set, error) { return e.choose(ctx, s, nodes) },
+		store:  e.Memory.Store, lookup: e.Cloud.Lookup, events: e.Events,
 		observer: e.observer, planner: e.planner, groups: e.groups, reporter: e.reporter, checks: e.checks, results: e.results,
 	}, nil
 }
@@ -206,8 +207,10 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	lb := r.Have.LoadBalancer
 	want := &Desired{Basis: BasisOf(k.in, lb), Facts: desire.Facts{Driver: k.planner.driver(k.in, lb)}}
 	if k.like == nil {
+		if err := k.usePresentMode(ctx, lb); err != nil {
+			return want, err
+		}
 		k.like = k.before(lb)
-		k.in.Settings = k.inPresentMode(lb)
 	}
 	want.Settings = k.in.Settings.On(lb)
 	nodes := desire.Followers{

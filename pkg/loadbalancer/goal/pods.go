@@ -61,14 +61,20 @@ func (p *planner) reach(ctx context.Context, in Inputs, vip model.VIP, drv drive
 	return p.lookup.Reach(ctx, pods)
 }
 
-// inPresentMode returns the settings of a refused Service, with nodes as members if these are the
-// members of the load balancer, or with pods: the mode may be the refused change.
-func (k *Kept) inPresentMode(lb *model.LoadBalancer) *settings.Settings {
+// usePresentMode sets nodes as members in the settings of a refused Service if these are the members of
+// the load balancer, or pods: the mode may be the refused change.
+func (k *Kept) usePresentMode(ctx context.Context, lb *model.LoadBalancer) error {
 	pods, known := k.planner.hasPods(k.in, lb)
 	if !known || pods == k.in.Settings.ByPods() {
-		return k.in.Settings
+		return nil
 	}
-	return k.in.Settings.WithPods(pods)
+	present := k.in.Settings.WithPods(pods)
+	selected, err := k.choose(ctx, present)
+	if err != nil {
+		return err
+	}
+	k.in.Settings, k.in.Members = present, selected
+	return nil
 }
 
 // hasPods reports whether pods are the members of a load balancer, as they were in the last state that was

@@ -30,16 +30,27 @@ func (s *Settings) ByPods() bool { return s.Members.Mode == annotation.MembersPo
 // WithPods returns the settings with pods as members, or nodes, by the default.
 func (s *Settings) WithPods(pods bool) *Settings {
 	changed := *s
-	changed.Members.Mode = ""
 	if pods {
 		changed.Members.ofPods()
+	} else {
+		changed.Members.ofNodes()
 	}
 	return &changed
 }
 
 // ofPods makes pods the members: each of them is one, in a subnet that depends on its address.
 func (m *MemberSettings) ofPods() {
+	nodes := *m
+	m.nodes = &nodes
 	m.Mode, m.SubnetID, m.DefaultSubnetID, m.Max = annotation.MembersPods, "", "", 0
+}
+
+// ofNodes makes nodes the members, in the default mode. It reverts ofPods.
+func (m *MemberSettings) ofNodes() {
+	m.Mode = ""
+	if nodes := m.nodes; nodes != nil {
+		m.SubnetID, m.DefaultSubnetID, m.Max, m.nodes = nodes.SubnetID, nodes.DefaultSubnetID, nodes.Max, nil
+	}
 }
 
 // FollowsEndpoints reports whether only pods, or nodes with endpoints of the Service, become members.

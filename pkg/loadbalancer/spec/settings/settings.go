@@ -141,6 +141,8 @@ type MemberSettings struct {
 	// selects them.
 	Max  int
 	Seed string
+	// nodes are the settings for nodes as members while pods are the members.
+	nodes *MemberSettings
 }
 
 // InNodeSubnets reports whether each member is in the subnet of its node, because no setting has
