@@ -190,6 +190,19 @@ func (n *Neutron) SetRoutes(routerID string, routes []Route) error {
 	return nil
 }
 
+// SetSubnetGateway sets the address of the gateway of a subnet.
+func (n *Neutron) SetSubnetGateway(subnetID, address string) error {
+	n.lock()
+	defer n.unlock()
+	record, ok := n.subnets.get(subnetID)
+	if !ok {
+		return subnetNotFound(subnetID)
+	}
+	record.GatewayIP = &address
+	n.bump(&record.standard)
+	return nil
+}
+
 // Routers lists all routers in the order they were made.
 func (n *Neutron) Routers() []Router {
 	n.lock()

@@ -86,12 +86,16 @@ func (r *Reader) Reach(ctx context.Context, pods Pods) (Reach, error) {
 // the Services that wait for the same route share one read.
 const freshAge = 4 * time.Second
 
-// forgetReach drops older knowledge of routers and of the next hops to pods that cannot be reached. It
+// forgetReach drops older knowledge of the gateways, of routers and of the next hops to pods that cannot be reached. It
 // reports whether there was any.
 func (r *Reader) forgetReach(vip model.VIP, reach Reach) bool {
 	key := cmp.Or(vip.SubnetID, vip.NetworkID)
 	near, _ := r.routers.kept(key)
 	stale := r.routers.forgetOlder(key, freshAge)
+	stale = r.subnet.forgetOlder(vip.SubnetID, freshAge) || stale
+	if vip.SubnetID == "" {
+		stale = r.subnets.forgetOlder(vip.NetworkID, freshAge) || stale
+	}
 	for _, router := range near.ids {
 		stale = r.routerPorts.forgetOlder(router, freshAge) || stale
 	}

@@ -151,7 +151,64 @@ func TestReach_ReadsAgainWhatIsMissing(t *testing.T) {
 	if reach("10.244.2.11") > 0 {
 		t.Error("the new pair is not noticed")
 	}
-	env.asked(4) // the router, its routes, its ports, and the port of the next hop
+	env.asked(5) // the router, its routes, the subnet, the ports of the router, and that of the next hop
+}
+
+// A subnet gets another router as its gateway: the routes of that one count at once.
+//
+//proves:56
+func TestReach_NoticesNewGateway(t *testing.T) {
+	t.Parallel()
+	for _, known := range []bool{true, false} { // whether the subnet of the VIP is
+		t.Run(fmt.Sprintf("subnet known %t", known), func(t *testing.T) {
+			t.Parallel()
+			env, pods := podNetwork(t)
+			env.pair(pods.Nodes[0], "10.245.0.0/16")
+			if !known {
+				pods.VIP = model.VIP{NetworkID: env.Cloud.Network.ID}
+			}
+			pods.Addresses = []string{"10.245.1.11"}
+			missing := func() bool {
+				t.Helper()
+				reach, err := env.reader.Reach(t.Context(), pods)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(reach.Missing) > 0
+			}
+			if !missing() {
+				t.Error("a pod without a route is reached")
+			}
+			other := env.routerIn("127.100.0.9")
+			if err := env.Cloud.Neutron.SetRoutes(other, []simneutron.Route{{Destination: "10.245.0.0/16", NextHop: pods.Nodes[0].Address}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := env.Cloud.Neutron.SetSubnetGateway(env.Cloud.Subnet.ID, "127.100.0.9"); err != nil {
+				t.Fatal(err)
+			}
+			env.pass(5 * time.Second)
+			if missing() {
+				t.Error("the routes of the new gateway do not count")
+			}
+		})
+	}
+}
+
+// routerIn adds a router with an address in the subnet of the VIP.
+func (env *environment) routerIn(address string) (id string) {
+	env.T.Helper()
+	router, err := env.Cloud.Neutron.AddRouter(simneutron.RouterSpec{Name: "other", ProjectID: env.Cloud.Account.ProjectID})
+	if err != nil {
+		env.T.Fatal(err)
+	}
+	inside := simneutron.PortSpec{
+		ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.Network.ID, DeviceID: router.ID, DeviceOwner: "network:router_interface",
+		FixedIPs: []simneutron.FixedIP{{SubnetID: env.Cloud.Subnet.ID, Address: address}},
+	}
+	if _, err := env.Cloud.Neutron.CreatePort(inside); err != nil {
+		env.T.Fatal(err)
+	}
+	return router.ID
 }
 
 // Only the router that is the gateway of the VIP's subnet counts: a load balancer sends nothing to others.
@@ -161,15 +218,8 @@ func TestReach_ReadsAgainWhatIsMissing(t *testing.T) {
 func TestReach_ByGatewayOfSubnet(t *testing.T) {
 	t.Parallel()
 	env, pods := podNetwork(t)
-	other, err := env.Cloud.Neutron.AddRouter(simneutron.RouterSpec{Name: "other", ProjectID: env.Cloud.Account.ProjectID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	inside := simneutron.PortSpec{ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.Network.ID, SubnetID: env.Cloud.Subnet.ID, DeviceID: other.ID, DeviceOwner: "network:router_interface"}
-	if _, err := env.Cloud.Neutron.CreatePort(inside); err != nil {
-		t.Fatal(err)
-	}
-	if err := env.Cloud.Neutron.SetRoutes(other.ID, []simneutron.Route{{Destination: "10.245.0.0/16", NextHop: pods.Nodes[0].Address}}); err != nil {
+	other := env.routerIn("127.100.0.9")
+	if err := env.Cloud.Neutron.SetRoutes(other, []simneutron.Route{{Destination: "10.245.0.0/16", NextHop: pods.Nodes[0].Address}}); err != nil {
 		t.Fatal(err)
 	}
 	env.pair(pods.Nodes[0], "10.244.0.0/15")
