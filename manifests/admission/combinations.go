@@ -40,8 +40,9 @@ func combinations() []admissionv1.Validation {
 			Message: path(annotation.MonitorDomain) + ": HTTP 1.0 sends no host: " + annotation.MonitorVersion + " must be 1.1",
 		},
 		{
-			Expression: fmt.Sprintf("!%s || !%s || !(%s in variables.now && %s in ['true', 'v1', 'v2'])", changed(annotation.ForwardedFor, annotation.ProxyProtocol),
-				exactly(annotation.ForwardedFor, "true"), quoted(annotation.ProxyProtocol), value(annotation.ProxyProtocol)),
+			// The annotation for a single port may exempt those with the header.
+			Expression: fmt.Sprintf("!%s || !%s || !(%s in variables.now && %s in ['true', 'v1', 'v2']) || variables.now.exists(k, k.startsWith(%s))", changed(annotation.ForwardedFor, annotation.ProxyProtocol),
+				exactly(annotation.ForwardedFor, "true"), quoted(annotation.ProxyProtocol), value(annotation.ProxyProtocol), quoted(annotation.ProxyProtocol+".")),
 			Message: path(annotation.ForwardedFor) + ": " + annotation.ProxyProtocol + " already sends the client's address to the members: choose one of the two",
 		},
 		{
@@ -53,8 +54,9 @@ func combinations() []admissionv1.Validation {
 			Message: path(annotation.Protocols) + ": the Service has no port of TCP with a name or number that is in it",
 		},
 		{
-			Expression: fmt.Sprintf("variables.changed.filter(k, %s).all(k, variables.now[k].trim() == '' || object.spec.ports.exists(q, k.endsWith('.' + string(q.port)) || has(q.name) && k.endsWith('.' + q.name)))", isPerPort()),
-			Message:    "an annotation is for a port that the Service does not have: after the period must be the name or the number of a port",
+			Expression: fmt.Sprintf("variables.changed.filter(k, %s).all(k, variables.now[k].trim() == '' || "+
+				"[k.substring(%d).split('.', 2)[1]].exists(p, object.spec.ports.exists(q, p == string(q.port) || has(q.name) && p == q.name)))", isPerPort(), len(annotation.Prefix)),
+			Message: "an annotation is for a port that the Service does not have: after the period must be the name or the number of a port",
 		},
 		{
 			Expression: fmt.Sprintf("!%s || !%s || size(%s.trim()) <= 253 && %s.trim().matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$') && !isIP(%s.trim())",

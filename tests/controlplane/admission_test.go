@@ -266,6 +266,10 @@ func (d *applier) checkCombinations() {
 		"a protocol for a port by number":   {annotated(annotation.Protocols, "80=HTTP"), false},
 		"a protocol for a port of UDP":      {annotated(annotation.Protocols, "dns=HTTP"), true},
 		"a protocol for a port that is not": {annotated(annotation.Protocols, "80=HTTP,81=HTTP"), true},
+		"PROXY not at a port of the header": {annotated(annotation.ProxyProtocol, "v2", annotation.ProxyProtocol+".web", "false", annotation.ForwardedFor, "true"), false},
+		"a setting of a port by name":       {annotated(annotation.ProxyProtocol+".web", "v2"), false},
+		"a setting of a port by number":     {annotated(annotation.ProxyProtocol+".80", "v2"), false},
+		"a setting of no port":              {annotated(annotation.ProxyProtocol+".x.web", "v2"), true},
 		"an address as a host name":         {annotated(annotation.Hostname, "203.0.113.5"), true},
 	} {
 		if denied, _ := d.try(test.svc); (denied != "") != test.denied {

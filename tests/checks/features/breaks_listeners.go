@@ -181,8 +181,8 @@ func listenerBreaks() []Break {
 		{
 			Row: 131, What: "a cookie without a name is accepted",
 			File:  settings + "persistence.go",
-			Old:   `kind == model.AppCookie && name == ""`,
-			New:   `false`,
+			Old:   `kind == model.AppCookie && slices.ContainsFunc(s.Traffic.Ports, unnamed)`,
+			New:   `kind == "" && slices.ContainsFunc(s.Traffic.Ports, unnamed)`,
 			Tests: []string{"TestPersistence_RefusesWrongCookies"},
 		},
 		{

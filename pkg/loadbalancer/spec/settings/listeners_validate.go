@@ -21,14 +21,28 @@ import (
 func (s *Settings) validateListeners(drv driver.Driver) field.ErrorList {
 	l, ports := s.Listeners, s.Traffic.Ports
 	errs := append(l.validatePorts(ports), l.validateTLS(ports, drv)...)
-	if l.Proxy != "" && slices.Contains(l.Headers, headerFor) {
+	if l.Proxy != "" && slices.Contains(l.Headers, headerFor) && s.forwardsTwice() {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.ForwardedFor),
-			""+annotation.ProxyProtocol+" already sends the client's address to the members: choose one of the two"))
+			annotation.ProxyProtocol+" already sends the client's address to the members: choose one of the two"))
 	}
 	for i, port := range ports {
 		errs = append(errs, s.OfPort(port).validatePort(port, i, drv)...)
 	}
 	return errs
+}
+
+// forwardsTwice reports whether a port with PROXY headers of the Service gets clients' addresses in a
+// request header as well. Ports with another protocol have no such header, but they count too, unless
+// annotations for single ports show that the combination is intended.
+func (s *Settings) forwardsTwice() bool {
+	single := slices.ContainsFunc(s.perPort(), func(name string) bool {
+		base, _ := annotation.Base(name)
+		return base == annotation.ProxyProtocol
+	})
+	return !single || slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool {
+		of := s.OfPort(port)
+		return of.own[annotation.ProxyProtocol] == "" && of.Listeners.Protocol(port).ReadsHTTP()
+	})
 }
 
 // validatePorts validates the settings for single ports.

@@ -84,3 +84,40 @@ func TestOfPort_AllowsNumberAsName(t *testing.T) {
 		t.Errorf("%v, PROXY %q", errs, s.OfPort(web).Listeners.Proxy)
 	}
 }
+
+// PROXY headers and the request header with the client's address exclude each other at a port that has both,
+// not at others.
+func TestValidate_RefusesClientAddressTwiceByPort(t *testing.T) {
+	t.Parallel()
+	web, raw := fixture.Port(v1.ProtocolTCP, 80), fixture.Port(v1.ProtocolTCP, 81)
+	for _, test := range []struct {
+		exempt  string
+		refused bool
+	}{{"", true}, {"80", false}, {web.Name, false}, {"81", true}} {
+		svc := fixture.Service(fixture.Ports(web, raw), fixture.Annotated(annotation.Protocols, "80=HTTP,81=TCP"),
+			fixture.Annotated(annotation.ForwardedFor, "true"), fixture.Annotated(annotation.ProxyProtocol, "v2"))
+		if test.exempt != "" {
+			svc.Annotations[annotation.ProxyProtocol+"."+test.exempt] = "false"
+		}
+		errs := fixture.Settings(t, svc, fixture.Config()).Validate(fixture.Amphora())
+		if test.refused {
+			fixture.AssertRefused(t, errs, annotation.ForwardedFor, "choose one of the two")
+		} else if len(errs) > 0 {
+			t.Errorf("exempt %q: %v", test.exempt, errs)
+		}
+	}
+}
+
+// The cookie of APP_COOKIE may be named for each port that reads it.
+func TestValidate_AcceptsCookiesOfPortsWithoutCommonOne(t *testing.T) {
+	t.Parallel()
+	web, admin, raw := fixture.Port(v1.ProtocolTCP, 80), fixture.Port(v1.ProtocolTCP, 81), fixture.Port(v1.ProtocolTCP, 82)
+	svc := fixture.Service(fixture.Ports(web, admin, raw), fixture.Annotated(annotation.Protocols, "80=HTTP,81=HTTP"),
+		fixture.Annotated(annotation.Persistence, "APP_COOKIE"), fixture.Annotated(annotation.CookieName+".80", "web"))
+	fixture.AssertRefused(t, fixture.Settings(t, svc, fixture.Config()).Validate(fixture.Amphora()), annotation.CookieName, "APP_COOKIE")
+	svc.Annotations[annotation.CookieName+".81"] = "admin"
+	s := fixture.Settings(t, svc, fixture.Config())
+	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 || s.OfPort(web).Pools.CookieName != "web" {
+		t.Errorf("%v, cookie %q", errs, s.OfPort(web).Pools.CookieName)
+	}
+}

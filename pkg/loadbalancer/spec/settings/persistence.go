@@ -25,15 +25,16 @@ func (s *Settings) validatePersistence() field.ErrorList {
 	kind, name := s.Pools.Persistence, s.Pools.CookieName
 	reads := func(p v1.ServicePort) bool { return s.Listeners.Protocol(p).ReadsHTTP() }
 	uses := func(p v1.ServicePort) bool { return s.OfPort(p).Pools.Persistence == model.AppCookie }
+	unnamed := func(p v1.ServicePort) bool { return reads(p) && uses(p) && s.OfPort(p).Pools.CookieName == "" }
 	switch {
 	case name != "" && !slices.ContainsFunc(s.Traffic.Ports, uses):
 		return field.ErrorList{field.Forbidden(s.at(annotation.CookieName), "is only for "+annotation.Persistence+": "+model.AppCookie)}
 	case kind == "":
 		return nil
-	case kind == model.AppCookie && name == "":
-		return field.ErrorList{field.Required(s.at(annotation.CookieName), "the name of the application's cookie, for "+model.AppCookie)}
 	case !slices.ContainsFunc(s.Traffic.Ports, reads):
 		return field.ErrorList{field.Invalid(s.at(annotation.Persistence), kind, "needs a port with a listener of HTTP or TERMINATED_HTTPS: see "+annotation.Protocols)}
+	case kind == model.AppCookie && slices.ContainsFunc(s.Traffic.Ports, unnamed):
+		return field.ErrorList{field.Required(s.at(annotation.CookieName), "the name of the application's cookie, for "+model.AppCookie)}
 	}
 	return nil
 }
