@@ -58,7 +58,7 @@ func TestGateways_AreServed(t *testing.T) {
 					metav1.SetMetaDataAnnotation(&svc.ObjectMeta, "example.org/owner", program)
 					maps.Copy(svc.Annotations, recipes[internal])
 					if provider == "ovn" { // as the page recommends
-						delete(svc.Annotations, annotation.ProxyProtocol)
+						maps.DeleteFunc(svc.Annotations, func(name, _ string) bool { return strings.HasPrefix(name, annotation.ProxyProtocol) })
 					}
 					s.serve(svc, endpoints[svc.Name], internal)
 				}
@@ -234,7 +234,7 @@ func (s *gatewaySite) serve(svc *v1.Service, endpoints []discovery.EndpointSlice
 	}
 	for _, port := range svc.Spec.Ports {
 		await.Eventually(s.T, fmt.Sprintf("traffic to %s of %s", port.Name, svc.Name), func(context.Context) error {
-			return carries(net.JoinHostPort(address, itoa(int(port.Port))), port.Protocol, svc.Annotations[annotation.ProxyProtocol] != "")
+			return carries(net.JoinHostPort(address, itoa(int(port.Port))), port.Protocol, proxied(svc, port))
 		})
 	}
 	s.healthy(len(open))
@@ -263,6 +263,11 @@ func (s *gatewaySite) healthy(want int) {
 		}
 		return nil
 	})
+}
+
+// proxied reports whether connections to a port of a gateway begin with a PROXY header.
+func proxied(svc *v1.Service, port v1.ServicePort) bool {
+	return svc.Annotations[annotation.ProxyProtocol] != "" && svc.Annotations[annotation.ProxyProtocol+"."+port.Name] != "false"
 }
 
 // carries sends a request or a datagram. Ports of TCP are reached with a PROXY header or without one.
