@@ -282,6 +282,28 @@ func TestPods_RefusedLeaveLimitsOfNodes(t *testing.T) {
 	env.writes(0)
 }
 
+// The Service of a Cilium Gateway has no pods: its endpoint has an address that does not exist, no node, and
+// none of the Service's ports. It is refused before the first write, and nodes that are members stay.
+//
+//proves:56
+func TestPods_AreRefusedForGatewayOnEveryNode(t *testing.T) {
+	t.Parallel()
+	env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": "ovn"}, 1, "")
+	svc.Spec.Ports[0].NodePort = 30080
+	f.of = members.Endpoints{{
+		Family: v1.IPv4Protocol, Ports: []string{""}, Numbers: []int{9999},
+		Endpoints: []members.Endpoint{{Address: netip.MustParseAddr("192.192.192.192"), Ready: true}},
+	}}
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes[:2], "there are no pods")
+	env.writes(0)
+	svc.Annotations[annotation.Members] = annotation.MembersNodes
+	env.ensure(svc, nodes[:2])
+	svc.Annotations[annotation.Members] = annotation.MembersPods
+	env.refused(svc, nodes[:3], "there are no pods")
+	env.areAt("127.100.1.10:30080 127.100.1.11:30080 127.100.1.12:30080")
+}
+
 // Pools that have no members yet get the pods that come, also while a change to nodes is refused.
 //
 //proves:56

@@ -19,9 +19,13 @@ import (
 // load balancer is kept: with its nodes if these were the members, else with the pods that can be reached.
 
 // placePods sets the subnets of pods in the facts, and returns the settings that apply to them. The error
-// is a refusal if one cannot be reached, or the Service requests a monitor that would take all of them
+// is a refusal if there are no pods, or one cannot be reached, or the Service requests a monitor that would take all of them
 // out of service.
 func (p *planner) placePods(ctx context.Context, in Inputs, s *settings.Settings, existing *model.LoadBalancer, want *Desired) (*settings.Settings, error) {
+	if want.Followed.Placeless {
+		return s, message.Invalid(field.ErrorList{field.Forbidden(annotation.Path(annotation.Members),
+			"there are no pods: no endpoint of the Service has a node or one of its ports, as of a gateway that answers on every node: set it to "+annotation.MembersNodes)})
+	}
 	vip := model.VIP{SubnetID: want.Facts.VIPSubnetID, NetworkID: want.Facts.VIPNetworkID}
 	if existing != nil {
 		vip = existing.VIP

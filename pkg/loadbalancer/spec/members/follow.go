@@ -70,7 +70,8 @@ type Followed struct {
 	Empty []string
 	// Forbidden is set if all nodes are members because this process may not watch endpoints.
 	Forbidden bool
-	// Placeless is set if no endpoint has a node that can be a member, so that all nodes are members.
+	// Placeless is set if no endpoint has a node that can be a member, so that all nodes are members. With
+	// Pods, it is set if no endpoint has a node, and none a port of the Service: there are no pods.
 	Placeless bool
 	// Pods is set if pods are the members, and not nodes.
 	Pods bool

@@ -29,7 +29,8 @@ type Pod struct {
 //
 // Endpoints on nodes that cannot be members are left out, those on nodes that are about to be deleted
 // unless there are no others. An endpoint without a node is a member. An address in two slices is one
-// member.
+// member. Placeless is set for the endpoint of a gateway that answers on every node (Cilium): it has an
+// address that does not exist, at none of the Service's ports.
 func (s *Set) Pods(of *settings.Settings, endpoints Endpoints, cuts bool) Followed {
 	if len(s.Backends) == 0 { // which a user or operator requests
 		return Followed{Ports: s.InAll(of), Pods: true}
@@ -40,6 +41,7 @@ func (s *Set) Pods(of *settings.Settings, endpoints Endpoints, cuts bool) Follow
 		pods := s.may(endpoints.pods(port.Name, cuts))
 		f.add(port, Port{Pods: membersAt(pods), Held: len(pods) == 0})
 	}
+	f.Placeless = len(f.Empty) == len(of.Traffic.Ports) && endpoints.some(Endpoint.serves) && !endpoints.some(Endpoint.hasNode)
 	return f
 }
 
