@@ -92,6 +92,10 @@ type Detector struct {
 // New returns a Detector.
 func New(options Options) *Detector { return &Detector{options} }
 
+// startsPerInterval divides the interval: the first look takes a snapshot that is no older than one part,
+// because the rounds of a start read one at the same time.
+const startsPerInterval = 100
+
 // Watch compares the project with the applied states, now and at intervals: all load balancers with
 // one request, all floating IPs with another, and the rules and ports of managed security groups
 // with two more. It calls drifted for every Service to repair, after storing its drift. Watch
@@ -100,8 +104,8 @@ func (d *Detector) Watch(ctx context.Context, drifted func(types.NamespacedName)
 	if d.options.Interval == 0 {
 		return
 	}
-	for {
-		d.detect(ctx, drifted)
+	for age := d.options.Interval / startsPerInterval; ; age = 0 {
+		d.detect(ctx, age, drifted)
 		// Many clusters do not send their requests at the same time.
 		timer := d.options.Clock.NewTimer(wait.Jitter(d.options.Interval*9/10, 0.2))
 		select {
@@ -113,9 +117,9 @@ func (d *Detector) Watch(ctx context.Context, drifted func(types.NamespacedName)
 	}
 }
 
-// detect compares the project once.
-func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName)) {
-	snap, err := d.options.Project.Snapshot(ctx, 0)
+// detect compares the project once, in a snapshot that is no older than age.
+func (d *Detector) detect(ctx context.Context, age time.Duration, drifted func(types.NamespacedName)) {
+	snap, err := d.options.Project.Snapshot(ctx, age)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot look for changes of other clients")
 		return

@@ -32,6 +32,24 @@ func TestWatch_TakesSnapshotsAtIntervals(t *testing.T) {
 	})
 }
 
+// The first look shares the snapshot of the rounds of a start, if that has just been read; later ones read a
+// new one.
+func TestWatch_SharesSnapshotOfStart(t *testing.T) {
+	t.Parallel()
+	run(t, interval, func(f *fixture) {
+		f.watch()
+		f.advance(2 * interval)
+		if first := f.cloud.ages[0]; first <= 0 || first > interval/50 {
+			t.Errorf("the first look takes a snapshot of %s", first)
+		}
+		for _, age := range f.cloud.ages[1:] {
+			if age != 0 {
+				t.Errorf("a later look takes a snapshot of %s", age)
+			}
+		}
+	})
+}
+
 func TestWatch_ReturnsAtOnceWithoutInterval(t *testing.T) {
 	t.Parallel()
 	run(t, 0, func(f *fixture) {

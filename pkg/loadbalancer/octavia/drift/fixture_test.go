@@ -62,6 +62,7 @@ type fakeCloud struct {
 	// a happens-before edge for the race detector.
 	mu    sync.Mutex
 	looks []time.Time
+	ages  []time.Duration
 	reads []string
 	// recorded are the records for the next process.
 	recorded []string
@@ -125,10 +126,10 @@ func (c *fakeCloud) record(read string) error {
 	return c.readErr
 }
 
-func (c *fakeCloud) Snapshot(context.Context, time.Duration) (*project.Snapshot, error) {
+func (c *fakeCloud) Snapshot(_ context.Context, age time.Duration) (*project.Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looks = append(c.looks, time.Now())
+	c.looks, c.ages = append(c.looks, time.Now()), append(c.ages, age)
 	if c.lookErr != nil {
 		return nil, c.lookErr
 	}
