@@ -135,7 +135,7 @@ func TestSite_LeadsToWherePagesAndFilesAre(t *testing.T) {
 	for name, wants := range map[string][]string{
 		"a.html": {
 			`href="b/index.html">x</a>`, `href="a.html">First</a>`, `href="b/c.yaml"`, repository + `Makefile"`, `<br>`, `src="i.svg"`,
-			`<div class="table"`, `<code>b/<wbr>c</code>`, `aria-current="page">First</a>`,
+			`<div class="table"`, `<td data-label="a"><code>b/<wbr>c</code>`, `aria-current="page">First</a>`,
 		},
 		"b/c.html":  {`href="../a.html">a</a>`, `href="../style.css"`, `id="d"`, `aria-current="page">C</a>`, `href="../b/index.html">Below</a>`},
 		"b/c.yaml":  {"a: b"},

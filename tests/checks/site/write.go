@@ -87,10 +87,14 @@ type view struct {
 }
 
 var (
-	table    = regexp.MustCompile(`(?s)<table>.*?</table>`)
-	inCell   = regexp.MustCompile(`<code>.*?</code>`)
-	slash    = regexp.MustCompile(`([^<])/([^>])`)
-	headline = regexp.MustCompile(`<(h[2-6]) id="([^"]*)">(.*?)</h[2-6]>`)
+	table      = regexp.MustCompile(`(?s)<table>.*?</table>`)
+	row        = regexp.MustCompile(`(?s)<tr>.*?</tr>`)
+	cell       = regexp.MustCompile(`<td\b`)
+	columnName = regexp.MustCompile(`(?s)<th\b[^>]*>(.*?)</th>`)
+	tag        = regexp.MustCompile(`<[^>]*>`)
+	inCell     = regexp.MustCompile(`<code>.*?</code>`)
+	slash      = regexp.MustCompile(`([^<])/([^>])`)
+	headline   = regexp.MustCompile(`<(h[2-6]) id="([^"]*)">(.*?)</h[2-6]>`)
 )
 
 // render returns a page of the site.
@@ -100,6 +104,7 @@ func (s *site) render(layout *template.Template, p *page) ([]byte, error) {
 		return nil, err
 	}
 	html := table.ReplaceAllFunc(body.Bytes(), func(found []byte) []byte {
+		found = labeled(found)
 		found = inCell.ReplaceAllFunc(found, func(code []byte) []byte { return slash.ReplaceAll(code, []byte("$1/<wbr>$2")) })
 		return slices.Concat([]byte(`<div class="table" tabindex="0">`), found, []byte(`</div>`))
 	})
@@ -129,6 +134,25 @@ func (s *site) render(layout *template.Template, p *page) ([]byte, error) {
 	var out bytes.Buffer
 	err := layout.Execute(&out, v)
 	return out.Bytes(), err
+}
+
+// labeled adds the name of its column to each cell of a table: narrow screens show cells below each
+// other.
+func labeled(table []byte) []byte {
+	var names [][]byte
+	for _, name := range columnName.FindAllSubmatch(table, -1) {
+		names = append(names, tag.ReplaceAll(name[1], nil))
+	}
+	return row.ReplaceAllFunc(table, func(found []byte) []byte {
+		n := 0
+		return cell.ReplaceAllFunc(found, func(begin []byte) []byte {
+			n++
+			if n > len(names) || len(names[n-1]) == 0 {
+				return begin
+			}
+			return slices.Concat(begin, []byte(` data-label="`), names[n-1], []byte(`"`))
+		})
+	})
 }
 
 // entry is the page in the navigation of another.
