@@ -419,6 +419,31 @@ func TestPods_AreRefusedInSharedSecurityGroup(t *testing.T) {
 	env.writes(0)
 }
 
+// Services that have pods as members, and are refused after the operator has chosen a shared security group,
+// keep the groups that they have: nothing is written for them.
+//
+//proves:56
+func TestPods_KeepTheirGroupsWhileSharedOneIsRefused(t *testing.T) {
+	t.Parallel()
+	env, f, svc, nodes := withPods(t, managed("per-service", "members", "pods"), 1, "0:11")
+	env.ensure(svc, nodes)
+	before := rulesOf(env.group())
+	env.Conf.LoadBalancer.SecurityGroupMode = "shared"
+	env.restart()
+	f.pods(svc, "1:11")
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, "pods need security-group-mode=per-service of cloud.conf")
+	env.writes(1) // the member
+	env.areAt("1.11:8080")
+	if after := rulesOf(env.group()); !slices.Equal(before, after) {
+		t.Errorf("rules %v, want %v", after, before)
+	}
+	env.delete(svc)
+	if left := env.groups(); len(left) > 0 {
+		t.Errorf("groups %+v are left", left)
+	}
+}
+
 // Without the right to watch EndpointSlices, the Service is refused, and its members stay.
 //
 //proves:56

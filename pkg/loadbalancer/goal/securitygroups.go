@@ -33,8 +33,8 @@ func specOf(in Inputs, want *Desired) *securitygroup.Spec {
 	return specOn(in, want.LoadBalancer, want)
 }
 
-// managesGroups reports whether this controller manages the nodes' security groups.
-func managesGroups(in Inputs) bool { return in.Settings.Access.SecurityGroupMode != "" }
+// managesGroups reports whether this controller manages the nodes' security groups for a Service.
+func managesGroups(in Inputs) bool { return in.Settings.ManagesGroups() }
 
 // specOn is specOf for another load balancer with the desired members.
 func specOn(in Inputs, lb *model.LoadBalancer, want *Desired) *securitygroup.Spec {

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -74,6 +75,14 @@ func (s *Settings) unenforced(drv driver.Driver) string {
 		return why + "; security groups of the nodes enforce them with manage-security-groups=true in cloud.conf, for which ask the cluster's operator"
 	}
 	return why
+}
+
+// ManagesGroups reports whether this controller manages the nodes' security groups for the Service. In a
+// shared group it does not if other Services may have the same ports of members: such a Service is refused,
+// and the groups that it has stay.
+func (s *Settings) ManagesGroups() bool {
+	mode := s.Access.SecurityGroupMode
+	return mode != "" && (mode != config.SecurityGroupsShared || !s.ByPods() && !s.Traffic.ownPorts)
 }
 
 // sharesPorts reports whether the source ranges are enforced at ports of the nodes that other Services
