@@ -154,7 +154,7 @@ func (e Exposure) violations(before, after Exposure) []string {
 		found = append(found, fewer(key, e.Members[key], before, after)...)
 	}
 	for rule := range e.Rules {
-		if !before.Rules[rule] && !after.Rules[rule] {
+		if !admits(before.Rules, rule) && !admits(after.Rules, rule) {
 			found = append(found, "a node is open: "+rule)
 		}
 	}
@@ -164,6 +164,20 @@ func (e Exposure) violations(before, after Exposure) []string {
 		}
 	}
 	return found
+}
+
+// admits reports whether there is a rule, or one for the same ports that admits more clients.
+func admits(rules map[string]bool, rule string) bool {
+	if rules[rule] {
+		return true
+	}
+	ports, clients, _ := strings.Cut(rule, " from ")
+	for other := range rules {
+		if same, admitted, _ := strings.Cut(other, " from "); same == ports && covers([]string{admitted}, clients) {
+			return true
+		}
+	}
+	return false
 }
 
 // fewer returns an error if fewer members serve a listener than before and after, or a member does
