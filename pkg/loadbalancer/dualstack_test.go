@@ -291,6 +291,75 @@ func TestDualStack_LaterChangeOfPolicyNeedsPermissionToReplace(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
+// The preview has both VIPs, their refusal, and their replacement.
+//
+//proves:29,32,90
+func TestDualStack_IsForetold(t *testing.T) {
+	t.Parallel()
+	env := dualCloud(t, octavia.ProviderAmphora, "2026.1")
+	nodes, svc := env.dualNodes(2), dual(service("web", 1), require, v1.IPv6Protocol, v1.IPv4Protocol)
+	svc.Annotations[annotation.AdditionalSubnets] = env.elsewhere().ID
+	if p := env.foretold(svc, nodes); p.Refusal == nil {
+		t.Error("a subnet of another network is not refused")
+	}
+	delete(svc.Annotations, annotation.AdditionalSubnets)
+	svc.Annotations[annotation.AllowReplace] = "true"
+	if p := env.foretold(svc, nodes); !strings.Contains(p.Steps[0].Text, "additional VIPs: "+env.Cloud.SubnetV6.ID) {
+		t.Errorf("foretold: %s", p.Steps[0].Text)
+	}
+	dual(svc, v1.IPFamilyPolicySingleStack, v1.IPv4Protocol)
+	env.foretold(svc, nodes)
+	if lb := env.loadBalancer(); len(lb.AdditionalVIPs) > 0 || len(svc.Status.LoadBalancer.Ingress) != 1 {
+		t.Errorf("additional VIPs %+v, published %v", lb.AdditionalVIPs, ipsOf(&svc.Status.LoadBalancer))
+	}
+	dual(svc, prefer, v1.IPv4Protocol, v1.IPv6Protocol)
+	env.foretold(svc, nodes)
+	if lb := env.loadBalancer(); len(lb.AdditionalVIPs) != 1 || len(svc.Status.LoadBalancer.Ingress) != 2 {
+		t.Errorf("additional VIPs %+v, published %v", lb.AdditionalVIPs, ipsOf(&svc.Status.LoadBalancer))
+	}
+	env.unchanged(svc, nodes)
+}
+
+// A Service has the IP families of the load balancer that it shares, as far as it requests them.
+//
+//proves:32,58
+func TestDualStack_GuestHasTheFamiliesOfTheSharedLoadBalancer(t *testing.T) {
+	t.Parallel()
+	const v4, v6 = v1.IPv4Protocol, v1.IPv6Protocol
+	for name, c := range map[string]struct {
+		owner, guest []v1.IPFamily
+		addresses    int
+		members      string
+	}{
+		"both on both":   {[]v1.IPFamily{v4, v6}, []v1.IPFamily{v4, v6}, 2, "127.100.1.10 fd00:6::10"},
+		"both on single": {[]v1.IPFamily{v4}, []v1.IPFamily{v4, v6}, 1, "127.100.1.10"},
+		"single on both": {[]v1.IPFamily{v4, v6}, []v1.IPFamily{v4}, 1, "127.100.1.10"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := dualCloud(t, octavia.ProviderOVN, "2026.1")
+			nodes, owner, guest := env.dualNodes(1), dual(service("web", 1), prefer, c.owner...), dual(service("guest", 0), prefer, c.guest...)
+			owner.Status.LoadBalancer = *env.ensure(owner, nodes)
+			guest.Spec.Ports = []v1.ServicePort{port(v1.ProtocolTCP, 443)}
+			guest.Annotations[annotation.LoadBalancerID] = env.loadBalancer().ID
+			guest.Status.LoadBalancer = *env.ensure(guest, nodes)
+			if got := ipsOf(&guest.Status.LoadBalancer); len(got) != c.addresses || got[0] != owner.Status.LoadBalancer.Ingress[0].IP {
+				t.Errorf("published: %v, by the owner: %v", got, ipsOf(&owner.Status.LoadBalancer))
+			}
+			if got := env.addressesAt("TCP", 443); got != c.members {
+				t.Errorf("members: %s, want %s", got, c.members)
+			}
+			env.unchanged(guest, nodes)
+			env.unchanged(owner, nodes)
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+			env.ensure(guest, nodes)
+			env.ensure(owner, nodes)
+			env.writes(0)
+		})
+	}
+}
+
 // Rules follow the VIPs of a replacement before its addresses are published.
 //
 //proves:29,32,87

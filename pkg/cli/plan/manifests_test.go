@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -215,6 +216,21 @@ func TestPlan_SaysWhereTheIPFamilyOfTheClusterIsNotKnown(t *testing.T) {
 	s := planFile(t, c, plan.ExitChanges, plan.Query{}, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "new"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80, "nodePort": 30080}]}}`)
 	if len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "IPv4 is assumed") {
 		t.Errorf("%+v", s.Notes)
+	}
+}
+
+func TestPlan_SaysThatTheSecondIPFamilyIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for families, want := range map[string]int{"": 1, `"ipFamilies": ["IPv4", "IPv6"], `: 0} {
+		c := newCluster(t, simulator.Options{}, clusterID)
+		c.addNodes(1)
+		c.inFamily(v1.IPv4Protocol)
+		s := planFile(t, c, plan.ExitChanges, plan.Query{}, `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "new"}, "spec": {"type": "LoadBalancer", `+
+			`"ipFamilyPolicy": "PreferDualStack", `+families+`"ports": [{"port": 80, "nodePort": 30080}]}}`)
+		notes := slices.DeleteFunc(slices.Clone(s.Notes), func(n loadbalancer.PreviewNote) bool { return !strings.Contains(n.Text, "is for IPv4 alone") })
+		if len(notes) != want {
+			t.Errorf("%s: %+v", families, s.Notes)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 )
 
 // server replaces the API server for manifests: it changes a Service like kubectl apply and the API
@@ -248,12 +249,18 @@ func (s *server) setFamilies(ctx context.Context, svc *v1.Service) []string {
 			notes = append(notes, s.familyNote)
 		}
 	}
-	if policy := svc.Spec.IPFamilyPolicy; policy != nil && *policy == v1.IPFamilyPolicyRequireDualStack && len(svc.Spec.IPFamilies) == 1 {
+	if len(svc.Spec.IPFamilies) > 1 {
+		return notes
+	}
+	switch first := svc.Spec.IPFamilies[0]; ptr.Deref(svc.Spec.IPFamilyPolicy, v1.IPFamilyPolicySingleStack) {
+	case v1.IPFamilyPolicyRequireDualStack:
 		other := v1.IPv6Protocol
-		if svc.Spec.IPFamilies[0] == v1.IPv6Protocol {
+		if first == v1.IPv6Protocol {
 			other = v1.IPv4Protocol
 		}
 		svc.Spec.IPFamilies = append(svc.Spec.IPFamilies, other)
+	case v1.IPFamilyPolicyPreferDualStack:
+		notes = append(notes, fmt.Sprintf("it is unknown whether the cluster has both IP families: the plan of this Service, which prefers them, is for %s alone, unless ipFamilies has both", first))
 	}
 	return notes
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
@@ -265,6 +266,30 @@ func TestStatus_RefusesServicesThatItDoesNotServe(t *testing.T) {
 	}
 	if requests := env.Cloud.RequestLog.Requests(requestlog.Under("/load-balancer")); len(requests) > 0 {
 		t.Errorf("asked Octavia for %s", requests[0].Path)
+	}
+}
+
+// Both addresses of a dual-stack Service are those of its load balancer.
+func TestStatus_ShowsVIPsOfBothIPFamilies(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, nil)
+	env.addNodes(1)
+	_, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{Name: "six", NetworkID: env.Cloud.Network.ID, CIDR: "fd00:6::/64"})
+	env.must(err)
+	policy := v1.IPFamilyPolicyRequireDualStack
+	svc, lb := env.served("web", []int32{80}, func(svc *v1.Service) {
+		svc.Spec.IPFamilyPolicy, svc.Spec.IPFamilies = &policy, []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}
+	})
+	six := lb.AdditionalVIPs[0].Address
+	if all := svc.Status.LoadBalancer.Ingress; len(all) != 2 || all[1].IP != six {
+		t.Fatalf("published: %+v", all)
+	}
+	report := env.read(t, "web")
+	if found := report.Services[0]; found.State != status.Good || !slices.Equal(found.LoadBalancer.VIP.Additional, []string{six}) {
+		t.Errorf("%+v, VIP %+v", found.Problems, found.LoadBalancer.VIP)
+	}
+	if shown := text(t, report); !strings.Contains(shown, ", also "+six) {
+		t.Errorf("no second VIP in\n%s", shown)
 	}
 }
 

@@ -1,7 +1,6 @@
 package goal
 
 import (
-	"cmp"
 	"net/netip"
 	"strings"
 
@@ -16,7 +15,7 @@ func publish(addresses []string, settings *settings.Settings) *v1.LoadBalancerSt
 	status := new(v1.LoadBalancerStatus)
 	for _, address := range addresses {
 		ingress := settings.Ingress(address)
-		if ingress.IP == "" && len(status.Ingress) > 0 && status.Ingress[0].Hostname == ingress.Hostname {
+		if ingress.Hostname != "" && ingress.IP == "" && len(status.Ingress) > 0 && status.Ingress[0].Hostname == ingress.Hostname {
 			continue // one name for all
 		}
 		status.Ingress = append(status.Ingress, ingress)
@@ -29,28 +28,22 @@ func publish(addresses []string, settings *settings.Settings) *v1.LoadBalancerSt
 // in which the Service is not served are left out.
 func addressesOn(lb *model.LoadBalancer, s *settings.Settings) []string {
 	s = s.OnVIPs(lb.VIP)
-	fixed := cmp.Or(lb.VIP.FixedAddress(), lb.VIP.Address)
-	of := func(address string) string {
-		if address == fixed && lb.FloatingIP != nil && s.FloatingIP() {
-			return lb.FloatingIP.Address
-		}
-		return address
-	}
-	if len(lb.VIP.Additional) == 0 {
-		return []string{of(lb.VIP.Address)}
-	}
+	floating := lb.FloatingIP != nil && s.FloatingIP()
 	var addresses []string
 	for _, family := range s.Families() {
-		for _, address := range lb.VIP.Addresses() {
-			if model.FamilyOf(address) == string(family) {
-				addresses = append(addresses, of(address))
-			}
+		of := lb.VIP.InFamily(string(family))
+		if floating && family == v1.IPv4Protocol && len(of) > 0 {
+			of[0] = lb.FloatingIP.Address
 		}
+		addresses = append(addresses, of...)
 	}
-	if len(addresses) == 0 {
-		return []string{lb.VIP.Address}
+	switch {
+	case len(lb.VIP.Additional) > 0 && len(addresses) > 0:
+		return addresses
+	case floating:
+		return []string{lb.FloatingIP.Address}
 	}
-	return addresses
+	return []string{lb.VIP.Address}
 }
 
 // addressIn parses the address at the start of a name, as settings.Settings.Ingress writes it.

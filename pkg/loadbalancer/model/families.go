@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 )
@@ -31,9 +32,12 @@ func FamilyOf(address string) string {
 	return IPv6
 }
 
+// IPFamily returns the IP family of the first VIP, "" if it is unknown.
+func (v VIP) IPFamily() string { return cmp.Or(FamilyOf(v.Address), v.Family) }
+
 // DualStack reports whether the VIPs of an existing load balancer are of both families.
 func (v VIP) DualStack() bool {
-	first := FamilyOf(v.Address)
+	first := v.IPFamily()
 	return first != "" && slices.ContainsFunc(v.Additional, func(a AdditionalVIP) bool { return a.Family != first })
 }
 
@@ -46,16 +50,25 @@ func (v VIP) Addresses() []string {
 	return all
 }
 
+// InFamily returns the addresses of the VIPs of an IP family.
+func (v VIP) InFamily(family string) []string {
+	var all []string
+	if v.IPFamily() == family {
+		all = append(all, v.Address)
+	}
+	for _, a := range v.Additional {
+		if a.Family == family {
+			all = append(all, a.Address)
+		}
+	}
+	return all
+}
+
 // FixedAddress returns the address of the VIP that gets the floating IP, the first of IPv4; "" if there is
 // only one VIP.
 func (v VIP) FixedAddress() string {
-	if len(v.Additional) == 0 {
-		return ""
-	}
-	for _, address := range v.Addresses() {
-		if FamilyOf(address) == IPv4 {
-			return address
-		}
+	if four := v.InFamily(IPv4); len(v.Additional) > 0 && len(four) > 0 {
+		return four[0]
 	}
 	return ""
 }

@@ -84,8 +84,10 @@ type VIP struct {
 	SubnetID  string
 	PortID    string
 	Address   string
-	// Additional are the VIPs besides this one, in subnets of the same network. Most load balancers have none.
+	// Additional are the VIPs besides this one, in subnets of the same network. Most load balancers have
+	// none. Family is then the IP family of this one, if Address is "".
 	Additional []AdditionalVIP `json:",omitempty"`
+	Family     string          `json:",omitempty"`
 	VIPSettings
 }
 

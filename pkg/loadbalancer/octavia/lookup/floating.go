@@ -31,7 +31,7 @@ func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *m
 		return nil
 	}
 	vip := floatingVIP(existing, facts)
-	if s.Second != "" && facts.Driver.Quirks.PortPerVIP && model.FamilyOf(vip.Address) == model.IPv6 {
+	if s.Second != "" && facts.Driver.Quirks.PortPerVIP && vip.IPFamily() == model.IPv6 {
 		facts.NoFloatingIP = "the load balancer gets no floating IP: it was created for an internal Service, so its first VIP is not the one of IPv4"
 		return nil
 	}

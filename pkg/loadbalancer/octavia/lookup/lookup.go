@@ -134,7 +134,7 @@ func (r *Reader) existingVIPs(ctx context.Context, s *settings.Settings, there m
 	if s.VIP.PortID == "" {
 		facts.VIPSubnetID, facts.VIPNetworkID = s.VIP.SubnetID, s.VIP.NetworkID
 	}
-	if there.DualStack() && model.FamilyOf(there.Address) != string(facts.VIPFamilies[0]) {
+	if there.DualStack() && there.IPFamily() != string(facts.VIPFamilies[0]) {
 		slices.Reverse(facts.VIPFamilies)
 	}
 	if !s.WantsVIPs(facts.Driver) {

@@ -116,6 +116,9 @@ func vip(s *settings.Settings, facts Facts) model.VIP {
 	if len(families) == 0 {
 		families = s.Families()
 	}
+	if len(v.Additional) > 0 {
+		v.Family = string(families[0])
+	}
 	v.Address, _ = s.VIPAddress(families[0], floating)
 	for _, family := range families[1:] {
 		at := slices.IndexFunc(v.Additional, func(vip model.AdditionalVIP) bool { return vip.Family == string(family) })
