@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // TestList_FollowsTruthTableOfServices is the truth table of objects that belong to no Service of a
@@ -31,6 +32,11 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 	namesake := there(made(livingID, "web", 5))
 	names, copied, publishes := namesake, namesake, namesake
 	names.LoadBalancerID, copied.LoadBalancerID, copied.Copied, publishes.Addresses = "a", "a", true, []string{"", "f"}
+	six := namesake
+	six.Addresses = []string{"fd00::5"}
+	second := func(c *cloud) {
+		c.LoadBalancers[len(c.LoadBalancers)-1].AdditionalVIPs = []octavia.AdditionalVIP{{Address: "fd00::5"}}
+	}
 	stale := there(idle)
 	stale.LoadBalancerID, stale.Addresses = "a", []string{"f"}
 	unrelated := there(made(livingID, "db", 6))
@@ -65,6 +71,7 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 		{"recreated under its name, which names it", []garbage.Service{names}, []change{lb("a", web, own(web)...)}, nil},
 		{"recreated as a copy", []garbage.Service{copied}, []change{lb("a", web, own(web)...)}, []string{"unclear load-balancer a"}},
 		{"recreated under its name, with its address", []garbage.Service{publishes}, []change{lb("a", web, own(web)...), fip("f", "port of a", web.FloatingIPDescription())}, []string{"left-alone floating-ip f"}},
+		{"recreated under its name, with the address of its second VIP", []garbage.Service{six}, []change{lb("a", web, own(web)...), second}, nil},
 		{"named by another Service", []garbage.Service{unrelated}, []change{lb("a", web, own(web)...)}, []string{"found listener l", "found pool p"}},
 
 		{"gone, shared with one that is there", nil, []change{lb("a", web, append(own(web), partOf("listener", "m", api))...), fip("f", "port of a", web.FloatingIPDescription())},
