@@ -96,6 +96,27 @@ func memberBreaks() []Break {
 			Tests: []string{"TestPods_AndNodesAreNotExchangedByRefusedChange"},
 		},
 		{
+			Row: 56, What: "a refused change to pods drops the limits of nodes",
+			File:  "pkg/loadbalancer/spec/settings/follow.go",
+			Old:   `changed.Members.ofNodes()`,
+			New:   `changed.Members.Mode = ""`,
+			Tests: []string{"TestPods_RefusedLeaveLimitsOfNodes"},
+		},
+		{
+			Row: 56, What: "pods are members in a security group that Services share",
+			File:  "pkg/loadbalancer/spec/settings/parse.go",
+			Old:   `case r.conf.SecurityGroups() == config.SecurityGroupsShared:`,
+			New:   `case false:`,
+			Tests: []string{"TestPods_AreRefusedInSharedSecurityGroup"},
+		},
+		{
+			Row: 56, What: "the endpoint of a gateway that answers on every node counts as no pod, silently",
+			File:  "pkg/loadbalancer/goal/pods.go",
+			Old:   `if want.Followed.Placeless {`,
+			New:   `if false {`,
+			Tests: []string{"TestPods_AreRefusedForGatewayOnEveryNode"},
+		},
+		{
 			Row: 56, What: "routes count in a router that load balancers do not use",
 			File:  "pkg/loadbalancer/octavia/lookup/routers.go",
 			Old:   `if !near.isGateway(router.ID, gateways) {`,

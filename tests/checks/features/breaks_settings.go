@@ -120,6 +120,13 @@ func settingBreaks() []Break {
 			Tests: []string{"TestUnmanaged_DeletionLeavesObjects"},
 		},
 		{
+			Row: 125, What: "a Service that is not managed any more goes while its load balancer is created",
+			File:  "pkg/loadbalancer/reconciler.go",
+			Old:   `if r.dispatcher.Busy(string(svc.UID)) {`,
+			New:   `if r.manages(svc) && r.dispatcher.Busy(string(svc.UID)) {`,
+			Tests: []string{"TestUnmanaged_DeletionWaitsForRunningRound"},
+		},
+		{
 			Row: 126, What: "the ipMode of a Service is ignored",
 			File:  settings + "status.go",
 			Old:   `mode = s.Status.IPMode`,
