@@ -40,15 +40,15 @@ func (u *unmanaged) Step(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		u.noted = noted
 	}
 	_, err := u.preview.Step(ctx)
+	if u.noted.joins(svc, err) {
+		err = nil
+	}
 	var blocked *refusal.BlockedError
 	switch {
 	case async.IsWaiting(err):
 		return nil, err
 	case err != nil && refusal.Reason(err) == "" && !errors.As(err, &blocked): // an outage: the changes are unknown
 		return status, err
-	}
-	if u.noted.joins(svc, err) {
-		err = nil
 	}
 	var steps []string
 	for _, step := range u.noted.steps {

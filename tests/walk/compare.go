@@ -247,6 +247,9 @@ func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 	}
 	svc.Finalizers, svc.Status = nil, v1.ServiceStatus{}
 	if !had {
+		if svc.Annotations[annotation.Share] != "" {
+			delete(svc.Annotations, annotation.LoadBalancerID) // that of placed
+		}
 		return svc
 	}
 	if id == "" {

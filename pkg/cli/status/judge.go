@@ -203,6 +203,9 @@ func (e evidence) missingPorts() []model.ListenerKey {
 
 func (e evidence) judgeListener(found *verdicts, l Listener) {
 	e.judgePart(found, "listener "+l.key(), l.Status)
+	if !model.Protocol(l.Protocol).HasPool() {
+		return
+	}
 	if l.Pool == nil {
 		e.judgePool(found, l.key(), e.unhealthy[l.ID])
 		return

@@ -23,7 +23,7 @@ func Of(desired *model.LoadBalancer, settings *settings.Settings, spec *security
 // more than their node, or a pool has none, or its members are held.
 func Nodeless(desired *model.LoadBalancer, settings *settings.Settings) string {
 	for _, l := range desired.Listeners {
-		if _, alike := l.Pool.Members.Common(); !alike || l.Pool.Held {
+		if _, alike := l.Pool.Members.Common(); l.Protocol.HasPool() && !alike || l.Pool.Held {
 			return ""
 		}
 	}

@@ -32,6 +32,7 @@ const (
 	AdditionalVIPs
 	CustomTags
 	Failover
+	Metrics
 	featureCount
 )
 
@@ -119,6 +120,9 @@ var features = sync.OnceValue(func() *[featureCount]support {
 		},
 		Failover: {
 			name: "failovers", lacking: ovn, otherwise: "501, which is remembered",
+		},
+		Metrics: {
+			name: "metrics of load balancers for Prometheus", since: VersionMetrics, lacking: everyOther, otherwise: "400; ovn: 501",
 		},
 	}
 })

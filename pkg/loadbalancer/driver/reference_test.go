@@ -63,6 +63,7 @@ func release(t *testing.T, since model.Version) string {
 		VersionProxyV2:           "7.0, Victoria",
 		VersionSCTP:              "7.0, Victoria",
 		VersionOVNSCTP:           "8.0, Wallaby",
+		VersionMetrics:           "9.0, Xena",
 		VersionSoundOVNMonitors:  "13.0, 2023.2",
 		VersionAdditionalVIPs:    "11.0, Zed",
 		VersionOVNAdditionalVIPs: "14.0, 2024.1",

@@ -26,6 +26,8 @@ var (
 	VersionSCTP = model.Version{Major: 2, Minor: 23}
 	// VersionOVNSCTP: the ovn provider of that time serves SCTP (8.0, Wallaby).
 	VersionOVNSCTP = model.Version{Major: 2, Minor: 24}
+	// VersionMetrics: load balancers serve their metrics to Prometheus (9.0, Xena).
+	VersionMetrics = model.Version{Major: 2, Minor: 25}
 	// VersionAdditionalVIPs: load balancers have further VIPs (11.0, Zed).
 	VersionAdditionalVIPs = model.Version{Major: 2, Minor: 26}
 	// VersionRangesOfAllVIPs: listeners take source ranges of the IP family of any VIP, not only of the

@@ -264,9 +264,9 @@ const (
 	HTTP            Protocol = "HTTP"
 	HTTPS           Protocol = "HTTPS"
 	TerminatedHTTPS Protocol = "TERMINATED_HTTPS"
-	Prometheus      Protocol = "PROMETHEUS"
-	Proxy           Protocol = "PROXY"   // of pools only
-	ProxyV2         Protocol = "PROXYV2" // of pools only
+	Prometheus      Protocol = "PROMETHEUS" // of listeners with the load balancer's metrics
+	Proxy           Protocol = "PROXY"      // of pools only
+	ProxyV2         Protocol = "PROXYV2"    // of pools only
 )
 
 // Transport returns the transport protocol that a listener of this protocol binds:
@@ -279,6 +279,9 @@ func (p Protocol) Transport() Protocol {
 		return TCP
 	}
 }
+
+// HasPool reports whether listeners of this protocol have a pool.
+func (p Protocol) HasPool() bool { return p != Prometheus }
 
 // ReadsHTTP reports whether listeners of this protocol read the requests of clients.
 func (p Protocol) ReadsHTTP() bool { return p == HTTP || p == TerminatedHTTPS }

@@ -88,7 +88,9 @@ func (lb *LoadBalancer) Unsound() []Child {
 	for i := range lb.Listeners {
 		l := &lb.Listeners[i]
 		add("listener", l.Name, l.ID, l.Status)
-		pool(&l.Pool)
+		if l.Protocol.HasPool() {
+			pool(&l.Pool)
+		}
 	}
 	return found
 }

@@ -16,7 +16,7 @@ import (
 //	another                    another       a new pool, then the listener is deleted and created again, the old pool is deleted
 //
 // A pool with a lost monitor counts as one of another protocol, and so does one that is replaced
-// because that takes fewer steps (rebuilds).
+// because that takes fewer steps (rebuilds). A listener with metrics has no pool.
 //
 // Protocols cannot change, and listeners cannot share a port: clients are not served only between
 // the deletion of a listener and its creation.
@@ -31,6 +31,9 @@ func (d *differ) change(want, have *model.Listener) listenerChange {
 }
 
 func (c listenerChange) samePool() bool {
+	if !c.want.Protocol.HasPool() {
+		return c.have.Pool.ID == ""
+	}
 	return c.have.Pool.ID != "" && !c.lost && !c.rebuilt && c.have.Pool.Protocol == c.want.Pool.Protocol
 }
 
@@ -162,7 +165,9 @@ func (d *differ) updatePools() {
 			d.dropMonitor(poolFor(*c.have), c.have.Pool)
 			continue
 		}
-		d.updatePool(poolFor(*c.have), c.have.Pool, c.want.Pool)
+		if c.want.Protocol.HasPool() {
+			d.updatePool(poolFor(*c.have), c.have.Pool, c.want.Pool)
+		}
 	}
 }
 
@@ -198,7 +203,7 @@ func (d *differ) createListeners() {
 		if orphan := d.orphanFor(want); orphan != nil {
 			want.Pool.ID = orphan.ID
 			d.updatePool(poolFor(want), *orphan, want.Pool)
-		} else if have == nil || !d.change(&want, have).samePool() {
+		} else if want.Protocol.HasPool() && (have == nil || !d.change(&want, have).samePool()) {
 			d.createPool(want)
 		}
 		if have == nil {

@@ -133,6 +133,9 @@ func (e *Entry) phase() Phase {
 func countParts(parts map[Part]int, lb *model.LoadBalancer) {
 	for _, l := range lb.Listeners {
 		parts[Part{"listener", l.Status}]++
+		if !l.Protocol.HasPool() {
+			continue
+		}
 		parts[Part{"pool", l.Pool.Status}]++
 		if l.Pool.Monitor != nil {
 			parts[Part{"health_monitor", l.Pool.Monitor.Status}]++

@@ -179,6 +179,27 @@ func listenerBreaks() []Break {
 			Tests: []string{"TestPersistence_IsByCookieOnPortsOfHTTP"},
 		},
 		{
+			Row: 141, What: "a load balancer has no listener with its metrics",
+			File:  desire + "desire.go",
+			Old:   `if s.Metrics.Port != 0 {`,
+			New:   `if s.Metrics.Port < 0 {`,
+			Tests: []string{"TestMetricsListener_IsCreatedChangedAndRemoved"},
+		},
+		{
+			Row: 141, What: "the listener with the metrics admits all clients",
+			File:  settings + "metrics.go",
+			Old:   `case prefix.Bits() == 0:`,
+			New:   `case false:`,
+			Tests: []string{"TestMetricsListener_IsRefusedBeforeFirstWrite"},
+		},
+		{
+			Row: 141, What: "a Service serves the metrics of another one's load balancer",
+			File:  settings + "metrics.go",
+			Old:   `if s.guest {`,
+			New:   `if false {`,
+			Tests: []string{"TestMetricsListener_IsOnlyOnLoadBalancerOfItsService"},
+		},
+		{
 			Row: 131, What: "a cookie without a name is accepted",
 			File:  settings + "persistence.go",
 			Old:   `kind == model.AppCookie && slices.ContainsFunc(s.Traffic.Ports, unnamed)`,

@@ -32,7 +32,9 @@ func loadBalancerOpts(lb *model.LoadBalancer) octavia.LoadBalancer {
 	}
 	for _, l := range lb.Listeners {
 		listener := listenerOpts(l)
-		listener.DefaultPool = &octavia.NewPool{Pool: poolOpts(l.Pool), Members: membersOpts(l.Pool.Members)}
+		if l.Protocol.HasPool() {
+			listener.DefaultPool = &octavia.NewPool{Pool: poolOpts(l.Pool), Members: membersOpts(l.Pool.Members)}
+		}
 		opts.Listeners = append(opts.Listeners, listener)
 	}
 	return opts

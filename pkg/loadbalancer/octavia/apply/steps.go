@@ -113,12 +113,15 @@ func (r *Run) child(ctx context.Context, step plan.Step) (created string, err er
 
 func (r *Run) createListener(ctx context.Context, s plan.CreateListener) (string, error) {
 	lb := r.observed.LoadBalancer
-	pool := s.Pool().Find(lb)
-	if pool == nil {
-		return "", errNoPool(s.Listener.Pool.Name)
-	}
 	opts := listenerOpts(s.Listener)
-	opts.LoadBalancerID, opts.DefaultPoolID = lb.ID, pool.ID
+	opts.LoadBalancerID = lb.ID
+	if s.Listener.Protocol.HasPool() {
+		pool := s.Pool().Find(lb)
+		if pool == nil {
+			return "", errNoPool(s.Listener.Pool.Name)
+		}
+		opts.DefaultPoolID = pool.ID
+	}
 	listener, err := r.Octavia.CreateListener(ctx, opts)
 	if err != nil {
 		return "", err

@@ -109,7 +109,9 @@ func withIDs(members model.Members, ids []string) model.Members {
 func partIDs(lb *model.LoadBalancer) []string {
 	var ids []string
 	for _, l := range lb.Listeners {
-		ids = append(ids, l.ID, l.Pool.ID)
+		if ids = append(ids, l.ID); l.Protocol.HasPool() {
+			ids = append(ids, l.Pool.ID)
+		}
 	}
 	for _, pool := range lb.Orphans {
 		ids = append(ids, pool.ID)

@@ -40,11 +40,21 @@ func fill(lb *model.LoadBalancer, tree *octavia.StatusTree) bool {
 	for i := range lb.Listeners {
 		listener := &lb.Listeners[i]
 		at := slices.IndexFunc(tree.Listeners, func(l octavia.ListenerStatus) bool { return l.Name == listener.Name })
-		if at < 0 || len(tree.Listeners[at].Pools) != 1 || tree.Listeners[at].Pools[0].Name != listener.Pool.Name {
+		if at < 0 {
+			return false
+		}
+		listener.ID = strings.Clone(tree.Listeners[at].ID) // which shares memory with the whole answer
+		if !listener.Protocol.HasPool() {
+			if len(tree.Listeners[at].Pools) > 0 {
+				return false
+			}
+			continue
+		}
+		if len(tree.Listeners[at].Pools) != 1 || tree.Listeners[at].Pools[0].Name != listener.Pool.Name {
 			return false
 		}
 		found := tree.Listeners[at].Pools[0]
-		listener.ID, listener.Pool.ID = strings.Clone(tree.Listeners[at].ID), strings.Clone(found.ID) // which share memory with the whole answer
+		listener.Pool.ID = strings.Clone(found.ID)
 		if m := listener.Pool.Monitor; (m == nil) != (found.Monitor.ID == "") {
 			return false
 		} else if m != nil {

@@ -17,7 +17,7 @@ func Groups() []Group {
 	groups := []Group{
 		{"The load balancer", balancerTable()},
 		{"Addresses", addressTable()},
-		{"Listeners", listenerTable()},
+		{"Listeners", slices.Concat(listenerTable(), metricsTable())},
 		{"Members", memberTable()},
 		{"Health monitors", monitorTable()},
 		{"Written by the controller", writtenTable()},

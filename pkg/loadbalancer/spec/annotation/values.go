@@ -14,6 +14,7 @@ type Values struct {
 	Listeners    ListenerValues
 	Members      MemberValues
 	Monitor      MonitorValues
+	Metrics      MetricsValues
 	// Malformed are invalid values that are not refused.
 	Malformed []Malformed
 	// Ports are the values for single ports, by the name or number of the port.
@@ -100,6 +101,12 @@ type MonitorValues struct {
 	HTTPVersion, DomainName    *string
 	Port                       *int
 	KubeProxy                  *bool
+}
+
+// MetricsValues concern the listener with the metrics of the load balancer.
+type MetricsValues struct {
+	Port         *int
+	AllowedCIDRs []string
 }
 
 // Malformed is an invalid value of an annotation that cloud-provider-openstack has too. It counts

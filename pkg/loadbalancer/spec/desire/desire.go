@@ -92,8 +92,20 @@ func LoadBalancer(id ownership.Identity, s *settings.Settings, on members.Ports,
 		l.Pool = pool(port, i, of.Listeners.PoolProtocol(l.Protocol), id, tags, of, on.At(i), facts)
 		lb.Listeners = append(lb.Listeners, l)
 	}
+	if s.Metrics.Port != 0 {
+		lb.Listeners = append(lb.Listeners, metricsListener(id, tags, s.Metrics))
+	}
 	lb.Sort()
 	return lb
+}
+
+// metricsListener returns the listener with the metrics of the load balancer, which has no pool.
+func metricsListener(id ownership.Identity, tags []string, metrics settings.MetricsSettings) model.Listener {
+	const index = 65536 // that of no port of a Service
+	return model.Listener{
+		Name: id.ListenerName(index), Protocol: model.Prometheus, Port: metrics.Port, Tags: tags,
+		AllowedCIDRs: slices.Clone(metrics.AllowedCIDRs),
+	}
 }
 
 // tags returns the tags of all objects of the Service: the user's and those of its owner; none if

@@ -62,6 +62,7 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	r.noticeShare()
 	s.Members = r.members(s.VIP.SubnetID)
 	s.Access = r.access(s.Families())
+	s.Metrics = r.metrics(s.Family)
 	s.Status = r.status()
 	s.LoadBalancerIP = r.loadBalancerIP(s.Families())
 	s.VIP.Address = r.vipAddress(s.Families())

@@ -34,6 +34,7 @@ type Settings struct {
 	Pools          PoolSettings
 	Members        MemberSettings
 	Monitor        MonitorSettings
+	Metrics        MetricsSettings
 	Status         StatusSettings
 	// Malformed are annotations that count as not given because their values are invalid.
 	Malformed []Malformed
@@ -45,6 +46,8 @@ type Settings struct {
 	exists bool
 	// dual is the request for both IP families.
 	dual dualStack
+	// guest is set on a load balancer that was created for another owner.
+	guest bool
 	// otherAddress is a requested address that the shared load balancer of another Service does not
 	// have.
 	otherAddress string
@@ -163,7 +166,7 @@ func (s *Settings) On(lb *model.LoadBalancer) *Settings {
 		return s
 	}
 	on := *s
-	if lb.Shared != nil {
+	if on.guest = lb.Shared != nil; on.guest {
 		has := lb.HasAddress(s.LoadBalancerIP)
 		if on.Internal, on.LoadBalancerIP = true, ""; !has {
 			on.otherAddress = s.LoadBalancerIP

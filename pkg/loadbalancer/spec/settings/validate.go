@@ -28,6 +28,7 @@ func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
 	errs = append(errs, s.validateDualStack(drv)...)
 	errs = append(errs, s.validateAlgorithm(drv)...)
 	errs = append(errs, s.validatePersistence()...)
+	errs = append(errs, s.validateMetrics(drv)...)
 	errs = append(errs, s.validatePerPort(drv)...)
 	errs = append(errs, s.validateListeners(drv)...)
 	return append(errs, s.validateMonitors(drv)...)
