@@ -1,7 +1,6 @@
 package goal
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,23 +64,30 @@ func (p *planner) desire(ctx context.Context, in Inputs, settings *settings.Sett
 // gather sets the members and facts of a desired state, and returns the settings that apply to them: a
 // Service that prefers two IP families gets the first one if there is no place for another VIP.
 func (p *planner) gather(ctx context.Context, in Inputs, s *settings.Settings, can driver.Driver, existing *model.LoadBalancer, want *Desired) (*settings.Settings, error) {
-	for why := ""; ; s = s.InFirst() {
-		if err := message.Invalid(s.Validate(can)); err != nil {
-			return s, err
-		}
-		want.Followed, want.Settings = in.members(s, can), s
-		var err error
-		if want.Facts, err = p.lookup.Gather(ctx, s, in.serving(want.Followed.Ports, s.Families()), can, existing); err != nil {
-			return s, err
-		}
-		if why = cmp.Or(why, want.Facts.OneFamily); why != "" && s.Second == "" {
-			want.Facts.Ignored = append(want.Facts.Ignored, annotation.Notice{Annotation: "spec.ipFamilyPolicy", Message: fmt.Sprintf(
-				"%s: the load balancer serves only %s, because %s", v1.IPFamilyPolicyPreferDualStack, s.Family, why)})
-		}
-		if want.Facts.OneFamily == "" || s.Second == "" {
-			return s, nil
-		}
+	err := p.gatherFor(ctx, in, s, can, existing, want)
+	why := want.Facts.OneFamily
+	if err != nil || why == "" {
+		return s, err
 	}
+	if s.Second != "" {
+		s = s.InFirst()
+		err = p.gatherFor(ctx, in, s, can, existing, want)
+	}
+	want.Facts.Ignored = append(want.Facts.Ignored, annotation.Notice{Annotation: "spec.ipFamilyPolicy", Message: fmt.Sprintf(
+		"%s: the load balancer serves only %s, because %s", v1.IPFamilyPolicyPreferDualStack, s.Family, why)})
+	return s, err
+}
+
+// gatherFor sets the members and facts of a desired state for settings that it refuses if the driver does not
+// support them.
+func (p *planner) gatherFor(ctx context.Context, in Inputs, s *settings.Settings, can driver.Driver, existing *model.LoadBalancer, want *Desired) error {
+	if err := message.Invalid(s.Validate(can)); err != nil {
+		return err
+	}
+	want.Followed, want.Settings = in.members(s, can), s
+	var err error
+	want.Facts, err = p.lookup.Gather(ctx, s, in.serving(want.Followed.Ports, s.Families()), can, existing)
+	return err
 }
 
 // asked returns the desired state of a Service on the existing load balancer, nil for none. It refuses

@@ -52,8 +52,8 @@ func (r *Reader) additionalVIPs(ctx context.Context, s *settings.Settings, facts
 }
 
 // vipNetwork returns the network of the first VIP, or the reason why others beside it are impossible. The
-// subnet of the first VIP, which a setting may have, determines its IP family. The
-// project may not see that subnet, but it sees those of its nodes.
+// subnet of the first VIP, which a setting may have, determines its IP family. The project may not see that
+// subnet, but it sees those of its nodes.
 func (r *Reader) vipNetwork(ctx context.Context, facts *desire.Facts) (id, why string, err error) {
 	if facts.VIPSubnetID == "" {
 		return facts.VIPNetworkID, "", nil
