@@ -14,13 +14,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
-// operation is one CreateRoute or DeleteRoute.
+// operation is one CreateRoute, DeleteRoute or Lead.
 type operation struct {
 	ctx  context.Context
 	done chan error
 
 	// node is the node of the route, "" if it is unknown, as of a route to remove.
 	node string
+	// lead is set for a Lead, which has no other fields.
+	lead *Lead
 	// remove is the route to remove. If it is the zero value, a route is added:
 	remove hop
 	to     netip.Prefix

@@ -152,7 +152,13 @@ func (t *Table) readSubnets(ctx context.Context, additions map[*operation]error,
 	unknown := func(c *operation) bool {
 		return !slices.ContainsFunc(c.through, func(via netip.Addr) bool { return t.portAt(via, ports) != "" })
 	}
-	if t.subnets != nil && !slices.ContainsFunc(slices.Collect(maps.Keys(additions)), unknown) {
+	return t.readSubnetsFor(ctx, func() bool { return slices.ContainsFunc(slices.Collect(maps.Keys(additions)), unknown) })
+}
+
+// readSubnetsFor reads the subnets of the router if they are unknown, or a next hop is outside of the
+// known ones.
+func (t *Table) readSubnetsFor(ctx context.Context, outside func() bool) error {
+	if t.subnets != nil && !outside() {
 		return nil
 	}
 	own, err := t.network.RouterPorts(ctx, t.routerID)

@@ -11,6 +11,10 @@
 // A route of ours that leads to no Node is reported as a blackhole, and the route controller
 // deletes it. A pod CIDR with a route of another client to another next hop is an error.
 //
+// A Table also leads the VIPs of provider router to nodes (Lead), with a route for each next hop. A VIP is
+// proven by its port, so that these routes are not in the record. One Table is the only writer of its
+// router in this process: all operations go through the same batches.
+//
 // The package needs no model: targets determines which pairs lead to our Nodes, the record which other
 // pairs are ours, and one batch executes all calls of the route controller that arrive within a tenth of a
 // second. The record is written before the router. A route is added before its allowed address pair and

@@ -55,11 +55,15 @@ func (r *reconciliation) noting(ctx context.Context, hops []hop, change func(con
 // reconcile executes operations and returns the error of each.
 func (t *Table) reconcile(ctx context.Context, operations []*operation) []error {
 	errs := make([]error, len(operations))
-	removals, additions := map[hop]error{}, map[*operation]error{}
+	removals, additions, leads := map[hop]error{}, map[*operation]error{}, map[netip.Prefix]*lead{}
 	for _, c := range operations {
-		if c.remove.to.IsValid() {
+		switch {
+		case c.lead != nil && c.ctx.Err() == nil:
+			leads[c.lead.To] = &lead{Lead: *c.lead}
+		case c.lead != nil:
+		case c.remove.to.IsValid():
 			removals[c.remove] = nil
-		} else if c.ctx.Err() == nil {
+		case c.ctx.Err() == nil:
 			additions[c] = nil
 		}
 	}
@@ -68,11 +72,17 @@ func (t *Table) reconcile(ctx context.Context, operations []*operation) []error 
 		t.removeAll(ctx, r, removals)
 		r.stuck = r.stuckBy(removals)
 		t.addAll(ctx, r, additions)
+		t.leadAll(ctx, r, leads)
+		t.size.Store(int64(len(r.has)) + 1)
 	}
 	for i, c := range operations {
 		switch {
 		case err != nil:
 			errs[i] = err
+		case c.lead != nil:
+			if led := leads[c.lead.To]; led != nil {
+				errs[i] = led.err
+			}
 		case c.remove.to.IsValid():
 			errs[i] = removals[c.remove]
 		default:

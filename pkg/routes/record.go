@@ -57,6 +57,10 @@ func (r *record) read(ctx context.Context) (map[hop]string, error) {
 
 // load replaces the state by the stored record.
 func (r *record) load(ctx context.Context) error {
+	if r.maps == nil { // the Table has no routes to pods
+		r.loaded, r.denied, r.ports = true, true, map[hop]string{}
+		return nil
+	}
 	stored, err := r.maps.Get(ctx, RecordName, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):

@@ -138,5 +138,5 @@ func (t *Table) addSome(ctx context.Context, r *reconciliation, hops []hop) erro
 
 func (t *Table) fullError(most int) error {
 	return fmt.Errorf("router %s has %d routes and Neutron allows no more: every node needs one for each of its pod CIDRs, "+
-		"so the cloud's operator must raise max_routes in neutron.conf, or from 2026.2 on the project's quota of router_route (default: 30)", t.routerID, most)
+		"and every Service of provider router one, so the cloud's operator must raise max_routes in neutron.conf, or from 2026.2 on the project's quota of router_route (default: 30)", t.routerID, most)
 }

@@ -52,7 +52,8 @@ const (
 type Options struct {
 	Network  Network
 	RouterID string
-	// Nodes lists the nodes of the cluster, once Synced.
+	// Nodes lists the nodes of the cluster, once Synced. A Table without Nodes, Synced and ConfigMaps
+	// serves Lead only.
 	Nodes  corelisters.NodeLister
 	Synced func() bool
 	// ConfigMaps of kube-system, for the record.
@@ -79,10 +80,15 @@ type Table struct {
 	// nonAtomicUntil is the time until which Neutron is assumed to lack extraroute-atomic, in Unix
 	// nanoseconds.
 	nonAtomicUntil atomic.Int64
+	// size is the number of routes of the router after the last batch, plus 1; 0 if it is unknown.
+	size atomic.Int64
 
 	// The batch in execution owns these fields; there is only one at a time.
 	limit   routeLimit
 	subnets map[string]bool
+	// admitted has the next hops of addresses with the time at which their ports were seen with the
+	// address pairs.
+	admitted map[admission]time.Time
 
 	mu sync.Mutex
 	// complete are the existing routes with all their address pairs.
@@ -105,7 +111,7 @@ func New(options Options) *Table {
 	}
 	t := &Table{
 		network: options.Network, routerID: options.RouterID, nodes: options.Nodes, synced: options.Synced,
-		clock: options.Clock, pairsAge: options.PairsAge, complete: map[hop]bool{},
+		clock: options.Clock, pairsAge: options.PairsAge, complete: map[hop]bool{}, admitted: map[admission]time.Time{},
 		record: &record{maps: options.ConfigMaps, cluster: options.ClusterID, router: options.RouterID},
 	}
 	t.batcher = &batcher{clock: options.Clock, gather: options.Gather, run: t.reconcile, running: semaphore.NewWeighted(1)}
