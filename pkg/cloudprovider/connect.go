@@ -22,6 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
@@ -78,6 +79,8 @@ type Connection struct {
 
 	// scopeRecorded reports whether credentials of another project would be detected.
 	scopeRecorded func() bool
+	// tables has the routes of each router, for pods and for the VIPs of Services.
+	tables *routes.Tables
 }
 
 // Connect signs in to OpenStack and returns a Provider. All its calls end when the context does.
@@ -105,6 +108,9 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	}
 	var provider *Provider
 	c.scopeRecorded = func() bool { return !provider.scope.Unrecorded() }
+	c.tables = &routes.Tables{New: func(routerID string) *routes.Table {
+		return routes.New(routes.Options{Network: session.Neutron(), RouterID: routerID, Clock: c.Clock})
+	}}
 	options, err := c.options(ctx, session)
 	if err != nil {
 		session.Close()
@@ -200,9 +206,11 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		return options, nil
 	}
 	options.PreviewInterval = c.Config.LoadBalancer.DriftInterval.Duration
-	options.FindOctavia = func(ctx context.Context) error {
-		_, err := session.LoadBalancer(ctx)
-		return err
+	if c.Config.LoadBalancer.LBProvider != driver.Router {
+		options.FindOctavia = func(ctx context.Context) error {
+			_, err := session.LoadBalancer(ctx)
+			return err
+		}
 	}
 	options.Records = records.New(c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), c.Clock)
 	if c.DryRun == nil {
@@ -236,10 +244,10 @@ func (c Connection) instances(session *openstack.Session) instances.Options {
 // newRoutes returns the function for Options.NewRoutes.
 func (c Connection) newRoutes(session *openstack.Session) func(string, corelisters.NodeLister, func() bool) cloudprovider.Routes {
 	return func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes {
-		return routes.New(routes.Options{
+		return c.tables.Set(routes.New(routes.Options{
 			Network: session.Neutron(), RouterID: c.Config.Route.RouterID, Nodes: nodes, Synced: synced,
 			ConfigMaps: c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), ClusterID: clusterID, Clock: c.Clock,
-		})
+		}))
 	}
 }
 
@@ -271,6 +279,7 @@ func (c Connection) loadBalancerOptions(session *openstack.Session, options Opti
 		},
 		Records: options.Records, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Ended: c.CallAgain,
 		Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer, ScopeRecorded: c.scopeRecorded,
+		Routes: c.tables,
 	}
 	if newest != nil {
 		engine.Newest, engine.Endpoints, engine.Services = newest.Newest, newest.Endpoints, newest.Services

@@ -23,7 +23,7 @@ const (
 )
 
 // StartServices calls start, which starts the service controller, as soon as the catalog has a load
-// balancer service (Octavia). That is usually at once. Until then an event on each Service reports
+// balancer service (Octavia), or at once if Services need none. Until then an event on each Service reports
 // that Octavia is missing, and Services are left unchanged: without the finalizer of the service
 // controller, another implementation can serve them. Nodes are served all the time. enabled is the
 // result of start, or true before it is called.
@@ -55,7 +55,7 @@ func (p *Provider) StartServices(start func() (bool, error)) (enabled bool, err 
 // awaitOctavia returns true when there is a load balancer service, and false if the process ends
 // first.
 func (p *Provider) awaitOctavia(ctx context.Context, missing error) bool {
-	const advice = "Should the cloud have it, look at [Global] region and os-endpoint-type in cloud.conf; should it not, set [LoadBalancer] enabled=false"
+	const advice = "Should the cloud have it, look at [Global] region and os-endpoint-type in cloud.conf; should it not, set [LoadBalancer] enabled=false or lb-provider=router"
 	var logged time.Time
 	notified := map[types.UID]time.Time{}
 	p.options.Metrics.octaviaMissing(true)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/metricstest"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -121,14 +122,21 @@ func TestStartServices_WaitsUntilTheCloudHasOctavia(t *testing.T) {
 	}
 }
 
-func TestStartServices_StartsAtOnceWithOctavia(t *testing.T) {
+//proves:140
+func TestStartServices_StartsAtOnceWithOctaviaOrIfItIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	for name, enabled := range map[string]bool{"there is": true, "switched off, so that nobody looks": false} {
+	for name, c := range map[string]struct {
+		enabled  bool
+		provider string
+	}{
+		"there is": {true, "amphora"}, "switched off, so that nobody looks": {false, "amphora"}, "provider router": {true, driver.Router},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cloud, c := connection(t, func(conf *config.Config) { conf.LoadBalancer.Enabled = enabled })
-			if !enabled {
+			enabled, provider := c.enabled, c.provider
+			cloud, c := connection(t, func(conf *config.Config) { conf.LoadBalancer.Enabled, conf.LoadBalancer.LBProvider = enabled, provider })
+			if !enabled || provider == driver.Router {
 				withoutOctavia(cloud)
 			}
 			p, err := Connect(t.Context(), c)

@@ -65,8 +65,8 @@ type Options struct {
 	// NewLoadBalancers creates the engine when the cluster's identity is known; clusterID is empty
 	// if the process may not read it. If it is nil, there are no load balancers.
 	NewLoadBalancers func(clusterID string, newest Newest) (LoadBalancers, error)
-	// FindOctavia returns an error while the cloud has no load balancer service. If it is nil, the
-	// cloud always has one.
+	// FindOctavia returns an error while the cloud has no load balancer service. If it is nil, Services
+	// are served without one.
 	FindOctavia func(context.Context) error
 	// Scope returns the project and region of the session. If it is nil, they are not compared with
 	// the recorded ones.

@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -37,14 +39,16 @@ func (r *Reconciler) setConditions(svc *v1.Service, round conditions.Round) {
 	var record annotation.Record
 	if applied := known.Applied; applied != nil {
 		record = drift.RecordOf(svc.UID, applied)
-		round.LoadBalancerID, round.Address, round.Drift = applied.LoadBalancer.ID, applied.Address, left(applied)
+		round.LoadBalancerID, round.Address, round.Drift = applied.LoadBalancer.ID, applied.Address, left(applied.Reported)
+	} else if routed, is := r.engine().Routed.Get(svc.UID); is {
+		round.LoadBalancerID, round.Address, round.Drift = routed.LoadBalancer.ID, goal.AddressOf(routed.LoadBalancer), left(routed.Reported)
 	} else if round.Err == nil {
 		if r.engine().Config.LoadBalancer.DriftPolicy != drift.PolicyReport {
 			return // the state is unknown, and the load balancer not deleted
 		}
 		round.Drift = "Another client has deleted the load balancer, which is left so because of drift-policy=report"
 	}
-	if change := known.Drift.Reason; round.Err != nil && change != "" && change != state.ReasonFailed {
+	if change := cmp.Or(known.Drift.Reason, r.engine().Routed.Changed(svc.UID)); round.Err != nil && change != "" && change != state.ReasonFailed {
 		round.Drift = fmt.Sprintf("Another client has changed something, and it could not be reverted yet: %s", change)
 	}
 	if round.Err == nil {
@@ -59,13 +63,14 @@ func (r *Reconciler) setConditions(svc *v1.Service, round conditions.Round) {
 	}
 }
 
-// left describes the changes of other clients that are only reported; "" for none.
-func left(applied *state.Applied) string {
-	if len(applied.Reported) == 0 {
+// left describes the changes of other clients that are only reported, by the steps that would revert them; "" for
+// none.
+func left(reported map[string]bool) string {
+	if len(reported) == 0 {
 		return ""
 	}
 	return "Changed by another client, and left as it is because of drift-policy=report; this would revert it (actual → desired): " +
-		events.SummaryOf(slices.Sorted(maps.Keys(applied.Reported)))
+		events.SummaryOf(slices.Sorted(maps.Keys(reported)))
 }
 
 // setHealthConditions reports the observed operating status of a Service's load balancer as conditions.

@@ -2,10 +2,14 @@ package loadbalancer
 
 import (
 	"context"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
@@ -18,7 +22,7 @@ func (r *Reconciler) newDetector() *drift.Detector {
 	return drift.New(drift.Options{
 		ClusterID: r.options.ClusterID, Interval: interval, Store: r.store, Clock: r.options.Clock,
 		Project: cloud.Project, Octavia: r.options.Session.Octavia(), Observer: cloud.Observer, SecurityGroups: r.groups, Records: r.options.Records,
-		Seen: r.setHealthConditions, Brought: r.brought,
+		Routed: routedDrift{r}, Seen: r.setHealthConditions, Brought: r.brought,
 		Busy: func(uid types.UID, loadBalancerID string) bool {
 			return r.dispatcher.Busy(string(uid)) || r.locks.Held(loadBalancerID)
 		},
@@ -32,6 +36,40 @@ func (r *Reconciler) WatchDrift(ctx context.Context, drifted func(types.Namespac
 		r.options.Metrics.drifted(driftFound)
 		drifted(service)
 	})
+}
+
+// routedDrift finds drift of Services of provider router.
+type routedDrift struct{ *Reconciler }
+
+// Detect implements drift.Routed: it compares all VIPs with the states that this process has applied.
+func (r routedDrift) Detect(ctx context.Context, drifted func(types.NamespacedName)) {
+	engine := r.engine()
+	known := engine.Routed.All()
+	maps.DeleteFunc(known, func(uid types.UID, _ router.Applied) bool { return r.dispatcher.Busy(string(uid)) })
+	if len(known) == 0 {
+		return
+	}
+	changed, err := engine.Cloud.VIPs.Changed(ctx, engine.Config.LoadBalancer.RouterVIPNetworkID, ownership.ClusterTag(r.options.ClusterID), known)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot look for changes of VIPs by other clients")
+		return
+	}
+	for uid, how := range changed {
+		if r.mark(uid, known[uid], how) {
+			drifted(known[uid].Service)
+		}
+	}
+}
+
+// Mark implements drift.Routed.
+func (r routedDrift) Mark(uid types.UID, how string) (service types.NamespacedName, is, marked bool) {
+	applied, is := r.engine().Routed.Get(uid)
+	return applied.Service, is, is && r.mark(uid, applied, how)
+}
+
+// mark records a change of another client, unless this process is changing something for the Service.
+func (r routedDrift) mark(uid types.UID, applied router.Applied, how string) bool {
+	return !r.dispatcher.Busy(string(uid)) && r.engine().Routed.MarkChanged(uid, applied, how)
 }
 
 // PersistRecords records the state of load balancers for the next process, and calls write with the

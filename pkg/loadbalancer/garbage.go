@@ -17,7 +17,7 @@ func (r *Reconciler) CollectGarbage(ctx context.Context, cluster garbage.Cluster
 	}
 	garbage.NewCollector(garbage.CollectorOptions{
 		ClusterID: r.options.ClusterID, ClusterName: r.options.ClusterName, Policy: conf.GarbagePolicy, Interval: conf.GarbageInterval.Duration,
-		SnapshotAge: age, Project: cloud.Project, Octavia: r.options.Session.Octavia(), Neutron: r.options.Session.Neutron(),
+		SnapshotAge: age, VIPs: conf.RouterVIPNetworkID != "", Project: cloud.Project, Octavia: r.options.Session.Octavia(), Neutron: r.options.Session.Neutron(),
 		Lock: func(ctx context.Context, loadBalancerID string) (func(), error) {
 			unlock, _, err := r.locks.Lock(ctx, loadBalancerID)
 			return unlock, err

@@ -27,6 +27,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -34,6 +35,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
 // Options are the dependencies and settings of a Reconciler.
@@ -79,6 +81,8 @@ type Options struct {
 	// Pods reads a pod of a Service, to compare its grace with the time that the removal of a member
 	// takes; if nil, nothing is compared.
 	Pods goal.Pods
+	// Routes has the Table of each router; nil: a new one for each.
+	Routes *routes.Tables
 	// ScopeRecorded reports whether credentials of another project would be detected; nil means
 	// true.
 	ScopeRecorded func() bool
@@ -128,6 +132,11 @@ func New(options Options) (*Reconciler, error) {
 	if options.Records == nil {
 		options.Records = noRecords{}
 	}
+	if options.Routes == nil {
+		options.Routes = &routes.Tables{New: func(routerID string) *routes.Table {
+			return routes.New(routes.Options{Network: options.Session.Neutron(), RouterID: routerID, Clock: options.Clock})
+		}}
+	}
 	r := &Reconciler{options: options, store: state.New(options.Clock, options.Refused)}
 	r.engines.Store(r.newEngine(parser))
 	r.dispatcher = dispatch.New(dispatch.Options{
@@ -152,7 +161,8 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	shared := watcher.New(octavia, options.Clock)
 	r.groups = securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups())
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion, ScopeRecorded: options.ScopeRecorded}
-	r.applier = apply.New(apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers})
+	vips := &router.Ports{Neutron: neutron, Table: options.Routes.Of, Pools: reader, Clock: options.Clock}
+	r.applier = apply.New(apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers, VIPs: vips})
 	return goal.New(goal.Dependencies{
 		Config:   options.Config,
 		Cluster:  goal.Cluster{Name: options.ClusterName, ID: options.ClusterID, Nodes: options.Nodes},
@@ -161,8 +171,9 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 			Reader: reading.Reader{
 				Octavia: octavia, Observer: observer, Watcher: shared, Settler: r.applier, Drivers: drivers, Locks: &r.locks, Clock: options.Clock,
 			},
-			Lookup: reader, Barbican: options.Session.Barbican(), Applier: r.applier, Project: project.New(octavia, neutron, options.Clock),
+			Lookup: reader, Barbican: options.Session.Barbican(), Applier: r.applier, Project: project.New(octavia, neutron, options.Clock), VIPs: vips,
 		},
+		Routed:    router.NewKnown(),
 		Groups:    r.groups,
 		Failovers: goal.NewFailovers(options.Clock),
 		Sharing:   sharing.Policy{Config: conf, Namespace: options.Namespace},
@@ -338,14 +349,27 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if r.store.Get(svc.UID).Applied != nil || !r.store.CreationUntil(svc.UID, goal.PublishedOf(svc).Unserved()).IsZero() {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
-	gone, err := r.engine().NewGone(ctx, goal.Subject{Service: svc}, nil, r.engine().Memory.Previous(svc.UID))
-	if err != nil {
-		return nil, false, err
-	}
-	status, exists, err := gone.Exists(ctx, wanted)
+	status, exists, err := r.exists(ctx, svc, wanted)
 	if !exists && err == nil { // the service controller does not call again
 		r.dispatcher.Forget(string(svc.UID))
 		r.store.Forget(svc.UID, svc.DeletionTimestamp != nil)
+	}
+	return status, exists, err
+}
+
+// exists reports whether any object of a Service is left, of any provider.
+func (r *Reconciler) exists(ctx context.Context, svc *v1.Service, wanted bool) (*v1.LoadBalancerStatus, bool, error) {
+	if status, exists, err := r.getRouted(ctx, svc, wanted); err != nil || exists || r.onlyRouted(svc) {
+		return status, exists, err
+	}
+	var status *v1.LoadBalancerStatus
+	exists := false
+	gone, err := r.engine().NewGone(ctx, goal.Subject{Service: svc}, nil, r.engine().Memory.Previous(svc.UID))
+	if err == nil {
+		status, exists, err = gone.Exists(ctx, wanted)
+	}
+	if r.neverThere(ctx, svc, err) {
+		return nil, false, nil
 	}
 	return status, exists, err
 }

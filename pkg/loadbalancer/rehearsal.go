@@ -86,9 +86,9 @@ func (r *rehearsal) joins(svc *v1.Service, err error) bool {
 // actionOf returns the kind of a step.
 func actionOf(step plan.Step) Action {
 	switch s := step.(type) {
-	case plan.CreateLoadBalancer, plan.CreateListener, plan.CreatePool, plan.AddMember, plan.CreateMonitor, plan.CreateFloatingIP:
+	case plan.CreateLoadBalancer, plan.CreateVIP, plan.CreateListener, plan.CreatePool, plan.AddMember, plan.CreateMonitor, plan.CreateFloatingIP:
 		return Adds
-	case plan.DeleteLoadBalancer, plan.DeleteListener, plan.DeletePool, plan.RemoveMember, plan.DeleteMonitor, plan.DeleteFloatingIP:
+	case plan.DeleteLoadBalancer, plan.DeleteVIP, plan.DeleteListener, plan.DeletePool, plan.RemoveMember, plan.DeleteMonitor, plan.DeleteFloatingIP:
 		return Removes
 	case plan.SetMembers:
 		switch {

@@ -14,7 +14,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
@@ -42,10 +41,10 @@ type round struct {
 	following bool
 	byCloud   bool
 	limits    goal.Limits
-	// gone is set once a deletion has removed all objects that it has found, pause is the time
-	// before the next search for the load balancer of a creation without an answer.
-	gone  bool
-	pause time.Duration
+	// gone is set once a deletion has removed all objects that it has found, unrouted once it has removed
+	// those of provider router. pause is the time before the next search for the load balancer of a creation without an answer.
+	gone, unrouted bool
+	pause          time.Duration
 }
 
 // begin returns the round of a request.
@@ -165,7 +164,7 @@ func (r *Reconciler) trace(ctx context.Context, req dispatch.Request) (with cont
 
 // ask brings a Service to its desired state.
 func (r *Reconciler) ask(ctx context.Context, rd *round, req dispatch.Request, drift state.Drift, quiet bool) (*v1.LoadBalancerStatus, error) {
-	return r.pursue(ctx, rd, req, func() (goal.Goal, error) { return made(r.engine().NewAsked(ctx, subject(req, drift), quiet)) })
+	return r.pursue(ctx, rd, req, func() (goal.Goal, error) { return r.asked(ctx, subject(req, drift), quiet) })
 }
 
 // made returns a goal, and no typed nil.
@@ -230,7 +229,7 @@ func (r *Reconciler) keep(ctx context.Context, rd *round) (*v1.LoadBalancerStatu
 func (r *Reconciler) follow(ctx context.Context, rd *round, drift state.Drift) (*v1.LoadBalancerStatus, error) {
 	unread := false
 	status, err := r.pursue(ctx, rd, rd.req, func() (goal.Goal, error) {
-		kept, err := r.engine().NewKept(ctx, subject(rd.req, drift), rd.limits)
+		kept, err := r.kept(ctx, subject(rd.req, drift), rd.limits)
 		if err != nil {
 			unread = true
 			return nil, err
@@ -254,12 +253,19 @@ func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 	}
 	for {
 		if !rd.gone {
+			if err := r.deleteRouted(ctx, rd); err != nil {
+				return err
+			}
+		}
+		if !rd.gone && !r.onlyRouted(svc) {
 			_, err := r.pursue(ctx, rd, rd.req, func() (goal.Goal, error) {
 				return made(r.engine().NewGone(ctx, subject(rd.req, state.Drift{}), rd.entry.Applied, rd.previous))
 			})
-			if err != nil {
+			if err != nil && !r.neverThere(ctx, svc, err) {
 				return err
 			}
+		}
+		if !rd.gone {
 			rd.gone, rd.pause = true, r.engine().Cloud.Drivers.Timing("").LostCreateRetry
 		}
 		appeared, err := r.awaitLostCreation(ctx, rd)
@@ -273,7 +279,7 @@ func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 			}
 			return nil
 		}
-		rd.gone = false
+		rd.gone, rd.unrouted = false, false
 	}
 }
 
@@ -290,7 +296,7 @@ func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, er
 		if err := async.Sleep(ctx, r.options.Clock, telemetry.Octavia, "lost creation", rd.pause); err != nil {
 			return false, err
 		}
-		found, err := r.engine().Finder.Claimed(ctx, settings.OwnerOf(rd.req.Service))
+		found, err := r.appeared(ctx, rd.req.Service)
 		if err != nil || found {
 			return found, err
 		}

@@ -33,6 +33,8 @@ type example struct {
 	facts    desire.Facts
 	// ignored are the settings without effect.
 	ignored []annotation.Notice
+	// pool is that of provider router; nil for others.
+	pool *lookup.Pool
 }
 
 // balancers determines the load balancers of Services with the controller's own code.
@@ -84,7 +86,7 @@ func (b *balancers) of(ctx context.Context, class string) []Finding {
 	add := func(subject string, key string, verdict Verdict, text string) {
 		found = append(found, say(verdict, subject, text, b.sourceOf(class, key)))
 	}
-	verdict, text := b.provider(ctx, got.settings.LoadBalancer.Provider)
+	verdict, text := b.provider(ctx, got)
 	add("provider", "lb-provider", verdict, text)
 	key := "subnet-id"
 	if got.settings.VIP.SubnetID == "" {
@@ -120,6 +122,9 @@ func (b *balancers) example(ctx context.Context, class string) (example, error) 
 	if len(errs) > 0 {
 		return example{}, message.Invalid(errs)
 	}
+	if read.LoadBalancer.Provider == driver.Router {
+		return b.routed(ctx, read, ignored)
+	}
 	version, err := b.reader.Version(ctx)
 	if err != nil {
 		return example{}, err
@@ -133,6 +138,28 @@ func (b *balancers) example(ctx context.Context, class string) (example, error) 
 		return example{}, err
 	}
 	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, facts.Ignored, read.Unused(drv))}, nil
+}
+
+// routed returns the example of a Service of provider router, without a request to Octavia.
+func (b *balancers) routed(ctx context.Context, read *settings.Settings, ignored []annotation.Notice) (example, error) {
+	drv := b.drivers.For(driver.Router, driver.VersionTags)
+	if errs := read.Validate(drv); len(errs) > 0 {
+		return example{}, message.Invalid(errs)
+	}
+	network := b.conf.LoadBalancer.RouterVIPNetworkID
+	if network == "" {
+		return example{}, errors.New("the provider router needs router-vip-network-id")
+	}
+	pool, err := b.reader.Pool(ctx, network, read.Family)
+	if err != nil {
+		return example{}, err
+	}
+	facts := desire.Facts{Driver: drv, VIPNetworkID: pool.NetworkID, VIPSubnetID: pool.SubnetID}
+	fip, why, err := b.reader.Floating(ctx, read, nil, model.VIP{NetworkID: pool.NetworkID, SubnetID: pool.SubnetID})
+	if facts.NoFloatingIP = why; fip != nil {
+		facts.FloatingNetworkID, facts.FloatingSubnetIDs = fip.NetworkID, fip.SubnetIDs
+	}
+	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, read.Unused(drv)), pool: pool}, err
 }
 
 func exampleService(class string, family v1.IPFamily) *v1.Service {
@@ -213,9 +240,13 @@ func (b *balancers) sourceOf(class, key string) string {
 	return ""
 }
 
-func (b *balancers) provider(ctx context.Context, name string) (Verdict, string) {
-	if name == "" {
+func (b *balancers) provider(ctx context.Context, e example) (Verdict, string) {
+	name := e.settings.LoadBalancer.Provider
+	switch {
+	case name == "":
 		return Good, "the default of Octavia"
+	case e.pool != nil:
+		return Good, "router, without Octavia: routes of router " + e.pool.RouterID
 	}
 	enabled, err := b.session.Octavia().Providers(ctx)
 	switch {
@@ -242,6 +273,9 @@ func (b *balancers) vip(ctx context.Context, e example) (Verdict, string) {
 func (b *balancers) members(ctx context.Context, e example) (Verdict, string) {
 	switch e.facts.MemberSubnetID {
 	case "":
+		if e.pool != nil {
+			return Good, "the nodes whose default gateway is router " + e.pool.RouterID
+		}
 		return Good, "each in the subnet of its node"
 	case e.facts.VIPSubnetID:
 		return Good, "in the subnet of the VIP"

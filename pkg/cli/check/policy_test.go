@@ -36,7 +36,7 @@ func extras() []right {
 		{service: octaviaService, what: "fail load balancers over", setting: "load balancers in ERROR, which recover by it", rules: []string{api + "loadbalancer:put_failover"}},
 		{service: neutronService, what: "read quotas", setting: "metrics of quotas, and how much of one is left in errors", rules: []string{"get_quota"}},
 		{service: neutronService, what: "choose the address of a floating IP", setting: "loadBalancerIP with an address that no floating IP has yet", rules: []string{"create_floatingip:floating_ip_address"}},
-		{service: neutronService, what: "read the router", setting: ifRouting, rules: []string{"get_router"}},
+		{service: neutronService, what: "read the router", setting: ifRouting + "; " + ifLeading, rules: []string{"get_router"}},
 		{service: neutronService, what: "read trunks", setting: "nodes with addresses on trunk subports", rules: []string{"get_trunk"}},
 	}
 }

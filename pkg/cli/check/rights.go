@@ -93,6 +93,7 @@ const (
 	ifBalancing = "[LoadBalancer] enabled=true, the default"
 	ifGrouping  = "[LoadBalancer] manage-security-groups=true"
 	ifRouting   = "[Route] router-id"
+	ifLeading   = "[LoadBalancer] router-vip-network-id"
 )
 
 func balancing(conf *config.Config) bool { return conf.LoadBalancer.Enabled }
@@ -102,6 +103,10 @@ func grouping(conf *config.Config) bool {
 }
 
 func routing(conf *config.Config) bool { return conf.Route.RouterID != "" }
+
+func leading(conf *config.Config) bool {
+	return balancing(conf) && conf.LoadBalancer.RouterVIPNetworkID != ""
+}
 
 func octaviaRights() []right {
 	const api = "os_load-balancer_api:"
@@ -137,7 +142,8 @@ func neutronRights() []right {
 			return err
 		}
 	}
-	changesPorts := func(conf *config.Config) bool { return grouping(conf) || routing(conf) }
+	writesRoutes := func(conf *config.Config) bool { return routing(conf) || leading(conf) }
+	changesPorts := func(conf *config.Config) bool { return grouping(conf) || writesRoutes(conf) }
 	rights := []right{
 		{what: "read networks", needed: balancing, setting: ifBalancing, try: sees("networks"), rules: []string{"get_network"}},
 		{what: "read subnets", needed: balancing, setting: ifBalancing, try: sees("subnets"), rules: []string{"get_subnet"}},
@@ -150,8 +156,10 @@ func neutronRights() []right {
 		{what: "create security groups", needed: grouping, setting: ifGrouping, why: wouldBeDone, rules: []string{"create_security_group", "update_security_groups_tags"}},
 		{what: "delete security groups, write their rules", needed: grouping, setting: ifGrouping, why: neutronLooksFirst,
 			rules: []string{"delete_security_group", "create_security_group_rule", "delete_security_group_rule"}},
-		{what: "change ports of nodes", needed: changesPorts, setting: ifGrouping + "; " + ifRouting, why: neutronLooksFirst, rules: []string{"update_port", "update_port:allowed_address_pairs"}},
-		{what: "write routes of the router", needed: routing, setting: ifRouting, why: neutronLooksFirst, rules: []string{"add_extraroutes", "remove_extraroutes", "update_router"}},
+		{what: "change ports of nodes", needed: changesPorts, setting: ifGrouping + "; " + ifRouting + "; " + ifLeading, why: neutronLooksFirst, rules: []string{"update_port", "update_port:allowed_address_pairs"}},
+		{what: "write routes of the router", needed: writesRoutes, setting: ifRouting + "; " + ifLeading, why: neutronLooksFirst, rules: []string{"add_extraroutes", "remove_extraroutes", "update_router"}},
+		{what: "create ports with an address and tags, and delete them", needed: leading, setting: ifLeading, why: wouldBeDone,
+			rules: []string{"create_port", "create_port:fixed_ips", "create_port:fixed_ips:ip_address", "create_port:fixed_ips:subnet_id", "create_port:tags", "delete_port"}},
 	}
 	for n := range rights {
 		rights[n].service = neutronService

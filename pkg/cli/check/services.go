@@ -13,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/rest"
@@ -147,6 +148,8 @@ func serviceFindings(all []service, conf *config.Config) []Finding {
 			f.Text += ", which does not return its version"
 		case s.name == octaviaService && !conf.LoadBalancer.Enabled:
 			f.Text = "not needed, as [LoadBalancer] enabled=false: " + s.err.Error()
+		case s.name == octaviaService && onlyRouter(conf):
+			f.Verdict, f.Text = Unchecked, fmt.Sprintf("Services with another provider than router are refused: %v", s.err)
 		case s.name == barbicanService && conf.LoadBalancer.ContainerStore == "external":
 			f.Text = "not needed, as container-store=external: " + s.err.Error()
 		case s.name == barbicanService && conf.LoadBalancer.DefaultTLSContainerRef == "":
@@ -159,6 +162,16 @@ func serviceFindings(all []service, conf *config.Config) []Finding {
 	return found
 }
 
+// onlyRouter reports whether all Services have the provider router, unless they request another one.
+func onlyRouter(conf *config.Config) bool {
+	for _, class := range conf.LoadBalancerClass {
+		if class.LBProvider != "" && class.LBProvider != driver.Router {
+			return false
+		}
+	}
+	return conf.LoadBalancer.LBProvider == driver.Router
+}
+
 // advice returns the remedy for a service that is missing in the catalog.
 func advice(err error) string {
 	var none auth.ErrNoEndpoint
@@ -166,7 +179,7 @@ func advice(err error) string {
 		return ""
 	}
 	if none.Service == "load-balancer" {
-		return ". Check [Global] region and os-endpoint-type; a cloud without Octavia needs [LoadBalancer] enabled=false"
+		return ". Check [Global] region and os-endpoint-type; a cloud without Octavia needs [LoadBalancer] enabled=false or lb-provider=router"
 	}
 	return ". Check [Global] region and os-endpoint-type"
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
@@ -138,8 +139,7 @@ func (f *flags) run(ctx context.Context, p cli.Program) (*garbage.Report, error)
 		f.options.Nova = session.Nova()
 	}
 	report, err := garbage.Run(ctx, f.options)
-	var none auth.ErrNoEndpoint
-	if errors.As(err, &none) && !conf.LoadBalancer.Enabled { // a cloud without Octavia
+	if auth.IsNoOctavia(err) && (!conf.LoadBalancer.Enabled || conf.LoadBalancer.LBProvider == driver.Router) {
 		f.options.Octavia = nil
 		report, err = garbage.Run(ctx, f.options)
 	}

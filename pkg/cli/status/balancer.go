@@ -39,7 +39,9 @@ type LoadBalancer struct {
 	ChangedAt   time.Time    `json:"changedAt"`
 	VIP         VIP          `json:"vip"`
 	FloatingIPs []FloatingIP `json:"floatingIPs,omitempty"`
-	Listeners   []Listener   `json:"listeners"`
+	// NextHops are those of the routes to the VIP, of provider router.
+	NextHops  []NextHop  `json:"nextHops,omitempty"`
+	Listeners []Listener `json:"listeners"`
 	// Traffic is that of the whole load balancer, nil if Octavia does not report it.
 	Traffic *Traffic `json:"traffic,omitempty"`
 }

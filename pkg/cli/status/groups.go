@@ -77,19 +77,23 @@ func opens(rule neutron.SecurityGroupRule) string {
 
 // quotas reads the free part of the quotas that new Services use first. It notes missing read
 // permissions.
-func (r *Reader) quotas(ctx context.Context, notes *[]string) []Quota {
+func (rd *round) quotas(ctx context.Context) []Quota {
 	var quotas []Quota
-	ofOctavia, err := r.options.Session.Octavia().Quotas(ctx, octavia.LoadBalancers, octavia.Listeners)
-	noteQuotas(notes, "Octavia", err)
+	var ofOctavia []octavia.Quota
+	var err error
+	if rd.needsOctavia() {
+		ofOctavia, err = rd.options.Session.Octavia().Quotas(ctx, octavia.LoadBalancers, octavia.Listeners)
+		noteQuotas(&rd.notes, "Octavia", err)
+	}
 	for _, q := range ofOctavia {
 		if q.Limit >= 0 {
 			quotas = append(quotas, Quota{Of: q.Class, Limit: q.Limit, Used: q.Used})
 		}
 	}
-	ofNeutron, err := r.options.Session.Neutron().Quotas(ctx)
-	noteQuotas(notes, "Neutron", err)
+	ofNeutron, err := rd.options.Session.Neutron().Quotas(ctx)
+	noteQuotas(&rd.notes, "Neutron", err)
 	kinds := [][2]string{{"port", "ports"}, {"floatingip", "floating IPs"}}
-	if r.finder.Config.LoadBalancer.ManageSecurityGroups {
+	if rd.finder.Config.LoadBalancer.ManageSecurityGroups {
 		kinds = append(kinds, [2]string{"security_group", "security groups"}, [2]string{"security_group_rule", "security group rules"})
 	}
 	for _, kind := range kinds {

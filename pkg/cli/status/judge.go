@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -166,6 +167,11 @@ func (e evidence) judgeBalancer(found *verdicts) {
 		found.add(Pending, nil, "it replaces another load balancer, which still exists")
 	} else if e.further > 0 {
 		found.add(Pending, nil, "%s that should not exist: being removed", counted(e.further, "further load balancer"))
+	}
+	if lb.Provider == driver.Router {
+		e.judgeRoutes(found)
+		e.judgeAddress(found)
+		return
 	}
 	for _, port := range e.missingPorts() {
 		found.add(Pending, nil, "%s has no listener", port)

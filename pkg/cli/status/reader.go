@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -21,10 +22,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
 // Options are the dependencies and settings of a Reader.
@@ -59,6 +62,7 @@ type Reader struct {
 	drivers *driver.Registry
 	sharing sharing.Policy
 	finder  goal.Finder
+	vips    *router.Ports
 }
 
 // lookupAge is how long subnets and ports are cached.
@@ -90,6 +94,10 @@ func New(options Options) (*Reader, error) {
 		Reader:  reading.Reader{Observer: &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}},
 		Memory:  goal.Memory{Store: state.New(options.Clock, nil)},
 	}
+	tables := &routes.Tables{New: func(routerID string) *routes.Table {
+		return routes.New(routes.Options{Network: neutron, RouterID: routerID, Clock: options.Clock})
+	}}
+	r.vips = &router.Ports{Neutron: neutron, Table: tables.Of, Pools: r.finder.Lookup, Clock: options.Clock}
 	return r, nil
 }
 
@@ -131,7 +139,7 @@ func (r *Reader) Read(ctx context.Context, query Query) (*Report, error) {
 		}
 		report.Services = append(report.Services, read)
 	}
-	report.Quotas = r.quotas(ctx, &report.Notes)
+	report.Quotas = round.quotas(ctx)
 	report.Notes = append(report.Notes, round.notes...)
 	return report, nil
 }
@@ -145,7 +153,9 @@ type round struct {
 	detailed bool
 	// unhealthy are the bad statuses of pools, by listener, if trees are not read.
 	unhealthy map[string]Status
-	notes     []string
+	// routed are the VIPs of provider router.
+	routed map[types.UID][]model.LoadBalancer
+	notes  []string
 }
 
 // begin makes the reads for all Services. One Service alone does not need lists.
@@ -154,7 +164,8 @@ func (r *Reader) begin(ctx context.Context, c *cluster, named int) (*round, erro
 	finder.Cluster.ID, finder.Memory.Records = c.id, c.records
 	finder.Cluster.Nodes = func(context.Context) ([]v1.Node, error) { return c.nodes, nil }
 	rd := &round{Reader: r, cluster: c, finder: finder, detailed: named > 0}
-	if named == 1 {
+	rd.readVIPs(ctx)
+	if named == 1 || !rd.needsOctavia() {
 		return rd, nil
 	}
 	r.options.Progress("Reading load balancers")

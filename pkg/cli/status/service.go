@@ -44,6 +44,10 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 	read.Conditions = conditionsOf(svc, served(events))
 	read.LastError, read.Warnings = lastError(events, rd.options.Clock.Now())
 	asked, ignored, errs := rd.parser.Parse(svc)
+	if rd.isRouted(svc) {
+		err := rd.serviceOnRouter(ctx, svc, asked, ignored, errs, &read)
+		return read, err
+	}
 	have, err := rd.held(ctx, svc, asked)
 	if err != nil {
 		return read, err
@@ -62,14 +66,10 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 	}
 	read.LoadBalancer = have.balancer
 	further := max(len(have.found.LoadBalancers)-1, 0)
-	read.Problems = evidence{
+	rd.judge(&read, evidence{
 		service: svc, refused: rd.refusals(asked, errs, version, have), ignored: ignored, balancer: have.balancer, further: further, replaces: have.found.Replaces,
 		unhealthy: rd.unhealthy, conditions: read.Conditions, lastError: read.LastError,
-	}.judge()
-	read.State = Good
-	if len(read.Problems) > 0 {
-		read.State = read.Problems[0].State
-	}
+	})
 	return read, nil
 }
 

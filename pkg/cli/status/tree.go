@@ -50,9 +50,12 @@ func (r *Report) tree(s Service) [][]screen.Cell {
 	t := &tree{}
 	t.row("load balancer", lb.Status, strings.Join(r.aboutBalancer(lb), ", "))
 	last := len(lb.Listeners)+len(s.SecurityGroups) == 0 && lb.Traffic == nil
-	t.plain(branch(last && len(lb.FloatingIPs) == 0)+"VIP", aboutVIP(lb.VIP))
+	t.plain(branch(last && len(lb.FloatingIPs)+len(lb.NextHops) == 0)+"VIP", aboutVIP(lb.VIP))
 	for i, fip := range lb.FloatingIPs {
-		t.plain(branch(last && i == len(lb.FloatingIPs)-1)+"floating IP", strings.TrimSpace(fip.Address+"  "+fip.ID))
+		t.plain(branch(last && i == len(lb.FloatingIPs)-1 && len(lb.NextHops) == 0)+"floating IP", strings.TrimSpace(fip.Address+"  "+fip.ID))
+	}
+	for i, hop := range lb.NextHops {
+		t.plain(branch(last && i == len(lb.NextHops)-1)+"next hop", strings.TrimSpace(hop.Node+"  "+hop.Address))
 	}
 	for i, l := range lb.Listeners {
 		t.listener(l, s.Local, i == len(lb.Listeners)-1 && len(s.SecurityGroups) == 0 && lb.Traffic == nil)

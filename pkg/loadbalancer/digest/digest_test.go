@@ -25,6 +25,7 @@ func TestOf_ChangesWithEveryDesiredField(t *testing.T) {
 			Pool: model.Pool{Tags: []string{"t"}, Members: model.MembersOf(model.Member{}), Monitor: monitor},
 		}},
 		FloatingIP: &model.FloatingIP{SubnetIDs: []string{"s"}, Tags: []string{"t"}},
+		NextHops:   []string{"h"},
 	}
 	asked, spec := &settings.Settings{}, &securitygroup.Spec{}
 	before := Of(lb, asked, spec)

@@ -64,6 +64,9 @@ type Quirks struct {
 	// PreservesClientIP: members see the addresses of the clients, so that security groups of the
 	// nodes can restrict the clients.
 	PreservesClientIP bool
+	// Routed: a node gets the packets for the VIP itself, and kube-proxy distributes them. There are no
+	// listeners, pools and NodePorts.
+	Routed bool
 	// CutsRemoved: the established connections of a member that is removed are cut at once, and UDP
 	// flows that never pause stay with it.
 	CutsRemoved bool

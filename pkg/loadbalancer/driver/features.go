@@ -57,69 +57,69 @@ var features = sync.OnceValue(func() *[featureCount]support {
 	const everyOther = family(^uint8(amphora))
 	return &[featureCount]support{
 		FullCreate: {
-			name: "load balancers that are created with everything in them", otherwise: "501, which is remembered",
+			name: "load balancers that are created with everything in them", lacking: router, otherwise: "501, which is remembered",
 		},
 		MemberBatches: {
-			name: "batches of members", otherwise: "501, which is remembered",
+			name: "batches of members", lacking: router, otherwise: "501, which is remembered",
 		},
 		SourceRanges: {
-			name: "source ranges", since: VersionAllowedCIDRs, lacking: ovn, otherwise: "501",
+			name: "source ranges", since: VersionAllowedCIDRs, lacking: ovn | router, otherwise: "501",
 		},
 		MonitorPorts: {
-			name: "health monitors that ask at another port", lacking: ovn, otherwise: "501",
+			name: "health monitors that ask at another port", lacking: ovn | router, otherwise: "501",
 		},
 		HTTPMonitorForUDP: {
-			name: "HTTP monitors for UDP", since: VersionHTTPForUDP, lacking: ovn, otherwise: "400; ovn: 501",
+			name: "HTTP monitors for UDP", since: VersionHTTPForUDP, lacking: ovn | router, otherwise: "400; ovn: 501",
 		},
 		MonitorHTTP11: {
-			name: "health monitors of HTTP/1.1", since: VersionMonitorHTTP11, lacking: ovn, otherwise: "400; ovn: 501",
+			name: "health monitors of HTTP/1.1", since: VersionMonitorHTTP11, lacking: ovn | router, otherwise: "400; ovn: 501",
 		},
 		Timeouts: {
-			name: "timeouts of listeners", since: VersionTimeouts, lacking: ovn, otherwise: "400; ovn: ignored",
+			name: "timeouts of listeners", since: VersionTimeouts, lacking: ovn | router, otherwise: "400; ovn: ignored",
 		},
 		ConnectionLimit: {
-			name: "connection limits", lacking: ovn, otherwise: "ignored",
+			name: "connection limits", lacking: ovn | router, otherwise: "ignored",
 		},
 		InsertHeaders: {
-			name: "HTTP headers of the load balancer's own", lacking: ovn, otherwise: "501, for the protocol",
+			name: "HTTP headers of the load balancer's own", lacking: ovn | router, otherwise: "501, for the protocol",
 		},
 		ProxyProtocol: {
-			name: "PROXY protocol", lacking: ovn, otherwise: "501",
+			name: "PROXY protocol", lacking: ovn | router, otherwise: "501",
 		},
 		ProxyProtocolV2: {
-			name: "PROXY protocol, version 2", since: VersionProxyV2, lacking: ovn, otherwise: "400; ovn: 501",
+			name: "PROXY protocol, version 2", since: VersionProxyV2, lacking: ovn | router, otherwise: "400; ovn: 501",
 		},
 		TLS: {
-			name: "TLS", lacking: ovn, otherwise: "501",
+			name: "TLS", lacking: ovn | router, otherwise: "501",
 		},
 		Layer7: {
-			name: "listeners of HTTP and HTTPS", lacking: ovn, otherwise: "501",
+			name: "listeners of HTTP and HTTPS", lacking: ovn | router, otherwise: "501",
 		},
 		Flavors: {
-			name: "flavors", since: VersionFlavors, lacking: ovn | f5, otherwise: "501",
+			name: "flavors", since: VersionFlavors, lacking: ovn | router | f5, otherwise: "501",
 		},
 		AvailabilityZones: {
-			name: "availability zones", since: VersionZones, lacking: ovn, otherwise: "501",
+			name: "availability zones", since: VersionZones, lacking: ovn | router, otherwise: "501",
 		},
 		OwnPort: {
-			name: "VIPs on ports of the user's own", lacking: ovn, otherwise: "409, and the port is lost",
+			name: "VIPs on ports of the user's own", lacking: ovn | router, otherwise: "409, and the port is lost",
 		},
 		VIPQoS: {
-			name: "QoS policies of the VIP", lacking: ovn | f5, otherwise: "ignored",
+			name: "QoS policies of the VIP", lacking: ovn | router | f5, otherwise: "ignored",
 		},
 		VIPSecurityGroups: {
 			name: "security groups of the VIP", since: VersionVIPSecurityGroups, lacking: everyOther,
 			otherwise: "ignored, or 501: drivers need not look at them",
 		},
 		AdditionalVIPs: {
-			name: "VIPs of both IP families", since: VersionAdditionalVIPs, sinceOVN: VersionOVNAdditionalVIPs, lacking: f5 | vendor,
+			name: "VIPs of both IP families", since: VersionAdditionalVIPs, sinceOVN: VersionOVNAdditionalVIPs, lacking: f5 | router | vendor,
 			otherwise: "400; others: refused, or without an address",
 		},
 		CustomTags: {
 			name: "tags", since: VersionTags, otherwise: "400",
 		},
 		Failover: {
-			name: "failovers", lacking: ovn, otherwise: "501, which is remembered",
+			name: "failovers", lacking: ovn | router, otherwise: "501, which is remembered",
 		},
 		Metrics: {
 			name: "metrics of load balancers for Prometheus", since: VersionMetrics, lacking: everyOther, otherwise: "400; ovn: 501",

@@ -10,6 +10,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
+// Router is the provider without Octavia: a Neutron router sends the packets for a VIP to a node.
+const Router = "router"
+
 // family is a driver of the table, for all names of its provider. The values are bits, so that a
 // row of the table of features can contain several.
 type family uint8
@@ -18,6 +21,7 @@ const (
 	amphora family = 1 << iota
 	ovn
 	f5
+	router
 	// vendor is every driver that is not in the table. It is assumed to support what amphora does,
 	// until it refuses a feature.
 	vendor
@@ -100,6 +104,15 @@ var profiles = sync.OnceValue(func() []profile {
 				Monitors:   allMonitors(),
 			},
 			timing: usualTiming(),
+		},
+		{
+			// Not of Octavia: routes of a Neutron router, see package router.
+			family:      router,
+			names:       []string{Router},
+			choices:     Choices{Protocols: withSCTP()},
+			quirks:      Quirks{PreservesClientIP: true, Routed: true},
+			timing:      databaseTiming(),
+			sourceKnown: true,
 		},
 		{
 			family: vendor,

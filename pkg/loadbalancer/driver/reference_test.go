@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,11 @@ func TestReference_IsUpToDate(t *testing.T) {
 	golden.File(t, "../../../docs/drivers.md", string(introduction)+featureTable(t)+choiceTable(t)+quirkTable(t)+timingTable())
 }
 
+// octavian returns the drivers of Octavia.
+func octavian() []profile {
+	return slices.DeleteFunc(slices.Clone(profiles()), func(p profile) bool { return p.family == router })
+}
+
 // title returns the column of a driver.
 func title(p profile) string {
 	if len(p.names) == 0 {
@@ -34,7 +40,7 @@ func title(p profile) string {
 
 func header(b *strings.Builder, heading, first string) {
 	columns := []string{first}
-	for _, p := range profiles() {
+	for _, p := range octavian() {
 		columns = append(columns, title(p))
 	}
 	fmt.Fprintf(b, "\n## %s\n\n| %s |\n|%s\n", heading, strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
@@ -42,7 +48,7 @@ func header(b *strings.Builder, heading, first string) {
 
 func row(b *strings.Builder, first string, cell func(profile) string) {
 	fmt.Fprintf(b, "| %s |", first)
-	for _, p := range profiles() {
+	for _, p := range octavian() {
 		fmt.Fprintf(b, " %s |", cell(p))
 	}
 	fmt.Fprintln(b)
@@ -88,7 +94,7 @@ func featureTable(t *testing.T) string {
 			t.Errorf("feature %d is not in the table", f)
 		}
 		fmt.Fprintf(&b, "| %s | %s |", s.name, release(t, s.since))
-		for _, p := range profiles() {
+		for _, p := range octavian() {
 			has := map[bool]string{true: "yes", false: "no"}[s.lacking&p.family == 0]
 			if p.family == ovn && s.sinceOVN != (model.Version{}) {
 				has = "from " + release(t, s.sinceOVN)
@@ -150,6 +156,7 @@ func quirkTable(t *testing.T) string {
 		"IgnoresLimits":         "timeouts and connection limits of listeners are accepted, and have no effect",
 		"UnprovenSourceRanges":  "source ranges are accepted even if they are not enforced: the Service gets an event",
 		"RangesBreakFullCreate": "",
+		"Routed":                "",
 	}
 	var b strings.Builder
 	header(&b, "Quirks", "quirk")

@@ -46,6 +46,14 @@ func addressesOn(lb *model.LoadBalancer, s *settings.Settings) []string {
 	return []string{lb.VIP.Address}
 }
 
+// AddressOf returns the address of a load balancer that users connect to: the floating IP if it has one.
+func AddressOf(lb *model.LoadBalancer) string {
+	if lb.FloatingIP != nil {
+		return lb.FloatingIP.Address
+	}
+	return lb.VIP.Address
+}
+
 // addressIn parses the address at the start of a name, as settings.Settings.Ingress writes it.
 func addressIn(name string) (string, bool) {
 	labels := strings.Split(name, ".")

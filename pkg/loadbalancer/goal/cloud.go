@@ -9,6 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
 )
@@ -20,6 +21,8 @@ type Cloud struct {
 	Barbican *barbican.Client
 	Applier  Applier
 	Project  *project.Reader
+	// VIPs reads those of provider router.
+	VIPs *router.Ports
 }
 
 // Applier applies plans. *apply.Applier implements it; *apply.Rehearsal does so without a write.

@@ -3,6 +3,7 @@ package goal
 import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
@@ -28,6 +29,8 @@ type Dependencies struct {
 	// Pods is nil if pods are not read.
 	Pods   Pods
 	Memory Memory
+	// Routed has the states of Services with provider router.
+	Routed *router.Known
 	Events *events.Recorder
 }
 
@@ -98,7 +101,7 @@ func (e *Engine) Rehearsing(r Rehearsal) *Engine {
 	other := e.Dependencies
 	other.Cloud.Applier, other.Cloud.Settler = r.Applier, r.Applier
 	other.Groups, other.Memory.Store, other.Events = r.Groups, r.Store, r.Events
-	other.Failovers, other.Pods = e.Failovers.Clone(), nil
+	other.Failovers, other.Pods, other.Routed = e.Failovers.Clone(), nil, e.Routed.Clone()
 	rehearsing := New(other)
 	rehearsing.sharers.rehearsed = true
 	return rehearsing

@@ -39,7 +39,10 @@ type LoadBalancer struct {
 	ReplacementHash string
 	// FloatingIP is nil if none is wanted, or none exists.
 	FloatingIP *FloatingIP
-	Status     Status
+	// NextHops are the addresses of the nodes to which a router sends the packets for the VIP, sorted.
+	// Only load balancers of provider router have any; they have no listeners.
+	NextHops []string `json:",omitempty"`
+	Status   Status
 	// UpdatedAt moves with every change through the API in the load balancer, in seconds.
 	UpdatedAt time.Time
 }

@@ -55,10 +55,13 @@ func (i Identity) Tags() []string {
 	}
 	tags := []string{i.Name()}
 	if i.ClusterID != "" {
-		tags = append(tags, clusterTagPrefix+i.ClusterID)
+		tags = append(tags, ClusterTag(i.ClusterID))
 	}
 	return append(tags, i.ServiceTag())
 }
+
+// ClusterTag returns the tag of all objects of a cluster.
+func ClusterTag(clusterID string) string { return clusterTagPrefix + clusterID }
 
 // ServiceTag returns the tag of all objects of the Service.
 func (i Identity) ServiceTag() string { return serviceTagPrefix + i.ServiceUID }

@@ -43,6 +43,8 @@ func Advance(observed *model.Observed, step Step) {
 		lb.Orphans = slices.DeleteFunc(lb.Orphans, func(p model.Pool) bool { return p.ID == s.ID })
 	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, ClaimFloatingIP, DeleteFloatingIP:
 		advanceFloatingIP(observed, step)
+	case CreateVIP, LeadVIP, DeleteVIP:
+		advanceRouter(observed, step)
 	default:
 		advancePool(lb, step)
 	}

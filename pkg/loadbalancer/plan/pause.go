@@ -65,10 +65,11 @@ func associatesFloatingIP(steps []Step) bool {
 }
 
 // ChangesLoadBalancer reports whether a step changes a load balancer, which is PENDING until the
-// provider has executed it. The others change floating IPs.
+// provider has executed it. The others change floating IPs, routes and ports.
 func ChangesLoadBalancer(step Step) bool {
 	switch step.(type) {
-	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, ClaimFloatingIP, DeleteFloatingIP:
+	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, ClaimFloatingIP, DeleteFloatingIP,
+		CreateVIP, LeadVIP, DeleteVIP:
 		return false
 	}
 	return true

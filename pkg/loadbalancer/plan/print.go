@@ -36,6 +36,21 @@ func (s DeleteLoadBalancer) String() string {
 }
 
 // String implements Step.
+func (s CreateVIP) String() string {
+	return strings.TrimSpace("VIP "+cmp.Or(s.LoadBalancer.VIP.Address, s.Prefer)) + ": create in subnet " + s.LoadBalancer.VIP.SubnetID
+}
+
+// String implements Step.
+func (s LeadVIP) String() string {
+	return fmt.Sprintf("VIP %s: next hops %v → %v", cmp.Or(s.Address, "made last"), s.From, s.To)
+}
+
+// String implements Step.
+func (s DeleteVIP) String() string {
+	return fmt.Sprintf("VIP %s (port %s): delete", s.Address, s.PortID)
+}
+
+// String implements Step.
 func (s CreateListener) String() string {
 	l := s.Listener
 	text := fmt.Sprintf("listener %s: create", l.Key())

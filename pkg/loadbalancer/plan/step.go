@@ -33,8 +33,11 @@ func (p Plan) Empty() bool { return len(p.Steps) == 0 && p.Blocked == "" }
 // Creates reports whether the plan creates a load balancer.
 func (p Plan) Creates() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
-		_, creates := s.(CreateLoadBalancer)
-		return creates
+		switch s.(type) {
+		case CreateLoadBalancer, CreateVIP:
+			return true
+		}
+		return false
 	})
 }
 
@@ -172,6 +175,22 @@ type (
 		Replaced bool
 	}
 
+	// CreateVIP creates the port that reserves the VIP of a load balancer of provider router. Prefer is
+	// the address that it gets if it is free and no other one is desired, "" for none.
+	CreateVIP struct {
+		LoadBalancer *model.LoadBalancer
+		Prefer       string
+	}
+
+	// LeadVIP sets the next hops of a VIP; To is empty if no route remains.
+	LeadVIP struct {
+		Address  string
+		From, To []string
+	}
+
+	// DeleteVIP deletes the port of a VIP.
+	DeleteVIP struct{ PortID, Address string }
+
 	// CreateListener creates a listener for the pool that was created for its key, or for the one
 	// with the given ID.
 	CreateListener struct{ Listener model.Listener }
@@ -301,6 +320,9 @@ func poolFor(l model.Listener) PoolRef {
 
 func (CreateLoadBalancer) step()     {}
 func (DeleteLoadBalancer) step()     {}
+func (CreateVIP) step()              {}
+func (LeadVIP) step()                {}
+func (DeleteVIP) step()              {}
 func (CreateListener) step()         {}
 func (UpdateListener) step()         {}
 func (DeleteListener) step()         {}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -43,6 +44,12 @@ const (
 	mostOffered = 10
 	longestList = 500
 )
+
+// IsNoOctavia reports whether an error is that the catalog has no endpoint of the load balancer service.
+func IsNoOctavia(err error) bool {
+	var none ErrNoEndpoint
+	return errors.As(err, &none) && slices.Contains(loadBalancerTypes(), none.Service)
+}
 
 // printable returns a text of the catalog in a form for errors: short, and in one line.
 func printable(text string) string {

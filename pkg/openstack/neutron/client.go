@@ -22,8 +22,8 @@ type Session interface {
 	ProjectID() string
 }
 
-// Client reads and writes floating IPs, security groups and the routes of routers, and reads
-// networks, subnets and ports. A method sends one request unless its comment has another number.
+// Client reads and writes floating IPs, security groups, the routes of routers and the ports of VIPs,
+// and reads networks, subnets and other ports. A method sends one request unless its comment has another number.
 // Errors are those of apierror.Wrap.
 type Client struct {
 	session Session

@@ -28,8 +28,8 @@ func garbageBreaks() []Break {
 		{
 			Row: 88, What: "Services are not read again before an orphan is deleted",
 			File:  "pkg/loadbalancer/octavia/garbage/remove.go",
-			Old:   `if query.Services, err = r.Living(ctx); err != nil {`,
-			New:   `if _, err = r.Living(ctx); err != nil {`,
+			Old:   `query.Services, err = r.Living(ctx)`,
+			New:   `_, err = r.Living(ctx)`,
 			Tests: []string{"TestGarbage_IsNotWhatServiceGetsMeanwhile"},
 		},
 		{

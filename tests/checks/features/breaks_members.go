@@ -133,8 +133,8 @@ func memberBreaks() []Break {
 		{
 			Row: 57, What: "a Service without NodePorts is refused although pods are its members",
 			File:  "pkg/loadbalancer/spec/settings/validate.go",
-			Old:   `case s.ByPods():`,
-			New:   `case false:`,
+			Old:   `case s.ByPods() || drv.Quirks.Routed:`,
+			New:   `case drv.Quirks.Routed:`,
 			Tests: []string{"TestPods_AreMembersWithTheirAddressesAndPorts"},
 		},
 		{

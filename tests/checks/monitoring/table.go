@@ -59,7 +59,7 @@ func operation() []Label {
 }
 
 func kinds() []string {
-	return texts([]garbage.Kind{garbage.LoadBalancer, garbage.Listener, garbage.Pool, garbage.FloatingIP, garbage.SecurityGroup})
+	return texts([]garbage.Kind{garbage.LoadBalancer, garbage.Listener, garbage.Pool, garbage.VIP, garbage.FloatingIP, garbage.SecurityGroup})
 }
 
 func parts() (values []string) {

@@ -13,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
@@ -65,6 +66,8 @@ type Applier struct {
 	Clock    clock.WithTickerAndDelayedExecution
 	// Drivers have the timing of each provider.
 	Drivers *driver.Registry
+	// VIPs are those of provider router.
+	VIPs *router.Ports
 
 	// creations and batches bound the number of concurrent requests with many members. Such a
 	// request takes a hundred times the memory of its members, and is built before the limiter of

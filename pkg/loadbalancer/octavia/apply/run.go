@@ -50,10 +50,10 @@ type current struct {
 	sending, held bool
 	// span is that of its request; nil: none is being sent.
 	span *span
-	// lost is a creation without an answer, lostFloatingIP the error of one of a floating IP; nil
-	// for none.
-	lost           *lostCreation
-	lostFloatingIP error
+	// lost is a creation without an answer, lostFloatingIP and lostVIP the error of one of a floating IP
+	// or a VIP; nil for none.
+	lost                    *lostCreation
+	lostFloatingIP, lostVIP error
 }
 
 // answer has the results of a change that only the cloud knows.
@@ -198,7 +198,8 @@ func (r *Run) ready(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.MoveFloatingIP:
 		return r.verify(ctx)
-	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP:
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP,
+		plan.CreateVIP, plan.LeadVIP, plan.DeleteVIP:
 		return nil
 	case plan.DeleteLoadBalancer:
 		if s.Replaced {

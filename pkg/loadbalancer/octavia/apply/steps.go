@@ -28,6 +28,8 @@ func (r *Run) once(ctx context.Context, step plan.Step) error {
 		return nil
 	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP:
 		return r.floatingIP(ctx, step)
+	case plan.CreateVIP, plan.LeadVIP, plan.DeleteVIP:
+		return r.vip(ctx, step)
 	case plan.SetMembers:
 		return r.setMembers(ctx, s)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
@@ -61,6 +62,15 @@ type SecurityGroups interface {
 	Reread(uid string)
 }
 
+// Routed finds drift of Services of provider router, whose state is not in the Store.
+type Routed interface {
+	// Detect calls drifted for every Service to repair, after recording its drift.
+	Detect(ctx context.Context, drifted func(types.NamespacedName))
+	// Mark records drift of a Service, and returns it. It reports whether the Service has that provider, and
+	// whether the drift is recorded.
+	Mark(uid types.UID, reason string) (service types.NamespacedName, is, marked bool)
+}
+
 // Options are the dependencies and settings of a Detector.
 type Options struct {
 	// ClusterID is the UID of the namespace kube-system, "" if it could not be read.
@@ -72,6 +82,7 @@ type Options struct {
 	Octavia        Octavia
 	Observer       Observer
 	SecurityGroups SecurityGroups
+	Routed         Routed
 	Records        Records
 	// Busy reports whether this process is changing something for a Service, or on its load
 	// balancer for another Service.
@@ -120,10 +131,20 @@ func (d *Detector) Watch(ctx context.Context, drifted func(types.NamespacedName)
 // detect compares the project once, in a snapshot that is no older than age.
 func (d *Detector) detect(ctx context.Context, age time.Duration, drifted func(types.NamespacedName)) {
 	snap, err := d.options.Project.Snapshot(ctx, age)
-	if err != nil {
+	switch {
+	case auth.IsNoOctavia(err) && len(d.options.Store.AllApplied()) == 0: // all Services have provider router
+	case err != nil:
 		klog.FromContext(ctx).Error(err, "Cannot look for changes of other clients")
 		return
+	default:
+		d.detectLoadBalancers(ctx, snap, drifted)
 	}
+	d.options.Routed.Detect(ctx, drifted)
+	d.detectSecurityGroups(ctx, drifted)
+}
+
+// detectLoadBalancers compares load balancers and floating IPs once.
+func (d *Detector) detectLoadBalancers(ctx context.Context, snap *project.Snapshot, drifted func(types.NamespacedName)) {
 	d.options.Store.Sweep(snap)
 	all := d.options.Store.AllApplied()
 	for uid, read := range d.together(ctx, all, snap) {
@@ -140,7 +161,6 @@ func (d *Detector) detect(ctx context.Context, age time.Duration, drifted func(t
 			d.options.Seen(uid, known)
 		}
 	}
-	d.detectSecurityGroups(ctx, drifted)
 }
 
 // detectSecurityGroups compares the security groups once.
@@ -151,16 +171,24 @@ func (d *Detector) detectSecurityGroups(ctx context.Context, drifted func(types.
 	}
 	for id, reason := range changed {
 		uid := types.UID(id)
-		applied := d.options.Store.Get(uid).Applied
-		marked := applied != nil && d.mark(uid, applied, reason)
-		if marked || applied == nil { // otherwise a change is in progress: the next interval reports it again
+		service, is, marked := d.markGroup(uid, reason)
+		if marked || !is { // otherwise a change is in progress: the next interval reports it again
 			d.options.SecurityGroups.Reread(id)
 		}
 		if marked {
-			klog.FromContext(ctx).Info("Another client changed a security group", "service", applied.Service, "change", reason)
-			drifted(applied.Service)
+			klog.FromContext(ctx).Info("Another client changed a security group", "service", service, "change", reason)
+			drifted(service)
 		}
 	}
+}
+
+// markGroup records drift of the security groups of a Service of any provider. It reports whether the Service has
+// an applied state, and whether it has recorded the drift.
+func (d *Detector) markGroup(uid types.UID, reason string) (service types.NamespacedName, is, marked bool) {
+	if applied := d.options.Store.Get(uid).Applied; applied != nil {
+		return applied.Service, true, d.mark(uid, applied, reason)
+	}
+	return d.options.Routed.Mark(uid, reason)
 }
 
 // changing reports whether this process is changing something for a Service or on its load

@@ -196,6 +196,12 @@ type fixture struct {
 	brought atomic.Bool
 }
 
+// Detect implements drift.Routed: no Service has provider router.
+func (*fakeCloud) Detect(context.Context, func(types.NamespacedName)) {}
+
+// Mark implements drift.Routed.
+func (*fakeCloud) Mark(types.UID, string) (service types.NamespacedName, is, marked bool) { return }
+
 // run calls a test with a Detector in a bubble. The cloud has the applied state, which was
 // confirmed five minutes ago.
 func run(t *testing.T, interval time.Duration, test func(*fixture)) {
@@ -204,7 +210,7 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 		f := &fixture{t: t, cloud: newCloud(), busy: map[string]bool{}, store: state.New(clock.RealClock{}, nil)}
 		f.detector = drift.New(drift.Options{
 			ClusterID: "cluster", Interval: interval, Store: f.store, Clock: clock.RealClock{},
-			Project: f.cloud, Octavia: f.cloud, Observer: f.cloud, SecurityGroups: f.cloud, Records: f.cloud,
+			Project: f.cloud, Octavia: f.cloud, Observer: f.cloud, SecurityGroups: f.cloud, Routed: f.cloud, Records: f.cloud,
 			Busy: func(uid types.UID, loadBalancerID string) bool {
 				f.cloud.after()
 				return f.busy[string(uid)] || f.busy[loadBalancerID]

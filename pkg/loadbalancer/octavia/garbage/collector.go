@@ -54,9 +54,11 @@ type CollectorOptions struct {
 	Interval time.Duration
 	// SnapshotAge is the maximum age of a snapshot.
 	SnapshotAge time.Duration
-	Project     Project
-	Octavia     Octavia
-	Neutron     Neutron
+	// VIPs adds those of provider router, for one more request.
+	VIPs    bool
+	Project Project
+	Octavia Octavia
+	Neutron Neutron
 	// Lock waits until no other work of this process changes a load balancer.
 	Lock    func(ctx context.Context, loadBalancerID string) (unlock func(), err error)
 	Cluster Cluster
@@ -161,7 +163,7 @@ func (c *Collector) age(items []Item) (young, ripe []Item) {
 //	a floating IP       its load balancer  an unattached floating IP looks like a kept one
 //	a pool              its listener       pools are searched for by their listeners
 //
-// A load balancer with a new candidate on it waits for the next look, and so do objects beyond
+// A load balancer or VIP with a new candidate on it waits for the next look, and so do objects beyond
 // mostRemoved.
 func removable(young, ripe []Item) []Item {
 	waits := map[string]bool{}
@@ -170,7 +172,7 @@ func removable(young, ripe []Item) []Item {
 	}
 	var found []Item
 	for _, item := range ripe {
-		if item.State == Found && (item.Kind != LoadBalancer || !waits[item.ID]) {
+		if item.State == Found && (item.onLoadBalancer() != item.ID || !waits[item.ID]) {
 			found = append(found, item)
 		}
 	}

@@ -85,10 +85,9 @@ func (env *environment) check(err error) {
 	}
 }
 
-// ensure makes the load balancer of a Service, with a floating IP and a security group.
-func (c *cluster) ensure(name string, uid int) *v1.Service {
-	c.env.T.Helper()
-	svc := &v1.Service{
+// serviceOf returns a Service with one port.
+func serviceOf(name string, uid int) *v1.Service {
+	return &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: map[string]string{},
 			UID: types.UID(fmt.Sprintf("83edf9cb-240e-4ea1-8c14-%012d", uid))},
 		Spec: v1.ServiceSpec{
@@ -97,6 +96,12 @@ func (c *cluster) ensure(name string, uid int) *v1.Service {
 			Ports: []v1.ServicePort{{Name: "http", Protocol: v1.ProtocolTCP, Port: 80, NodePort: int32(30000 + uid)}},
 		},
 	}
+}
+
+// ensure makes the load balancer of a Service, with a floating IP and a security group.
+func (c *cluster) ensure(name string, uid int) *v1.Service {
+	c.env.T.Helper()
+	svc := serviceOf(name, uid)
 	status, err := c.engine.Ensure(c.env.ctx, svc, []*v1.Node{c.node})
 	c.env.check(err)
 	svc.Status.LoadBalancer = *status

@@ -12,16 +12,20 @@ type Kind string
 
 // Kinds of objects.
 const (
-	FloatingIP    Kind = "floating-ip"
-	Listener      Kind = "listener"
-	Pool          Kind = "pool"
-	LoadBalancer  Kind = "load-balancer"
+	FloatingIP   Kind = "floating-ip"
+	Listener     Kind = "listener"
+	Pool         Kind = "pool"
+	LoadBalancer Kind = "load-balancer"
+	// VIP is the port of a VIP of provider router, with the routes to it.
+	VIP           Kind = "vip"
 	SecurityGroup Kind = "security-group"
 	Route         Kind = "route"
 )
 
 // order returns the kinds in the order of removal and of lists.
-func order() []Kind { return []Kind{FloatingIP, Listener, Pool, LoadBalancer, SecurityGroup, Route} }
+func order() []Kind {
+	return []Kind{FloatingIP, Listener, Pool, LoadBalancer, VIP, SecurityGroup, Route}
+}
 
 // State is the result for an object.
 type State string
@@ -44,9 +48,10 @@ const (
 type Item struct {
 	Kind Kind   `json:"kind"`
 	ID   string `json:"id"`
-	// Name is the address of a floating IP, or the router of a route.
+	// Name is the address of a floating IP or a VIP, or the router of a route.
 	Name string `json:"name,omitempty"`
-	// LoadBalancer is the ID of the load balancer that it is a part of, or is on.
+	// LoadBalancer is the ID of the load balancer that it is a part of, or is on; for a floating IP on a VIP
+	// that of its port.
 	LoadBalancer string `json:"loadBalancer,omitempty"`
 	State        State  `json:"state"`
 	// Unclear is set for an object that is left alone and may belong to the cluster.
@@ -56,13 +61,17 @@ type Item struct {
 
 	// portID and description are those of a listed floating IP.
 	portID, description string
+	// on is LoadBalancer or VIP for a floating IP that is on one.
+	on Kind
+	// vip is the port of a VIP.
+	vip neutron.VIPPort
 	// route is a route of the router.
 	route neutron.ExtraRoute
 }
 
-// onLoadBalancer returns the load balancer that an item is, or is on; "" for others.
+// onLoadBalancer returns the load balancer, or the port of the VIP, that an item is or is on; "" for others.
 func (i Item) onLoadBalancer() string {
-	if i.Kind == LoadBalancer {
+	if i.Kind == LoadBalancer || i.Kind == VIP {
 		return i.ID
 	}
 	return i.LoadBalancer

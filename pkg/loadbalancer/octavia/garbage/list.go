@@ -20,6 +20,8 @@ type Inventory struct {
 	Pools          []octavia.Pool
 	FloatingIPs    []floatingips.FloatingIP
 	SecurityGroups []neutron.SecurityGroup
+	// VIPs are the ports that may be those of VIPs of provider router.
+	VIPs []neutron.VIPPort
 	// Routes are nil if cloud.conf has no router.
 	Routes *Routes
 }
@@ -68,6 +70,11 @@ func (i Inventory) signs() []ownership.Signs {
 	for _, fip := range i.FloatingIPs {
 		all = append(all, ownership.FloatingIPSigns(fip.Description))
 	}
+	for _, port := range i.VIPs {
+		if signs := vipSigns(port); len(signs.ClusterIDs) > 0 {
+			all = append(all, signs)
+		}
+	}
 	for _, group := range i.SecurityGroups {
 		all = append(all, ownership.SecurityGroupSigns(group.Name, group.Description, group.Tags))
 	}
@@ -88,12 +95,17 @@ func (i Inventory) signs() []ownership.Signs {
 //	the cluster's          anything else                left alone
 //	another's, none's      a removed load balancer      left alone: it is free then
 //
+// The VIPs of provider router are like load balancers without parts.
+//
 // For a live cluster, its objects are those that belong to none of its Services.
 func List(inventory Inventory, query Query) (Target, []Item) {
 	l := newLister(inventory, query, resolve(query.ClusterID, query.ClusterName, inventory.signs()))
 	parts := inventory.parts()
 	for _, lb := range inventory.LoadBalancers {
 		l.loadBalancer(lb, parts[lb.ID])
+	}
+	for _, port := range inventory.VIPs {
+		l.vip(port)
 	}
 	for _, fip := range inventory.FloatingIPs {
 		l.floatingIP(fip)
@@ -115,7 +127,7 @@ type lister struct {
 	query  Query
 	target Target
 	items  []Item
-	// ports are the reported load balancers, by the port of their VIP.
+	// ports are the load balancers and VIPs to remove, by the port of their VIP.
 	ports map[string]Item
 	// addresses are those of the floating IPs on each port.
 	addresses map[string][]string
@@ -199,7 +211,7 @@ func (l *lister) judgeLoadBalancer(lb octavia.LoadBalancer) judgedLoadBalancer {
 	on := judgedLoadBalancer{LoadBalancer: lb}
 	on.owner, on.why = l.judge(ownership.LoadBalancerSigns(lb.Name, lb.Description, lb.Tags))
 	if l.living() {
-		on.users = l.query.Services.users(lb, l.addresses[lb.VIPPortID])
+		on.users = l.query.Services.users(lb.ID, vipsOf(lb), l.addresses[lb.VIPPortID])
 		on.owner, on.why = used(on.users, on.owner, on.why)
 	}
 	return on
@@ -231,12 +243,21 @@ func (l *lister) partOfAnothers(p part, on judgedLoadBalancer, own map[string]bo
 // String returns a part for a message.
 func (p part) String() string { return fmt.Sprintf("%s %s (%s)", p.kind, p.id, p.name) }
 
+// vipsOf returns the addresses of the VIPs of a load balancer.
+func vipsOf(lb octavia.LoadBalancer) []string {
+	vips := []string{lb.VIPAddress}
+	for _, vip := range lb.AdditionalVIPs {
+		vips = append(vips, vip.Address)
+	}
+	return vips
+}
+
 func (l *lister) floatingIP(fip floatingips.FloatingIP) {
 	owner, why := l.judge(ownership.FloatingIPSigns(fip.Description))
 	item := Item{Kind: FloatingIP, ID: fip.ID, Name: fip.FloatingIP, portID: fip.PortID, description: fip.Description}
 	goes := fip.PortID != "" && l.ports[fip.PortID].State == Found
 	if goes {
-		item.LoadBalancer = l.ports[fip.PortID].ID
+		item.LoadBalancer, item.on = l.ports[fip.PortID].ID, l.ports[fip.PortID].Kind
 	}
 	switch {
 	case owner == theirs && goes:

@@ -11,6 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
@@ -19,6 +21,10 @@ import (
 // younger ones may be missing, and are no garbage yet.
 func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time, error) {
 	snap, err := c.options.Project.Snapshot(ctx, c.options.SnapshotAge)
+	if c.options.VIPs && auth.IsNoOctavia(err) {
+		inventory, err := c.readWithoutOctavia(ctx)
+		return inventory, nil, err
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,10 +49,28 @@ func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time,
 	if inventory.Listeners, err = c.options.Octavia.ListenerOwners(ctx); err != nil {
 		return nil, nil, err
 	}
-	if inventory.SecurityGroups, err = c.options.Neutron.SecurityGroupNames(ctx); err != nil {
-		return nil, nil, err
+	return &inventory, updated, c.addOthers(ctx, &inventory)
+}
+
+// readWithoutOctavia returns the objects of a project in a cloud without Octavia.
+func (c *Collector) readWithoutOctavia(ctx context.Context) (*Inventory, error) {
+	var inventory Inventory
+	var err error
+	if inventory.FloatingIPs, err = c.options.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{All: true}); err != nil {
+		return nil, err
 	}
-	return &inventory, updated, nil
+	return &inventory, c.addOthers(ctx, &inventory)
+}
+
+// addOthers adds the objects that are not in a snapshot, except for those of Octavia.
+func (c *Collector) addOthers(ctx context.Context, inventory *Inventory) (err error) {
+	if c.options.VIPs {
+		if inventory.VIPs, err = c.options.Neutron.VIPPorts(ctx, "", vipTag(c.options.ClusterID)); err != nil {
+			return err
+		}
+	}
+	inventory.SecurityGroups, err = c.options.Neutron.SecurityGroupNames(ctx)
+	return err
 }
 
 // knownPools are the pools of a load balancer, valid until it changes.
@@ -61,9 +85,9 @@ func (c *Collector) list(ctx context.Context, inventory *Inventory, updated map[
 	_, items := List(*inventory, query)
 	known := map[string]knownPools{}
 	for _, item := range items {
-		id := item.LoadBalancer
-		if item.Kind == LoadBalancer {
-			id = item.ID
+		id := item.onLoadBalancer()
+		if item.Kind == VIP || item.on == VIP {
+			continue
 		}
 		if _, read := known[id]; id == "" || read {
 			continue

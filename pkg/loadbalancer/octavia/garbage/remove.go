@@ -99,7 +99,7 @@ func (r *remover) chain(ctx context.Context, items []*Item) {
 			item.Why = "not removed: interrupted"
 			continue
 		}
-		if item.Kind == LoadBalancer && failed != nil {
+		if (item.Kind == LoadBalancer || item.Kind == VIP) && failed != nil {
 			item.State, item.Why = Failed, fmt.Sprintf("it waits for floating IP %s, which could not be removed", failed.ID)
 			continue
 		}
@@ -119,6 +119,8 @@ func (r *remover) one(ctx context.Context, item *Item) error {
 		return r.floatingIP(ctx, item)
 	case SecurityGroup:
 		return securitygroup.Delete(ctx, r.Neutron, item.ID)
+	case VIP:
+		return r.vip(ctx, item)
 	default:
 		return r.octavia(ctx, item)
 	}
@@ -128,7 +130,7 @@ func (r *remover) one(ctx context.Context, item *Item) error {
 // listed.
 func (r *remover) floatingIP(ctx context.Context, item *Item) error {
 	if item.LoadBalancer != "" {
-		on, _, err := r.look(ctx, &Item{Kind: LoadBalancer, ID: item.LoadBalancer}, true)
+		on, _, err := r.look(ctx, &Item{Kind: item.on, ID: item.LoadBalancer}, true)
 		if err != nil {
 			return err
 		}
@@ -194,6 +196,10 @@ func (r *remover) delete(ctx context.Context, item *Item) error {
 // now: nil if it is gone. While the load balancer is PENDING it returns the item itself, unless
 // pending is set. It also returns the provisioning status.
 func (r *remover) look(ctx context.Context, item *Item, pending bool) (*Item, string, error) {
+	if item.Kind == VIP {
+		now, err := r.lookVIP(ctx, item.ID)
+		return now, model.StatusActive, err
+	}
 	id := item.onLoadBalancer()
 	lb, err := r.Octavia.LoadBalancer(ctx, id)
 	switch {
@@ -213,11 +219,9 @@ func (r *remover) look(ctx context.Context, item *Item, pending bool) (*Item, st
 	if inventory.Pools, err = r.Octavia.PoolOwners(ctx, id); err != nil {
 		return nil, "", err
 	}
-	query := r.Query
-	if r.Living != nil {
-		if query.Services, err = r.Living(ctx); err != nil {
-			return nil, "", err
-		}
+	query, err := r.queryNow(ctx)
+	if err != nil {
+		return nil, "", err
 	}
 	l := newLister(inventory, query, r.target)
 	l.loadBalancer(*lb, inventory.parts()[id])
@@ -231,6 +235,15 @@ func (r *remover) look(ctx context.Context, item *Item, pending bool) (*Item, st
 		return nil, "", nil
 	}
 	return &Item{State: LeftAlone}, lb.ProvisioningStatus, nil
+}
+
+// queryNow returns the query with the present Services of a live cluster.
+func (r *remover) queryNow(ctx context.Context) (query Query, err error) {
+	query = r.Query
+	if r.Living != nil {
+		query.Services, err = r.Living(ctx)
+	}
+	return query, err
 }
 
 // wait waits for the next look.

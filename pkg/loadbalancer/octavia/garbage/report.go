@@ -12,7 +12,7 @@ import (
 
 // kinds are those of objects that can be garbage.
 func kinds() []Kind {
-	return []Kind{LoadBalancer, Listener, Pool, FloatingIP, SecurityGroup}
+	return []Kind{LoadBalancer, Listener, Pool, VIP, FloatingIP, SecurityGroup}
 }
 
 // report updates the counts, and emits events for new garbage.

@@ -44,18 +44,22 @@ func readRoutes(ctx context.Context, o Options) (*Routes, error) {
 //	destination              next hop         the route is
 //	in a pod network         has no port      removed: its node is gone
 //	in a pod network         has a port       left alone: it may belong to a live cluster
+//	a VIP of the cluster     any              removed with the VIP
 //	anywhere else            any              another's
 //	without pod networks     any              left alone, all of the router as one item
 func (l *lister) routes(r *Routes) {
-	if r == nil || len(r.Router.Routes) == 0 {
+	if r == nil {
 		return
 	}
+	all := slices.DeleteFunc(slices.Clone(r.Router.Routes), l.leadsToVIP)
 	if len(l.query.PodNetworks) == 0 {
-		l.judged(unclear, "its routes do not say of which cluster they are: --cluster-cidr names the pod networks of this one",
-			Item{Kind: Route, ID: r.Router.ID, Name: fmt.Sprintf("%d routes", len(r.Router.Routes))})
+		if len(all) > 0 {
+			l.judged(unclear, "its routes do not say of which cluster they are: --cluster-cidr names the pod networks of this one",
+				Item{Kind: Route, ID: r.Router.ID, Name: fmt.Sprintf("%d routes", len(all))})
+		}
 		return
 	}
-	for _, route := range r.Router.Routes {
+	for _, route := range all {
 		to, err := netip.ParsePrefix(route.Destination)
 		if err != nil || !slices.ContainsFunc(l.query.PodNetworks, func(pods netip.Prefix) bool {
 			return pods.Bits() <= to.Bits() && pods.Contains(to.Addr())

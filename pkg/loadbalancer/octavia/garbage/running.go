@@ -23,10 +23,11 @@ type Nova interface {
 const activeServer = "ACTIVE"
 
 // heed leaves all objects alone if the cluster still runs: its controller would create the removed
-// objects again, with other addresses. A cluster runs if a member of one of its load balancers has
-// the address of an ACTIVE server.
+// objects again, with other addresses. A cluster runs if a member of one of its load balancers, or a next
+// hop to one of its VIPs, has the address of an ACTIVE server.
 func heed(ctx context.Context, o Options, items []Item) error {
-	if o.Nova == nil || o.Octavia == nil || !slices.ContainsFunc(items, func(i Item) bool { return i.State == Found }) {
+	checked := func(i Item) bool { return i.State == Found && (o.Octavia != nil || i.Kind == VIP) }
+	if o.Nova == nil || !slices.ContainsFunc(items, checked) {
 		return nil
 	}
 	running, err := runningMember(ctx, o, items)
@@ -41,8 +42,8 @@ func heed(ctx context.Context, o Options, items []Item) error {
 	return nil
 }
 
-// runningMember describes a member of one of the cluster's load balancers that is a running server;
-// "" if there is none.
+// runningMember describes a member of one of the cluster's load balancers, or a next hop to one of its VIPs,
+// that is a running server; "" if there is none.
 func runningMember(ctx context.Context, o Options, items []Item) (string, error) {
 	o.say("Reading the servers of the project")
 	servers, err := o.Nova.Servers(ctx)
@@ -61,31 +62,53 @@ func runningMember(ctx context.Context, o Options, items []Item) (string, error)
 		return "", nil
 	}
 	o.say("Reading the members of the load balancers")
-	trees := make([]*octavia.StatusTree, len(items))
+	members := make([][]octavia.MemberStatus, len(items))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(atOnce)
 	for i, item := range items {
-		if item.Kind != LoadBalancer || item.State != Found {
-			continue
+		if item.State == Found && (item.Kind == LoadBalancer || item.Kind == VIP) {
+			reads.Go(func() (err error) {
+				members[i], err = o.membersOf(ctx, item)
+				return err
+			})
 		}
-		reads.Go(func() (err error) {
-			trees[i], err = o.Octavia.StatusTree(ctx, item.ID)
-			return apierror.IgnoreNotFound(err)
-		})
 	}
 	if err := reads.Wait(); err != nil {
 		return "", err
 	}
-	for i, tree := range trees {
-		for _, member := range membersOf(tree) {
+	for i, of := range members {
+		for _, member := range of {
 			at, err := netip.ParseAddr(member.Address)
 			if server, runs := byAddress[at.Unmap()]; err == nil && runs {
-				return fmt.Sprintf("member %s (%s) of load balancer %s is server %s (%s), which is ACTIVE; delete the cluster's servers first, or use --force",
-					strings.TrimSpace(member.Name), member.Address, items[i].ID, server.ID, server.Name), nil
+				return fmt.Sprintf("member %s (%s) of %s is server %s (%s), which is ACTIVE; delete the cluster's servers first, or use --force",
+					strings.TrimSpace(member.Name), member.Address, items[i].thing(), server.ID, server.Name), nil
 			}
 		}
 	}
 	return "", nil
+}
+
+// thing returns the name of a load balancer or VIP for a message.
+func (i Item) thing() string {
+	if i.Kind == VIP {
+		return "VIP " + i.Name
+	}
+	return "load balancer " + i.ID
+}
+
+// membersOf reads the members of a load balancer, or the next hops to a VIP.
+func (o Options) membersOf(ctx context.Context, item Item) (all []octavia.MemberStatus, err error) {
+	if item.Kind == VIP {
+		leading, err := routesTo(ctx, o.Neutron, item.vip)
+		for _, of := range leading {
+			for _, route := range of {
+				all = append(all, octavia.MemberStatus{NodeStatus: octavia.NodeStatus{Name: "next hop"}, Address: route.NextHop})
+			}
+		}
+		return all, err
+	}
+	tree, err := o.Octavia.StatusTree(ctx, item.ID)
+	return membersOf(tree), apierror.IgnoreNotFound(err)
 }
 
 func membersOf(tree *octavia.StatusTree) (all []octavia.MemberStatus) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Service holds the data of a Service that identify its objects in the cloud.
@@ -119,14 +118,11 @@ func (t Target) judgeLiving(services *Services, s ownership.Signs) (claim, strin
 	}
 }
 
-// users returns the Services that want a load balancer and name this one, or have published its
-// address or one of those of its floating IPs.
-func (s *Services) users(lb octavia.LoadBalancer, addresses []string) []Service {
+// users returns the Services that want a load balancer and name this one, or have published one of its VIPs or of
+// the addresses of its floating IPs.
+func (s *Services) users(id string, vips, addresses []string) []Service {
 	var found []Service
-	signs := append([]string{lb.ID, lb.VIPAddress}, addresses...)
-	for _, vip := range lb.AdditionalVIPs {
-		signs = append(signs, vip.Address)
-	}
+	signs := slices.Concat([]string{id}, vips, addresses)
 	for _, by := range signs {
 		if by != "" {
 			found = append(found, s.using[by]...)

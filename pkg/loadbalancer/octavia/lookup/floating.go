@@ -62,6 +62,21 @@ func floatingVIP(existing *model.LoadBalancer, facts *desire.Facts) model.VIP {
 	return vip
 }
 
+// Floating returns the desired floating IP of a VIP, without its description. It is nil if the Service
+// gets none; why is the reason if it requests one.
+func (r *Reader) Floating(ctx context.Context, s *settings.Settings, existing *model.LoadBalancer, vip model.VIP) (fip *model.FloatingIP, why string, err error) {
+	if !s.FloatingIP() {
+		return nil, "", nil
+	}
+	facts := desire.Facts{VIPSubnetID: vip.SubnetID, VIPNetworkID: vip.NetworkID, VIPFamilies: []v1.IPFamily{s.Family}}
+	if err := r.floating(ctx, s, existing, &facts); err != nil || facts.NoFloatingIP != "" {
+		return nil, facts.NoFloatingIP, err
+	}
+	asked, _ := s.AskedFloatingIP()
+	asked.NetworkID, asked.SubnetIDs = facts.FloatingNetworkID, facts.FloatingSubnetIDs
+	return &asked, "", nil
+}
+
 // floatingNetwork returns the network of the floating IP: the configured one, if it is external,
 // that of the configured subnet, or else one of the external networks. It is nil if there is none;
 // facts then contains the reason.

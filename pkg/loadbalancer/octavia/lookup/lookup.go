@@ -58,6 +58,7 @@ type Reader struct {
 	routers     *cache[routers]
 	routerPorts *cache[[]neutron.RoutedPort]
 	hops        *cache[[]neutron.RoutedPort]
+	pools       *cache[*Pool]                    // by network and family
 	limits      *cache[map[string]int]           // of Octavia
 	quotas      *cache[map[string]neutron.Quota] // of Neutron
 	// missed are addresses for which the ports of their servers were read again without finding
@@ -87,6 +88,7 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 		routers:     newCache[routers](clk, age),
 		routerPorts: newCache[[]neutron.RoutedPort](clk, age),
 		hops:        newCache[[]neutron.RoutedPort](clk, age),
+		pools:       newCache[*Pool](clk, age),
 		limits:      newCache[map[string]int](clk, min(age, quotaAge)),
 		quotas:      newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
 	}

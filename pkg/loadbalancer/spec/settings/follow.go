@@ -62,6 +62,7 @@ func (m *MemberSettings) ofNodes() {
 //	auto             Cluster          any                     any               all nodes
 //	auto             Local            checks endpoints        any               all nodes
 //	auto             Local            does not, for a port    any               nodes with endpoints
+//	auto             any              router                  any               nodes with endpoints
 //	none             as auto, but a load balancer that another controller created keeps all nodes
 //
 // All nodes become members while the endpoints are not watched, unless ByPods.
@@ -87,10 +88,13 @@ func (s *Settings) wantsEndpoints(drv driver.Driver) bool {
 }
 
 // MayFollowEndpoints reports whether there is a driver with which the members follow the endpoints.
-func (s *Settings) MayFollowEndpoints() bool { return mayFollow(s.Members.Mode, s.Traffic.Local) }
+func (s *Settings) MayFollowEndpoints() bool {
+	return mayFollow(s.Members.Mode, s.Traffic.Local || s.LoadBalancer.Provider == driver.Router)
+}
 
-func mayFollow(mode string, local bool) bool {
-	return mode == annotation.MembersEndpointNodes || mode == annotation.MembersPods || mode != annotation.MembersNodes && local
+// mayFollow reports whether members may follow endpoints. By is set if that is the default.
+func mayFollow(mode string, by bool) bool {
+	return mode == annotation.MembersEndpointNodes || mode == annotation.MembersPods || mode != annotation.MembersNodes && by
 }
 
 // KeepsNodes reports whether all nodes are members only because another controller created the load
@@ -117,7 +121,18 @@ func asksKubeProxy(protocol model.Protocol, drv driver.Driver) bool {
 
 // MayFollowEndpoints is that of the settings of a Service. It reads only these, because it is called
 // for each change of endpoints.
-func (p *Parser) MayFollowEndpoints(svc *v1.Service) bool { return mayFollow(p.mode(svc), local(svc)) }
+func (p *Parser) MayFollowEndpoints(svc *v1.Service) bool {
+	return mayFollow(p.mode(svc), local(svc) || p.Routed(svc))
+}
+
+// Routed reports whether a Service requests the provider router. It reads only this setting.
+func (p *Parser) Routed(svc *v1.Service) bool {
+	provider := strings.TrimSpace(svc.Annotations[annotation.Provider])
+	if class := p.config.LoadBalancerClass[strings.TrimSpace(svc.Annotations[annotation.Class])]; provider == "" && class != nil {
+		provider = class.LBProvider
+	}
+	return cmp.Or(provider, p.config.LoadBalancer.LBProvider) == driver.Router
+}
 
 // FollowsPods is ByPods of the settings of a Service. It reads only these, as MayFollowEndpoints does.
 func (p *Parser) FollowsPods(svc *v1.Service) bool { return p.mode(svc) == annotation.MembersPods }

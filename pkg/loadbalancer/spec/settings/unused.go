@@ -64,6 +64,7 @@ func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 // affinityNotices reports session affinity, or a timeout of it, that has no effect.
 func (s *Settings) affinityNotices(drv driver.Driver, add func(name, text string)) {
 	switch {
+	case drv.Quirks.Routed: // kube-proxy keeps a client at its pod
 	case drv.Quirks.NoAffinity:
 		add("spec.sessionAffinity", fmt.Sprintf("ClientIP has no effect: the provider %s of this release does not keep a client at its node", drv.Name))
 	case drv.Quirks.AffinityNeedsTimeout && s.Traffic.hasTCP():

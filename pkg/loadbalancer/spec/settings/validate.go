@@ -18,6 +18,14 @@ func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
 	if s.ByPods() && s.Members.Watch == Forbidden {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.Members), "pods cannot be members, because "+mayNotWatch))
 	}
+	if s.LoadBalancer.Share != "" && drv.Quirks.Routed {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.Share), "the provider "+drv.Name+" has no load balancers to share"))
+	} else if s.LoadBalancer.ID != "" && drv.Quirks.Routed {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.LoadBalancerID), "the provider "+drv.Name+" has no load balancers to share"))
+	}
+	if s.ByPods() && drv.Quirks.Routed {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.Members), "the provider "+drv.Name+" leads to nodes, not to pods"))
+	}
 	if why := s.unenforced(drv); why != "" && !s.exists {
 		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
 	}
@@ -59,7 +67,7 @@ func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "must be one port from 1 to 65535"))
 		case seen[key]:
 			errs = append(errs, field.Duplicate(at, key))
-		case s.ByPods():
+		case s.ByPods() || drv.Quirks.Routed:
 		case port.NodePort == 0:
 			errs = append(errs, field.Required(at.Child("nodePort"),
 				"the members of the load balancer are NodePorts: set spec.allocateLoadBalancerNodePorts to true, set a nodePort, or set "+

@@ -1,0 +1,46 @@
+package check_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/check"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+)
+
+// Provider router is checked by its network, in a cloud without Octavia, and not compared with Octavia's providers.
+//
+//proves:140
+func TestCheck_OfProviderRouterNeedsNoOctavia(t *testing.T) {
+	t.Parallel()
+	e := newEnvironment(t, simulator.Options{})
+	e.without("load-balancer", "key-manager")
+	network := e.cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: "vips", ProjectID: e.cloud.Account.ProjectID})
+	subnet, err := e.cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: network.ID, CIDR: "127.101.0.0/24"})
+	if err == nil {
+		err = e.cloud.Neutron.AddRouterInterface(e.cloud.Router.ID, subnet.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.set("lb-provider=router")
+	if got := e.check(nil); got.ExitCode() != check.ExitWrong || !strings.Contains(text(t, got), "needs router-vip-network-id") {
+		t.Errorf("without a network:\n%s", text(t, got))
+	}
+	e.set("router-vip-network-id=" + network.ID)
+	got := e.check(nil)
+	shown := text(t, got)
+	if got.ExitCode() != check.ExitGood {
+		t.Errorf("exit code %d:\n%s", got.ExitCode(), shown)
+	}
+	for _, want := range []string{"routes of router " + e.cloud.Router.ID, "127.101.0.0/24", "the nodes whose default gateway is router"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is missing in\n%s", want, shown)
+		}
+	}
+	if !slices.ContainsFunc(got.Findings, func(f check.Finding) bool { return slices.Contains(f.Rules, "delete_port") }) {
+		t.Errorf("the right to delete ports is missing in\n%s", shown)
+	}
+}

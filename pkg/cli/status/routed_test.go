@@ -1,0 +1,41 @@
+package status_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cli/status"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
+)
+
+// A Service of provider router is shown with its VIP, floating IP and next hop, without a request to Octavia.
+//
+//proves:140
+func TestStatus_ShowsServiceOfProviderRouter(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, nil)
+	network := env.Cloud.Neutron.AddNetwork(simneutron.NetworkSpec{Name: "vips", ProjectID: env.Cloud.Account.ProjectID})
+	subnet, err := env.Cloud.Neutron.AddSubnet(simneutron.SubnetSpec{NetworkID: network.ID, CIDR: "127.101.0.0/24"})
+	env.must(err)
+	env.must(env.Cloud.Neutron.AddRouterInterface(env.Cloud.Router.ID, subnet.ID))
+	env.Conf.LoadBalancer.RouterVIPNetworkID = network.ID
+	env.addNodes(1)
+	env.served("web", []int32{80}, annotated("provider", "router"))
+	env.Cloud.RequestLog.Reset()
+	for _, report := range []*status.Report{env.read(t), env.read(t, "web")} {
+		if s := report.Services[0]; s.State != status.Good || len(s.Addresses) != 2 || len(s.LoadBalancer.NextHops) != 1 || s.LoadBalancer.NextHops[0].Node != "node-0" {
+			t.Errorf("%+v: %+v", s, s.LoadBalancer)
+		}
+	}
+	if shown := text(t, env.read(t, "web")); !strings.Contains(shown, "next hop") || !strings.Contains(shown, "node-0  127.100.1.10") {
+		t.Errorf("shown is\n%s", shown)
+	}
+	if sent := env.Cloud.RequestLog.Requests(requestlog.Under("/load-balancer/v2.0/lbaas")); len(sent) > 0 {
+		t.Errorf("requests to Octavia: %v", sent)
+	}
+	env.must(env.Cloud.Neutron.SetRoutes(env.Cloud.Router.ID, nil))
+	if s := env.read(t, "web").Services[0]; s.State != status.Failed || s.Problems[0].Text != "no route leads to the VIP" {
+		t.Errorf("%+v", s)
+	}
+}

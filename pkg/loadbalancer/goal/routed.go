@@ -1,0 +1,423 @@
+package goal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+)
+
+// Routed is the goal of a Service with provider router: it gets its desired state or, if it is refused,
+// keeps VIP and floating IP, and follows the nodes. It sends no request to Octavia.
+type Routed struct {
+	*Engine
+	in Inputs
+	// unread are the invalid settings of a refused Service; nil if it is not refused. quiet is that of
+	// Asked.
+	unread *settings.Unread
+	quiet  bool
+	// pool has the VIP, ports are the members of each port.
+	pool *lookup.Pool
+	// noFloatingIP is the reason why the Service gets no floating IP although it requests one.
+	noFloatingIP string
+}
+
+// NewRouted parses the settings of a Service. Quiet is that of NewAsked.
+func (e *Engine) NewRouted(ctx context.Context, of Subject, quiet bool) (*Routed, error) {
+	asked, ignored, errs := e.Settings.Parse(of.Service)
+	if !quiet {
+		e.Events.SettingsIgnored(ObjectOf(of.Service), events.Settings, ignored)
+	}
+	if len(errs) > 0 {
+		return nil, message.Invalid(errs)
+	}
+	return e.newRouted(ctx, of, &Routed{Engine: e, quiet: quiet}, asked)
+}
+
+// NewRoutedKept parses those settings of a refused Service that are valid.
+func (e *Engine) NewRoutedKept(ctx context.Context, of Subject) (*Routed, error) {
+	asked, unread := e.Settings.ParseKept(of.Service)
+	return e.newRouted(ctx, of, &Routed{Engine: e, quiet: true, unread: &unread}, asked)
+}
+
+func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *settings.Settings) (*Routed, error) {
+	asked = asked.InFirst() // there is one VIP
+	object, provider := ObjectOf(of.Service), asked.Origin(annotation.Provider).Name
+	switch {
+	case e.Config.LoadBalancer.RouterVIPNetworkID == "":
+		return nil, &lookup.Error{Message: provider + ": the provider router needs router-vip-network-id in cloud.conf: ask the cluster's operator"}
+	case e.Cluster.ID == "":
+		return nil, &lookup.Error{Message: provider + ": the provider router needs the right to read the namespace kube-system, whose UID identifies the cluster's VIPs: ask the cluster's operator"}
+	}
+	endpoints, err := e.endpoints(ctx, of.Service, asked)
+	if err != nil {
+		return nil, err
+	}
+	selected, err := e.Members.Select(asked, of.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	e.Events.NodesSkipped(object, asked.Family, selected.Without)
+	e.Events.MembersLeft(object, asked.Members.NodeSelector.String(), selected)
+	g.in = e.inputs(of, asked, selected, driver.VersionTags)
+	g.in.Endpoints = endpoints
+	g.pool, err = e.Cloud.Lookup.Pool(ctx, e.Config.LoadBalancer.RouterVIPNetworkID, asked.Family)
+	return g, err
+}
+
+// OnRouter reports whether a Service is served by provider router, whatever it requests.
+func (e *Engine) OnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
+	networkID := e.Config.LoadBalancer.RouterVIPNetworkID
+	if networkID == "" {
+		return false, nil
+	}
+	if _, known := e.Routed.Get(svc.UID); known {
+		return true, nil
+	}
+	published := PublishedOf(svc)
+	if !published.hasStatus() {
+		return false, nil
+	}
+	family := v1.IPv4Protocol
+	if families := svc.Spec.IPFamilies; len(families) > 0 {
+		family = families[0]
+	}
+	pool, err := e.Cloud.Lookup.Pool(ctx, networkID, family)
+	return err == nil && slices.ContainsFunc(published.addresses(), pool.Holds), err
+}
+
+// Inputs implements Goal.
+func (g *Routed) Inputs() Inputs { return g.in }
+
+// Owner implements Goal.
+func (g *Routed) Owner(Round) ownership.Identity { return g.in.ID }
+
+// Recall returns the last applied state of this process, and its status if that is the desired one. After a
+// start, it returns the state in lists that all Services share.
+func (g *Routed) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
+	applied, known := g.Engine.Routed.Get(g.in.Owner.UID)
+	if !known {
+		return g.recallFirst(ctx)
+	}
+	have := Observation{Observed: &model.Observed{LoadBalancer: applied.LoadBalancer.Clone()}, As: g.in.ID, Knowledge: model.Knowledge{Confirmed: true}}
+	want, err := g.Desire(ctx, Round{Have: have})
+	if err != nil {
+		return Known{}, err
+	}
+	if want.digest == applied.Digest {
+		return Known{Status: g.status(have.LoadBalancer)}, nil
+	}
+	if asked, has := want.LoadBalancer.FloatingIP, have.LoadBalancer.FloatingIP; (asked == nil) != (has == nil) || asked != nil && !asked.Fits(*has) {
+		return Known{}, nil // others, which are not attached, must be read
+	}
+	return Known{Have: have, Want: want}, nil
+}
+
+// recallFirst returns the state of a served Service in the first lists of this process, if they show that it has
+// one VIP and at most a floating IP of its own. Changes are never based on it.
+func (g *Routed) recallFirst(ctx context.Context) (Known, error) {
+	uid, s := g.in.Owner.UID, g.in.Settings
+	asked, _ := s.AskedFloatingIP()
+	if !g.in.Published.hasStatus() || asked.Asked() || g.Engine.Routed.Tried(uid) {
+		return Known{}, nil
+	}
+	all, err := g.Cloud.VIPs.First(ctx, g.pool.NetworkID, ownership.ClusterTag(g.Cluster.ID), maxSnapshotAge)
+	if err != nil || len(all[uid]) != 1 {
+		return Known{}, err
+	}
+	floating, err := g.Cloud.Project.FirstFloatingIPs(ctx)
+	if err != nil {
+		return Known{}, err
+	}
+	lb := all[uid][0].Clone()
+	for _, fip := range floating.WithWords(string(uid)) {
+		switch {
+		case !g.in.ID.OwnsFloatingIP(fip.Description):
+		case fip.PortID != lb.VIP.PortID:
+			return Known{}, nil // the remains of an incomplete change
+		default:
+			lb.FloatingIP = &model.FloatingIP{ID: fip.ID, Address: fip.Address, PortID: fip.PortID, Description: fip.Description, Owned: true}
+		}
+	}
+	return Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, As: g.in.ID, Knowledge: model.Knowledge{Source: model.Lists}}}, nil
+}
+
+// Observe reads the ports of the Service, the routes to them, and its floating IPs.
+func (g *Routed) Observe(ctx context.Context, _ *async.Guard) (Observation, error) {
+	have, err := g.findRouted(ctx, g.in)
+	switch {
+	case err != nil:
+		return have, err
+	case have.LoadBalancer == nil && g.unread != nil:
+		return have, refusal.ErrNothingKept
+	case have.LoadBalancer == nil && g.in.Published.hasStatus() && !slices.ContainsFunc(g.in.Published.addresses(), g.pool.Holds):
+		return have, &lookup.Error{Message: g.in.Settings.Origin(annotation.Provider).Name +
+			": the Service has a load balancer of another provider, and cannot change to router: delete it and create it again"}
+	}
+	return have, g.observer.readFloatingIPs(ctx, g.in, have.As, g.in.Settings, have.Observed)
+}
+
+// findRouted reads the ports of a Service. Of several, the published one is its VIP.
+func (e *Engine) findRouted(ctx context.Context, in Inputs) (Observation, error) {
+	have := nothing(in.ID)
+	found, err := e.Cloud.VIPs.Find(ctx, e.Config.LoadBalancer.RouterVIPNetworkID, in.ID)
+	if err != nil || len(found) == 0 {
+		return have, err
+	}
+	at := max(0, slices.IndexFunc(found, func(lb model.LoadBalancer) bool { return slices.Contains(in.Published.addresses(), lb.VIP.Address) }))
+	chosen := found[at]
+	have.LoadBalancer, have.Duplicates = &chosen, slices.Delete(found, at, at+1)
+	return have, nil
+}
+
+// Verify implements Goal: the observation is complete.
+func (g *Routed) Verify(_ context.Context, r Round) (Observation, bool, error) {
+	return r.Have, false, nil
+}
+
+// Desire returns the desired VIP with its next hops: the present ones, unless their nodes have left.
+func (g *Routed) Desire(ctx context.Context, r Round) (*Desired, error) {
+	lb, can := r.Have.LoadBalancer, g.Cloud.Drivers.For(driver.Router, g.in.Version)
+	want := &Desired{Basis: BasisOf(g.in, lb), Facts: desire.Facts{Driver: can}, Settings: g.in.Settings}
+	if g.unread == nil {
+		if err := message.Invalid(g.in.Settings.Validate(can)); err != nil {
+			return want, err
+		}
+	}
+	want.Followed = g.in.members(g.in.Settings, can)
+	hops, err := g.nextHops(want, lb)
+	if err != nil {
+		return want, err
+	}
+	if g.unread != nil {
+		want.LoadBalancer = lb.Clone()
+	} else if want.LoadBalancer, err = g.vip(ctx, lb); err != nil {
+		return want, err
+	}
+	want.LoadBalancer.NextHops = hops
+	want.digest = digest.Of(want.LoadBalancer, g.in.Settings, g.spec(want))
+	return want, nil
+}
+
+// vip returns the desired load balancer without next hops.
+func (g *Routed) vip(ctx context.Context, existing *model.LoadBalancer) (*model.LoadBalancer, error) {
+	s := g.in.Settings
+	lb := &model.LoadBalancer{
+		Name: g.in.ID.Name(), Description: g.in.ID.Description(), Tags: slices.Concat(g.in.ID.Tags(), s.LoadBalancer.Tags), Provider: driver.Router,
+		VIP: model.VIP{NetworkID: g.pool.NetworkID, SubnetID: g.pool.SubnetID, Address: s.VIP.Address},
+	}
+	var err error
+	if lb.FloatingIP, g.noFloatingIP, err = g.Cloud.Lookup.Floating(ctx, s, existing, lb.VIP); err != nil {
+		return nil, err
+	}
+	if lb.FloatingIP != nil {
+		lb.FloatingIP.Description = g.in.ID.FloatingIPDescription()
+	} else if lb.VIP.Address == "" {
+		lb.VIP.Address = s.LoadBalancerIP
+	}
+	if existing != nil {
+		if lb.VIP.Address != "" && lb.VIP.Address != existing.VIP.Address {
+			return nil, &lookup.Error{Message: fmt.Sprintf("the VIP %s cannot become %s: delete the Service and create it again", existing.VIP.Address, lb.VIP.Address)}
+		}
+		lb.VIP.Address = existing.VIP.Address
+	}
+	return lb, nil
+}
+
+// nextHops returns the next hops of the VIP.
+func (g *Routed) nextHops(want *Desired, lb *model.LoadBalancer) ([]string, error) {
+	for _, b := range g.in.Members.Backends {
+		if g.pool.Holds(b.Address) {
+			return nil, &lookup.Error{Message: fmt.Sprintf("node %s has an address in the network of VIPs (%s), whose neighbors would not reach the VIPs: "+
+				"router-vip-network-id of cloud.conf must be a network without nodes", b.Node.Name, g.pool.NetworkID)}
+		}
+	}
+	all := nodesOf(want.Followed.Ports)
+	candidates := slices.DeleteFunc(slices.Clone(all), func(n router.Node) bool { return !g.pool.Reaches(n.Address) })
+	if len(all) > 0 && len(candidates) == 0 {
+		return nil, &lookup.Error{Message: fmt.Sprintf("the router of the VIPs, %s, is not the default gateway of node %s (%s) or any other that can serve: "+
+			"answers would take another way", g.pool.RouterID, all[0].Name, all[0].Address)}
+	}
+	var present []string
+	if lb != nil {
+		present = lb.NextHops
+	}
+	return router.Choose(string(g.in.Owner.UID), candidates, present, 1), nil
+}
+
+// spec returns the specification of the nodes' security groups: they admit clients to the ports of the
+// Service, because nodes get the packets for the VIP. It is nil if groups are not managed.
+func (g *Routed) spec(want *Desired) *securitygroup.Spec {
+	if !managesGroups(g.in) {
+		return nil
+	}
+	on, asked := *want, *want.Settings
+	asked.Traffic.HealthCheckNodePort = 0
+	on.Settings = &asked
+	opened := &model.LoadBalancer{}
+	for _, port := range asked.Traffic.Ports {
+		protocol := model.Protocol(port.Protocol)
+		opened.Listeners = append(opened.Listeners, model.Listener{
+			Protocol: protocol, Pool: model.Pool{Protocol: protocol, Members: model.MembersOf(model.Member{Port: int(port.Port)})},
+		})
+	}
+	return specOn(g.in, opened, &on)
+}
+
+// Plan compares the desired with the observed state.
+func (g *Routed) Plan(_ context.Context, r Round) (plan.Plan, error) {
+	return plan.Lead(r.Want.LoadBalancer, *r.Have.Observed, plan.Options{
+		KeepFloatingIP: g.in.Settings.Floating.Keep, Given: given(g.in),
+		Addresses: slices.DeleteFunc(g.in.Published.addresses(), func(address string) bool { return !g.pool.Holds(address) }),
+	}), nil
+}
+
+// Begin implements Goal.
+func (g *Routed) Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGroups, plan.Report, error) {
+	spec := g.spec(r.Want)
+	task, err := g.Groups.Plan(ctx, securitygroup.Request{
+		ID: g.in.ID, Spec: spec, VIPSubnet: g.pool.SubnetID, Before: g.in.Published.hasStatus() && (spec != nil || !r.Recalled || r.Have.Source == model.Lists),
+		Kept: g.unread != nil, Unread: g.unread != nil && g.unread.Ranges, NodesCurrent: g.in.NodesCurrent,
+	})
+	if err != nil {
+		return SecurityGroups{}, plan.Report{}, err
+	}
+	return SecurityGroups{Task: task, VIPSubnet: g.pool.SubnetID}, g.reported(r, first, task), nil
+}
+
+// reported returns which steps are only reported: all that would revert changes of another client, if the policy
+// is to report them.
+func (g *Routed) reported(r Round, first plan.Plan, groups *securitygroup.Task) plan.Report {
+	lost, is := g.Engine.Routed.Lost(g.in.Owner.UID)
+	if !is || g.Config.LoadBalancer.DriftPolicy != drift.PolicyReport || lost.Digest != r.Want.digest {
+		return plan.Report{}
+	}
+	return plan.NewReport(plan.Applied{Same: true}, !first.Empty() || !groups.Empty())
+}
+
+// Announce emits the planned changes, and settings without effect.
+func (g *Routed) Announce(r Round, todo, reported plan.Plan) {
+	object, groups := g.in.Object(), events.Summary(r.Groups.Steps())
+	g.Events.PortsNotFound(object, r.Groups.Unfound, r.Groups.Strayed, r.Groups.Taken, g.in.Members.Backends)
+	changed := g.Engine.Routed.Changed(g.in.Owner.UID)
+	if r.Report.All() {
+		g.Events.DriftReported(object, changed, groups)
+		g.Events.DriftReported(object, changed, events.Summary(reported.Steps))
+	} else {
+		g.Events.GroupsChanging(object, groups)
+		g.Events.Planned(object, todo)
+		g.Events.DriftReverted(object, changed, events.Summary(todo.Steps))
+	}
+	g.Events.MembersFollow(object, r.Want.Followed, false, false)
+	if !g.quiet {
+		ignored := g.in.Settings.Unused(r.Want.Facts.Driver)
+		if g.noFloatingIP != "" {
+			ignored = append(ignored, annotation.Notice{Annotation: annotation.Internal, Message: g.noFloatingIP})
+		}
+		g.Events.SettingsIgnored(object, events.Provider, ignored)
+	}
+}
+
+// Prepare refuses a plan that exceeds limits of cloud.conf, or opens a port with other source ranges than
+// another Service.
+func (g *Routed) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
+	if g.unread != nil {
+		return nil
+	}
+	limits, uid := g.Config.LoadBalancer, g.in.Owner.UID
+	if err := message.Invalid(g.in.Settings.Exceeds(limits, r.Want.LoadBalancer, r.Have.LoadBalancer, false)); err != nil {
+		return err
+	}
+	if most := int(limits.RouterMaxRoutes); most > 0 && todo.Creates() {
+		has, err := g.Cloud.VIPs.Table(g.pool.RouterID).Size(ctx)
+		if err != nil {
+			return err
+		}
+		if has+len(r.Want.LoadBalancer.NextHops) > most {
+			return &lookup.Error{Message: fmt.Sprintf("router %s has %d routes, and router-max-routes of cloud.conf allows %d: ask the cluster's operator", g.pool.RouterID, has, most)}
+		}
+	}
+	if port := g.Engine.Routed.Claim(uid, g.access()); port != "" {
+		return message.Invalid(field.ErrorList{field.Forbidden(field.NewPath("spec", "loadBalancerSourceRanges"), fmt.Sprintf(
+			"another Service of provider router has port %s with other source ranges, and a rule of a security group cannot tell the two apart: "+
+				"choose another port, or the same ranges", port))})
+	}
+	if err := g.checks.floatingAddress(ctx, g.in, todo); err != nil {
+		return err
+	}
+	most := int(limits.MaxServicesPerNamespace)
+	if !todo.Creates() {
+		most = 0
+	}
+	return g.Memory.Store.Count(g.in.Owner, most)
+}
+
+// access returns the ports and clients that security groups admit; none if they are not managed.
+func (g *Routed) access() router.Access {
+	if !managesGroups(g.in) {
+		return router.Access{}
+	}
+	access := router.Access{Ranges: g.in.Settings.Access.SourceRanges}
+	for _, port := range g.in.Settings.Traffic.Ports {
+		access.Ports = append(access.Ports, fmt.Sprintf("%s/%d", port.Protocol, port.Port))
+	}
+	return access
+}
+
+// Commit closes the security groups, stores the state, and returns the status. If steps were only reported, the
+// published status stays.
+func (g *Routed) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async.Guard) (*v1.LoadBalancerStatus, error) {
+	lb, uid := r.Have.LoadBalancer, g.in.Owner.UID
+	applied := router.Applied{LoadBalancer: lb.Clone(), Service: g.in.Owner.Key(), Digest: r.Want.digest, Reported: reported.Lines()}
+	if r.Report.All() {
+		if lb != nil {
+			g.Engine.Routed.Set(uid, applied)
+		}
+		return g.in.Published.Status.DeepCopy(), nil
+	}
+	if err := g.Groups.Close(ctx, r.Groups.Task); err != nil {
+		return nil, err
+	}
+	g.Memory.Store.LeaveOthers(uid)
+	if g.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
+		g.Memory.Store.SetUnattachedFloatingIP(uid, false)
+	}
+	g.Engine.Routed.Set(uid, applied)
+	if g.unread != nil {
+		return g.in.Published.Status.DeepCopy(), nil
+	}
+	addresses := addressesOn(lb, g.in.Settings)
+	g.Events.Ready(g.in.Object(), lb, addresses)
+	g.Events.AddressChanged(g.in.Object(), g.in.Published.first(), addresses[0])
+	return g.status(lb), nil
+}
+
+// status returns the status of a VIP: first the address, or the host name, for users, then the VIP, which
+// is the destination of the packets that nodes get.
+func (g *Routed) status(lb *model.LoadBalancer) *v1.LoadBalancerStatus {
+	status := publish(addressesOn(lb, g.in.Settings), g.in.Settings)
+	if vip := lb.VIP.Address; status.Ingress[0].IP != vip {
+		mode := v1.LoadBalancerIPModeVIP
+		status.Ingress = append(status.Ingress, v1.LoadBalancerIngress{IP: vip, IPMode: &mode})
+	}
+	return status
+}

@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// Lead returns the steps from the observed load balancer of provider router to the desired one.
+//
+//	observed    plan
+//	no port     create it, routes, floating IP
+//	a port      the differences of next hops and floating IP
+//	several     the other ports are deleted at the end
+//
+// The routes come before a new floating IP, because a full router refuses them.
+func Lead(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
+	lb := observed.LoadBalancer
+	var plan Plan
+	var attached *model.FloatingIP
+	var hops []string
+	address := desired.VIP.Address
+	if lb == nil {
+		create := CreateVIP{LoadBalancer: desired}
+		if address == "" && len(opts.Addresses) > 0 { // a deleted port: clients and routes have its address
+			create.Prefer = opts.Addresses[0]
+		}
+		plan.Steps = append(plan.Steps, create)
+	} else {
+		attached, hops, address = lb.FloatingIP, lb.NextHops, lb.VIP.Address
+	}
+	plan.Steps = append(plan.Steps, detachFloatingIP(desired, attached, observed.UnattachedFloatingIPs, opts)...)
+	if !slices.Equal(hops, desired.NextHops) {
+		plan.Steps = append(plan.Steps, LeadVIP{Address: address, From: hops, To: desired.NextHops})
+	}
+	plan.Steps = append(plan.Steps, attachFloatingIP(desired, attached, observed.UnattachedFloatingIPs, opts)...)
+	for i := range observed.Duplicates {
+		plan.Steps = append(plan.Steps, withdraw(&observed.Duplicates[i])...)
+	}
+	return plan
+}
+
+// Unlead returns the steps that delete a load balancer of provider router. The port is the last, because
+// it is the proof that the floating IP and the routes are the Service's.
+func Unlead(observed model.Observed, opts Options) Plan {
+	var steps []Step
+	drop := func(fip *model.FloatingIP) {
+		if fip != nil && fip.Owned && !opts.KeepFloatingIP {
+			steps = append(steps, DeleteFloatingIP{fip.ID, fip.Address})
+		}
+	}
+	for _, lb := range served(observed) {
+		if fip := lb.FloatingIP; fip != nil && (!fip.Owned || opts.KeepFloatingIP) {
+			steps = append(steps, DisassociateFloatingIP{fip.ID, fip.Address})
+		}
+		drop(lb.FloatingIP)
+		steps = append(steps, withdraw(lb)...)
+	}
+	for _, fip := range observed.UnattachedFloatingIPs {
+		drop(&fip)
+	}
+	return Plan{Steps: steps}
+}
+
+// withdraw returns the steps that remove the routes to a VIP, and its port.
+func withdraw(lb *model.LoadBalancer) []Step {
+	var steps []Step
+	if len(lb.NextHops) > 0 {
+		steps = append(steps, LeadVIP{Address: lb.VIP.Address, From: lb.NextHops})
+	}
+	return append(steps, DeleteVIP{lb.VIP.PortID, lb.VIP.Address})
+}
+
+// served returns the load balancer of a Service and its duplicates.
+func served(observed model.Observed) []*model.LoadBalancer {
+	var all []*model.LoadBalancer
+	if observed.LoadBalancer != nil {
+		all = append(all, observed.LoadBalancer)
+	}
+	for i := range observed.Duplicates {
+		all = append(all, &observed.Duplicates[i])
+	}
+	return all
+}
+
+// advanceRouter is Advance for the steps of provider router.
+func advanceRouter(observed *model.Observed, step Step) {
+	switch s := step.(type) {
+	case CreateVIP:
+		lb := *s.LoadBalancer
+		lb.FloatingIP, lb.NextHops, lb.Status = nil, nil, active()
+		observed.LoadBalancer = &lb
+	case LeadVIP:
+		for _, lb := range served(*observed) {
+			if s.Address == "" && lb == observed.LoadBalancer || lb.VIP.Address == s.Address {
+				lb.NextHops = s.To
+			}
+		}
+	case DeleteVIP:
+		if lb := observed.LoadBalancer; lb != nil && lb.VIP.PortID == s.PortID {
+			observed.LoadBalancer = nil
+		}
+		observed.Duplicates = slices.DeleteFunc(slices.Clone(observed.Duplicates), func(lb model.LoadBalancer) bool { return lb.VIP.PortID == s.PortID })
+	}
+}

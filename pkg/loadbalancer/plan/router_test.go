@@ -1,0 +1,86 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// TestLead_FollowsTruthTable has the steps of provider router. After them, there is nothing to do.
+func TestLead_FollowsTruthTable(t *testing.T) {
+	t.Parallel()
+	own := &model.FloatingIP{ID: "fip", Address: "203.0.113.7", Description: "ours", Owned: true}
+	vip := func(port string, fip *model.FloatingIP, hops ...string) *model.LoadBalancer {
+		return &model.LoadBalancer{ID: port, VIP: model.VIP{PortID: port, SubnetID: "s", Address: "10.77.0." + port}, FloatingIP: fip, NextHops: hops}
+	}
+	want := func(fip bool, hops ...string) *model.LoadBalancer {
+		lb := &model.LoadBalancer{VIP: model.VIP{SubnetID: "s"}, NextHops: hops}
+		if fip {
+			lb.FloatingIP = &model.FloatingIP{NetworkID: "ext", Description: "ours"}
+		}
+		return lb
+	}
+	for _, test := range []struct {
+		what string
+		want *model.LoadBalancer
+		have model.Observed
+		plan string
+	}{
+		{"nothing there", want(true, "a"), model.Observed{}, "VIP: create in subnet s; VIP made last: next hops [] → [a]; floating IP: create on network ext"},
+		{"internal", want(false, "a"), model.Observed{}, "VIP: create in subnet s; VIP made last: next hops [] → [a]"},
+		{"as wanted", want(true, "a"), model.Observed{LoadBalancer: vip("1", own, "a")}, ""},
+		{"another node", want(true, "b"), model.Observed{LoadBalancer: vip("1", own, "a")}, "VIP 10.77.0.1: next hops [a] → [b]"},
+		{"floating IP was deleted", want(true, "a"), model.Observed{LoadBalancer: vip("1", nil, "a")}, "floating IP: create on network ext"},
+		{"becomes internal", want(false, "a"), model.Observed{LoadBalancer: vip("1", own, "a")}, "floating IP 203.0.113.7: delete"},
+		{"second port", want(true, "a"), model.Observed{LoadBalancer: vip("1", own, "a"), Duplicates: []model.LoadBalancer{*vip("2", nil, "a")}},
+			"VIP 10.77.0.2: next hops [a] → []; VIP 10.77.0.2 (port 2): delete"},
+	} {
+		todo := plan.Lead(test.want, test.have, plan.Options{})
+		if diff := cmp.Diff(test.plan, steps(todo)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.what, diff)
+		}
+		after := test.have.Clone()
+		for _, step := range todo.Steps {
+			plan.Advance(&after, step)
+		}
+		if rest := plan.Lead(test.want, after, plan.Options{}); !rest.Empty() {
+			t.Errorf("%s: afterwards %s", test.what, rest)
+		}
+	}
+}
+
+// The floating IP is the first, and the port the last to be deleted.
+func TestUnlead_DeletesPortLast(t *testing.T) {
+	t.Parallel()
+	have := model.Observed{LoadBalancer: &model.LoadBalancer{
+		VIP: model.VIP{PortID: "1", Address: "10.77.0.1"}, NextHops: []string{"a"}, FloatingIP: &model.FloatingIP{ID: "fip", Address: "203.0.113.7", Owned: true},
+	}}
+	for _, test := range []struct {
+		keep bool
+		want string
+	}{
+		{false, "floating IP 203.0.113.7: delete; VIP 10.77.0.1: next hops [a] → []; VIP 10.77.0.1 (port 1): delete"},
+		{true, "floating IP 203.0.113.7: disassociate; VIP 10.77.0.1: next hops [a] → []; VIP 10.77.0.1 (port 1): delete"},
+	} {
+		todo := plan.Unlead(have, plan.Options{KeepFloatingIP: test.keep})
+		if diff := cmp.Diff(test.want, steps(todo)); diff != "" {
+			t.Errorf("keep %v (-want +got):\n%s", test.keep, diff)
+		}
+		after := have.Clone()
+		for _, step := range todo.Steps {
+			plan.Advance(&after, step)
+		}
+		if rest := plan.Unlead(after, plan.Options{KeepFloatingIP: test.keep}); !rest.Empty() {
+			t.Errorf("keep %v: afterwards %s", test.keep, rest)
+		}
+	}
+}
+
+// steps returns the steps of a plan in one line.
+func steps(p plan.Plan) string {
+	return strings.ReplaceAll(strings.TrimSpace(p.String()), "\n", "; ")
+}

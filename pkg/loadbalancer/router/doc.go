@@ -1,0 +1,12 @@
+// Package router leads the VIPs of Services to nodes with routes of a Neutron router, without Octavia and
+// without an agent on the nodes. A port in a network of its own reserves the VIP, the router has a route
+// from the VIP to a node, and kube-proxy on that node distributes the connections.
+//
+// choose.go selects the next hops, and is pure. Ports reads, creates and deletes ports, and changes routes
+// through routes.Table, the only writer of a router.
+//
+// The port is created first and deleted last, and has the tags of cluster and Service. It proves that the
+// routes to its address are the Service's, also after a crash. Known has the load balancers of this process,
+// so that an unchanged Service needs no request. After a start, one list of ports and one read of the
+// router are sufficient for all Services.
+package router

@@ -1,0 +1,72 @@
+package router
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+)
+
+// first is a list of the VIPs of all Services.
+type first struct {
+	mu  sync.Mutex
+	at  time.Time
+	all map[types.UID][]model.LoadBalancer
+}
+
+// First returns the load balancers of all Services of a cluster in a network, without their floating IPs, from a
+// list that is at most as old as age. A list costs one request, and one for each router.
+func (p *Ports) First(ctx context.Context, networkID, tag string, age time.Duration) (map[types.UID][]model.LoadBalancer, error) {
+	p.first.mu.Lock()
+	defer p.first.mu.Unlock()
+	now := p.Clock.Now()
+	if p.first.all != nil && now.Sub(p.first.at) < age {
+		return p.first.all, nil
+	}
+	all, err := p.All(ctx, networkID, tag)
+	if err == nil {
+		p.first.at, p.first.all = now, all
+	}
+	return all, err
+}
+
+// All reads the load balancers of all Services of a cluster in a network, without their floating IPs.
+func (p *Ports) All(ctx context.Context, networkID, tag string) (map[types.UID][]model.LoadBalancer, error) {
+	ports, err := p.Neutron.VIPPorts(ctx, networkID, tag)
+	if err != nil {
+		return nil, err
+	}
+	all, hops := map[types.UID][]model.LoadBalancer{}, map[string]map[netip.Addr][]netip.Addr{}
+	for _, port := range ports {
+		lb := balancerOf(port)
+		uid := types.UID(ownership.OwnerOf(port.Name, port.Description, port.Tags).ServiceUID)
+		if uid == "" || !slices.Contains(port.Tags, tag) {
+			continue
+		}
+		if lb.NextHops, err = p.nextHopsIn(ctx, hops, lb.VIP); err != nil {
+			return nil, err
+		}
+		all[uid] = append(all[uid], lb)
+	}
+	return all, nil
+}
+
+// nextHopsIn returns the next hops of a VIP. It reads each router once into hops.
+func (p *Ports) nextHopsIn(ctx context.Context, hops map[string]map[netip.Addr][]netip.Addr, vip model.VIP) ([]string, error) {
+	address, pool, err := p.poolOf(ctx, vip)
+	if err != nil {
+		return nil, err
+	}
+	if hops[pool.RouterID] == nil {
+		if hops[pool.RouterID], err = p.Table(pool.RouterID).NextHops(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return textsOf(hops[pool.RouterID][address]), nil
+}

@@ -1,0 +1,134 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
+)
+
+// Neutron is the part of the network service that this package uses.
+type Neutron interface {
+	VIPPorts(ctx context.Context, networkID, tag string) ([]neutron.VIPPort, error)
+	CreateVIPPort(ctx context.Context, want neutron.VIPPort) (*neutron.VIPPort, error)
+	DeletePort(ctx context.Context, id string) error
+	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
+}
+
+// Ports reads and writes the ports of VIPs and the routes to them. It is safe for concurrent use.
+type Ports struct {
+	Neutron Neutron
+	// Table returns the only Table of a router in this process.
+	Table func(routerID string) *routes.Table
+	// Pools has the router of each pool of VIPs.
+	Pools Pools
+	// Clock is needed by First.
+	Clock clock.PassiveClock
+
+	first first
+}
+
+// Pools returns the pool of VIPs in a network. *lookup.Reader implements it.
+type Pools interface {
+	Pool(ctx context.Context, networkID string, family v1.IPFamily) (*lookup.Pool, error)
+}
+
+// Find returns the load balancers of a Service in a network, without their floating IPs. It costs one
+// request, and one for each router.
+func (p *Ports) Find(ctx context.Context, networkID string, id ownership.Identity) ([]model.LoadBalancer, error) {
+	ports, err := p.Neutron.VIPPorts(ctx, networkID, id.ServiceTag())
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(ports, func(a, b neutron.VIPPort) int { return strings.Compare(a.ID, b.ID) })
+	var all []model.LoadBalancer
+	hops := map[string]map[netip.Addr][]netip.Addr{}
+	for _, port := range ports {
+		if id.Claim(port.Tags, port.Description) != ownership.Ours {
+			continue
+		}
+		lb := balancerOf(port)
+		if lb.NextHops, err = p.nextHopsIn(ctx, hops, lb.VIP); err != nil {
+			return nil, err
+		}
+		all = append(all, lb)
+	}
+	return all, nil
+}
+
+// poolOf returns the address of a VIP and its pool.
+func (p *Ports) poolOf(ctx context.Context, vip model.VIP) (netip.Addr, *lookup.Pool, error) {
+	address, err := netip.ParseAddr(vip.Address)
+	if err != nil {
+		return address, nil, fmt.Errorf("address of VIP port %s: %w", vip.PortID, err)
+	}
+	family := v1.IPv4Protocol
+	if address.Is6() {
+		family = v1.IPv6Protocol
+	}
+	pool, err := p.Pools.Pool(ctx, vip.NetworkID, family)
+	return address, pool, err
+}
+
+func balancerOf(port neutron.VIPPort) model.LoadBalancer {
+	lb := model.LoadBalancer{
+		ID: port.ID, Name: port.Name, Description: port.Description, Tags: port.Tags, Provider: driver.Router,
+		VIP: model.VIP{NetworkID: port.NetworkID, PortID: port.ID}, Status: model.Status{Provisioning: model.StatusActive},
+	}
+	if len(port.FixedIPs) > 0 {
+		lb.VIP.SubnetID, lb.VIP.Address = port.FixedIPs[0].SubnetID, port.FixedIPs[0].IPAddress
+	}
+	return lb
+}
+
+// Create creates the port of a VIP, and returns its load balancer. It may exist if
+// apierror.IsUnsure(err).
+func (p *Ports) Create(ctx context.Context, lb model.LoadBalancer) (model.LoadBalancer, error) {
+	port, err := p.Neutron.CreateVIPPort(ctx, neutron.VIPPort{
+		NetworkID: lb.VIP.NetworkID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags,
+		FixedIPs: []neutron.FixedIP{{SubnetID: lb.VIP.SubnetID, IPAddress: lb.VIP.Address}},
+	})
+	if err != nil {
+		return model.LoadBalancer{}, err
+	}
+	return balancerOf(*port), nil
+}
+
+// Lead makes the routes to a VIP lead to next hops; none removes them.
+func (p *Ports) Lead(ctx context.Context, vip model.VIP, hops []string) error {
+	address, pool, err := p.poolOf(ctx, vip)
+	if err != nil {
+		return err
+	}
+	lead := routes.Lead{To: netip.PrefixFrom(address, address.BitLen()), Pool: pool.CIDR}
+	for _, hop := range hops {
+		via, err := netip.ParseAddr(hop)
+		if err != nil {
+			return fmt.Errorf("next hop of VIP %s: %w", vip.Address, err)
+		}
+		lead.Through = append(lead.Through, via)
+	}
+	return p.Table(pool.RouterID).Lead(ctx, lead)
+}
+
+// Delete deletes the port of a VIP. The routes to it must be removed before: they would lead the next
+// owner of the address astray.
+func (p *Ports) Delete(ctx context.Context, portID string) error {
+	if portID == "" {
+		return errors.New("delete a VIP: its port is unknown")
+	}
+	return p.Neutron.DeletePort(ctx, portID)
+}

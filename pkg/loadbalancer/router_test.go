@@ -1,0 +1,515 @@
+package loadbalancer_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
+)
+
+const vipCIDR = "127.101.0.0/24"
+
+// routed is a cloud with a network of VIPs on the router of the nodes, and a Service of provider router.
+type routed struct {
+	*environment
+	endpoints *fakeEndpoints
+	svc       *v1.Service
+	pool      neutron.Network
+}
+
+// newRouted returns a cloud whose controller knows the network of VIPs. The Service has one port and
+// endpoints on some nodes.
+func newRouted(t *testing.T, endpoints string, options environmentOptions) *routed {
+	t.Helper()
+	f := &fakeEndpoints{}
+	options.endpoints = f
+	options.keys = map[string]string{"manage-security-groups": "true"}
+	env := newEnvironment(t, options)
+	r := &routed{environment: env, endpoints: f, svc: env.routedService("web")}
+	r.pool = env.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: "vips", ProjectID: env.Cloud.Account.ProjectID})
+	subnet, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool.ID, CIDR: vipCIDR})
+	if err == nil {
+		err = env.Cloud.Neutron.AddRouterInterface(env.Cloud.Router.ID, subnet.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.Conf.LoadBalancer.RouterVIPNetworkID = r.pool.ID
+	env.restart()
+	f.on(r.svc, endpoints)
+	env.Cloud.RequestLog.Reset()
+	return r
+}
+
+func (env *environment) routedService(name string) *v1.Service {
+	svc := service(name, 1)
+	svc.Annotations[annotation.Provider] = "router"
+	svc.Spec.Ports[0].NodePort = 0
+	return svc
+}
+
+// vips returns the addresses of the ports in the network of VIPs.
+func (r *routed) vips() []string {
+	var all []string
+	for _, port := range r.Cloud.Neutron.Ports() {
+		if port.NetworkID == r.pool.ID && port.DeviceOwner == "" {
+			all = append(all, port.FixedIPs[0].Address)
+		}
+	}
+	return all
+}
+
+// routes returns the routes of the router.
+func (r *routed) routes() []string {
+	var all []string
+	for _, route := range r.Cloud.Neutron.Routers()[0].Routes {
+		all = append(all, route.Destination+" via "+route.NextHop)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// reaches returns the addresses of the nodes that get a connection to an address from a client, and lost
+// for those that do not get their share.
+func (r *routed) reaches(address, client string, number int) string {
+	r.T.Helper()
+	ports, missing := r.Cloud.Neutron.Deliver(neutron.Packet{
+		From: netip.MustParseAddr(client), To: netip.MustParseAddr(address), Protocol: "tcp", Port: number,
+	})
+	var all []string
+	for _, port := range ports {
+		all = append(all, port.FixedIPs[0].Address)
+	}
+	for _, hop := range missing {
+		all = append(all, "lost at "+hop)
+	}
+	return strings.Join(all, " ")
+}
+
+func (r *routed) wantReach(address, client string, number int, want string) {
+	r.T.Helper()
+	if got := r.reaches(address, client, number); got != want {
+		r.T.Errorf("%s from %s reaches %q, want %q", address, client, got, want)
+	}
+}
+
+// noOctavia fails if a request was sent to Octavia.
+func (r *routed) noOctavia() {
+	r.T.Helper()
+	if sent := r.Cloud.RequestLog.Requests(requestlog.Under("/load-balancer/v2.0")); len(sent) > 0 {
+		r.T.Errorf("requests to Octavia:\n%s", printed(sent))
+	}
+}
+
+func addresses(status *v1.LoadBalancerStatus) []string {
+	var all []string
+	for _, ingress := range status.Ingress {
+		all = append(all, ingress.IP)
+	}
+	return all
+}
+
+// A Service gets a VIP, a route to a node with an endpoint, and a floating IP, without Octavia.
+//
+//proves:140
+func TestRouter_LeadsFloatingIPToNodeWithEndpoint(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "1", environmentOptions{})
+	nodes := r.nodes(3)
+	status := r.ensure(r.svc, nodes)
+	vips := r.vips()
+	if len(status.Ingress) != 2 || len(vips) != 1 || status.Ingress[1].IP != vips[0] || *status.Ingress[1].IPMode != v1.LoadBalancerIPModeVIP {
+		t.Fatalf("the status is %+v, the VIPs are %v", status, vips)
+	}
+	for _, address := range addresses(status) {
+		r.wantReach(address, "203.0.113.9", 80, "127.100.1.11")
+		r.wantReach(address, "203.0.113.9", 81, "lost at 127.100.1.11")
+	}
+	r.noOctavia()
+	if events := r.emitted(); !strings.Contains(events, "next hops [] → [127.100.1.11]") {
+		t.Errorf("events:\n%s", events)
+	}
+	r.Cloud.RequestLog.Reset()
+	r.ensure(r.svc, nodes)
+	if sent := r.Cloud.RequestLog.Requests(); len(sent) > 0 {
+		t.Errorf("an unchanged Service costs\n%s", printed(sent))
+	}
+	r.unchanged(r.svc, nodes)
+	r.wantReach(status.Ingress[0].IP, "203.0.113.9", 80, "127.100.1.11")
+	r.noOctavia()
+}
+
+// The second Service on a node takes three writes besides its security group.
+//
+//proves:140
+func TestRouter_CreatesServiceWithThreeWrites(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(1)
+	r.ensure(r.svc, nodes)
+	r.Cloud.RequestLog.Reset()
+	r.ensure(r.routedService("second"), nodes)
+	var writes []string
+	for _, sent := range r.Cloud.RequestLog.Requests(requestlog.Writes()) {
+		if !strings.Contains(sent.Path, "security-group") && !(sent.Method == http.MethodPut && strings.Contains(sent.Path, "/ports/")) {
+			writes = append(writes, sent.Method+" "+strings.TrimPrefix(sent.Route, "/network/v2.0/"))
+		}
+	}
+	if want := []string{"POST ports", "PUT routers/{id}/add_extraroutes", "POST floatingips"}; !slices.Equal(writes, want) {
+		t.Errorf("writes %q, want %q", writes, want)
+	}
+}
+
+// The next hop stays while its node has an endpoint, and moves without a moment without a route.
+//
+//proves:140
+func TestRouter_MovesOnlyWhenNodeHasNoEndpoint(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "1", environmentOptions{})
+	nodes := r.nodes(3)
+	address := r.ensure(r.svc, nodes).Ingress[0].IP
+	for _, step := range []struct{ endpoints, want string }{
+		{"0 1 2", "127.100.1.11"}, {"1 2", "127.100.1.11"}, {"2", "127.100.1.12"}, {"0 1 2", "127.100.1.12"}, {"", "127.100.1.12"}, {"0", "127.100.1.10"},
+	} {
+		r.endpoints.on(r.svc, step.endpoints)
+		before := r.routes()
+		r.Cloud.RequestLog.Reset()
+		r.ensure(r.svc, nodes)
+		r.wantReach(address, "203.0.113.9", 80, step.want)
+		if writes := len(r.Cloud.RequestLog.Requests(requestlog.Writes())); slices.Equal(before, r.routes()) && writes > 0 {
+			t.Errorf("endpoints on %q: %d writes, and no route has changed", step.endpoints, writes)
+		}
+	}
+	if all := r.routes(); len(all) != 1 {
+		t.Errorf("routes %v", all)
+	}
+}
+
+// Two Services on a node that is lost move with it, and a Service on another node does not.
+func TestRouter_LeavesNodeThatIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0 1", environmentOptions{})
+	nodes := r.nodes(2)
+	address := r.ensure(r.svc, nodes).Ingress[0].IP
+	at := slices.IndexFunc(nodes, func(n *v1.Node) bool { return n.Status.Addresses[0].Address == r.reaches(address, "203.0.113.9", 80) })
+	if at < 0 {
+		t.Fatalf("the VIP leads to %q", r.reaches(address, "203.0.113.9", 80))
+	}
+	rest := slices.Delete(slices.Clone(nodes), at, at+1)
+	r.ensure(r.svc, rest)
+	r.wantReach(address, "203.0.113.9", 80, rest[0].Status.Addresses[0].Address)
+}
+
+// A deletion leaves nothing, and needs no Octavia.
+//
+//proves:140
+func TestRouter_DeletesEverything(t *testing.T) {
+	t.Parallel()
+	for _, restarts := range []bool{false, true} {
+		r := newRouted(t, "0", environmentOptions{})
+		nodes := r.nodes(2)
+		r.ensure(r.svc, nodes)
+		if restarts {
+			r.restart()
+		}
+		r.Cloud.RequestLog.Reset()
+		if _, exists, err := r.engine.Get(r.ctx, r.svc); err != nil || !exists {
+			t.Errorf("exists %v, %v", exists, err)
+		}
+		now := nowTime()
+		r.svc.DeletionTimestamp = &now
+		r.delete(r.svc)
+		if len(r.vips()) != 0 || len(r.routes()) != 0 {
+			t.Errorf("left are VIPs %v and routes %v", r.vips(), r.routes())
+		}
+		r.floatingIPs(0)
+		r.noOctavia()
+		if _, exists, err := r.engine.Get(r.ctx, r.svc); err != nil || exists {
+			t.Errorf("after the deletion: exists %v, %v", exists, err)
+		}
+	}
+}
+
+// Whichever write fails or loses its answer, the next attempts complete the Service with one port, one
+// route and one floating IP; a deletion then leaves nothing.
+//
+//proves:140
+func TestRouter_RecoversFromEachFailedWrite(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		for write := 1; write <= 8; write++ {
+			t.Run(fmt.Sprintf("write %d, lost %v", write, lost), func(t *testing.T) {
+				t.Parallel()
+				r := newRouted(t, "0", environmentOptions{})
+				nodes := r.nodes(1)
+				r.Cloud.Faults.Add(faults.Rule{Route: "/network/**", FromWrite: write, Status: http.StatusServiceUnavailable, AfterWork: lost, Count: 1})
+				var err error
+				for range 5 {
+					if _, err = r.engine.Ensure(r.ctx, r.svc, nodes); err == nil {
+						break
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.vips()) != 1 || len(r.routes()) != 1 {
+					t.Errorf("VIPs %v, routes %v", r.vips(), r.routes())
+				}
+				r.floatingIPs(1)
+				r.wantReach(r.Cloud.Neutron.FloatingIPs()[0].Address, "203.0.113.9", 80, "127.100.1.10")
+				r.delete(r.svc)
+				if len(r.vips()) != 0 || len(r.routes()) != 0 {
+					t.Errorf("after the deletion: VIPs %v, routes %v", r.vips(), r.routes())
+				}
+				r.floatingIPs(0)
+			})
+		}
+	}
+}
+
+// What the provider cannot do is refused before the first write.
+//
+//proves:140
+func TestRouter_RefusesBeforeFirstWrite(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what   string
+		change func(*routed)
+		want   string
+	}{
+		{"no network", func(r *routed) { r.Conf.LoadBalancer.RouterVIPNetworkID = "" }, "router-vip-network-id"},
+		{"network of the nodes", func(r *routed) { r.Conf.LoadBalancer.RouterVIPNetworkID = r.Cloud.Network.ID }, "has an address in the network of VIPs"},
+		{"network without router", func(r *routed) {
+			other := r.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: "lonely", ProjectID: r.Cloud.Account.ProjectID})
+			if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: other.ID, CIDR: "127.102.0.0/24"}); err != nil {
+				r.T.Fatal(err)
+			}
+			r.Conf.LoadBalancer.RouterVIPNetworkID = other.ID
+		}, "no router that this project sees is the gateway"},
+		{"two subnets", func(r *routed) {
+			if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool.ID, CIDR: "127.102.0.0/24"}); err != nil {
+				r.T.Fatal(err)
+			}
+		}, "has 2 subnets of IPv4"},
+		{"PROXY protocol", func(r *routed) { r.svc.Annotations[annotation.ProxyProtocol] = "true" }, "the provider router has no PROXY protocol"},
+		{"sharing", func(r *routed) { r.svc.Annotations[annotation.Share] = "web" }, "no load balancers to share"},
+		{"pods as members", func(r *routed) { r.Conf.LoadBalancer.Members = annotation.MembersPods }, "leads to nodes"},
+		{"no cluster identity", func(r *routed) { r.clusterUID = "" }, "kube-system"},
+		{"served by Octavia", func(r *routed) { r.svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "127.200.0.77"}} }, "cannot change to router"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			r := newRouted(t, "0", environmentOptions{})
+			nodes := r.nodes(1)
+			test.change(r)
+			r.restart()
+			r.Cloud.RequestLog.Reset()
+			_, err := r.engine.Ensure(r.ctx, r.svc, nodes)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+			r.writes(0)
+		})
+	}
+}
+
+// Source ranges are enforced by the nodes' security groups. Two Services with the same port cannot have
+// different ones.
+//
+//proves:140
+func TestRouter_EnforcesSourceRanges(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(1)
+	r.svc.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
+	address := r.ensure(r.svc, nodes).Ingress[0].IP
+	r.wantReach(address, "198.51.100.7", 80, "127.100.1.10")
+	r.wantReach(address, "203.0.113.9", 80, "lost at 127.100.1.10")
+	other := r.routedService("other")
+	if _, err := r.engine.Ensure(r.ctx, other, nodes); err == nil || !strings.Contains(err.Error(), "TCP/80 with other source ranges") {
+		t.Errorf("error %v", err)
+	}
+	other.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
+	r.ensure(other, nodes)
+}
+
+// A router has room for so many Services as cloud.conf permits, and as Neutron permits.
+//
+//proves:140
+func TestRouter_RefusesServiceBeyondRoutes(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{simulator: simulator.Options{Neutron: func(o *neutron.Options) { o.MaxRoutes = 1 }}})
+	nodes := r.nodes(1)
+	r.ensure(r.svc, nodes)
+	if _, err := r.engine.Ensure(r.ctx, r.routedService("full"), nodes); err == nil || !strings.Contains(err.Error(), "max_routes") {
+		t.Errorf("error %v", err)
+	}
+	r.floatingIPs(1)
+	r.Conf.LoadBalancer.RouterMaxRoutes = 1
+	r.Cloud.RequestLog.Reset()
+	if _, err := r.engine.Ensure(r.ctx, r.routedService("refused"), nodes); err == nil || !strings.Contains(err.Error(), "router-max-routes") {
+		t.Errorf("error %v", err)
+	}
+	r.writes(0)
+}
+
+// A refused Service keeps its VIP, which follows the nodes.
+//
+//proves:140
+func TestRouter_KeepsRefusedServiceOnItsNodes(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(2)
+	address := r.ensure(r.svc, nodes).Ingress[0].IP
+	r.svc.Annotations[annotation.ProxyProtocol] = "true"
+	r.restart()
+	r.endpoints.on(r.svc, "1")
+	if _, err := r.engine.Ensure(r.ctx, r.svc, nodes); err == nil || !strings.Contains(err.Error(), "PROXY protocol") {
+		t.Errorf("error %v", err)
+	}
+	r.wantReach(address, "203.0.113.9", 80, "127.100.1.11")
+	delete(r.svc.Annotations, annotation.Provider)
+	if _, err := r.engine.Ensure(r.ctx, r.svc, nodes); err == nil || !strings.Contains(err.Error(), "cannot change to another provider") {
+		t.Errorf("error %v", err)
+	}
+	r.wantReach(address, "203.0.113.9", 80, "127.100.1.11")
+}
+
+// An internal Service has its VIP only.
+func TestRouter_GivesInternalServiceNoFloatingIP(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(1)
+	r.svc.Annotations[annotation.Internal] = "true"
+	r.svc.Spec.LoadBalancerIP = "127.101.0.40" //nolint:staticcheck // it is in use
+	status := r.ensure(r.svc, nodes)
+	if got := addresses(status); !slices.Equal(got, []string{"127.101.0.40"}) {
+		t.Errorf("status %v", got)
+	}
+	r.floatingIPs(0)
+	r.wantReach("127.101.0.40", "203.0.113.9", 80, "127.100.1.10")
+}
+
+// Changes of other clients are found and reverted: of the port, the routes and the floating IP.
+//
+//proves:140
+func TestRouter_RevertsChangesOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what   string
+		change func(*routed) error
+	}{
+		{"route removed", func(r *routed) error { return r.Cloud.Neutron.SetRoutes(r.Cloud.Router.ID, nil) }},
+		{"second route", func(r *routed) error {
+			return r.Cloud.Neutron.SetRoutes(r.Cloud.Router.ID, []neutron.Route{
+				{Destination: r.vips()[0] + "/32", NextHop: "127.100.1.10"}, {Destination: r.vips()[0] + "/32", NextHop: "127.100.1.11"},
+			})
+		}},
+		{"floating IP deleted", func(r *routed) error { return r.Cloud.Neutron.ReleaseFloatingIP(r.Cloud.Neutron.FloatingIPs()[0].ID) }},
+		{"port deleted", func(r *routed) error {
+			for _, port := range r.Cloud.Neutron.Ports() {
+				if port.NetworkID == r.pool.ID && port.DeviceOwner == "" {
+					return r.Cloud.Neutron.DeletePort(port.ID)
+				}
+			}
+			return nil
+		}},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			r := newRouted(t, "0", environmentOptions{})
+			nodes := r.nodes(2)
+			r.ensure(r.svc, nodes)
+			if err := test.change(r); err != nil {
+				t.Fatal(err)
+			}
+			r.repair(r.svc, nodes)
+			r.floatingIPs(1)
+			r.wantReach(r.Cloud.Neutron.FloatingIPs()[0].Address, "203.0.113.9", 80, "127.100.1.10")
+			if len(r.vips()) != 1 || len(r.routes()) != 1 {
+				t.Errorf("VIPs %v, routes %v", r.vips(), r.routes())
+			}
+		})
+	}
+}
+
+// A preview has all steps, and writes nothing.
+//
+//proves:140
+func TestRouter_IsPreviewed(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(1)
+	preview, err := r.engine.Preview(r.ctx, r.svc, nodes)
+	if err != nil || preview.Refusal != nil {
+		t.Fatalf("%+v, %v", preview.Refusal, err)
+	}
+	var steps []string
+	for _, step := range preview.Steps {
+		steps = append(steps, step.Text)
+	}
+	text := strings.Join(steps, "\n")
+	for _, want := range []string{"VIP: create in subnet", "VIP made last: next hops [] → [127.100.1.10]", "floating IP: create"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("steps\n%s\nwant %q", text, want)
+		}
+	}
+	if preview.LoadBalancerChanges() != 0 {
+		t.Errorf("%d changes of load balancers", preview.LoadBalancerChanges())
+	}
+	r.writes(0)
+	r.noOctavia()
+	r.ensure(r.svc, nodes)
+	if preview, err = r.engine.Preview(r.ctx, r.svc, nodes); err != nil || len(preview.Steps) > 0 {
+		t.Errorf("afterwards %+v, %v", preview.Steps, err)
+	}
+}
+
+// A Service of IPv6 has a VIP of its family, and needs no floating IP. UDP takes the same way.
+//
+//proves:140
+func TestRouter_ServesIPv6AndUDP(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
+	subnet, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool.ID, CIDR: "fd00:77::/64"})
+	if err == nil {
+		err = r.Cloud.Neutron.AddRouterInterface(r.Cloud.Router.ID, subnet.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := r.node(0)
+	server := strings.TrimPrefix(node.Spec.ProviderID, "openstack:///")
+	for _, port := range r.Cloud.Neutron.Ports() {
+		both := []neutron.FixedIP{{SubnetID: r.Cloud.Subnet.ID, Address: "127.100.1.10"}, {SubnetID: r.Cloud.SubnetV6.ID, Address: "fd00:6::10"}}
+		if port.DeviceID == server {
+			if _, err := r.Cloud.Neutron.UpdatePort(port.ID, neutron.PortUpdate{FixedIPs: &both}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	node.Status.Addresses = append(node.Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "fd00:6::10"})
+	v6 := slices.Clone(r.endpoints.of)
+	v6[0].Family = v1.IPv6Protocol
+	r.endpoints.set(v6)
+	r.svc.Spec.IPFamilies = []v1.IPFamily{v1.IPv6Protocol}
+	r.svc.Spec.Ports[0].Protocol = v1.ProtocolUDP
+	status := r.ensure(r.svc, []*v1.Node{node})
+	if len(status.Ingress) != 1 || !strings.HasPrefix(status.Ingress[0].IP, "fd00:77::") {
+		t.Fatalf("status %+v", status)
+	}
+	if want := []string{status.Ingress[0].IP + "/128 via fd00:6::10"}; !slices.Equal(r.routes(), want) {
+		t.Errorf("routes %v, want %v", r.routes(), want)
+	}
+	r.floatingIPs(0)
+}

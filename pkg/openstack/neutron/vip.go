@@ -1,0 +1,106 @@
+package neutron
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// VIPPort is a port that reserves an address and is bound to nothing.
+type VIPPort struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	NetworkID   string    `json:"network_id"`
+	Description string    `json:"description"`
+	FixedIPs    []FixedIP `json:"fixed_ips"`
+	Tags        []string  `json:"tags"`
+	// DeviceOwner is "" while the port is bound to nothing.
+	DeviceOwner string `json:"device_owner"`
+}
+
+func vipPortFields() []string {
+	return []string{"id", "name", "network_id", "description", "fixed_ips", "tags", "device_owner"}
+}
+
+// VIPPorts lists the ports of a network that have a tag; an empty network or tag means any.
+func (c *Client) VIPPorts(ctx context.Context, networkID, tag string) ([]VIPPort, error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"network_id": networkID, "tags": tag} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return listPorts(ctx, c, q, vipPortFields(), func(p VIPPort) string { return p.ID })
+}
+
+// VIPPort reads one port.
+func (c *Client) VIPPort(ctx context.Context, id string) (*VIPPort, error) {
+	var answer struct {
+		Port VIPPort `json:"port"`
+	}
+	if err := c.object(ctx, "ports", id, vipPortFields(), &answer, func() string { return answer.Port.ID }); err != nil {
+		return nil, apierror.Wrap(err, "read port "+id)
+	}
+	return &answer.Port, nil
+}
+
+// CreateVIPPort creates a port with one address in a subnet, the address of want if that has one. It
+// may exist if apierror.IsUnsure(err). A Neutron that ignores tags is an error, and the port is
+// deleted again, because nothing would prove its owner.
+func (c *Client) CreateVIPPort(ctx context.Context, want VIPPort) (*VIPPort, error) {
+	client, err := c.session.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	port := &VIPPort{}
+	if err := ports.Create(ctx, client, newVIPPort{want}).ExtractInto(port); err != nil {
+		return nil, apierror.Wrap(err, "create a port in network "+want.NetworkID)
+	}
+	for _, tag := range want.Tags {
+		if !slices.Contains(port.Tags, tag) {
+			err := fmt.Errorf("port %s was created without its tags, which identify its owner: Neutron needs the extension standard-attr-tag", port.ID)
+			if failure := c.DeletePort(ctx, port.ID); failure != nil {
+				err = fmt.Errorf("%w; the port is not deleted: %w", err, failure)
+			}
+			return nil, err
+		}
+	}
+	return port, nil
+}
+
+// newVIPPort is the request for a port. gophercloud has no tags in it.
+type newVIPPort struct{ want VIPPort }
+
+// ToPortCreateMap implements ports.CreateOptsBuilder.
+func (o newVIPPort) ToPortCreateMap() (map[string]any, error) {
+	type fixed struct {
+		SubnetID  string `json:"subnet_id"`
+		IPAddress string `json:"ip_address,omitempty"`
+	}
+	var addresses []fixed
+	for _, ip := range o.want.FixedIPs {
+		addresses = append(addresses, fixed(ip))
+	}
+	return gophercloud.BuildRequestBody(struct {
+		NetworkID   string   `json:"network_id"`
+		Name        string   `json:"name"`
+		Description string   `json:"description"`
+		FixedIPs    []fixed  `json:"fixed_ips"`
+		Tags        []string `json:"tags"`
+	}{o.want.NetworkID, o.want.Name, o.want.Description, addresses, o.want.Tags}, "port")
+}
+
+// DeletePort deletes a port. After a 404 it sends a second request to read it.
+func (c *Client) DeletePort(ctx context.Context, id string) error {
+	client, err := c.session.Network(ctx)
+	if err != nil {
+		return err
+	}
+	return c.gone(ctx, apierror.Wrap(ports.Delete(ctx, client, id).ExtractErr(), "delete port "+id), "ports/"+id)
+}

@@ -1,0 +1,85 @@
+package features
+
+// routerBreaks are those of the provider router.
+func routerBreaks() []Break {
+	const goal, routes = "pkg/loadbalancer/goal/", "pkg/routes/"
+	return []Break{
+		{
+			Row: 140, What: "nodes do not admit packets for the VIP",
+			File:  routes + "lead.go",
+			Old:   `return t.addPairs(ctx, ports[i], []netip.Prefix{a.pool})`,
+			New:   `return nil`,
+			Tests: []string{"TestRouter_LeadsFloatingIPToNodeWithEndpoint"},
+		},
+		{
+			Row: 140, What: "the next hop moves although its node serves",
+			File:  "pkg/loadbalancer/router/choose.go",
+			Old:   `if slices.Contains(present, node.Address) {`,
+			New:   `if false {`,
+			Tests: []string{"TestRouter_MovesOnlyWhenNodeHasNoEndpoint"},
+		},
+		{
+			Row: 140, What: "a deleted Service leaves its routes",
+			File:  "pkg/loadbalancer/plan/router.go",
+			Old:   `steps = append(steps, LeadVIP{Address: lb.VIP.Address, From: lb.NextHops})`,
+			New:   ``,
+			Tests: []string{"TestRouter_DeletesEverything"},
+		},
+		{
+			Row: 140, What: "two Services share their source ranges",
+			File:  "pkg/loadbalancer/router/known.go",
+			Old:   `if port := access.conflicts(has); other != uid && port != "" {`,
+			New:   `if port := access.conflicts(has); other == uid && port != "" {`,
+			Tests: []string{"TestRouter_EnforcesSourceRanges"},
+		},
+		{
+			Row: 140, What: "nodes may be in the network of VIPs",
+			File:  goal + "routed.go",
+			Old:   `if g.pool.Holds(b.Address) {`,
+			New:   `if false {`,
+			Tests: []string{"TestRouter_RefusesBeforeFirstWrite"},
+		},
+		{
+			Row: 140, What: "kube-proxy does not learn the VIP",
+			File:  goal + "routed.go",
+			Old:   `if vip := lb.VIP.Address; status.Ingress[0].IP != vip {`,
+			New:   `if vip := lb.VIP.Address; status.Ingress[0].IP == "" {`,
+			Tests: []string{"TestRouter_LeadsFloatingIPToNodeWithEndpoint"},
+		},
+		{
+			Row: 140, What: "the VIPs of a deleted cluster stay",
+			File:  "pkg/loadbalancer/octavia/garbage/vips.go",
+			Old:   `return r.Neutron.DeletePort(ctx, item.ID)`,
+			New:   `return nil`,
+			Tests: []string{"TestRun_RemovesVIPsOfOneCluster"},
+		},
+		{
+			Row: 140, What: "each Service lists the VIPs after a restart",
+			File:  "pkg/loadbalancer/router/first.go",
+			Old:   `if p.first.all != nil && now.Sub(p.first.at) < age {`,
+			New:   `if false {`,
+			Tests: []string{"TestRouter_SharesListsAfterRestart"},
+		},
+		{
+			Row: 140, What: "changes of others are reverted although they shall be reported",
+			File:  goal + "routed.go",
+			Old:   `return plan.NewReport(plan.Applied{Same: true}, !first.Empty() || !groups.Empty())`,
+			New:   `return plan.Report{}`,
+			Tests: []string{"TestRouter_ReportsChangesOfOthers"},
+		},
+		{
+			Row: 140, What: "a cloud without Octavia gets no service",
+			File:  "pkg/cloudprovider/connect.go",
+			Old:   `if c.Config.LoadBalancer.LBProvider != driver.Router {`,
+			New:   `if true {`,
+			Tests: []string{"TestStartServices_StartsAtOnceWithOctaviaOrIfItIsNotNeeded"},
+		},
+		{
+			Row: 140, What: "changes of security groups by others stay",
+			File:  "pkg/loadbalancer/octavia/drift/detector.go",
+			Old:   `return d.options.Routed.Mark(uid, reason)`,
+			New:   `return types.NamespacedName{}, false, false`,
+			Tests: []string{"TestRouter_RevertsChangesOfSecurityGroups"},
+		},
+	}
+}
