@@ -317,6 +317,7 @@ func shares() []act {
 			return nil
 		}
 	}
+	join := func(env *testenv.Env) { env.Cluster.Apply(named("other", 8080)) }
 	guest := func(env *testenv.Env) {
 		env.Cluster.Apply(with(calm("guest", 443), annotation.LoadBalancerID, balancerOf(env, "web")))
 	}
@@ -331,15 +332,10 @@ func shares() []act {
 		{name: "owner leaves", before: alone, then: guest, do: remove("web")},
 		{name: "move", before: two, then: guest, do: onto("guest", "other")},
 		{name: "move of an owner", before: two, do: onto("web", "other")},
-		{name: "share by name", before: []*v1.Service{}, do: func(_ context.Context, env *testenv.Env) error {
-			env.Cluster.Apply(named("web", 80))
-			env.Cluster.Apply(named("other", 8080))
-			return nil
-		}},
 		{name: "join by name", before: []*v1.Service{named("web", 80)}, do: create(named("other", 8080))},
 		{name: "own load balancer joins by name", before: []*v1.Service{named("web", 80), calm("other", 8080)}, do: share("other", "edge")},
-		{name: "leave a name", before: []*v1.Service{named("web", 80), named("other", 8080)}, do: share("other", "")},
-		{name: "owner of a name leaves", before: []*v1.Service{named("web", 80), named("other", 8080)}, do: remove("web")},
+		{name: "leave a name", before: []*v1.Service{named("web", 80)}, then: join, do: share("other", "")},
+		{name: "owner of a name leaves", before: []*v1.Service{named("web", 80)}, then: join, do: remove("web")},
 	}
 }
 
