@@ -61,12 +61,13 @@ func mentions(text, value string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(strings.Trim(word, ".:-"), strings.Trim(value, ":")) })
 }
 
-// origins returns the origins of the settings that name objects in the cloud.
+// origins returns the origins of the settings that name objects in the cloud. It reads the Service
+// again, so that settings, which are kept while a round waits, do not keep all values.
 func (s *Settings) origins() (all []Origin) {
-	r := s.from
-	if r == nil {
+	if s.parser == nil {
 		return nil
 	}
+	r := s.parser.read(s.service)
 	add := func(name, value string, given *string, ofClass string) {
 		if value != "" {
 			all = append(all, r.origin(name, value, given, ofClass))

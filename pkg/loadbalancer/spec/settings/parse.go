@@ -51,6 +51,8 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 		Monitor:      r.monitor(),
 		Malformed:    r.malformed(),
 		ports:        r.values.Ports,
+		parser:       p,
+		service:      svc,
 	}
 	r.noticeMalformed(s.Malformed)
 	if r.conf.InternalLB && r.values.Internal != nil && !*r.values.Internal {
@@ -72,7 +74,6 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	r.noticeMonitors(s)
 	r.noticeFloatingIP(s)
 	r.noticeSpec()
-	s.from = r
 	return s, r.notices, r.errs
 }
 

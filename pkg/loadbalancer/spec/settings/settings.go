@@ -51,8 +51,9 @@ type Settings struct {
 	// otherAddress is a requested address that the shared load balancer of another Service does not
 	// have.
 	otherAddress string
-	// from is their source, nil if there is none.
-	from *reading
+	// parser has read them from service; both are nil if there is no source.
+	parser  *Parser
+	service *v1.Service
 }
 
 // TrafficSettings are the traffic settings in the spec of the Service.
