@@ -19,11 +19,11 @@ import (
 // controller knows whether there are nodes, but not which ones, because pkg/resync follows nodes.
 // For each event, and every start has one for every node, the service controller compares all nodes
 // of all Services: nodes times Services times nodes.
-type silentNodeInformer struct{ corev1.NodeInformer }
+type silentNodeInformer struct{ corev1.TypedNodeInformer }
 
-// Lister implements corev1.NodeInformer.
+// Lister implements corev1.TypedNodeInformer.
 func (s silentNodeInformer) Lister() corelisters.NodeLister {
-	return &anyNode{NodeLister: s.NodeInformer.Lister()}
+	return &anyNode{NodeLister: s.TypedNodeInformer.Lister()}
 }
 
 // anyNode lists one node in place of all that can be members. The service controller passes nodes
@@ -58,9 +58,14 @@ func (l *anyNode) List(selector labels.Selector) ([]*v1.Node, error) {
 	return []*v1.Node{placeholder}, nil
 }
 
-// Informer implements corev1.NodeInformer.
+// Informer implements corev1.TypedNodeInformer.
 func (s silentNodeInformer) Informer() cache.SharedIndexInformer {
-	return silentInformer{s.NodeInformer.Informer()}
+	return silentInformer{s.TypedNodeInformer.Informer()}
+}
+
+// TypedInformer implements corev1.TypedNodeInformer.
+func (s silentNodeInformer) TypedInformer() corev1.NodeIndexInformer {
+	return cache.NewTypedSharedIndexInformer[*v1.Node](s.Informer())
 }
 
 // silentInformer drops its handler. It still registers with an informer in use, so that

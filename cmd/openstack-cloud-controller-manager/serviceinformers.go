@@ -53,23 +53,28 @@ type serviceV1 struct {
 }
 
 // Nodes implements corev1.Interface.
-func (i serviceV1) Nodes() corev1.NodeInformer { return silentNodeInformer{i.Interface.Nodes()} }
+func (i serviceV1) Nodes() corev1.TypedNodeInformer { return silentNodeInformer{i.Interface.Nodes()} }
 
 // Services implements corev1.Interface.
-func (i serviceV1) Services() corev1.ServiceInformer {
+func (i serviceV1) Services() corev1.TypedServiceInformer {
 	return othersServiceInformer{i.Interface.Services(), i.calls}
 }
 
 // othersServiceInformer is an informer of Services with events only of others' writes for the
 // service controller.
 type othersServiceInformer struct {
-	corev1.ServiceInformer
+	corev1.TypedServiceInformer
 	calls *serviceCalls
 }
 
-// Informer implements corev1.ServiceInformer.
+// Informer implements corev1.TypedServiceInformer.
 func (i othersServiceInformer) Informer() cache.SharedIndexInformer {
-	return othersInformer{i.ServiceInformer.Informer(), i.calls}
+	return othersInformer{i.TypedServiceInformer.Informer(), i.calls}
+}
+
+// TypedInformer implements corev1.TypedServiceInformer.
+func (i othersServiceInformer) TypedInformer() corev1.ServiceIndexInformer {
+	return cache.NewTypedSharedIndexInformer[*v1.Service](i.Informer())
 }
 
 type othersInformer struct {

@@ -15,7 +15,7 @@ import (
 var version, commit string
 
 // kubernetesLibrary is one of the Kubernetes libraries, which all have one version:
-// v0.36.3 is that of Kubernetes 1.36.3.
+// v0.37.2 is that of Kubernetes 1.37.2.
 const kubernetesLibrary = "k8s.io/cloud-provider"
 
 // build describes the sources of a program.
@@ -85,7 +85,7 @@ func (b build) ownMetric() *metrics.GaugeVec {
 // and commit. That of component-base cannot be used: its variables also select the release of the
 // feature gates.
 func (b build) metric() *metrics.GaugeVec {
-	libraries := strings.Split(b.libraries, ".") // v0.36.3 are those of Kubernetes 1.36.3
+	libraries := strings.Split(b.libraries, ".") // v0.37.2 are those of Kubernetes 1.37.2
 	minor := ""
 	if len(libraries) == 3 {
 		minor = libraries[1]

@@ -67,7 +67,7 @@ func TestLifecycleController_DeletesOnlyNodesWhoseServerIsGone(t *testing.T) {
 		notReady("deleted", "openstack:///"+deleted.ID), notReady("foreign", "aws:///eu-1a/i-123"), notReady("bare-metal", ""))
 	factory := informers.NewSharedInformerFactory(client, 0)
 	cloud := &cloudOf{servers: s.instances, node: "bare-metal"}
-	controller, err := nodelifecycle.NewCloudNodeLifecycleController(factory.Core().V1().Nodes(), client, cloud, 10*time.Millisecond)
+	controller, err := nodelifecycle.NewCloudNodeLifecycleController(factory.Core().V1().Nodes(), client, cloud, 10*time.Millisecond, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,8 +49,8 @@ func TestControlPlane_ActsLikeThatOfKubernetesCluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(version.GitVersion, "v1.36.") {
-			t.Errorf("version = %s, want v1.36.*", version.GitVersion)
+		if !strings.HasPrefix(version.GitVersion, "v1.37.") {
+			t.Errorf("version = %s, want v1.37.*", version.GitVersion)
 		}
 	})
 

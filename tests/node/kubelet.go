@@ -24,7 +24,7 @@ import (
 const leaseSeconds = 40
 
 // kubeletVersion is the version in the Node: the release of the test control plane.
-const kubeletVersion = "v1.36.3"
+const kubeletVersion = "v1.37.2"
 
 // kubelet is the part of a node that talks about itself.
 type kubelet struct {

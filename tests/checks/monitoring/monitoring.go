@@ -63,7 +63,7 @@ func Registrations() (map[string]Registration, error) {
 }
 
 // described are the parts of how a metric describes itself.
-var described = regexp.MustCompile(`^Desc\{fqName: "(\w+)", help: (".*"), constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
+var described = regexp.MustCompile(`^Desc\{fqName: "(\w+)", help: (".*"), unit: "", constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
 
 // Describe returns how a metric that is registered describes itself.
 func Describe(metric metrics.Registerable) (Registration, error) {

@@ -288,7 +288,7 @@ func releases() []Use {
 			Query: `count by (version, commit) (cloudprovider_openstack_build_info)`,
 			Labels: []Label{
 				text("version", "of this program"), text("commit", "that it was built from"),
-				text("goversion", "the Go toolchain"), text("kubernetes_libraries", "`v0.36.3` are those of Kubernetes 1.36.3"),
+				text("goversion", "the Go toolchain"), text("kubernetes_libraries", "`v0.37.2` are those of Kubernetes 1.37.2"),
 			},
 		},
 		{

@@ -20,7 +20,7 @@ import (
 
 // kubernetes is the release for which a chart is rendered that does not say another one:
 // that of the libraries.
-const kubernetes = "v1.36.3"
+const kubernetes = "v1.37.2"
 
 // Release is one installation of the chart.
 type Release struct {
