@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
 
-// endpoints are the nodes with a ready endpoint of all ports of a Service.
+// endpoints are the nodes with a ready endpoint of all ports of a Service, in each of its IP families.
 type endpoints struct {
 	nodes   []string
 	changes int64
@@ -70,12 +70,20 @@ func (c *Cluster) endpointsOf(svc *v1.Service) (members.Endpoints, settings.Watc
 	case forbidden:
 		return nil, settings.Forbidden, false
 	}
-	slice := members.Slice{Family: v1.IPv4Protocol}
+	slice := members.Slice{}
 	for _, port := range svc.Spec.Ports {
 		slice.Ports = append(slice.Ports, port.Name)
 	}
 	for _, node := range nodes {
 		slice.Endpoints = append(slice.Endpoints, members.Endpoint{Node: node, Ready: true, Serving: true})
 	}
-	return members.Endpoints{slice}, settings.Watched, false
+	families := svc.Spec.IPFamilies
+	if len(families) == 0 {
+		families = []v1.IPFamily{v1.IPv4Protocol}
+	}
+	var all members.Endpoints
+	for _, slice.Family = range families {
+		all = append(all, slice)
+	}
+	return all, settings.Watched, false
 }

@@ -194,3 +194,15 @@ func TestCompare_PutsOwnersThatLeftOnOtherLoadBalancersAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// The pods of a dual-stack Service have endpoints of both IP families, so that the members that follow them
+// are of both with ovn.
+func TestIntent_HasEndpointsOfBothFamilies(t *testing.T) {
+	one, err := walk.Parse("dual-stack-ovn-with-groups create.7.9.4 pods.7.14.2 rest.0.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := take(t, one); len(wrong) > 0 {
+		t.Errorf("%s:\n\t%s", one, strings.Join(wrong, "\n\t"))
+	}
+}
