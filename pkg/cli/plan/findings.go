@@ -53,6 +53,9 @@ func ofConfiguration(inspection *config.Inspection) []Finding {
 	if driver.Canonical(conf.LBProvider) == "ovn" && !inspection.Setting("LoadBalancer", "lb-method").Given {
 		found = append(found, Finding{"[LoadBalancer] lb-method", true, "it tries ROUND_ROBIN with the provider ovn: new load balancers fail", "set lb-method=SOURCE_IP_PORT"})
 	}
+	if conf.LBProvider == driver.Router {
+		found = append(found, Finding{"[LoadBalancer] lb-provider", true, "Octavia has no provider router: every sync fails, and routes no longer follow the nodes", "create the Services again with a provider of Octavia"})
+	}
 	if outside {
 		found = append(found, Finding{"OS_* variables and clouds.yaml", true,
 			"it reads no OS_* variables, and does not read verify, interface, trust_id, auth_type and regions in clouds.yaml", "move these settings to cloud.conf (check --settings shows the source of each)"})
@@ -109,6 +112,10 @@ func (s service) ofAnnotations() []Finding {
 			f.Risk, f.Text, f.Do = value == "false", "it changes the load balancer at once, and deletes it with the Service", ""
 		case annotation.MemberAddress:
 			f.Risk, f.Text, f.Do = value == "true", "it uses the first internal address of each node", "make sure that the load balancer reaches these addresses"
+		case annotation.Share:
+			f.Risk, f.Text, f.Do = true, "it creates another load balancer, with another address, for each Service but the one for which the shared one was created", "set "+annotation.LoadBalancerID+" to the ID of the shared one on each Service"
+		case annotation.MetricsPort:
+			f.Text = "it deletes the listener of the metrics"
 		case annotation.MaxMembers, annotation.Members:
 			f.Text, f.Do = "it uses all nodes", ""
 		case annotation.MonitorType, annotation.MonitorPath, annotation.MonitorPort, annotation.MonitorKubeProxy, annotation.MonitorMethod, annotation.MonitorCodes, annotation.MonitorVersion, annotation.MonitorDomain:

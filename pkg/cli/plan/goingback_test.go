@@ -122,6 +122,7 @@ func TestGoingBack_NamesRisksOfServices(t *testing.T) {
 		"it admits all clients":                          {ovn, shopService("a", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })},
 		"deletes the floating IP with the Service":       {"", shopService("a", func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "203.0.113.7" })},
 		"use a Service with a shorter name":              {"", shopService(strings.Repeat("long", 60))},
+		"creates another load balancer":                  {"", shopService("a", annotated(annotation.Share, "edge"))},
 		"Octavia rejects allowed_cidrs":                  {"", shopService("a", annotated(annotation.VIPSecurityGroups, "none"))},
 	} {
 		r := report(t, test.conf, []*v1.Service{test.svc}, []status.Service{{LoadBalancer: on("lb", []string{"kube_service_prod_shop_" + test.svc.Name})}})
@@ -148,6 +149,7 @@ func TestGoingBack_NamesNewKeysOfCloudConf(t *testing.T) {
 		"[LoadBalancer]\nmanage-security-groups=true\nsecurity-group-mode=shared\n": "[LoadBalancer] security-group-mode: it creates a group for each Service",
 		"[LoadBalancer]\ndrift-policy=report\n":                                     "[LoadBalancer] drift-policy: cloud-provider-openstack does not have it",
 		"[LoadBalancer]\nlb-provider=ovn\n":                                         "[LoadBalancer] lb-method: it tries ROUND_ROBIN",
+		"[LoadBalancer]\nlb-provider=router\n":                                      "[LoadBalancer] lb-provider: Octavia has no provider router",
 		"[LoadBalancerClass \"gold\"]\nlb-provider=ovn\n":                           `[LoadBalancerClass "gold"] lb-provider: it assumes the provider`,
 		"[Node]\nmax-gone-percent=100\n":                                            "[Node] max-gone-percent",
 		"[Limits]\nreads=3\n":                                                       "[Limits] reads",
