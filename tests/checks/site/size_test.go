@@ -19,7 +19,7 @@ import (
 // The limits keep the project easy to understand. Shorten something else before you raise one.
 const (
 	mostReadmeLines   = 60
-	mostOperatorWords = 25_300
+	mostOperatorWords = 25_000
 	mostAnnotations   = 66
 )
 
