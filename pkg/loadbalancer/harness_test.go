@@ -147,11 +147,14 @@ func newEnvironment(t *testing.T, options environmentOptions) *environment {
 		options.simulator.Delays = fastDelays()
 	}
 	options.simulator.Config.LoadBalancer = options.keys
+	ctx := t.Context()
 	if network := options.network; network != nil {
 		options.simulator.Listen, options.simulator.Addr = network.Listen, "127.0.0.1:80"
+	} else { // in a bubble, a test may take more of its own time
+		limited, cancel := context.WithTimeout(ctx, await.Patience)
+		t.Cleanup(cancel)
+		ctx = limited
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
-	t.Cleanup(cancel)
 	env := &environment{Environment: simulated.New(t, options.simulator), ctx: ctx, records: &fakeRecords{texts: map[types.UID]string{}}, conditions: &fakeConditions{},
 		clusterName: "kubernetes", clusterUID: clusterID, timing: fastTiming(),
 		clock: cmp.Or[clock.WithTickerAndDelayedExecution](options.clock, clock.RealClock{}), options: options}
