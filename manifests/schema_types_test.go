@@ -74,8 +74,8 @@ func (all types) of(t reflect.Type) schema {
 // fields adds the fields of a struct, by their names in JSON.
 func (all types) fields(t reflect.Type, properties schema) {
 	for field := range t.Fields() {
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if strings.Contains(options, "inline") {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous && name == "" {
 			all.fields(field.Type, properties)
 			continue
 		}
