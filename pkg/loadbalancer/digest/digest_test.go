@@ -136,7 +136,7 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 		Members.Mode Members.nodes Members.BySubnet Members.Within Members.Adopted Members.Watch Members.NodeSelector Members.DefaultSubnetID Members.Seed Members.Max Access.SourceRanges Access.SecurityGroupMode Metrics.Port Metrics.AllowedCIDRs`) // desire makes the desired model, or the security groups, of them
 	known = append(known, strings.Fields(`
 		LoadBalancer.ID LoadBalancer.Share LoadBalancer.ProviderAsked Floating.Keep Status.Hostname Status.HostnameSuffix Status.AlwaysNamed Status.IPMode Pools.AlgorithmAsked Pools.AlgorithmOfClass
-		Pools.algorithmOtherwise Access.annotated Traffic.ownPorts Access.otherFamily dual.policy Malformed exists guest otherAddress from`)...) // which load balancer it is; what becomes of it later, is published or told
+		Pools.algorithmOtherwise Access.annotated Traffic.ownPorts Access.otherFamily dual.policy Malformed exists guest otherAddress parser service`)...) // which load balancer it is; what becomes of it later, is published or told
 	known = slices.AppendSeq(known, maps.Keys(itself))
 	for _, name := range settingNames(reflect.TypeFor[settings.Settings](), known) {
 		if !slices.Contains(known, name) {
