@@ -125,7 +125,7 @@ type LoadBalancer struct {
 	// Octavia provider. Providers other than amphora, amphorav2, octavia, ovn and f5 are used as given, with a warning. The provider `router` does not use Octavia: see `docs/router.md`. Empty (`lb-provider=`) means Octavia's default.
 	LBProvider string `gcfg:"lb-provider" default:"amphora" form:"provider" empty:"the provider that Octavia takes by itself"`
 	// Network for the VIPs of Services with provider `router`, by ID: a network of its own whose subnets are attached to the router that is the nodes' default gateway. Empty means that no Service may use that provider. See `docs/router.md`.
-	RouterVIPNetworkID string `gcfg:"router-vip-network-id" cpo:"no"`
+	RouterVIPNetworkID string `gcfg:"router-vip-network-id" change:"restart" cpo:"no"`
 	// Number of routes of a router, of all its clients, beyond which no Service with provider `router` is created; 0 means no limit. Neutron has a maximum of its own, `max_routes`, and does not show it to projects.
 	RouterMaxRoutes uint `gcfg:"router-max-routes" default:"30" cpo:"no"`
 	// Algorithm of every pool. Provider ovn only supports SOURCE_IP_PORT, which is its default.

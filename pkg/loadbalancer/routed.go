@@ -86,7 +86,7 @@ func (r *Reconciler) neverThere(ctx context.Context, svc *v1.Service, err error)
 	if !auth.IsNoOctavia(err) || r.store.Get(svc.UID).Applied != nil {
 		return false
 	}
-	routed, failure := r.engine().OnRouter(ctx, svc)
+	routed, failure := r.engine().InPool(ctx, svc)
 	return failure == nil && (routed || len(svc.Status.LoadBalancer.Ingress) == 0)
 }
 

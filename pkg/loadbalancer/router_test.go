@@ -302,6 +302,7 @@ func TestRouter_RefusesBeforeFirstWrite(t *testing.T) {
 			}
 		}, "has 2 subnets of IPv4"},
 		{"PROXY protocol", func(r *routed) { r.svc.Annotations[annotation.ProxyProtocol] = "true" }, "the provider router has no PROXY protocol"},
+		{"port of the kubelet", func(r *routed) { r.svc.Spec.Ports[0].Port = 10250 }, "is a port of the nodes themselves"},
 		{"sharing", func(r *routed) { r.svc.Annotations[annotation.Share] = "web" }, "no load balancers to share"},
 		{"pods as members", func(r *routed) { r.Conf.LoadBalancer.Members = annotation.MembersPods }, "leads to nodes"},
 		{"no cluster identity", func(r *routed) { r.clusterUID = "" }, "kube-system"},
@@ -339,8 +340,48 @@ func TestRouter_EnforcesSourceRanges(t *testing.T) {
 	if _, err := r.engine.Ensure(r.ctx, other, nodes); err == nil || !strings.Contains(err.Error(), "TCP/80 with other source ranges") {
 		t.Errorf("error %v", err)
 	}
+	r.svc.Status.LoadBalancer = *r.ensure(r.svc, nodes)
+	r.restart()
+	r.ensure(r.svc, nodes)
+	if _, err := r.engine.Ensure(r.ctx, other, nodes); err == nil || !strings.Contains(err.Error(), "TCP/80 with other source ranges") {
+		t.Errorf("error %v after a restart", err)
+	}
 	other.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
 	r.ensure(other, nodes)
+	r.remove(other)
+	r.svc.Spec.Ports[0].Port = 81
+	r.ensure(r.svc, nodes)
+	r.ensure(r.routedService("open"), nodes)
+}
+
+// Services of other providers do not depend on the network of VIPs, also if they have VIPs in it.
+func TestRouter_LeavesServicesOfOtherProvidersAlone(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what   string
+		change func(*routed, *v1.Service)
+	}{
+		{"network of VIPs with a second subnet", func(r *routed, _ *v1.Service) {
+			if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool.ID, CIDR: "127.102.0.0/24"}); err != nil {
+				r.T.Fatal(err)
+			}
+		}},
+		{"VIP in the network of VIPs", func(r *routed, svc *v1.Service) {
+			svc.Annotations[annotation.NetworkID], svc.Annotations[annotation.Internal] = r.pool.ID, "true"
+		}},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			r := newRouted(t, "0", environmentOptions{})
+			svc := service("octavia", 1)
+			test.change(r, svc)
+			nodes := r.nodes(2)
+			svc.Status.LoadBalancer = *r.ensure(svc, nodes[:1])
+			r.restart()
+			r.ensure(svc, nodes)
+			r.membersAre(nodes)
+		})
+	}
 }
 
 // A router has room for so many Services as cloud.conf permits, and as Neutron permits.

@@ -33,6 +33,9 @@ func (t *Table) readRouter(ctx context.Context) (*neutron.Router, error) {
 	if apierror.IsNoRouter(err) {
 		return nil, fmt.Errorf("cloud.conf [Route] router-id is not a router that this project owns or can see: %w", err)
 	}
+	if err == nil {
+		t.size.Store(int64(len(router.Routes)) + 1)
+	}
 	return router, err
 }
 

@@ -2,6 +2,7 @@ package goal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -84,17 +85,28 @@ func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *se
 	return g, err
 }
 
-// OnRouter reports whether a Service is served by provider router, whatever it requests.
+// OnRouter reports whether a Service has a VIP of provider router, whatever it requests: this process has served
+// it there, or Neutron has a port with its UID. VIPs of other providers may be in the same network.
 func (e *Engine) OnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
-	networkID := e.Config.LoadBalancer.RouterVIPNetworkID
-	if networkID == "" {
-		return false, nil
-	}
 	if _, known := e.Routed.Get(svc.UID); known {
 		return true, nil
 	}
-	published := PublishedOf(svc)
-	if !published.hasStatus() {
+	if in, err := e.InPool(ctx, svc); err != nil || !in {
+		return false, err
+	}
+	age := maxSnapshotAge
+	if e.Routed.Tried(svc.UID) {
+		age = 0
+	}
+	all, err := e.Cloud.VIPs.First(ctx, e.Config.LoadBalancer.RouterVIPNetworkID, ownership.ClusterTag(e.Cluster.ID), age)
+	return len(all[svc.UID]) > 0, err
+}
+
+// InPool reports whether a Service has an address in the network of VIPs. It is false if no Service can have a VIP
+// there: Services of other providers do not depend on that network.
+func (e *Engine) InPool(ctx context.Context, svc *v1.Service) (bool, error) {
+	networkID, published := e.Config.LoadBalancer.RouterVIPNetworkID, PublishedOf(svc)
+	if networkID == "" || !published.hasStatus() {
 		return false, nil
 	}
 	family := v1.IPv4Protocol
@@ -102,6 +114,9 @@ func (e *Engine) OnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
 		family = families[0]
 	}
 	pool, err := e.Cloud.Lookup.Pool(ctx, networkID, family)
+	if unusable := new(lookup.Error); errors.As(err, &unusable) {
+		return false, nil
+	}
 	return err == nil && slices.ContainsFunc(published.addresses(), pool.Holds), err
 }
 
@@ -397,6 +412,7 @@ func (g *Routed) Commit(ctx context.Context, r Round, reported plan.Plan, _ *asy
 	if err := g.Groups.Close(ctx, r.Groups.Task); err != nil {
 		return nil, err
 	}
+	g.Engine.Routed.Hold(uid, g.access())
 	g.Memory.Store.LeaveOthers(uid)
 	if g.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
 		g.Memory.Store.SetUnattachedFloatingIP(uid, false)

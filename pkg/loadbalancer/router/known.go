@@ -157,3 +157,10 @@ func (k *Known) Claim(uid types.UID, access Access) (taken string) {
 	k.access[uid] = access
 	return ""
 }
+
+// Hold records the open ports of a Service, in place of those that it had.
+func (k *Known) Hold(uid types.UID, access Access) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.access[uid] = access
+}

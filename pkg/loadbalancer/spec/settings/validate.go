@@ -67,6 +67,9 @@ func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "must be one port from 1 to 65535"))
 		case seen[key]:
 			errs = append(errs, field.Duplicate(at, key))
+		case drv.Quirks.Routed && s.ManagesGroups() && isOfNodes(port.Port):
+			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "is a port of the nodes themselves, which the rule in their security groups would open "+
+				"to the Service's clients too; not allowed with provider router: 22, 2379, 2380, 6443, 10248 to 10260 and 30000 to 32767"))
 		case s.ByPods() || drv.Quirks.Routed:
 		case port.NodePort == 0:
 			errs = append(errs, field.Required(at.Child("nodePort"),
@@ -85,4 +88,14 @@ func notSupported[T ~string](path *field.Path, value T, supported []T, drv drive
 	err := field.NotSupported(path, value, supported)
 	err.Detail += fmt.Sprintf(", because the provider is %s and the version of Octavia's API %s", drv.Name, drv.Version)
 	return err
+}
+
+// isOfNodes reports whether a port is one of SSH, etcd, the API server, the kubelet and other parts of Kubernetes, or in
+// the default range of NodePorts, where other Services may admit fewer clients.
+func isOfNodes(port int32) bool {
+	switch port {
+	case 22, 2379, 2380, 6443:
+		return true
+	}
+	return port >= 10248 && port <= 10260 || port >= 30000 && port <= 32767
 }
