@@ -47,8 +47,8 @@ func (t *Table) NextHops(ctx context.Context) (map[netip.Addr][]netip.Addr, erro
 	return hops, nil
 }
 
-// Size returns the number of all routes of the router, also those of other clients, as the last batch of this
-// process has left it. Without one it costs one request.
+// Size returns the number of all routes of the router, also those of other clients, as this process has last
+// read or changed it. Before that it costs one request.
 func (t *Table) Size(ctx context.Context) (int, error) {
 	if known := t.size.Load(); known > 0 {
 		return int(known) - 1, nil

@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,9 +9,9 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -59,7 +58,7 @@ func (rd *round) serviceOnRouter(ctx context.Context, svc *v1.Service, asked *se
 	have := held{found: observe.Found{As: rd.finder.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)}}
 	vips := rd.routed[svc.UID]
 	if len(vips) > 0 {
-		at := max(0, slices.IndexFunc(vips, func(lb model.LoadBalancer) bool { return slices.Contains(read.Addresses, lb.VIP.Address) }))
+		at := router.Published(vips, read.Addresses)
 		floating, err := rd.options.Session.Neutron().FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: vips[at].VIP.PortID})
 		if err != nil {
 			return err

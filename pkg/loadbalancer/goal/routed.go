@@ -36,7 +36,7 @@ type Routed struct {
 	// Asked.
 	unread *settings.Unread
 	quiet  bool
-	// pool has the VIP, ports are the members of each port.
+	// pool has the VIP.
 	pool *lookup.Pool
 	// noFloatingIP is the reason why the Service gets no floating IP although it requests one.
 	noFloatingIP string
@@ -109,11 +109,7 @@ func (e *Engine) InPool(ctx context.Context, svc *v1.Service) (bool, error) {
 	if networkID == "" || !published.hasStatus() {
 		return false, nil
 	}
-	family := v1.IPv4Protocol
-	if families := svc.Spec.IPFamilies; len(families) > 0 {
-		family = families[0]
-	}
-	pool, err := e.Cloud.Lookup.Pool(ctx, networkID, family)
+	pool, err := e.Cloud.Lookup.Pool(ctx, networkID, settings.FamilyOf(svc))
 	if unusable := new(lookup.Error); errors.As(err, &unusable) {
 		return false, nil
 	}
@@ -198,7 +194,7 @@ func (e *Engine) findRouted(ctx context.Context, in Inputs) (Observation, error)
 	if err != nil || len(found) == 0 {
 		return have, err
 	}
-	at := max(0, slices.IndexFunc(found, func(lb model.LoadBalancer) bool { return slices.Contains(in.Published.addresses(), lb.VIP.Address) }))
+	at := router.Published(found, in.Published.addresses())
 	chosen := found[at]
 	have.LoadBalancer, have.Duplicates = &chosen, slices.Delete(found, at, at+1)
 	return have, nil

@@ -10,9 +10,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// chunk is the maximum number of ports in the filter of one request.
-const chunk = 150
-
 // Changed returns the Services whose VIP another client has changed since it was applied, with the
 // difference. It costs one request for the ports of all Services with a tag, one for each router, and one for the
 // floating IPs of every 150 ports.
@@ -56,15 +53,13 @@ func (p *Ports) floatingOn(ctx context.Context, known map[types.UID]Applied) (ma
 	for _, applied := range known {
 		ports = append(ports, applied.LoadBalancer.VIP.PortID)
 	}
+	all, err := p.Neutron.FloatingIPsOn(ctx, ports)
+	if err != nil {
+		return nil, err
+	}
 	on := map[string]string{}
-	for some := range slices.Chunk(ports, chunk) {
-		all, err := p.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortIDs: some})
-		if err != nil {
-			return nil, err
-		}
-		for _, fip := range all {
-			on[fip.PortID] = fip.ID
-		}
+	for _, fip := range all {
+		on[fip.PortID] = fip.ID
 	}
 	return on, nil
 }

@@ -25,7 +25,7 @@ type Neutron interface {
 	VIPPorts(ctx context.Context, networkID, tag string) ([]neutron.VIPPort, error)
 	CreateVIPPort(ctx context.Context, want neutron.VIPPort) (*neutron.VIPPort, error)
 	DeletePort(ctx context.Context, id string) error
-	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
+	FloatingIPsOn(ctx context.Context, portIDs []string) ([]floatingips.FloatingIP, error)
 }
 
 // Ports reads and writes the ports of VIPs and the routes to them. It is safe for concurrent use.
@@ -69,17 +69,19 @@ func (p *Ports) Find(ctx context.Context, networkID string, id ownership.Identit
 	return all, nil
 }
 
+// Published returns the position of the VIP of a Service among its load balancers, at least one: the published
+// one, else the first.
+func Published(all []model.LoadBalancer, addresses []string) int {
+	return max(0, slices.IndexFunc(all, func(lb model.LoadBalancer) bool { return slices.Contains(addresses, lb.VIP.Address) }))
+}
+
 // poolOf returns the address of a VIP and its pool.
 func (p *Ports) poolOf(ctx context.Context, vip model.VIP) (netip.Addr, *lookup.Pool, error) {
 	address, err := netip.ParseAddr(vip.Address)
 	if err != nil {
 		return address, nil, fmt.Errorf("address of VIP port %s: %w", vip.PortID, err)
 	}
-	family := v1.IPv4Protocol
-	if address.Is6() {
-		family = v1.IPv6Protocol
-	}
-	pool, err := p.Pools.Pool(ctx, vip.NetworkID, family)
+	pool, err := p.Pools.Pool(ctx, vip.NetworkID, v1.IPFamily(model.FamilyOf(vip.Address)))
 	return address, pool, err
 }
 

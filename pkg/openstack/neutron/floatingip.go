@@ -62,6 +62,13 @@ func (c *Client) FloatingIPs(ctx context.Context, filter FloatingIPFilter) ([]fl
 	return all, nil
 }
 
+// FloatingIPsOn lists the floating IPs on ports, with one request for every 150 ports.
+func (c *Client) FloatingIPsOn(ctx context.Context, portIDs []string) ([]floatingips.FloatingIP, error) {
+	return inChunks(portIDs, func(chunk []string) ([]floatingips.FloatingIP, error) {
+		return c.FloatingIPs(ctx, FloatingIPFilter{PortIDs: chunk})
+	})
+}
+
 // listed is a floating IP without its UnmarshalJSON, which decodes it twice more for timestamps
 // that are not used.
 type listed floatingips.FloatingIP

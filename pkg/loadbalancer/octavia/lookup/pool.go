@@ -49,7 +49,7 @@ func (r *Reader) readPool(ctx context.Context, networkID string, family v1.IPFam
 	if err != nil && !apierror.IsNotFound(err) {
 		return nil, err
 	}
-	fits := slices.DeleteFunc(slices.Clone(all), func(s neutron.Subnet) bool { return (s.IPVersion == 6) != (family == v1.IPv6Protocol) })
+	fits := slices.DeleteFunc(slices.Clone(all), func(s neutron.Subnet) bool { return familyOf(s) != family })
 	if len(fits) != 1 {
 		return nil, &Error{Message: fmt.Sprintf("%sthe network %s has %d subnets of %s that this project sees; it needs one for VIPs", poolKey, networkID, len(fits), family)}
 	}

@@ -24,7 +24,7 @@ type dualStack struct {
 
 // families returns the first IP family of a Service, and its request for another one.
 func families(svc *v1.Service) (first v1.IPFamily, dual dualStack) {
-	first = family(svc)
+	first = FamilyOf(svc)
 	dual.policy = ptr.Deref(svc.Spec.IPFamilyPolicy, v1.IPFamilyPolicySingleStack)
 	if dual.policy == v1.IPFamilyPolicyRequireDualStack || dual.policy == v1.IPFamilyPolicyPreferDualStack && len(svc.Spec.IPFamilies) > 1 {
 		dual.second = other(first)

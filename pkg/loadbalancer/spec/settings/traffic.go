@@ -57,8 +57,8 @@ func local(svc *v1.Service) bool {
 	return svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 }
 
-// family returns the Service's first IP family.
-func family(svc *v1.Service) v1.IPFamily {
+// FamilyOf returns the Service's first IP family.
+func FamilyOf(svc *v1.Service) v1.IPFamily {
 	if len(svc.Spec.IPFamilies) > 0 {
 		return svc.Spec.IPFamilies[0]
 	}
