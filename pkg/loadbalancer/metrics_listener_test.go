@@ -14,7 +14,7 @@ import (
 
 const prometheus = "PROMETHEUS"
 
-// measured returns a Service with some ports whose load balancer serves its metrics.
+// measured returns a Service with some ports and a load balancer that serves its metrics.
 func measured(name string, ports int) *v1.Service {
 	svc := service(name, ports)
 	svc.Annotations[annotation.MetricsPort], svc.Annotations[annotation.MetricsCIDRs] = "9100", "10.9.0.0/16, 10.8.0.0/16"

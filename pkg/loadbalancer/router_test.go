@@ -27,7 +27,7 @@ type routed struct {
 	pool      neutron.Network
 }
 
-// newRouted returns a cloud whose controller knows the network of VIPs. The Service has one port and
+// newRouted returns a cloud with a controller that knows the network of VIPs. The Service has one port and
 // endpoints on some nodes.
 func newRouted(t *testing.T, endpoints string, options environmentOptions) *routed {
 	t.Helper()

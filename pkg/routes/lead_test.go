@@ -125,7 +125,7 @@ func TestLead_MovesOnFullRouterAndRefusesNewVIP(t *testing.T) {
 	k.wantRoutes("10.77.0.10/32 via "+k.address(b), "10.77.0.11/32 via "+k.address(a))
 }
 
-// A next hop without a port, or whose pair is refused, fails its own VIP only, which keeps its route.
+// A next hop without a port, or with a refused pair, fails its own VIP only, which keeps its route.
 func TestLead_FailsOnlyVIPsOfBrokenNextHop(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")

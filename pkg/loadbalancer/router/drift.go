@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Changed returns the Services whose VIP another client has changed since it was applied, with the
+// Changed returns the Services with a VIP that another client has changed since it was applied, with the
 // difference. It costs one request for the ports of all Services with a tag, one for each router, and one for the
 // floating IPs of every 150 ports.
 func (p *Ports) Changed(ctx context.Context, networkID, tag string, known map[types.UID]Applied) (map[types.UID]string, error) {

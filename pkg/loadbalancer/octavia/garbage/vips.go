@@ -140,7 +140,7 @@ func routesTo(ctx context.Context, network Neutron, port neutron.VIPPort) (map[s
 		}
 		router, err := network.Router(ctx, of.DeviceID)
 		if apierror.IsNoRouter(err) {
-			continue // of another project, whose routes we did not write
+			continue // of another project: its routes are not ours
 		}
 		if err != nil {
 			return nil, err
