@@ -84,7 +84,7 @@ vet:
 	$(GO) vet ./...
 
 # The packages whose tests compare a page or golden files with what they are made from.
-GENERATED := $(addprefix ./,cmd/openstack-cloud-controller-manager pkg/reason pkg/config pkg/cli/check pkg/cli/plan pkg/cli/status pkg/loadbalancer/spec/annotation pkg/loadbalancer/driver pkg/loadbalancer/spec/settings \
+GENERATED := $(addprefix ./,cmd/openstack-cloud-controller-manager pkg/reason pkg/config pkg/cli/check pkg/cli/plan pkg/cli/status pkg/loadbalancer pkg/loadbalancer/spec/annotation pkg/loadbalancer/driver pkg/loadbalancer/spec/settings \
 	pkg/loadbalancer/plan pkg/loadbalancer/spec/desire manifests/admission tests/checks/layers tests/checks/monitoring tests/checks/release tests/examples)
 REFERENCES := Reference|Golden
 

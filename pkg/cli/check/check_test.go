@@ -109,6 +109,7 @@ func TestCheck_MatchesGoldenFilesAndReference(t *testing.T) {
 		}
 	})
 	golden.Outputs(t, "../../../docs/commands.md", "check")
+	golden.Outputs(t, "../../../docs/internals/wrong-input.md", "check")
 }
 
 func (s situation) run(t *testing.T) {

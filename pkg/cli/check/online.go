@@ -11,6 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 )
 
@@ -28,7 +29,7 @@ type cloud struct {
 func (r *Report) ask(ctx context.Context, i *config.Inspection, options Options) *Report {
 	session, err := signIn(ctx, i.Config, options)
 	if err != nil {
-		r.add(Finding{Topic: SignIn, Verdict: Wrong, Subject: "Keystone", Text: err.Error()})
+		r.add(signInFailed(err, i.Config.Global.AuthMethod()))
 		return r
 	}
 	defer session.Close()
@@ -57,6 +58,15 @@ func signIn(ctx context.Context, conf *config.Config, options Options) (*opensta
 	}
 	sessionOptions.Retry = options.Retry
 	return openstack.NewSession(ctx, conf.Global, sessionOptions)
+}
+
+// signInFailed names the settings to correct if Keystone refused the credentials.
+func signInFailed(err error, method config.AuthMethod) Finding {
+	f := Finding{Topic: SignIn, Verdict: Wrong, Subject: "Keystone", Text: err.Error()}
+	if apierror.IsCredentialsRefused(err) {
+		f.Text += fmt.Sprintf("; correct the credentials in [Global] (%s)", method)
+	}
+	return f
 }
 
 // signInFindings describes the user of the controller.

@@ -3,7 +3,9 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -68,13 +70,22 @@ func (r right) outcome(err error) (Verdict, string) {
 	case err == nil:
 		return Good, r.what
 	case apierror.IsForbidden(err):
-		return Wrong, "this user may not " + r.what + ": " + apierror.Message(err)
+		return Wrong, fmt.Sprintf("this user may not %s: %s; it needs the role %s in this project",
+			r.what, strings.TrimSuffix(apierror.Message(err), "."), r.role())
 	case apierror.IsQuota(err):
 		return Unchecked, r.what + ": the quota is exhausted, which is checked before the policy"
 	case r.writes && (apierror.IsInvalid(err) || apierror.IsNotFound(err)):
 		return Good, r.what
 	}
 	return Unchecked, r.what + ": " + err.Error()
+}
+
+// role returns the default role that grants the right.
+func (r right) role() string {
+	if r.service == octaviaService {
+		return "load-balancer_member"
+	}
+	return "member"
 }
 
 // allRights returns the table of permissions. Names of rules are those of the services' own
