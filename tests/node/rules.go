@@ -51,6 +51,9 @@ type rules struct {
 //	Local                  none               –           –           503
 //	Local                  on other nodes     –           silence     503
 //	Local                  here and elsewhere those here  those here  200
+//
+// If a node, or with Cluster the Service, has no ready pods, those that terminate but still serve take their
+// place, but not in health checks.
 func rulesFor(node string, family discoveryv1.AddressType, services []*corev1.Service, all []*discoveryv1.EndpointSlice) rules {
 	byService := map[types.NamespacedName][]*discoveryv1.EndpointSlice{}
 	for _, slice := range all {
@@ -71,16 +74,16 @@ func (r rules) add(node string, service *corev1.Service, slices []*discoveryv1.E
 	local := service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 	here := map[endpoint]bool{}
 	for _, port := range service.Spec.Ports {
-		endpoints := readyEndpoints(slices, port.Name)
-		onNode := onlyOn(node, endpoints)
-		for _, e := range onNode {
+		all := endpointsOf(slices, port.Name)
+		for _, e := range onlyOn(node, all.ready) {
 			here[e] = true
 		}
+		endpoints := all.used("")
 		protocol := cmp.Or(port.Protocol, corev1.ProtocolTCP)
 		open := len(endpoints) > 0 && served(protocol)
 		if local {
-			endpoints = onNode
-			open = open && (len(onNode) > 0 || protocol == corev1.ProtocolUDP)
+			endpoints = all.used(node)
+			open = open && (len(endpoints) > 0 || protocol == corev1.ProtocolUDP)
 		}
 		if port.NodePort != 0 && open {
 			r.frontends[socket{protocol, port.NodePort}] = frontend{service: name, port: port.Name, endpoints: endpoints}
@@ -91,22 +94,50 @@ func (r rules) add(node string, service *corev1.Service, slices []*discoveryv1.E
 	}
 }
 
-// readyEndpoints are the ready ones of a Service port, each once.
-func readyEndpoints(from []*discoveryv1.EndpointSlice, port string) []endpoint {
-	var ready []endpoint
+// candidates are the endpoints of a Service port, each once, sorted by address.
+type candidates struct {
+	ready []endpoint
+	// leaving ones terminate, but still serve.
+	leaving []endpoint
+}
+
+func endpointsOf(from []*discoveryv1.EndpointSlice, port string) (c candidates) {
 	for _, slice := range from {
 		hasPort := slices.ContainsFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool { return ptr.Deref(p.Name, "") == port })
 		if !hasPort {
 			continue
 		}
 		for _, e := range slice.Endpoints {
-			if ptr.Deref(e.Conditions.Ready, true) && len(e.Addresses) > 0 {
-				ready = append(ready, endpoint{address: e.Addresses[0], node: ptr.Deref(e.NodeName, "")})
+			if len(e.Addresses) == 0 {
+				continue
+			}
+			one := endpoint{address: e.Addresses[0], node: ptr.Deref(e.NodeName, "")}
+			switch {
+			case ptr.Deref(e.Conditions.Ready, true):
+				c.ready = append(c.ready, one)
+			case ptr.Deref(e.Conditions.Serving, false) && ptr.Deref(e.Conditions.Terminating, false):
+				c.leaving = append(c.leaving, one)
 			}
 		}
 	}
-	slices.SortFunc(ready, func(a, b endpoint) int { return cmp.Compare(a.address, b.address) })
-	return slices.Compact(ready)
+	return candidates{sorted(c.ready), sorted(c.leaving)}
+}
+
+func sorted(all []endpoint) []endpoint {
+	slices.SortFunc(all, func(a, b endpoint) int { return cmp.Compare(a.address, b.address) })
+	return slices.Compact(all)
+}
+
+// used returns the endpoints that get new connections, on one node or, without a name, on all: the ready
+// ones; if there are none, those that are leaving.
+func (c candidates) used(node string) []endpoint {
+	if node != "" {
+		c = candidates{onlyOn(node, c.ready), onlyOn(node, c.leaving)}
+	}
+	if len(c.ready) > 0 {
+		return c.ready
+	}
+	return c.leaving
 }
 
 func onlyOn(node string, all []endpoint) []endpoint {

@@ -46,6 +46,12 @@ func pod(address, node string) discoveryv1.Endpoint {
 	}
 }
 
+// leaving is an endpoint that terminates, but still serves.
+func leaving(e discoveryv1.Endpoint) discoveryv1.Endpoint {
+	e.Conditions = discoveryv1.EndpointConditions{Ready: ptr.To(false), Serving: ptr.To(true), Terminating: ptr.To(true)}
+	return e
+}
+
 func unready(e discoveryv1.Endpoint) discoveryv1.Endpoint {
 	e.Conditions.Ready = ptr.To(false)
 	return e
@@ -100,6 +106,9 @@ func TestRules_FollowTrafficPolicyAndReadyPods(t *testing.T) {
 		"Local, pods elsewhere":          {service(local), []*discoveryv1.EndpointSlice{ipv4(onB)}, rules{frontends: silent, healthChecks: checked(0)}},
 		"Local, pods everywhere":         {service(local), []*discoveryv1.EndpointSlice{ipv4(onA, onB)}, rules{frontends: both(atA), healthChecks: checked(1)}},
 		"Local, the pod here not ready":  {service(local), []*discoveryv1.EndpointSlice{ipv4(unready(onA), onB)}, rules{frontends: silent, healthChecks: checked(0)}},
+		"Cluster, one pod is leaving":    {service(), []*discoveryv1.EndpointSlice{ipv4(leaving(onA), onB)}, rules{frontends: both(atB)}},
+		"Cluster, all pods are leaving":  {service(), []*discoveryv1.EndpointSlice{ipv4(leaving(onA), leaving(onB))}, rules{frontends: both(atA, atB)}},
+		"Local, the pod here is leaving": {service(local), []*discoveryv1.EndpointSlice{ipv4(leaving(onA), onB)}, rules{frontends: both(atA), healthChecks: checked(0)}},
 		"a pod named in two slices":      {service(local), []*discoveryv1.EndpointSlice{ipv4(onA), slice("web-2", discoveryv1.AddressTypeIPv4, onA)}, rules{frontends: both(atA), healthChecks: checked(1)}},
 		"the other family does not help": {service(), []*discoveryv1.EndpointSlice{slice("web-6", discoveryv1.AddressTypeIPv6, pod("fd00::5", "a"))}, rules{}},
 		"no node ports are allocated": {service(func(s *corev1.Service) {
