@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -146,16 +147,16 @@ func (c *Cluster) StartNode(ctx context.Context, options node.Options) error {
 }
 
 // SetPods puts one pod of a Service without selector on each of these nodes, and on
-// no other.
-func (c *Cluster) SetPods(ctx context.Context, service *corev1.Service, nodes ...string) error {
+// no other. Those on the nodes leaving terminate, but still serve; all others are ready.
+func (c *Cluster) SetPods(ctx context.Context, service *corev1.Service, nodes []string, leaving ...string) error {
 	if c.kubeProxy != nil {
-		return SetHostPods(ctx, c.Client(), service, nodes...)
+		return SetHostPods(ctx, c.Client(), service, nodes, leaving...)
 	}
 	on := map[string]int{}
-	for _, name := range nodes {
+	for _, name := range slices.Concat(nodes, leaving) {
 		on[name] = 1
 	}
-	return SetPods(ctx, c.Client(), service, on)
+	return SetPods(ctx, c.Client(), service, on, leaving...)
 }
 
 // StopNode ends a node as a power cut does. Its Node object and its server stay.

@@ -197,7 +197,7 @@ func TestSetHostPods_UsesNodeAddressesOfServiceFamilyAndOwnPorts(t *testing.T) {
 				Ports:      []corev1.ServicePort{{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, NodePort: 30080}},
 			},
 		}
-		if err := SetHostPods(t.Context(), client, service, "a"); err != nil {
+		if err := SetHostPods(t.Context(), client, service, []string{"a"}); err != nil {
 			t.Fatal(err)
 		}
 		slice, err := client.DiscoveryV1().EndpointSlices("demo").Get(t.Context(), "web-"+strings.ToLower(string(family)), metav1.GetOptions{})

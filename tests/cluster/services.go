@@ -22,9 +22,10 @@ import (
 const targetPort = 8080
 
 // SetPods writes the EndpointSlice of a Service as the endpoint slice controller
-// would for ready pods: so many on each of the nodes. The Service must have no
-// selector, since there are no pods for that controller to find.
-func SetPods(ctx context.Context, client kubernetes.Interface, service *corev1.Service, podsOn map[string]int) error {
+// would: so many pods on each of the nodes. Those on the nodes leaving terminate, but still serve;
+// all others are ready. The Service must have no selector, since there are no pods for that
+// controller to find.
+func SetPods(ctx context.Context, client kubernetes.Interface, service *corev1.Service, podsOn map[string]int, leaving ...string) error {
 	pod := "10.244.%d.%d"
 	if familyOf(service) == discoveryv1.AddressTypeIPv6 {
 		pod = "fd00:244:%d::%d"
@@ -32,7 +33,7 @@ func SetPods(ctx context.Context, client kubernetes.Interface, service *corev1.S
 	var endpoints []discoveryv1.Endpoint
 	for n, node := range slices.Sorted(maps.Keys(podsOn)) {
 		for i := range podsOn[node] {
-			endpoints = append(endpoints, readyEndpoint(node, fmt.Sprintf(pod, n+1, i+2)))
+			endpoints = append(endpoints, endpointOn(node, fmt.Sprintf(pod, n+1, i+2), leaving))
 		}
 	}
 	return writeSlice(ctx, client, service, endpoints, func(corev1.ServicePort) int32 { return targetPort })
@@ -44,9 +45,9 @@ const hostPortDistance = 10000
 // SetHostPods is SetPods for pods in the nodes' own network, one on each of the
 // nodes, which a kube-proxy can send traffic to. Ports that share a network must
 // differ, so each Service port's is made from its node port.
-func SetHostPods(ctx context.Context, client kubernetes.Interface, service *corev1.Service, nodes ...string) error {
+func SetHostPods(ctx context.Context, client kubernetes.Interface, service *corev1.Service, nodes []string, leaving ...string) error {
 	var endpoints []discoveryv1.Endpoint
-	for _, name := range nodes {
+	for _, name := range slices.Concat(nodes, leaving) {
 		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("find a pod's address: %w", err)
@@ -54,18 +55,19 @@ func SetHostPods(ctx context.Context, client kubernetes.Interface, service *core
 		for _, address := range node.Status.Addresses {
 			ip, err := netip.ParseAddr(address.Address) // else it is a name
 			if err == nil && address.Type == corev1.NodeInternalIP && ip.Is6() == (familyOf(service) == discoveryv1.AddressTypeIPv6) {
-				endpoints = append(endpoints, readyEndpoint(name, address.Address))
+				endpoints = append(endpoints, endpointOn(name, address.Address, leaving))
 			}
 		}
 	}
 	return writeSlice(ctx, client, service, endpoints, func(port corev1.ServicePort) int32 { return port.NodePort - hostPortDistance })
 }
 
-func readyEndpoint(node, address string) discoveryv1.Endpoint {
+func endpointOn(node, address string, leaving []string) discoveryv1.Endpoint {
+	leaves := slices.Contains(leaving, node)
 	return discoveryv1.Endpoint{
 		Addresses:  []string{address},
 		NodeName:   &node,
-		Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)},
+		Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(!leaves), Serving: ptr.To(true), Terminating: ptr.To(leaves)},
 	}
 }
 
@@ -77,7 +79,8 @@ func familyOf(service *corev1.Service) discoveryv1.AddressType {
 	return discoveryv1.AddressTypeIPv4
 }
 
-// writeSlice lets the slice belong to its Service, and go with it.
+// writeSlice lets the slice belong to its Service, and go with it. For trafficDistribution PreferSameNode, ready
+// endpoints get the hints of the EndpointSlice controller.
 func writeSlice(ctx context.Context, client kubernetes.Interface, service *corev1.Service, endpoints []discoveryv1.Endpoint, target func(corev1.ServicePort) int32) error {
 	family := familyOf(service)
 	slice := &discoveryv1.EndpointSlice{
@@ -96,6 +99,13 @@ func writeSlice(ctx context.Context, client kubernetes.Interface, service *corev
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{
 			Name: &port.Name, Protocol: &port.Protocol, Port: ptr.To(target(port)),
 		})
+	}
+	if ptr.Deref(service.Spec.TrafficDistribution, "") == corev1.ServiceTrafficDistributionPreferSameNode {
+		for i, e := range slice.Endpoints {
+			if *e.Conditions.Ready {
+				slice.Endpoints[i].Hints = &discoveryv1.EndpointHints{ForNodes: []discoveryv1.ForNode{{Name: *e.NodeName}}}
+			}
+		}
 	}
 	all := client.DiscoveryV1().EndpointSlices(service.Namespace)
 	_, err := all.Update(ctx, slice, metav1.UpdateOptions{})

@@ -2,11 +2,14 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
@@ -85,25 +88,58 @@ func (c Client) Answers(ctx context.Context, address string, requests int) (map[
 // hammerPause makes fifty requests in a second at most.
 const hammerPause = 20 * time.Millisecond
 
-// Hammer asks all the while until it is stopped, and counts.
+// Hammer asks over new connections until it is stopped, and counts.
 type Hammer struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
+	asked  atomic.Int64
 
-	Requests int
-	Failures []error
+	// Failures may be read when it is stopped.
+	Failures []Failure
 }
 
-// Hammer starts to ask.
+// Failure is a request that was not answered.
+type Failure struct {
+	// Began is when it was sent.
+	Began time.Time
+	Err   error
+}
+
+// Unconnected reports whether the connection was never established.
+func (f Failure) Unconnected() bool {
+	var dialing *net.OpError
+	return errors.As(f.Err, &dialing) && dialing.Op == "dial"
+}
+
+// Error implements error.
+func (f Failure) Error() string { return f.Began.Format(time.StampMilli) + ": " + f.Err.Error() }
+
+// Hammer starts HTTP requests.
 func (c Client) Hammer(ctx context.Context, address string) *Hammer {
+	return hammer(ctx, func(ctx context.Context) error {
+		_, _, err := c.HTTP(ctx, address)
+		return err
+	})
+}
+
+// HammerUDP starts datagrams, each from a port of its own.
+func (c Client) HammerUDP(ctx context.Context, address string) *Hammer {
+	return hammer(ctx, func(ctx context.Context) error {
+		_, err := c.UDP(ctx, address)
+		return err
+	})
+}
+
+func hammer(ctx context.Context, ask func(context.Context) error) *Hammer {
 	ctx, cancel := context.WithCancel(ctx)
 	h := &Hammer{cancel: cancel}
 	h.done.Go(func() {
 		for ctx.Err() == nil {
-			_, _, err := c.HTTP(context.WithoutCancel(ctx), address)
-			h.Requests++
+			began := time.Now()
+			err := ask(context.WithoutCancel(ctx))
+			h.asked.Add(1)
 			if err != nil {
-				h.Failures = append(h.Failures, fmt.Errorf("%s: %w", time.Now().Format(time.StampMilli), err))
+				h.Failures = append(h.Failures, Failure{began, err})
 			}
 			select {
 			case <-ctx.Done():
@@ -114,7 +150,10 @@ func (c Client) Hammer(ctx context.Context, address string) *Hammer {
 	return h
 }
 
-// Stop ends it; the counts may be read then.
+// Requests returns the number of requests so far.
+func (h *Hammer) Requests() int { return int(h.asked.Load()) }
+
+// Stop ends it.
 func (h *Hammer) Stop() {
 	h.cancel()
 	h.done.Wait()

@@ -267,6 +267,9 @@ func (a *anywhere) Unused(n int) string { return fmt.Sprintf("198.51.100.%d", 1+
 // Router implements Cloud. There is none, because the owners of the routers are unknown.
 func (a *anywhere) Router(context.Context) (string, error) { return "", nil }
 
+// VIPNetwork implements Cloud: there is no such router.
+func (a *anywhere) VIPNetwork() string { return "" }
+
 // AddPod implements Cloud.
 func (a *anywhere) AddPod(context.Context, string, netip.Addr) (netns.Namespace, bool, error) {
 	return "", false, nil

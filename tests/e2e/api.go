@@ -245,13 +245,18 @@ func (a *API) clear(ctx context.Context, part string) error {
 	})
 }
 
-// LeakedPorts names the ports that load balancers have left behind.
-func (a *API) LeakedPorts(ctx context.Context) ([]string, error) {
-	pages, err := ports.List(a.Network, ports.ListOpts{DeviceOwner: "Octavia"}).AllPages(ctx)
+// ports are those that match.
+func (a *API) ports(ctx context.Context, matching ports.ListOpts) ([]ports.Port, error) {
+	pages, err := ports.List(a.Network, matching).AllPages(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := ports.ExtractPorts(pages)
+	return ports.ExtractPorts(pages)
+}
+
+// LeakedPorts names the ports that load balancers have left behind.
+func (a *API) LeakedPorts(ctx context.Context) ([]string, error) {
+	all, err := a.ports(ctx, ports.ListOpts{DeviceOwner: "Octavia"})
 	if err != nil {
 		return nil, err
 	}

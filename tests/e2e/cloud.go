@@ -22,7 +22,7 @@ type Cloud interface {
 	// KubeProxy is the program of a kube-proxy that its machines can run; empty lets
 	// the nodes answer in its place.
 	KubeProxy() string
-	// Traffic reports whether load balancers of a provider carry traffic.
+	// Traffic reports whether load balancers of a provider, or the VIPs of provider router, carry traffic.
 	Traffic(provider string) bool
 	// Outside and Inside are the namespaces of clients: on the external network, and on that of the
 	// nodes.
@@ -32,6 +32,9 @@ type Cloud interface {
 	SubnetV6() string
 	// Router returns a router on which the suite may change routes; empty if there is none.
 	Router(ctx context.Context) (id string, err error)
+	// VIPNetwork is a network without machines on that router, for the VIPs of provider router; empty
+	// if there is none.
+	VIPNetwork() string
 	// AddPod adds the address of a pod to the machine of a node, and returns its namespace; carried
 	// is false if routers carry no traffic.
 	AddPod(ctx context.Context, node string, address netip.Addr) (where netns.Namespace, carried bool, err error)

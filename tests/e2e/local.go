@@ -64,6 +64,7 @@ type tenantInfo struct {
 	Network string `json:"network"`
 	Subnet  string `json:"subnet"`
 	Subnet6 string `json:"subnet6"`
+	VIPs    string `json:"vips"`
 }
 
 // OpenLocal opens the OpenStack with its state in a directory, and builds the programs of
@@ -159,7 +160,8 @@ func (t *tenant) CloudConf() string {
 
 func (t *tenant) API() *API                { return t.api }
 func (t *tenant) KubeProxy() string        { return t.kubeProxy }
-func (t *tenant) Traffic(string) bool      { return t.name == "ovn" }
+func (t *tenant) Traffic(by string) bool   { return by == "ovn" || by == routerProvider }
+func (t *tenant) VIPNetwork() string       { return t.VIPs }
 func (t *tenant) Outside() netns.Namespace { return "e2e-ext" }
 func (t *tenant) Inside() netns.Namespace  { return t.namespace("client") }
 func (t *tenant) SubnetV6() string         { return t.Subnet6 }

@@ -264,17 +264,23 @@ func nodeDies(s *scene) {
 	s.answeredBy(s.inside(), vip, nodeNames()...)
 	stop := s.unharmed(s.inside(), vip)
 	s.must(s.Cloud.RemoveMachine(s.Context(), "node-9"))
+	s.nodeGone("node-9")
+	web.has(map[string]int{"TCP/8080": before})
+	stop()
+	web.remove()
+	s.nothingLeft()
+}
+
+// nodeGone waits until the Node of a deleted server is deleted.
+func (s *scene) nodeGone(name string) {
+	s.Helper()
 	s.eventually("Node gone", func(ctx context.Context) error {
-		_, err := s.Client().CoreV1().Nodes().Get(ctx, "node-9", metav1.GetOptions{})
+		_, err := s.Client().CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		return fmt.Errorf("it is there: %v", err)
 	})
-	web.has(map[string]int{"TCP/8080": before})
-	stop()
-	web.remove()
-	s.nothingLeft()
 }
 
 // nature skips the scenario if the actions of the cloud's owner are not available.

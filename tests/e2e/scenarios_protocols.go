@@ -18,7 +18,7 @@ func forwarded(s *scene) {
 	web := s.create("web", func(svc *corev1.Service) { svc.Annotations[prefix+"x-forwarded-for"] = "true" }, "node-1")
 	address := web.address()
 	s.listens(web, "HTTP", "")
-	if s.Cloud.Traffic(s.Provider) {
+	if s.carries() {
 		s.eventually("header X-Forwarded-For", func(ctx context.Context) error {
 			_, body, err := s.outside().HTTP(ctx, at(address, 8080))
 			if err == nil && !strings.Contains(body, "X-Forwarded-For: ") {

@@ -189,11 +189,7 @@ func (s *scene) routesTo(ctx context.Context, destinations []string) ([]routers.
 // through.
 func (a *API) paired(ctx context.Context, leading []routers.Route) error {
 	for _, route := range leading {
-		pages, err := ports.List(a.Network, ports.ListOpts{FixedIPs: []ports.FixedIPOpts{{IPAddress: route.NextHop}}}).AllPages(ctx)
-		if err != nil {
-			return err
-		}
-		found, err := ports.ExtractPorts(pages)
+		found, err := a.ports(ctx, ports.ListOpts{FixedIPs: []ports.FixedIPOpts{{IPAddress: route.NextHop}}})
 		if err != nil {
 			return err
 		}

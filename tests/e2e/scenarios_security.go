@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -44,17 +42,13 @@ func (s *scene) guarded(part string) {
 		if len(groups) != 1 {
 			return fmt.Errorf("there are %d groups", len(groups))
 		}
-		pages, err := ports.List(api.Network, ports.ListOpts{}).AllPages(ctx)
-		if err != nil {
-			return err
-		}
-		all, err := ports.ExtractPorts(pages)
+		nodes, err := api.machinePorts(ctx)
 		if err != nil {
 			return err
 		}
 		guarded := 0
-		for _, port := range all {
-			if strings.HasPrefix(port.DeviceOwner, "compute:") && slices.Contains(port.SecurityGroups, groups[0].ID) {
+		for _, port := range nodes {
+			if slices.Contains(port.SecurityGroups, groups[0].ID) {
 				guarded++
 			}
 		}

@@ -45,11 +45,7 @@ func (a *API) makeServer(ctx context.Context, pause time.Duration, server server
 		if found.Status != "ACTIVE" {
 			return fmt.Errorf("it is %s %s", found.Status, found.Fault.Message)
 		}
-		pages, err := ports.List(a.Network, ports.ListOpts{DeviceID: made.ID}).AllPages(ctx)
-		if err != nil {
-			return err
-		}
-		all, err := ports.ExtractPorts(pages)
+		all, err := a.ports(ctx, ports.ListOpts{DeviceID: made.ID})
 		if err != nil || len(all) != 1 {
 			return fmt.Errorf("it has %d ports: %w", len(all), err)
 		}

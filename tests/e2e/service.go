@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -25,7 +24,12 @@ type scene struct {
 	*Environment
 	namespace string
 	patience  Patience
+	// carrier is the provider of the Services, whose traffic is judged if it carries any.
+	carrier string
 }
+
+// carries reports whether the Services carry traffic.
+func (s *scene) carries() bool { return s.Cloud.Traffic(s.carrier) }
 
 // service is a Service of the scene. It can be spoken to by name.
 type service struct {
@@ -74,7 +78,7 @@ func (s *scene) add(ctx context.Context, name string, change func(*corev1.Servic
 	}
 	made, err := s.Client().CoreV1().Services(s.namespace).Create(ctx, object, metav1.CreateOptions{})
 	if err == nil && len(nodes) > 0 {
-		err = s.SetPods(ctx, made, nodes...)
+		err = s.SetPods(ctx, made, nodes)
 	}
 	if err != nil {
 		return nil, err
@@ -93,7 +97,7 @@ func (s *service) get() *corev1.Service {
 // pods puts one pod on each of these nodes, and on no other.
 func (s *service) pods(nodes ...string) {
 	s.Helper()
-	s.must(s.SetPods(s.Context(), s.get(), nodes...))
+	s.must(s.SetPods(s.Context(), s.get(), nodes))
 }
 
 // change changes the Service, and leaves the slice of its pods as it is.
@@ -173,7 +177,7 @@ func (s *scene) nothingLeft() {
 // nodes. Where the cloud carries no traffic there is nothing to be seen.
 func (s *scene) answeredBy(client cluster.Client, address string, nodes ...string) {
 	s.Helper()
-	if !s.Cloud.Traffic(s.Provider) {
+	if !s.carries() {
 		return
 	}
 	s.eventually(fmt.Sprintf("answers at %s of %v alone", address, nodes), func(ctx context.Context) error {
@@ -189,16 +193,16 @@ func (s *scene) answeredBy(client cluster.Client, address string, nodes ...strin
 // no traffic, it sends none.
 func (s *scene) unharmed(client cluster.Client, address string) (stop func()) {
 	s.Helper()
-	if !s.Cloud.Traffic(s.Provider) {
+	if !s.carries() {
 		return func() {}
 	}
 	hammer := client.Hammer(s.Context(), address)
 	return func() {
 		s.Helper()
 		hammer.Stop()
-		s.Logf("%d requests, %d failed", hammer.Requests, len(hammer.Failures))
+		s.Logf("%d requests, %d failed", hammer.Requests(), len(hammer.Failures))
 		if len(hammer.Failures) > 0 {
-			s.Errorf("%d of %d requests failed: %v", len(hammer.Failures), hammer.Requests, errors.Join(hammer.Failures...))
+			s.Errorf("%d of %d requests failed: %v", len(hammer.Failures), hammer.Requests(), hammer.Failures)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath/attach"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -32,6 +33,7 @@ type simulated struct {
 	api      *API
 	network  cluster.Network
 	traffic  *datapath.Plane
+	vips     string // ID of the network
 	patience Patience
 
 	mutex   sync.Mutex
@@ -89,17 +91,30 @@ func startSimulator(ctx context.Context, options simulator.Options, patience Pat
 		TimeScale: 1.0 / monitorSpeed,
 		Report:    func(err error) { logf("data path: %v", err) },
 	})
-	s.api, err = NewAPI(ctx, s.auth(c.Account), region)
+	if s.vips, err = addVIPs(c); err == nil {
+		s.api, err = NewAPI(ctx, s.auth(c.Account), region)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; %w", err, s.Close())
 	}
 	return s, nil
 }
 
+// addVIPs adds a network for the VIPs of provider router to the router of the nodes, and returns its ID.
+func addVIPs(c *simulator.Cloud) (string, error) {
+	network := c.Neutron.AddNetwork(neutron.NetworkSpec{Name: "vips", ProjectID: c.Account.ProjectID})
+	subnet, err := c.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: network.ID, CIDR: "10.77.0.0/24"})
+	if err != nil {
+		return "", err
+	}
+	return network.ID, c.Neutron.AddRouterInterface(c.Router.ID, subnet.ID)
+}
+
 func (s *simulated) CloudConf() string        { return s.cloud.CloudConf() }
 func (s *simulated) API() *API                { return s.api }
 func (s *simulated) KubeProxy() string        { return "" }
-func (s *simulated) Traffic(string) bool      { return true }
+func (s *simulated) Traffic(by string) bool   { return by != routerProvider }
+func (s *simulated) VIPNetwork() string       { return s.vips }
 func (s *simulated) Outside() netns.Namespace { return "" }
 func (s *simulated) Inside() netns.Namespace  { return "" }
 func (s *simulated) SubnetV6() string         { return "" }

@@ -41,6 +41,7 @@ func scenarios() []scenario {
 		{"ForwardedClient", forwarded, false},
 		{"TimesAndLimits", patientListener, false},
 		{"ManyProtocols", manyProtocols, false},
+		{"Endpoints", endpoints, false},
 		{"DeletedBehindOurBack", deletedBehind, false},
 		{"EditedBehindOurBack", editedBehind, false},
 		{"FailedLoadBalancer", failed, false},
@@ -51,6 +52,7 @@ func scenarios() []scenario {
 		{"NodeDies", nodeDies, true},
 		{"SecurityGroups", securityGroups, true},
 		{"Routes", routes, true},
+		{"Router", router, true},
 		{"Quota", quota, true},
 		{"OctaviaStopped", octaviaStopped, true},
 		{"TokenRevoked", tokenRevoked, true},
@@ -188,7 +190,7 @@ func play(t *testing.T, env *Environment, s scenario) {
 			t.Errorf("remove what it has left: %v", err)
 		}
 	})
-	s.play(&scene{T: t, Environment: env, namespace: namespace, patience: env.Cloud.Patience()})
+	s.play(&scene{T: t, Environment: env, namespace: namespace, patience: env.Cloud.Patience(), carrier: env.Provider})
 }
 
 // removeServices deletes what a scenario that failed has left, since the changes of

@@ -54,13 +54,16 @@ def tenant(name, ext, ext_subnet):
         name='k8s-subnet6', network_id=net.id, ip_version=6,
         cidr='fd00:6::/64', gateway_ip='fd00:6::1',
         ipv6_address_mode='dhcpv6-stateful', ipv6_ra_mode='dhcpv6-stateful')
+    vips = t.find_network('vips', ignore_missing=True) or t.create_network(name='vips')
+    v4 = t.find_subnet('vips') or t.create_subnet(
+        name='vips', network_id=vips.id, ip_version=4, cidr='10.77.0.0/24', is_dhcp_enabled=False)
     r = t.find_router('k8s-router')
     if not r:
         r = t.create_router(name='k8s-router',
                             external_gateway_info={'network_id': ext.id})
     have = {f['subnet_id'] for p in t.ports(device_id=r.id)
             for f in p.fixed_ips}
-    for s in (k4, k6):
+    for s in (k4, k6, v4):
         if s.id not in have:
             t.add_interface_to_router(r, subnet_id=s.id)
     sg = t.find_security_group('k8s-nodes')
@@ -86,7 +89,7 @@ subnet-id=%s
 ''' % (ext.id, ext_subnet.id, net.id, k4.id))
     return dict(project=k.current_project_id, region=REGIONS[name],
                 network=net.id, subnet=k4.id, subnet6=k6.id,
-                nodes_group=sg.id)
+                vips=vips.id, nodes_group=sg.id)
 
 
 def compute(adm):

@@ -1,0 +1,74 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
+)
+
+// load is new connections to an address, of TCP and UDP, until it is stopped.
+type load struct {
+	s        *scene
+	what     string
+	tcp, udp []*cluster.Hammer
+}
+
+// load starts so many clients for each protocol. If the cloud carries no traffic, it starts none.
+func (s *scene) load(what string, client cluster.Client, address string, clients int) *load {
+	s.Helper()
+	l := &load{s: s, what: what}
+	if !s.carries() {
+		return l
+	}
+	for range clients {
+		l.tcp = append(l.tcp, client.Hammer(s.Context(), address))
+		l.udp = append(l.udp, client.HammerUDP(s.Context(), address))
+	}
+	return l
+}
+
+// stop ends the load after at least so many connections of each protocol, and returns those that failed.
+func (l *load) stop(least int) (failed []cluster.Failure) {
+	l.s.Helper()
+	for _, hammers := range [][]*cluster.Hammer{l.tcp, l.udp} {
+		l.s.eventually("connections", func(context.Context) error {
+			if n := requests(hammers); len(hammers) > 0 && n < least {
+				return fmt.Errorf("%d, want %d", n, least)
+			}
+			return nil
+		})
+	}
+	for _, hammer := range slices.Concat(l.tcp, l.udp) {
+		hammer.Stop()
+		failed = append(failed, hammer.Failures...)
+	}
+	slices.SortFunc(failed, func(a, b cluster.Failure) int { return a.Began.Compare(b.Began) })
+	l.s.report("%s: %d connections of TCP, %d flows of UDP, %d failed", l.what, requests(l.tcp), requests(l.udp), len(failed))
+	return failed
+}
+
+func requests(hammers []*cluster.Hammer) (sum int) {
+	for _, hammer := range hammers {
+		sum += hammer.Requests()
+	}
+	return sum
+}
+
+// report prints a line that e2e.sh shows.
+func (s *scene) report(format string, args ...any) {
+	fmt.Printf("e2e %s: %s: %s\n", s.Provider, path.Base(s.Name()), fmt.Sprintf(format, args...))
+}
+
+// period is a time in which connections may fail.
+type period struct{ from, to time.Time }
+
+// outside returns the failures that began in none of some periods.
+func outside(periods []period, failures []cluster.Failure) []cluster.Failure {
+	return slices.DeleteFunc(slices.Clone(failures), func(f cluster.Failure) bool {
+		return slices.ContainsFunc(periods, func(p period) bool { return !f.Began.Before(p.from) && !f.Began.After(p.to) })
+	})
+}
