@@ -1,7 +1,6 @@
 package loadbalancer
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,7 +39,7 @@ func (r *Reconciler) setConditions(svc *v1.Service, round conditions.Round) {
 	if applied := known.Applied; applied != nil {
 		record = drift.RecordOf(svc.UID, applied)
 		round.LoadBalancerID, round.Address, round.Drift = applied.LoadBalancer.ID, applied.Address, left(applied.Reported)
-	} else if routed, is := r.engine().Routed.Get(svc.UID); is {
+	} else if routed := known.Routed; routed != nil {
 		round.LoadBalancerID, round.Address, round.Drift = routed.LoadBalancer.ID, goal.AddressOf(routed.LoadBalancer), left(routed.Reported)
 	} else if round.Err == nil {
 		if r.engine().Config.LoadBalancer.DriftPolicy != drift.PolicyReport {
@@ -48,7 +47,7 @@ func (r *Reconciler) setConditions(svc *v1.Service, round conditions.Round) {
 		}
 		round.Drift = "Another client has deleted the load balancer, which is left so because of drift-policy=report"
 	}
-	if change := cmp.Or(known.Drift.Reason, r.engine().Routed.Changed(svc.UID)); round.Err != nil && change != "" && change != state.ReasonFailed {
+	if change := known.Drift.Reason; round.Err != nil && change != "" && change != state.ReasonFailed {
 		round.Drift = fmt.Sprintf("Another client has changed something, and it could not be reverted yet: %s", change)
 	}
 	if round.Err == nil {

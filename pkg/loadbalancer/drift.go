@@ -9,8 +9,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 func (r *Reconciler) newDetector() *drift.Detector {
@@ -43,9 +43,8 @@ type routedDrift struct{ *Reconciler }
 
 // Detect implements drift.Routed: it compares all VIPs with the states that this process has applied.
 func (r routedDrift) Detect(ctx context.Context, drifted func(types.NamespacedName)) {
-	engine := r.engine()
-	known := engine.Routed.All()
-	maps.DeleteFunc(known, func(uid types.UID, _ router.Applied) bool { return r.dispatcher.Busy(string(uid)) })
+	engine, known := r.engine(), r.store.AllRouted()
+	maps.DeleteFunc(known, func(uid types.UID, _ *state.Routed) bool { return r.dispatcher.Busy(string(uid)) })
 	if len(known) == 0 {
 		return
 	}
@@ -63,13 +62,16 @@ func (r routedDrift) Detect(ctx context.Context, drifted func(types.NamespacedNa
 
 // Mark implements drift.Routed.
 func (r routedDrift) Mark(uid types.UID, how string) (service types.NamespacedName, is, marked bool) {
-	applied, is := r.engine().Routed.Get(uid)
-	return applied.Service, is, is && r.mark(uid, applied, how)
+	routed := r.store.Get(uid).Routed
+	if routed == nil {
+		return types.NamespacedName{}, false, false
+	}
+	return routed.Service, true, r.mark(uid, routed, how)
 }
 
 // mark records a change of another client, unless this process is changing something for the Service.
-func (r routedDrift) mark(uid types.UID, applied router.Applied, how string) bool {
-	return !r.dispatcher.Busy(string(uid)) && r.engine().Routed.MarkChanged(uid, applied, how)
+func (r routedDrift) mark(uid types.UID, routed *state.Routed, how string) bool {
+	return !r.dispatcher.Busy(string(uid)) && r.store.MarkRoutedDrifted(uid, routed, how)
 }
 
 // PersistRecords records the state of load balancers for the next process, and calls write with the

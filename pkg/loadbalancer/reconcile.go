@@ -132,7 +132,6 @@ func arrived(round goal.Round, todo plan.Plan) bool {
 func (r *Reconciler) distrust(req dispatch.Request, round goal.Round, err error) {
 	if err != nil && (round.Wrote || refusal.Reason(err) == "") {
 		r.store.DropApplied(req.Service.UID)
-		r.engine().Routed.Drop(req.Service.UID)
 	}
 }
 

@@ -75,8 +75,8 @@ type Options struct {
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
 	// Endpoints returns the endpoints of Services; if nil, all nodes are members.
 	Endpoints goal.Endpoints
-	// Services returns the Services of a namespace, of which some may share a load balancer by name;
-	// if nil, each has its own.
+	// Services returns the Services of a namespace, of which some may share a load balancer by name, or
+	// the ports of nodes; if nil, none do.
 	Services goal.Services
 	// Pods reads a pod of a Service, to compare its grace with the time that the removal of a member
 	// takes; if nil, nothing is compared.
@@ -173,7 +173,6 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 			},
 			Lookup: reader, Barbican: options.Session.Barbican(), Applier: r.applier, Project: project.New(octavia, neutron, options.Clock), VIPs: vips,
 		},
-		Routed:    router.NewKnown(),
 		Groups:    r.groups,
 		Failovers: goal.NewFailovers(options.Clock),
 		Sharing:   sharing.Policy{Config: conf, Namespace: options.Namespace},
@@ -346,7 +345,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if !wanted && r.dispatcher.Deleted(string(svc.UID)) {
 		return &v1.LoadBalancerStatus{}, false, nil
 	}
-	if r.store.Get(svc.UID).Applied != nil || !r.store.CreationUntil(svc.UID, goal.PublishedOf(svc).Unserved()).IsZero() {
+	if known := r.store.Get(svc.UID); known.Applied != nil || known.Routed != nil || !r.store.CreationUntil(svc.UID, goal.PublishedOf(svc).Unserved()).IsZero() {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
 	status, exists, err := r.exists(ctx, svc, wanted)

@@ -32,7 +32,7 @@ type routed struct {
 func newRouted(t *testing.T, endpoints string, options environmentOptions) *routed {
 	t.Helper()
 	f := &fakeEndpoints{}
-	options.endpoints = f
+	options.endpoints, options.services = f, &fakeServices{}
 	options.keys = map[string]string{"manage-security-groups": "true"}
 	env := newEnvironment(t, options)
 	r := &routed{environment: env, endpoints: f, svc: env.routedService("web")}
@@ -341,11 +341,13 @@ func TestRouter_EnforcesSourceRanges(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	r.svc.Status.LoadBalancer = *r.ensure(r.svc, nodes)
-	r.restart()
-	r.ensure(r.svc, nodes)
+	r.options.services.apply(r.svc, other)
+	r.restart() // the other one is the first that this process sees
 	if _, err := r.engine.Ensure(r.ctx, other, nodes); err == nil || !strings.Contains(err.Error(), "TCP/80 with other source ranges") {
 		t.Errorf("error %v after a restart", err)
 	}
+	r.wantReach(address, "203.0.113.9", 80, "lost at 127.100.1.10")
+	r.ensure(r.svc, nodes)
 	other.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
 	r.ensure(other, nodes)
 	r.remove(other)

@@ -35,7 +35,7 @@ func (f *fakeServices) source() goal.Services {
 		defer f.mu.Unlock()
 		found := []*v1.Service{}
 		for _, svc := range f.all {
-			if svc.Namespace == namespace {
+			if namespace == v1.NamespaceAll || svc.Namespace == namespace {
 				found = append(found, svc)
 			}
 		}

@@ -62,8 +62,8 @@ func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	return now, c.Nodes()
 }
 
-// Services returns the informer's Services of a namespace, nil until it has them. They must not be
-// changed.
+// Services returns the informer's Services of a namespace, "" for all, nil until it has them. They must
+// not be changed.
 func (c *Controller) Services(namespace string) ([]*v1.Service, error) {
 	if !c.synced() {
 		return nil, nil

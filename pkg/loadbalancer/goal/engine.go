@@ -3,7 +3,6 @@ package goal
 import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
@@ -22,15 +21,13 @@ type Dependencies struct {
 	// Failovers limits failovers of load balancers in ERROR.
 	Failovers *Failovers
 	Members   *members.Selector
-	// Services has those that may share a load balancer by name; nil: each has its own.
+	// Services has those that may share a load balancer by name, or the ports of nodes; nil: none do.
 	Services Services
 	// Endpoints is nil if endpoints are not watched.
 	Endpoints Endpoints
 	// Pods is nil if pods are not read.
 	Pods   Pods
 	Memory Memory
-	// Routed has the states of Services with provider router.
-	Routed *router.Known
 	Events *events.Recorder
 }
 
@@ -101,7 +98,7 @@ func (e *Engine) Rehearsing(r Rehearsal) *Engine {
 	other := e.Dependencies
 	other.Cloud.Applier, other.Cloud.Settler = r.Applier, r.Applier
 	other.Groups, other.Memory.Store, other.Events = r.Groups, r.Store, r.Events
-	other.Failovers, other.Pods, other.Routed = e.Failovers.Clone(), nil, e.Routed.Clone()
+	other.Failovers, other.Pods = e.Failovers.Clone(), nil
 	rehearsing := New(other)
 	rehearsing.sharers.rehearsed = true
 	return rehearsing

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
@@ -25,6 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // Routed is the goal of a Service with provider router: it gets its desired state or, if it is refused,
@@ -88,14 +88,15 @@ func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *se
 // OnRouter reports whether a Service has a VIP of provider router, whatever it requests: this process has served
 // it there, or Neutron has a port with its UID. VIPs of other providers may be in the same network.
 func (e *Engine) OnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
-	if _, known := e.Routed.Get(svc.UID); known {
-		return true, nil
+	entry := e.Memory.Store.Get(svc.UID)
+	if entry.Routed != nil || entry.Drift.Routed != nil || entry.Applied != nil {
+		return entry.Applied == nil, nil
 	}
 	if in, err := e.InPool(ctx, svc); err != nil || !in {
 		return false, err
 	}
 	age := maxSnapshotAge
-	if e.Routed.Tried(svc.UID) {
+	if !entry.Unseen() {
 		age = 0
 	}
 	all, err := e.Cloud.VIPs.First(ctx, e.Config.LoadBalancer.RouterVIPNetworkID, ownership.ClusterTag(e.Cluster.ID), age)
@@ -125,8 +126,8 @@ func (g *Routed) Owner(Round) ownership.Identity { return g.in.ID }
 // Recall returns the last applied state of this process, and its status if that is the desired one. After a
 // start, it returns the state in lists that all Services share.
 func (g *Routed) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
-	applied, known := g.Engine.Routed.Get(g.in.Owner.UID)
-	if !known {
+	applied := g.Memory.Store.Get(g.in.Owner.UID).Routed
+	if applied == nil {
 		return g.recallFirst(ctx)
 	}
 	have := Observation{Observed: &model.Observed{LoadBalancer: applied.LoadBalancer.Clone()}, As: g.in.ID, Knowledge: model.Knowledge{Confirmed: true}}
@@ -148,7 +149,7 @@ func (g *Routed) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
 func (g *Routed) recallFirst(ctx context.Context) (Known, error) {
 	uid, s := g.in.Owner.UID, g.in.Settings
 	asked, _ := s.AskedFloatingIP()
-	if !g.in.Published.hasStatus() || asked.Asked() || g.Engine.Routed.Tried(uid) {
+	if !g.in.Published.hasStatus() || asked.Asked() || !g.Memory.Store.Get(uid).Unseen() {
 		return Known{}, nil
 	}
 	all, err := g.Cloud.VIPs.First(ctx, g.pool.NetworkID, ownership.ClusterTag(g.Cluster.ID), maxSnapshotAge)
@@ -275,25 +276,6 @@ func (g *Routed) nextHops(want *Desired, lb *model.LoadBalancer) ([]string, erro
 	return router.Choose(string(g.in.Owner.UID), candidates, present, 1), nil
 }
 
-// spec returns the specification of the nodes' security groups: they admit clients to the ports of the
-// Service, because nodes get the packets for the VIP. It is nil if groups are not managed.
-func (g *Routed) spec(want *Desired) *securitygroup.Spec {
-	if !managesGroups(g.in) {
-		return nil
-	}
-	on, asked := *want, *want.Settings
-	asked.Traffic.HealthCheckNodePort = 0
-	on.Settings = &asked
-	opened := &model.LoadBalancer{}
-	for _, port := range asked.Traffic.Ports {
-		protocol := model.Protocol(port.Protocol)
-		opened.Listeners = append(opened.Listeners, model.Listener{
-			Protocol: protocol, Pool: model.Pool{Protocol: protocol, Members: model.MembersOf(model.Member{Port: int(port.Port)})},
-		})
-	}
-	return specOn(g.in, opened, &on)
-}
-
 // Plan compares the desired with the observed state.
 func (g *Routed) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	return plan.Lead(r.Want.LoadBalancer, *r.Have.Observed, plan.Options{
@@ -318,8 +300,8 @@ func (g *Routed) Begin(ctx context.Context, r Round, first plan.Plan) (SecurityG
 // reported returns which steps are only reported: all that would revert changes of another client, if the policy
 // is to report them.
 func (g *Routed) reported(r Round, first plan.Plan, groups *securitygroup.Task) plan.Report {
-	lost, is := g.Engine.Routed.Lost(g.in.Owner.UID)
-	if !is || g.Config.LoadBalancer.DriftPolicy != drift.PolicyReport || lost.Digest != r.Want.digest {
+	before := g.in.Drift.Routed
+	if before == nil || g.Config.LoadBalancer.DriftPolicy != drift.PolicyReport || before.Digest != r.Want.digest {
 		return plan.Report{}
 	}
 	return plan.NewReport(plan.Applied{Same: true}, !first.Empty() || !groups.Empty())
@@ -329,7 +311,7 @@ func (g *Routed) reported(r Round, first plan.Plan, groups *securitygroup.Task) 
 func (g *Routed) Announce(r Round, todo, reported plan.Plan) {
 	object, groups := g.in.Object(), events.Summary(r.Groups.Steps())
 	g.Events.PortsNotFound(object, r.Groups.Unfound, r.Groups.Strayed, r.Groups.Taken, g.in.Members.Backends)
-	changed := g.Engine.Routed.Changed(g.in.Owner.UID)
+	changed := g.in.Drift.Reason
 	if r.Report.All() {
 		g.Events.DriftReported(object, changed, groups)
 		g.Events.DriftReported(object, changed, events.Summary(reported.Steps))
@@ -354,7 +336,7 @@ func (g *Routed) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 	if g.unread != nil {
 		return nil
 	}
-	limits, uid := g.Config.LoadBalancer, g.in.Owner.UID
+	limits := g.Config.LoadBalancer
 	if err := message.Invalid(g.in.Settings.Exceeds(limits, r.Want.LoadBalancer, r.Have.LoadBalancer, false)); err != nil {
 		return err
 	}
@@ -367,11 +349,6 @@ func (g *Routed) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 			return &lookup.Error{Message: fmt.Sprintf("router %s has %d routes, and router-max-routes of cloud.conf allows %d: ask the cluster's operator", g.pool.RouterID, has, most)}
 		}
 	}
-	if port := g.Engine.Routed.Claim(uid, g.access()); port != "" {
-		return message.Invalid(field.ErrorList{field.Forbidden(field.NewPath("spec", "loadBalancerSourceRanges"), fmt.Sprintf(
-			"another Service of provider router has port %s with other source ranges, and a rule of a security group cannot tell the two apart: "+
-				"choose another port, or the same ranges", port))})
-	}
 	if err := g.checks.floatingAddress(ctx, g.in, todo); err != nil {
 		return err
 	}
@@ -379,41 +356,32 @@ func (g *Routed) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 	if !todo.Creates() {
 		most = 0
 	}
-	return g.Memory.Store.Count(g.in.Owner, most)
-}
-
-// access returns the ports and clients that security groups admit; none if they are not managed.
-func (g *Routed) access() router.Access {
-	if !managesGroups(g.in) {
-		return router.Access{}
+	if err := g.Memory.Store.Count(g.in.Owner, most); err != nil {
+		return err
 	}
-	access := router.Access{Ranges: g.in.Settings.Access.SourceRanges}
-	for _, port := range g.in.Settings.Traffic.Ports {
-		access.Ports = append(access.Ports, fmt.Sprintf("%s/%d", port.Protocol, port.Port))
-	}
-	return access
+	return g.claim(ctx)
 }
 
 // Commit closes the security groups, stores the state, and returns the status. If steps were only reported, the
 // published status stays.
 func (g *Routed) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async.Guard) (*v1.LoadBalancerStatus, error) {
 	lb, uid := r.Have.LoadBalancer, g.in.Owner.UID
-	applied := router.Applied{LoadBalancer: lb.Clone(), Service: g.in.Owner.Key(), Digest: r.Want.digest, Reported: reported.Lines()}
+	applied := &state.Routed{LoadBalancer: lb.Clone(), Service: g.in.Owner.Key(), Digest: r.Want.digest, Reported: reported.Lines()}
 	if r.Report.All() {
 		if lb != nil {
-			g.Engine.Routed.Set(uid, applied)
+			g.Memory.Store.SetRouted(uid, applied)
 		}
 		return g.in.Published.Status.DeepCopy(), nil
 	}
 	if err := g.Groups.Close(ctx, r.Groups.Task); err != nil {
 		return nil, err
 	}
-	g.Engine.Routed.Hold(uid, g.access())
+	g.Memory.Store.Hold(uid, accessOf(g.in.Settings))
 	g.Memory.Store.LeaveOthers(uid)
 	if g.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
 		g.Memory.Store.SetUnattachedFloatingIP(uid, false)
 	}
-	g.Engine.Routed.Set(uid, applied)
+	g.Memory.Store.SetRouted(uid, applied)
 	if g.unread != nil {
 		return g.in.Published.Status.DeepCopy(), nil
 	}

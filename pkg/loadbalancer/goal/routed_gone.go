@@ -99,7 +99,6 @@ func (g *RoutedGone) Commit(ctx context.Context, r Round, _ plan.Plan, _ *async.
 		if err := g.Groups.Remove(ctx, g.in.ID); err != nil {
 			return nil, err
 		}
-		g.Engine.Routed.Forget(g.in.Owner.UID)
 		g.Memory.Store.MarkRemoved(g.in.Owner.UID, g.in.Settings.Floating.Keep)
 	}
 	return nil, nil

@@ -22,7 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
-// Services returns the Services of a namespace, nil if they are not known yet.
+// Services returns the Services of a namespace, "" for all, nil if they are not known yet.
 type Services func(ctx context.Context, namespace string) ([]*v1.Service, error)
 
 const (

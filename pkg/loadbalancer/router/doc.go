@@ -6,7 +6,6 @@
 // through routes.Table, the only writer of a router.
 //
 // The port is created first and deleted last, and has the tags of cluster and Service. It proves that the
-// routes to its address are the Service's, also after a crash. Known has the load balancers of this process,
-// so that an unchanged Service needs no request. After a start, one list of ports and one read of the
-// router are sufficient for all Services.
+// routes to its address are the Service's, also after a crash. After a start, one list of ports and one read
+// of the router are sufficient for all Services.
 package router

@@ -7,13 +7,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // Changed returns the Services with a VIP that another client has changed since it was applied, with the
 // difference. It costs one request for the ports of all Services with a tag, one for each router, and one for the
 // floating IPs of every 150 ports.
-func (p *Ports) Changed(ctx context.Context, networkID, tag string, known map[types.UID]Applied) (map[types.UID]string, error) {
+func (p *Ports) Changed(ctx context.Context, networkID, tag string, known map[types.UID]*state.Routed) (map[types.UID]string, error) {
 	found, err := p.Neutron.VIPPorts(ctx, networkID, tag)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func (p *Ports) Changed(ctx context.Context, networkID, tag string, known map[ty
 }
 
 // floatingOn returns the ID of the floating IP on each port of the known VIPs.
-func (p *Ports) floatingOn(ctx context.Context, known map[types.UID]Applied) (map[string]string, error) {
+func (p *Ports) floatingOn(ctx context.Context, known map[types.UID]*state.Routed) (map[string]string, error) {
 	var ports []string
 	for _, applied := range known {
 		ports = append(ports, applied.LoadBalancer.VIP.PortID)

@@ -99,7 +99,7 @@ func (s *Store) SetApplied(uid types.UID, applied *Applied) {
 
 // DropApplied makes the next round of a Service read the cloud.
 func (s *Store) DropApplied(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Applied = nil })
+	s.update(uid, func(e *Entry) { e.Applied, e.Routed = nil, nil })
 }
 
 // DropAppliedIf is DropApplied, unless a newer state was applied. It reports whether it has dropped

@@ -14,6 +14,10 @@ import (
 type Entry struct {
 	// Applied is the last applied state; nil if the cloud must be read.
 	Applied *Applied
+	// Routed is that of a Service with provider router. Access are the ports that are opened for it; nil if
+	// this process has not opened or seen them.
+	Routed *Routed
+	Access *Access
 	// Drift is an unrepaired change by another client.
 	Drift Drift
 	// Accepted is the Service in the last state that was completely applied; nil for none.
@@ -61,18 +65,29 @@ func (s *Store) LoadBalancerID(uid types.UID) string {
 		return ""
 	case e.Applied != nil:
 		return e.Applied.LoadBalancer.ID
+	case e.Routed != nil:
+		return e.Routed.LoadBalancer.ID
 	case e.Drift.Before != nil:
 		return e.Drift.Before.LoadBalancer.ID
+	case e.Drift.Routed != nil:
+		return e.Drift.Routed.LoadBalancer.ID
 	}
 	return e.Made.LoadBalancerID
+}
+
+// Unseen reports whether this process knows nothing about the state of a Service in the cloud, and has changed
+// nothing there.
+func (e Entry) Unseen() bool {
+	return e.Applied == nil && e.Routed == nil && e.Accepted == nil && e.Drift == (Drift{}) && e.Refusal == (Refusal{}) && !e.Made.Touched
 }
 
 // Drift is a noticed change by another client that is neither repaired nor reported yet. The zero
 // value is none.
 type Drift struct {
 	Reason string
-	// Before is the applied state before the change.
+	// Before is the applied state before the change, Routed that of a Service with provider router.
 	Before *Applied
+	Routed *Routed
 }
 
 // Refusal is the reason of a Service's refusal. The zero value is none.

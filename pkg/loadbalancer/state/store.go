@@ -126,7 +126,7 @@ func (s *Store) StartDeletion(uid types.UID) {
 		if !unsettled.Deleting {
 			unsettled = Unsettled{}
 		}
-		*e = Entry{Namespace: e.Namespace, Made: e.Made, SecurityGroups: e.SecurityGroups, Unsettled: unsettled}
+		*e = Entry{Namespace: e.Namespace, Access: e.Access, Made: e.Made, SecurityGroups: e.SecurityGroups, Unsettled: unsettled}
 	})
 }
 

@@ -27,9 +27,16 @@ func routerBreaks() []Break {
 		},
 		{
 			Row: 140, What: "two Services share their source ranges",
-			File:  "pkg/loadbalancer/router/known.go",
-			Old:   `if port := access.conflicts(has); other != uid && port != "" {`,
-			New:   `if port := access.conflicts(has); other == uid && port != "" {`,
+			File:  "pkg/loadbalancer/state/routed.go",
+			Old:   `if port := access.conflicts(has); port != "" {`,
+			New:   `if port := access.conflicts(has); port == "0" {`,
+			Tests: []string{"TestRouter_EnforcesSourceRanges"},
+		},
+		{
+			Row: 140, What: "source ranges of Services that were not seen since a start are forgotten",
+			File:  goal + "routed_access.go",
+			Old:   `served[svc.UID] = accessOf(asked)`,
+			New:   `_ = asked`,
 			Tests: []string{"TestRouter_EnforcesSourceRanges"},
 		},
 		{

@@ -62,7 +62,7 @@ type SecurityGroups interface {
 	Reread(uid string)
 }
 
-// Routed finds drift of Services of provider router, which keep their state beside the Store.
+// Routed finds drift of Services of provider router.
 type Routed interface {
 	// Detect calls drifted for every Service to repair, after recording its drift.
 	Detect(ctx context.Context, drifted func(types.NamespacedName))

@@ -1,0 +1,97 @@
+package goal
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
+)
+
+// spec returns the specification of the nodes' security groups: they admit clients to the ports of the
+// Service, because nodes get the packets for the VIP. It is nil if groups are not managed.
+func (g *Routed) spec(want *Desired) *securitygroup.Spec {
+	if !managesGroups(g.in) {
+		return nil
+	}
+	on, asked := *want, *want.Settings
+	asked.Traffic.HealthCheckNodePort = 0
+	on.Settings = &asked
+	opened := &model.LoadBalancer{}
+	for _, port := range asked.Traffic.Ports {
+		protocol := model.Protocol(port.Protocol)
+		opened.Listeners = append(opened.Listeners, model.Listener{
+			Protocol: protocol, Pool: model.Pool{Protocol: protocol, Members: model.MembersOf(model.Member{Port: int(port.Port)})},
+		})
+	}
+	return specOn(g.in, opened, &on)
+}
+
+// accessOf returns the ports and clients that security groups admit; none if they are not managed.
+func accessOf(s *settings.Settings) state.Access {
+	if !s.ManagesGroups() {
+		return state.Access{}
+	}
+	access := state.Access{Ranges: s.Access.SourceRanges}
+	for _, port := range s.Traffic.Ports {
+		access.Ports = append(access.Ports, fmt.Sprintf("%s/%d", port.Protocol, port.Port))
+	}
+	return access
+}
+
+// claim refuses a Service that opens a port with other source ranges than another one.
+func (g *Routed) claim(ctx context.Context) error {
+	access := accessOf(g.in.Settings)
+	unseen, err := g.served(ctx, access)
+	if err != nil {
+		return err
+	}
+	port := g.Memory.Store.Claim(g.in.Owner.UID, access, unseen)
+	if port == "" {
+		return nil
+	}
+	return message.Invalid(field.ErrorList{field.Forbidden(field.NewPath("spec", "loadBalancerSourceRanges"), fmt.Sprintf(
+		"another Service of provider router has port %s with other source ranges, and a rule of a security group cannot tell the two apart: "+
+			"choose another port, or the same ranges", port))})
+}
+
+// served returns the open ports of the Services of provider router with a status, by their specifications: after a
+// start, this process has not seen all of them.
+func (g *Routed) served(ctx context.Context, access state.Access) (map[types.UID]state.Access, error) {
+	if len(access.Ports) == 0 || g.Services == nil {
+		return nil, nil
+	}
+	for {
+		all, err := g.Services(ctx, v1.NamespaceAll)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("read the Services that may have the same ports: %w", err)
+		case all != nil:
+			return g.accessOfAll(all), nil
+		}
+		if err := async.Sleep(ctx, g.Cloud.Clock, telemetry.Queue, "services", sharePoll); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (g *Routed) accessOfAll(all []*v1.Service) map[types.UID]state.Access {
+	served := map[types.UID]state.Access{}
+	for _, svc := range all {
+		if cluster.IsOurs(svc) && PublishedOf(svc).hasStatus() && g.Engine.Settings.Routed(svc) {
+			asked, _ := g.Engine.Settings.ParseKept(svc)
+			served[svc.UID] = accessOf(asked)
+		}
+	}
+	return served
+}

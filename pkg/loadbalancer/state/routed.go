@@ -1,0 +1,98 @@
+package state
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// Routed is the state of a Service with provider router at the end of the last successful round. It never
+// changes once it is in a Store.
+type Routed struct {
+	// LoadBalancer has the port, the next hops and the floating IP.
+	LoadBalancer *model.LoadBalancer
+	// Service is its namespace and name.
+	Service types.NamespacedName
+	// Digest is the hash of the desired state.
+	Digest string
+	// Reported are the formatted steps that would revert changes of other clients, and are only reported.
+	Reported map[string]bool
+}
+
+// Access are the ports of the nodes that security groups open for a Service with provider router, such as
+// TCP/80, and the clients that may use them; no ranges admit all.
+type Access struct{ Ports, Ranges []string }
+
+// conflicts returns a port that both have with different clients, "" for none.
+func (a Access) conflicts(b Access) string {
+	if slices.Equal(a.Ranges, b.Ranges) {
+		return ""
+	}
+	for _, port := range a.Ports {
+		if slices.Contains(b.Ports, port) {
+			return port
+		}
+	}
+	return ""
+}
+
+// SetRouted records the applied state of a Service with provider router.
+func (s *Store) SetRouted(uid types.UID, routed *Routed) {
+	s.update(uid, func(e *Entry) { e.Routed, e.Namespace = routed, routed.Service.Namespace })
+}
+
+// AllRouted returns the applied state of each Service with provider router.
+func (s *Store) AllRouted() map[types.UID]*Routed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[types.UID]*Routed{}
+	for uid, e := range s.entries {
+		if e.Routed != nil {
+			all[uid] = e.Routed
+		}
+	}
+	return all
+}
+
+// MarkRoutedDrifted is MarkDrifted for a Service with provider router.
+func (s *Store) MarkRoutedDrifted(uid types.UID, routed *Routed, reason string) (marked bool) {
+	s.update(uid, func(e *Entry) {
+		if marked = e.Routed == routed; marked {
+			e.Routed, e.Drift = nil, Drift{Reason: reason, Routed: routed}
+		}
+	})
+	return marked
+}
+
+// Claim records the open ports of a Service. It returns a port that another Service has with other source ranges,
+// and records nothing then; "" for none. A rule of a security group cannot name the VIP, so that the two would
+// share their clients. Unseen are the ports of Services that count if this process has not recorded theirs.
+func (s *Store) Claim(uid types.UID, access Access, unseen map[types.UID]Access) (taken string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := maps.Clone(unseen)
+	for other, e := range s.entries {
+		if e.Access != nil {
+			if all == nil {
+				all = map[types.UID]Access{}
+			}
+			all[other] = *e.Access
+		}
+	}
+	delete(all, uid)
+	for _, has := range all {
+		if port := access.conflicts(has); port != "" {
+			return port
+		}
+	}
+	s.updateLocked(uid, func(e *Entry) { e.Access = &access })
+	return ""
+}
+
+// Hold records the open ports of a Service, in place of those that it had.
+func (s *Store) Hold(uid types.UID, access Access) {
+	s.update(uid, func(e *Entry) { e.Access = &access })
+}
