@@ -39,6 +39,15 @@ func SetPods(ctx context.Context, client kubernetes.Interface, service *corev1.S
 	return writeSlice(ctx, client, service, endpoints, func(corev1.ServicePort) int32 { return targetPort })
 }
 
+// SetPodsAt is SetPods for one ready pod on each node, at an address.
+func SetPodsAt(ctx context.Context, client kubernetes.Interface, service *corev1.Service, addresses map[string]netip.Addr) error {
+	var endpoints []discoveryv1.Endpoint
+	for _, node := range slices.Sorted(maps.Keys(addresses)) {
+		endpoints = append(endpoints, endpointOn(node, addresses[node].String(), nil))
+	}
+	return writeSlice(ctx, client, service, endpoints, func(corev1.ServicePort) int32 { return targetPort })
+}
+
 // hostPortDistance is the distance from the range of node ports to an unused range.
 const hostPortDistance = 10000
 

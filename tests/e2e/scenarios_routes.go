@@ -5,22 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
 // podPatience bounds one call of a pod.
 const podPatience = 5 * time.Second
 
-// routes lets the router lead to the pods of all nodes, beside routes of others.
+// routes lets the router lead to the pods of all nodes, beside routes of others, and makes pods members.
 func routes(s *scene) {
 	api := s.Cloud.API()
 	router, err := s.Cloud.Router(s.Context())
@@ -42,7 +46,7 @@ func routes(s *scene) {
 	for _, name := range nodeNames() {
 		want = append(want, s.leadsToPods(name)...)
 	}
-	s.podsReachEachOther("node-1", "node-2")
+	s.podsAsMembers("node-1", "node-2", s.podsReachEachOther("node-1", "node-2"))
 
 	s.must(s.AddNode(s.Context(), "node-8"))
 	s.leadsToPods("node-8")
@@ -87,15 +91,16 @@ func (s *scene) leadsToPods(name string) (leading []routers.Route) {
 	return leading
 }
 
-// podsReachEachOther connects pods of two nodes. Only the router has routes to their addresses.
-func (s *scene) podsReachEachOther(a, b string) {
+// podsReachEachOther connects pods of two nodes, and reports whether routers carry traffic. Only the router has
+// routes to their addresses.
+func (s *scene) podsReachEachOther(a, b string) bool {
 	s.Helper()
 	first, second := s.podAddresses(a), s.podAddresses(b)
 	for i, address := range first {
 		here, carried, err := s.Cloud.AddPod(s.Context(), a, address)
 		s.must(err)
 		if !carried {
-			return // nothing to be seen
+			return false
 		}
 		there, _, err := s.Cloud.AddPod(s.Context(), b, second[i])
 		s.must(err)
@@ -118,6 +123,36 @@ func (s *scene) podsReachEachOther(a, b string) {
 			return err
 		})
 	}
+	return true
+}
+
+// podsAsMembers makes the pods of two nodes the members of a load balancer, and then one of them.
+func (s *scene) podsAsMembers(a, b string, carried bool) {
+	s.Helper()
+	pods := map[string]netip.Addr{a: s.podAddresses(a)[0], b: s.podAddresses(b)[0]}
+	web := s.create("web", func(svc *corev1.Service) { svc.Annotations[prefix+"members"] = "pods" })
+	for _, left := range [][]string{{a, b}, {b}} {
+		maps.DeleteFunc(pods, func(node string, _ netip.Addr) bool { return !slices.Contains(left, node) })
+		s.must(cluster.SetPodsAt(s.Context(), s.Client(), web.get(), pods))
+		s.eventually(fmt.Sprintf("members %v", pods), func(ctx context.Context) error {
+			all, err := s.Cloud.API().Pools(ctx, web.loadBalancer().ID)
+			if err != nil || len(all) != 1 {
+				return fmt.Errorf("there are %d pools: %w", len(all), err)
+			}
+			members, err := s.Cloud.API().Members(ctx, all[0].ID)
+			if err == nil && (len(members) != len(pods) || slices.ContainsFunc(members, func(m pools.Member) bool {
+				return !slices.ContainsFunc(left, func(node string) bool { return pods[node].String() == m.Address })
+			})) {
+				err = fmt.Errorf("they are %v", members)
+			}
+			return err
+		})
+		if carried {
+			s.answeredBy(s.outside(), at(web.address(), 8080), left...)
+		}
+	}
+	web.remove()
+	s.nothingLeft()
 }
 
 // tellCallers sends each client its own address.
