@@ -16,6 +16,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 )
@@ -178,7 +179,30 @@ func TestSetPods_WritesSliceLikeEndpointSliceController(t *testing.T) {
 	}
 }
 
-func TestSetHostPods_UsesNodeAddressesOfServiceFamilyAndOwnPorts(t *testing.T) {
+func TestSetPods_MarksLeavingPodsAndHintsAtNearOnes(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset()
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"},
+		Spec:       corev1.ServiceSpec{TrafficDistribution: ptr.To(corev1.ServiceTrafficDistributionPreferSameNode)},
+	}
+	if err := SetPods(t.Context(), client, service, map[string]int{"a": 1, "b": 1}, "b"); err != nil {
+		t.Fatal(err)
+	}
+	slice, err := client.DiscoveryV1().EndpointSlices("demo").Get(t.Context(), "web-ipv4", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := slice.Endpoints[0], slice.Endpoints[1]
+	if !*a.Conditions.Ready || *a.Conditions.Terminating || a.Hints == nil || a.Hints.ForNodes[0].Name != "a" {
+		t.Errorf("the pod that stays is %+v", a)
+	}
+	if *b.Conditions.Ready || !*b.Conditions.Serving || !*b.Conditions.Terminating || b.Hints != nil {
+		t.Errorf("the pod that leaves is %+v", b)
+	}
+}
+
+func TestSetHostPods_UsesNodeAddressesOfEachFamilyAndOwnPorts(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(&corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "a"},
@@ -189,17 +213,17 @@ func TestSetHostPods_UsesNodeAddressesOfServiceFamilyAndOwnPorts(t *testing.T) {
 			{Type: corev1.NodeExternalIP, Address: "192.0.2.1"},
 		}},
 	})
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"},
+		Spec: corev1.ServiceSpec{
+			IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol},
+			Ports:      []corev1.ServicePort{{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, NodePort: 30080}},
+		},
+	}
+	if err := SetHostPods(t.Context(), client, service, []string{"a"}); err != nil {
+		t.Fatal(err)
+	}
 	for family, want := range map[corev1.IPFamily]string{corev1.IPv4Protocol: "10.6.0.1", corev1.IPv6Protocol: "fd00:6::1"} {
-		service := &corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"},
-			Spec: corev1.ServiceSpec{
-				IPFamilies: []corev1.IPFamily{family},
-				Ports:      []corev1.ServicePort{{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, NodePort: 30080}},
-			},
-		}
-		if err := SetHostPods(t.Context(), client, service, []string{"a"}); err != nil {
-			t.Fatal(err)
-		}
 		slice, err := client.DiscoveryV1().EndpointSlices("demo").Get(t.Context(), "web-"+strings.ToLower(string(family)), metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -21,32 +21,36 @@ import (
 // targetPort is the port of the pods, which do not run.
 const targetPort = 8080
 
-// SetPods writes the EndpointSlice of a Service as the endpoint slice controller
-// would: so many pods on each of the nodes. Those on the nodes leaving terminate, but still serve;
-// all others are ready. The Service must have no selector, since there are no pods for that
+// SetPods writes the EndpointSlices of a Service, one of each of its IP families, as the endpoint slice
+// controller would: so many pods on each of the nodes. Those on the nodes leaving terminate, but still
+// serve; all others are ready. The Service must have no selector, since there are no pods for that
 // controller to find.
 func SetPods(ctx context.Context, client kubernetes.Interface, service *corev1.Service, podsOn map[string]int, leaving ...string) error {
-	pod := "10.244.%d.%d"
-	if familyOf(service) == discoveryv1.AddressTypeIPv6 {
-		pod = "fd00:244:%d::%d"
-	}
-	var endpoints []discoveryv1.Endpoint
-	for n, node := range slices.Sorted(maps.Keys(podsOn)) {
-		for i := range podsOn[node] {
-			endpoints = append(endpoints, endpointOn(node, fmt.Sprintf(pod, n+1, i+2), leaving))
+	return writeSlices(ctx, client, service, anyPort, func(family discoveryv1.AddressType) (endpoints []discoveryv1.Endpoint, err error) {
+		pod := "10.244.%d.%d"
+		if family == discoveryv1.AddressTypeIPv6 {
+			pod = "fd00:244:%d::%d"
 		}
-	}
-	return writeSlice(ctx, client, service, endpoints, func(corev1.ServicePort) int32 { return targetPort })
+		for n, node := range slices.Sorted(maps.Keys(podsOn)) {
+			for i := range podsOn[node] {
+				endpoints = append(endpoints, endpointOn(node, fmt.Sprintf(pod, n+1, i+2), leaving))
+			}
+		}
+		return endpoints, nil
+	})
 }
 
-// SetPodsAt is SetPods for one ready pod on each node, at an address.
+// SetPodsAt is SetPods for one ready pod on each node, at an IPv4 address.
 func SetPodsAt(ctx context.Context, client kubernetes.Interface, service *corev1.Service, addresses map[string]netip.Addr) error {
-	var endpoints []discoveryv1.Endpoint
-	for _, node := range slices.Sorted(maps.Keys(addresses)) {
-		endpoints = append(endpoints, endpointOn(node, addresses[node].String(), nil))
-	}
-	return writeSlice(ctx, client, service, endpoints, func(corev1.ServicePort) int32 { return targetPort })
+	return writeSlices(ctx, client, service, anyPort, func(discoveryv1.AddressType) (endpoints []discoveryv1.Endpoint, err error) {
+		for _, node := range slices.Sorted(maps.Keys(addresses)) {
+			endpoints = append(endpoints, endpointOn(node, addresses[node].String(), nil))
+		}
+		return endpoints, nil
+	})
 }
+
+func anyPort(corev1.ServicePort) int32 { return targetPort }
 
 // hostPortDistance is the distance from the range of node ports to an unused range.
 const hostPortDistance = 10000
@@ -55,20 +59,22 @@ const hostPortDistance = 10000
 // nodes, which a kube-proxy can send traffic to. Ports that share a network must
 // differ, so each Service port's is made from its node port.
 func SetHostPods(ctx context.Context, client kubernetes.Interface, service *corev1.Service, nodes []string, leaving ...string) error {
-	var endpoints []discoveryv1.Endpoint
-	for _, name := range slices.Concat(nodes, leaving) {
-		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Errorf("find a pod's address: %w", err)
-		}
-		for _, address := range node.Status.Addresses {
-			ip, err := netip.ParseAddr(address.Address) // else it is a name
-			if err == nil && address.Type == corev1.NodeInternalIP && ip.Is6() == (familyOf(service) == discoveryv1.AddressTypeIPv6) {
-				endpoints = append(endpoints, endpointOn(name, address.Address, leaving))
+	target := func(port corev1.ServicePort) int32 { return port.NodePort - hostPortDistance }
+	return writeSlices(ctx, client, service, target, func(family discoveryv1.AddressType) (endpoints []discoveryv1.Endpoint, err error) {
+		for _, name := range slices.Concat(nodes, leaving) {
+			node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return nil, fmt.Errorf("find a pod's address: %w", err)
+			}
+			for _, address := range node.Status.Addresses {
+				ip, err := netip.ParseAddr(address.Address) // else it is a name
+				if err == nil && address.Type == corev1.NodeInternalIP && ip.Is6() == (family == discoveryv1.AddressTypeIPv6) {
+					endpoints = append(endpoints, endpointOn(name, address.Address, leaving))
+				}
 			}
 		}
-	}
-	return writeSlice(ctx, client, service, endpoints, func(port corev1.ServicePort) int32 { return port.NodePort - hostPortDistance })
+		return endpoints, nil
+	})
 }
 
 func endpointOn(node, address string, leaving []string) discoveryv1.Endpoint {
@@ -80,18 +86,31 @@ func endpointOn(node, address string, leaving []string) discoveryv1.Endpoint {
 	}
 }
 
-// familyOf is the Service's first IP family, which its slice is of.
-func familyOf(service *corev1.Service) discoveryv1.AddressType {
-	if len(service.Spec.IPFamilies) > 0 && service.Spec.IPFamilies[0] == corev1.IPv6Protocol {
-		return discoveryv1.AddressTypeIPv6
+// writeSlices writes a slice of each IP family of a Service. A Service without families is one of IPv4.
+func writeSlices(ctx context.Context, client kubernetes.Interface, service *corev1.Service, target func(corev1.ServicePort) int32,
+	endpoints func(discoveryv1.AddressType) ([]discoveryv1.Endpoint, error),
+) error {
+	families := service.Spec.IPFamilies
+	if len(families) == 0 {
+		families = []corev1.IPFamily{corev1.IPv4Protocol}
 	}
-	return discoveryv1.AddressTypeIPv4
+	for _, family := range families {
+		all, err := endpoints(discoveryv1.AddressType(family))
+		if err == nil {
+			err = writeSlice(ctx, client, service, discoveryv1.AddressType(family), all, target)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeSlice lets the slice belong to its Service, and go with it. For trafficDistribution PreferSameNode, ready
 // endpoints get the hints of the EndpointSlice controller.
-func writeSlice(ctx context.Context, client kubernetes.Interface, service *corev1.Service, endpoints []discoveryv1.Endpoint, target func(corev1.ServicePort) int32) error {
-	family := familyOf(service)
+func writeSlice(ctx context.Context, client kubernetes.Interface, service *corev1.Service, family discoveryv1.AddressType,
+	endpoints []discoveryv1.Endpoint, target func(corev1.ServicePort) int32,
+) error {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: service.Namespace,
