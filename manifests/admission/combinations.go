@@ -63,6 +63,21 @@ func combinations() []admissionv1.Validation {
 				changed(annotation.Hostname), given(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname)),
 			Message: path(annotation.Hostname) + ": allowed: a DNS name in small letters, digits, - and ., such as www.example.com",
 		},
+		{
+			Expression: fmt.Sprintf("!%s || !%s || %s", changed(annotation.MetricsPort, annotation.MetricsCIDRs), given(annotation.MetricsPort), given(annotation.MetricsCIDRs)),
+			Message:    path(annotation.MetricsCIDRs) + ": required: " + annotation.MetricsPort + " needs the CIDRs of the clients that collect the metrics",
+		},
+		{
+			// Several ranges that cover all addresses together are left to the controller.
+			Expression: fmt.Sprintf("!%s || !%s || !%s || !%s.matches('/0+([^0-9]|$)')", changed(annotation.MetricsPort, annotation.MetricsCIDRs),
+				given(annotation.MetricsPort), given(annotation.MetricsCIDRs), value(annotation.MetricsCIDRs)),
+			Message: path(annotation.MetricsCIDRs) + ": admits all clients: allowed are the CIDRs of those that collect the metrics",
+		},
+		{
+			Expression: fmt.Sprintf("!%s || !%s || !%[3]s.trim().matches('^[0-9]{1,5}$') || object.spec.ports.all(q, has(q.protocol) && q.protocol != 'TCP' || q.port != int(%[3]s.trim()))",
+				changed(annotation.MetricsPort), given(annotation.MetricsPort), value(annotation.MetricsPort)),
+			Message: path(annotation.MetricsPort) + ": is a TCP port of the Service: choose another one",
+		},
 	}
 }
 

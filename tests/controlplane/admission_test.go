@@ -175,7 +175,7 @@ func judge(t *testing.T, name, value string) judgement {
 	for _, malformed := range read.Malformed {
 		j.refuses = j.refuses || malformed.NewRefused
 	}
-	if parsedFurther := name == annotation.VIPAddress || name == annotation.Hostname; parsedFurther && !j.refuses {
+	if parsedFurther := name == annotation.VIPAddress || name == annotation.Hostname || name == annotation.MetricsPort; parsedFurther && !j.refuses {
 		_, _, errs = parser(t).Parse(annotated(name, value))
 		j.refuses = len(errs) > 0
 	}
@@ -271,6 +271,11 @@ func (d *applier) checkCombinations() {
 		"a setting of a port by number":     {annotated(annotation.ProxyProtocol+".80", "v2"), false},
 		"a setting of no port":              {annotated(annotation.ProxyProtocol+".x.web", "v2"), true},
 		"an address as a host name":         {annotated(annotation.Hostname, "203.0.113.5"), true},
+		"metrics for some clients":          {annotated(annotation.MetricsPort, "53", annotation.MetricsCIDRs, "10.0.0.0/8, 192.0.2.0/30"), false},
+		"metrics without clients":           {annotated(annotation.MetricsPort, "9100"), true},
+		"metrics for all clients":           {annotated(annotation.MetricsPort, "9100", annotation.MetricsCIDRs, "10.0.0.0/8, 0.0.0.0/0"), true},
+		"no metrics for all clients":        {annotated(annotation.MetricsCIDRs, "0.0.0.0/0"), false},
+		"metrics at a port of the Service":  {annotated(annotation.MetricsPort, "80", annotation.MetricsCIDRs, "10.0.0.0/8"), true},
 	} {
 		if denied, _ := d.try(test.svc); (denied != "") != test.denied {
 			d.t.Errorf("%s: denied: %q, want %v", name, denied, test.denied)

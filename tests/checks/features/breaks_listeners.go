@@ -188,8 +188,8 @@ func listenerBreaks() []Break {
 		{
 			Row: 141, What: "the listener with the metrics admits all clients",
 			File:  settings + "metrics.go",
-			Old:   `case prefix.Bits() == 0:`,
-			New:   `case false:`,
+			Old:   `case covers(ranges, all):`,
+			New:   `case len(ranges) == 1 && ranges[0] == all:`,
 			Tests: []string{"TestMetricsListener_IsRefusedBeforeFirstWrite"},
 		},
 		{

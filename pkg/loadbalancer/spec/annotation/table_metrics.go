@@ -18,7 +18,7 @@ func metricsTable() []Annotation {
 		{
 			Name: MetricsCIDRs, New: true, Change: InPlace,
 			Value: cidrs(func(v *Values) *[]string { return &v.Metrics.AllowedCIDRs }),
-			Doc:   "The clients that may read the metrics. Required with `metrics-port`; a range that admits all clients is rejected.",
+			Doc:   "The clients that may read the metrics. Required with `metrics-port`; ranges that admit all clients, alone or together, are rejected.",
 		},
 	}
 }

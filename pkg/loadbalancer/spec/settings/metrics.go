@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -31,22 +32,59 @@ func (r *reading) metrics(family v1.IPFamily) MetricsSettings {
 		return MetricsSettings{}
 	}
 	m := MetricsSettings{Port: ptr.Deref(values.Port, 0)}
+	var ranges []netip.Prefix
 	for _, text := range values.AllowedCIDRs {
 		prefix := netip.MustParsePrefix(text) // which package annotation has formatted
-		switch {
-		case !InFamily(prefix.Addr(), family):
+		if !InFamily(prefix.Addr(), family) {
 			r.refuse(field.Invalid(path, text, fmt.Sprintf("must be of the Service's first IP family, %s", family)))
-		case prefix.Bits() == 0:
-			r.refuse(field.Invalid(path, text, "admits all clients: allowed are the CIDRs of those that collect the metrics"))
-		default:
-			m.AllowedCIDRs = append(m.AllowedCIDRs, text)
+			continue
 		}
+		ranges, m.AllowedCIDRs = append(ranges, prefix), append(m.AllowedCIDRs, text)
 	}
-	if len(values.AllowedCIDRs) == 0 {
+	switch all, _ := anyAddress(family).Prefix(0); {
+	case len(values.AllowedCIDRs) == 0:
 		r.refuse(field.Required(path, annotation.MetricsPort+" needs the CIDRs of the clients that collect the metrics"))
+	case covers(ranges, all):
+		r.refuse(field.Invalid(path, strings.Join(values.AllowedCIDRs, ","), fmt.Sprintf(
+			"admits all clients of %s: allowed are CIDRs that do not cover %s together, of the clients that collect the metrics", family, all)))
+		m.AllowedCIDRs = nil
 	}
 	m.AllowedCIDRs = model.CanonicalCIDRs(m.AllowedCIDRs, false)
 	return m
+}
+
+// anyAddress returns the first address of an IP family.
+func anyAddress(family v1.IPFamily) netip.Addr {
+	if family == v1.IPv6Protocol {
+		return netip.IPv6Unspecified()
+	}
+	return netip.IPv4Unspecified()
+}
+
+// covers reports whether each address of a range is in at least one of some ranges of its IP family.
+func covers(ranges []netip.Prefix, whole netip.Prefix) bool {
+	var parts []netip.Prefix
+	for _, r := range ranges {
+		switch {
+		case r.Bits() <= whole.Bits() && r.Contains(whole.Addr()):
+			return true
+		case whole.Contains(r.Addr()):
+			parts = append(parts, r)
+		}
+	}
+	if len(parts) == 0 {
+		return false
+	}
+	lower, upper := halves(whole)
+	return covers(parts, lower) && covers(parts, upper)
+}
+
+// halves returns the two halves of a range of more than one address.
+func halves(whole netip.Prefix) (lower, upper netip.Prefix) {
+	bytes, bit := whole.Addr().AsSlice(), whole.Bits()
+	bytes[bit/8] |= 0x80 >> (bit % 8)
+	second, _ := netip.AddrFromSlice(bytes)
+	return netip.PrefixFrom(whole.Addr(), bit+1), netip.PrefixFrom(second, bit+1)
 }
 
 // validateMetrics returns an error if the load balancer cannot have a listener with its metrics.
