@@ -1,11 +1,13 @@
 package loadbalancer_test
 
 import (
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // memberAddresses returns the addresses of the members of the only pool.
@@ -53,6 +55,44 @@ func TestMembers_HaveAddressInMemberSubnet(t *testing.T) {
 			if at := env.memberAddresses(); !at["127.100.1.10"] {
 				t.Errorf("switched off: %v", at)
 			}
+		})
+	}
+}
+
+// The member subnet is of one IP family. For the other one, the addresses in its network are preferred.
+//
+//proves:128
+func TestMembers_HaveAddressOfEachFamilyInNetworkOfMemberSubnet(t *testing.T) {
+	t.Parallel()
+	const elsewhere = "fd00:5::9"
+	for name, families := range map[string][]v1.IPFamily{
+		"IPv4 first": {v1.IPv4Protocol, v1.IPv6Protocol},
+		"IPv6 first": {v1.IPv6Protocol, v1.IPv4Protocol},
+		"IPv6 only":  {v1.IPv6Protocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := dualCloud(t, octavia.ProviderOVN, "2026.1", "member-subnet-id", "")
+			nodes := env.dualNodes(1)
+			nodes[0].Status.Addresses = slices.Insert(nodes[0].Status.Addresses, 1, v1.NodeAddress{Type: v1.NodeInternalIP, Address: elsewhere})
+			svc := dual(service("web", 1), require, families...)
+			if len(families) == 1 {
+				*svc.Spec.IPFamilyPolicy = v1.IPFamilyPolicySingleStack
+				svc.Annotations[annotation.SubnetID] = env.Cloud.SubnetV6.ID
+			}
+			annotate(annotation.MemberSubnetID, env.Cloud.Subnet.ID)(svc)
+			env.ensure(svc, nodes)
+			if at := env.memberAddresses(); !at[elsewhere] || len(at) != len(families) {
+				t.Errorf("the first address of each family: %v", at)
+			}
+			annotate(annotation.MemberAddress, "true")(svc)
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			if at := env.memberAddresses(); !at["fd00:6::10"] || at["127.100.1.10"] != (len(families) == 2) || len(at) != len(families) {
+				t.Errorf("in the network of the member subnet: %v", at)
+			}
+			env.writes(1)
+			env.unchanged(svc, nodes)
 		})
 	}
 }

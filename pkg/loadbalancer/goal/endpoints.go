@@ -65,18 +65,18 @@ func (e *Engine) choose(ctx context.Context, s *settings.Settings, nodes []*v1.N
 	return e.Members.Select(s, nodes)
 }
 
-// locate sets in the settings of a Service the range of the members' addresses. An unknown subnet has
+// locate sets in the settings of a Service the ranges of the members' addresses. An unknown subnet has
 // none.
-func (e *Engine) locate(ctx context.Context, s *settings.Settings) error {
-	s.Members.Within = netip.Prefix{}
-	if !s.Members.BySubnet || s.Members.SubnetID == "" {
+func (e *Engine) locate(ctx context.Context, s *settings.Settings) (err error) {
+	m := &s.Members
+	m.Within, m.SecondWithin = netip.Prefix{}, netip.Prefix{}
+	if !m.BySubnet || m.SubnetID == "" {
 		return nil
 	}
-	cidr, err := e.Cloud.Lookup.SubnetCIDR(ctx, s.Members.SubnetID)
-	if err != nil || cidr == "" {
+	if m.Within, err = e.Cloud.Lookup.Range(ctx, m.SubnetID, s.Family); err != nil || s.AskedSecond() == "" {
 		return err
 	}
-	s.Members.Within, err = netip.ParsePrefix(cidr)
+	m.SecondWithin, err = e.Cloud.Lookup.Range(ctx, m.SubnetID, s.AskedSecond())
 	return err
 }
 

@@ -12,6 +12,13 @@ func memberBreaks() []Break {
 			Tests: []string{"TestMembers_HaveAddressInMemberSubnet"},
 		},
 		{
+			Row: 128, What: "members of the second IP family have the first address of their node",
+			File:  "pkg/loadbalancer/spec/settings/families.go",
+			Old:   `in.Members.Within, in.Members.SecondWithin = s.Members.SecondWithin, netip.Prefix{}`,
+			New:   `in.Members.Within, in.Members.SecondWithin = netip.Prefix{}, netip.Prefix{}`,
+			Tests: []string{"TestMembers_HaveAddressOfEachFamilyInNetworkOfMemberSubnet"},
+		},
+		{
 			Row: 33, What: "the requested subnet of the members is ignored",
 			File:  "pkg/loadbalancer/octavia/lookup/lookup.go",
 			Old:   `case s.Members.SubnetID != "":`,

@@ -82,6 +82,30 @@ func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
 	return subnet.CIDR, nil
 }
 
+// Range returns the CIDR of a subnet or, if that is of another IP family, of the first subnet of the family in
+// its network. It is not valid if the project sees none.
+func (r *Reader) Range(ctx context.Context, id string, family v1.IPFamily) (netip.Prefix, error) {
+	subnet, err := r.subnet.get(ctx, id, r.neutron.Subnet)
+	switch {
+	case apierror.IsNotFound(err):
+		return netip.Prefix{}, nil
+	case err != nil:
+		return netip.Prefix{}, err
+	case familyOf(*subnet) == family:
+		return netip.ParsePrefix(subnet.CIDR)
+	}
+	subnets, err := r.subnets.get(ctx, subnet.NetworkID, r.neutron.Subnets)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	subnets = slices.DeleteFunc(slices.Clone(subnets), func(s neutron.Subnet) bool { return familyOf(s) != family })
+	if len(subnets) == 0 {
+		return netip.Prefix{}, nil
+	}
+	first := slices.MinFunc(subnets, func(a, b neutron.Subnet) int { return strings.Compare(a.ID, b.ID) })
+	return netip.ParsePrefix(first.CIDR)
+}
+
 // Family returns the IP family of a VIP, by its address or else by its subnet; empty if both are
 // unknown. Octavia validates a subnet that the project cannot see.
 func (r *Reader) Family(ctx context.Context, vip model.VIP) (v1.IPFamily, error) {

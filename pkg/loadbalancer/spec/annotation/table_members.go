@@ -19,7 +19,7 @@ func memberTable() []Annotation {
 		{
 			Name: MemberAddress, New: true, Key: "member-address-by-subnet", Change: InPlace,
 			Value: boolean(func(v *Values) **bool { return &v.Members.BySubnet }),
-			Doc:   "Of a node with several addresses, the one in the member subnet becomes the member; otherwise, and if there is none, the first internal one does.",
+			Doc:   "Of a node with several addresses, the one in the member subnet becomes the member, and for the other IP family one in its network; otherwise, and if there is none, the first internal one does.",
 		},
 		{
 			Name: NodeSelector, Key: "node-selector", EmptyIsNone: true, Change: InPlace,

@@ -137,10 +137,11 @@ type MemberSettings struct {
 	// SubnetID is the subnet of all members; DefaultSubnetID is that of new ones if no setting has
 	// one: see lookup.Reader.
 	SubnetID, DefaultSubnetID string
-	// BySubnet prefers the addresses of nodes in SubnetID. Its range is Within, which the caller sets.
-	BySubnet     bool
-	Within       netip.Prefix
-	NodeSelector labels.Selector
+	// BySubnet prefers the addresses of nodes in SubnetID, or in its network for another IP family. The caller
+	// sets the ranges: Within for the first IP family, SecondWithin for the second.
+	BySubnet             bool
+	Within, SecondWithin netip.Prefix
+	NodeSelector         labels.Selector
 	// Max is the maximum number of members; 0 means all nodes. Seed, specific to the Service,
 	// selects them.
 	Max  int
