@@ -127,12 +127,12 @@ func TestMetricsListener_IsRefusedBeforeFirstWrite(t *testing.T) {
 		change func(svc *v1.Service)
 		want   string
 	}{
-		"on ovn":          {map[string]string{"lb-provider": "ovn"}, func(*v1.Service) {}, "metrics-port]: Forbidden: the provider ovn"},
-		"without clients": {nil, func(svc *v1.Service) { delete(svc.Annotations, annotation.MetricsCIDRs) }, "metrics-allowed-cidrs]: Required"},
+		"on ovn":                        {map[string]string{"lb-provider": "ovn"}, func(*v1.Service) {}, "metrics-port]: Forbidden: the provider ovn"},
+		"without clients":               {nil, func(svc *v1.Service) { delete(svc.Annotations, annotation.MetricsCIDRs) }, "metrics-allowed-cidrs]: Required"},
 		"for all clients of two ranges": {nil, func(svc *v1.Service) { svc.Annotations[annotation.MetricsCIDRs] = "0.0.0.0/1, 128.0.0.0/1" }, "allowed are CIDRs that do not cover 0.0.0.0/0 together"},
-		"for all clients": {nil, func(svc *v1.Service) { svc.Annotations[annotation.MetricsCIDRs] = "0.0.0.0/0" }, "admits all clients"},
-		"for IPv6":        {nil, func(svc *v1.Service) { svc.Annotations[annotation.MetricsCIDRs] = "2001:db8::/64" }, "IP family, IPv4"},
-		"on a port":       {nil, func(svc *v1.Service) { svc.Annotations[annotation.MetricsPort] = "80" }, "is a TCP port of the Service"},
+		"for all clients":               {nil, func(svc *v1.Service) { svc.Annotations[annotation.MetricsCIDRs] = "0.0.0.0/0" }, "admits all clients"},
+		"for IPv6":                      {nil, func(svc *v1.Service) { svc.Annotations[annotation.MetricsCIDRs] = "2001:db8::/64" }, "IP family, IPv4"},
+		"on a port":                     {nil, func(svc *v1.Service) { svc.Annotations[annotation.MetricsPort] = "80" }, "is a TCP port of the Service"},
 		"beside security groups": {map[string]string{"deny-annotations": ""}, func(svc *v1.Service) {
 			svc.Annotations[annotation.VIPSecurityGroups] = "22222222-2222-4222-8222-222222222222"
 		}, "beside security groups of the VIP"},

@@ -98,6 +98,8 @@ func (b *balancers) of(ctx context.Context, class string) []Finding {
 	add("members", "member-subnet-id", verdict, text)
 	verdict, text = b.floatingIP(ctx, got)
 	add("floating IP", "floating-network-id", verdict, text)
+	verdict, text = b.families(ctx, class, got)
+	add("IP families", "", verdict, text)
 	if got.facts.FlavorID != "" {
 		add("flavor", "flavor-id", Good, got.facts.FlavorID)
 	}
@@ -323,6 +325,36 @@ func (b *balancers) floatingIP(ctx context.Context, e example) (Verdict, string)
 		}
 	}
 	return Good, text
+}
+
+// families reports the IP families of the load balancer of a Service that prefers both.
+func (b *balancers) families(ctx context.Context, class string, e example) (Verdict, string) {
+	policy, first := v1.IPFamilyPolicyPreferDualStack, e.settings.Family
+	both := exampleService(class, first)
+	both.Spec.IPFamilyPolicy, both.Spec.IPFamilies = &policy, []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}
+	if first == v1.IPv6Protocol {
+		slices.Reverse(both.Spec.IPFamilies)
+	}
+	read, _, errs := b.parser.Parse(both)
+	if len(errs) > 0 {
+		return Unchecked, errs.ToAggregate().Error()
+	}
+	facts, why := desire.Facts{}, read.LacksDualStack(e.facts.Driver)
+	if why == "" {
+		var err error
+		if facts, err = b.reader.Preview(ctx, read, e.facts.Driver); err != nil {
+			return Unchecked, err.Error()
+		}
+		why = facts.OneFamily
+	}
+	switch {
+	case why != "":
+		return Good, fmt.Sprintf("only %s, because %s", first, why)
+	case facts.AdditionalVIPs[0].SubnetID == "":
+		return Good, "both, if the network of the nodes has subnets of both"
+	}
+	_, text := b.subnet(ctx, facts.AdditionalVIPs[0].SubnetID)
+	return Good, fmt.Sprintf("both: a VIP of %s in %s", facts.AdditionalVIPs[0].Family, text)
 }
 
 // certificate checks the default certificate of listeners.

@@ -67,7 +67,7 @@ func (s *Settings) InSecond() *Settings {
 // ForNew returns the settings for a new load balancer of a driver: a Service that prefers both IP
 // families is served in the first one if the driver does not support both.
 func (s *Settings) ForNew(drv driver.Driver) *Settings {
-	if s.Second == "" || s.RequiresDualStack() || s.lacksDualStack(drv) == "" {
+	if s.Second == "" || s.RequiresDualStack() || s.LacksDualStack(drv) == "" {
 		return s
 	}
 	return s.InFirst()
@@ -98,9 +98,9 @@ func (s *Settings) OnVIPs(vip model.VIP) *Settings {
 	return s.InFirst()
 }
 
-// lacksDualStack returns the reason why a new load balancer cannot serve both IP families that the
+// LacksDualStack returns the reason why a new load balancer cannot serve both IP families that the
 // Service requests, "" if it can.
-func (s *Settings) lacksDualStack(drv driver.Driver) string {
+func (s *Settings) LacksDualStack(drv driver.Driver) string {
 	if why := drv.Lacks(driver.AdditionalVIPs); why != "" {
 		return why
 	}
@@ -117,7 +117,7 @@ func (s *Settings) lacksDualStack(drv driver.Driver) string {
 
 // WantsVIPs reports whether the Service requests several VIPs, and a driver supports them.
 func (s *Settings) WantsVIPs(drv driver.Driver) bool {
-	return (s.dual.second != "" || len(s.VIP.AdditionalSubnetIDs) > 0) && s.lacksDualStack(drv) == ""
+	return (s.dual.second != "" || len(s.VIP.AdditionalSubnetIDs) > 0) && s.LacksDualStack(drv) == ""
 }
 
 // VIPFamilies returns the IP families of the VIPs of a new load balancer, that of the first VIP first: the
@@ -134,7 +134,7 @@ func (s *Settings) VIPFamilies(drv driver.Driver) []v1.IPFamily {
 // requires, and for source ranges of which none is of an IP family that is served.
 func (s *Settings) validateDualStack(drv driver.Driver) field.ErrorList {
 	var errs field.ErrorList
-	if why := s.lacksDualStack(drv); s.RequiresDualStack() && why != "" && !s.exists {
+	if why := s.LacksDualStack(drv); s.RequiresDualStack() && why != "" && !s.exists {
 		errs = append(errs, field.Invalid(inSpec("ipFamilyPolicy"), s.dual.policy, fmt.Sprintf(
 			"is not supported: %s; allowed: %s, %s", why, v1.IPFamilyPolicySingleStack, v1.IPFamilyPolicyPreferDualStack)))
 	}
@@ -154,13 +154,13 @@ func (s *Settings) lacksAdditional(drv driver.Driver) string {
 	if len(s.VIP.AdditionalSubnetIDs) == 0 || s.dual.second != "" {
 		return ""
 	}
-	return s.lacksDualStack(drv)
+	return s.LacksDualStack(drv)
 }
 
 // unusedFamilies reports an IP family in which the Service is not served although it requests that, or in
 // which no client is admitted. Package plan reports it if the driver supports both.
 func (s *Settings) unusedFamilies(drv driver.Driver, add func(name, text string)) {
-	if why := s.lacksDualStack(drv); s.dual.second != "" && s.Second == "" && why != "" {
+	if why := s.LacksDualStack(drv); s.dual.second != "" && s.Second == "" && why != "" {
 		add("spec.ipFamilyPolicy", fmt.Sprintf("%s: the load balancer serves only %s, because %s", s.dual.policy, s.Family, why))
 	}
 	if why := s.lacksAdditional(drv); why != "" {
