@@ -25,25 +25,31 @@ type Client struct{ From netns.Namespace }
 // HTTP sends a request over a connection of its own, and gives the name of the
 // node that answered, and what it said.
 func (c Client) HTTP(ctx context.Context, address string) (name, body string, err error) {
+	header, body, err := c.Get(ctx, address, "/")
+	return header.Get(node.HeaderNode), body, err
+}
+
+// Get requests a path over a connection of its own. An answer with another status than 200 is an error.
+func (c Client) Get(ctx context.Context, address, path string) (header http.Header, body string, err error) {
 	transport := &http.Transport{DialContext: c.From.DialContext, DisableKeepAlives: true}
 	client := http.Client{Timeout: requestTimeout, Transport: transport}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	if response.StatusCode != http.StatusOK {
-		return "", "", fmt.Errorf("%s answered %s", address, response.Status)
+		return nil, "", fmt.Errorf("%s answered %s", address, response.Status)
 	}
-	return response.Header.Get(node.HeaderNode), string(text), nil
+	return response.Header, string(text), nil
 }
 
 // UDP sends a datagram and gives the name of the node that answered.

@@ -21,6 +21,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"github.com/gophercloud/utils/v2/openstack/clientconfig"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
@@ -241,17 +242,17 @@ func (a *anywhere) CloudConf() string {
 		a.place.Cloud, a.network.ID, a.subnet)
 }
 
-func (a *anywhere) API() *API                { return a.api }
-func (a *anywhere) Prefix() string           { return a.place.Prefix }
-func (a *anywhere) Lease() time.Duration     { return 12 * time.Second }
-func (a *anywhere) KubeProxy() string        { return "" }
-func (a *anywhere) Traffic(string) bool      { return false }
-func (a *anywhere) Outside() netns.Namespace { return "" }
-func (a *anywhere) Inside() netns.Namespace  { return "" }
-func (a *anywhere) SubnetV6() string         { return a.subnetV6 }
-func (a *anywhere) Pause() time.Duration     { return 2 * time.Second }
-func (a *anywhere) Crowd() int               { return 30 }
-func (a *anywhere) Nature() Nature           { return nil }
+func (a *anywhere) API() *API                            { return a.api }
+func (a *anywhere) Prefix() string                       { return a.place.Prefix }
+func (a *anywhere) Lease() time.Duration                 { return 12 * time.Second }
+func (a *anywhere) KubeProxy() string                    { return "" }
+func (a *anywhere) Traffic(string, corev1.Protocol) bool { return false }
+func (a *anywhere) Outside() netns.Namespace             { return "" }
+func (a *anywhere) Inside() netns.Namespace              { return "" }
+func (a *anywhere) SubnetV6() string                     { return a.subnetV6 }
+func (a *anywhere) Pause() time.Duration                 { return 2 * time.Second }
+func (a *anywhere) Crowd() int                           { return 30 }
+func (a *anywhere) Nature() Nature                       { return nil }
 
 // Patience implements Cloud.
 func (a *anywhere) Patience() Patience {

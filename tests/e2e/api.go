@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/apiversions"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/quotas"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
@@ -138,6 +139,26 @@ func (a *API) Members(ctx context.Context, poolID string) ([]pools.Member, error
 		return nil, err
 	}
 	return pools.ExtractMembers(pages)
+}
+
+// MonitorTypes returns the types of the health monitors of a load balancer, in order.
+func (a *API) MonitorTypes(ctx context.Context, loadBalancerID string) (types []string, err error) {
+	all, err := a.Pools(ctx, loadBalancerID)
+	if err != nil {
+		return nil, err
+	}
+	for _, pool := range all {
+		if pool.MonitorID == "" {
+			continue
+		}
+		monitor, err := monitors.Get(ctx, a.LoadBalancer, pool.MonitorID).Extract()
+		if err != nil {
+			return nil, err
+		}
+		types = append(types, monitor.Type)
+	}
+	slices.Sort(types)
+	return types, nil
 }
 
 // FloatingIPs returns those of the project with the part in their description.

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
 )
 
@@ -22,8 +24,8 @@ type Cloud interface {
 	// KubeProxy is the program of a kube-proxy that its machines can run; empty lets
 	// the nodes answer in its place.
 	KubeProxy() string
-	// Traffic reports whether load balancers of a provider, or the VIPs of provider router, carry traffic.
-	Traffic(provider string) bool
+	// Traffic reports whether load balancers of a provider, or the VIPs of provider router, carry traffic of a protocol.
+	Traffic(provider string, protocol corev1.Protocol) bool
 	// Outside and Inside are the namespaces of clients: on the external network, and on that of the
 	// nodes.
 	Outside() netns.Namespace
@@ -76,6 +78,9 @@ type Machine struct {
 type Nature interface {
 	// Fail puts a load balancer into ERROR.
 	Fail(ctx context.Context, loadBalancerID string) error
+	// KillAmphora ends the machines of a load balancer as a loss of power would; killed is false if it
+	// has none.
+	KillAmphora(ctx context.Context, loadBalancerID string) (killed bool, err error)
 	// StopOctavia makes its API unreachable until the result is called, which may be called
 	// again.
 	StopOctavia(ctx context.Context) (start func(context.Context) error, err error)

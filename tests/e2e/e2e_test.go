@@ -63,6 +63,30 @@ func TestSuite_SucceedsOnLocalOpenStack(t *testing.T) {
 	}
 }
 
+// TestSuite_SucceedsWithRealAmphorae needs the OpenStack of make e2e-amphora. Each load balancer is a
+// machine there, and none may be left at the end.
+func TestSuite_SucceedsWithRealAmphorae(t *testing.T) {
+	state := os.Getenv("E2E_STATE")
+	if state == "" || os.Getenv("AMPHORA") != "real" {
+		t.Skip("AMPHORA is not real: see make e2e-amphora")
+	}
+	local, err := e2e.OpenLocal(t.Context(), filepath.Join(sources(t), "openstack"), state, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("amphora", func(t *testing.T) {
+		cloud, err := local.Tenant(t.Context(), "amphora")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e2e.Run(t, start(t, cloud, "amphora"), e2e.WithRealAmphorae()...)
+		left, err := local.Amphorae()
+		if err != nil || len(left) > 0 {
+			t.Errorf("machines of amphorae are left: %v, error %v", left, err)
+		}
+	})
+}
+
 // TestRepeat_RecordsLocalOpenStack repeats the recorded exchanges of Zed on the OpenStack of make
 // e2e-up, and writes those with its answers into the directory that E2E_REPEAT names.
 func TestRepeat_RecordsLocalOpenStack(t *testing.T) {

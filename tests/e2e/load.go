@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
@@ -17,16 +19,17 @@ type load struct {
 	tcp, udp []*cluster.Hammer
 }
 
-// load starts so many clients for each protocol. If the cloud carries no traffic, it starts none.
+// load starts so many clients for each protocol that the cloud carries.
 func (s *scene) load(what string, client cluster.Client, address string, clients int) *load {
 	s.Helper()
 	l := &load{s: s, what: what}
-	if !s.carries() {
-		return l
-	}
 	for range clients {
-		l.tcp = append(l.tcp, client.Hammer(s.Context(), address))
-		l.udp = append(l.udp, client.HammerUDP(s.Context(), address))
+		if s.carries(corev1.ProtocolTCP) {
+			l.tcp = append(l.tcp, client.Hammer(s.Context(), address))
+		}
+		if s.carries(corev1.ProtocolUDP) {
+			l.udp = append(l.udp, client.HammerUDP(s.Context(), address))
+		}
 	}
 	return l
 }

@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -19,7 +21,9 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/amphorae"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
@@ -52,9 +56,10 @@ type tenant struct {
 
 // info is what the scripts tell of the cloud.
 type info struct {
-	AuthURL string                `json:"auth_url"`
-	Image   string                `json:"image"`
-	Tenants map[string]tenantInfo `json:"tenants"`
+	AuthURL      string                `json:"auth_url"`
+	Image        string                `json:"image"`
+	RealAmphorae bool                  `json:"real_amphorae"`
+	Tenants      map[string]tenantInfo `json:"tenants"`
 }
 
 // tenantInfo is what they tell of a tenant: its region has an Octavia API of its own.
@@ -160,7 +165,6 @@ func (t *tenant) CloudConf() string {
 
 func (t *tenant) API() *API                { return t.api }
 func (t *tenant) KubeProxy() string        { return t.kubeProxy }
-func (t *tenant) Traffic(by string) bool   { return by == "ovn" || by == routerProvider }
 func (t *tenant) VIPNetwork() string       { return t.VIPs }
 func (t *tenant) Outside() netns.Namespace { return "e2e-ext" }
 func (t *tenant) Inside() netns.Namespace  { return t.namespace("client") }
@@ -168,6 +172,11 @@ func (t *tenant) SubnetV6() string         { return t.Subnet6 }
 func (t *tenant) Unused(n int) string      { return fmt.Sprintf("10.6.255.%d", 100+n) }
 func (t *tenant) Prefix() string           { return "" }
 func (t *tenant) Pause() time.Duration     { return 500 * time.Millisecond }
+
+// Traffic implements Cloud: the kernel of real amphorae has no NAT, which they need for UDP.
+func (t *tenant) Traffic(by string, protocol corev1.Protocol) bool {
+	return by == "ovn" || by == routerProvider || t.info.RealAmphorae && protocol == corev1.ProtocolTCP
+}
 
 // Crowd is half of that of other clouds: Octavia makes those of a project one after
 // another, and this one waits for a Neutron that has two cores for all, up to ten
@@ -264,6 +273,51 @@ func (t *tenant) RemoveMachine(ctx context.Context, name string) error {
 // Fail implements Nature, in the database.
 func (t *tenant) Fail(ctx context.Context, loadBalancerID string) error {
 	return t.run(ctx, "ctl.sh", "sql", "octavia", fmt.Sprintf("update load_balancer set provisioning_status='ERROR' where id='%s'", loadBalancerID))
+}
+
+// KillAmphora implements Nature.
+func (t *tenant) KillAmphora(ctx context.Context, loadBalancerID string) (killed bool, err error) {
+	if !t.info.RealAmphorae {
+		return false, nil
+	}
+	pages, err := amphorae.List(t.admin.LoadBalancer, amphorae.ListOpts{LoadbalancerID: loadBalancerID}).AllPages(ctx)
+	if err != nil {
+		return false, err
+	}
+	all, err := amphorae.ExtractAmphorae(pages)
+	if err != nil {
+		return false, err
+	}
+	for _, amphora := range all {
+		if amphora.ComputeID == "" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(t.machinesOfAmphorae(), amphora.ComputeID, "uml", "amphora", "pid"))
+		if err != nil {
+			return killed, err
+		}
+		group, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			return killed, err
+		}
+		if err := syscall.Kill(-group, syscall.SIGKILL); err != nil {
+			return killed, err
+		}
+		killed = true
+	}
+	return killed, nil
+}
+
+// machinesOfAmphorae is the directory with one for each machine.
+func (l *Local) machinesOfAmphorae() string { return filepath.Join(l.state, "amphorae") }
+
+// Amphorae returns the IDs of the machines that are real amphorae.
+func (l *Local) Amphorae() (ids []string, err error) {
+	entries, err := os.ReadDir(l.machinesOfAmphorae())
+	for _, entry := range entries {
+		ids = append(ids, entry.Name())
+	}
+	return ids, err
 }
 
 // StopOctavia implements Nature.

@@ -26,7 +26,7 @@ const (
 // balancer; the connections that the pod has serve until it stops.
 func endpoints(s *scene) {
 	moves, least := 2, 50
-	if s.carries() && s.Cloud.KubeProxy() != "" {
+	if s.carries(corev1.ProtocolTCP) && s.Cloud.KubeProxy() != "" {
 		moves, least = 20, 10000
 	}
 	following := func(change func(*corev1.Service)) func(*corev1.Service) {
@@ -136,7 +136,7 @@ type held struct{ connection net.Conn }
 // connect opens a connection to the pod.
 func (p *pod) connect() *held {
 	p.Helper()
-	if !p.carries() {
+	if !p.carries(corev1.ProtocolTCP) {
 		return nil
 	}
 	connection, err := p.outside().From.DialContext(p.Context(), "tcp", p.address)

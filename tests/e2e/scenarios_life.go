@@ -24,7 +24,7 @@ func life(s *scene) {
 	address := web.address()
 	web.has(map[string]int{"TCP/8080": 3, "UDP/8080": 3})
 	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
-	if s.carries() {
+	if s.carries(corev1.ProtocolUDP) {
 		s.eventually("answer over UDP", func(ctx context.Context) error {
 			_, err := s.outside().UDP(ctx, at(address, 8080))
 			return err
@@ -148,7 +148,7 @@ func affinity(s *scene) {
 		web.tells("ClientIP has no effect")
 		tcp, udp = false, !strings.Contains(strings.Join(s.events(""), "\n"), "ClientIP has no effect: ")
 	}
-	if s.carries() && tcp {
+	if s.carries(corev1.ProtocolTCP) && tcp {
 		s.eventually("answers of one node", func(ctx context.Context) error {
 			answers, err := s.outside().Answers(ctx, address, 10)
 			if err == nil && len(answers) != 1 {
@@ -157,7 +157,7 @@ func affinity(s *scene) {
 			return err
 		})
 	}
-	if s.carries() && udp {
+	if s.carries(corev1.ProtocolUDP) && udp {
 		s.eventually("datagrams from one node", func(ctx context.Context) error {
 			first, err := s.outside().UDP(ctx, address)
 			for i := 0; i < 10 && err == nil; i++ {
@@ -210,7 +210,7 @@ func sourceRanges(s *scene) {
 	if have := strings.Join(listeners[0].AllowedCIDRs, ","); have != "192.0.2.0/24" {
 		s.Errorf("allowed CIDRs = %s", have)
 	}
-	if s.carries() {
+	if s.carries(corev1.ProtocolTCP) {
 		if _, _, err := s.outside().HTTP(s.Context(), at(web.address(), 8080)); err == nil {
 			s.Error("a client was let in that must not")
 		}

@@ -9,34 +9,45 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// forwarded sends the client's address to nodes, first in a header, then with the PROXY protocol.
-// Test nodes do not understand the latter, so that only the pool is checked.
+// forwarded sends the client's address to nodes, first in a header, then with both versions of the
+// PROXY protocol.
 func forwarded(s *scene) {
 	if s.Provider == "ovn" {
 		s.Skip("ovn knows TCP, UDP and SCTP only")
 	}
 	web := s.create("web", func(svc *corev1.Service) { svc.Annotations[prefix+"x-forwarded-for"] = "true" }, "node-1")
-	address := web.address()
+	address := at(web.address(), 8080)
 	s.listens(web, "HTTP", "")
-	if s.carries() {
-		s.eventually("header X-Forwarded-For", func(ctx context.Context) error {
-			_, body, err := s.outside().HTTP(ctx, at(address, 8080))
-			if err == nil && !strings.Contains(body, "X-Forwarded-For: ") {
-				err = fmt.Errorf("the node saw %q", body)
-			}
-			return err
-		})
-	}
+	s.nodesSee(address, "X-Forwarded-For: ")
 	web.annotate(prefix+"x-forwarded-for", "")
 	s.listens(web, "TCP", "TCP")
-	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
-	web.annotate(prefix+"proxy-protocol", "v2")
-	s.listens(web, "TCP", "PROXYV2")
+	s.answeredBy(s.outside(), address, nodeNames()...)
+	for _, proxy := range []struct{ version, pool string }{{"v1", "PROXY"}, {"v2", "PROXYV2"}} {
+		web.annotate(prefix+"proxy-protocol", proxy.version)
+		s.listens(web, "TCP", proxy.pool)
+		s.nodesSee(address, " by PROXY "+proxy.version)
+	}
 	web.annotate(prefix+"proxy-protocol", "")
 	s.listens(web, "TCP", "TCP")
-	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
+	s.answeredBy(s.outside(), address, nodeNames()...)
 	web.remove()
 	s.nothingLeft()
+}
+
+// nodesSee waits until a node that answers at an address has seen a text in the request or before it. If
+// the cloud carries no traffic, it checks nothing.
+func (s *scene) nodesSee(address, text string) {
+	s.Helper()
+	if !s.carries(corev1.ProtocolTCP) {
+		return
+	}
+	s.eventually(fmt.Sprintf("%q in a request", text), func(ctx context.Context) error {
+		_, body, err := s.outside().HTTP(ctx, address)
+		if err == nil && !strings.Contains(body, text) {
+			err = fmt.Errorf("the node saw %q", body)
+		}
+		return err
+	})
 }
 
 // listens waits until the only listener and its pool have these protocols; an empty

@@ -130,7 +130,7 @@ func (v *vip) reachedFromEverywhere() {
 
 func (v *vip) answersUDP(client cluster.Client) {
 	v.Helper()
-	if !v.carries() {
+	if !v.carries(corev1.ProtocolTCP) {
 		return
 	}
 	v.eventually("answer over UDP", func(ctx context.Context) error {
@@ -155,7 +155,7 @@ func (v *vip) admits(sources string, admitted bool) {
 		}
 		return nil
 	})
-	if !v.carries() {
+	if !v.carries(corev1.ProtocolTCP) {
 		return
 	}
 	v.eventually(fmt.Sprintf("clients outside are admitted: %t", admitted), func(ctx context.Context) error {
@@ -172,7 +172,7 @@ func (v *vip) admits(sources string, admitted bool) {
 func (v *vip) movesAsPlanned() {
 	v.Helper()
 	moves, least := 2, 50
-	if v.carries() {
+	if v.carries(corev1.ProtocolTCP) {
 		moves, least = 20, 10000
 	}
 	load := v.load("planned moves", v.outside(), v.floating, 2)

@@ -28,8 +28,8 @@ type scene struct {
 	carrier string
 }
 
-// carries reports whether the Services carry traffic.
-func (s *scene) carries() bool { return s.Cloud.Traffic(s.carrier) }
+// carries reports whether the Services carry traffic of a protocol.
+func (s *scene) carries(protocol corev1.Protocol) bool { return s.Cloud.Traffic(s.carrier, protocol) }
 
 // service is a Service of the scene. It can be spoken to by name.
 type service struct {
@@ -177,7 +177,7 @@ func (s *scene) nothingLeft() {
 // nodes. Where the cloud carries no traffic there is nothing to be seen.
 func (s *scene) answeredBy(client cluster.Client, address string, nodes ...string) {
 	s.Helper()
-	if !s.carries() {
+	if !s.carries(corev1.ProtocolTCP) {
 		return
 	}
 	s.eventually(fmt.Sprintf("answers at %s of %v alone", address, nodes), func(ctx context.Context) error {
@@ -193,7 +193,7 @@ func (s *scene) answeredBy(client cluster.Client, address string, nodes ...strin
 // no traffic, it sends none.
 func (s *scene) unharmed(client cluster.Client, address string) (stop func()) {
 	s.Helper()
-	if !s.carries() {
+	if !s.carries(corev1.ProtocolTCP) {
 		return func() {}
 	}
 	hammer := client.Hammer(s.Context(), address)

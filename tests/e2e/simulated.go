@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
@@ -92,6 +93,13 @@ func startSimulator(ctx context.Context, options simulator.Options, patience Pat
 		Report:    func(err error) { logf("data path: %v", err) },
 	})
 	if s.vips, err = addVIPs(c); err == nil {
+		c.CountTraffic(func(listenerID string) octavia.Statistics {
+			counted := s.traffic.Statistics(listenerID)
+			return octavia.Statistics{
+				BytesIn: counted.BytesIn, BytesOut: counted.BytesOut,
+				ActiveConnections: counted.ActiveConnections, TotalConnections: counted.TotalConnections,
+			}
+		})
 		s.api, err = NewAPI(ctx, s.auth(c.Account), region)
 	}
 	if err != nil {
@@ -113,7 +121,6 @@ func addVIPs(c *simulator.Cloud) (string, error) {
 func (s *simulated) CloudConf() string        { return s.cloud.CloudConf() }
 func (s *simulated) API() *API                { return s.api }
 func (s *simulated) KubeProxy() string        { return "" }
-func (s *simulated) Traffic(by string) bool   { return by != routerProvider }
 func (s *simulated) VIPNetwork() string       { return s.vips }
 func (s *simulated) Outside() netns.Namespace { return "" }
 func (s *simulated) Inside() netns.Namespace  { return "" }
@@ -124,6 +131,9 @@ func (s *simulated) Crowd() int               { return 30 }
 func (s *simulated) Lease() time.Duration     { return 12 * time.Second }
 func (s *simulated) Nature() Nature           { return s }
 func (s *simulated) Patience() Patience       { return s.patience }
+
+// Traffic implements Cloud.
+func (s *simulated) Traffic(by string, _ corev1.Protocol) bool { return by != routerProvider }
 
 // RemovedTwice implements Cloud.
 func (s *simulated) RemovedTwice() (int, error) { return len(s.cloud.Octavia.RemovedTwice()), nil }
@@ -166,6 +176,9 @@ func (s *simulated) RemoveMachine(_ context.Context, name string) error {
 func (s *simulated) Fail(_ context.Context, loadBalancerID string) error {
 	return s.cloud.Octavia.SetProvisioningStatus(loadBalancerID, "ERROR")
 }
+
+// KillAmphora implements Nature: there are no machines.
+func (s *simulated) KillAmphora(context.Context, string) (bool, error) { return false, nil }
 
 // StopOctavia implements Nature: all services are unreachable, not only Octavia.
 func (s *simulated) StopOctavia(context.Context) (func(context.Context) error, error) {

@@ -45,6 +45,10 @@ func scenarios() []scenario {
 		{"DeletedBehindOurBack", deletedBehind, false},
 		{"EditedBehindOurBack", editedBehind, false},
 		{"FailedLoadBalancer", failed, false},
+		{"MonitorTypes", monitorTypes, false},
+		{"Statistics", statistics, false},
+		{"DrainedMember", drained, false},
+		{"AmphoraKilled", killedAmphora, false},
 		{"Commands", commands, true},
 		{"Costs", costs, true},
 		{"ManyServicesAtOnce", many, true},
@@ -58,6 +62,16 @@ func scenarios() []scenario {
 		{"TokenRevoked", tokenRevoked, true},
 		{"ControllerKilled", killed, true},
 		{"SwitchFromCloudProviderOpenStack", switched, true}, // the last: it replaces the nodes
+	}
+}
+
+// WithRealAmphorae returns the scenarios that show something with real amphorae: those with traffic. A
+// load balancer takes half a minute there, so that those with many are left out.
+func WithRealAmphorae() []string {
+	return []string{
+		"Life", "ChangesHarmNoUnchangedPort", "InternalAndExternal", "ExternalTrafficPolicyLocal", "SessionAffinity",
+		"SourceRanges", "IPv6", "DualStack", "SharedLoadBalancer", "ForwardedClient", "TimesAndLimits", "ManyProtocols",
+		"DeletedBehindOurBack", "MonitorTypes", "Statistics", "DrainedMember", "AmphoraKilled", "NodeDies",
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pires/go-proxyproto"
 	"go.uber.org/goleak"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
@@ -105,6 +106,23 @@ func TestTCPServer_ShowsForwardedHeaders(t *testing.T) {
 	}
 	if !strings.Contains(string(answer), "X-Forwarded-For: 192.0.2.7") {
 		t.Errorf("answer:\n%s", answer)
+	}
+}
+
+func TestTCPServer_ShowsClientOfPROXYHeader(t *testing.T) {
+	t.Parallel()
+	_, address := startTCP(t, at("10.244.1.5"))
+	client, server := net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 1234}, net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80}
+	for version := byte(1); version <= 2; version++ {
+		connection := dial(t, "tcp", address)
+		if _, err := proxyproto.HeaderProxyFromAddrs(version, &client, &server).WriteTo(connection); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(connection, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		answer, err := io.ReadAll(connection)
+		if want := fmt.Sprintf("client    192.0.2.7:1234 by PROXY v%d\n", version); err != nil || !strings.Contains(string(answer), want) {
+			t.Errorf("the answer has no %q, error %v:\n%s", want, err, answer)
+		}
 	}
 }
 

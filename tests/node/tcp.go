@@ -2,6 +2,7 @@ package node
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/pires/go-proxyproto"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
 )
@@ -22,7 +25,7 @@ const (
 )
 
 // tcpServer answers on one TCP port in place of the pods: it answers HTTP requests, and echoes all
-// other bytes.
+// other bytes. A connection may begin with a header of the PROXY protocol.
 type tcpServer struct {
 	*netns.Server // ends the connections too: the pods behind them are gone
 	reached       reached
@@ -46,6 +49,10 @@ func (s *tcpServer) update(f frontend) { s.frontend.Store(&f) }
 // serve looks at the first byte: HTTP methods are upper-case letters.
 func (s *tcpServer) serve(connection net.Conn) {
 	reader := bufio.NewReader(connection)
+	header, err := proxyproto.Read(reader)
+	if err != nil && !errors.Is(err, proxyproto.ErrNoProxyProtocol) {
+		return
+	}
 	first, err := reader.Peek(1)
 	if err != nil {
 		return
@@ -59,20 +66,20 @@ func (s *tcpServer) serve(connection net.Conn) {
 		if err != nil {
 			return
 		}
-		if err := s.answer(connection, request); err != nil || request.Close {
+		if err := s.answer(connection, header, request); err != nil || request.Close {
 			return
 		}
 	}
 }
 
-func (s *tcpServer) answer(connection net.Conn, request *http.Request) error {
+func (s *tcpServer) answer(connection net.Conn, header *proxyproto.Header, request *http.Request) error {
 	if _, err := io.Copy(io.Discard, request.Body); err != nil {
 		return err
 	}
 	f := s.frontend.Load()
 	pod := f.endpoints[s.turn.Add(1)%uint64(len(f.endpoints))]
 	node := s.reached(connection.RemoteAddr())
-	body := describe(node, f, pod, connection.RemoteAddr(), request)
+	body := describe(node, f, pod, clientOf(connection, header), request)
 	response := http.Response{
 		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1,
 		Request:       request,
@@ -88,7 +95,16 @@ func (s *tcpServer) answer(connection net.Conn, request *http.Request) error {
 	return response.Write(connection)
 }
 
-func describe(node string, f *frontend, pod endpoint, client net.Addr, request *http.Request) string {
+// clientOf returns the address of the client, and how it is known if not from the connection itself.
+// The header is nil if there was none.
+func clientOf(connection net.Conn, header *proxyproto.Header) string {
+	if header == nil {
+		return connection.RemoteAddr().String()
+	}
+	return fmt.Sprintf("%s by PROXY v%d", header.SourceAddr, header.Version)
+}
+
+func describe(node string, f *frontend, pod endpoint, client string, request *http.Request) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "node      %s\n", node)
 	fmt.Fprintf(&text, "service   %s port %s\n", f.service, strconv.Quote(f.port))
