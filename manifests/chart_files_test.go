@@ -6,10 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/openstack-ccm/openstack-ccm/manifests/admission"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/golden"
 )
 
@@ -29,37 +27,41 @@ func TestMonitoring_RulesFollowNameOfLease(t *testing.T) {
 	}
 }
 
-// The policies are those of manifests/admission, in their order, with the labels of all objects.
-// Run with -update to copy them, before the others render with them.
+// The policies are those of manifests/admission and manifests/readiness-gates, in their order, with the
+// labels of all objects. Run with -update to copy them, before the others render with them.
 //
 //proves:119
 func TestAdmissionGolden_ChartHasPolicies(t *testing.T) {
-	source, optional := string(readFile(t, "admission/policy.yaml")), string(readFile(t, "admission/deny-unknown/policy.yaml"))
-	golden.File(t, filepath.Join("chart", "files", "admission", "policy.yaml"), source)
-	golden.File(t, filepath.Join("chart", "files", "admission", "deny-unknown.yaml"), optional)
+	required, optional, gates := string(readFile(t, "admission/policy.yaml")), string(readFile(t, "admission/deny-unknown/policy.yaml")), string(readFile(t, "readiness-gates/policy.yaml"))
+	for name, text := range map[string]string{"policy.yaml": required, "deny-unknown.yaml": optional, "readiness-gates.yaml": gates} {
+		golden.File(t, filepath.Join("chart", "files", "admission", name), text)
+	}
 	t.Parallel()
 	const minimal = minimalValues + "helmLabels: false\nselectorLabels: {app: ccm}\n"
-	var want []map[string]any
-	for document := range strings.SplitSeq(source+"\n---\n"+optional, "\n---\n") {
-		policy := *decoded[map[string]any](t, document)
-		if err := unstructured.SetNestedStringMap(policy, map[string]string{"app": "ccm"}, "metadata", "labels"); err != nil {
-			t.Fatal(err)
-		}
-		want = append(want, policy)
-	}
-	required := len(admission.Objects())
-	for i, of := range rendered(t, minimal, minimal+"admissionPolicy: {enabled: true}", minimal+"admissionPolicy: {enabled: true, denyUnknown: true}") {
+	wants := [][]string{nil, {required}, {required, optional}, {gates}}
+	for i, of := range rendered(t, minimal, minimal+"admissionPolicy: {enabled: true}", minimal+"admissionPolicy: {enabled: true, denyUnknown: true}", minimal+"readinessGates: {enabled: true}") {
 		if of.Error != "" {
 			t.Fatal(of.Error)
 		}
-		var got []map[string]any
-		for document := range strings.SplitSeq(of.Files["policies.yaml"], "\n---\n") {
-			if object := *decoded[map[string]any](t, document); object != nil {
-				got = append(got, object)
+		want := documentsOf(t, strings.Join(wants[i], "\n---\n"))
+		for _, policy := range want {
+			if err := unstructured.SetNestedStringMap(policy, map[string]string{"app": "ccm"}, "metadata", "labels"); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if diff := cmp.Diff(want[:[]int{0, required, len(want)}[i]], got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, documentsOf(t, of.Files["policies.yaml"])); diff != "" {
 			t.Errorf("values %d (-want +got):\n%s", i, diff)
 		}
 	}
+}
+
+// documentsOf returns the objects in a manifest.
+func documentsOf(t *testing.T, manifest string) (all []map[string]any) {
+	t.Helper()
+	for document := range strings.SplitSeq(manifest, "\n---\n") {
+		if object := *decoded[map[string]any](t, document); object != nil {
+			all = append(all, object)
+		}
+	}
+	return all
 }

@@ -47,11 +47,13 @@ func TestChart_RefusesValuesThatCannotWork(t *testing.T) {
 		{minimalValues + "networkPolicy: {enabled: true}", "hostNetwork=false"},
 		{minimalValues + "podMonitor: {enabled: true}", "podMonitor.tokenSecret.name"},
 		{minimalValues + "admissionPolicy: {enabled: true}\nkubeconfig: {secretName: there}", "manifests/"},
+		{minimalValues + "readinessGates: {enabled: true}\nkubeconfig: {secretName: there}", "manifests/readiness-gates"},
 	}
 	assertRefused(t, cases)
 	old, err := chart.Render(t.Context(), t.Logf,
 		chart.Release{Name: "occm", Namespace: "kube-system", Values: minimalValues, KubeVersion: "v1.27.16"},
-		chart.Release{Name: "occm", Namespace: "kube-system", Values: minimalValues + "admissionPolicy: {enabled: true}", KubeVersion: "v1.30.14"})
+		chart.Release{Name: "occm", Namespace: "kube-system", Values: minimalValues + "admissionPolicy: {enabled: true}", KubeVersion: "v1.30.14"},
+		chart.Release{Name: "occm", Namespace: "kube-system", Values: minimalValues + "readinessGates: {enabled: true}", KubeVersion: "v1.35.9"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +62,9 @@ func TestChart_RefusesValuesThatCannotWork(t *testing.T) {
 	}
 	if !strings.Contains(old[1].Error, "needs Kubernetes 1.31") {
 		t.Errorf("policies on Kubernetes 1.30 are %q", old[1].Error)
+	}
+	if !strings.Contains(old[2].Error, "needs Kubernetes 1.36") {
+		t.Errorf("readiness gates on Kubernetes 1.35 are %q", old[2].Error)
 	}
 }
 

@@ -167,6 +167,7 @@ func programFlags(t *testing.T) *pflag.FlagSet {
 	own.FlagSet("openstack").StringArray("user-agent", nil, "")
 	own.FlagSet("openstack").String("tracing-config-file", "", "")
 	own.FlagSet("openstack").Bool("dry-run", false, "")
+	own.FlagSet("openstack").Bool("pod-readiness-gates", false, "")
 	none := func(*appconfig.CompletedConfig) cloudprovider.Interface { return nil }
 	command := app.NewCloudControllerManagerCommand(opts, none, app.DefaultInitFuncConstructors, names.CCMControllerAliases(), own, nil)
 	return command.Flags()

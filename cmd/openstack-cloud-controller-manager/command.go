@@ -22,6 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cli"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
+	"github.com/openstack-ccm/openstack-ccm/pkg/gates"
 )
 
 const (
@@ -50,6 +51,8 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 	var flags cliflag.NamedFlagSets
 	flags.FlagSet("openstack").StringArrayVar(&p.userAgents, "user-agent", nil,
 		"Text to add to the User-Agent of OpenStack requests. May be given several times.")
+	flags.FlagSet("openstack").BoolVar(&p.podGates, "pod-readiness-gates", false,
+		"Open the readiness gates of pods with the label "+gates.Label+"=true once their load balancers have followed them.")
 	flags.FlagSet("openstack").StringVar(&p.tracing, tracingFlag, "",
 		"File with a TracingConfiguration, as for kube-apiserver: spans of the work on Services are sent to its endpoint. By default, there are none.")
 	flags.FlagSet("openstack").BoolVar(&p.dryRun.asked, "dry-run", false,

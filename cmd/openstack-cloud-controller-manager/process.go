@@ -32,6 +32,8 @@ type process struct {
 	env        config.Environment
 	build      build
 	userAgents []string
+	// podGates is set if the readiness gates of pods are opened.
+	podGates bool
 	// tracing is the path of a TracingConfiguration, "" for none; stopTracing sends the last spans.
 	tracing     string
 	stopTracing func(context.Context)
@@ -99,6 +101,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		RegionalIDs:    p.env.RegionalIDs(),
 		Controller:     controllerName(completed, p.env.RegionalIDs(), conf.Global.Region),
 		CloudRoutes:    routes,
+		PodGates:       p.podGates,
 		CallAgain:      p.serviceCalls.again,
 		Recorder:       newRecorder(untilExit, p.events, options.CloudControllerManagerUserAgent),
 		Leading:        p.lease.readHolder,

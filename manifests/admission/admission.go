@@ -24,6 +24,8 @@ const (
 	Warn   = "openstack-load-balancer-warn"
 	// DenyUnknown denies a new Service with an unknown annotation of our prefixes.
 	DenyUnknown = "openstack-load-balancer-deny-unknown"
+	// ReadinessGates adds readiness gates to pods.
+	ReadinessGates = "openstack-load-balancer-readiness-gates"
 )
 
 // Objects returns the policies and their bindings.
@@ -42,9 +44,9 @@ func Optional() []runtime.Object {
 	}
 }
 
-// YAML returns objects as a manifest.
-func YAML(objects []runtime.Object) (string, error) {
-	texts := []string{"# Written by make generate, from the table of annotations. Kubernetes 1.31 or later.\n"}
+// YAML returns objects as a manifest for a version of Kubernetes and later ones.
+func YAML(objects []runtime.Object, version string) (string, error) {
+	texts := []string{"# Written by make generate. Kubernetes " + version + " or later.\n"}
 	for i, object := range objects {
 		text, err := yaml.Marshal(object)
 		if err != nil {

@@ -14,10 +14,15 @@ import (
 //proves:134
 func TestPolicyReference_IsMadeFromTheTableOfAnnotations(t *testing.T) {
 	t.Parallel()
-	for file, objects := range map[string][]runtime.Object{
-		"policy.yaml": admission.Objects(), "deny-unknown/policy.yaml": admission.Optional(),
+	for file, of := range map[string]struct {
+		objects []runtime.Object
+		version string
+	}{
+		"policy.yaml":                    {admission.Objects(), "1.31"},
+		"deny-unknown/policy.yaml":       {admission.Optional(), "1.31"},
+		"../readiness-gates/policy.yaml": {admission.Gates(), "1.36"},
 	} {
-		want, err := admission.YAML(objects)
+		want, err := admission.YAML(of.objects, of.version)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,6 +59,8 @@ type Connection struct {
 	// CloudRoutes reports that the route controller requests routes: it runs (--controllers), and
 	// --configure-cloud-routes is not false.
 	CloudRoutes bool
+	// PodGates is set if the readiness gates of pods are opened.
+	PodGates bool
 	// CallAgain makes the service controller call again for a Service at once, after a call
 	// returned before the creation of its load balancer had ended. If it is nil, the error of a
 	// call contains the time of the next one.
@@ -182,6 +184,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 			Instances: servers, Node: c.Config.Node, Recorder: message.LimitEvents(c.Recorder), Held: c.Metrics.Held, Clock: c.Clock,
 		}),
 		Client:   c.Client,
+		PodGates: c.PodGates && c.DryRun == nil,
 		Leading:  c.Leading,
 		Stop:     c.Stop,
 		Drain:    session.Drain,

@@ -153,6 +153,7 @@ func (p *Provider) startResync() {
 		Informers: p.informers,
 		Client:    p.options.Client.CoreV1(),
 		Slices:    p.options.Client,
+		Gates:     p.options.PodGates,
 		Forbidden: p.options.Metrics.endpointsForbidden,
 		Recorder:  p.options.Recorder,
 		Clock:     p.options.Clock,

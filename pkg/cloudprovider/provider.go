@@ -78,6 +78,8 @@ type Options struct {
 	NewRoutes func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes
 	// Client reads the cluster's identity, and reads and patches Services.
 	Client kubernetes.Interface
+	// PodGates is set if the readiness gates of pods are opened.
+	PodGates bool
 	// Records are read before NewLoadBalancers is called. If it is nil, nothing is recorded.
 	Records *records.ConfigMaps
 	// Conditions writes the conditions of Services. If it is nil, they have none.

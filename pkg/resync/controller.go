@@ -22,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/gates"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
@@ -78,6 +79,8 @@ type Options struct {
 	Client corev1.CoreV1Interface
 	// Slices reads EndpointSlices; nil: none are watched.
 	Slices kubernetes.Interface
+	// Gates is set if the readiness gates of pods are opened: it needs Slices.
+	Gates bool
 	// Forbidden is called when the right to read EndpointSlices turns out to be missing, and when it
 	// has come; may be nil.
 	Forbidden func(bool)
@@ -102,6 +105,8 @@ type Controller struct {
 	// endpoints has those of Services, slices fills it; both are nil if none are watched.
 	endpoints *endpointTable
 	slices    *cache.Reflector
+	// gates is nil if those of pods are not opened.
+	gates *gates.Gates
 	// lastNodeChange is used only by the goroutine of the informer's events.
 	lastNodeChange time.Time
 	client         corev1.CoreV1Interface
@@ -143,6 +148,9 @@ func New(options Options) (*Controller, error) {
 			c.enqueueWhere(c.engine.FollowsEndpoints, promptBatchPeriod)
 		}
 		c.slices = cache.NewReflectorWithOptions(listerOf(options.Slices), &discovery.EndpointSlice{}, c.endpoints, cache.ReflectorOptions{Name: "endpoints"})
+		if options.Gates {
+			c.useGates(options)
+		}
 	}
 	return c, nil
 }
@@ -168,6 +176,9 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 	if c.endpoints != nil {
 		work.Go(func() { c.endpoints.run(ctx, c.slices.ListAndWatchWithContext) })
+	}
+	if c.gates != nil {
+		work.Go(func() { c.gates.Run(ctx) })
 	}
 	work.Go(func() { c.engine.WatchDrift(ctx, c.queue.Add) })
 	work.Go(func() { c.engine.PersistRecords(ctx, c.writeRecord) })
@@ -205,7 +216,11 @@ func (c *Controller) sync(ctx context.Context, key types.NamespacedName, ended f
 		return
 	}
 	exists := func(ctx context.Context) (bool, error) { return c.exists(ctx, service) }
-	c.engine.Repair(ctx, service, exists, func(status *v1.LoadBalancerStatus, err error) { ended(c.report(key, service, status, err)) })
+	followed := c.following(key)
+	c.engine.Repair(ctx, service, exists, func(status *v1.LoadBalancerStatus, err error) {
+		followed(err)
+		ended(c.report(key, service, status, err))
+	})
 }
 
 // report publishes the result of a repair, and returns the error of the sync.

@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/gates"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
@@ -45,6 +46,8 @@ type endpointTable struct {
 	// answers for all Services may be other ones. Both are called by the goroutine of the watch.
 	changed  func(service types.NamespacedName, nodes, pods endpointChange)
 	restated func(watch settings.Watch)
+	// ready has the addresses of a Service that count as ready: see gates.Gates.Ready.
+	ready func(service types.NamespacedName) []netip.Addr
 
 	mu       sync.Mutex
 	services map[types.NamespacedName]*serviceEndpoints
@@ -82,7 +85,10 @@ func (l *lastChange) add(change members.Change, now time.Time) endpointChange {
 }
 
 func newEndpointTable(clk clock.Clock) *endpointTable {
-	return &endpointTable{clock: clk, began: clk.Now(), services: map[types.NamespacedName]*serviceEndpoints{}, owners: map[types.NamespacedName]string{}}
+	return &endpointTable{
+		clock: clk, began: clk.Now(), services: map[types.NamespacedName]*serviceEndpoints{}, owners: map[types.NamespacedName]string{},
+		ready: (*gates.Gates)(nil).Ready,
+	}
 }
 
 // of returns the endpoints of a Service. While they are not known, and the right to read them is not
@@ -124,7 +130,7 @@ func (t *endpointTable) all(service types.NamespacedName) members.Endpoints {
 	for _, slice := range of.slices {
 		all = append(all, slice)
 	}
-	return all
+	return all.WithReady(t.ready(service))
 }
 
 // placed is a slice with its Service; an empty one removes the slice.
@@ -133,22 +139,40 @@ type placed struct {
 	slice   members.Slice
 }
 
-// set stores slices, and reports the change of each Service once, however many of its slices have
-// changed: not before all slices are known.
+// set stores slices.
 func (t *endpointTable) set(slices map[types.NamespacedName]placed) {
 	t.mu.Lock()
-	before := map[types.NamespacedName]members.Endpoints{}
+	var services []types.NamespacedName
 	for key, to := range slices {
 		for _, service := range []string{t.owners[key], to.service} {
-			owner := types.NamespacedName{Namespace: key.Namespace, Name: service}
-			if _, seen := before[owner]; !seen && service != "" {
-				before[owner] = t.all(owner)
+			if service != "" {
+				services = append(services, types.NamespacedName{Namespace: key.Namespace, Name: service})
 			}
 		}
 	}
-	for key, to := range slices {
-		t.put(key, to)
+	t.update(services, func() {
+		for key, to := range slices {
+			t.put(key, to)
+		}
+	})
+}
+
+// recount calls change, which changes what counts as ready of Services.
+func (t *endpointTable) recount(services []types.NamespacedName, change func()) {
+	t.mu.Lock()
+	t.update(services, change)
+}
+
+// update calls do, and reports the change of each Service once, however many of its slices have changed:
+// not before all slices are known. The caller holds the lock, which update releases.
+func (t *endpointTable) update(services []types.NamespacedName, do func()) {
+	before := map[types.NamespacedName]members.Endpoints{}
+	for _, service := range services {
+		if _, seen := before[service]; !seen {
+			before[service] = t.all(service)
+		}
 	}
+	do()
 	var changes []func()
 	for service, was := range before {
 		if report := t.change(service, was); report != nil {

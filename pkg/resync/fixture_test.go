@@ -30,6 +30,8 @@ type fakeEngine struct {
 	records map[types.NamespacedName]types.UID
 	// repairs counts the repairs under way.
 	repairs sync.WaitGroup
+	// gates has the readiness gates of pods opened.
+	gates bool
 	// address is the result of Repair, unless it is "".
 	address string
 	// serve, if set, is called first. It may wait or fail.
@@ -119,7 +121,7 @@ func runOn(t *testing.T, e *fakeEngine, newClient func() *fake.Clientset, test f
 	synctest.Test(t, func(t *testing.T) {
 		client, recorder := newClient(), record.NewFakeRecorder(10000)
 		factory := informers.NewSharedInformerFactory(client, 0)
-		c, err := New(Options{Engine: e, Informers: factory, Client: client.CoreV1(), Slices: client, Recorder: recorder, Clock: clock.RealClock{}})
+		c, err := New(Options{Engine: e, Informers: factory, Client: client.CoreV1(), Slices: client, Gates: e.gates, Recorder: recorder, Clock: clock.RealClock{}})
 		if err != nil {
 			t.Fatal(err)
 		}

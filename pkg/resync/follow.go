@@ -18,7 +18,8 @@ func (c *Controller) Endpoints(service *v1.Service) (endpoints members.Endpoints
 	if c.endpoints == nil {
 		return nil, settings.Unwatched, false
 	}
-	return c.endpoints.of(cluster.Key(service))
+	endpoints, watch, pending = c.endpoints.of(cluster.Key(service))
+	return endpoints, watch, pending || c.gates.Pending()
 }
 
 // endpointsChanged enqueues a Service after its endpoints got to other nodes or, if pods are its

@@ -156,7 +156,7 @@ func checkAdmission(t *testing.T, c *ControlPlane) {
 
 func (d *applier) apply(c *ControlPlane, objects []runtime.Object) {
 	d.t.Helper()
-	manifest, err := admission.YAML(objects)
+	manifest, err := admission.YAML(objects, "1.31")
 	if err != nil {
 		d.t.Fatal(err)
 	}

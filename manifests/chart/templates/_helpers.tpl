@@ -90,6 +90,9 @@ annotations:
 - [bind-address, {{ include "ccm.ownBindAddress" . | quote }}]
 - [secure-port, {{ $v.port }}]
 - [webhook-secure-port, 0]
+{{- if $v.readinessGates.enabled }}
+- [pod-readiness-gates, true]
+{{- end }}
 - [v, {{ $v.logVerbosityLevel }}]
 {{- end -}}
 

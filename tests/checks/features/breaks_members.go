@@ -19,6 +19,20 @@ func memberBreaks() []Break {
 			Tests: []string{"TestMembers_HaveAddressOfEachFamilyInNetworkOfMemberSubnet"},
 		},
 		{
+			Row: 132, What: "a readiness gate opens before the load balancer has followed",
+			File:  "pkg/gates/verdict.go",
+			Old:   `case len(unserved) > 0 && waited < patience:`,
+			New:   `case len(unserved) > 0 && waited < 0:`,
+			Tests: []string{"TestVerdict_OpensGate", "TestGates_OpenAfterLoadBalancerHasFollowed"},
+		},
+		{
+			Row: 132, What: "a pod that waits for its readiness gate is no member",
+			File:  "pkg/resync/endpoints.go",
+			Old:   `return all.WithReady(t.ready(service))`,
+			New:   `return all`,
+			Tests: []string{"TestGates_OpenAfterLoadBalancerHasFollowed"},
+		},
+		{
 			Row: 33, What: "the requested subnet of the members is ignored",
 			File:  "pkg/loadbalancer/octavia/lookup/lookup.go",
 			Old:   `case s.Members.SubnetID != "":`,

@@ -92,6 +92,29 @@ func (e Endpoints) At(family v1.IPFamily, port, address string, number int) bool
 	})
 }
 
+// WithReady returns the endpoints with those at some addresses counted as ready, unless they
+// terminate.
+func (e Endpoints) WithReady(addresses []netip.Addr) Endpoints {
+	if len(addresses) == 0 {
+		return e
+	}
+	all := slices.Clone(e)
+	for i, s := range all {
+		all[i].Endpoints = slices.Clone(s.Endpoints)
+		for j, endpoint := range s.Endpoints {
+			if !endpoint.Terminating && slices.Contains(addresses, endpoint.Address) {
+				all[i].Endpoints[j].Ready, all[i].Endpoints[j].Serving = true, true
+			}
+		}
+	}
+	return all
+}
+
+// Has reports whether an endpoint has an address.
+func (e Endpoints) Has(address netip.Addr) bool {
+	return e.some(func(endpoint Endpoint) bool { return endpoint.Address == address })
+}
+
 // among returns the backends that have one of these names; both are sorted by name.
 func among(backends []Backend, names []string) []Backend {
 	var found []Backend
