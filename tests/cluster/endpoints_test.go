@@ -42,34 +42,36 @@ func TestMembers_FollowEndpointSlicesOfAPIServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	members := func(want string) {
-		t.Helper()
-		w.eventually("the members are "+want, func(context.Context) error {
-			all := w.cloud.Octavia.Snapshot()
-			if len(all) != 1 || all[0].ProvisioningStatus != octavia.Active || len(all[0].Pools) != 2 {
-				return fmt.Errorf("%d load balancers", len(all))
-			}
-			for _, pool := range all[0].Pools {
-				var names []string
-				for _, m := range pool.Members {
-					names = append(names, m.Name)
-				}
-				slices.Sort(names)
-				if got := strings.Join(names, " "); got != want {
-					return fmt.Errorf("the members are %q", got)
-				}
-			}
-			return nil
-		})
-	}
-	members("")
+	w.awaitOnlyMembers(2, "")
 	pods(map[string]int{"node-0": 1, "node-1": 1})
-	members("node-0 node-1")
+	w.awaitOnlyMembers(2, "node-0 node-1")
 	w.cloud.RequestLog.Reset()
 	pods(map[string]int{"node-0": 2, "node-1": 1})
 	pods(map[string]int{"node-1": 1, "node-2": 3})
-	members("node-1 node-2")
+	w.awaitOnlyMembers(2, "node-1 node-2")
 	if writes := w.cloud.RequestLog.Requests(requestlog.Writes(), requestlog.Under("/load-balancer")); len(writes) != 2 {
 		t.Errorf("%d writes for pods that move, want one for each of two pools", len(writes))
 	}
+}
+
+// awaitOnlyMembers waits until all pools of the only load balancer have these members.
+func (w *crowd) awaitOnlyMembers(pools int, want string) {
+	w.t.Helper()
+	w.eventually("the members are "+want, func(context.Context) error {
+		all := w.cloud.Octavia.Snapshot()
+		if len(all) != 1 || all[0].ProvisioningStatus != octavia.Active || len(all[0].Pools) != pools {
+			return fmt.Errorf("%d load balancers", len(all))
+		}
+		for _, pool := range all[0].Pools {
+			var names []string
+			for _, m := range pool.Members {
+				names = append(names, m.Name)
+			}
+			slices.Sort(names)
+			if got := strings.Join(names, " "); got != want {
+				return fmt.Errorf("the members are %q", got)
+			}
+		}
+		return nil
+	})
 }
