@@ -58,9 +58,9 @@ func (r *Reconciler) CountStages(ctx context.Context, svc *v1.Service, nodes []*
 		return Stages{}, err
 	}
 	counted := &Stages{Goal: asked}
-	p := &pursuit{goal: counted}
-	_, err = r.reconcile(ctx, p, dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always})
-	r.distrust(dispatch.Request{Service: svc}, p.round, err)
+	p := &pursuit{Reconciler: r, goal: counted, req: dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always}}
+	_, err = p.reconcile(ctx)
+	p.distrust(err)
 	p.lock.Release()
 	return *counted, err
 }

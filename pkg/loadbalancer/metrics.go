@@ -81,15 +81,15 @@ func NewMetrics() *Metrics {
 	}
 	m.counted = []*countedGauge{
 		m.newCounted("services", "Services of type LoadBalancer that this process has worked on, by phase.",
-			(*Reconciler).countServices, "phase"),
+			countServices, "phase"),
 		m.newCounted("oldest_service_timestamp_seconds", "When the oldest Service in a phase entered it, in seconds since 1970; missing if no Service is in the phase.",
-			(*Reconciler).countOldest, "phase"),
+			countOldest, "phase"),
 		m.newCounted("loadbalancer_objects", "Load balancers of the cluster, and their parts that belong to Services, by the last status that was read.",
-			(*Reconciler).countObjects, "kind", "provisioning_status", "operating_status"),
+			countObjects, "kind", "provisioning_status", "operating_status"),
 		m.newCounted("oldest_pending_loadbalancer_timestamp_seconds", "When the load balancer of the cluster that has been PENDING for longest last changed, in seconds since 1970; missing if none is PENDING.",
-			(*Reconciler).countPending),
+			countPending),
 		m.newCounted("rounds", "Rounds of reconciliation that work, that wait for Octavia, or that have a result that no call has fetched yet.",
-			(*Reconciler).countRounds, "state"),
+			countRounds, "state"),
 		m.newCounted("rollout_losing_services", "Services whose pods stop before the load balancer has removed their node, so that connections fail during a rollout.",
 			func(r *Reconciler, set func(float64, ...string)) { set(float64(r.store.Warned(events.Rollouts))) }),
 	}
@@ -130,14 +130,14 @@ func (g *countedGauge) Collect(to chan<- prometheus.Metric) {
 	g.GaugeVec.Collect(to)
 }
 
-func (r *Reconciler) countServices(set func(float64, ...string)) {
+func countServices(r *Reconciler, set func(float64, ...string)) {
 	census := r.store.Census()
 	for _, phase := range state.Phases() {
 		set(float64(census.Services[phase]), string(phase))
 	}
 }
 
-func (r *Reconciler) countOldest(set func(float64, ...string)) {
+func countOldest(r *Reconciler, set func(float64, ...string)) {
 	for phase, since := range r.store.Census().Oldest {
 		set(float64(since.Unix()), string(phase))
 	}
@@ -145,8 +145,8 @@ func (r *Reconciler) countOldest(set func(float64, ...string)) {
 
 // countObjects counts load balancers in the last snapshot of the project, and their parts in the
 // last read of each.
-func (r *Reconciler) countObjects(set func(float64, ...string)) {
-	for lb := range r.lastSeen() {
+func countObjects(r *Reconciler, set func(float64, ...string)) {
+	for lb := range lastSeen(r) {
 		set(1, "load_balancer", provisioning(lb.Status), operating(lb.Operating))
 	}
 	for part, objects := range r.store.Parts() {
@@ -156,9 +156,9 @@ func (r *Reconciler) countObjects(set func(float64, ...string)) {
 
 // countPending reports the time at which the oldest PENDING began: the last change in the last
 // snapshot of the project. A restart of this process does not reset it.
-func (r *Reconciler) countPending(set func(float64, ...string)) {
+func countPending(r *Reconciler, set func(float64, ...string)) {
 	var oldest time.Time
-	for lb := range r.lastSeen() {
+	for lb := range lastSeen(r) {
 		pending := strings.HasPrefix(lb.Status, "PENDING_") && !lb.UpdatedAt.IsZero()
 		if pending && (oldest.IsZero() || lb.UpdatedAt.Before(oldest)) {
 			oldest = lb.UpdatedAt
@@ -170,7 +170,7 @@ func (r *Reconciler) countPending(set func(float64, ...string)) {
 }
 
 // lastSeen returns the load balancers of the cluster in the last snapshot of the project.
-func (r *Reconciler) lastSeen() iter.Seq[project.LoadBalancer] {
+func lastSeen(r *Reconciler) iter.Seq[project.LoadBalancer] {
 	return func(yield func(project.LoadBalancer) bool) {
 		snap := r.engine().Cloud.Project.Last()
 		if snap == nil {
@@ -185,7 +185,7 @@ func (r *Reconciler) lastSeen() iter.Seq[project.LoadBalancer] {
 	}
 }
 
-func (r *Reconciler) countRounds(set func(float64, ...string)) {
+func countRounds(r *Reconciler, set func(float64, ...string)) {
 	working, unfetched := r.dispatcher.Size()
 	waiting := r.engine().Cloud.Watcher.Waiting()
 	set(float64(max(0, working-waiting)), roundsWorking)
@@ -214,16 +214,17 @@ const maxQueued = time.Hour
 
 // measure counts the time until a Service gets its first address. Until then it adds up the times
 // of its rounds.
-func (r *Reconciler) measure(svc *v1.Service, before state.Entry, watch *telemetry.Watch, status *v1.LoadBalancerStatus, err error) {
+func (rd *round) measure(status *v1.LoadBalancerStatus, err error) {
+	svc, before := rd.req.Service, rd.entry
 	if before.Accepted != nil || len(svc.Status.LoadBalancer.Ingress) > 0 {
 		return
 	}
-	times := watch.Times()
+	times := rd.watch.Times()
 	if err != nil || status == nil || len(status.Ingress) == 0 {
-		r.store.Spend(svc.UID, times)
+		rd.store.Spend(svc.UID, times)
 		return
 	}
-	now := r.options.Clock.Now()
+	now := rd.options.Clock.Now()
 	began := before.Unsettled.Began(now, times)
 	times = times.Plus(before.Unsettled.Spent)
 	total := max(now.Sub(began), times.Sum())
@@ -232,7 +233,7 @@ func (r *Reconciler) measure(svc *v1.Service, before state.Entry, watch *telemet
 		times[telemetry.Queue] += queued
 		total += queued
 	}
-	r.options.Metrics.addressed(total, retry, times)
+	rd.options.Metrics.addressed(total, retry, times)
 }
 
 func (m *Metrics) addressed(total, retry time.Duration, times telemetry.Times) {
@@ -266,12 +267,12 @@ func (m *Metrics) drifted(result string) {
 }
 
 // resolved counts the end of a Service's drift, if there was any.
-func (r *Reconciler) resolved(was state.Drift) {
+func (rd *round) resolved() {
 	switch {
-	case was.Reason == "":
-	case r.engine().Config.LoadBalancer.DriftPolicy == drift.PolicyReport:
-		r.options.Metrics.drifted(driftReported)
+	case rd.entry.Drift.Reason == "":
+	case rd.engine().Config.LoadBalancer.DriftPolicy == drift.PolicyReport:
+		rd.options.Metrics.drifted(driftReported)
 	default:
-		r.options.Metrics.drifted(driftRepaired)
+		rd.options.Metrics.drifted(driftRepaired)
 	}
 }

@@ -35,7 +35,7 @@ func (r *Reconciler) WatchQuotas(ctx context.Context) {
 		return
 	}
 	ctx = limiter.WithPriority(ctx, limiter.PriorityLow)
-	looks := []func(context.Context) error{r.lookAtNeutron, r.lookAtOctavia}
+	looks := []func(context.Context, *Reconciler) error{neutronQuotas, octaviaQuotas}
 	for i := 0; ; i++ {
 		pause := quotaInterval
 		if i < len(looks) {
@@ -44,13 +44,13 @@ func (r *Reconciler) WatchQuotas(ctx context.Context) {
 		if async.Sleep(ctx, r.options.Clock, telemetry.Controller, "quotas", pause) != nil {
 			return
 		}
-		if err := looks[i%len(looks)](ctx); err != nil && ctx.Err() == nil {
+		if err := looks[i%len(looks)](ctx, r); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).V(2).Info("Cannot read quotas for the metrics, trying again later", "err", err)
 		}
 	}
 }
 
-func (r *Reconciler) lookAtNeutron(ctx context.Context) error {
+func neutronQuotas(ctx context.Context, r *Reconciler) error {
 	all, err := r.options.Session.Neutron().Quotas(ctx)
 	for _, name := range quotaResources() {
 		if q, known := all[name]; known {
@@ -60,8 +60,8 @@ func (r *Reconciler) lookAtNeutron(ctx context.Context) error {
 	return err
 }
 
-// lookAtOctavia counts the load balancers in the last snapshot of the project.
-func (r *Reconciler) lookAtOctavia(ctx context.Context) error {
+// octaviaQuotas counts the load balancers in the last snapshot of the project.
+func octaviaQuotas(ctx context.Context, r *Reconciler) error {
 	limits, err := r.options.Session.Octavia().QuotaLimits(ctx)
 	snap := r.engine().Cloud.Project.Last()
 	if limit, known := limits[quotaLoadBalancer]; known && snap != nil {

@@ -36,12 +36,15 @@ var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet: the se
 
 // pursuit is the progress of a round towards one goal.
 type pursuit struct {
+	*Reconciler
+
+	req  dispatch.Request
 	goal goal.Goal
 	lock async.Guard
 	// known is set after Recall; round has the results so far.
-	known   bool
-	round   goal.Round
-	attempt int
+	known    bool
+	round    goal.Round
+	attempts int
 	// planned is set while todo and reported belong to the current attempt, which run applies.
 	planned        bool
 	todo, reported plan.Plan
@@ -54,20 +57,20 @@ type pursuit struct {
 // Services that are created, changed, refused, repaired and deleted, and returns the status to
 // publish. It sends no request if the goal is known to be reached. After async.ErrWaiting it is
 // called again.
-func (r *Reconciler) reconcile(ctx context.Context, p *pursuit, req dispatch.Request) (status *v1.LoadBalancerStatus, err error) {
+func (p *pursuit) reconcile(ctx context.Context) (status *v1.LoadBalancerStatus, err error) {
 	if !p.known {
 		known, err := p.goal.Recall(ctx, &p.lock)
 		if async.IsWaiting(err) {
 			return nil, err
 		}
-		r.options.Metrics.began(known, err)
+		p.options.Metrics.began(known, err)
 		if err != nil || known.Status != nil {
 			return known.Status, err
 		}
-		p.known, p.round, p.attempt = true, goal.Begin(known), 1
+		p.known, p.round, p.attempts = true, goal.Begin(known), 1
 	}
 	for !p.arrived {
-		if err := r.attempt(ctx, p, req); err != nil {
+		if err := p.attempt(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -75,27 +78,27 @@ func (r *Reconciler) reconcile(ctx context.Context, p *pursuit, req dispatch.Req
 }
 
 // attempt makes a plan and applies it.
-func (r *Reconciler) attempt(ctx context.Context, p *pursuit, req dispatch.Request) (err error) {
+func (p *pursuit) attempt(ctx context.Context) (err error) {
 	if !p.planned {
-		if p.todo, p.reported, err = r.next(ctx, p, req); err != nil {
+		if p.todo, p.reported, err = p.next(ctx); err != nil {
 			return err
 		}
 		switch {
 		case arrived(p.round, p.todo):
 			p.arrived = true
 			return nil
-		case p.attempt > maxAttempts:
+		case p.attempts > maxAttempts:
 			return notConverged(p.round, p.todo)
 		}
 		p.planned, p.round.Broken = true, nil
 	}
-	downgraded, err := r.apply(ctx, p)
+	downgraded, err := p.apply(ctx)
 	if err != nil {
 		return err
 	}
 	p.planned = false
 	if !downgraded { // else the next plan has requests that the provider supports
-		p.attempt++
+		p.attempts++
 		p.arrived = p.reported.Empty() && p.todo.ChangesOnlyMembers() && p.round.HasMembers(p.goal.Inputs())
 	}
 	return nil
@@ -103,9 +106,9 @@ func (r *Reconciler) attempt(ctx context.Context, p *pursuit, req dispatch.Reque
 
 // next returns the plan of an attempt, and the steps that are only reported. The first attempt
 // calls the goal's Begin and Announce.
-func (r *Reconciler) next(ctx context.Context, p *pursuit, req dispatch.Request) (todo, reported plan.Plan, err error) {
-	round, first := &p.round, p.attempt == 1
-	if todo, err = r.plan(ctx, p.goal, round, &p.lock); err != nil {
+func (p *pursuit) next(ctx context.Context) (todo, reported plan.Plan, err error) {
+	round, first := &p.round, p.attempts == 1
+	if todo, err = p.plan(ctx); err != nil {
 		return todo, reported, err
 	}
 	if first {
@@ -114,7 +117,7 @@ func (r *Reconciler) next(ctx context.Context, p *pursuit, req dispatch.Request)
 		}
 	}
 	todo, reported = round.Report.Split(todo)
-	if err := mayCreate(ctx, req, *round, todo); err != nil {
+	if err := mayCreate(ctx, p.req, *round, todo); err != nil {
 		return todo, reported, err
 	}
 	if first {
@@ -129,28 +132,29 @@ func arrived(round goal.Round, todo plan.Plan) bool {
 }
 
 // distrust makes the next round read the cloud after an incomplete round.
-func (r *Reconciler) distrust(req dispatch.Request, round goal.Round, err error) {
-	if err != nil && (round.Wrote || refusal.Reason(err) == "") {
-		r.store.DropApplied(req.Service.UID)
+func (p *pursuit) distrust(err error) {
+	if err != nil && (p.round.Wrote || refusal.Reason(err) == "") {
+		p.store.DropApplied(p.req.Service.UID)
 	}
 }
 
 // plan compares the observed with the desired state, and observes it if necessary. Before a change,
 // it verifies a recalled state.
-func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, lock *async.Guard) (plan.Plan, error) {
+func (p *pursuit) plan(ctx context.Context) (plan.Plan, error) {
+	g, round := p.goal, &p.round
 	for {
-		if err := r.compareWith(ctx, g, round, lock); err != nil {
+		if err := p.compareWith(ctx); err != nil {
 			return plan.Plan{}, err
 		}
 		todo, err := g.Plan(ctx, *round)
 		if err != nil || round.Have.Source == model.Cloud || todo.Empty() {
 			if err == nil && round.Interfered {
 				round.Interfered = false
-				r.engine().Events.DriftReverted(g.Inputs().Object(), state.ReasonChanged, events.Summary(todo.Steps))
+				p.engine().Events.DriftReverted(g.Inputs().Object(), state.ReasonChanged, events.Summary(todo.Steps))
 			}
 			return todo, err
 		}
-		same, err := r.engine().Cloud.Unchanged(ctx, round.Have)
+		same, err := p.engine().Cloud.Unchanged(ctx, round.Have)
 		if err != nil {
 			return plan.Plan{}, err
 		}
@@ -158,7 +162,7 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 			round.Forget()
 			continue
 		}
-		have, another, err := r.engine().Cloud.Verify(ctx, g, *round)
+		have, another, err := p.engine().Cloud.Verify(ctx, g, *round)
 		if round.Have = have; err != nil || !another {
 			return todo, err
 		}
@@ -166,9 +170,10 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 }
 
 // compareWith sets the observed and the desired state of a round.
-func (r *Reconciler) compareWith(ctx context.Context, g goal.Goal, round *goal.Round, lock *async.Guard) (err error) {
+func (p *pursuit) compareWith(ctx context.Context) (err error) {
+	g, round := p.goal, &p.round
 	if round.Have.Observed == nil {
-		have, err := g.Observe(ctx, lock)
+		have, err := g.Observe(ctx, &p.lock)
 		if err != nil {
 			return err
 		}
@@ -200,25 +205,25 @@ func mayCreate(ctx context.Context, req dispatch.Request, round goal.Round, todo
 
 // apply applies a plan. The next plan has its remaining work, for example failed parts. It reports
 // whether the provider has refused a step that another kind of request can replace.
-func (r *Reconciler) apply(ctx context.Context, p *pursuit) (downgraded bool, err error) {
+func (p *pursuit) apply(ctx context.Context) (downgraded bool, err error) {
 	round, in := &p.round, p.goal.Inputs()
 	if p.run == nil {
 		if err := p.goal.Prepare(ctx, *round, p.todo); err != nil {
 			return false, err
 		}
-		if err := r.engine().Groups.Open(ctx, round.Groups.Task); err != nil {
+		if err := p.engine().Groups.Open(ctx, round.Groups.Task); err != nil {
 			return false, err
 		}
 		p.run = apply.NewRun(apply.Request{ID: p.goal.Owner(*round), Observed: *round.Have.Observed, Plan: p.todo, Later: round.Wrote})
-		r.engine().Changes.Begin(in, round, p.todo)
+		p.engine().Changes.Begin(in, round, p.todo)
 	}
-	observed, err := r.engine().Cloud.Applier.Continue(ctx, p.run)
+	observed, err := p.engine().Cloud.Applier.Continue(ctx, p.run)
 	if async.IsWaiting(err) {
 		return false, err
 	}
 	p.run = nil
 	round.Have.Observed = &observed
-	r.engine().Changes.End(in, observed, err)
+	p.engine().Changes.End(in, observed, err)
 	var changed *apply.ChangedError
 	var broken *apply.ChildrenError
 	switch {
@@ -230,11 +235,11 @@ func (r *Reconciler) apply(ctx context.Context, p *pursuit) (downgraded bool, er
 	case errors.As(err, &broken):
 		round.Broken = broken
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
-	case r.engine().Changes.Downgrade(ctx, in, round, observed, err):
+	case p.engine().Changes.Downgrade(ctx, in, round, observed, err):
 		round.Forget()
 		return true, nil
 	default:
-		return false, goal.Explain(in, r.engine().Changes.WithFirstRefusal(round, err))
+		return false, goal.Explain(in, p.engine().Changes.WithFirstRefusal(round, err))
 	}
 	return false, nil
 }

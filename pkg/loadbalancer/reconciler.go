@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -30,7 +28,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -103,10 +100,9 @@ const lookupAge = 10 * time.Minute
 
 // Reconciler creates, updates and deletes load balancers. It is safe for concurrent use.
 type Reconciler struct {
-	options Options
-	// engines has the engine of new rounds: see Reconfigure.
-	engines    atomic.Pointer[goal.Engine]
-	store      *state.Store
+	services
+
+	options    Options
 	groups     *securitygroup.Groups
 	applier    *apply.Applier
 	dispatcher *dispatch.Dispatcher
@@ -137,12 +133,12 @@ func New(options Options) (*Reconciler, error) {
 			return routes.New(routes.Options{Network: options.Session.Neutron(), RouterID: routerID, Clock: options.Clock})
 		}}
 	}
-	r := &Reconciler{options: options, store: state.New(options.Clock, options.Refused)}
+	r := &Reconciler{options: options, services: services{store: state.New(options.Clock, options.Refused)}}
 	r.engines.Store(r.newEngine(parser))
 	r.dispatcher = dispatch.New(dispatch.Options{
 		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
 		Newest: options.Newest, Begin: r.beginManaged, Members: r.members,
-		Served: r.store, Written: r.written, Ended: options.Ended, New: r.untried,
+		Served: r.store, Written: r.IsWritten, Ended: options.Ended, New: r.untried,
 	})
 	r.detector = r.newDetector()
 	if options.Metrics != nil {
@@ -185,9 +181,6 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	})
 }
 
-// engine returns the engine of new rounds.
-func (r *Reconciler) engine() *goal.Engine { return r.engines.Load() }
-
 // Reconfigure sets the configuration of new rounds; running rounds keep theirs. The effect on a
 // Service appears with its next round. In [LoadBalancer], keys whose change needs a restart
 // (config.Change) keep their values of the start. The error is that of New; nothing has changed
@@ -213,60 +206,12 @@ func (r *Reconciler) Close() {
 	r.engine().Cloud.Watcher.Close()
 }
 
-// Name returns the name of a Service's load balancer in OpenStack.
-func (r *Reconciler) Name(svc *v1.Service) string {
-	return r.engine().Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags).Name()
-}
-
-// SelectsNodes reports whether labels decide which nodes are members of a Service.
-func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
-	return r.engine().Settings.SelectsNodes(svc)
-}
-
-// FollowsEndpoints reports whether the members of a Service may follow its endpoints. It is false if
-// all nodes are members of its load balancer for certain.
-func (r *Reconciler) FollowsEndpoints(svc *v1.Service) bool {
-	return r.engine().Settings.MayFollowEndpoints(svc) || r.hasPods(svc.UID)
-}
-
-// FollowsPods reports whether pods are the members of a Service, and not nodes, or were before a
-// refused change.
-func (r *Reconciler) FollowsPods(svc *v1.Service) bool {
-	return r.engine().Settings.FollowsPods(svc) || r.hasPods(svc.UID)
-}
-
-func (r *Reconciler) hasPods(service types.UID) bool {
-	applied := r.store.Get(service).Applied
-	return applied != nil && applied.LoadBalancer.Pods
-}
-
-// Untouched reports whether a Service has its desired state, now or in the record of an earlier
-// process, and this process has begun no change of it.
-func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Memory.Untouched(service) }
-
 // DropAllBut drops the state of all Services but the live ones; nil if they are unknown, which
 // drops nothing.
 func (r *Reconciler) DropAllBut(live map[types.UID]bool) {
 	if live != nil {
 		r.store.DropAllBut(live)
 	}
-}
-
-// IsWritten reports whether two versions of a Service differ only in the annotations and the status
-// that this process has written.
-func (r *Reconciler) IsWritten(before, now *v1.Service) bool { return r.written(before, now) }
-
-func (r *Reconciler) written(before, now *v1.Service) bool {
-	return before.UID == now.UID && before.DeletionTimestamp.Equal(now.DeletionTimestamp) &&
-		annotation.IsWritten(before.Annotations, now.Annotations, now.UID, r.store.LoadBalancerID(now.UID)) &&
-		equality.Semantic.DeepEqual(&before.Spec, &now.Spec)
-}
-
-// untried reports whether a Service waits for its first address, and no round for it has failed:
-// then the service controller has no back-off for it.
-func (r *Reconciler) untried(svc *v1.Service) bool {
-	entry := r.store.Get(svc.UID)
-	return len(svc.Status.LoadBalancer.Ingress) == 0 && entry.Unsettled.Spent.Sum() == 0 && entry.Refusal == (state.Refusal{})
 }
 
 // Actors returns the number of Services with a running round, and of those with a result that no

@@ -34,7 +34,7 @@ type rehearsal struct {
 // the Service's state.
 func (r *Reconciler) rehearsing(svc *v1.Service) (*Reconciler, *rehearsal) {
 	noted := &rehearsal{serves: len(svc.Status.LoadBalancer.Ingress) > 0}
-	dry := &Reconciler{options: r.options, store: r.store.Fork(svc.UID)}
+	dry := &Reconciler{options: r.options, services: services{store: r.store.Fork(svc.UID)}}
 	dry.options.Conditions = nil // they report actual states only
 	dry.groups = r.groups.With(dry.store)
 	dry.engines.Store(r.engine().Rehearsing(goal.Rehearsal{

@@ -15,8 +15,8 @@ import (
 
 // asked returns the goal of a Service by its provider. A Service that is served by a router cannot change to
 // another provider.
-func (r *Reconciler) asked(ctx context.Context, of goal.Subject, quiet bool) (goal.Goal, error) {
-	engine := r.engine()
+func (rd *round) asked(ctx context.Context, of goal.Subject, quiet bool) (goal.Goal, error) {
+	engine := rd.engine()
 	if engine.Settings.Routed(of.Service) {
 		return made(engine.NewRouted(ctx, of, quiet))
 	}
@@ -32,8 +32,8 @@ func (r *Reconciler) asked(ctx context.Context, of goal.Subject, quiet bool) (go
 }
 
 // kept returns the goal of a refused Service by the provider that serves it.
-func (r *Reconciler) kept(ctx context.Context, of goal.Subject, limits goal.Limits) (goal.Goal, error) {
-	engine := r.engine()
+func (rd *round) kept(ctx context.Context, of goal.Subject, limits goal.Limits) (goal.Goal, error) {
+	engine := rd.engine()
 	routed, err := engine.OnRouter(ctx, of.Service)
 	switch {
 	case err != nil:
@@ -46,16 +46,16 @@ func (r *Reconciler) kept(ctx context.Context, of goal.Subject, limits goal.Limi
 
 // onlyRouted reports whether a Service has had no provider but router, as far as known: then Octavia is not
 // asked.
-func (r *Reconciler) onlyRouted(svc *v1.Service) bool {
-	engine := r.engine()
+func (s *services) onlyRouted(svc *v1.Service) bool {
+	engine := s.engine()
 	return engine.Config.LoadBalancer.RouterVIPNetworkID != "" && engine.Settings.Routed(svc) && svc.Annotations[annotation.LoadBalancerID] == "" &&
 		!slices.ContainsFunc(engine.Memory.Previous(svc.UID), func(id string) bool { return id != "" })
 }
 
 // deleteRouted deletes the objects that a Service has of provider router.
-func (r *Reconciler) deleteRouted(ctx context.Context, rd *round) error {
+func (rd *round) deleteRouted(ctx context.Context) error {
 	if !rd.unrouted && rd.pursuit == nil {
-		may, err := r.engine().MayBeRouted(ctx, rd.req.Service)
+		may, err := rd.engine().MayBeRouted(ctx, rd.req.Service)
 		if err != nil {
 			return err
 		}
@@ -64,8 +64,8 @@ func (r *Reconciler) deleteRouted(ctx context.Context, rd *round) error {
 	if rd.unrouted {
 		return nil
 	}
-	_, err := r.pursue(ctx, rd, rd.req, func() (goal.Goal, error) {
-		return r.engine().NewRoutedGone(goal.Subject{Service: rd.req.Service}), nil
+	_, err := rd.pursue(ctx, rd.req, func() (goal.Goal, error) {
+		return rd.engine().NewRoutedGone(goal.Subject{Service: rd.req.Service}), nil
 	})
 	rd.unrouted = err == nil
 	return err
@@ -91,9 +91,10 @@ func (r *Reconciler) neverThere(ctx context.Context, svc *v1.Service, err error)
 }
 
 // appeared reports whether the load balancer of a creation without an answer has appeared.
-func (r *Reconciler) appeared(ctx context.Context, svc *v1.Service) (bool, error) {
-	if r.onlyRouted(svc) {
-		return r.engine().NewRoutedGone(goal.Subject{Service: svc}).RoutedAppeared(ctx)
+func (rd *round) appeared(ctx context.Context) (bool, error) {
+	svc := rd.req.Service
+	if rd.onlyRouted(svc) {
+		return rd.engine().NewRoutedGone(goal.Subject{Service: svc}).RoutedAppeared(ctx)
 	}
-	return r.engine().Finder.Claimed(ctx, settings.OwnerOf(svc))
+	return rd.engine().Finder.Claimed(ctx, settings.OwnerOf(svc))
 }

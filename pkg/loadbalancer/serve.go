@@ -20,7 +20,8 @@ import (
 
 // round is the progress of a request.
 type round struct {
-	r      *Reconciler
+	*Reconciler
+
 	req    dispatch.Request
 	traced func(error) // ends the span
 	watch  *telemetry.Watch
@@ -47,26 +48,27 @@ type round struct {
 	pause          time.Duration
 }
 
-// begin returns the round of a request.
+// begin returns the round of a request. It starts its span, and gives its requests an ID.
 func (r *Reconciler) begin(ctx context.Context, req dispatch.Request) (context.Context, dispatch.Round) {
-	ctx, end := r.trace(ctx, req)
+	ctx, end := telemetry.Root(ctx, r.options.Tracer, "reconcile", attribute.String("operation", string(req.Operation)),
+		attribute.String("k8s.namespace.name", req.Service.Namespace), attribute.String("k8s.service.name", req.Service.Name))
 	ctx, watch := telemetry.Measure(ctx, r.options.Clock)
-	return ctx, &round{r: r, req: req, traced: end, watch: watch}
+	return ctx, &round{Reconciler: r, req: req, traced: end, watch: watch}
 }
 
 // Step implements dispatch.Round.
 func (rd *round) Step(ctx context.Context) (status *v1.LoadBalancerStatus, err error) {
-	r, svc := rd.r, rd.req.Service
+	svc := rd.req.Service
 	if !rd.begun {
-		rd.begun, rd.entry = true, r.store.Get(svc.UID)
+		rd.begun, rd.entry = true, rd.store.Get(svc.UID)
 	}
 	rd.renew()
-	status, err = r.serve(ctx, rd)
+	status, err = rd.serve(ctx)
 	if async.IsWaiting(err) {
 		return nil, err
 	}
 	if rd.req.Operation != dispatch.Delete {
-		r.measure(svc, rd.entry, rd.watch, status, err)
+		rd.measure(status, err)
 	}
 	rd.traced(err)
 	return status, err
@@ -77,7 +79,7 @@ func (rd *round) Step(ctx context.Context) (status *v1.LoadBalancerStatus, err e
 // round, which must end.
 func (rd *round) renew() {
 	p := rd.pursuit
-	if p == nil || rd.renewed || p.run != nil || p.round.Wrote || !rd.r.engine().Outdated(rd.req.Service, p.goal.Inputs()) {
+	if p == nil || rd.renewed || p.run != nil || p.round.Wrote || !rd.engine().Outdated(rd.req.Service, p.goal.Inputs()) {
 		return
 	}
 	p.lock.Release()
@@ -87,54 +89,54 @@ func (rd *round) renew() {
 // serve does a step of a round: it deletes a Service, or brings it to its desired state. If that is
 // refused, the Service keeps its state. Only Ensure returns the refusal as an error, because only
 // its caller reports it and retries; the status to publish comes with that error.
-func (r *Reconciler) serve(ctx context.Context, rd *round) (status *v1.LoadBalancerStatus, err error) {
+func (rd *round) serve(ctx context.Context) (status *v1.LoadBalancerStatus, err error) {
 	svc, reports := rd.req.Service, rd.req.Operation == dispatch.Ensure
 	if rd.req.Operation == dispatch.Delete {
-		err := r.delete(ctx, rd)
+		err := rd.delete(ctx)
 		if async.IsWaiting(err) {
 			return nil, err
 		}
 		if err != nil { // else its state is deleted
-			_, err = r.engine().Troubles.Report(ctx, goal.ObjectOf(svc), err, r.expired(ctx) > 0)
+			_, err = rd.engine().Troubles.Report(ctx, goal.ObjectOf(svc), err, rd.expired(ctx) > 0)
 		}
-		return nil, refusal.Retry(err, r.expired(ctx))
+		return nil, refusal.Retry(err, rd.expired(ctx))
 	}
 	if rd.refused == nil {
-		status, err = r.ask(ctx, rd, rd.req, rd.entry.Drift, false)
+		status, err = rd.ask(ctx, rd.req, rd.entry.Drift, false)
 		if async.IsWaiting(err) {
 			return nil, err
 		}
 		if err == nil {
-			r.store.Accept(svc)
-			r.resolved(rd.entry.Drift)
+			rd.store.Accept(svc)
+			rd.resolved()
 		}
-		reported, err := r.engine().Troubles.Report(ctx, goal.ObjectOf(svc), err, r.expired(ctx) > 0)
+		reported, err := rd.engine().Troubles.Report(ctx, goal.ObjectOf(svc), err, rd.expired(ctx) > 0)
 		rd.why = refusal.Reason(err)
 		if rd.why == "" {
-			r.setConditions(svc, conditions.Round{Err: err, Reported: reported})
-			return status, refusal.Retry(err, r.expired(ctx))
+			rd.setConditions(svc, conditions.Round{Err: err, Reported: reported})
+			return status, refusal.Retry(err, rd.expired(ctx))
 		}
-		rd.refused, rd.reported = err, r.store.Refuse(svc.UID, rd.why, reports)
+		rd.refused, rd.reported = err, rd.store.Refuse(svc.UID, rd.why, reports)
 	}
-	status, failure := r.keep(ctx, rd)
+	status, failure := rd.keep(ctx)
 	if async.IsWaiting(failure) {
 		return nil, failure
 	}
 	if failure == nil {
-		r.store.DropDrift(svc.UID)
-		r.resolved(rd.entry.Drift)
+		rd.store.DropDrift(svc.UID)
+		rd.resolved()
 	}
-	r.setConditions(svc, conditions.Round{Err: rd.refused, Refusal: refusal.Stated(rd.why), Kept: refusal.Standing(rd.refused, failure)})
+	rd.setConditions(svc, conditions.Round{Err: rd.refused, Refusal: refusal.Stated(rd.why), Kept: refusal.Standing(rd.refused, failure)})
 	if failure == nil {
 		if !reports && (rd.reported || rd.entry.Accepted == nil) { // else Ensure will be called, after a restart
 			return status, nil
 		}
 	}
-	return status, refusal.Explain(rd.refused, failure, r.expired(ctx))
+	return status, refusal.Explain(rd.refused, failure, rd.expired(ctx))
 }
 
 // pursue brings a Service to a goal, which it creates once.
-func (r *Reconciler) pursue(ctx context.Context, rd *round, req dispatch.Request, to func() (goal.Goal, error)) (*v1.LoadBalancerStatus, error) {
+func (rd *round) pursue(ctx context.Context, req dispatch.Request, to func() (goal.Goal, error)) (*v1.LoadBalancerStatus, error) {
 	if rd.pursuit == nil {
 		g, err := to()
 		if err != nil {
@@ -143,28 +145,22 @@ func (r *Reconciler) pursue(ctx context.Context, rd *round, req dispatch.Request
 		if telemetry.Recording(ctx) {
 			g = traced{g}
 		}
-		rd.pursuit = &pursuit{goal: g}
+		rd.pursuit = &pursuit{Reconciler: rd.Reconciler, goal: g, req: req}
 	}
 	p := rd.pursuit
-	status, err := r.reconcile(ctx, p, req)
+	status, err := p.reconcile(ctx)
 	if async.IsWaiting(err) {
 		return nil, err
 	}
-	r.distrust(req, p.round, err)
+	p.distrust(err)
 	p.lock.Release()
 	rd.pursuit = nil
 	return status, err
 }
 
-// trace starts the span of a round, and gives its requests an ID.
-func (r *Reconciler) trace(ctx context.Context, req dispatch.Request) (with context.Context, end func(error)) {
-	return telemetry.Root(ctx, r.options.Tracer, "reconcile", attribute.String("operation", string(req.Operation)),
-		attribute.String("k8s.namespace.name", req.Service.Namespace), attribute.String("k8s.service.name", req.Service.Name))
-}
-
 // ask brings a Service to its desired state.
-func (r *Reconciler) ask(ctx context.Context, rd *round, req dispatch.Request, drift state.Drift, quiet bool) (*v1.LoadBalancerStatus, error) {
-	return r.pursue(ctx, rd, req, func() (goal.Goal, error) { return r.asked(ctx, subject(req, drift), quiet) })
+func (rd *round) ask(ctx context.Context, req dispatch.Request, drift state.Drift, quiet bool) (*v1.LoadBalancerStatus, error) {
+	return rd.pursue(ctx, req, func() (goal.Goal, error) { return rd.asked(ctx, subject(req, drift), quiet) })
 }
 
 // made returns a goal, and no typed nil.
@@ -191,17 +187,17 @@ func subject(req dispatch.Request, drift state.Drift) goal.Subject {
 //
 // In each case it follows kube-proxy: see lastGood and desire.Follow. The error is
 // refusal.ErrNothingKept if the Service has no load balancer.
-func (r *Reconciler) keep(ctx context.Context, rd *round) (*v1.LoadBalancerStatus, error) {
+func (rd *round) keep(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	req, accepted, drift := rd.req, rd.entry.Accepted, rd.entry.Drift
 	if !rd.following {
-		if accepted == nil && len(req.Service.Status.LoadBalancer.Ingress) == 0 && len(r.engine().Memory.Previous(req.Service.UID)) == 0 {
+		if accepted == nil && len(req.Service.Status.LoadBalancer.Ingress) == 0 && len(rd.engine().Memory.Previous(req.Service.UID)) == 0 {
 			return nil, refusal.ErrNothingKept
 		}
 		rd.byCloud = refusal.ByCloud(rd.refused)
 		if accepted != nil && !rd.byCloud {
 			before := req
 			before.Service = lastGood(accepted, req.Service)
-			status, err := r.ask(ctx, rd, before, drift, true)
+			status, err := rd.ask(ctx, before, drift, true)
 			if refusal.Reason(err) == "" {
 				return status, err
 			}
@@ -213,7 +209,7 @@ func (r *Reconciler) keep(ctx context.Context, rd *round) (*v1.LoadBalancerStatu
 		drift = state.Drift{}
 	}
 	for {
-		status, err := r.follow(ctx, rd, drift)
+		status, err := rd.follow(ctx, drift)
 		if async.IsWaiting(err) {
 			return nil, err
 		}
@@ -226,10 +222,10 @@ func (r *Reconciler) keep(ctx context.Context, rd *round) (*v1.LoadBalancerStatu
 }
 
 // follow brings the Service's load balancer in the cloud to its nodes.
-func (r *Reconciler) follow(ctx context.Context, rd *round, drift state.Drift) (*v1.LoadBalancerStatus, error) {
+func (rd *round) follow(ctx context.Context, drift state.Drift) (*v1.LoadBalancerStatus, error) {
 	unread := false
-	status, err := r.pursue(ctx, rd, rd.req, func() (goal.Goal, error) {
-		kept, err := r.kept(ctx, subject(rd.req, drift), rd.limits)
+	status, err := rd.pursue(ctx, rd.req, func() (goal.Goal, error) {
+		kept, err := rd.kept(ctx, subject(rd.req, drift), rd.limits)
 		if err != nil {
 			unread = true
 			return nil, err
@@ -237,45 +233,45 @@ func (r *Reconciler) follow(ctx context.Context, rd *round, drift state.Drift) (
 		return kept, nil
 	})
 	if err != nil && !unread && !async.IsWaiting(err) {
-		r.store.DropApplied(rd.req.Service.UID)
+		rd.store.DropApplied(rd.req.Service.UID)
 	}
 	return status, err
 }
 
 // delete deletes all objects of a Service, and ends when no object can appear from a request
 // without an answer.
-func (r *Reconciler) delete(ctx context.Context, rd *round) error {
+func (rd *round) delete(ctx context.Context) error {
 	svc := rd.req.Service
 	if rd.previous == nil {
-		rd.previous = append([]string{}, r.engine().Memory.Previous(svc.UID)...)
-		r.store.MarkDeleting(svc.UID)
-		r.store.StartDeletion(svc.UID)
+		rd.previous = append([]string{}, rd.engine().Memory.Previous(svc.UID)...)
+		rd.store.MarkDeleting(svc.UID)
+		rd.store.StartDeletion(svc.UID)
 	}
 	for {
 		if !rd.gone {
-			if err := r.deleteRouted(ctx, rd); err != nil {
+			if err := rd.deleteRouted(ctx); err != nil {
 				return err
 			}
 		}
-		if !rd.gone && !r.onlyRouted(svc) {
-			_, err := r.pursue(ctx, rd, rd.req, func() (goal.Goal, error) {
-				return made(r.engine().NewGone(ctx, subject(rd.req, state.Drift{}), rd.entry.Applied, rd.previous))
+		if !rd.gone && !rd.onlyRouted(svc) {
+			_, err := rd.pursue(ctx, rd.req, func() (goal.Goal, error) {
+				return made(rd.engine().NewGone(ctx, subject(rd.req, state.Drift{}), rd.entry.Applied, rd.previous))
 			})
-			if err != nil && !r.neverThere(ctx, svc, err) {
+			if err != nil && !rd.neverThere(ctx, svc, err) {
 				return err
 			}
 		}
 		if !rd.gone {
-			rd.gone, rd.pause = true, r.engine().Cloud.Drivers.Timing("").LostCreateRetry
+			rd.gone, rd.pause = true, rd.engine().Cloud.Drivers.Timing("").LostCreateRetry
 		}
-		appeared, err := r.awaitLostCreation(ctx, rd)
+		appeared, err := rd.awaitLostCreation(ctx)
 		if err != nil {
 			return err
 		}
 		if !appeared {
-			r.store.Uncount(svc.UID)
+			rd.store.Uncount(svc.UID)
 			if !dispatch.Wanted(svc) {
-				r.store.Forget(svc.UID, svc.DeletionTimestamp != nil)
+				rd.store.Forget(svc.UID, svc.DeletionTimestamp != nil)
 			}
 			return nil
 		}
@@ -285,18 +281,18 @@ func (r *Reconciler) delete(ctx context.Context, rd *round) error {
 
 // awaitLostCreation waits for the load balancer of a creation without an answer. It returns true if
 // one appears, and false if none can appear any more.
-func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, error) {
-	longest := 15 * r.engine().Cloud.Drivers.Timing("").LostCreateRetry
+func (rd *round) awaitLostCreation(ctx context.Context) (bool, error) {
+	longest := 15 * rd.engine().Cloud.Drivers.Timing("").LostCreateRetry
 	for ; ; rd.pause = min(2*rd.pause, longest) {
-		until := r.store.CreationUntil(rd.req.Service.UID, goal.PublishedOf(rd.req.Service).Unserved())
+		until := rd.store.CreationUntil(rd.req.Service.UID, goal.PublishedOf(rd.req.Service).Unserved())
 		if until.IsZero() {
 			return false, nil
 		}
 		klog.FromContext(ctx).V(2).Info("Waiting for a load balancer that may still appear: its creation had no answer", "until", until)
-		if err := async.Sleep(ctx, r.options.Clock, telemetry.Octavia, "lost creation", rd.pause); err != nil {
+		if err := async.Sleep(ctx, rd.options.Clock, telemetry.Octavia, "lost creation", rd.pause); err != nil {
 			return false, err
 		}
-		found, err := r.appeared(ctx, rd.req.Service)
+		found, err := rd.appeared(ctx)
 		if err != nil || found {
 			return found, err
 		}
@@ -304,9 +300,9 @@ func (r *Reconciler) awaitLostCreation(ctx context.Context, rd *round) (bool, er
 }
 
 // expired returns the time limit of a round that was ended by it, else 0.
-func (r *Reconciler) expired(ctx context.Context) time.Duration {
+func (rd *round) expired(ctx context.Context) time.Duration {
 	if errors.Is(context.Cause(ctx), dispatch.ErrTimeout) {
-		return r.options.Patience
+		return rd.options.Patience
 	}
 	return 0
 }

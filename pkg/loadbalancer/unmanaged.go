@@ -14,7 +14,7 @@ import (
 )
 
 // manages reports whether the objects of a Service may be written. If not, its deletion leaves them.
-func (r *Reconciler) manages(svc *v1.Service) bool { return r.engine().Settings.Manages(svc) }
+func (s *services) manages(svc *v1.Service) bool { return s.engine().Settings.Manages(svc) }
 
 // unmanaged is the round of a Service whose objects must not be written. It finds the changes that
 // a round would make, or its refusal, and reports them in an event. The error is that of an outage.
