@@ -9,14 +9,17 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 )
 
 // A thousand Services may wait for their load balancers at the same time, for minutes. Each takes
 // little more memory then than when it is done. The test is not parallel, because it measures the
 // memory of the process.
 func TestEnsure_TakesLittleMemoryWhileWaitingForCloud(t *testing.T) {
-	const services, ports, half, most = 12, 3, 100, 100 << 10
+	const services, ports, half, most = 12, 3, 100, 50 << 10
 	env, pass := slowWorld(t)
+	env.poll(500 * time.Millisecond)
 	var nodes []*v1.Node
 	for i := range 2 * half {
 		nodes = append(nodes, env.nodeAt(fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.%d.%d", 1+i/200, 10+i%200)))
@@ -62,9 +65,10 @@ func TestEnsure_TakesLittleMemoryWhileWaitingForCloud(t *testing.T) {
 // A Service that waits is a value in the queue. A thousand of them in a cloud that completes
 // nothing take no goroutine, and each takes little more memory than when it is done.
 func TestEnsure_TakesNoGoroutineWhileWaitingForCloud(t *testing.T) {
-	const services, most = 1000, 12 << 10
+	const services, most = 1000, 9 << 10
 	var nodes []*v1.Node
 	env, pass := slowWorldOf(t, environmentOptions{newest: func(svc *v1.Service) (*v1.Service, []*v1.Node) { return svc, nodes }})
+	env.poll(2 * time.Second)
 	for _, resource := range []string{"port", "floatingip"} {
 		env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, resource, -1)
 	}
@@ -115,23 +119,35 @@ func goroutines() int {
 	return ours
 }
 
+// poll starts another process, with a pause between polls: heap measures in it.
+func (env *environment) poll(pause time.Duration) {
+	env.T.Helper()
+	interval := driver.PollInterval{First: pause, Cap: pause}
+	env.timing.Create, env.timing.Update = interval, interval
+	env.restart()
+}
+
 // heap returns the memory in use once it no longer falls: objects of earlier tests are freed
-// gradually, and the process polls and answers during the waits.
+// gradually. It measures while no request is in progress, because the simulator holds the objects of
+// its answer.
 func (env *environment) heap() int {
 	env.T.Helper()
-	least := math.MaxInt
-	for steady := 0; steady < 8; steady++ {
-		env.Cloud.RequestLog.Reset()
+	least, log := math.MaxInt, env.Cloud.RequestLog
+	for steady := 0; steady < 8; time.Sleep(20 * time.Millisecond) {
+		log.Reset()
 		runtime.GC()
 		runtime.GC() // pools are emptied in two steps
 		var stats runtime.MemStats
 		runtime.ReadMemStats(&stats)
+		if log.Concurrent() > 0 || log.Len() > 0 {
+			continue
+		}
 		used := int(stats.HeapAlloc)
+		steady++
 		if used < least-least/1000 {
 			steady = 0
 		}
 		least = min(least, used)
-		time.Sleep(20 * time.Millisecond)
 	}
 	return least
 }

@@ -21,8 +21,8 @@ func metricsBreaks() []Break {
 		{
 			Row: 100, What: "no metric counts repaired drift",
 			File:  engine + "serve.go",
-			Old:   "			r.store.Accept(svc)\n			r.resolved(rd.entry.Drift)\n",
-			New:   "			r.store.Accept(svc)\n",
+			Old:   "			rd.store.Accept(svc)\n			rd.resolved()\n",
+			New:   "			rd.store.Accept(svc)\n",
 			Tests: []string{"TestMetrics_CountDriftThatIsFoundAndRepaired"},
 		},
 		{

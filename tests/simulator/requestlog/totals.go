@@ -92,6 +92,13 @@ func (l *Log) MaxConcurrent(projectID string) int {
 	return l.crowd.most[projectID]
 }
 
+// Concurrent returns the number of requests in progress.
+func (l *Log) Concurrent() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.crowd.now[""]
+}
+
 // enter counts a request as in progress, and returns its project.
 func (l *Log) enter(token string) (project string) {
 	l.mu.Lock()
