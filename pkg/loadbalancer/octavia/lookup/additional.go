@@ -11,8 +11,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
@@ -26,17 +24,18 @@ import (
 //	yes                          yes                        any              also one of that IP family
 //	yes                          no                         yes              refused
 //	yes                          no                         no               the first alone; facts have the reason
-func (r *Reader) additionalVIPs(ctx context.Context, s *settings.Settings, facts *desire.Facts) error {
+func (g gathering) additionalVIPs(ctx context.Context) error {
+	s, facts := g.s, g.facts
 	if len(facts.VIPFamilies) == 1 && len(s.VIP.AdditionalSubnetIDs) == 0 || !s.WantsVIPs(facts.Driver) {
 		return nil
 	}
-	network, why, err := r.vipNetwork(ctx, facts)
+	network, why, err := g.vipNetwork(ctx)
 	if err != nil {
 		return err
 	}
 	var vips []model.AdditionalVIP
 	if why == "" {
-		vips, why, err = r.vipsIn(ctx, s, network, facts)
+		vips, why, err = g.vipsIn(ctx, network)
 	}
 	switch {
 	case err != nil:
@@ -54,11 +53,12 @@ func (r *Reader) additionalVIPs(ctx context.Context, s *settings.Settings, facts
 // vipNetwork returns the network of the first VIP, or the reason why others beside it are impossible. The
 // subnet of the first VIP, which a setting may have, determines its IP family. The project may not see that
 // subnet, but it sees those of its nodes.
-func (r *Reader) vipNetwork(ctx context.Context, facts *desire.Facts) (id, why string, err error) {
+func (g gathering) vipNetwork(ctx context.Context) (id, why string, err error) {
+	facts := g.facts
 	if facts.VIPSubnetID == "" {
 		return facts.VIPNetworkID, "", nil
 	}
-	subnet, err := r.subnet.get(ctx, facts.VIPSubnetID, r.neutron.Subnet)
+	subnet, err := g.subnet.get(ctx, facts.VIPSubnetID, g.neutron.Subnet)
 	ofNodes := slices.Contains(slices.Collect(maps.Values(facts.MemberSubnets)), facts.VIPSubnetID)
 	switch {
 	case apierror.IsNotFound(err) && !ofNodes:
@@ -77,10 +77,11 @@ func (r *Reader) vipNetwork(ctx context.Context, facts *desire.Facts) (id, why s
 
 // vipsIn returns the VIPs besides the first in a network, or the reason why there is none of the second
 // IP family.
-func (r *Reader) vipsIn(ctx context.Context, s *settings.Settings, network string, facts *desire.Facts) (vips []model.AdditionalVIP, why string, err error) {
+func (g gathering) vipsIn(ctx context.Context, network string) (vips []model.AdditionalVIP, why string, err error) {
+	s, facts := g.s, g.facts
 	families := facts.VIPFamilies
 	for _, id := range s.VIP.AdditionalSubnetIDs {
-		subnet, err := r.namedVIPSubnet(ctx, families, id, network, facts.VIPSubnetID)
+		subnet, err := g.namedVIPSubnet(ctx, families, id, network, facts.VIPSubnetID)
 		if err != nil {
 			return nil, "", err
 		}
@@ -96,7 +97,7 @@ func (r *Reader) vipsIn(ctx context.Context, s *settings.Settings, network strin
 	case len(vips) > 0:
 		return nil, "", &Error{Message: fmt.Sprintf("%s: none of the subnets is %s, the other IP family of the Service: add one", annotation.AdditionalSubnets, second)}
 	}
-	subnets, err := r.subnets.get(ctx, network, r.neutron.Subnets)
+	subnets, err := g.subnets.get(ctx, network, g.neutron.Subnets)
 	if err != nil {
 		return nil, "", err
 	}
@@ -135,7 +136,8 @@ func (r *Reader) namedVIPSubnet(ctx context.Context, families []v1.IPFamily, id,
 
 // otherSubnet sets the IP family of the members that are not in the subnet of all members, and their
 // subnet if that of their node is unknown: that of the VIP of their family.
-func (r *Reader) otherSubnet(ctx context.Context, s *settings.Settings, existing *model.LoadBalancer, facts *desire.Facts) error {
+func (g gathering) otherSubnet(ctx context.Context, existing *model.LoadBalancer) error {
+	s, facts := g.s, g.facts
 	if s.Second == "" {
 		return nil
 	}
@@ -145,7 +147,7 @@ func (r *Reader) otherSubnet(ctx context.Context, s *settings.Settings, existing
 	}
 	facts.Other = facts.VIPFamilies[1]
 	if facts.MemberSubnetID != "" && facts.MemberSubnetID != s.VIP.SubnetID {
-		family, err := r.Family(ctx, model.VIP{SubnetID: facts.MemberSubnetID})
+		family, err := g.Family(ctx, model.VIP{SubnetID: facts.MemberSubnetID})
 		if err != nil {
 			return err
 		}

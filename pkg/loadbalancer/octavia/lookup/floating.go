@@ -17,7 +17,8 @@ import (
 
 // floating sets the facts about the origin of the floating IP. It reads nothing if a suitable one
 // exists, or if the Service names one.
-func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *model.LoadBalancer, facts *desire.Facts) error {
+func (g gathering) floating(ctx context.Context, existing *model.LoadBalancer) error {
+	s, facts := g.s, g.facts
 	if !s.FloatingIP() {
 		return nil
 	}
@@ -35,12 +36,12 @@ func (r *Reader) floating(ctx context.Context, s *settings.Settings, existing *m
 		facts.NoFloatingIP = "the load balancer gets no floating IP: it was created for an internal Service, so its first VIP is not the one of IPv4"
 		return nil
 	}
-	network, err := r.floatingNetwork(ctx, s, vip, facts)
+	network, err := g.floatingNetwork(ctx, vip)
 	if err != nil || network == nil {
 		return err
 	}
 	facts.FloatingNetworkID = network.ID
-	facts.FloatingSubnetIDs, err = r.floatingSubnets(ctx, s.Floating, network)
+	facts.FloatingSubnetIDs, err = g.floatingSubnets(ctx, s.Floating, network)
 	return err
 }
 
@@ -69,7 +70,7 @@ func (r *Reader) Floating(ctx context.Context, s *settings.Settings, existing *m
 		return nil, "", nil
 	}
 	facts := desire.Facts{VIPSubnetID: vip.SubnetID, VIPNetworkID: vip.NetworkID, VIPFamilies: []v1.IPFamily{s.Family}}
-	if err := r.floating(ctx, s, existing, &facts); err != nil || facts.NoFloatingIP != "" {
+	if err := (gathering{r, s, &facts}).floating(ctx, existing); err != nil || facts.NoFloatingIP != "" {
 		return nil, facts.NoFloatingIP, err
 	}
 	asked, _ := s.AskedFloatingIP()
@@ -80,10 +81,11 @@ func (r *Reader) Floating(ctx context.Context, s *settings.Settings, existing *m
 // floatingNetwork returns the network of the floating IP: the configured one, if it is external,
 // that of the configured subnet, or else one of the external networks. It is nil if there is none;
 // facts then contains the reason.
-func (r *Reader) floatingNetwork(ctx context.Context, s *settings.Settings, vip model.VIP, facts *desire.Facts) (*neutron.Network, error) {
+func (g gathering) floatingNetwork(ctx context.Context, vip model.VIP) (*neutron.Network, error) {
+	s := g.s
 	id, by := s.Floating.NetworkID, s.Origin(annotation.FloatingNetID).Name
 	if id == "" && s.Floating.SubnetID != "" {
-		subnet, err := r.subnet.get(ctx, s.Floating.SubnetID, r.neutron.Subnet)
+		subnet, err := g.subnet.get(ctx, s.Floating.SubnetID, g.neutron.Subnet)
 		switch {
 		case err == nil:
 			id, by = subnet.NetworkID, s.Origin(annotation.FloatingSubnet).Name
@@ -92,9 +94,9 @@ func (r *Reader) floatingNetwork(ctx context.Context, s *settings.Settings, vip 
 		}
 	}
 	if id == "" {
-		return r.anyExternal(ctx, s, vip, facts)
+		return g.anyExternal(ctx, vip)
 	}
-	network, err := r.network(ctx, id, by)
+	network, err := g.network(ctx, id, by)
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +109,10 @@ func (r *Reader) floatingNetwork(ctx context.Context, s *settings.Settings, vip 
 // anyExternal returns one of the external networks. Of several, it prefers those with a router to
 // the VIP and with the requested address, then the default one, then the first. An ordinary tenant
 // does not see the subnets of external networks.
-func (r *Reader) anyExternal(ctx context.Context, s *settings.Settings, vip model.VIP, facts *desire.Facts) (*neutron.Network, error) {
-	networks, err := r.external.get(ctx, "", func(ctx context.Context, _ string) ([]neutron.Network, error) {
-		all, err := r.neutron.ExternalNetworks(ctx)
+func (g gathering) anyExternal(ctx context.Context, vip model.VIP) (*neutron.Network, error) {
+	s, facts := g.s, g.facts
+	networks, err := g.external.get(ctx, "", func(ctx context.Context, _ string) ([]neutron.Network, error) {
+		all, err := g.neutron.ExternalNetworks(ctx)
 		return slices.DeleteFunc(all, func(n neutron.Network) bool { return len(n.Subnets) == 0 }), err // unusable
 	})
 	switch {
@@ -121,11 +124,11 @@ func (r *Reader) anyExternal(ctx context.Context, s *settings.Settings, vip mode
 	case len(networks) == 1:
 		return &networks[0], nil
 	}
-	way, err := r.gateways(ctx, vip.NetworkID, vip.SubnetID)
+	way, err := g.gateways(ctx, vip.NetworkID, vip.SubnetID)
 	if err != nil {
 		return nil, err
 	}
-	fit, err := r.reachable(ctx, networks, way)
+	fit, err := g.reachable(ctx, networks, way)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +138,7 @@ func (r *Reader) anyExternal(ctx context.Context, s *settings.Settings, vip mode
 			s.Origin(annotation.FloatingNetID).Name, placeOf(vip), len(networks))}
 	}
 	if asked, _ := s.AskedFloatingIP(); asked.Address != "" {
-		if fit, err = r.having(ctx, fit, asked.Address); err != nil {
+		if fit, err = g.having(ctx, fit, asked.Address); err != nil {
 			return nil, err
 		}
 	}

@@ -97,12 +97,21 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 // Version returns the version of the load balancer API.
 func (r *Reader) Version(ctx context.Context) (model.Version, error) { return r.version(ctx) }
 
+// gathering sets the facts for the settings of a Service.
+type gathering struct {
+	*Reader
+
+	s     *settings.Settings
+	facts *desire.Facts
+}
+
 // Gather reads the facts for a Service. It does not read facts that an existing load balancer has
 // fixed; existing is nil if there is none.
 func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []members.Backend, drv driver.Driver, existing *model.LoadBalancer) (desire.Facts, error) {
 	facts := desire.Facts{Driver: drv, VIPFamilies: s.VIPFamilies(drv)}
+	g := gathering{r, s, &facts}
 	var err error
-	if facts.MemberSubnetID, err = r.memberSubnet(ctx, s); err != nil {
+	if facts.MemberSubnetID, err = g.memberSubnet(ctx); err != nil {
 		return facts, err
 	}
 	forVIP := existing == nil && s.VIP.SubnetID == "" && s.VIP.NetworkID == "" && s.VIP.PortID == ""
@@ -111,28 +120,30 @@ func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []me
 			return facts, err
 		}
 	}
-	if err := r.place(ctx, s, drv, existing == nil, &facts); err != nil {
+	if err := g.place(ctx, existing == nil); err != nil {
 		return facts, err
 	}
 	if existing == nil {
-		if err := r.vip(ctx, s, &facts); err != nil {
+		if err := g.vip(ctx); err != nil {
 			return facts, err
 		}
-		if err := r.named(ctx, s, annotation.MemberSubnetID, s.Members.SubnetID); err != nil {
+		if err := g.named(ctx, annotation.MemberSubnetID, s.Members.SubnetID); err != nil {
 			return facts, err
 		}
-	} else if err := r.existingVIPs(ctx, s, existing.VIP, &facts); err != nil {
+	} else if err := g.existingVIPs(ctx, existing.VIP); err != nil {
 		return facts, err
 	}
-	if err := r.otherSubnet(ctx, s, existing, &facts); err != nil {
+	if err := g.otherSubnet(ctx, existing); err != nil {
 		return facts, err
 	}
-	return facts, r.floating(ctx, s, existing, &facts)
+	err = g.floating(ctx, existing)
+	return facts, err
 }
 
 // existingVIPs sets the requested place of the VIPs of an existing load balancer. It reads it only if it
 // decides on a replacement.
-func (r *Reader) existingVIPs(ctx context.Context, s *settings.Settings, there model.VIP, facts *desire.Facts) error {
+func (g gathering) existingVIPs(ctx context.Context, there model.VIP) error {
+	s, facts := g.s, g.facts
 	if s.VIP.PortID == "" {
 		facts.VIPSubnetID, facts.VIPNetworkID = s.VIP.SubnetID, s.VIP.NetworkID
 	}
@@ -145,7 +156,7 @@ func (r *Reader) existingVIPs(ctx context.Context, s *settings.Settings, there m
 	if s.LoadBalancer.AllowReplace && s.AskedSecond() != "" && !s.RequiresDualStack() && !there.DualStack() {
 		beside := *facts
 		beside.VIPSubnetID, beside.VIPFamilies = cmp.Or(facts.VIPSubnetID, there.SubnetID), []v1.IPFamily{s.Family, s.AskedSecond()}
-		err := r.additionalVIPs(ctx, s, &beside)
+		err := gathering{g.Reader, s, &beside}.additionalVIPs(ctx)
 		if facts.OneFamily = beside.OneFamily; err != nil || facts.OneFamily != "" {
 			return err
 		}
@@ -164,28 +175,31 @@ func (r *Reader) existingVIPs(ctx context.Context, s *settings.Settings, there m
 // one.
 func (r *Reader) Preview(ctx context.Context, s *settings.Settings, drv driver.Driver) (desire.Facts, error) {
 	facts := desire.Facts{Driver: drv, VIPFamilies: s.VIPFamilies(drv)}
+	g := gathering{r, s, &facts}
 	var err error
-	if facts.MemberSubnetID, err = r.memberSubnet(ctx, s); err != nil {
+	if facts.MemberSubnetID, err = g.memberSubnet(ctx); err != nil {
 		return facts, err
 	}
-	if err := r.place(ctx, s, drv, true, &facts); err != nil {
+	if err := g.place(ctx, true); err != nil {
 		return facts, err
 	}
 	if s.VIP.SubnetID != "" || s.VIP.NetworkID != "" || s.VIP.PortID != "" {
-		if err := r.vip(ctx, s, &facts); err != nil {
+		if err := g.vip(ctx); err != nil {
 			return facts, err
 		}
 	} else if s.Second != "" && s.WantsVIPs(drv) {
 		facts.AdditionalVIPs = []model.AdditionalVIP{{Family: string(s.Second)}}
 	}
-	return facts, r.floating(ctx, s, nil, &facts)
+	err = g.floating(ctx, nil)
+	return facts, err
 }
 
 // memberSubnet returns the subnet of all members, "" for the subnet of each one's node. It is that
 // of the Service, else that of cloud.conf, else that of the VIP if the Service or its class has
 // one. If the one in cloud.conf has another IP family than the Service, it is ignored, because
 // members could not be reached from there.
-func (r *Reader) memberSubnet(ctx context.Context, s *settings.Settings) (string, error) {
+func (g gathering) memberSubnet(ctx context.Context) (string, error) {
+	s := g.s
 	switch {
 	case s.Members.SubnetID != "":
 		return s.Members.SubnetID, nil
@@ -194,7 +208,7 @@ func (r *Reader) memberSubnet(ctx context.Context, s *settings.Settings) (string
 	case s.VIP.SubnetID == "":
 		return s.Members.DefaultSubnetID, nil
 	}
-	family, err := r.Family(ctx, model.VIP{SubnetID: s.Members.DefaultSubnetID})
+	family, err := g.Family(ctx, model.VIP{SubnetID: s.Members.DefaultSubnetID})
 	switch {
 	case err != nil:
 		return "", err

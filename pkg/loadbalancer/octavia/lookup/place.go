@@ -13,8 +13,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -29,32 +27,34 @@ type Octavia interface {
 
 // place sets the facts about flavor and availability zone. For a new load balancer, it returns an
 // error if one does not exist. Those that the driver does not support are ignored with a notice.
-func (r *Reader) place(ctx context.Context, s *settings.Settings, drv driver.Driver, isNew bool, facts *desire.Facts) error {
+func (g gathering) place(ctx context.Context, isNew bool) error {
+	s, facts := g.s, g.facts
 	facts.AvailabilityZone = s.LoadBalancer.AvailabilityZone
-	if why := drv.Lacks(driver.AvailabilityZones); why != "" && s.LoadBalancer.AvailabilityZone != "" {
+	if why := facts.Driver.Lacks(driver.AvailabilityZones); why != "" && s.LoadBalancer.AvailabilityZone != "" {
 		facts.AvailabilityZone = ""
 		facts.Ignored = append(facts.Ignored, annotation.Notice{Annotation: annotation.AvailabilityZone, Message: "without effect: " + why})
 	}
-	if why := drv.Lacks(driver.Flavors); why != "" && s.LoadBalancer.FlavorID != "" {
+	if why := facts.Driver.Lacks(driver.Flavors); why != "" && s.LoadBalancer.FlavorID != "" {
 		facts.Ignored = append(facts.Ignored, annotation.Notice{Annotation: annotation.FlavorID, Message: "without effect: " + why})
-	} else if err := r.flavor(ctx, s, isNew, facts); err != nil {
+	} else if err := g.flavor(ctx, isNew); err != nil {
 		return err
 	}
 	if !isNew || facts.AvailabilityZone == "" {
 		return nil
 	}
-	return r.zone(ctx, facts.AvailabilityZone, s.Origin(annotation.AvailabilityZone).Name)
+	return g.zone(ctx, facts.AvailabilityZone, s.Origin(annotation.AvailabilityZone).Name)
 }
 
 // flavor sets the ID of a flavor that is given by ID or name.
-func (r *Reader) flavor(ctx context.Context, s *settings.Settings, isNew bool, facts *desire.Facts) error {
+func (g gathering) flavor(ctx context.Context, isNew bool) error {
+	s, facts := g.s, g.facts
 	asked := s.LoadBalancer.FlavorID
 	isID := uuid.Validate(asked) == nil
 	facts.FlavorID = asked
 	if asked == "" || isID && !isNew {
 		return nil
 	}
-	all, err := r.flavors.get(ctx, "", func(ctx context.Context, _ string) ([]octavia.Flavor, error) { return r.octavia.Flavors(ctx) })
+	all, err := g.flavors.get(ctx, "", func(ctx context.Context, _ string) ([]octavia.Flavor, error) { return g.octavia.Flavors(ctx) })
 	if isID && (apierror.IsForbidden(err) || apierror.IsNotFound(err)) {
 		return nil // users who may not list them may still use them
 	}
@@ -109,8 +109,9 @@ func oneOf(names []string) string {
 }
 
 // ownPort returns the subnet of a requested VIP port, or an error if the port cannot be the VIP.
-func (r *Reader) ownPort(ctx context.Context, s *settings.Settings) (subnet string, err error) {
-	port, err := r.neutron.Port(ctx, s.VIP.PortID)
+func (g gathering) ownPort(ctx context.Context) (subnet string, err error) {
+	s := g.s
+	port, err := g.neutron.Port(ctx, s.VIP.PortID)
 	switch {
 	case apierror.IsNotFound(err):
 		return "", &Error{Message: fmt.Sprintf("port-id: there is no port %s, or this project cannot see it: correct the ID", s.VIP.PortID)}

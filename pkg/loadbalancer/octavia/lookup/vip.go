@@ -14,27 +14,26 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // vip sets the subnet of the VIP: the configured one, one of the configured network, or the one of
 // most nodes. It is empty if Octavia chooses it.
-func (r *Reader) vip(ctx context.Context, s *settings.Settings, facts *desire.Facts) (err error) {
+func (g gathering) vip(ctx context.Context) (err error) {
+	s, facts := g.s, g.facts
 	family := facts.VIPFamilies[0]
 	switch {
 	case s.VIP.PortID != "":
-		facts.VIPSubnetID, err = r.ownPort(ctx, s)
+		facts.VIPSubnetID, err = g.ownPort(ctx)
 	case s.VIP.SubnetID != "":
 		facts.VIPSubnetID, facts.VIPNetworkID = s.VIP.SubnetID, s.VIP.NetworkID
-		err = r.named(ctx, s, annotation.SubnetID, s.VIP.SubnetID)
+		err = g.named(ctx, annotation.SubnetID, s.VIP.SubnetID)
 	case s.VIP.NetworkID != "":
 		facts.VIPNetworkID = s.VIP.NetworkID
-		err = r.inNetwork(ctx, s, family, facts)
+		err = g.inNetwork(ctx, family)
 	default:
-		err = r.ofNodes(ctx, s, family, facts)
+		err = g.ofNodes(ctx, family)
 	}
 	var refused *Error
 	if errors.As(err, &refused) && family != s.Family && !s.RequiresDualStack() {
@@ -44,18 +43,19 @@ func (r *Reader) vip(ctx context.Context, s *settings.Settings, facts *desire.Fa
 	if err != nil {
 		return err
 	}
-	return r.additionalVIPs(ctx, s, facts)
+	return g.additionalVIPs(ctx)
 }
 
 // named returns an error for a subnet in the Service itself that the project does not see. Octavia
 // validates one in cloud.conf: some clouds let projects use subnets that they do not see, and the
 // operator has the command check.
-func (r *Reader) named(ctx context.Context, s *settings.Settings, name, id string) error {
+func (g gathering) named(ctx context.Context, name, id string) error {
+	s := g.s
 	by := s.Origin(name)
 	if !by.Service {
 		return nil
 	}
-	_, err := r.subnet.get(ctx, id, r.neutron.Subnet)
+	_, err := g.subnet.get(ctx, id, g.neutron.Subnet)
 	if apierror.IsNotFound(err) {
 		return &Error{Message: fmt.Sprintf("%s: there is no subnet %s, or this project cannot see it: correct the ID, or share the network with the project", by.Name, id)}
 	}
@@ -69,13 +69,14 @@ func (r *Reader) named(ctx context.Context, s *settings.Settings, name, id strin
 //	several, of IPv4                       Octavia's choice: the first that has free addresses
 //	several, of IPv6                       likewise in a network of IPv6 alone, else the first: Octavia prefers IPv4
 //	none visible                           Octavia's choice
-func (r *Reader) inNetwork(ctx context.Context, s *settings.Settings, family v1.IPFamily, facts *desire.Facts) error {
+func (g gathering) inNetwork(ctx context.Context, family v1.IPFamily) error {
+	s, facts := g.s, g.facts
 	by := s.Origin(annotation.NetworkID).Name
-	network, err := r.network(ctx, s.VIP.NetworkID, by)
+	network, err := g.network(ctx, s.VIP.NetworkID, by)
 	if err != nil {
 		return err
 	}
-	subnets, err := r.subnets.get(ctx, network.ID, r.neutron.Subnets)
+	subnets, err := g.subnets.get(ctx, network.ID, g.neutron.Subnets)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,8 @@ func cidrsOf(subnets []neutron.Subnet) string {
 // ofNodes sets the subnet of most nodes, the first by ID if there are several, and a message about
 // the choice if there are others. For a Service with a floating IP, it skips subnets without a
 // router to an external network.
-func (r *Reader) ofNodes(ctx context.Context, s *settings.Settings, family v1.IPFamily, facts *desire.Facts) error {
+func (g gathering) ofNodes(ctx context.Context, family v1.IPFamily) error {
+	s, facts := g.s, g.facts
 	nodes := nodesIn(facts.MemberSubnets, family)
 	if len(nodes) == 0 {
 		return &Error{Message: "no subnet for the VIP: the default is the subnet of most nodes, but no server in the provider ID of a node " +
@@ -148,7 +150,7 @@ func (r *Reader) ofNodes(ctx context.Context, s *settings.Settings, family v1.IP
 	which := "which most nodes are in"
 	if s.FloatingIP() {
 		for i, subnet := range subnets {
-			way, err := r.gateways(ctx, "", subnet)
+			way, err := g.gateways(ctx, "", subnet)
 			if err != nil {
 				return err
 			}
