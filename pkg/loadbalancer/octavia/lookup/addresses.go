@@ -17,16 +17,16 @@ const addressAge = time.Minute
 // request for every 90 addresses that it has not read within addressAge. Each port is in its last
 // known state. Ports of Neutron itself and of load balancers are omitted, because they are not
 // those of nodes.
-func (r *Reader) NodePortsAt(ctx context.Context, addresses []string) (map[string][]neutron.Port, error) {
-	found, err := r.addresses.getMany(ctx, addresses, r.portsAt)
+func (p *nodePorts) NodePortsAt(ctx context.Context, addresses []string) (map[string][]neutron.Port, error) {
+	found, err := p.addresses.getMany(ctx, addresses, p.portsAt)
 	for address, ports := range found {
-		found[address] = r.lastSeen(ports)
+		found[address] = p.lastSeen(ports)
 	}
 	return found, err
 }
 
-func (r *Reader) portsAt(ctx context.Context, addresses []string) (map[string][]neutron.Port, error) {
-	ports, err := r.neutron.PortsAtAddresses(ctx, addresses)
+func (p *nodePorts) portsAt(ctx context.Context, addresses []string) (map[string][]neutron.Port, error) {
+	ports, err := p.neutron.PortsAtAddresses(ctx, addresses)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (r *Reader) portsAt(ctx context.Context, addresses []string) (map[string][]
 		if notOfServer(port) {
 			continue
 		}
-		r.port.keepNewer(port.ID, port, newerPort)
+		p.port.keepNewer(port.ID, port, newerPort)
 		for _, ip := range port.FixedIPs {
 			if _, asked := byAddress[ip.IPAddress]; asked {
 				byAddress[ip.IPAddress] = append(byAddress[ip.IPAddress], port)
@@ -57,10 +57,10 @@ func notOfServer(port neutron.Port) bool {
 }
 
 // lastSeen returns the last known states of ports.
-func (r *Reader) lastSeen(ports []neutron.Port) []neutron.Port {
+func (p *nodePorts) lastSeen(ports []neutron.Port) []neutron.Port {
 	now := slices.Clone(ports)
 	for i, port := range now {
-		if known, ok := r.port.kept(port.ID); ok {
+		if known, ok := p.port.kept(port.ID); ok {
 			now[i] = known
 		}
 	}

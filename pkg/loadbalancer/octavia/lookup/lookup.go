@@ -41,6 +41,8 @@ type Neutron interface {
 
 // Reader reads facts. Its methods are safe for concurrent use.
 type Reader struct {
+	nodePorts
+
 	neutron  Neutron
 	octavia  Octavia
 	flavors  *cache[[]octavia.Flavor]
@@ -50,10 +52,6 @@ type Reader struct {
 	external *cache[[]neutron.Network]
 	subnets  *cache[[]neutron.Subnet] // by network
 	subnet   *cache[*neutron.Subnet]
-	ports    *cache[[]neutron.Port] // by server
-	port     *cache[neutron.Port]   // by ID
-	// addresses are the ports by address; an empty list if the address has none.
-	addresses *cache[[]neutron.Port]
 	// routers are by subnet or network, the ports in their subnets by router, hops by address.
 	routers     *cache[routers]
 	routerPorts *cache[[]neutron.RoutedPort]
@@ -61,17 +59,19 @@ type Reader struct {
 	pools       *cache[*Pool]                    // by network and family
 	limits      *cache[map[string]int]           // of Octavia
 	quotas      *cache[map[string]neutron.Quota] // of Neutron
-	// missed are addresses for which the ports of their servers were read again without finding
-	// them.
-	missed *cache[bool] // by server and address
-	// nodes caches the subnets of the nodes of the last call.
-	nodes nodeSubnets
 }
 
 // New returns a Reader that caches facts for age. version returns the version of the load balancer
 // API.
 func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (model.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
 	return &Reader{
+		nodePorts: nodePorts{
+			neutron:   neutronAPI,
+			ports:     newCache[[]neutron.Port](clk, age),
+			port:      newCache[neutron.Port](clk, age),
+			addresses: newCache[[]neutron.Port](clk, min(age, addressAge)),
+			missed:    newCache[bool](clk, age),
+		},
 		neutron:     neutronAPI,
 		octavia:     octaviaAPI,
 		flavors:     newCache[[]octavia.Flavor](clk, age),
@@ -81,10 +81,6 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 		external:    newCache[[]neutron.Network](clk, age),
 		subnets:     newCache[[]neutron.Subnet](clk, age),
 		subnet:      newCache[*neutron.Subnet](clk, age),
-		ports:       newCache[[]neutron.Port](clk, age),
-		port:        newCache[neutron.Port](clk, age),
-		addresses:   newCache[[]neutron.Port](clk, min(age, addressAge)),
-		missed:      newCache[bool](clk, age),
 		routers:     newCache[routers](clk, age),
 		routerPorts: newCache[[]neutron.RoutedPort](clk, age),
 		hops:        newCache[[]neutron.RoutedPort](clk, age),

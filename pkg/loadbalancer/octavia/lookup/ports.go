@@ -13,19 +13,33 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
+// nodePorts reads and caches the ports of nodes.
+type nodePorts struct {
+	neutron Neutron
+	ports   *cache[[]neutron.Port] // by server
+	port    *cache[neutron.Port]   // by ID
+	// addresses are the ports by address; an empty list if the address has none.
+	addresses *cache[[]neutron.Port]
+	// missed are addresses for which the ports of their servers were read again without finding
+	// them.
+	missed *cache[bool] // by server and address
+	// nodes caches the subnets of the nodes of the last call.
+	nodes nodeSubnets
+}
+
 // NodePorts returns the ports of servers, by server. It sends a request for every 150 servers that
 // are not cached. Each port is in its last known state.
-func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]neutron.Port, error) {
-	found, err := r.ports.getMany(ctx, servers, r.portsOf)
+func (p *nodePorts) NodePorts(ctx context.Context, servers []string) (map[string][]neutron.Port, error) {
+	found, err := p.ports.getMany(ctx, servers, p.portsOf)
 	for server, ports := range found {
-		found[server] = r.lastSeen(ports)
+		found[server] = p.lastSeen(ports)
 	}
 	return found, err
 }
 
 // NodeSubnets returns the subnets of the ports of servers.
-func (r *Reader) NodeSubnets(ctx context.Context, servers []string) ([]string, error) {
-	found, err := r.NodePorts(ctx, servers)
+func (p *nodePorts) NodeSubnets(ctx context.Context, servers []string) ([]string, error) {
+	found, err := p.NodePorts(ctx, servers)
 	var subnets []string
 	for _, ports := range found {
 		for _, port := range ports {
@@ -39,26 +53,26 @@ func (r *Reader) NodeSubnets(ctx context.Context, servers []string) ([]string, e
 }
 
 // KnownPort returns the cached state of a port, if it is valid.
-func (r *Reader) KnownPort(id string) (neutron.Port, bool) { return r.port.kept(id) }
+func (p *nodePorts) KnownPort(id string) (neutron.Port, bool) { return p.port.kept(id) }
 
 // KeepPort caches the state of a port.
-func (r *Reader) KeepPort(port neutron.Port) { r.port.keep(port.ID, port) }
+func (p *nodePorts) KeepPort(port neutron.Port) { p.port.keep(port.ID, port) }
 
 // ForgetPorts drops the ports of servers from the cache.
-func (r *Reader) ForgetPorts(servers ...string) {
+func (p *nodePorts) ForgetPorts(servers ...string) {
 	for _, server := range servers {
-		r.ports.forget(server)
+		p.ports.forget(server)
 	}
 }
 
-func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]neutron.Port, error) {
-	ports, err := r.neutron.PortsOfDevices(ctx, servers)
+func (p *nodePorts) portsOf(ctx context.Context, servers []string) (map[string][]neutron.Port, error) {
+	ports, err := p.neutron.PortsOfDevices(ctx, servers)
 	if err != nil {
 		return nil, err
 	}
 	byServer := map[string][]neutron.Port{}
 	for _, port := range ports {
-		r.port.keepNewer(port.ID, port, newerPort)
+		p.port.keepNewer(port.ID, port, newerPort)
 		byServer[port.DeviceID] = append(byServer[port.DeviceID], port)
 	}
 	return byServer, nil

@@ -43,9 +43,9 @@ func (n *nodeSubnets) keep(backends []members.Backend, found map[string]string, 
 // project: from the ports of their servers, with a request for every 150 nodes that are not cached.
 // Ports without the address of their node are read again once, because the node may have a new
 // address. Neither the arguments nor the result may be modified.
-func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) (map[string]string, error) {
-	changes := r.portChanges() // before any read, so that the result does not miss later changes
-	if known := r.nodes.of(backends, r.ports.clock.Now(), changes); known != nil {
+func (p *nodePorts) MemberSubnets(ctx context.Context, backends []members.Backend) (map[string]string, error) {
+	changes := p.portChanges() // before any read, so that the result does not miss later changes
+	if known := p.nodes.of(backends, p.ports.clock.Now(), changes); known != nil {
 		return known, nil
 	}
 	servers := map[string]string{} // server by address
@@ -57,35 +57,35 @@ func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) 
 	asked := slices.Sorted(maps.Values(servers))
 	before := map[string]bool{} // servers with ports that were read earlier
 	for _, server := range asked {
-		_, before[server] = r.ports.kept(server)
+		_, before[server] = p.ports.kept(server)
 	}
-	found, err := r.subnetsOf(ctx, servers, asked)
+	found, err := p.subnetsOf(ctx, servers, asked)
 	if err != nil {
 		return nil, err
 	}
 	var again []string
 	for address, server := range servers {
-		_, missed := r.missed.kept(server + " " + address)
+		_, missed := p.missed.kept(server + " " + address)
 		if found[address] == "" && before[server] && !missed {
-			r.missed.keep(server+" "+address, true)
+			p.missed.keep(server+" "+address, true)
 			again = append(again, server)
 		}
 	}
 	if len(again) > 0 {
-		r.ForgetPorts(again...)
-		if found, err = r.subnetsOf(ctx, servers, asked); err != nil {
+		p.ForgetPorts(again...)
+		if found, err = p.subnetsOf(ctx, servers, asked); err != nil {
 			return nil, err
 		}
 	}
-	if until, all := r.ports.keptUntil(asked); all {
-		r.nodes.keep(backends, found, until, changes)
+	if until, all := p.ports.keptUntil(asked); all {
+		p.nodes.keep(backends, found, until, changes)
 	}
 	return found, nil
 }
 
 // subnetsOf returns the subnets of the addresses of servers.
-func (r *Reader) subnetsOf(ctx context.Context, servers map[string]string, asked []string) (map[string]string, error) {
-	ports, err := r.NodePorts(ctx, asked)
+func (p *nodePorts) subnetsOf(ctx context.Context, servers map[string]string, asked []string) (map[string]string, error) {
+	ports, err := p.NodePorts(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -103,4 +103,4 @@ func (r *Reader) subnetsOf(ctx context.Context, servers map[string]string, asked
 }
 
 // portChanges increases with every change of a cached port.
-func (r *Reader) portChanges() uint64 { return r.ports.changes.Load() + r.port.changes.Load() }
+func (p *nodePorts) portChanges() uint64 { return p.ports.changes.Load() + p.port.changes.Load() }
