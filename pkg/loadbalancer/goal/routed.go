@@ -234,7 +234,7 @@ func (g *Routed) Desire(ctx context.Context, r Round) (*Desired, error) {
 func (g *Routed) vip(ctx context.Context, existing *model.LoadBalancer) (*model.LoadBalancer, error) {
 	s := g.in.Settings
 	lb := &model.LoadBalancer{
-		Name: g.in.ID.Name(), Description: g.in.ID.Description(), Tags: slices.Concat(g.in.ID.Tags(), s.LoadBalancer.Tags), Provider: driver.Router,
+		Name: g.in.ID.Name(), Description: g.in.ID.ProvenDescription(), Tags: slices.Concat(g.in.ID.Tags(), s.LoadBalancer.Tags), Provider: driver.Router,
 		VIP: model.VIP{NetworkID: g.pool.NetworkID, SubnetID: g.pool.SubnetID, Address: s.VIP.Address},
 	}
 	var err error

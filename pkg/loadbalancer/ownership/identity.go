@@ -48,6 +48,18 @@ func (i Identity) Description() string {
 	return i.describe(head, "")
 }
 
+// ProvenDescription returns the description of an object that gets its tags after its creation: it contains the
+// identity, too.
+func (i Identity) ProvenDescription() string {
+	i.Untagged = true
+	return i.Description()
+}
+
+// LacksTags reports whether an object was created for this Service, and did not get its tags.
+func (i Identity) LacksTags(tags []string, description string) bool {
+	return len(tags) == 0 && i.owns(loadBalancerProof, description)
+}
+
 // Tags returns the tags of all objects that can have tags at their creation.
 func (i Identity) Tags() []string {
 	if i.Untagged {

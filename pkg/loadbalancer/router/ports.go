@@ -24,6 +24,7 @@ import (
 type Neutron interface {
 	VIPPorts(ctx context.Context, networkID, tag string) ([]neutron.VIPPort, error)
 	CreateVIPPort(ctx context.Context, want neutron.VIPPort) (*neutron.VIPPort, error)
+	TagPort(ctx context.Context, id string, tags []string) error
 	DeletePort(ctx context.Context, id string) error
 	FloatingIPsOn(ctx context.Context, portIDs []string) ([]floatingips.FloatingIP, error)
 }
@@ -97,16 +98,43 @@ func balancerOf(port neutron.VIPPort) model.LoadBalancer {
 }
 
 // Create creates the port of a VIP, and returns its load balancer. It may exist if
-// apierror.IsUnsure(err).
-func (p *Ports) Create(ctx context.Context, lb model.LoadBalancer) (model.LoadBalancer, error) {
-	port, err := p.Neutron.CreateVIPPort(ctx, neutron.VIPPort{
-		NetworkID: lb.VIP.NetworkID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags,
-		FixedIPs: []neutron.FixedIP{{SubnetID: lb.VIP.SubnetID, IPAddress: lb.VIP.Address}},
-	})
+// apierror.IsUnsure(err). A creation that was interrupted before the port had its tags is completed.
+func (p *Ports) Create(ctx context.Context, id ownership.Identity, lb model.LoadBalancer) (model.LoadBalancer, error) {
+	port, err := p.interrupted(ctx, id, lb.VIP)
+	if err == nil && port == nil {
+		port, err = p.Neutron.CreateVIPPort(ctx, neutron.VIPPort{
+			NetworkID: lb.VIP.NetworkID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags,
+			FixedIPs: []neutron.FixedIP{{SubnetID: lb.VIP.SubnetID, IPAddress: lb.VIP.Address}},
+		})
+	} else if err == nil {
+		port.Tags = lb.Tags
+		err = p.Neutron.TagPort(ctx, port.ID, lb.Tags)
+	}
 	if err != nil {
 		return model.LoadBalancer{}, err
 	}
 	return balancerOf(*port), nil
+}
+
+// interrupted returns the port of a Service without tags; nil if there is none. It deletes those with another
+// address than the requested one.
+func (p *Ports) interrupted(ctx context.Context, id ownership.Identity, vip model.VIP) (*neutron.VIPPort, error) {
+	ports, err := p.Neutron.VIPPorts(ctx, vip.NetworkID, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, port := range ports {
+		if !id.LacksTags(port.Tags, port.Description) {
+			continue
+		}
+		if has := balancerOf(port).VIP; has.SubnetID == vip.SubnetID && (vip.Address == "" || vip.Address == has.Address) {
+			return &port, nil
+		}
+		if err := p.Neutron.DeletePort(ctx, port.ID); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // Lead makes the routes to a VIP lead to next hops; none removes them.

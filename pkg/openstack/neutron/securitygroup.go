@@ -88,13 +88,18 @@ func (c *Client) CreateSecurityGroup(ctx context.Context, name, description stri
 
 // TagSecurityGroup replaces the tags of a security group, which cannot be set at its creation.
 func (c *Client) TagSecurityGroup(ctx context.Context, id string, tags []string) error {
+	return c.tag(ctx, "security-groups", id, tags)
+}
+
+// tag replaces the tags of an object of a collection.
+func (c *Client) tag(ctx context.Context, collection, id string, tags []string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = attributestags.ReplaceAll(ctx, client, "security-groups", id, attributestags.ReplaceAllOpts{Tags: tags}).Extract()
+	_, err = attributestags.ReplaceAll(ctx, client, collection, id, attributestags.ReplaceAllOpts{Tags: tags}).Extract()
 	if err != nil {
-		return apierror.Wrap(err, "tag security group "+id)
+		return apierror.Wrap(err, "tag "+collection+"/"+id)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package neutron
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 
@@ -51,8 +50,8 @@ func (c *Client) VIPPort(ctx context.Context, id string) (*VIPPort, error) {
 }
 
 // CreateVIPPort creates a port with one address in a subnet, the address of want if that has one. It
-// may exist if apierror.IsUnsure(err). A Neutron that ignores tags is an error, and the port is
-// deleted again, because nothing would prove its owner.
+// may exist if apierror.IsUnsure(err), and may have no tags after any error. Tags take a second request, unless
+// Neutron has the extension tag-ports-during-bulk-creation.
 func (c *Client) CreateVIPPort(ctx context.Context, want VIPPort) (*VIPPort, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -62,16 +61,18 @@ func (c *Client) CreateVIPPort(ctx context.Context, want VIPPort) (*VIPPort, err
 	if err := ports.Create(ctx, client, newVIPPort{want}).ExtractInto(port); err != nil {
 		return nil, apierror.Wrap(err, "create a port in network "+want.NetworkID)
 	}
-	for _, tag := range want.Tags {
-		if !slices.Contains(port.Tags, tag) {
-			err := fmt.Errorf("port %s was created without its tags, which identify its owner: Neutron needs the extension standard-attr-tag", port.ID)
-			if failure := c.DeletePort(ctx, port.ID); failure != nil {
-				err = fmt.Errorf("%w; the port is not deleted: %w", err, failure)
-			}
+	if slices.ContainsFunc(want.Tags, func(tag string) bool { return !slices.Contains(port.Tags, tag) }) {
+		if err := c.TagPort(ctx, port.ID, want.Tags); err != nil {
 			return nil, err
 		}
+		port.Tags = want.Tags
 	}
 	return port, nil
+}
+
+// TagPort replaces the tags of a port.
+func (c *Client) TagPort(ctx context.Context, id string, tags []string) error {
+	return c.tag(ctx, "ports", id, tags)
 }
 
 // newVIPPort is the request for a port. gophercloud has no tags in it.

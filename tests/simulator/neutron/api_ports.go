@@ -121,7 +121,7 @@ func (n *Neutron) requestPort(c *call, request portRequest) (*port, error) {
 		Name: request.Name.get(), Description: request.Description.get(),
 		DeviceID: request.DeviceID.get(), DeviceOwner: request.DeviceOwner.get(),
 		SecurityGroups: request.SecurityGroups.get(), AddressPairs: request.AllowedAddressPairs.get(),
-		AdminStateDown: request.AdminStateUp.present && !request.AdminStateUp.get(), Tags: request.Tags.get(),
+		AdminStateDown: request.AdminStateUp.present && !request.AdminStateUp.get(), Tags: n.tagsOfPort(request),
 		WithoutPortSecurity: request.PortSecurity.present && !request.PortSecurity.get(),
 		Status:              "DOWN", // nothing binds a port that a client of the API creates
 	})
@@ -130,6 +130,15 @@ func (n *Neutron) requestPort(c *call, request portRequest) (*port, error) {
 	}
 	n.nameInDNS(record, request.DNSName)
 	return record, nil
+}
+
+// tagsOfPort returns the tags of a new port. Without an extension that is off by default, Neutron accepts and
+// ignores them.
+func (n *Neutron) tagsOfPort(request portRequest) []string {
+	if !n.has("tag-ports-during-bulk-creation") {
+		return nil
+	}
+	return request.Tags.get()
 }
 
 func (n *Neutron) putPort(c *call) (int, any, error) {

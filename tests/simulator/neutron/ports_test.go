@@ -314,6 +314,21 @@ func TestPorts_RefuseInvalidAllowedAddressPairs(t *testing.T) {
 	}
 }
 
+func TestPorts_HaveTagsOfTheirCreationOnlyWithExtension(t *testing.T) {
+	t.Parallel()
+	for extensions, want := range map[string]int{"router": 0, "tag-ports-during-bulk-creation": 1} {
+		env := newEnvironment(t, neutron.Options{Extensions: []string{extensions}})
+		body := map[string]any{"port": map[string]any{"network_id": env.inside.ID, "tags": []string{"mine"}}}
+		if status, answer := env.call(http.MethodPost, "/v2.0/ports", body); status != http.StatusCreated {
+			t.Fatalf("%d %v", status, answer)
+		}
+		ports := env.Ports()
+		if tags := ports[len(ports)-1].Tags; len(tags) != want {
+			t.Errorf("with %s: tags %v", extensions, tags)
+		}
+	}
+}
+
 func TestPorts_HaveNoAllowedAddressPairsWithoutExtension(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, neutron.Options{Extensions: []string{"router"}})

@@ -81,12 +81,12 @@ func (r *Run) newVIP(ctx context.Context, s plan.CreateVIP) (model.LoadBalancer,
 	if s.Prefer != "" {
 		again := *s.LoadBalancer
 		again.VIP.Address = s.Prefer
-		made, err := r.VIPs.Create(ctx, again)
+		made, err := r.VIPs.Create(ctx, r.id, again)
 		if !apierror.IsConflict(err) {
 			return made, err
 		}
 	}
-	return r.VIPs.Create(ctx, *s.LoadBalancer)
+	return r.VIPs.Create(ctx, r.id, *s.LoadBalancer)
 }
 
 // hasVIP records the port of a VIP.
