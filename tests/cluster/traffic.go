@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/netns"
@@ -20,7 +21,44 @@ import (
 const requestTimeout = 5 * time.Second
 
 // Client asks from a place, by host and port.
-type Client struct{ From netns.Namespace }
+type Client struct {
+	From netns.Namespace
+	// Ports are the source ports of its connections; nil lets the kernel choose them.
+	Ports *Ports
+}
+
+// Ports gives each connection a source port that none had before, until there are no more. The kernel soon
+// chooses a port again, which connection tracking takes for the same connection.
+type Ports struct{ taken atomic.Uint32 }
+
+const (
+	// firstPort is the first one without privileges.
+	firstPort = 1024
+	// portAttempts is the number of ports that are tried, if others are in use.
+	portAttempts = 20
+)
+
+func (p *Ports) next() int { return firstPort + int(p.taken.Add(1))%(1<<16-firstPort) }
+
+// ErrUnconnected is the error of a request that did not get a connection.
+var ErrUnconnected = errors.New("not connected")
+
+func (c Client) dial(ctx context.Context, network, address string) (connection net.Conn, err error) {
+	if c.Ports == nil {
+		return c.From.DialContext(ctx, network, address)
+	}
+	for range portAttempts {
+		port := c.Ports.next()
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{Port: port}}
+		if network == "udp" {
+			dialer.LocalAddr = &net.UDPAddr{Port: port}
+		}
+		if connection, err = c.From.Dial(ctx, &dialer, network, address); !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return connection, err
+}
 
 // HTTP sends a request over a connection of its own, and gives the name of the
 // node that answered, and what it said.
@@ -29,15 +67,24 @@ func (c Client) HTTP(ctx context.Context, address string) (name, body string, er
 	return header.Get(node.HeaderNode), body, err
 }
 
-// Get requests a path over a connection of its own. An answer with another status than 200 is an error.
+// Get requests a path over a connection of its own. An answer with another status than 200 is an error; without a
+// connection, it is ErrUnconnected.
 func (c Client) Get(ctx context.Context, address, path string) (header http.Header, body string, err error) {
-	transport := &http.Transport{DialContext: c.From.DialContext, DisableKeepAlives: true}
+	var connected atomic.Bool
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := c.dial(ctx, network, address)
+		connected.Store(err == nil)
+		return connection, err
+	}}
 	client := http.Client{Timeout: requestTimeout, Transport: transport}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return nil, "", err
 	}
 	response, err := client.Do(request)
+	if err != nil && !connected.Load() {
+		err = fmt.Errorf("%w: %w", ErrUnconnected, err)
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -54,7 +101,7 @@ func (c Client) Get(ctx context.Context, address, path string) (header http.Head
 
 // UDP sends a datagram and gives the name of the node that answered.
 func (c Client) UDP(ctx context.Context, address string) (string, error) {
-	connection, err := c.From.DialContext(ctx, "udp", address)
+	connection, err := c.dial(ctx, "udp", address)
 	if err != nil {
 		return "", err
 	}
@@ -109,12 +156,6 @@ type Failure struct {
 	// Began is when it was sent.
 	Began time.Time
 	Err   error
-}
-
-// Unconnected reports whether the connection was never established.
-func (f Failure) Unconnected() bool {
-	var dialing *net.OpError
-	return errors.As(f.Err, &dialing) && dialing.Op == "dial"
 }
 
 // Error implements error.

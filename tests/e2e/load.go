@@ -23,12 +23,16 @@ type load struct {
 func (s *scene) load(what string, client cluster.Client, address string, clients int) *load {
 	s.Helper()
 	l := &load{s: s, what: what}
+	tcp, udp := client, client
+	if client.From != "" { // which has all ports to itself
+		tcp.Ports, udp.Ports = &cluster.Ports{}, &cluster.Ports{}
+	}
 	for range clients {
 		if s.carries(corev1.ProtocolTCP) {
-			l.tcp = append(l.tcp, client.Hammer(s.Context(), address))
+			l.tcp = append(l.tcp, tcp.Hammer(s.Context(), address))
 		}
 		if s.carries(corev1.ProtocolUDP) {
-			l.udp = append(l.udp, client.HammerUDP(s.Context(), address))
+			l.udp = append(l.udp, udp.HammerUDP(s.Context(), address))
 		}
 	}
 	return l
@@ -45,12 +49,19 @@ func (l *load) stop(least int) (failed []cluster.Failure) {
 			return nil
 		})
 	}
-	for _, hammer := range slices.Concat(l.tcp, l.udp) {
+	tcp, udp := failures(l.tcp), failures(l.udp)
+	l.s.report("%s: %d of %d connections of TCP and %d of %d flows of UDP failed", l.what, len(tcp), requests(l.tcp), len(udp), requests(l.udp))
+	failed = slices.Concat(tcp, udp)
+	slices.SortFunc(failed, func(a, b cluster.Failure) int { return a.Began.Compare(b.Began) })
+	return failed
+}
+
+// failures stops clients.
+func failures(hammers []*cluster.Hammer) (failed []cluster.Failure) {
+	for _, hammer := range hammers {
 		hammer.Stop()
 		failed = append(failed, hammer.Failures...)
 	}
-	slices.SortFunc(failed, func(a, b cluster.Failure) int { return a.Began.Compare(b.Began) })
-	l.s.report("%s: %d connections of TCP, %d flows of UDP, %d failed", l.what, requests(l.tcp), requests(l.udp), len(failed))
 	return failed
 }
 
@@ -74,4 +85,12 @@ func outside(periods []period, failures []cluster.Failure) []cluster.Failure {
 	return slices.DeleteFunc(slices.Clone(failures), func(f cluster.Failure) bool {
 		return slices.ContainsFunc(periods, func(p period) bool { return !f.Began.Before(p.from) && !f.Began.After(p.to) })
 	})
+}
+
+// length returns the mean length of periods.
+func length(periods []period) (mean time.Duration) {
+	for _, p := range periods {
+		mean += p.to.Sub(p.from)
+	}
+	return (mean / time.Duration(max(1, len(periods)))).Round(100 * time.Millisecond)
 }

@@ -61,6 +61,7 @@ func endpoints(s *scene) {
 	for _, failure := range preferring.stop(least) {
 		s.Errorf("PreferSameNode: %v", failure)
 	}
+	s.report("Local: %s from the end of a pod until its node has left, on average", length(p.stopped))
 	for _, failure := range outside(p.stopped, locally.stop(0)) {
 		s.Errorf("Local, while a pod serves: %v", failure)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
@@ -27,8 +28,8 @@ const routerProvider = "router"
 // played with one. Nodes admit only machines of their own network, and what the controller opens.
 func router(s *scene) {
 	network := s.Cloud.VIPNetwork()
-	if network == "" || s.Provider != "ovn" {
-		s.Skip("played with provider ovn, if there is a router with routes that may be changed")
+	if network == "" || s.Provider != "amphora" {
+		s.Skip("played with provider amphora, if there is a router with routes that may be changed")
 	}
 	s.carrier = routerProvider
 	defer s.restartWith("")
@@ -124,7 +125,7 @@ func (v *vip) reachedFromEverywhere() {
 	namespace, carried, err := v.Cloud.AddPod(v.Context(), hop, netip.MustParseAddr("10.244.251.2"))
 	v.must(err)
 	if carried {
-		v.answeredBy(cluster.Client{From: namespace}, v.floating, nodeNames()...) // its kube-proxy sends it to all pods
+		v.answeredBy(cluster.Client{From: namespace}, v.floating, hop)
 	}
 }
 
@@ -193,10 +194,10 @@ func (v *vip) movesAsPlanned() {
 	}
 	broken := 0
 	for _, failure := range load.stop(least) {
-		if failure.Unconnected() || !strings.Contains(failure.Err.Error(), "reset") {
-			v.Errorf("a planned move: %v", failure)
-		} else {
+		if errors.Is(failure.Err, syscall.ECONNRESET) && !errors.Is(failure.Err, cluster.ErrUnconnected) {
 			broken++
+		} else {
+			v.Errorf("a planned move: %v", failure)
 		}
 	}
 	v.report("%d planned moves broke %d established connections", moves, broken)

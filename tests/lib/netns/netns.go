@@ -41,9 +41,14 @@ func (n Namespace) ListenPacket(network, address string) (socket net.PacketConn,
 
 // DialContext is that of a net.Dialer, in the namespace. The host must be an IP
 // address: resolvers and parallel attempts have threads of their own.
-func (n Namespace) DialContext(ctx context.Context, network, address string) (connection net.Conn, err error) {
+func (n Namespace) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return n.Dial(ctx, &net.Dialer{}, network, address)
+}
+
+// Dial is DialContext by a dialer.
+func (n Namespace) Dial(ctx context.Context, dialer *net.Dialer, network, address string) (connection net.Conn, err error) {
 	err = n.do(func() error {
-		connection, err = (&net.Dialer{}).DialContext(ctx, network, address)
+		connection, err = dialer.DialContext(ctx, network, address)
 		return err
 	})
 	return connection, err
