@@ -223,6 +223,9 @@ func (a *API) SecurityGroups(ctx context.Context, part string) ([]groups.SecGrou
 	return slices.DeleteFunc(all, func(group groups.SecGroup) bool { return !strings.Contains(group.Name, part) }), err
 }
 
+// serviceGroups begins the names of the security groups of Services.
+const serviceGroups = "lb-sg-"
+
 // clear deletes all load balancers, floating IPs and security groups of Services of
 // the project with the part in their name or description.
 func (a *API) clear(ctx context.Context, part string) error {
@@ -250,7 +253,7 @@ func (a *API) clear(ctx context.Context, part string) error {
 		return err
 	}
 	for _, group := range owned {
-		if !strings.HasPrefix(group.Name, "lb-sg-") {
+		if !strings.HasPrefix(group.Name, serviceGroups) {
 			continue
 		}
 		if err := groups.Delete(ctx, a.Network, group.ID).ExtractErr(); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/amphorae"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
@@ -138,7 +139,14 @@ func (t *tenant) clear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.api.SetRoutes(ctx, router, nil), t.api.clear(ctx, ""))
+	if err := errors.Join(t.api.SetRoutes(ctx, router, nil), t.api.clear(ctx, "")); err != nil || t.VIPs == "" {
+		return err
+	}
+	vips, err := t.api.vipPorts(ctx, t.VIPs)
+	for _, port := range vips {
+		err = errors.Join(err, ports.Delete(ctx, t.api.Network, port.ID).ExtractErr())
+	}
+	return err
 }
 
 // run runs one of the scripts.

@@ -51,7 +51,7 @@ func router(s *scene) {
 	s.eventually("no port and route", func(ctx context.Context) error {
 		left, err := s.Cloud.API().vipPorts(ctx, network)
 		if err == nil && len(left) > 0 {
-			err = fmt.Errorf("left in the network of VIPs: %v", left)
+			err = fmt.Errorf("left in the network of VIPs: %s", left[0].Name)
 		}
 		return errors.Join(err, v.leads(ctx))
 	})
@@ -263,7 +263,7 @@ func (s *scene) closeNodes() (open func()) {
 	s.must(err)
 	subnet, err := subnets.Get(ctx, api.Network, nodes[0].FixedIPs[0].SubnetID).Extract()
 	s.must(err)
-	group, err := groups.Create(ctx, api.Network, groups.CreateOpts{Name: s.namespace}).Extract()
+	group, err := groups.Create(ctx, api.Network, groups.CreateOpts{Name: serviceGroups + "closed-" + s.namespace}).Extract()
 	s.must(err)
 	for _, protocol := range []rules.RuleProtocol{rules.ProtocolTCP, rules.ProtocolUDP} {
 		s.must(rules.Create(ctx, api.Network, rules.CreateOpts{
@@ -290,13 +290,8 @@ func (a *API) machinePorts(ctx context.Context) ([]ports.Port, error) {
 	return slices.DeleteFunc(all, func(port ports.Port) bool { return !strings.HasPrefix(port.DeviceOwner, "compute:") }), err
 }
 
-// vipPorts returns the names of the ports in a network that are not Neutron's own.
-func (a *API) vipPorts(ctx context.Context, network string) (names []string, err error) {
+// vipPorts returns the ports in a network that are not Neutron's own.
+func (a *API) vipPorts(ctx context.Context, network string) ([]ports.Port, error) {
 	all, err := a.ports(ctx, ports.ListOpts{NetworkID: network})
-	for _, port := range all {
-		if !strings.HasPrefix(port.DeviceOwner, "network:") {
-			names = append(names, port.Name)
-		}
-	}
-	return names, err
+	return slices.DeleteFunc(all, func(port ports.Port) bool { return strings.HasPrefix(port.DeviceOwner, "network:") }), err
 }
