@@ -69,7 +69,7 @@ func TestLoad_UsesDefaultsOfCloudProviderOpenStack(t *testing.T) {
 		LoadBalancer: LoadBalancer{
 			Enabled: true, LBProvider: "amphora", RouterMaxRoutes: 30, LBMethod: "ROUND_ROBIN",
 			MonitorDelay: seconds(5), MonitorTimeout: seconds(3), MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
-			CascadeDelete: true, IngressHostnameSuffix: "nip.io", SharedLBScope: "namespace", SharedLBUnmanaged: true, ContainerStore: "barbican", SecurityGroupMode: "per-service", MemberPort: "node-port",
+			CascadeDelete: true, IngressHostnameSuffix: "nip.io", SharedLBScope: "namespace", SharedLBUnmanaged: true, ContainerStore: "barbican", SecurityGroupMode: "per-service", MemberPort: "node-port", MemberWeights: "equal",
 			DriftPolicy: "repair", DriftInterval: Duration{5 * time.Minute}, GarbagePolicy: "report", GarbageInterval: Duration{time.Hour},
 			DenyAnnotations: "floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids", MaxPorts: 100, MaxSourceRanges: 1000,
 		},
@@ -110,14 +110,14 @@ func TestLoad_ReadsEveryKey(t *testing.T) {
 			VIPSecurityGroupIDs:   "22222222-2222-4222-8222-222222222222, 33333333-3333-4333-8333-333333333333",
 			EnableIngressHostname: true, IngressHostnameSuffix: "sslip.io",
 			MaxSharedLB: ptr(9), SharedLBScope: "cluster", DefaultTLSContainerRef: "ref", ContainerStore: "external", ProviderRequiresSerialAPICalls: true,
-			DriftPolicy: "report", DriftInterval: Duration{7 * time.Minute}, GarbagePolicy: "delete", GarbageInterval: Duration{2 * time.Hour}, Members: "endpoint-nodes", MemberPort: "service", PodNetworks: "10.244.0.0/16, fd00:10::/48", MaxMembers: 25,
+			DriftPolicy: "report", DriftInterval: Duration{7 * time.Minute}, GarbagePolicy: "delete", GarbageInterval: Duration{2 * time.Hour}, Members: "endpoint-nodes", MemberPort: "service", MemberWeights: "drain", PodNetworks: "10.244.0.0/16, fd00:10::/48", MaxMembers: 25,
 			ConnectionLimit: ptr(1000), TimeoutClientData: ptr(60000), TimeoutMemberConnect: ptr(6000), TimeoutMemberData: ptr(61000),
 			TimeoutTCPInspect: ptr(10), AppProtocol: true, Tags: "a, b=c",
 		},
 		LoadBalancerClass: map[string]*LoadBalancerClass{
 			"gold": {
 				FloatingNetworkID: "gfn", FloatingSubnetID: "gfs", FloatingSubnet: "~gold[0-9]+", FloatingSubnetTags: "&x,y",
-				NetworkID: "gn", SubnetID: "gs", MemberSubnetID: "gms", MemberAddressBySubnet: ptr(false), Members: "nodes", MaxMembers: 9,
+				NetworkID: "gn", SubnetID: "gs", MemberSubnetID: "gms", MemberAddressBySubnet: ptr(false), Members: "nodes", MemberWeights: "equal", MaxMembers: 9,
 				LBProvider: "amphora", LBMethod: "LEAST_CONNECTIONS", FlavorID: "gf", AvailabilityZone: "gaz",
 				VIPQoSPolicyID: "none", VIPSecurityGroupIDs: "44444444-4444-4444-8444-444444444444",
 				InternalLB: ptr(false), InternalByDefault: ptr(true), CreateMonitor: ptr(false), MonitorDelay: seconds(20), MonitorTimeout: seconds(17),

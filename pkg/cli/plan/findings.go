@@ -118,6 +118,8 @@ func (s service) ofAnnotations() []Finding {
 			f.Text = "it deletes the listener of the metrics"
 		case annotation.MaxMembers, annotation.Members:
 			f.Text, f.Do = "it uses all nodes", ""
+		case annotation.MemberWeights:
+			f.Text, f.Do = "it gives new members the weight 1, and leaves members with the weight 0 drained", "set it to "+annotation.WeightsEqual+" first, and wait until no member has the weight 0"
 		case annotation.MonitorType, annotation.MonitorPath, annotation.MonitorPort, annotation.MonitorKubeProxy, annotation.MonitorMethod, annotation.MonitorCodes, annotation.MonitorVersion, annotation.MonitorDomain:
 			f.Risk, f.Text, f.Do = true, "it replaces the health monitors with TCP or UDP-CONNECT ones on the NodePorts", "make sure that the NodePorts answer"
 		}

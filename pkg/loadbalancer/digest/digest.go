@@ -53,9 +53,10 @@ func sum(desired *model.LoadBalancer, settings *settings.Settings, spec *securit
 		AllowReplace         bool
 		InternalGuest        bool // publishes the VIP even if that has a floating IP
 		SecurityGroups       *securitygroup.Spec
+		Drain                bool `json:",omitempty"` // weights of others are not kept
 	}{
 		&lb, members, settings.Floating.Pattern, settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone,
-		settings.Members.SubnetID, settings.LoadBalancer.AllowReplace, desired.Shared != nil && settings.Internal, spec,
+		settings.Members.SubnetID, settings.LoadBalancer.AllowReplace, desired.Shared != nil && settings.Internal, spec, settings.Members.Drain,
 	})
 	if err != nil {
 		return "" // structs of strings and numbers can be marshaled

@@ -127,6 +127,7 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 		"LoadBalancer.FlavorID":         func(s *settings.Settings) { s.LoadBalancer.FlavorID = "x" },
 		"LoadBalancer.AvailabilityZone": func(s *settings.Settings) { s.LoadBalancer.AvailabilityZone = "x" },
 		"LoadBalancer.AllowReplace":     func(s *settings.Settings) { s.LoadBalancer.AllowReplace = true },
+		"Members.Drain":                 func(s *settings.Settings) { s.Members.Drain = true },
 		"Members.SubnetID":              func(s *settings.Settings) { s.Members.SubnetID = "x" },
 	}
 	known := strings.Fields(`

@@ -33,6 +33,7 @@ const (
 	CustomTags
 	Failover
 	Metrics
+	Weights
 	featureCount
 )
 
@@ -123,6 +124,9 @@ var features = sync.OnceValue(func() *[featureCount]support {
 		},
 		Metrics: {
 			name: "metrics of load balancers for Prometheus", since: VersionMetrics, lacking: everyOther, otherwise: "400; ovn: 501",
+		},
+		Weights: {
+			name: "weights of members", lacking: ovn | router, otherwise: "ignored",
 		},
 	}
 })

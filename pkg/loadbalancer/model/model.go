@@ -160,8 +160,9 @@ type Member struct {
 	// SubnetUnknown is set if the subnet of an existing member was not read: SubnetID is empty
 	// then. It is never set in a desired member.
 	SubnetUnknown bool
-	// Drained is set if the member's weight is 0, AdminDown if admin_state_up is false: an operator
-	// has taken it out of service permanently (plan keeps it). A Service requests neither.
+	// Drained is set if the member's weight is 0: its endpoints end (settings.MemberSettings.Drain), or
+	// an operator has taken it out of service permanently (plan keeps that). AdminDown is set if
+	// admin_state_up is false, which only an operator requests.
 	Drained, AdminDown bool
 	// Backup is set if it gets traffic only when all others are down. It is never desired.
 	Backup bool

@@ -19,6 +19,20 @@ func memberBreaks() []Break {
 			Tests: []string{"TestMembers_HaveAddressOfEachFamilyInNetworkOfMemberSubnet"},
 		},
 		{
+			Row: 54, What: "members leave while they still serve",
+			File:  "pkg/loadbalancer/spec/members/follow.go",
+			Old:   `if of.Members.Drain && !cuts {`,
+			New:   `if of.Members.Drain && cuts {`,
+			Tests: []string{"TestDrain_KeepsMembersThatStillServe", "TestDrain_GivesWeight0WhileEndpointsTerminate"},
+		},
+		{
+			Row: 54, What: "a drained member that serves again gets no connections",
+			File:  "pkg/loadbalancer/plan/keep.go",
+			Old:   `old.Drained && !opts.Drains || want.Drained`,
+			New:   `old.Drained || want.Drained`,
+			Tests: []string{"TestDrain_GivesWeight0WhileEndpointsTerminate"},
+		},
+		{
 			Row: 132, What: "a readiness gate opens before the load balancer has followed",
 			File:  "pkg/gates/verdict.go",
 			Old:   `case len(unserved) > 0 && waited < patience:`,

@@ -60,6 +60,7 @@ const (
 	Hostname       = Prefix + "hostname"
 	NodeSelector   = Prefix + "node-selector"
 	MaxMembers     = Prefix + "max-members"
+	MemberWeights  = Prefix + "member-weights"
 	Members        = Prefix + "members"
 	// MonitorKubeProxy enables probes of kube-proxy (KEP-3836).
 	MonitorKubeProxy = Prefix + "health-monitor-kube-proxy"

@@ -8,6 +8,12 @@ const (
 	MembersPods          = "pods"
 )
 
+// The values of MemberWeights.
+const (
+	WeightsEqual = "equal"
+	WeightsDrain = "drain"
+)
+
 // memberTable holds the annotations of members.
 func memberTable() []Annotation {
 	return []Annotation{
@@ -31,6 +37,12 @@ func memberTable() []Annotation {
 			Value: oneOf(func(v *Values) **string { return &v.Members.Mode }, MembersAuto, MembersNodes, MembersEndpointNodes, MembersPods),
 			Doc: "`nodes`: all nodes become members. `endpoint-nodes`: those with endpoints of the Service. `pods`: its pods, with their own addresses and ports. `auto`: `endpoint-nodes` for externalTrafficPolicy Local " +
 				"if the provider cannot check whether a node has endpoints, else `nodes`. See members.md.",
+		},
+		{
+			Name: MemberWeights, New: true, Key: "member-weights", Default: "`equal`", Change: InPlace,
+			Value: oneOf(func(v *Values) **string { return &v.Members.Weights }, WeightsEqual, WeightsDrain),
+			Doc: "`drain`: a member that follows endpoints has the weight 0 while its endpoints terminate but still serve, and leaves after that. Weights that another client sets are restored. " +
+				"Refused with a provider without weights (ovn, router). See members.md.",
 		},
 		{
 			Name: MaxMembers, New: true, Key: "max-members", Change: InPlace,

@@ -86,7 +86,7 @@ type LimitValues struct {
 type MemberValues struct {
 	SubnetID, Method, NodeSelector *string
 	Persistence, CookieName        *string
-	Mode                           *string
+	Mode, Weights                  *string
 	BySubnet                       *bool
 	Max                            *int
 }

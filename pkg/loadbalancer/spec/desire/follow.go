@@ -32,6 +32,8 @@ type Followers struct {
 	// Capped is set if pools may not get more members than they have, NoMonitors if pools without a
 	// monitor may not get one.
 	Capped, NoMonitors bool
+	// Drains is set if members have weights of their own: see plan.Options.
+	Drains bool
 	// Excluded is set if the operator has excluded all nodes from load balancers.
 	Excluded bool
 }
@@ -94,6 +96,7 @@ func (f Followers) members(there model.Members, on members.Port, port, monitorPo
 		if is {
 			member := there.At(at)
 			member.Port, member.SubnetID = b.Port, cmp.Or(f.Subnets[b.Address], member.SubnetID)
+			member.Drained = b.Drained || member.Drained && !f.Drains
 			stay = append(stay, member)
 			continue
 		}

@@ -48,6 +48,6 @@ func (p Port) with(second Port, both bool) Port {
 			all = append(all, model.Host{Name: m.Name, Address: m.Address})
 		}
 	}
-	p.Hosts = model.HostsOf(all...)
+	p.Hosts, p.Drained = model.HostsOf(all...), slices.Concat(p.Drained, second.Drained)
 	return p
 }

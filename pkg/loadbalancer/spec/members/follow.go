@@ -17,6 +17,8 @@ type Port struct {
 	// then there are no Hosts.
 	Hosts *model.Hosts
 	Pods  model.Members
+	// Drained are the addresses of the Hosts that get no new connections.
+	Drained []string
 	// Held is set if no member may be added: the existing ones among Hosts stay. See
 	// model.Pool.Held.
 	Held bool
@@ -25,12 +27,18 @@ type Port struct {
 // Members returns the members, which are like one except for ID, name and address and, for Pods, the
 // port.
 func (p Port) Members(like model.Member) model.Members {
-	if p.Pods.Len() == 0 {
+	if p.Pods.Len() == 0 && len(p.Drained) == 0 {
 		return p.Hosts.Members(like)
+	}
+	if p.Pods.Len() == 0 {
+		return p.Hosts.Members(like).Map(func(_ int, m model.Member) model.Member {
+			m.Drained = slices.Contains(p.Drained, m.Address)
+			return m
+		})
 	}
 	return p.Pods.Map(func(_ int, pod model.Member) model.Member {
 		m := like
-		m.Name, m.Address, m.Port = pod.Name, pod.Address, pod.Port
+		m.Name, m.Address, m.Port, m.Drained = pod.Name, pod.Address, pod.Port, pod.Drained
 		return m
 	})
 }
@@ -99,7 +107,7 @@ func (s *Set) InAll(of *settings.Settings) Ports {
 //	endpoints of the port                     members
 //	ready on A and B                          A and B
 //	ready on A and B, terminating on C, but   A and B; if the driver cuts connections, C too, until
-//	still serving                             nothing on it serves
+//	still serving                             nothing on it serves; with MemberSettings.Drain, too, but drained
 //	terminating on A, but still serving       A: kube-proxy sends them new connections
 //	none                                      the last ones stay, of a new pool there are none
 //
@@ -117,11 +125,14 @@ func (s *Set) Follow(of *settings.Settings, endpoints Endpoints, cuts bool) Foll
 	var f Followed
 	known := map[string]Port{} // by the names of its nodes
 	for _, port := range of.Traffic.Ports {
-		names := endpoints.of(port.Name).members(cuts)
-		key := strings.Join(names, "\n")
+		names, drained := endpoints.of(port.Name).members(cuts), []string(nil)
+		if of.Members.Drain && !cuts {
+			drained = without(endpoints.of(port.Name).Serving(), names)
+		}
+		key := strings.Join(names, "\n") + "\n\n" + strings.Join(drained, "\n")
 		one, is := known[key]
 		if !is {
-			if one = s.port(of, names); one.Held && len(names) > 0 && !of.Traffic.Local {
+			if one = s.port(of, names, drained); one.Held && len(names) > 0 && !of.Traffic.Local {
 				return Followed{Ports: s.InAll(of), Placeless: true}
 			}
 			known[key] = one
@@ -143,8 +154,14 @@ func (e Endpoints) members(cuts bool) []string {
 	return names
 }
 
-// port returns the members of a port with endpoints on some nodes.
-func (s *Set) port(of *settings.Settings, names []string) Port {
+// without returns the elements of a list that another one does not have.
+func without[T comparable](all, other []T) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return slices.Contains(other, one) })
+}
+
+// port returns the members of a port with endpoints on some nodes, and of nodes to drain. These are
+// members only beside others.
+func (s *Set) port(of *settings.Settings, names, drained []string) Port {
 	backends := among(s.Backends, names)
 	if len(backends) == 0 {
 		backends = among(s.leaving, names)
@@ -152,5 +169,12 @@ func (s *Set) port(of *settings.Settings, names []string) Port {
 	if len(backends) == 0 {
 		return Port{Hosts: s.Hosts, Held: true}
 	}
-	return Port{Hosts: hosts(subset(backends, of.Members.Max, of.Members.Seed))}
+	p := Port{}
+	backends = subset(backends, of.Members.Max, of.Members.Seed)
+	for _, b := range among(s.Backends, drained) {
+		p.Drained = append(p.Drained, b.Address)
+		backends = append(slices.Clone(backends), b)
+	}
+	p.Hosts = hosts(backends)
+	return p
 }

@@ -23,7 +23,8 @@ type Pod struct {
 //
 //	endpoints of the port                      members
 //	ready                                      these
-//	terminating, but still serving             none if others are ready, unless the driver cuts connections
+//	terminating, but still serving             none if others are ready, unless the driver cuts connections;
+//	                                           with MemberSettings.Drain they are members, but drained
 //	only terminating ones that still serve     these
 //	none                                       the last ones stay, of a new pool there are none
 //
@@ -38,8 +39,11 @@ func (s *Set) Pods(of *settings.Settings, endpoints Endpoints, cuts bool) Follow
 	endpoints = endpoints.in(of.Family)
 	f := Followed{Pods: true}
 	for _, port := range of.Traffic.Ports {
-		pods := s.may(endpoints.pods(port.Name, cuts))
-		f.add(port, Port{Pods: membersAt(pods), Held: len(pods) == 0})
+		pods, drained := s.may(endpoints.pods(port.Name, cuts)), []Pod(nil)
+		if of.Members.Drain && len(pods) > 0 {
+			drained = onNodes(s.Backends, without(endpoints.pods(port.Name, true), pods))
+		}
+		f.add(port, Port{Pods: membersAt(pods, drained), Held: len(pods) == 0})
 	}
 	f.Placeless = len(f.Empty) == len(of.Traffic.Ports) && endpoints.some(Endpoint.serves) && !endpoints.some(Endpoint.hasNode)
 	return f
@@ -47,13 +51,15 @@ func (s *Set) Pods(of *settings.Settings, endpoints Endpoints, cuts bool) Follow
 
 // may returns the pods that can be members.
 func (s *Set) may(pods []Pod) []Pod {
-	in := func(backends []Backend) []Pod {
-		return slices.DeleteFunc(slices.Clone(pods), func(pod Pod) bool { return pod.Node != "" && len(among(backends, []string{pod.Node})) == 0 })
-	}
-	if stay := in(s.Backends); len(stay) > 0 {
+	if stay := onNodes(s.Backends, pods); len(stay) > 0 {
 		return stay
 	}
-	return in(s.leaving)
+	return onNodes(s.leaving, pods)
+}
+
+// onNodes returns the pods on some nodes, and those without a node.
+func onNodes(nodes []Backend, pods []Pod) []Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(pod Pod) bool { return pod.Node != "" && len(among(nodes, []string{pod.Node})) == 0 })
 }
 
 // pods returns the endpoints of a port that get traffic, sorted and without duplicates.
@@ -92,12 +98,12 @@ func comparePods(a, b Pod) int {
 	return strings.Compare(a.Node, b.Node)
 }
 
-// membersAt returns members at pods, with the names of their nodes, or with the address of one
-// without a node.
-func membersAt(pods []Pod) model.Members {
-	list := make([]model.Member, 0, len(pods))
-	for _, pod := range pods {
-		m := model.Member{Name: pod.Node, Address: pod.Address.String(), Port: pod.Port}
+// membersAt returns members at pods and at drained ones, with the names of their nodes, or with the
+// address of one without a node.
+func membersAt(pods, drained []Pod) model.Members {
+	list := make([]model.Member, 0, len(pods)+len(drained))
+	for i, pod := range slices.Concat(pods, drained) {
+		m := model.Member{Name: pod.Node, Address: pod.Address.String(), Port: pod.Port, Drained: i >= len(pods)}
 		if m.Name == "" {
 			m.Name = m.Address
 		}

@@ -142,6 +142,8 @@ type MemberSettings struct {
 	BySubnet             bool
 	Within, SecondWithin netip.Prefix
 	NodeSelector         labels.Selector
+	// Drain is set if members with endpoints that terminate but still serve have the weight 0.
+	Drain bool
 	// Max is the maximum number of members; 0 means all nodes. Seed, specific to the Service,
 	// selects them.
 	Max  int
