@@ -154,7 +154,7 @@ func addressBreaks() []Break {
 		{
 			Row: 24, What: "the external network is not discovered",
 			File:  "pkg/loadbalancer/octavia/lookup/floating.go",
-			Old:   `return r.anyExternal(ctx, s, vip, facts)`,
+			Old:   `return g.anyExternal(ctx, vip)`,
 			New:   `return nil, nil`,
 			Tests: []string{"TestFloatingIP_ComesFromFoundExternalNetworkAndReportsChoiceOnce", "TestVIP_ServesWhenCloudHasNoFloatingIPs"},
 		},
