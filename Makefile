@@ -149,6 +149,10 @@ e2e-up: ## Bring up the OpenStack of the suite
 e2e-down: ## Take it down, and remove its state
 	tests/e2e/openstack/down.sh --purge
 
+.PHONY: e2e-amphora
+e2e-amphora: ## Run the scenarios with traffic on an OpenStack 2025.1 with real amphorae, which comes up for it (Debian 12, root)
+	AMPHORA=real tests/e2e/e2e.sh
+
 .PHONY: fuzz
 fuzz: ## Fuzz what users write and clouds answer, a minute for each target there is
 	@set -e; grep -rn --include='*_test.go' '^func Fuzz' pkg tests | sed -E 's|^(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9_]*).*|\1 \2|' | sort | while read -r folder target; do \

@@ -61,15 +61,9 @@ func (c Client) dial(ctx context.Context, network, address string) (connection n
 }
 
 // HTTP sends a request over a connection of its own, and gives the name of the
-// node that answered, and what it said.
+// node that answered, and what it said. Another status than 200 is an error; without a connection, it is
+// ErrUnconnected.
 func (c Client) HTTP(ctx context.Context, address string) (name, body string, err error) {
-	header, body, err := c.Get(ctx, address, "/")
-	return header.Get(node.HeaderNode), body, err
-}
-
-// Get requests a path over a connection of its own. An answer with another status than 200 is an error; without a
-// connection, it is ErrUnconnected.
-func (c Client) Get(ctx context.Context, address, path string) (header http.Header, body string, err error) {
 	var connected atomic.Bool
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := c.dial(ctx, network, address)
@@ -77,26 +71,26 @@ func (c Client) Get(ctx context.Context, address, path string) (header http.Head
 		return connection, err
 	}}
 	client := http.Client{Timeout: requestTimeout, Transport: transport}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", nil)
 	if err != nil {
-		return nil, "", err
+		return "", "", err
 	}
 	response, err := client.Do(request)
 	if err != nil && !connected.Load() {
 		err = fmt.Errorf("%w: %w", ErrUnconnected, err)
 	}
 	if err != nil {
-		return nil, "", err
+		return "", "", err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, "", err
+		return "", "", err
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, "", fmt.Errorf("%s answered %s", address, response.Status)
+		return "", "", fmt.Errorf("%s answered %s", address, response.Status)
 	}
-	return response.Header, string(text), nil
+	return response.Header.Get(node.HeaderNode), string(text), nil
 }
 
 // UDP sends a datagram and gives the name of the node that answered.

@@ -5,6 +5,7 @@
 # clouds.yaml (docs/internals/testing.md). With an argument, PROVIDER or PROVIDER/SCENARIO, it runs
 # that part of the suite on the OpenStack that is up, and leaves it up. RELEASE is the Debian with
 # the OpenStack; if this machine is another one, all of it runs in a cell (openstack/cell.sh).
+# AMPHORA=real is `make e2e-amphora`.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 mkdir -p out/e2e
@@ -37,6 +38,11 @@ if [ -n "${E2E_CLOUD:-}" ]; then
     build
     play "${E2E_TIMEOUT:-3h}" "TestSuite_SucceedsOnAnyOpenStack$part" 8
     exit
+fi
+suite=TestSuite_SucceedsOnLocalOpenStack
+if [ "${AMPHORA:-}" = real ]; then
+    suite=TestSuite_SucceedsWithRealAmphorae
+    RELEASE=${RELEASE:-trixie}
 fi
 export RELEASE=${RELEASE:-bookworm}
 codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release 2>/dev/null)
@@ -81,5 +87,5 @@ else
     echo "and takes the OpenStack down again: about twelve minutes on two idle cores, half an hour the first time"
 fi
 build --kube-proxy
-[ $# -gt 0 ] || tests/e2e/openstack/up.sh || exit 1
-play "${E2E_TIMEOUT:-3h}" "TestSuite_SucceedsOnLocalOpenStack$part" $parallel
+[ $# -gt 0 ] || tests/e2e/openstack/up.sh || exit
+play "${E2E_TIMEOUT:-3h}" "$suite$part" $parallel

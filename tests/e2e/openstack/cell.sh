@@ -12,19 +12,14 @@ CHECKOUT=$(realpath "$HERE/../../..")
 : "${RELEASE:?names a Debian}"
 export RELEASE E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
 . "$HERE/packages.sh"
-CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/openstack-ccm
-PID=/run/openstack-ccm-$RELEASE.pid
-MOUNT=/run/openstack-ccm-$RELEASE # in the mounts of the cell only
-MARK=/run/openstack-ccm-cell      # only a cell has it
-
-say() { printf '%s [%4ds] %s\n' "$(date +%H:%M:%S)" "$SECONDS" "$*" >&2; }
-die() { say "ERROR: $*"; exit 1; }
+. "$HERE/debian.sh"
+CELL=$RELEASE${AMPHORA:+-$AMPHORA-amphorae} # cells with and without real amphorae stand side by side
+PID=/run/openstack-ccm-$CELL.pid
+MOUNT=/run/openstack-ccm-$CELL # in the mounts of the cell only
+MARK=/run/openstack-ccm-cell   # only a cell has it
 
 # The name of the root contains a sum of what is installed in it.
 root() { echo "$CACHE/root-$RELEASE-$(sha256sum <"$HERE/packages.sh" | cut -c1-16)"; }
-
-# The machine's own source of Debian packages; empty before the first apt-get update.
-mirror() { apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $(codename)" 'Component: main' | head -n 1; }
 
 make_root() {
     local root=$1 log=$1.log
@@ -33,22 +28,12 @@ make_root() {
     exec 9>"$root.lock"; flock 9
     [ ! -d "$root" ] || return 0
     say "making a Debian $RELEASE with OpenStack in $root: two minutes on two idle cores, and the download of 300 MB"
-    [ -n "$(mirror)" ] || apt-get update -q >"$log" 2>&1
-    [ -n "$(mirror)" ] || die "no source of apt has Debian's packages"
-    command -v mmdebstrap >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends mmdebstrap >"$log" 2>&1 ||
-        die "mmdebstrap cannot be installed, see $log"
     rm -rf --one-file-system "$root.new" "$CACHE/root-$RELEASE"-*[0-9a-f]
-    apt-config dump | grep '^Acquire::' >"$root.apt"
-    # shellcheck disable=SC2086
-    mmdebstrap --variant=minbase --include="$(echo $PACKAGES | tr ' ' ',')" \
-        --aptopt="$root.apt" --aptopt='APT::Install-Recommends "false"' --customize-hook="$HERE/cell.sh --unpack \"\$1\"" \
-        "$RELEASE" "$root.new" "$(mirror)" >"$log" 2>&1 || die "mmdebstrap failed, see $log"
+    bootstrap "$RELEASE" "$root.new" "$PACKAGES" "$log" --variant=minbase --customize-hook="$HERE/cell.sh --unpack \"\$1\""
     rm -rf "$root.new/var/cache/apt" "$root.new/var/lib/apt/lists"
     mv "$root.new" "$root"
     say "made it"
 }
-
-codename() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release; }
 
 alive() { [ -s "$PID" ] && [ -e "/proc/$(cat "$PID")/root$MARK" ]; }
 has() { [ -e "/proc/$(cat "$PID")/root$1" ]; } # PATH, in the cell
@@ -57,17 +42,17 @@ has() { [ -e "/proc/$(cat "$PID")/root$1" ]; } # PATH, in the cell
 shared() { echo "$CHECKOUT $CACHE $(go env GOROOT GOMODCACHE GOCACHE | tr '\n' ' ')"; }
 
 start() {
-    local root; root=$(root)
+    local root log=$CACHE/cell-$CELL.log; root=$(root)
     make_root "$root"
     # shellcheck disable=SC2046
-    setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root" $(shared) </dev/null >"$root.cell.log" 2>&1 9>&- &
+    setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root" $(shared) </dev/null >"$log" 2>&1 9>&- &
     local outer=$!
     for _ in $(seq 100); do
         cat "/proc/$outer/task/$outer/children" 2>/dev/null | tr -d ' ' >"$PID" || true
         if alive; then return 0; fi
         sleep 0.1
     done
-    die "the cell did not start, see $root.cell.log"
+    die "the cell did not start, see $log"
 }
 
 inside() { # ROOT SHARED...: the first process of a cell
@@ -116,6 +101,11 @@ case ${1:?a command} in
     [ "$(id -u)" = 0 ] || die "must run as root"
     [ -e "$HERE/releases/$RELEASE.sh" ] || die "RELEASE is one of $(cd "$HERE/releases" && echo * | sed 's/\.sh//g'), not $RELEASE"
     case $1 in */down.sh) alive || exit 0 ;; esac
+    case ${AMPHORA:-} in
+    '') ;;
+    real) AMPHORA_IMAGE=$("$HERE/amphora/image.sh"); export AMPHORA_IMAGE ;;
+    *) die "AMPHORA is real, or not set" ;;
+    esac
     alive || start
     has "$CHECKOUT/go.mod" || die "the cell has been started by another checkout; take its OpenStack down there"
     result=0

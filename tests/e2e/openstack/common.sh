@@ -1,6 +1,8 @@
 # Common part of the OpenStack. Sourced by the other scripts.
 # shellcheck shell=bash
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+AMPHORA=${AMPHORA:-} # real, or a stub
+[ "$AMPHORA" != real ] || RELEASE=${RELEASE:-trixie}
 RELEASE=${RELEASE:-bookworm}
 if ! grep -qs "^VERSION_CODENAME=$RELEASE\$" /etc/os-release; then RELEASE=$RELEASE exec "$HERE/cell.sh" "$(realpath "$0")" "$@"; fi
 . "$HERE/releases/$RELEASE.sh"
@@ -27,7 +29,7 @@ export OVS_RUNDIR=$RUN/ovs OVN_RUNDIR=$RUN/ovn OVS_LOGDIR=$LOG OVN_LOGDIR=$LOG O
 export PYTHONPATH=$HERE/py PYTHONDONTWRITEBYTECODE=1
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=$E2E_STATE/home
-export E2E_STATE E2E_AMPHORA_DELAY_FILE=$E2E_STATE/amphora-delay
+export E2E_STATE E2E_HOST E2E_AMPHORA_DELAY_FILE=$E2E_STATE/amphora-delay
 unset "${!OS_@}"
 
 say() { printf '%s [%4ds] %s\n' "$(date +%H:%M:%S)" "$SECONDS" "$*"; }

@@ -201,7 +201,8 @@ EOF
 octavia_ca() {
     local d=$E2E_STATE/certs
     [ -s "$d/ca.key" ] && return 0
-    openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=e2e-octavia-ca -keyout "$d/ca.key" -out "$d/ca.crt" 2>/dev/null
+    openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=e2e-octavia-ca -addext keyUsage=critical,keyCertSign,cRLSign \
+        -keyout "$d/ca.key" -out "$d/ca.crt" 2>/dev/null
 }
 
 write_octavia_conf() {
@@ -257,5 +258,39 @@ ovn_nb_connection = tcp:127.0.0.1:$OVN_NB_PORT
 ovn_sb_connection = tcp:127.0.0.1:$OVN_SB_PORT
 $(authtoken octavia)
 $(auth_section service_auth octavia)
+EOF
+}
+
+write_amphora_conf() { # SECURITY-GROUP ADDRESS: what is different with real amphorae
+    local c=$E2E_STATE/certs
+    if [ ! -s "$c/client.pem" ]; then
+        openssl req -newkey rsa:2048 -nodes -subj /CN=octavia -keyout "$c/client.key" -out "$c/client.csr" 2>/dev/null
+        openssl x509 -req -in "$c/client.csr" -CA "$c/ca.crt" -CAkey "$c/ca.key" -CAcreateserial -days 3650 -out "$c/client.crt" 2>/dev/null
+        cat "$c/client.crt" "$c/client.key" >"$c/client.pem"
+    fi
+    cat >"$ETC/octavia/amphora.conf" <<EOF
+[health_manager]
+bind_ip = $2
+bind_port = 5555
+controller_ip_port_list = $2:5555
+heartbeat_interval = 3
+health_check_interval = 3
+heartbeat_timeout = 30
+[controller_worker]
+amphora_driver = amphora_haproxy_rest_driver
+compute_driver = e2e_machine_driver
+network_driver = allowed_address_pairs_driver
+amp_secgroup_list = $1
+amp_active_wait_sec = 1
+amp_active_retries = 300
+[haproxy_amphora]
+client_cert = $c/client.pem
+server_ca = $c/ca.crt
+connection_retry_interval = 1
+connection_max_retries = 300
+active_connection_retry_interval = 1
+active_connection_max_retries = 300
+[house_keeping]
+cleanup_interval = 10
 EOF
 }

@@ -7,7 +7,9 @@
 #                                                               others through the router
 #   machines.sh clients TENANT                                  e2e-TENANT-client on its network,
 #                                                               e2e-ext on the external one
-#   machines.sh down [TENANT]                                   all of them go
+#   machines.sh tap DEVICE PORT-ID MAC                          the network card of an amphora
+#   machines.sh untap DEVICE
+#   machines.sh down [TENANT]                                   all namespaces go
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 E2E_PASSWORD=$(cat "$E2E_STATE/password"); export E2E_PASSWORD
@@ -46,6 +48,29 @@ node() { # TENANT NAME: what a node of Kubernetes is told to do for kube-proxy
     ip netns exec "e2e-$1-$2" sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 }
 
+# The kernel of an amphora leaves checksums to the card, and Open vSwitch in user space sends packets
+# on as they are. On the way through a veth without that ability this machine's kernel adds them.
+tap() { # DEVICE PORT-ID MAC
+    local dev=$1 n=${1#amp} feature link
+    ip link show "$dev" >/dev/null 2>&1 && return 0
+    ip tuntap add "$dev" mode tap
+    ip link add "br$n" type bridge forward_delay 0 mcast_snooping 0
+    ip link add "va$n" type veth peer name "vb$n"
+    for feature in tx sg tso gso; do "$AMPHORA_IMAGE/root/usr/sbin/ethtool" -K "va$n" $feature off; done
+    for link in "$dev" "va$n"; do ip link set "$link" mtu 1442 master "br$n" up; done
+    ip link set "vb$n" mtu 1442 up
+    ip link set "br$n" up
+    $V -- --may-exist add-port br-int "vb$n" -- set interface "vb$n" \
+        external_ids:iface-id="$2" external_ids:attached-mac="$3" external_ids:iface-status=active
+}
+
+untap() { # DEVICE
+    local n=${1#amp} link
+    $V --if-exists del-port br-int "vb$n"
+    for link in "$1" "va$n" "br$n"; do ip link del "$link" 2>/dev/null; done
+    return 0
+}
+
 unplug() { # NAMESPACE
     $V --if-exists del-port br-int "$(device "$1")"
     ip netns del "$1"
@@ -63,6 +88,8 @@ pod)
     ip -n "e2e-$2-$3" addr replace "$4/$length" dev lo nodad &&
         ip -n "e2e-$2-$3" route replace "$pods" via "$gateway" src "$4"
     ;;
+tap) tap "$2" "$3" "$4" ;;
+untap) untap "$2" ;;
 clients)
     # shellcheck disable=SC2046
     machine "$2" client $(python3 "$HERE/client_port.py" "$2")
@@ -73,5 +100,5 @@ down)
     for ns in $(ip netns list | awk -v p="^e2e-${2:+$2-}" '$1 ~ p {print $1}'); do unplug "$ns"; done
     [ -n "${2:-}" ] || $V --if-exists del-port br-ex e2eext
     ;;
-*) sed -n 2,11p "$0"; exit 2 ;;
+*) sed -n 2,13p "$0"; exit 2 ;;
 esac

@@ -38,7 +38,8 @@ def network(adm):
         cidr='192.168.240.0/20', is_dhcp_enabled=False, gateway_ip=None)
     with open(os.path.join(STATE, 'lb-mgmt-net'), 'w') as f:
         f.write(mgmt.id)
-    info(auth_url=AUTH, tenants={t: tenant(t, ext, s4) for t in REGIONS})
+    info(auth_url=AUTH, real_amphorae=os.environ.get('AMPHORA') == 'real',
+         tenants={t: tenant(t, ext, s4) for t in REGIONS})
 
 
 def tenant(name, ext, ext_subnet):

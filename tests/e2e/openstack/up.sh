@@ -168,8 +168,40 @@ start_services() {
     wait_for 120 octavia http_up "http://127.0.0.1:$OCTAVIA2_PORT/"
 }
 
+# Amphorae are user-mode Linux, whose releases before 7 do not run on processors with AMX. It boots here
+# only to print a text.
+try_amphora() {
+    local printed
+    [ -n "${AMPHORA_IMAGE:-}" ] || die "real amphorae are only in a cell: RELEASE=trixie"
+    [ -c /dev/net/tun ] || { say "ERROR: this machine has no /dev/net/tun, which real amphorae need"; exit 3; }
+    printed=$(timeout 120 "$AMPHORA_IMAGE/linux" mem=64M uml_dir=/tmp/ rootfstype=hostfs rootflags="$AMPHORA_IMAGE/root" ro \
+        init=/bin/echo con=null con0=null,fd:1 quiet -- it-runs 2>&1)
+    case $printed in *it-runs*) return ;; esac
+    printf '%s\n' "$printed"
+    say "ERROR: user-mode Linux does not run on this machine, so that it cannot have real amphorae"
+    exit 3
+}
+
 start_octavia_workers() { # after the management network is known
-    daemon octavia-worker "$E2E_STATE/bin/octavia-worker" --config-file "$ETC/octavia/octavia.conf"
+    local o=(--config-file "$ETC/octavia/octavia.conf")
+    if [ "$AMPHORA" = real ]; then
+        connect_octavia
+        o+=(--config-file "$ETC/octavia/amphora.conf")
+        daemon octavia-health-manager octavia-health-manager "${o[@]}"
+        daemon octavia-housekeeping octavia-housekeeping "${o[@]}"
+    fi
+    daemon octavia-worker "$E2E_STATE/bin/octavia-worker" "${o[@]}"
+}
+
+connect_octavia() { # to the management network of amphorae
+    local group port mac address
+    read -r group port mac address < <(python3 "$HERE/management_port.py") || die "the management network"
+    ovs-vsctl --timeout=20 -- --may-exist add-port br-int o-hm0 -- set interface o-hm0 type=internal \
+        external_ids:iface-id="$port" external_ids:attached-mac="$mac" external_ids:iface-status=active
+    wait_for 10 o-hm0 ip link show o-hm0
+    ip link set o-hm0 address "$mac" mtu 1442 up
+    ip address replace "$address" dev o-hm0
+    write_amphora_conf "$group" "${address%/*}"
 }
 
 mkdir -p "$RUN" "$LOG" "$ETC" "$PKG" "$E2E_STATE/done" "$E2E_STATE/home"
@@ -178,6 +210,7 @@ chmod 755 "$E2E_STATE"
 E2E_PASSWORD=$(cat "$E2E_STATE/password"); export E2E_PASSWORD
 [ -e "$E2E_AMPHORA_DELAY_FILE" ] || printf 'update=0\ncreate=0\ndelete=0\nfail=0\n' >"$E2E_AMPHORA_DELAY_FILE"
 
+[ "$AMPHORA" != real ] || try_amphora
 [ $INSTALL = 1 ] && install_packages
 launchers
 write_config
