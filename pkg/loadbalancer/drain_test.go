@@ -25,8 +25,9 @@ func (env *environment) weigh(want string) {
 	}
 }
 
-// A node whose endpoints terminate but still serve gets the weight 0, and leaves when none serves. Each step is
-// one write for each pool. A restart in between costs no write, and a node that serves again has the weight 1.
+// A node with endpoints that terminate but still serve gets the weight 0, and leaves when none
+// serves. Each step is one write for each pool. A restart in between costs no write, and a node that
+// serves again has the weight 1.
 //
 //proves:54
 func TestDrain_GivesWeight0WhileEndpointsTerminate(t *testing.T) {

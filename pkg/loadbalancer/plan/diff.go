@@ -40,8 +40,8 @@ type Options struct {
 	NodesSubnets bool
 	// Pods is set if pods are the desired or the existing members: see KeepMembers.
 	Pods bool
-	// Drains is set if the desired members have weights of their own: weight 0 is no longer that of an
-	// operator.
+	// Drains is set if the desired members have weights of their own: weight 0 is no longer that of
+	// an operator.
 	Drains bool
 	// Replacement is the load balancer to create if the existing one is in ERROR or cannot become
 	// the desired one; nil if none may be created.

@@ -14,8 +14,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 )
 
-// A node or pod with endpoints that terminate but still serve stays a member, drained, if others are ready. Those
-// that are drained do not count to the maximum. Of the nodes, c is about to be deleted, and d is excluded.
+// A node or pod with endpoints that terminate but still serve stays a member, drained, if others are
+// ready. Those that are drained do not count to the maximum. Of the nodes, c is about to be deleted,
+// and d is excluded.
 //
 //proves:54
 func TestDrain_KeepsMembersThatStillServe(t *testing.T) {
