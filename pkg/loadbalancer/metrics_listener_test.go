@@ -170,3 +170,38 @@ func TestMetricsListener_IsOnlyOnLoadBalancerOfItsService(t *testing.T) {
 	}
 	env.rest(nodes, a, b)
 }
+
+// A process that starts compares the Service with the record, which does not show whether the load balancer is
+// shared. As a guest the Service would be refused.
+//
+//proves:141
+func TestMetricsListener_IsCreatedForServiceThatChangedBeforeStart(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	env.writeDown(svc)
+	env.restart()
+	annotate(annotation.MetricsPort, "9100", annotation.MetricsCIDRs, "10.8.0.0/16")(svc)
+	env.ensure(svc, nodes)
+	if env.measures() == nil {
+		t.Error("it is missing")
+	}
+	env.unchanged(svc, nodes)
+}
+
+// A Service that became invalid before a process starts is refused, whatever the record contains.
+//
+//proves:141
+func TestMetricsListener_IsRefusedForServiceThatChangedBeforeStart(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": "ovn"}})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	env.writeDown(svc)
+	env.restart()
+	annotate(annotation.MetricsPort, "9100", annotation.MetricsCIDRs, "10.8.0.0/16")(svc)
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, "metrics-port]: Forbidden: the provider ovn")
+	env.writes(0)
+}

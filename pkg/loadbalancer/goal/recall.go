@@ -3,12 +3,14 @@ package goal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
@@ -103,10 +105,14 @@ func (c *recaller) compare(ctx context.Context, in Inputs, applied *state.Applie
 
 // alike compares the desired state with the record. The record does not show whether the load
 // balancer is shared and then adopted, or was created by another controller without health
-// monitors: the digest is compared with that of each case.
+// monitors: the digest is compared with that of each case. A case can be refused although another one
+// is true: nothing is returned if the load balancer must be read to find out. The error is a refusal if
+// all cases are refused.
 func (c *recaller) alike(ctx context.Context, in Inputs, restored *state.Applied) (applied *state.Applied, want *Desired, same bool, err error) {
 	var first *Desired
-	for _, on := range []struct{ shared, unmonitored, adopted bool }{
+	var refused error
+	permitted := false
+	for i, on := range []struct{ shared, unmonitored, adopted bool }{
 		{}, {shared: true}, {unmonitored: true}, {shared: true, unmonitored: true, adopted: true}, {shared: true, adopted: true},
 	} {
 		if on.unmonitored && !in.Settings.MonitoredByPolicy() || !on.unmonitored && on.adopted && !in.Settings.MayFollowEndpoints() {
@@ -117,13 +123,28 @@ func (c *recaller) alike(ctx context.Context, in Inputs, restored *state.Applied
 			applied.LoadBalancer.Shared, applied.LoadBalancer.Adopted = &model.Shared{}, on.adopted
 		}
 		want, same, err := c.compare(ctx, in, &applied)
-		if err != nil || same {
+		var invalid *message.InvalidError
+		switch {
+		case errors.As(err, &invalid):
+			refused = cmp.Or(refused, err)
+			continue
+		case err != nil:
+			return nil, nil, false, err
+		case same:
 			applied.LoadBalancer.AllNodes, applied.LoadBalancer.Pods = want.Followed.Forbidden, want.Followed.Pods
-			return &applied, want, same, err
+			return &applied, want, true, nil
+		case i == 0:
+			first = want
 		}
-		first = cmp.Or(first, want)
+		permitted = true
 	}
-	return restored, first, false, nil
+	switch {
+	case first != nil:
+		return restored, first, false, nil
+	case permitted:
+		return nil, nil, false, nil
+	}
+	return nil, nil, false, refused
 }
 
 // placeholder returns a load balancer like the known one, as far as the desired state depends on it.
