@@ -67,17 +67,23 @@ func (e *Engine) choose(ctx context.Context, s *settings.Settings, nodes []*v1.N
 
 // locate sets in the settings of a Service the ranges of the members' addresses. An unknown subnet has
 // none.
-func (e *Engine) locate(ctx context.Context, s *settings.Settings) (err error) {
-	m := &s.Members
-	m.Within, m.SecondWithin = netip.Prefix{}, netip.Prefix{}
-	if !m.BySubnet || m.SubnetID == "" {
+func (e *Engine) locate(ctx context.Context, s *settings.Settings) error {
+	s.Members.Within = nil
+	if !s.Members.BySubnet || s.Members.SubnetID == "" {
 		return nil
 	}
-	if m.Within, err = e.Cloud.Lookup.Range(ctx, m.SubnetID, s.Family); err != nil || s.AskedSecond() == "" {
-		return err
+	within := map[v1.IPFamily]netip.Prefix{}
+	for _, family := range []v1.IPFamily{s.Family, s.AskedSecond()} {
+		if family == "" {
+			continue
+		}
+		var err error
+		if within[family], err = e.Cloud.Lookup.Range(ctx, s.Members.SubnetID, family); err != nil {
+			return err
+		}
 	}
-	m.SecondWithin, err = e.Cloud.Lookup.Range(ctx, m.SubnetID, s.AskedSecond())
-	return err
+	s.Members.Within = within
+	return nil
 }
 
 // Outdated reports whether the endpoints of a Service, or the state of their watch, have changed so that

@@ -13,9 +13,9 @@ func memberBreaks() []Break {
 		},
 		{
 			Row: 128, What: "members of the second IP family have the first address of their node",
-			File:  "pkg/loadbalancer/spec/settings/families.go",
-			Old:   `in.Members.Within, in.Members.SecondWithin = s.Members.SecondWithin, netip.Prefix{}`,
-			New:   `in.Members.Within, in.Members.SecondWithin = netip.Prefix{}, netip.Prefix{}`,
+			File:  "pkg/loadbalancer/goal/endpoints.go",
+			Old:   `range []v1.IPFamily{s.Family, s.AskedSecond()} {`,
+			New:   `range []v1.IPFamily{s.Family} {`,
 			Tests: []string{"TestMembers_HaveAddressOfEachFamilyInNetworkOfMemberSubnet"},
 		},
 		{

@@ -34,7 +34,7 @@ func Select(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without
 // selectAll is Select without the maximum number of members.
 func selectAll(s *settings.Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
 	selected, _, standing := candidates(s, nodes)
-	backends, without = addressed(s.Family, s.Members.Within, selected)
+	backends, without = addressed(s.Family, s.Members.Within[s.Family], selected)
 	if len(backends) > 0 {
 		return backends, without, nil
 	}

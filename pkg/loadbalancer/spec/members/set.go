@@ -86,7 +86,7 @@ func (c *Selector) Select(s *settings.Settings, nodes []*v1.Node) (*Set, error) 
 }
 
 func (c *Selector) all(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
-	of := selection{s.Family, s.Members.Within, s.Members.NodeSelector.String()}
+	of := selection{s.Family, s.Members.Within[s.Family], s.Members.NodeSelector.String()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || !slices.Equal(c.nodes, nodes) || len(c.known) >= maxSelections {
@@ -97,7 +97,7 @@ func (c *Selector) all(s *settings.Settings, nodes []*v1.Node) (*Set, error) {
 		backends, without, err := selectAll(s, nodes)
 		_, leaving, standing := candidates(s, nodes)
 		found = selected{newSet(backends, without, standing), err}
-		found.set.leaving, _ = addressed(s.Family, s.Members.Within, leaving)
+		found.set.leaving, _ = addressed(s.Family, s.Members.Within[s.Family], leaving)
 		c.known[of] = found
 	}
 	return found.set, found.err

@@ -58,7 +58,7 @@ func candidates(s *settings.Settings, nodes []*v1.Node) (selected, going []*v1.N
 			serving = append(serving, node)
 		}
 	}
-	addressed := func(node *v1.Node) bool { return nodeAddress(node, s.Family, s.Members.Within) != "" }
+	addressed := func(node *v1.Node) bool { return nodeAddress(node, s.Family, s.Members.Within[s.Family]) != "" }
 	switch {
 	case slices.ContainsFunc(serving, addressed):
 		return serving, going, Usual

@@ -60,7 +60,6 @@ func (s *Settings) Families() []v1.IPFamily {
 func (s *Settings) InSecond() *Settings {
 	in := *s
 	in.Family, in.Second = other(s.Family), ""
-	in.Members.Within, in.Members.SecondWithin = s.Members.SecondWithin, netip.Prefix{}
 	return &in
 }
 

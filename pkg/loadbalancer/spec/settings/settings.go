@@ -138,10 +138,10 @@ type MemberSettings struct {
 	// one: see lookup.Reader.
 	SubnetID, DefaultSubnetID string
 	// BySubnet prefers the addresses of nodes in SubnetID, or in its network for another IP family. The caller
-	// sets the ranges: Within for the first IP family, SecondWithin for the second.
-	BySubnet             bool
-	Within, SecondWithin netip.Prefix
-	NodeSelector         labels.Selector
+	// sets Within to their ranges by IP family.
+	BySubnet     bool
+	Within       map[v1.IPFamily]netip.Prefix
+	NodeSelector labels.Selector
 	// Drain is set if members with endpoints that terminate but still serve have the weight 0.
 	Drain bool
 	// Max is the maximum number of members; 0 means all nodes. Seed, specific to the Service,
