@@ -23,6 +23,8 @@ type act struct {
 	name string
 	// of is the only provider that supports it; "": all do.
 	of string
+	// ungrouped is set if clouds with managed security groups refuse it.
+	ungrouped bool
 	// before has the existing Services; nil: web.
 	before []*v1.Service
 	// endpoints are the nodes with endpoints of web; nil: they are not watched.
@@ -137,6 +139,7 @@ func acts() []act {
 		{name: "replaced", of: octavia.ProviderOVN, do: replaced("amphora")},
 	}
 	all = append(all, edits()...)
+	all = append(all, settingActs()...)
 	all = append(all, nodeActs()...)
 	all = append(all, podActs()...)
 	return append(all, shares()...)
@@ -228,8 +231,9 @@ func nodeActs() []act {
 
 // podActs change the endpoints of a Service with members that follow them, or begin to.
 func podActs() []act {
-	const mode, nodes = annotation.Members, annotation.MembersEndpointNodes
+	const mode, nodes, pods = annotation.Members, annotation.MembersEndpointNodes, annotation.MembersPods
 	following := func() []*v1.Service { return []*v1.Service{with(service("web", 80, 81), mode, nodes)} }
+	ofPods := func() []*v1.Service { return []*v1.Service{with(service("web", 80, 81), mode, pods)} }
 	move := func(nodes ...string) doing {
 		return func(_ context.Context, env *testenv.Env) error {
 			env.Cluster.SetEndpoints(web(), nodes...)
@@ -242,6 +246,11 @@ func podActs() []act {
 		{name: "pods end", before: following(), endpoints: []string{"node-1"}, do: move()},
 		{name: "members follow pods", endpoints: []string{"node-1"}, do: annotate(mode, nodes)},
 		{name: "members follow pods no more", before: following(), endpoints: []string{"node-1"}, do: annotate(mode, annotation.MembersNodes)},
+		{name: "pods become members", ungrouped: true, endpoints: []string{"node-1", "node-2"}, do: annotate(mode, pods)},
+		{name: "pods become members in place of their nodes", ungrouped: true, before: following(), endpoints: []string{"node-1"}, do: annotate(mode, pods)},
+		{name: "pods are members no more", ungrouped: true, before: ofPods(), endpoints: []string{"node-1", "node-2"}, do: annotate(mode, annotation.MembersNodes)},
+		{name: "pods that are members move", ungrouped: true, before: ofPods(), endpoints: []string{"node-1"}, do: move("node-2")},
+		{name: "pods that are members end", ungrouped: true, before: ofPods(), endpoints: []string{"node-1"}, do: move()},
 		{name: "pods come and go and come again", of: octavia.ProviderOVN, before: following(), endpoints: []string{"node-1"}, do: func(ctx context.Context, env *testenv.Env) error {
 			for _, nodes := range [][]string{{"node-1", "node-2"}, {"node-1"}} {
 				before := memberChanges(env)

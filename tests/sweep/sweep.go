@@ -246,6 +246,9 @@ func (o *Outcome) note(env *testenv.Env, addresses map[testenv.Key]string) {
 // fault.
 func (o Outcome) Compare(calm Outcome) []string {
 	wrong := append([]string(nil), o.Wrong...)
+	if o.Watcher == nil { // the act was not reached
+		return wrong
+	}
 	wrong = append(wrong, o.Watcher.Violations(calm.Before, calm.After)...)
 	for _, key := range o.Absent {
 		if !contains(calm.Absent, key) {

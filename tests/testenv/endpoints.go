@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"net/netip"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -70,20 +71,36 @@ func (c *Cluster) endpointsOf(svc *v1.Service) (members.Endpoints, settings.Watc
 	case forbidden:
 		return nil, settings.Forbidden, false
 	}
-	slice := members.Slice{}
-	for _, port := range svc.Spec.Ports {
-		slice.Ports = append(slice.Ports, port.Name)
-	}
-	for _, node := range nodes {
-		slice.Endpoints = append(slice.Endpoints, members.Endpoint{Node: node, Ready: true, Serving: true})
-	}
 	families := svc.Spec.IPFamilies
 	if len(families) == 0 {
 		families = []v1.IPFamily{v1.IPv4Protocol}
 	}
 	var all members.Endpoints
-	for _, slice.Family = range families {
+	for _, family := range families {
+		slice := members.Slice{Family: family}
+		for _, port := range svc.Spec.Ports {
+			slice.Ports, slice.Numbers = append(slice.Ports, port.Name), append(slice.Numbers, TargetPort(port))
+		}
+		for _, node := range nodes {
+			slice.Endpoints = append(slice.Endpoints, members.Endpoint{Node: node, Address: c.addressOf(node, family), Ready: true, Serving: true})
+		}
 		all = append(all, slice)
 	}
 	return all, settings.Watched, false
+}
+
+// TargetPort returns the number at which the endpoints serve a port of a Service.
+func TargetPort(port v1.ServicePort) int { return 8000 + int(port.Port) }
+
+// addressOf returns the address of the endpoints on a node, which are in its network (hostNetwork). It is
+// invalid if there is no such node or address.
+func (c *Cluster) addressOf(name string, family v1.IPFamily) netip.Addr {
+	if node := c.Node(name); node != nil {
+		for _, a := range node.Status.Addresses {
+			if address, err := netip.ParseAddr(a.Address); err == nil && a.Type == v1.NodeInternalIP && settings.InFamily(address, family) {
+				return address
+			}
+		}
+	}
+	return netip.Addr{}
 }

@@ -50,15 +50,26 @@ func intended(env *testenv.Env) intent {
 			for _, node := range nodes {
 				if selects(svc, node) && hasPods(env, svc, node) {
 					for _, a := range node.Status.Addresses[:addressesOf(env, svc)] {
-						wanted.members = append(wanted.members, fmt.Sprintf("%s:%d", a.Address, p.NodePort))
+						wanted.members = append(wanted.members, fmt.Sprintf("%s:%d", a.Address, memberPort(svc, p)))
 					}
 				}
 			}
 			slices.Sort(wanted.members)
 			all[fmt.Sprintf("%s/%d", p.Protocol, p.Port)] = wanted
 		}
+		if number := svc.Annotations[annotation.MetricsPort]; number != "" {
+			all["TCP/"+number] = port{allowed: strings.Split(svc.Annotations[annotation.MetricsCIDRs], ",")}
+		}
 	}
 	return all
+}
+
+// memberPort returns the number at which the members of a Service serve one of its ports.
+func memberPort(svc *v1.Service, p v1.ServicePort) int {
+	if svc.Annotations[annotation.Members] == annotation.MembersPods {
+		return testenv.TargetPort(p)
+	}
+	return int(p.NodePort)
 }
 
 // addressesOf returns the number of addresses of each node that are members of a Service: HAProxy serves both
@@ -80,7 +91,8 @@ func selects(svc *v1.Service, node *v1.Node) bool {
 // hasPods reports whether a node has endpoints of a Service, if its members follow them.
 func hasPods(env *testenv.Env, svc *v1.Service, node *v1.Node) bool {
 	nodes, _ := env.Cluster.Endpoints(testenv.KeyOf(svc))
-	return svc.Annotations[annotation.Members] != annotation.MembersEndpointNodes || slices.Contains(nodes, node.Name)
+	mode := svc.Annotations[annotation.Members]
+	return mode == "" || mode == annotation.MembersNodes || slices.Contains(nodes, node.Name)
 }
 
 // byPort returns an exposure without the names of load balancers. A port that several have for a

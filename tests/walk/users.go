@@ -136,6 +136,11 @@ func (r *run) edits() []func(*v1.Service) {
 				flip(annotation.Members, annotation.MembersEndpointNodes, annotation.MembersNodes)(svc)
 			}
 		},
+		func(svc *v1.Service) {
+			if svc.Annotations[annotation.Members] != "" && !r.env.Conf.LoadBalancer.ManageSecurityGroups {
+				flip(annotation.Members, annotation.MembersPods, annotation.MembersNodes)(svc)
+			}
+		},
 		flip(annotation.ConnLimit, "500", "600"),
 		func(svc *v1.Service) {
 			if svc.Spec.Type == v1.ServiceTypeLoadBalancer {
@@ -155,6 +160,37 @@ func (r *run) edits() []func(*v1.Service) {
 		flip(annotation.ClientData, "70000", "80000"), flip(annotation.MemberData, "70000", "80000"),
 		flip(annotation.ForwardedFor, "true", "false"))
 }
+
+// metrics has the load balancer of a Service serve its metrics, to other clients, or no more. That of another
+// Service cannot.
+func (r *run) metrics(a, _ int) {
+	key := r.key(a)
+	svc := r.env.Cluster.Service(key)
+	if svc == nil || svc.DeletionTimestamp != nil || r.start.Provider != octavia.ProviderAmphora || svc.Annotations[annotation.Share] != "" {
+		return
+	}
+	own := func(lb octavia.LoadBalancer) bool {
+		owner, uid := ownerOf(lb)
+		return lb.ID == svc.Annotations[annotation.LoadBalancerID] && owner == key && uid == string(svc.UID)
+	}
+	if !slices.ContainsFunc(r.env.Cloud.Octavia.Snapshot(), own) {
+		return
+	}
+	r.env.Cluster.Edit(key, func(svc *v1.Service) {
+		switch svc.Annotations[annotation.MetricsCIDRs] {
+		case "":
+			sweep.Measured(svc, 9100+slices.Index(r.keys, key), "10.8.0.0/16")
+		case "10.8.0.0/16":
+			svc.Annotations[annotation.MetricsCIDRs] += ",10.9.0.0/16"
+		default:
+			delete(svc.Annotations, annotation.MetricsPort)
+			delete(svc.Annotations, annotation.MetricsCIDRs)
+		}
+	})
+}
+
+// measured reports whether the load balancer of a Service serves its metrics.
+func measured(svc *v1.Service) bool { return svc.Annotations[annotation.MetricsPort] != "" }
 
 func (r *run) addPort(svc *v1.Service) {
 	for n := range 4 {
@@ -230,7 +266,7 @@ func (r *run) families(a, _ int) {
 func (r *run) share(a, b int) {
 	key := r.key(a)
 	svc := r.env.Cluster.Service(key)
-	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() || r.start.DualStack {
+	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() || r.start.DualStack || measured(svc) {
 		return
 	}
 	// Other namespaces do not permit it.
@@ -249,7 +285,7 @@ func (r *run) share(a, b int) {
 func (r *run) name(a, b int) {
 	key := r.key(a)
 	svc := r.env.Cluster.Service(key)
-	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() || r.start.DualStack {
+	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() || r.start.DualStack || measured(svc) {
 		return
 	}
 	r.env.Cluster.Edit(key, func(svc *v1.Service) {

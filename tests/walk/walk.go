@@ -116,6 +116,7 @@ func verbs() []verb {
 		{"recreate", 2, true, (*run).recreate},
 		{"share", 3, true, (*run).share},
 		{"name", 3, true, (*run).name},
+		{"metrics", 2, true, (*run).metrics},
 		{"families", 3, true, (*run).families},
 		{"restart", 1, false, (*run).restart},
 		{"kill", 2, false, (*run).kill},
