@@ -48,7 +48,7 @@ func (r routedDrift) Detect(ctx context.Context, drifted func(types.NamespacedNa
 	if len(known) == 0 {
 		return
 	}
-	changed, err := engine.Cloud.VIPs.Changed(ctx, engine.Config.LoadBalancer.RouterVIPNetworkID, ownership.ClusterTag(r.options.ClusterID), known)
+	changed, err := engine.Cloud.VIPs.Changed(ctx, ownership.ClusterTag(r.options.ClusterID), known)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot look for changes of VIPs by other clients")
 		return

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -250,7 +252,7 @@ func TestRouter_RecoversFromEachFailedWrite(t *testing.T) {
 		for write := 1; write <= 8; write++ {
 			t.Run(fmt.Sprintf("write %d, lost %v", write, lost), func(t *testing.T) {
 				t.Parallel()
-				r := newRouted(t, "0", environmentOptions{})
+				r := newRouted(t, "0", environmentOptions{hold: time.Second})
 				nodes := r.nodes(1)
 				r.Cloud.Faults.Add(faults.Rule{Route: "/network/**", FromWrite: write, Status: http.StatusServiceUnavailable, AfterWork: lost, Count: 1})
 				var err error
@@ -267,11 +269,10 @@ func TestRouter_RecoversFromEachFailedWrite(t *testing.T) {
 				}
 				r.floatingIPs(1)
 				r.wantReach(r.Cloud.Neutron.FloatingIPs()[0].Address, "203.0.113.9", 80, "127.100.1.10")
-				r.delete(r.svc)
-				if len(r.vips()) != 0 || len(r.routes()) != 0 {
-					t.Errorf("after the deletion: VIPs %v, routes %v", r.vips(), r.routes())
-				}
-				r.floatingIPs(0)
+				_ = r.engine.Delete(r.ctx, r.svc) // it may wait for a port of an earlier request
+				await.Condition(t, "everything is deleted", func() bool {
+					return len(r.vips()) == 0 && len(r.routes()) == 0 && len(r.Cloud.Neutron.FloatingIPs()) == 0
+				})
 			})
 		}
 	}
@@ -288,7 +289,7 @@ func TestRouter_RefusesBeforeFirstWrite(t *testing.T) {
 		want   string
 	}{
 		{"no network", func(r *routed) { r.Conf.LoadBalancer.RouterVIPNetworkID = "" }, "router-vip-network-id"},
-		{"network of the nodes", func(r *routed) { r.Conf.LoadBalancer.RouterVIPNetworkID = r.Cloud.Network.ID }, "has an address in the network of VIPs"},
+		{"network of the nodes", func(r *routed) { r.Conf.LoadBalancer.RouterVIPNetworkID = r.Cloud.Network.ID }, "must be without nodes"},
 		{"network without router", func(r *routed) {
 			other := r.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: "lonely", ProjectID: r.Cloud.Account.ProjectID})
 			if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: other.ID, CIDR: "127.102.0.0/24"}); err != nil {
@@ -386,6 +387,58 @@ func TestRouter_LeavesServicesOfOtherProvidersAlone(t *testing.T) {
 	}
 }
 
+// A node in the network of VIPs, or with another gateway, is no next hop, and the others serve.
+func TestRouter_SkipsNodesThatCannotBeNextHops(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0 1", environmentOptions{})
+	nodes := r.nodes(2)
+	nodes[0].Status.Addresses[0].Address = "127.101.0.200"
+	address := r.ensure(r.svc, nodes).Ingress[0].IP
+	r.wantReach(address, "203.0.113.9", 80, "127.100.1.11")
+	if events := r.emitted(); !strings.Contains(events, "NodeSkipped") || !strings.Contains(events, "must be without nodes: node-0") {
+		t.Errorf("events:\n%s", events)
+	}
+}
+
+// A port without an address, and a network that is no pool of VIPs any more, hinder no other Service and no deletion.
+//
+//proves:140
+func TestRouter_IgnoresPortsThatServeNobody(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(1)
+	r.ensure(r.svc, nodes)
+	bare := r.routedService("bare")
+	r.ensure(bare, nodes)
+	for _, port := range r.Cloud.Neutron.Ports() {
+		if len(port.FixedIPs) > 0 && port.FixedIPs[0].Address == bare.Status.LoadBalancer.Ingress[1].IP {
+			if _, err := r.Cloud.Neutron.UpdatePort(port.ID, neutron.PortUpdate{FixedIPs: &[]neutron.FixedIP{}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := r.Cloud.Neutron.SetRoutes(r.Cloud.Router.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.repair(r.svc, nodes)
+	r.restart()
+	for _, svc := range []*v1.Service{r.svc, bare} {
+		r.wantReach(r.ensure(svc, nodes).Ingress[0].IP, "203.0.113.9", 80, "127.100.1.10")
+	}
+	if len(r.vips()) != 2 {
+		t.Errorf("VIPs %v", r.vips())
+	}
+	if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool.ID, CIDR: "127.102.0.0/24"}); err != nil {
+		t.Fatal(err)
+	}
+	r.restart()
+	r.remove(r.svc)
+	r.remove(bare)
+	if len(r.vips()) != 0 || len(r.routes()) != 0 {
+		t.Errorf("left are VIPs %v and routes %v", r.vips(), r.routes())
+	}
+}
+
 // A router has room for so many Services as cloud.conf permits, and as Neutron permits.
 //
 //proves:140
@@ -459,6 +512,15 @@ func TestRouter_RevertsChangesOfOthers(t *testing.T) {
 			})
 		}},
 		{"floating IP deleted", func(r *routed) error { return r.Cloud.Neutron.ReleaseFloatingIP(r.Cloud.Neutron.FloatingIPs()[0].ID) }},
+		{"address pair of the node removed", func(r *routed) error {
+			for _, port := range r.Cloud.Neutron.Ports() {
+				if len(port.FixedIPs) > 0 && port.FixedIPs[0].Address == "127.100.1.10" {
+					_, err := r.Cloud.Neutron.UpdatePort(port.ID, neutron.PortUpdate{AddressPairs: &[]neutron.AddressPair{}})
+					return err
+				}
+			}
+			return nil
+		}},
 		{"port deleted", func(r *routed) error {
 			for _, port := range r.Cloud.Neutron.Ports() {
 				if port.NetworkID == r.pool.ID && port.DeviceOwner == "" {

@@ -3,10 +3,8 @@ package routes
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
-	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
@@ -176,26 +174,21 @@ func (t *Table) removeObsolete(ctx context.Context, r *reconciliation, leads map
 	}
 }
 
-// admitAll adds the address pairs to the ports of next hops, before routes lead there. A port that had
-// them is not read again for some minutes.
+// admitAll adds the address pairs to the ports of next hops, before routes lead there.
 func (t *Table) admitAll(ctx context.Context, r *reconciliation, leads map[netip.Prefix]*lead) {
-	now := t.clock.Now()
-	maps.DeleteFunc(t.admitted, func(_ admission, at time.Time) bool { return now.Sub(at) >= t.pairsAge })
-	unknown := map[admission]error{}
+	admissions := map[admission]error{}
 	for _, l := range leads {
 		for _, via := range l.Through {
-			if _, known := t.admitted[admission{via, l.Pool}]; !known {
-				unknown[admission{via, l.Pool}] = nil
-			}
+			admissions[admission{via, l.Pool}] = nil
 		}
 	}
-	if len(unknown) == 0 {
+	if len(admissions) == 0 {
 		return
 	}
-	t.admit(ctx, r, unknown)
+	t.admit(ctx, r, admissions)
 	for _, l := range leads {
 		for _, via := range l.Through {
-			if err := unknown[admission{via, l.Pool}]; l.err == nil && err != nil {
+			if err := admissions[admission{via, l.Pool}]; l.err == nil && err != nil {
 				l.err = err
 			}
 		}
@@ -203,9 +196,9 @@ func (t *Table) admitAll(ctx context.Context, r *reconciliation, leads map[netip
 }
 
 // admit adds the address pairs to ports, and sets the errors.
-func (t *Table) admit(ctx context.Context, r *reconciliation, unknown map[admission]error) {
-	vias := make([]netip.Addr, 0, len(unknown))
-	for a := range unknown {
+func (t *Table) admit(ctx context.Context, r *reconciliation, admissions map[admission]error) {
+	vias := make([]netip.Addr, 0, len(admissions))
+	for a := range admissions {
 		vias = append(vias, a.via)
 	}
 	ports, err := t.portsOf(ctx, vias)
@@ -214,9 +207,9 @@ func (t *Table) admit(ctx context.Context, r *reconciliation, unknown map[admiss
 			return slices.ContainsFunc(vias, func(via netip.Addr) bool { return t.portAt(via, ports) == "" })
 		})
 	}
-	for a := range unknown {
-		if unknown[a] = err; err == nil {
-			unknown[a] = t.admitAt(ctx, r, a, ports[a.via])
+	for a := range admissions {
+		if admissions[a] = err; err == nil {
+			admissions[a] = t.admitAt(ctx, r, a, ports[a.via])
 		}
 	}
 }
@@ -228,9 +221,5 @@ func (t *Table) admitAt(ctx context.Context, r *reconciliation, a admission, por
 	if i < 0 {
 		return fmt.Errorf("no port with the address %s of a node is in a subnet of router %s", a.via, t.routerID)
 	}
-	err := r.noting(ctx, nil, func(ctx context.Context) error { return t.addPairs(ctx, ports[i], []netip.Prefix{a.pool}) })
-	if err == nil {
-		t.admitted[a] = t.clock.Now()
-	}
-	return err
+	return r.noting(ctx, nil, func(ctx context.Context) error { return t.addPairs(ctx, ports[i], []netip.Prefix{a.pool}) })
 }

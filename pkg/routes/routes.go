@@ -86,9 +86,6 @@ type Table struct {
 	// The batch in execution owns these fields; there is only one at a time.
 	limit   routeLimit
 	subnets map[string]bool
-	// admitted has the next hops of addresses with the time at which their ports were seen with the
-	// address pairs.
-	admitted map[admission]time.Time
 
 	mu sync.Mutex
 	// complete are the existing routes with all their address pairs.
@@ -111,7 +108,7 @@ func New(options Options) *Table {
 	}
 	t := &Table{
 		network: options.Network, routerID: options.RouterID, nodes: options.Nodes, synced: options.Synced,
-		clock: options.Clock, pairsAge: options.PairsAge, complete: map[hop]bool{}, admitted: map[admission]time.Time{},
+		clock: options.Clock, pairsAge: options.PairsAge, complete: map[hop]bool{},
 		record: &record{maps: options.ConfigMaps, cluster: options.ClusterID, router: options.RouterID},
 	}
 	t.batcher = &batcher{clock: options.Clock, gather: options.Gather, run: t.reconcile, running: semaphore.NewWeighted(1)}

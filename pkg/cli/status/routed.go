@@ -26,12 +26,12 @@ type NextHop struct {
 
 // readVIPs reads the VIPs of provider router, of all Services. A failure becomes a note.
 func (rd *round) readVIPs(ctx context.Context) {
-	network, id := rd.options.Config.LoadBalancer.RouterVIPNetworkID, rd.cluster.id
-	if network == "" || id == "" {
+	id := rd.cluster.id
+	if rd.options.Config.LoadBalancer.RouterVIPNetworkID == "" || id == "" {
 		return
 	}
 	rd.options.Progress("Reading VIPs of provider router")
-	all, err := rd.vips.All(ctx, network, ownership.ClusterTag(id))
+	all, err := rd.vips.All(ctx, ownership.ClusterTag(id))
 	if err != nil {
 		rd.notes = append(rd.notes, "the VIPs of provider router are not known: "+err.Error())
 	}
@@ -57,8 +57,7 @@ func (rd *round) needsOctavia() bool {
 func (rd *round) serviceOnRouter(ctx context.Context, svc *v1.Service, asked *settings.Settings, ignored []annotation.Notice, errs field.ErrorList, read *Service) error {
 	have := held{found: observe.Found{As: rd.finder.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)}}
 	vips := rd.routed[svc.UID]
-	if len(vips) > 0 {
-		at := router.Published(vips, read.Addresses)
+	if at := router.Published(vips, read.Addresses); at >= 0 {
 		floating, err := rd.options.Session.Neutron().FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: vips[at].VIP.PortID})
 		if err != nil {
 			return err

@@ -26,6 +26,7 @@ func TestOf_ChangesWithEveryDesiredField(t *testing.T) {
 		}},
 		FloatingIP: &model.FloatingIP{SubnetIDs: []string{"s"}, Tags: []string{"t"}},
 		NextHops:   []string{"h"},
+		Barred:     []string{"h"},
 	}
 	asked, spec := &settings.Settings{}, &securitygroup.Spec{}
 	before := Of(lb, asked, spec)

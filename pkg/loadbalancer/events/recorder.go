@@ -190,6 +190,15 @@ func (r *Recorder) NodesSkipped(on Object, family v1.IPFamily, names []string) {
 	r.emitChanged(on, nodes+"-"+string(family), reason.NodeSkipped, text)
 }
 
+// HopsSkipped emits the nodes that cannot be next hops of the VIP of a Service with provider router.
+func (r *Recorder) HopsSkipped(on Object, names []string, why string) {
+	text := ""
+	if len(names) > 0 {
+		text = fmt.Sprintf("Each of these nodes is %s: %s", why, message.JoinLimited(names))
+	}
+	r.emitChanged(on, nodes+"-router", reason.NodeSkipped, text)
+}
+
 // MembersLeft emits that a Service has no members because of labels or its node selector, or only
 // members that are about to be deleted.
 func (r *Recorder) MembersLeft(on Object, selector string, of *members.Set) {

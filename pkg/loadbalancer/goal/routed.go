@@ -99,7 +99,7 @@ func (e *Engine) OnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
 	if !entry.Unseen() {
 		age = 0
 	}
-	all, err := e.Cloud.VIPs.First(ctx, e.Config.LoadBalancer.RouterVIPNetworkID, ownership.ClusterTag(e.Cluster.ID), age)
+	all, err := e.Cloud.VIPs.First(ctx, ownership.ClusterTag(e.Cluster.ID), age)
 	return len(all[svc.UID]) > 0, err
 }
 
@@ -152,8 +152,8 @@ func (g *Routed) recallFirst(ctx context.Context) (Known, error) {
 	if !g.in.Published.hasStatus() || asked.Asked() || !g.Memory.Store.Get(uid).Unseen() {
 		return Known{}, nil
 	}
-	all, err := g.Cloud.VIPs.First(ctx, g.pool.NetworkID, ownership.ClusterTag(g.Cluster.ID), maxSnapshotAge)
-	if err != nil || len(all[uid]) != 1 {
+	all, err := g.Cloud.VIPs.First(ctx, ownership.ClusterTag(g.Cluster.ID), maxSnapshotAge)
+	if err != nil || len(all[uid]) != 1 || all[uid][0].VIP.Address == "" {
 		return Known{}, err
 	}
 	floating, err := g.Cloud.Project.FirstFloatingIPs(ctx)
@@ -173,7 +173,7 @@ func (g *Routed) recallFirst(ctx context.Context) (Known, error) {
 	return Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, As: g.in.ID, Knowledge: model.Knowledge{Source: model.Lists}}}, nil
 }
 
-// Observe reads the ports of the Service, the routes to them, and its floating IPs.
+// Observe reads the ports of the Service, the routes to them, the ports of the nodes, and its floating IPs.
 func (g *Routed) Observe(ctx context.Context, _ *async.Guard) (Observation, error) {
 	have, err := g.findRouted(ctx, g.in)
 	switch {
@@ -185,19 +185,26 @@ func (g *Routed) Observe(ctx context.Context, _ *async.Guard) (Observation, erro
 		return have, &lookup.Error{Message: g.in.Settings.Origin(annotation.Provider).Name +
 			": the Service has a load balancer of another provider, and cannot change to router: delete it and create it again"}
 	}
+	if lb := have.LoadBalancer; lb != nil && len(lb.NextHops) > 0 {
+		if lb.Barred, err = g.Cloud.VIPs.Barred(ctx, *lb); err != nil {
+			return have, err
+		}
+	}
 	return have, g.observer.readFloatingIPs(ctx, g.in, have.As, g.in.Settings, have.Observed)
 }
 
 // findRouted reads the ports of a Service. Of several, the published one is its VIP.
 func (e *Engine) findRouted(ctx context.Context, in Inputs) (Observation, error) {
 	have := nothing(in.ID)
-	found, err := e.Cloud.VIPs.Find(ctx, e.Config.LoadBalancer.RouterVIPNetworkID, in.ID)
-	if err != nil || len(found) == 0 {
+	found, err := e.Cloud.VIPs.Find(ctx, in.ID)
+	if err != nil {
 		return have, err
 	}
-	at := router.Published(found, in.Published.addresses())
-	chosen := found[at]
-	have.LoadBalancer, have.Duplicates = &chosen, slices.Delete(found, at, at+1)
+	have.Duplicates = found
+	if at := router.Published(found, in.Published.addresses()); at >= 0 {
+		chosen := found[at]
+		have.LoadBalancer, have.Duplicates = &chosen, slices.Delete(found, at, at+1)
+	}
 	return have, nil
 }
 
@@ -257,23 +264,22 @@ func (g *Routed) vip(ctx context.Context, existing *model.LoadBalancer) (*model.
 
 // nextHops returns the next hops of the VIP.
 func (g *Routed) nextHops(want *Desired, lb *model.LoadBalancer) ([]string, error) {
-	for _, b := range g.in.Members.Backends {
-		if g.pool.Holds(b.Address) {
-			return nil, &lookup.Error{Message: fmt.Sprintf("node %s has an address in the network of VIPs (%s), whose neighbors would not reach the VIPs: "+
-				"router-vip-network-id of cloud.conf must be a network without nodes", b.Node.Name, g.pool.NetworkID)}
-		}
-	}
 	all := nodesOf(want.Followed.Ports)
 	candidates := slices.DeleteFunc(slices.Clone(all), func(n router.Node) bool { return !g.pool.Reaches(n.Address) })
 	if len(all) > 0 && len(candidates) == 0 {
-		return nil, &lookup.Error{Message: fmt.Sprintf("the router of the VIPs, %s, is not the default gateway of node %s (%s) or any other that can serve: "+
-			"answers would take another way", g.pool.RouterID, all[0].Name, all[0].Address)}
+		return nil, &lookup.Error{Message: fmt.Sprintf("node %s (%s), as all others that can serve, is %s", all[0].Name, all[0].Address, g.unfit())}
 	}
 	var present []string
 	if lb != nil {
 		present = lb.NextHops
 	}
 	return router.Choose(string(g.in.Owner.UID), candidates, present, 1), nil
+}
+
+// unfit completes a sentence about nodes that cannot be next hops.
+func (g *Routed) unfit() string {
+	return fmt.Sprintf("no next hop: the router of the VIPs, %s, must be its default gateway, or answers would take another way, "+
+		"and the network of VIPs, %s, must be without nodes", g.pool.RouterID, g.pool.NetworkID)
 }
 
 // Plan compares the desired with the observed state.
@@ -321,6 +327,13 @@ func (g *Routed) Announce(r Round, todo, reported plan.Plan) {
 		g.Events.DriftReverted(object, changed, events.Summary(todo.Steps))
 	}
 	g.Events.MembersFollow(object, r.Want.Followed, false, false)
+	var unfit []string
+	for _, b := range g.in.Members.Backends {
+		if !g.pool.Reaches(b.Address) {
+			unfit = append(unfit, b.Node.Name)
+		}
+	}
+	g.Events.HopsSkipped(object, unfit, g.unfit())
 	if !g.quiet {
 		ignored := g.in.Settings.Unused(r.Want.Facts.Driver)
 		if g.noFloatingIP != "" {

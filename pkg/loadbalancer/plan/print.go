@@ -42,7 +42,11 @@ func (s CreateVIP) String() string {
 
 // String implements Step.
 func (s LeadVIP) String() string {
-	return fmt.Sprintf("VIP %s: next hops %v → %v", cmp.Or(s.Address, "made last"), s.From, s.To)
+	text := fmt.Sprintf("VIP %s: next hops %v → %v", cmp.Or(s.Address, "made last"), s.From, s.To)
+	if len(s.Barred) > 0 {
+		text += fmt.Sprintf(", address pairs on the ports of %v", s.Barred)
+	}
+	return text
 }
 
 // String implements Step.

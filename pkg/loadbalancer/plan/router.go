@@ -10,7 +10,7 @@ import (
 //
 //	observed    plan
 //	no port     create it, routes, floating IP
-//	a port      the differences of next hops and floating IP
+//	a port      the differences of next hops and floating IP, and the address pairs of barred next hops
 //	several     the other ports are deleted at the end
 //
 // The routes come before a new floating IP, because a full router refuses them.
@@ -18,7 +18,7 @@ func Lead(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	lb := observed.LoadBalancer
 	var plan Plan
 	var attached *model.FloatingIP
-	var hops []string
+	var hops, barred []string
 	address := desired.VIP.Address
 	if lb == nil {
 		create := CreateVIP{LoadBalancer: desired}
@@ -27,11 +27,11 @@ func Lead(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 		}
 		plan.Steps = append(plan.Steps, create)
 	} else {
-		attached, hops, address = lb.FloatingIP, lb.NextHops, lb.VIP.Address
+		attached, hops, barred, address = lb.FloatingIP, lb.NextHops, lb.Barred, lb.VIP.Address
 	}
 	plan.Steps = append(plan.Steps, detachFloatingIP(desired, attached, observed.UnattachedFloatingIPs, opts)...)
-	if !slices.Equal(hops, desired.NextHops) {
-		plan.Steps = append(plan.Steps, LeadVIP{Address: address, From: hops, To: desired.NextHops})
+	if !slices.Equal(hops, desired.NextHops) || len(barred) > 0 {
+		plan.Steps = append(plan.Steps, LeadVIP{Address: address, From: hops, To: desired.NextHops, Barred: barred})
 	}
 	plan.Steps = append(plan.Steps, attachFloatingIP(desired, attached, observed.UnattachedFloatingIPs, opts)...)
 	for i := range observed.Duplicates {
@@ -93,7 +93,7 @@ func advanceRouter(observed *model.Observed, step Step) {
 	case LeadVIP:
 		for _, lb := range served(*observed) {
 			if s.Address == "" && lb == observed.LoadBalancer || lb.VIP.Address == s.Address {
-				lb.NextHops = s.To
+				lb.NextHops, lb.Barred = s.To, nil
 			}
 		}
 	case DeleteVIP:

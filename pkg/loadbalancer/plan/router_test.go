@@ -34,6 +34,9 @@ func TestLead_FollowsTruthTable(t *testing.T) {
 		{"internal", want(false, "a"), model.Observed{}, "VIP: create in subnet s; VIP made last: next hops [] → [a]"},
 		{"as wanted", want(true, "a"), model.Observed{LoadBalancer: vip("1", own, "a")}, ""},
 		{"another node", want(true, "b"), model.Observed{LoadBalancer: vip("1", own, "a")}, "VIP 10.77.0.1: next hops [a] → [b]"},
+		{"port without address pair", want(true, "a"), model.Observed{LoadBalancer: &model.LoadBalancer{
+			VIP: model.VIP{PortID: "1", SubnetID: "s", Address: "10.77.0.1"}, FloatingIP: own, NextHops: []string{"a"}, Barred: []string{"a"},
+		}}, "VIP 10.77.0.1: next hops [a] → [a], address pairs on the ports of [a]"},
 		{"floating IP was deleted", want(true, "a"), model.Observed{LoadBalancer: vip("1", nil, "a")}, "floating IP: create on network ext"},
 		{"becomes internal", want(false, "a"), model.Observed{LoadBalancer: vip("1", own, "a")}, "floating IP 203.0.113.7: delete"},
 		{"second port", want(true, "a"), model.Observed{LoadBalancer: vip("1", own, "a"), Duplicates: []model.LoadBalancer{*vip("2", nil, "a")}},

@@ -44,8 +44,11 @@ func (p Plan) Creates() bool {
 // DeletesLoadBalancer reports whether the plan deletes a load balancer.
 func (p Plan) DeletesLoadBalancer() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
-		_, deletes := s.(DeleteLoadBalancer)
-		return deletes
+		switch s.(type) {
+		case DeleteLoadBalancer, DeleteVIP:
+			return true
+		}
+		return false
 	})
 }
 
@@ -182,10 +185,11 @@ type (
 		Prefer       string
 	}
 
-	// LeadVIP sets the next hops of a VIP; To is empty if no route remains.
+	// LeadVIP sets the next hops of a VIP, and makes their ports admit its packets; To is empty if no route
+	// remains. Barred are those of From that do not admit them.
 	LeadVIP struct {
-		Address  string
-		From, To []string
+		Address          string
+		From, To, Barred []string
 	}
 
 	// DeleteVIP deletes the port of a VIP.

@@ -12,10 +12,10 @@ import (
 )
 
 // Changed returns the Services with a VIP that another client has changed since it was applied, with the
-// difference. It costs one request for the ports of all Services with a tag, one for each router, and one for the
-// floating IPs of every 150 ports.
-func (p *Ports) Changed(ctx context.Context, networkID, tag string, known map[types.UID]*state.Routed) (map[types.UID]string, error) {
-	found, err := p.Neutron.VIPPorts(ctx, networkID, tag)
+// difference. It costs one request for the ports of all Services with a tag, one for each router, one for the
+// floating IPs of every 150 ports, and one for every 90 next hops.
+func (p *Ports) Changed(ctx context.Context, tag string, known map[types.UID]*state.Routed) (map[types.UID]string, error) {
+	found, err := p.Neutron.VIPPorts(ctx, "", tag)
 	if err != nil {
 		return nil, err
 	}
@@ -23,25 +23,38 @@ func (p *Ports) Changed(ctx context.Context, networkID, tag string, known map[ty
 	if err != nil {
 		return nil, err
 	}
+	admits, err := p.admissions(ctx, known)
+	if err != nil {
+		return nil, err
+	}
 	changed, hops := map[types.UID]string{}, map[string]map[netip.Addr][]netip.Addr{}
 	for uid, applied := range known {
-		vip := applied.LoadBalancer.VIP
-		if !slices.ContainsFunc(found, func(port neutron.VIPPort) bool { return port.ID == vip.PortID }) {
+		lb := applied.LoadBalancer
+		at := slices.IndexFunc(found, func(port neutron.VIPPort) bool { return port.ID == lb.VIP.PortID })
+		if at < 0 {
 			changed[uid] = "the port of the VIP was deleted"
 			continue
 		}
-		through, err := p.nextHopsIn(ctx, hops, vip)
+		through, err := p.nextHopsIn(ctx, hops, lb.VIP)
+		if err != nil {
+			return nil, err
+		}
+		barred, err := p.barred(ctx, *lb, admits)
 		if err != nil {
 			return nil, err
 		}
 		var id string
-		if fip := applied.LoadBalancer.FloatingIP; fip != nil {
-			id = fip.ID
+		if lb.FloatingIP != nil {
+			id = lb.FloatingIP.ID
 		}
 		switch {
-		case !slices.Equal(through, applied.LoadBalancer.NextHops):
+		case balancerOf(found[at]).VIP.Address != lb.VIP.Address:
+			changed[uid] = "the address of the VIP was changed"
+		case !slices.Equal(through, lb.NextHops):
 			changed[uid] = "the routes to the VIP were changed"
-		case floating[vip.PortID] != id:
+		case len(barred) > len(lb.Barred):
+			changed[uid] = "the port of a node does not admit packets for the VIP any more"
+		case floating[lb.VIP.PortID] != id:
 			changed[uid] = "the floating IP of the VIP was changed"
 		}
 	}

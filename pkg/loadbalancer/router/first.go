@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
@@ -20,25 +22,25 @@ type first struct {
 	all map[types.UID][]model.LoadBalancer
 }
 
-// First returns the load balancers of all Services of a cluster in a network, without their floating IPs, from a
-// list that is at most as old as age. A list costs one request, and one for each router.
-func (p *Ports) First(ctx context.Context, networkID, tag string, age time.Duration) (map[types.UID][]model.LoadBalancer, error) {
+// First returns the load balancers of all Services of a cluster, without their floating IPs, from a list that is at
+// most as old as age. A list costs one request, and one for each router.
+func (p *Ports) First(ctx context.Context, tag string, age time.Duration) (map[types.UID][]model.LoadBalancer, error) {
 	p.first.mu.Lock()
 	defer p.first.mu.Unlock()
 	now := p.Clock.Now()
 	if p.first.all != nil && now.Sub(p.first.at) < age {
 		return p.first.all, nil
 	}
-	all, err := p.All(ctx, networkID, tag)
+	all, err := p.All(ctx, tag)
 	if err == nil {
 		p.first.at, p.first.all = now, all
 	}
 	return all, err
 }
 
-// All reads the load balancers of all Services of a cluster in a network, without their floating IPs.
-func (p *Ports) All(ctx context.Context, networkID, tag string) (map[types.UID][]model.LoadBalancer, error) {
-	ports, err := p.Neutron.VIPPorts(ctx, networkID, tag)
+// All reads the load balancers of all Services of a cluster, in any network, without their floating IPs.
+func (p *Ports) All(ctx context.Context, tag string) (map[types.UID][]model.LoadBalancer, error) {
+	ports, err := p.Neutron.VIPPorts(ctx, "", tag)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +59,16 @@ func (p *Ports) All(ctx context.Context, networkID, tag string) (map[types.UID][
 	return all, nil
 }
 
-// nextHopsIn returns the next hops of a VIP. It reads each router once into hops.
+// nextHopsIn returns the next hops of a VIP; none if it has no address, or no router leads to its subnet. It reads
+// each router once into hops.
 func (p *Ports) nextHopsIn(ctx context.Context, hops map[string]map[netip.Addr][]netip.Addr, vip model.VIP) ([]string, error) {
+	if vip.Address == "" {
+		return nil, nil
+	}
 	address, pool, err := p.poolOf(ctx, vip)
+	if unusable := new(lookup.Error); errors.As(err, &unusable) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -27,6 +27,7 @@ type Neutron interface {
 	TagPort(ctx context.Context, id string, tags []string) error
 	DeletePort(ctx context.Context, id string) error
 	FloatingIPsOn(ctx context.Context, portIDs []string) ([]floatingips.FloatingIP, error)
+	PortsWithAddresses(ctx context.Context, addresses []string) ([]neutron.RoutedPort, error)
 }
 
 // Ports reads and writes the ports of VIPs and the routes to them. It is safe for concurrent use.
@@ -42,19 +43,22 @@ type Ports struct {
 	first first
 }
 
-// Pools returns the pool of VIPs in a network. *lookup.Reader implements it.
+// Pools returns the pool of the VIPs in a subnet. The error is a *lookup.Error if no router leads there.
+// *lookup.Reader implements it.
 type Pools interface {
-	Pool(ctx context.Context, networkID string, family v1.IPFamily) (*lookup.Pool, error)
+	PoolIn(ctx context.Context, subnetID string) (*lookup.Pool, error)
 }
 
-// Find returns the load balancers of a Service in a network, without their floating IPs. It costs one
-// request, and one for each router.
-func (p *Ports) Find(ctx context.Context, networkID string, id ownership.Identity) ([]model.LoadBalancer, error) {
-	ports, err := p.Neutron.VIPPorts(ctx, networkID, id.ServiceTag())
+// Find returns the load balancers of a Service, without their floating IPs: those with an address first. It costs
+// one request, and one for each router.
+func (p *Ports) Find(ctx context.Context, id ownership.Identity) ([]model.LoadBalancer, error) {
+	ports, err := p.Neutron.VIPPorts(ctx, "", id.ServiceTag())
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(ports, func(a, b neutron.VIPPort) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(ports, func(a, b neutron.VIPPort) int {
+		return cmp.Or(min(1, len(b.FixedIPs))-min(1, len(a.FixedIPs)), strings.Compare(a.ID, b.ID))
+	})
 	var all []model.LoadBalancer
 	hops := map[string]map[netip.Addr][]netip.Addr{}
 	for _, port := range ports {
@@ -70,10 +74,14 @@ func (p *Ports) Find(ctx context.Context, networkID string, id ownership.Identit
 	return all, nil
 }
 
-// Published returns the position of the VIP of a Service among its load balancers, at least one: the published
-// one, else the first.
+// Published returns the position of the VIP of a Service among its load balancers: the published one, else the
+// first with an address; -1 for none.
 func Published(all []model.LoadBalancer, addresses []string) int {
-	return max(0, slices.IndexFunc(all, func(lb model.LoadBalancer) bool { return slices.Contains(addresses, lb.VIP.Address) }))
+	at := slices.IndexFunc(all, func(lb model.LoadBalancer) bool { return slices.Contains(addresses, lb.VIP.Address) })
+	if at < 0 {
+		at = slices.IndexFunc(all, func(lb model.LoadBalancer) bool { return lb.VIP.Address != "" })
+	}
+	return at
 }
 
 // poolOf returns the address of a VIP and its pool.
@@ -82,7 +90,7 @@ func (p *Ports) poolOf(ctx context.Context, vip model.VIP) (netip.Addr, *lookup.
 	if err != nil {
 		return address, nil, fmt.Errorf("address of VIP port %s: %w", vip.PortID, err)
 	}
-	pool, err := p.Pools.Pool(ctx, vip.NetworkID, v1.IPFamily(model.FamilyOf(vip.Address)))
+	pool, err := p.Pools.PoolIn(ctx, vip.SubnetID)
 	return address, pool, err
 }
 

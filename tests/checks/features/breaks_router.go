@@ -40,11 +40,25 @@ func routerBreaks() []Break {
 			Tests: []string{"TestRouter_EnforcesSourceRanges"},
 		},
 		{
-			Row: 140, What: "nodes may be in the network of VIPs",
+			Row: 140, What: "a node that the router is not the gateway of becomes the next hop",
 			File:  goal + "routed.go",
-			Old:   `if g.pool.Holds(b.Address) {`,
-			New:   `if false {`,
+			Old:   `return !g.pool.Reaches(n.Address)`,
+			New:   `return false`,
 			Tests: []string{"TestRouter_RefusesBeforeFirstWrite"},
+		},
+		{
+			Row: 140, What: "a node that does not admit packets for the VIP any more stays so",
+			File:  "pkg/loadbalancer/router/drift.go",
+			Old:   `case len(barred) > len(lb.Barred):`,
+			New:   `case false:`,
+			Tests: []string{"TestRouter_RevertsChangesOfOthers"},
+		},
+		{
+			Row: 140, What: "a port without an address hinders all Services",
+			File:  "pkg/loadbalancer/router/first.go",
+			Old:   `if vip.Address == "" {`,
+			New:   `if false {`,
+			Tests: []string{"TestRouter_IgnoresPortsThatServeNobody"},
 		},
 		{
 			Row: 140, What: "kube-proxy does not learn the VIP",

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -11,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
@@ -90,10 +92,34 @@ func losesPort(err error) bool {
 	return apierror.IsPartsQuota(err) || apierror.IsUnsupported(err)
 }
 
-// findLostCreation looks, a few times, for the result of a creation without an answer: the service
-// may still work on it. If there is none, the creation has probably failed; the next attempt looks
-// again before it sends another. If the service itself reports the failure, one look is enough.
+// findLostCreation looks for the load balancer of a creation without an answer.
 func (r *Run) findLostCreation(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
+	cause := r.current.lost.cause
+	var made octavia.LoadBalancer
+	err := r.findLost(ctx, func(ctx context.Context) (bool, error) {
+		found, err := r.Observer.Claimed(ctx, r.id)
+		at := slices.IndexFunc(found, func(lb octavia.LoadBalancer) bool {
+			known := r.observed.LoadBalancer
+			return known == nil || known.ID != lb.ID
+		})
+		if at >= 0 {
+			made = found[at]
+		}
+		return at >= 0, err
+	})
+	switch {
+	case err == nil:
+		return r.Observer.Contents(ctx, r.id, made)
+	case err == cause && len(s.LoadBalancer.Listeners) > 0: //nolint:errorlint // not one that contains it
+		return nil, &FullCreateError{s, cause}
+	}
+	return nil, err
+}
+
+// findLost looks, a few times, for the result of a creation without an answer: the service may still work on it.
+// If there is none, the creation has probably failed; the next attempt looks again before it sends another. If the
+// service itself reports the failure, one look is enough, and the error is that report.
+func (r *Run) findLost(ctx context.Context, look func(context.Context) (bool, error)) error {
 	looks, cause := 3, r.current.lost.cause
 	if apierror.IsCrash(cause) {
 		looks = 1
@@ -101,26 +127,21 @@ func (r *Run) findLostCreation(ctx context.Context, s plan.CreateLoadBalancer) (
 	for ; r.current.lost.looks < looks; r.current.lost.looks++ {
 		err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "lost creation", r.Drivers.Timing("").LostCreateRetry<<r.current.lost.looks)
 		if async.IsWaiting(err) {
-			return nil, err
+			return err
 		}
 		if err != nil {
-			return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, err)}
+			return &UnsureCreationError{fmt.Errorf("%w: %w", cause, err)}
 		}
-		found, err := r.Observer.Claimed(ctx, r.id)
+		found, err := look(ctx)
 		if err != nil {
-			return nil, &UnsureCreationError{fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)}
+			return &UnsureCreationError{fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)}
 		}
-		for _, lb := range found {
-			if known := r.observed.LoadBalancer; known == nil || known.ID != lb.ID {
-				return r.Observer.Contents(ctx, r.id, lb)
-			}
+		if found {
+			return nil
 		}
 	}
-	switch {
-	case !apierror.IsCrash(cause):
-		return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, errNotFoundYet)}
-	case len(s.LoadBalancer.Listeners) > 0:
-		return nil, &FullCreateError{s, cause}
+	if apierror.IsCrash(cause) {
+		return cause
 	}
-	return nil, cause
+	return &UnsureCreationError{fmt.Errorf("%w: %w", cause, errNotFoundYet)}
 }

@@ -50,10 +50,10 @@ type current struct {
 	sending, held bool
 	// span is that of its request; nil: none is being sent.
 	span *span
-	// lost is a creation without an answer, lostFloatingIP and lostVIP the error of one of a floating IP
-	// or a VIP; nil for none.
-	lost                    *lostCreation
-	lostFloatingIP, lostVIP error
+	// lost is a creation of a load balancer or VIP without an answer, lostFloatingIP the error of one of a
+	// floating IP; nil for none.
+	lost           *lostCreation
+	lostFloatingIP error
 }
 
 // answer has the results of a change that only the cloud knows.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // vip applies a step for a load balancer of provider router.
@@ -47,9 +45,9 @@ func (r *Run) vipAt(address string) (model.VIP, error) {
 	return model.VIP{}, fmt.Errorf("routes to VIP %s: it is not there any more", address)
 }
 
-// createVIP creates the port of a VIP. If the answer is lost, it uses the port that it finds then.
+// createVIP creates the port of a VIP.
 func (r *Run) createVIP(ctx context.Context, s plan.CreateVIP) error {
-	if r.current.lostVIP == nil {
+	if r.current.lost == nil {
 		made, err := r.newVIP(ctx, s)
 		if err == nil {
 			r.hasVIP(s, made)
@@ -58,22 +56,17 @@ func (r *Run) createVIP(ctx context.Context, s plan.CreateVIP) error {
 		if !apierror.IsUnsure(err) {
 			return err
 		}
-		r.current.lostVIP = err
+		r.current.lost = &lostCreation{cause: err}
 	}
-	if err := async.Sleep(ctx, r.Clock, telemetry.OpenStack, "lost VIP", r.Drivers.Timing("").LostCreateRetry); err != nil {
-		return err
+	var found []model.LoadBalancer
+	err := r.findLost(ctx, func(ctx context.Context) (is bool, err error) {
+		found, err = r.VIPs.Find(ctx, r.id)
+		return len(found) > 0, err
+	})
+	if err == nil {
+		r.hasVIP(s, found[0])
 	}
-	cause := r.current.lostVIP
-	r.current.lostVIP = nil
-	found, err := r.VIPs.Find(ctx, s.LoadBalancer.VIP.NetworkID, r.id)
-	if err != nil {
-		return fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
-	}
-	if len(found) == 0 {
-		return cause
-	}
-	r.hasVIP(s, found[0])
-	return nil
+	return err
 }
 
 // newVIP creates the port with the preferred address, or with another one if that is in use.

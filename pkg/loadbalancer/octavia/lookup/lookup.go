@@ -56,7 +56,7 @@ type Reader struct {
 	routers     *cache[routers]
 	routerPorts *cache[[]neutron.RoutedPort]
 	hops        *cache[[]neutron.RoutedPort]
-	pools       *cache[*Pool]                    // by network and family
+	pools       *cache[*Pool]                    // by subnet
 	limits      *cache[map[string]int]           // of Octavia
 	quotas      *cache[map[string]neutron.Quota] // of Neutron
 }

@@ -34,31 +34,50 @@ func within(prefixes []netip.Prefix, address string) bool {
 	return err == nil && slices.ContainsFunc(prefixes, func(prefix netip.Prefix) bool { return prefix.Contains(at) })
 }
 
-// Pool returns the pool of VIPs in a network, for an IP family. The error is an *Error if the network
-// cannot be one.
-func (r *Reader) Pool(ctx context.Context, networkID string, family v1.IPFamily) (*Pool, error) {
-	return r.pools.get(ctx, networkID+" "+string(family), func(ctx context.Context, _ string) (*Pool, error) {
-		return r.readPool(ctx, networkID, family)
-	})
-}
-
 const poolKey = "cloud.conf [LoadBalancer] router-vip-network-id: "
 
-func (r *Reader) readPool(ctx context.Context, networkID string, family v1.IPFamily) (*Pool, error) {
-	all, err := r.subnets.get(ctx, networkID, r.neutron.Subnets)
-	if err != nil && !apierror.IsNotFound(err) {
+// Pool returns the pool of new VIPs in a network, for an IP family. The error is an *Error if the network
+// cannot be one.
+func (r *Reader) Pool(ctx context.Context, networkID string, family v1.IPFamily) (*Pool, error) {
+	all, err := r.subnetsIn(ctx, networkID)
+	if err != nil {
 		return nil, err
 	}
 	fits := slices.DeleteFunc(slices.Clone(all), func(s neutron.Subnet) bool { return familyOf(s) != family })
 	if len(fits) != 1 {
 		return nil, &Error{Message: fmt.Sprintf("%sthe network %s has %d subnets of %s that this project sees; it needs one for VIPs", poolKey, networkID, len(fits), family)}
 	}
-	subnet := fits[0]
-	pool := &Pool{NetworkID: networkID, SubnetID: subnet.ID}
-	if pool.CIDR, err = netip.ParsePrefix(subnet.CIDR); err != nil {
-		return nil, fmt.Errorf("subnet %s: %w", subnet.ID, err)
+	return r.PoolIn(ctx, fits[0].ID)
+}
+
+// PoolIn returns the pool of the VIPs in a subnet, which cloud.conf may not name any more. The error is an *Error
+// if no router leads there.
+func (r *Reader) PoolIn(ctx context.Context, subnetID string) (*Pool, error) {
+	return r.pools.get(ctx, subnetID, r.readPool)
+}
+
+func (r *Reader) subnetsIn(ctx context.Context, networkID string) ([]neutron.Subnet, error) {
+	all, err := r.subnets.get(ctx, networkID, r.neutron.Subnets)
+	if apierror.IsNotFound(err) {
+		return nil, nil
 	}
-	if pool.RouterID, err = r.gatewayOf(ctx, subnet); err != nil {
+	return all, err
+}
+
+func (r *Reader) readPool(ctx context.Context, subnetID string) (*Pool, error) {
+	subnet, err := r.subnet.get(ctx, subnetID, r.neutron.Subnet)
+	if err != nil {
+		return nil, err
+	}
+	pool := &Pool{NetworkID: subnet.NetworkID, SubnetID: subnetID}
+	if pool.CIDR, err = netip.ParsePrefix(subnet.CIDR); err != nil {
+		return nil, fmt.Errorf("subnet %s: %w", subnetID, err)
+	}
+	if pool.RouterID, err = r.gatewayOf(ctx, *subnet); err != nil {
+		return nil, err
+	}
+	all, err := r.subnetsIn(ctx, subnet.NetworkID)
+	if err != nil {
 		return nil, err
 	}
 	for _, s := range all {
