@@ -303,7 +303,11 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 
 // exists reports whether any object of a Service is left, of any provider.
 func (r *Reconciler) exists(ctx context.Context, svc *v1.Service, wanted bool) (*v1.LoadBalancerStatus, bool, error) {
-	if status, exists, err := r.getRouted(ctx, svc, wanted); err != nil || exists || r.onlyRouted(svc) {
+	only, err := r.engine().OnlyRouted(ctx, svc)
+	if err != nil {
+		return nil, false, err
+	}
+	if status, exists, err := r.getRouted(ctx, svc, wanted, only); err != nil || exists || only {
 		return status, exists, err
 	}
 	var status *v1.LoadBalancerStatus
@@ -312,7 +316,7 @@ func (r *Reconciler) exists(ctx context.Context, svc *v1.Service, wanted bool) (
 	if err == nil {
 		status, exists, err = gone.Exists(ctx, wanted)
 	}
-	if r.neverThere(ctx, svc, err) {
+	if r.neverThere(ctx, svc, false, err) {
 		return nil, false, nil
 	}
 	return status, exists, err

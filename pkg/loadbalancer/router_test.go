@@ -26,7 +26,7 @@ type routed struct {
 	*environment
 	endpoints *fakeEndpoints
 	svc       *v1.Service
-	pool      neutron.Network
+	pool      string
 }
 
 // newRouted returns a cloud with a controller that knows the network of VIPs. The Service has one port and
@@ -38,15 +38,8 @@ func newRouted(t *testing.T, endpoints string, options environmentOptions) *rout
 	options.keys = map[string]string{"manage-security-groups": "true"}
 	env := newEnvironment(t, options)
 	r := &routed{environment: env, endpoints: f, svc: env.routedService("web")}
-	r.pool = env.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: "vips", ProjectID: env.Cloud.Account.ProjectID})
-	subnet, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool.ID, CIDR: vipCIDR})
-	if err == nil {
-		err = env.Cloud.Neutron.AddRouterInterface(env.Cloud.Router.ID, subnet.ID)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	env.Conf.LoadBalancer.RouterVIPNetworkID = r.pool.ID
+	r.pool = r.anotherPool(vipCIDR)
+	env.Conf.LoadBalancer.RouterVIPNetworkID = r.pool
 	env.restart()
 	f.on(r.svc, endpoints)
 	env.Cloud.RequestLog.Reset()
@@ -64,7 +57,7 @@ func (env *environment) routedService(name string) *v1.Service {
 func (r *routed) vips() []string {
 	var all []string
 	for _, port := range r.Cloud.Neutron.Ports() {
-		if port.NetworkID == r.pool.ID && port.DeviceOwner == "" {
+		if port.NetworkID == r.pool && port.DeviceOwner == "" {
 			all = append(all, port.FixedIPs[0].Address)
 		}
 	}
@@ -298,7 +291,7 @@ func TestRouter_RefusesBeforeFirstWrite(t *testing.T) {
 			r.Conf.LoadBalancer.RouterVIPNetworkID = other.ID
 		}, "no router that this project sees is the gateway"},
 		{"two subnets", func(r *routed) {
-			if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool.ID, CIDR: "127.102.0.0/24"}); err != nil {
+			if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool, CIDR: "127.102.0.0/24"}); err != nil {
 				r.T.Fatal(err)
 			}
 		}, "has 2 subnets of IPv4"},
@@ -365,12 +358,12 @@ func TestRouter_LeavesServicesOfOtherProvidersAlone(t *testing.T) {
 		change func(*routed, *v1.Service)
 	}{
 		{"network of VIPs with a second subnet", func(r *routed, _ *v1.Service) {
-			if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool.ID, CIDR: "127.102.0.0/24"}); err != nil {
+			if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool, CIDR: "127.102.0.0/24"}); err != nil {
 				r.T.Fatal(err)
 			}
 		}},
 		{"VIP in the network of VIPs", func(r *routed, svc *v1.Service) {
-			svc.Annotations[annotation.NetworkID], svc.Annotations[annotation.Internal] = r.pool.ID, "true"
+			svc.Annotations[annotation.NetworkID], svc.Annotations[annotation.Internal] = r.pool, "true"
 		}},
 	} {
 		t.Run(test.what, func(t *testing.T) {
@@ -417,10 +410,7 @@ func TestRouter_IgnoresPortsThatServeNobody(t *testing.T) {
 			}
 		}
 	}
-	if err := r.Cloud.Neutron.SetRoutes(r.Cloud.Router.ID, nil); err != nil {
-		t.Fatal(err)
-	}
-	r.repair(r.svc, nodes)
+	r.repair(bare, nodes)
 	r.restart()
 	for _, svc := range []*v1.Service{r.svc, bare} {
 		r.wantReach(r.ensure(svc, nodes).Ingress[0].IP, "203.0.113.9", 80, "127.100.1.10")
@@ -428,7 +418,7 @@ func TestRouter_IgnoresPortsThatServeNobody(t *testing.T) {
 	if len(r.vips()) != 2 {
 		t.Errorf("VIPs %v", r.vips())
 	}
-	if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool.ID, CIDR: "127.102.0.0/24"}); err != nil {
+	if _, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool, CIDR: "127.102.0.0/24"}); err != nil {
 		t.Fatal(err)
 	}
 	r.restart()
@@ -523,7 +513,7 @@ func TestRouter_RevertsChangesOfOthers(t *testing.T) {
 		}},
 		{"port deleted", func(r *routed) error {
 			for _, port := range r.Cloud.Neutron.Ports() {
-				if port.NetworkID == r.pool.ID && port.DeviceOwner == "" {
+				if port.NetworkID == r.pool && port.DeviceOwner == "" {
 					return r.Cloud.Neutron.DeletePort(port.ID)
 				}
 			}
@@ -586,7 +576,7 @@ func TestRouter_IsPreviewed(t *testing.T) {
 func TestRouter_ServesIPv6AndUDP(t *testing.T) {
 	t.Parallel()
 	r := newRouted(t, "0", environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
-	subnet, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool.ID, CIDR: "fd00:77::/64"})
+	subnet, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: r.pool, CIDR: "fd00:77::/64"})
 	if err == nil {
 		err = r.Cloud.Neutron.AddRouterInterface(r.Cloud.Router.ID, subnet.ID)
 	}

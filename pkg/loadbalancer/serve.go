@@ -43,8 +43,10 @@ type round struct {
 	byCloud   bool
 	limits    goal.Limits
 	// gone is set once a deletion has removed all objects that it has found, unrouted once it has removed
-	// those of provider router. pause is the time before the next search for the load balancer of a creation without an answer.
+	// those of provider router, with the goal routed. pause is the time before the next search for the load balancer
+	// of a creation without an answer.
 	gone, unrouted bool
+	routed         *goal.RoutedGone
 	pause          time.Duration
 }
 
@@ -249,20 +251,23 @@ func (rd *round) delete(ctx context.Context) error {
 	}
 	for {
 		if !rd.gone {
-			if err := rd.deleteRouted(ctx); err != nil {
+			others, err := rd.deleteRouted(ctx)
+			if err != nil {
 				return err
 			}
+			rd.gone = !others
 		}
-		if !rd.gone && !rd.onlyRouted(svc) {
+		if !rd.gone {
 			_, err := rd.pursue(ctx, rd.req, func() (goal.Goal, error) {
 				return made(rd.engine().NewGone(ctx, subject(rd.req, state.Drift{}), rd.entry.Applied, rd.previous))
 			})
-			if err != nil && !rd.neverThere(ctx, svc, err) {
+			if err != nil && !rd.neverThere(ctx, svc, rd.routed != nil && rd.routed.Found(), err) {
 				return err
 			}
+			rd.gone = true
 		}
-		if !rd.gone {
-			rd.gone, rd.pause = true, rd.engine().Cloud.Drivers.Timing("").LostCreateRetry
+		if rd.pause == 0 {
+			rd.pause = rd.engine().Cloud.Drivers.Timing("").LostCreateRetry
 		}
 		appeared, err := rd.awaitLostCreation(ctx)
 		if err != nil {
@@ -275,7 +280,7 @@ func (rd *round) delete(ctx context.Context) error {
 			}
 			return nil
 		}
-		rd.gone, rd.unrouted = false, false
+		rd.gone, rd.unrouted, rd.pause = false, false, 0
 	}
 }
 

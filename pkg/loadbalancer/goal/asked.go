@@ -60,6 +60,10 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if len(errs) > 0 {
 		return nil, message.Invalid(errs)
 	}
+	vips, err := e.leaves(ctx, svc, settings)
+	if err != nil {
+		return nil, err
+	}
 	version, err := e.Cloud.Lookup.Version(ctx)
 	if err != nil {
 		return nil, err
@@ -79,7 +83,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	e.Events.NodesSkipped(object, settings.Family, selected.Without)
 	e.Events.MembersLeft(object, settings.Members.NodeSelector.String(), selected)
 	in := e.inputs(of, settings, selected, version)
-	in.Endpoints, in.Second = endpoints, second
+	in.Endpoints, in.Second, in.VIPs = endpoints, second, vips
 	return &Asked{
 		in: in, quiet: quiet, svc: svc, sharers: e.sharers, memory: e.Memory, events: e.Events, recaller: e.recaller, observer: e.observer, planner: e.planner,
 		groups: e.groups, reporter: e.reporter, checks: e.checks, leaver: e.leaver, results: e.results, rollouts: e.rollouts,
@@ -96,6 +100,9 @@ func (a *Asked) Owner(Round) ownership.Identity { return a.in.ID }
 // If the desired state is the same and no change by another client is known, there is nothing to
 // do.
 func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
+	if len(a.in.VIPs) > 0 {
+		return Known{}, nil
+	}
 	if a.last == nil {
 		last, err := a.recaller.lastApplied(ctx, a.in)
 		if err != nil {
@@ -133,7 +140,12 @@ func (a *Asked) Observe(ctx context.Context, lock *async.Guard) (Observation, er
 			}
 			a.lost = false
 		}
-		have, found, err := a.observer.takeOver(ctx, a.in, lock, &a.look)
+		var have Observation
+		var found bool
+		var err error
+		if len(a.in.VIPs) == 0 {
+			have, found, err = a.observer.takeOver(ctx, a.in, lock, &a.look)
+		}
 		if err == nil && !found {
 			have, err = a.observer.observe(ctx, a.in, a.in.Settings, lock, &a.look.search)
 		}

@@ -41,7 +41,9 @@ func (c *Changes) Begin(in Inputs, r *Round, todo plan.Plan) {
 		c.failovers.Begin(id)
 	}
 	c.store.MarkTouched(uid)
-	c.enter(in, r.Have.LoadBalancer)
+	if r.Want.LoadBalancer.Provider != driver.Router {
+		c.enter(in, r.Have.LoadBalancer)
+	}
 	if todo.Creates() {
 		c.store.CreationSent(uid)
 	}
@@ -56,7 +58,7 @@ func (c *Changes) End(in Inputs, now model.Observed, err error) {
 	if err != nil && !in.Settings.Floating.Keep && leavesFloatingIP(now) { // the next plan may not request it any more
 		c.store.SetUnattachedFloatingIP(in.Owner.UID, true)
 	}
-	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
+	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" && lb.Provider != driver.Router {
 		c.store.SetLoadBalancerID(in.Owner.UID, lb.ID)
 		c.enter(in, lb)
 	}

@@ -31,6 +31,9 @@ func (o *observer) with(source *observe.Observer) *observer {
 // observe reads load balancer and floating IPs of a Service, as its settings require.
 func (o *observer) observe(ctx context.Context, in Inputs, settings *settings.Settings, lock *async.Guard, at *reading.Search) (Observation, error) {
 	have, err := o.read(ctx, in, settings.LoadBalancer.ID, reading.Scope{}, lock, at)
+	if err == nil {
+		have.Duplicates = append(have.Duplicates, in.VIPs...)
+	}
 	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !o.mayHaveHadFloatingIP(in) {
 		return have, err
 	}

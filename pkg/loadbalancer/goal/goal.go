@@ -74,6 +74,8 @@ type Inputs struct {
 	// Entered are the load balancers on which this process has begun changes for the Service: see
 	// state.Made.
 	Entered []string
+	// VIPs are those of provider router that the Service leaves.
+	VIPs []model.LoadBalancer
 	// Drift is the detected change by another client, if any.
 	Drift state.Drift
 	// NodesCurrent reports whether no round has begun with later nodes; nil means true.

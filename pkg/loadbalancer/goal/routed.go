@@ -2,7 +2,6 @@ package goal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,9 +15,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -28,7 +27,8 @@ import (
 )
 
 // Routed is the goal of a Service with provider router: it gets its desired state or, if it is refused,
-// keeps VIP and floating IP, and follows the nodes. It sends no request to Octavia.
+// keeps VIP and floating IP, and follows the nodes. It sends no request to Octavia, unless the Service may have a
+// load balancer there.
 type Routed struct {
 	*Engine
 	in Inputs
@@ -36,8 +36,11 @@ type Routed struct {
 	// Asked.
 	unread *settings.Unread
 	quiet  bool
-	// pool has the VIP.
+	// pool has the VIP: that in cloud.conf, or that of an existing VIP; nil before Desire if the Service is
+	// refused.
 	pool *lookup.Pool
+	// look is the progress of the search for a load balancer in Octavia.
+	look reading.Search
 	// noFloatingIP is the reason why the Service gets no floating IP although it requests one.
 	noFloatingIP string
 }
@@ -62,9 +65,13 @@ func (e *Engine) NewRoutedKept(ctx context.Context, of Subject) (*Routed, error)
 
 func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *settings.Settings) (*Routed, error) {
 	asked = asked.InFirst() // there is one VIP
+	if place, _ := annotation.WrittenPlace(of.Service); asked.LoadBalancer.ID == place {
+		asked.LoadBalancer.ID = "" // from its time with another provider
+	}
 	object, provider := ObjectOf(of.Service), asked.Origin(annotation.Provider).Name
+	network := e.Config.LoadBalancer.RouterVIPNetworkID
 	switch {
-	case e.Config.LoadBalancer.RouterVIPNetworkID == "":
+	case network == "" && g.unread == nil:
 		return nil, &lookup.Error{Message: provider + ": the provider router needs router-vip-network-id in cloud.conf: ask the cluster's operator"}
 	case e.Cluster.ID == "":
 		return nil, &lookup.Error{Message: provider + ": the provider router needs the right to read the namespace kube-system, whose UID identifies the cluster's VIPs: ask the cluster's operator"}
@@ -81,40 +88,10 @@ func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *se
 	e.Events.MembersLeft(object, asked.Members.NodeSelector.String(), selected)
 	g.in = e.inputs(of, asked, selected, driver.VersionTags)
 	g.in.Endpoints = endpoints
-	g.pool, err = e.Cloud.Lookup.Pool(ctx, e.Config.LoadBalancer.RouterVIPNetworkID, asked.Family)
+	if g.unread == nil { // else the VIP stays in its pool
+		g.pool, err = e.Cloud.Lookup.Pool(ctx, network, asked.Family)
+	}
 	return g, err
-}
-
-// OnRouter reports whether a Service has a VIP of provider router, whatever it requests: this process has served
-// it there, or Neutron has a port with its UID. VIPs of other providers may be in the same network.
-func (e *Engine) OnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
-	entry := e.Memory.Store.Get(svc.UID)
-	if entry.Routed != nil || entry.Drift.Routed != nil || entry.Applied != nil {
-		return entry.Applied == nil, nil
-	}
-	if in, err := e.InPool(ctx, svc); err != nil || !in {
-		return false, err
-	}
-	age := maxSnapshotAge
-	if !entry.Unseen() {
-		age = 0
-	}
-	all, err := e.Cloud.VIPs.First(ctx, ownership.ClusterTag(e.Cluster.ID), age)
-	return len(all[svc.UID]) > 0, err
-}
-
-// InPool reports whether a Service has an address in the network of VIPs. It is false if no Service can have a VIP
-// there: Services of other providers do not depend on that network.
-func (e *Engine) InPool(ctx context.Context, svc *v1.Service) (bool, error) {
-	networkID, published := e.Config.LoadBalancer.RouterVIPNetworkID, PublishedOf(svc)
-	if networkID == "" || !published.hasStatus() {
-		return false, nil
-	}
-	pool, err := e.Cloud.Lookup.Pool(ctx, networkID, settings.FamilyOf(svc))
-	if unusable := new(lookup.Error); errors.As(err, &unusable) {
-		return false, nil
-	}
-	return err == nil && slices.ContainsFunc(published.addresses(), pool.Holds), err
 }
 
 // Inputs implements Goal.
@@ -122,91 +99,6 @@ func (g *Routed) Inputs() Inputs { return g.in }
 
 // Owner implements Goal.
 func (g *Routed) Owner(Round) ownership.Identity { return g.in.ID }
-
-// Recall returns the last applied state of this process, and its status if that is the desired one. After a
-// start, it returns the state in lists that all Services share.
-func (g *Routed) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
-	applied := g.Memory.Store.Get(g.in.Owner.UID).Routed
-	if applied == nil {
-		return g.recallFirst(ctx)
-	}
-	have := Observation{Observed: &model.Observed{LoadBalancer: applied.LoadBalancer.Clone()}, As: g.in.ID, Knowledge: model.Knowledge{Confirmed: true}}
-	want, err := g.Desire(ctx, Round{Have: have})
-	if err != nil {
-		return Known{}, err
-	}
-	if want.digest == applied.Digest {
-		return Known{Status: g.status(have.LoadBalancer)}, nil
-	}
-	if asked, has := want.LoadBalancer.FloatingIP, have.LoadBalancer.FloatingIP; (asked == nil) != (has == nil) || asked != nil && !asked.Fits(*has) {
-		return Known{}, nil // others, which are not attached, must be read
-	}
-	return Known{Have: have, Want: want}, nil
-}
-
-// recallFirst returns the state of a served Service in the first lists of this process, if they show that it has
-// one VIP and at most a floating IP of its own. Changes are never based on it.
-func (g *Routed) recallFirst(ctx context.Context) (Known, error) {
-	uid, s := g.in.Owner.UID, g.in.Settings
-	asked, _ := s.AskedFloatingIP()
-	if !g.in.Published.hasStatus() || asked.Asked() || !g.Memory.Store.Get(uid).Unseen() {
-		return Known{}, nil
-	}
-	all, err := g.Cloud.VIPs.First(ctx, ownership.ClusterTag(g.Cluster.ID), maxSnapshotAge)
-	if err != nil || len(all[uid]) != 1 || all[uid][0].VIP.Address == "" {
-		return Known{}, err
-	}
-	floating, err := g.Cloud.Project.FirstFloatingIPs(ctx)
-	if err != nil {
-		return Known{}, err
-	}
-	lb := all[uid][0].Clone()
-	for _, fip := range floating.WithWords(string(uid)) {
-		switch {
-		case !g.in.ID.OwnsFloatingIP(fip.Description):
-		case fip.PortID != lb.VIP.PortID:
-			return Known{}, nil // the remains of an incomplete change
-		default:
-			lb.FloatingIP = &model.FloatingIP{ID: fip.ID, Address: fip.Address, PortID: fip.PortID, Description: fip.Description, Owned: true}
-		}
-	}
-	return Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, As: g.in.ID, Knowledge: model.Knowledge{Source: model.Lists}}}, nil
-}
-
-// Observe reads the ports of the Service, the routes to them, the ports of the nodes, and its floating IPs.
-func (g *Routed) Observe(ctx context.Context, _ *async.Guard) (Observation, error) {
-	have, err := g.findRouted(ctx, g.in)
-	switch {
-	case err != nil:
-		return have, err
-	case have.LoadBalancer == nil && g.unread != nil:
-		return have, refusal.ErrNothingKept
-	case have.LoadBalancer == nil && g.in.Published.hasStatus() && !slices.ContainsFunc(g.in.Published.addresses(), g.pool.Holds):
-		return have, &lookup.Error{Message: g.in.Settings.Origin(annotation.Provider).Name +
-			": the Service has a load balancer of another provider, and cannot change to router: delete it and create it again"}
-	}
-	if lb := have.LoadBalancer; lb != nil && len(lb.NextHops) > 0 {
-		if lb.Barred, err = g.Cloud.VIPs.Barred(ctx, *lb); err != nil {
-			return have, err
-		}
-	}
-	return have, g.observer.readFloatingIPs(ctx, g.in, have.As, g.in.Settings, have.Observed)
-}
-
-// findRouted reads the ports of a Service. Of several, the published one is its VIP.
-func (e *Engine) findRouted(ctx context.Context, in Inputs) (Observation, error) {
-	have := nothing(in.ID)
-	found, err := e.Cloud.VIPs.Find(ctx, in.ID)
-	if err != nil {
-		return have, err
-	}
-	have.Duplicates = found
-	if at := router.Published(found, in.Published.addresses()); at >= 0 {
-		chosen := found[at]
-		have.LoadBalancer, have.Duplicates = &chosen, slices.Delete(found, at, at+1)
-	}
-	return have, nil
-}
 
 // Verify implements Goal: the observation is complete.
 func (g *Routed) Verify(_ context.Context, r Round) (Observation, bool, error) {
@@ -217,6 +109,12 @@ func (g *Routed) Verify(_ context.Context, r Round) (Observation, bool, error) {
 func (g *Routed) Desire(ctx context.Context, r Round) (*Desired, error) {
 	lb, can := r.Have.LoadBalancer, g.Cloud.Drivers.For(driver.Router, g.in.Version)
 	want := &Desired{Basis: BasisOf(g.in, lb), Facts: desire.Facts{Driver: can}, Settings: g.in.Settings}
+	if lb != nil && (g.pool == nil || g.pool.SubnetID != lb.VIP.SubnetID) {
+		var err error
+		if g.pool, err = g.Cloud.Lookup.PoolIn(ctx, lb.VIP.SubnetID); err != nil {
+			return want, err
+		}
+	}
 	if g.unread == nil {
 		if err := message.Invalid(g.in.Settings.Validate(can)); err != nil {
 			return want, err
@@ -232,7 +130,7 @@ func (g *Routed) Desire(ctx context.Context, r Round) (*Desired, error) {
 	} else if want.LoadBalancer, err = g.vip(ctx, lb); err != nil {
 		return want, err
 	}
-	want.LoadBalancer.NextHops = hops
+	want.LoadBalancer.NextHops, want.LoadBalancer.Barred = hops, nil
 	want.digest = digest.Of(want.LoadBalancer, g.in.Settings, g.spec(want))
 	return want, nil
 }
@@ -390,7 +288,6 @@ func (g *Routed) Commit(ctx context.Context, r Round, reported plan.Plan, _ *asy
 		return nil, err
 	}
 	g.Memory.Store.Hold(uid, accessOf(g.in.Settings))
-	g.Memory.Store.LeaveOthers(uid)
 	if g.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
 		g.Memory.Store.SetUnattachedFloatingIP(uid, false)
 	}

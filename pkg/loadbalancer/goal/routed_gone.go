@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // RoutedGone is the goal that all objects of a Service with provider router are removed.
@@ -20,6 +21,8 @@ type RoutedGone struct {
 	in Inputs
 	// asked is set if the Service requests the provider router, asksFloatingIP is that of Gone.
 	asked, asksFloatingIP bool
+	// found is set once a VIP was found.
+	found bool
 }
 
 // NewRoutedGone parses the settings of a Service that a deletion needs.
@@ -33,15 +36,10 @@ func (e *Engine) NewRoutedGone(of Subject) *RoutedGone {
 	return g
 }
 
-// MayBeRouted reports whether a Service may have objects of provider router.
-func (e *Engine) MayBeRouted(ctx context.Context, svc *v1.Service) (bool, error) {
-	if e.Config.LoadBalancer.RouterVIPNetworkID == "" {
-		return false, nil
-	}
-	if e.Settings.Routed(svc) || e.Memory.Store.Get(svc.UID).Applied == nil {
-		return true, nil
-	}
-	return e.OnRouter(ctx, svc)
+// MayBeRouted reports whether a Service may have objects of provider router; applied is its last applied state in
+// Octavia, nil if unknown. Those of one that requests the provider are found in any network.
+func (e *Engine) MayBeRouted(svc *v1.Service, applied *state.Applied) bool {
+	return e.Settings.Routed(svc) || applied == nil && e.Config.LoadBalancer.RouterVIPNetworkID != ""
 }
 
 // Inputs implements Goal.
@@ -59,8 +57,12 @@ func (g *RoutedGone) Observe(ctx context.Context, _ *async.Guard) (Observation, 
 	if err != nil {
 		return have, err
 	}
+	g.found = g.found || have.LoadBalancer != nil
 	return have, g.observer.leavingFloatingIPs(ctx, g.in, have, g.asksFloatingIP)
 }
+
+// Found reports whether the Service had a VIP.
+func (g *RoutedGone) Found() bool { return g.found }
 
 // Verify implements Goal: the observation is complete.
 func (g *RoutedGone) Verify(_ context.Context, r Round) (Observation, bool, error) {

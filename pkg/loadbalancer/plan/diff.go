@@ -95,6 +95,11 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	case observed.Outgoing != nil:
 		return finishReplacement(desired, observed, opts)
 	case lb == nil:
+		if move, ok := moveFromDuplicate(desired, observed); ok { // from a VIP of provider router
+			bare := *desired
+			bare.FloatingIP = nil
+			return Plan{Steps: append(create(&bare, nil, opts), move)}
+		}
 		return Plan{Steps: create(desired, observed.UnattachedFloatingIPs, opts)}
 	case lb.Shared != nil && lb.Status.Failed() && lb.Shared.Orphaned && opts.Published:
 		return recoverFailed(lb, opts)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -20,8 +21,8 @@ import (
 // moveFromDuplicate returns the step that moves a suitable floating IP from a duplicate to the kept
 // load balancer, if that has none. It reports whether there is one.
 func moveFromDuplicate(desired *model.LoadBalancer, observed model.Observed) (MoveFloatingIP, bool) {
-	want := desired.FloatingIP
-	if want == nil || observed.LoadBalancer.FloatingIP != nil {
+	want, lb := desired.FloatingIP, observed.LoadBalancer
+	if want == nil || lb != nil && lb.FloatingIP != nil {
 		return MoveFloatingIP{}, false
 	}
 	at := slices.IndexFunc(observed.Duplicates, func(lb model.LoadBalancer) bool {
@@ -41,6 +42,10 @@ func deleteDuplicates(before []Step, observed model.Observed, opts Options) []St
 			lb.FloatingIP = nil
 		}
 		if retained(lb, opts) != "" {
+			continue
+		}
+		if lb.Provider == driver.Router {
+			steps = append(steps, Unlead(model.Observed{LoadBalancer: &lb}, opts).Steps...)
 			continue
 		}
 		steps = append(steps, DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "the Service has another one"})
@@ -64,6 +69,8 @@ func takesFloatingIP(steps []Step, lb model.LoadBalancer) bool {
 func retained(lb model.LoadBalancer, opts Options) string {
 	serves := slices.ContainsFunc(opts.Addresses, lb.HasAddress)
 	switch {
+	case lb.Provider == driver.Router: // the Service leaves it
+		return ""
 	case len(lb.Foreign) > 0:
 		return "it holds " + lb.Foreign[0].String()
 	case serves:
@@ -77,6 +84,9 @@ func retained(lb model.LoadBalancer, opts Options) string {
 func retainedDuplicates(steps []Step, observed model.Observed, opts Options) []string {
 	var texts []string
 	for _, lb := range observed.Duplicates {
+		if lb.Provider == driver.Router {
+			continue
+		}
 		deleted := slices.ContainsFunc(steps, func(step Step) bool {
 			d, ok := step.(DeleteLoadBalancer)
 			return ok && d.ID == lb.ID

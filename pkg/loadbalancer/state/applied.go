@@ -92,9 +92,12 @@ type Persisted struct {
 // Addresses returns all published addresses.
 func (a *Applied) Addresses() []string { return append([]string{a.Address}, a.MoreAddresses...) }
 
-// SetApplied records the applied state of a Service, and that it has a load balancer.
+// SetApplied records the applied state of a Service, and that it has a load balancer, and no VIP of provider
+// router.
 func (s *Store) SetApplied(uid types.UID, applied *Applied) {
-	s.update(uid, func(e *Entry) { e.Applied, e.Namespace = applied, applied.Service.Namespace })
+	s.update(uid, func(e *Entry) {
+		e.Applied, e.Namespace, e.Routed, e.Access = applied, applied.Service.Namespace, nil, nil
+	})
 }
 
 // DropApplied makes the next round of a Service read the cloud.

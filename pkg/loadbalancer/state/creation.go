@@ -67,13 +67,18 @@ func (s *Store) CreationUntil(uid types.UID, unserved time.Time) time.Time {
 }
 
 func (s *Store) creationUntil(known Creation, unserved time.Time) time.Time {
-	if known.Until.IsZero() && !unserved.IsZero() && unserved.Before(s.started) {
+	if known.Until.IsZero() && s.Precedes(unserved) {
 		known.Until = s.started.Add(creationSettles)
 	}
 	if known.Resolved || known.over(s.clock.Now()) {
 		return time.Time{}
 	}
 	return known.Until
+}
+
+// Precedes reports whether a time of creation, zero for none, is before the start of this process.
+func (s *Store) Precedes(created time.Time) bool {
+	return !created.IsZero() && created.Before(s.started)
 }
 
 // dropCreations drops the creations with load balancers that can no longer appear.

@@ -39,9 +39,12 @@ func (a Access) conflicts(b Access) string {
 	return ""
 }
 
-// SetRouted records the applied state of a Service with provider router.
+// SetRouted records the applied state of a Service with provider router, which has no load balancer then.
 func (s *Store) SetRouted(uid types.UID, routed *Routed) {
-	s.update(uid, func(e *Entry) { e.Routed, e.Namespace = routed, routed.Service.Namespace })
+	s.update(uid, func(e *Entry) {
+		e.Applied, e.Routed, e.Namespace = nil, routed, routed.Service.Namespace
+		e.Made.LoadBalancerID, e.Made.Entered = "", nil
+	})
 }
 
 // AllRouted returns the applied state of each Service with provider router.

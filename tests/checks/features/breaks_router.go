@@ -102,5 +102,26 @@ func routerBreaks() []Break {
 			New:   `return types.NamespacedName{}, false, false`,
 			Tests: []string{"TestRouter_RevertsChangesOfSecurityGroups"},
 		},
+		{
+			Row: 140, What: "a load balancer that Octavia has begun is forgotten",
+			File:  goal + "routed_find.go",
+			Old:   `case !serves && (g.in.Published.hasStatus() || !g.begunInOctavia(g.in.Owner, g.in.Published)):`,
+			New:   `case !serves:`,
+			Tests: []string{"TestRouter_RemovesLoadBalancerThatWasBegunInOctavia"},
+		},
+		{
+			Row: 140, What: "a Service that leaves the router gets another floating IP",
+			File:  "pkg/loadbalancer/plan/diff.go",
+			Old:   `moveFromDuplicate(desired, observed); ok { // from a VIP of provider router`,
+			New:   `moveFromDuplicate(desired, observed); ok && lb != nil {`,
+			Tests: []string{"TestRouter_MovesServiceBetweenProvidersWithItsFloatingIP"},
+		},
+		{
+			Row: 140, What: "VIPs in a network that cloud.conf named before are forgotten",
+			File:  "pkg/loadbalancer/router/ports.go",
+			Old:   `lb.VIP.SubnetID, lb.VIP.Address = port.FixedIPs[0].SubnetID, port.FixedIPs[0].IPAddress`,
+			New:   `lb.VIP.Address = port.FixedIPs[0].IPAddress`,
+			Tests: []string{"TestRouter_KeepsVIPsOfFormerNetwork"},
+		},
 	}
 }

@@ -51,16 +51,24 @@ func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, obser
 		if lb == nil {
 			continue
 		}
-		attached, err := o.floatingIPsOn(ctx, lb.VIP.PortID)
-		if err != nil {
+		if err := o.AttachedFloatingIP(ctx, id, lb); err != nil {
 			return err
 		}
-		lb.FloatingIP = attachedFloatingIP(id, lb, attached)
 		if lb.FloatingIP != nil && hints.Asked.Fits(*lb.FloatingIP) && !hints.Unattached {
 			return nil
 		}
 	}
 	return o.unattachedFloatingIPs(ctx, id, observed, hints)
+}
+
+// AttachedFloatingIP sets the floating IP on the VIP of a load balancer.
+func (o *Observer) AttachedFloatingIP(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer) error {
+	attached, err := o.floatingIPsOn(ctx, lb.VIP.PortID)
+	if err != nil {
+		return err
+	}
+	lb.FloatingIP = attachedFloatingIP(id, lb, attached)
+	return nil
 }
 
 // unattachedFloatingIPs lists the floating IPs that the Service can have.

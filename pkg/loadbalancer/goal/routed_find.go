@@ -1,0 +1,231 @@
+package goal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
+)
+
+// OnRouter reports whether a Service has a VIP of provider router, whatever it requests: this process has served
+// it there, or Neutron has a port with its UID. VIPs of other providers may be in the same network.
+func (e *Engine) OnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
+	entry := e.Memory.Store.Get(svc.UID)
+	if entry.Routed != nil || entry.Drift.Routed != nil || entry.Applied != nil {
+		return entry.Applied == nil, nil
+	}
+	if !e.Settings.Routed(svc) || !PublishedOf(svc).hasStatus() { // else cloud.conf may name another network by now
+		if in, err := e.InPool(ctx, svc); err != nil || !in {
+			return false, err
+		}
+	}
+	age := maxSnapshotAge
+	if !entry.Unseen() {
+		age = 0
+	}
+	all, err := e.Cloud.VIPs.First(ctx, ownership.ClusterTag(e.Cluster.ID), age)
+	return len(all[svc.UID]) > 0, err
+}
+
+// InPool reports whether a Service has an address in the network of VIPs. It is false if no Service can have a VIP
+// there: Services of other providers do not depend on that network.
+func (e *Engine) InPool(ctx context.Context, svc *v1.Service) (bool, error) {
+	networkID, published := e.Config.LoadBalancer.RouterVIPNetworkID, PublishedOf(svc)
+	if networkID == "" || !published.hasStatus() {
+		return false, nil
+	}
+	pool, err := e.Cloud.Lookup.Pool(ctx, networkID, settings.FamilyOf(svc))
+	if unusable := new(lookup.Error); errors.As(err, &unusable) {
+		return false, nil
+	}
+	return err == nil && slices.ContainsFunc(published.addresses(), pool.Holds), err
+}
+
+// OnlyRouted reports whether a Service that requests the provider router has nothing in Octavia.
+//
+//	published address    in Octavia
+//	in the pool          nothing: Commit has published it
+//	another              perhaps
+//	none                 perhaps, if this process has begun a change there, or the Service is older than the process
+func (e *Engine) OnlyRouted(ctx context.Context, svc *v1.Service) (bool, error) {
+	if !e.Settings.Routed(svc) {
+		return false, nil
+	}
+	if published := PublishedOf(svc); !published.hasStatus() {
+		return !e.begunInOctavia(settings.OwnerOf(svc), published), nil
+	}
+	return e.InPool(ctx, svc)
+}
+
+// begunInOctavia reports whether an unserved Service may have a load balancer in Octavia.
+func (e *Engine) begunInOctavia(owner model.Owner, published Published) bool {
+	store := e.Memory.Store
+	made := store.Get(owner.UID).Made
+	return made.LoadBalancerID != "" || len(made.Entered) > 0 || len(e.Memory.Previous(owner.UID)) > 0 || store.Precedes(published.Unserved())
+}
+
+// Recall returns the last applied state of this process, and its status if that is the desired one. After a
+// start, it returns the state in lists that all Services share.
+func (g *Routed) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
+	applied := g.Memory.Store.Get(g.in.Owner.UID).Routed
+	if applied == nil {
+		return g.recallFirst(ctx)
+	}
+	have := Observation{Observed: &model.Observed{LoadBalancer: applied.LoadBalancer.Clone()}, As: g.in.ID, Knowledge: model.Knowledge{Confirmed: true}}
+	want, err := g.Desire(ctx, Round{Have: have})
+	if err != nil {
+		return Known{}, err
+	}
+	if want.digest == applied.Digest {
+		return Known{Status: g.status(have.LoadBalancer)}, nil
+	}
+	if asked, has := want.LoadBalancer.FloatingIP, have.LoadBalancer.FloatingIP; (asked == nil) != (has == nil) || asked != nil && !asked.Fits(*has) {
+		return Known{}, nil // others, which are not attached, must be read
+	}
+	return Known{Have: have, Want: want}, nil
+}
+
+// recallFirst returns the state of a served Service in the first lists of this process, if they show that it has
+// one VIP and at most a floating IP of its own. Changes are never based on it.
+func (g *Routed) recallFirst(ctx context.Context) (Known, error) {
+	uid, s := g.in.Owner.UID, g.in.Settings
+	asked, _ := s.AskedFloatingIP()
+	if !g.in.Published.hasStatus() || asked.Asked() || !g.Memory.Store.Get(uid).Unseen() {
+		return Known{}, nil
+	}
+	all, err := g.Cloud.VIPs.First(ctx, ownership.ClusterTag(g.Cluster.ID), maxSnapshotAge)
+	if err != nil || len(all[uid]) != 1 || all[uid][0].VIP.Address == "" {
+		return Known{}, err
+	}
+	floating, err := g.Cloud.Project.FirstFloatingIPs(ctx)
+	if err != nil {
+		return Known{}, err
+	}
+	lb := all[uid][0].Clone()
+	for _, fip := range floating.WithWords(string(uid)) {
+		switch {
+		case !g.in.ID.OwnsFloatingIP(fip.Description):
+		case fip.PortID != lb.VIP.PortID:
+			return Known{}, nil // the remains of an incomplete change
+		default:
+			lb.FloatingIP = &model.FloatingIP{ID: fip.ID, Address: fip.Address, PortID: fip.PortID, Description: fip.Description, Owned: true}
+		}
+	}
+	return Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, As: g.in.ID, Knowledge: model.Knowledge{Source: model.Lists}}}, nil
+}
+
+// Observe reads the ports of the Service, the routes to them, the ports of the nodes, and its floating IPs. It
+// looks for a load balancer in Octavia if the Service may have one.
+func (g *Routed) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
+	have, err := g.findRouted(ctx, g.in)
+	if err != nil {
+		return have, err
+	}
+	lb := have.LoadBalancer
+	if lb == nil && g.unread != nil {
+		return have, refusal.ErrNothingKept
+	}
+	if lb != nil && len(lb.NextHops) > 0 {
+		if lb.Barred, err = g.Cloud.VIPs.Barred(ctx, *lb); err != nil {
+			return have, err
+		}
+	}
+	if g.unread == nil {
+		if have.Outgoing, err = g.outgoing(ctx, lb, lock); err != nil {
+			return have, err
+		}
+	}
+	return have, g.observer.readFloatingIPs(ctx, g.in, have.As, g.in.Settings, have.Observed)
+}
+
+// outgoing returns the load balancer in Octavia that the VIP replaces, nil for none.
+//
+//	published address      annotation allow-replace    load balancer
+//	none                   any                         replaced
+//	of the VIP             any                         there is none
+//	another                true                        replaced
+//	another                false                       stays, and the Service is refused
+func (g *Routed) outgoing(ctx context.Context, vip *model.LoadBalancer, lock *async.Guard) (*model.LoadBalancer, error) {
+	addresses := g.in.Published.addresses()
+	serves := g.in.Published.hasStatus() && !slices.ContainsFunc(addresses, func(address string) bool {
+		return g.pool.Holds(address) || vip != nil && vip.VIP.Address == address
+	})
+	switch {
+	case !serves && (g.in.Published.hasStatus() || !g.begunInOctavia(g.in.Owner, g.in.Published)):
+		return nil, nil
+	case serves && !g.in.Settings.LoadBalancer.AllowReplace:
+		return nil, cannotChange(g.in.Settings, "load balancer of another provider", "router")
+	}
+	version, err := g.Cloud.Lookup.Version(ctx)
+	if auth.IsNoOctavia(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	in := g.in
+	in.Version, in.ID = version, g.Cluster.Identity(in.Owner, version)
+	have, err := g.observer.read(ctx, in, "", leaving(g.Config, nil), lock, &g.look)
+	if observe.IsNotOurs(err) || auth.IsNoOctavia(err) {
+		return nil, nil
+	}
+	if old := have.LoadBalancer; err == nil && old != nil && (!old.Ends() || len(have.Duplicates) > 0 || have.Outgoing != nil) {
+		return nil, cannotChange(g.in.Settings, "load balancer that others use, or several", "router")
+	}
+	return have.LoadBalancer, err
+}
+
+// leaves returns the VIPs of provider router, with their floating IPs, that a Service leaves for another provider. It
+// refuses that unless the annotation allow-replace permits it.
+func (e *Engine) leaves(ctx context.Context, svc *v1.Service, asked *settings.Settings) ([]model.LoadBalancer, error) {
+	on, err := e.OnRouter(ctx, svc)
+	switch {
+	case err != nil || !on:
+		return nil, err
+	case !asked.LoadBalancer.AllowReplace:
+		return nil, cannotChange(asked, "VIP of provider router", "another provider")
+	}
+	id := e.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)
+	vips, err := e.Cloud.VIPs.Find(ctx, id)
+	for i := range vips {
+		if err == nil {
+			err = e.Finder.Reader.Observer.AttachedFloatingIP(ctx, id, &vips[i])
+		}
+	}
+	return vips, err
+}
+
+// cannotChange refuses the change to another provider.
+func cannotChange(asked *settings.Settings, has, to string) error {
+	return &lookup.Error{Message: fmt.Sprintf("%s: the Service has a %s, and cannot change to %s: delete it and create it again, or permit the change with the annotation %s: \"true\"",
+		asked.Origin(annotation.Provider).Name, has, to, annotation.AllowReplace)}
+}
+
+// findRouted reads the ports of a Service. Of several, the published one is its VIP.
+func (e *Engine) findRouted(ctx context.Context, in Inputs) (Observation, error) {
+	have := nothing(in.ID)
+	found, err := e.Cloud.VIPs.Find(ctx, in.ID)
+	if err != nil {
+		return have, err
+	}
+	have.Duplicates = found
+	if at := router.Published(found, in.Published.addresses()); at >= 0 {
+		chosen := found[at]
+		have.LoadBalancer, have.Duplicates = &chosen, slices.Delete(found, at, at+1)
+	}
+	return have, nil
+}

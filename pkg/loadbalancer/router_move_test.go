@@ -1,0 +1,158 @@
+package loadbalancer_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+)
+
+// on returns a Service of a provider with a node port and an endpoint on the first node.
+func (r *routed) on(provider string) *v1.Service {
+	svc := service("web", 1)
+	svc.Annotations[annotation.Provider] = provider
+	r.endpoints.on(svc, "0")
+	return svc
+}
+
+// A Service changes from Octavia to the router and back with its floating IP, if an annotation permits that. Nothing
+// of the other provider is left.
+//
+//proves:140
+func TestRouter_MovesServiceBetweenProvidersWithItsFloatingIP(t *testing.T) {
+	t.Parallel()
+	for _, restarts := range []bool{false, true} {
+		r := newRouted(t, "0", environmentOptions{})
+		nodes := r.nodes(1)
+		svc := r.on("amphora")
+		address := r.ensure(svc, nodes).Ingress[0].IP
+		for _, to := range []string{"router", "amphora", "router"} {
+			svc.Annotations[annotation.Provider] = to
+			delete(svc.Annotations, annotation.AllowReplace)
+			if restarts {
+				r.restart()
+			}
+			if _, err := r.engine.Ensure(r.ctx, svc, nodes); err == nil || !strings.Contains(err.Error(), "cannot change to") {
+				t.Fatalf("to %s: error %v", to, err)
+			}
+			if reached := r.reaches(address, "203.0.113.9", 80); to == "amphora" && reached != "127.100.1.10" {
+				t.Errorf("the refused Service reaches %q", reached)
+			}
+			svc.Annotations[annotation.AllowReplace] = "true"
+			if restarts {
+				r.restart()
+			}
+			if now := r.ensure(svc, nodes).Ingress[0].IP; now != address {
+				t.Errorf("to %s: the address changes from %s to %s", to, address, now)
+			}
+			r.floatingIPs(1)
+			if to == "router" {
+				r.loadBalancers(0)
+				r.wantReach(address, "203.0.113.9", 80, "127.100.1.10")
+			} else if r.loadBalancers(1); len(r.vips()) != 0 || len(r.routes()) != 0 {
+				t.Errorf("left are VIPs %v and routes %v", r.vips(), r.routes())
+			}
+			r.unchanged(svc, nodes)
+		}
+		r.remove(svc)
+		r.loadBalancers(0)
+		r.floatingIPs(0)
+		if len(r.vips()) != 0 || len(r.routes()) != 0 {
+			t.Errorf("left are VIPs %v and routes %v", r.vips(), r.routes())
+		}
+	}
+}
+
+// A load balancer that Octavia has begun before the Service requested the router is not forgotten: neither if the
+// Service gets its VIP, nor if it is deleted, nor by another process.
+//
+//proves:140
+func TestRouter_RemovesLoadBalancerThatWasBegunInOctavia(t *testing.T) {
+	t.Parallel()
+	for _, restarts := range []bool{false, true} {
+		for _, deletes := range []bool{false, true} {
+			r := newRouted(t, "0", environmentOptions{hold: time.Second})
+			nodes := r.nodes(1)
+			svc := r.on("amphora")
+			svc.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
+			if restarts {
+				svc.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Minute))
+			}
+			r.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: fipRoute, Status: http.StatusConflict, Count: 1})
+			if _, err := r.engine.Ensure(r.ctx, svc, nodes); err == nil {
+				t.Fatal("the Service is served")
+			}
+			r.loadBalancers(1)
+			svc.Annotations[annotation.Provider] = "router"
+			if restarts {
+				r.restart()
+			}
+			if deletes {
+				now := nowTime()
+				svc.DeletionTimestamp = &now
+				_ = r.engine.Delete(r.ctx, svc) // it may wait for one that is still to come
+			} else {
+				r.wantReach(r.ensure(svc, nodes).Ingress[0].IP, "203.0.113.9", 80, "127.100.1.10")
+			}
+			r.loadBalancers(0)
+		}
+	}
+}
+
+// A Service keeps its VIP after cloud.conf names another network for VIPs, or none, and leaves nothing there.
+//
+//proves:140
+func TestRouter_KeepsVIPsOfFormerNetwork(t *testing.T) {
+	t.Parallel()
+	for _, removed := range []bool{false, true} {
+		r := newRouted(t, "0", environmentOptions{})
+		nodes := r.nodes(2)
+		address := r.ensure(r.svc, nodes).Ingress[0].IP
+		r.Conf.LoadBalancer.RouterVIPNetworkID = ""
+		if !removed {
+			r.Conf.LoadBalancer.RouterVIPNetworkID = r.anotherPool("127.103.0.0/24")
+		}
+		r.restart()
+		r.endpoints.on(r.svc, "1")
+		if _, err := r.engine.Ensure(r.ctx, r.svc, nodes); removed != (err != nil) {
+			t.Errorf("removed %v: error %v", removed, err)
+		}
+		r.wantReach(address, "203.0.113.9", 80, "127.100.1.11")
+		if !removed {
+			if err := r.Cloud.Neutron.SetRoutes(r.Cloud.Router.ID, nil); err != nil {
+				t.Fatal(err)
+			}
+			r.repair(r.svc, nodes)
+			r.wantReach(address, "203.0.113.9", 80, "127.100.1.11")
+			second := r.ensure(r.routedService("second"), nodes)
+			if vip := second.Ingress[1].IP; !strings.HasPrefix(vip, "127.103.") {
+				t.Errorf("the new VIP is %s", vip)
+			}
+		}
+		r.remove(r.svc)
+		if len(r.vips()) != 0 {
+			t.Errorf("left are VIPs %v and routes %v", r.vips(), r.routes())
+		}
+	}
+}
+
+// anotherPool adds a network of VIPs, and returns its ID.
+func (r *routed) anotherPool(cidr string) string {
+	r.T.Helper()
+	network := r.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: "more-vips", ProjectID: r.Cloud.Account.ProjectID})
+	subnet, err := r.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{NetworkID: network.ID, CIDR: cidr})
+	if err == nil {
+		err = r.Cloud.Neutron.AddRouterInterface(r.Cloud.Router.ID, subnet.ID)
+	}
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	return network.ID
+}
