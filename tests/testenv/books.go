@@ -24,6 +24,7 @@ func (env *Env) Books() Books {
 	balancers := env.Cloud.Octavia.Snapshot()
 	b.nameNetwork(env)
 	b.nameLoadBalancers(balancers)
+	b.nameVIPs(env)
 	b.nameFloatingIPs(env, balancers)
 	b.symbols = b.replacer()
 	for _, lb := range balancers {
@@ -117,9 +118,22 @@ func (b *books) nameLoadBalancers(balancers []octavia.LoadBalancer) {
 	}
 }
 
+// nameVIPs names the ports of VIPs of provider router.
+func (b *books) nameVIPs(env *Env) {
+	count := map[string]int{}
+	for _, port := range env.Cloud.Neutron.Ports() {
+		if len(port.Tags) == 0 || port.DeviceOwner != "" || len(port.FixedIPs) == 0 {
+			continue
+		}
+		count[port.Name]++
+		name := numbered(port.Name, count[port.Name])
+		b.names[port.ID], b.names[port.FixedIPs[0].Address] = "vip-port("+name+")", "vip("+name+")"
+	}
+}
+
 func (b *books) nameFloatingIPs(env *Env, balancers []octavia.LoadBalancer) {
 	for _, ip := range env.Cloud.Neutron.FloatingIPs() {
-		name := "nobody"
+		name := cmp.Or(b.names[ip.PortID], "nobody")
 		for _, lb := range balancers {
 			if ip.PortID == lb.VIP.PortID {
 				name = b.names[lb.ID]

@@ -291,7 +291,9 @@ func (g *Routed) Commit(ctx context.Context, r Round, reported plan.Plan, _ *asy
 	if g.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
 		g.Memory.Store.SetUnattachedFloatingIP(uid, false)
 	}
-	g.Memory.Store.SetRouted(uid, applied)
+	if g.unread == nil || g.serves(lb) { // else a load balancer in Octavia may be left
+		g.Memory.Store.SetRouted(uid, applied)
+	}
 	if g.unread != nil {
 		return g.in.Published.Status.DeepCopy(), nil
 	}

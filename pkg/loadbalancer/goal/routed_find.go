@@ -108,7 +108,7 @@ func (g *Routed) recallFirst(ctx context.Context) (Known, error) {
 		return Known{}, nil
 	}
 	all, err := g.Cloud.VIPs.First(ctx, ownership.ClusterTag(g.Cluster.ID), maxSnapshotAge)
-	if err != nil || len(all[uid]) != 1 || all[uid][0].VIP.Address == "" {
+	if err != nil || len(all[uid]) != 1 || !g.serves(&all[uid][0]) {
 		return Known{}, err
 	}
 	floating, err := g.Cloud.Project.FirstFloatingIPs(ctx)
@@ -126,6 +126,11 @@ func (g *Routed) recallFirst(ctx context.Context) (Known, error) {
 		}
 	}
 	return Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, As: g.in.ID, Knowledge: model.Knowledge{Source: model.Lists}}}, nil
+}
+
+// serves reports whether a VIP is published: then the Service has completed its change from another provider.
+func (g *Routed) serves(vip *model.LoadBalancer) bool {
+	return slices.Contains(g.in.Published.addresses(), vip.VIP.Address)
 }
 
 // Observe reads the ports of the Service, the routes to them, the ports of the nodes, and its floating IPs. It
@@ -160,14 +165,12 @@ func (g *Routed) Observe(ctx context.Context, lock *async.Guard) (Observation, e
 //	another                true                        replaced
 //	another                false                       stays, and the Service is refused
 func (g *Routed) outgoing(ctx context.Context, vip *model.LoadBalancer, lock *async.Guard) (*model.LoadBalancer, error) {
-	addresses := g.in.Published.addresses()
-	serves := g.in.Published.hasStatus() && !slices.ContainsFunc(addresses, func(address string) bool {
-		return g.pool.Holds(address) || vip != nil && vip.VIP.Address == address
-	})
+	published := g.in.Published
+	elsewhere := published.hasStatus() && !slices.ContainsFunc(published.addresses(), g.pool.Holds) && (vip == nil || !g.serves(vip))
 	switch {
-	case !serves && (g.in.Published.hasStatus() || !g.begunInOctavia(g.in.Owner, g.in.Published)):
+	case !elsewhere && (published.hasStatus() || !g.begunInOctavia(g.in.Owner, published)):
 		return nil, nil
-	case serves && !g.in.Settings.LoadBalancer.AllowReplace:
+	case elsewhere && !g.in.Settings.LoadBalancer.AllowReplace:
 		return nil, cannotChange(g.in.Settings, "load balancer of another provider", "router")
 	}
 	version, err := g.Cloud.Lookup.Version(ctx)
@@ -183,10 +186,13 @@ func (g *Routed) outgoing(ctx context.Context, vip *model.LoadBalancer, lock *as
 	if observe.IsNotOurs(err) || auth.IsNoOctavia(err) {
 		return nil, nil
 	}
-	if old := have.LoadBalancer; err == nil && old != nil && (!old.Ends() || len(have.Duplicates) > 0 || have.Outgoing != nil) {
+	if err != nil {
+		return nil, err
+	}
+	if old := have.LoadBalancer; old != nil && (!old.Ends() || len(have.Duplicates) > 0 || have.Outgoing != nil) {
 		return nil, cannotChange(g.in.Settings, "load balancer that others use, or several", "router")
 	}
-	return have.LoadBalancer, err
+	return have.LoadBalancer, nil
 }
 
 // leaves returns the VIPs of provider router, with their floating IPs, that a Service leaves for another provider. It

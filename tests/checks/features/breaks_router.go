@@ -105,8 +105,8 @@ func routerBreaks() []Break {
 		{
 			Row: 140, What: "a load balancer that Octavia has begun is forgotten",
 			File:  goal + "routed_find.go",
-			Old:   `case !serves && (g.in.Published.hasStatus() || !g.begunInOctavia(g.in.Owner, g.in.Published)):`,
-			New:   `case !serves:`,
+			Old:   `case !elsewhere && (published.hasStatus() || !g.begunInOctavia(g.in.Owner, published)):`,
+			New:   `case !elsewhere:`,
 			Tests: []string{"TestRouter_RemovesLoadBalancerThatWasBegunInOctavia"},
 		},
 		{

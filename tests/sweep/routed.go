@@ -1,0 +1,98 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
+)
+
+// routed returns scenarios of Services with provider router.
+func routed() []Scenario {
+	onRouter := func(ports ...int32) *v1.Service {
+		return with(with(service("web", ports...), annotation.Provider, "router"), annotation.AllowReplace, "true")
+	}
+	change := func(to string) func(context.Context, *testenv.Env) error {
+		return edit(func(svc *v1.Service) { svc.Annotations[annotation.Provider] = to })
+	}
+	var all []Scenario
+	for _, a := range []act{
+		{name: "create on the router", before: []*v1.Service{}, do: create(onRouter(80, 81))},
+		{name: "delete from the router", do: remove("web")},
+		{name: "port on the router", do: edit(func(svc *v1.Service) { svc.Spec.Ports[1] = servicePort(82) })},
+		{name: "internal on the router", do: edit(func(svc *v1.Service) { svc.Annotations[annotation.Internal] = "true" })},
+		{name: "next hop without endpoints", do: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.SetEndpoints(web(), "node-2")
+			return nil
+		}},
+		{name: "next hop gone", do: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.DeleteNode("node-1")
+			return nil
+		}},
+		{name: "from the router to Octavia", do: change("amphora")},
+		{name: "from Octavia to the router", before: []*v1.Service{with(service("web", 80), annotation.AllowReplace, "true")}, do: change("router")},
+	} {
+		if a.before == nil {
+			a.before = []*v1.Service{onRouter(80, 81)}
+		}
+		a.endpoints = []string{"node-1", "node-2"}
+		for _, c := range clouds()[:2] {
+			s := a.on(c)
+			s.Before = func(env *testenv.Env) error {
+				if err := addVIPNetwork(env); err != nil {
+					return err
+				}
+				return a.on(c).Before(env)
+			}
+			s.Check = ledToNodes
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// addVIPNetwork adds a network of VIPs on the router of the nodes.
+func addVIPNetwork(env *testenv.Env) error {
+	network := env.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: "vips", ProjectID: env.Cloud.Account.ProjectID})
+	subnet, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{Name: "vips", NetworkID: network.ID, CIDR: "127.101.0.0/24"})
+	if err != nil {
+		return err
+	}
+	env.Conf.LoadBalancer.RouterVIPNetworkID = network.ID
+	return env.Cloud.Neutron.AddRouterInterface(env.Cloud.Router.ID, subnet.ID)
+}
+
+// ledToNodes reports VIPs and routes of no Service, and Services of provider router that no node gets packets for.
+func ledToNodes(env *testenv.Env) (wrong []string) {
+	vips := map[string]bool{}
+	for _, svc := range env.Cluster.Services() {
+		if svc.Annotations[annotation.Provider] != "router" {
+			continue
+		}
+		for _, ingress := range svc.Status.LoadBalancer.Ingress {
+			address := netip.MustParseAddr(ingress.IP)
+			vips[address.String()] = true
+			got, lost := env.Cloud.Neutron.Deliver(neutron.Packet{From: netip.MustParseAddr("203.0.113.9"), To: address, Protocol: "tcp", Port: int(svc.Spec.Ports[0].Port)})
+			if env.Conf.LoadBalancer.ManageSecurityGroups && (len(got) != 1 || len(lost) > 0) {
+				wrong = append(wrong, fmt.Sprintf("%s leads to %d ports, and is lost at %v", address, len(got), lost))
+			}
+		}
+	}
+	for _, port := range env.Cloud.Neutron.Ports() {
+		if port.DeviceOwner == "" && len(port.FixedIPs) > 0 && strings.HasPrefix(port.FixedIPs[0].Address, "127.101.") && !vips[port.FixedIPs[0].Address] {
+			wrong = append(wrong, "VIP "+port.FixedIPs[0].Address+" is of no Service")
+		}
+	}
+	for _, route := range env.Cloud.Neutron.Routers()[0].Routes {
+		if to := netip.MustParsePrefix(route.Destination); !vips[to.Addr().String()] {
+			wrong = append(wrong, "route to "+route.Destination+" is of no Service")
+		}
+	}
+	return wrong
+}
