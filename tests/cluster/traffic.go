@@ -40,9 +40,6 @@ const (
 
 func (p *Ports) next() int { return firstPort + int(p.taken.Add(1))%(1<<16-firstPort) }
 
-// ErrUnconnected is the error of a request that did not get a connection.
-var ErrUnconnected = errors.New("not connected")
-
 func (c Client) dial(ctx context.Context, network, address string) (connection net.Conn, err error) {
 	if c.Ports == nil {
 		return c.From.DialContext(ctx, network, address)
@@ -61,24 +58,15 @@ func (c Client) dial(ctx context.Context, network, address string) (connection n
 }
 
 // HTTP sends a request over a connection of its own, and gives the name of the
-// node that answered, and what it said. Another status than 200 is an error; without a connection, it is
-// ErrUnconnected.
+// node that answered, and what it said. Another status than 200 is an error.
 func (c Client) HTTP(ctx context.Context, address string) (name, body string, err error) {
-	var connected atomic.Bool
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		connection, err := c.dial(ctx, network, address)
-		connected.Store(err == nil)
-		return connection, err
-	}}
+	transport := &http.Transport{DialContext: c.dial, DisableKeepAlives: true}
 	client := http.Client{Timeout: requestTimeout, Transport: transport}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", nil)
 	if err != nil {
 		return "", "", err
 	}
 	response, err := client.Do(request)
-	if err != nil && !connected.Load() {
-		err = fmt.Errorf("%w: %w", ErrUnconnected, err)
-	}
 	if err != nil {
 		return "", "", err
 	}
