@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
@@ -268,6 +269,30 @@ func TestRouter_RecoversFromEachFailedWrite(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A process ends after it has created the port of a VIP, and before the port has its tags. The Service is deleted
+// before the next process has tried again.
+//
+//proves:140
+func TestRouter_DeletesPortOfInterruptedCreation(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(1)
+	r.Cloud.Faults.Add(faults.Rule{Method: http.MethodPut, Route: "/network/v2.0/ports/*/tags", Status: http.StatusServiceUnavailable})
+	if _, err := r.engine.Ensure(r.ctx, r.svc, nodes); err == nil || len(r.vips()) != 1 {
+		t.Fatalf("got %v, and VIPs %v", err, r.vips())
+	}
+	r.Cloud.Faults.Clear()
+	r.restart()
+	r.svc.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	if _, exists, err := r.engine.Get(r.ctx, r.svc); err != nil || !exists { // the service controller deletes nothing then
+		t.Errorf("exists %v, error %v", exists, err)
+	}
+	r.delete(r.svc)
+	if left := r.vips(); len(left) > 0 {
+		t.Errorf("ports are left: %v", left)
 	}
 }
 

@@ -53,7 +53,7 @@ func (g *RoutedGone) Recall(context.Context, *async.Guard) (Known, error) { retu
 
 // Observe reads the ports of the Service, the routes to them, and all its floating IPs.
 func (g *RoutedGone) Observe(ctx context.Context, _ *async.Guard) (Observation, error) {
-	have, err := g.findRouted(ctx, g.in)
+	have, err := g.find(ctx)
 	if err != nil {
 		return have, err
 	}
@@ -125,6 +125,19 @@ func (g *RoutedGone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerS
 
 // RoutedAppeared reports whether a port of the Service is there, as after a creation without an answer.
 func (g *RoutedGone) RoutedAppeared(ctx context.Context) (bool, error) {
-	have, err := g.findRouted(ctx, g.in)
+	have, err := g.find(ctx)
 	return have.LoadBalancer != nil, err
+}
+
+// find reads the ports of the Service; if it has none, those without tags.
+func (g *RoutedGone) find(ctx context.Context) (Observation, error) {
+	have, err := g.findRouted(ctx, g.in)
+	if err != nil || have.LoadBalancer != nil || len(have.Duplicates) > 0 {
+		return have, err
+	}
+	untagged, err := g.Cloud.VIPs.Untagged(ctx, g.in.ID)
+	if len(untagged) > 0 {
+		have.LoadBalancer, have.Duplicates = &untagged[0], untagged[1:]
+	}
+	return have, err
 }

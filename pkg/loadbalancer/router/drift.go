@@ -15,7 +15,7 @@ import (
 // difference. It costs one request for the ports of all Services with a tag, one for each router, one for the
 // floating IPs of every 150 ports, and one for every 90 next hops.
 func (p *Ports) Changed(ctx context.Context, tag string, known map[types.UID]*state.Routed) (map[types.UID]string, error) {
-	found, err := p.Neutron.VIPPorts(ctx, "", tag)
+	found, err := p.Neutron.VIPPorts(ctx, tag)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (p *Ports) First(ctx context.Context, tag string, age time.Duration) (map[t
 
 // All reads the load balancers of all Services of a cluster, in any network, without their floating IPs.
 func (p *Ports) All(ctx context.Context, tag string) (map[types.UID][]model.LoadBalancer, error) {
-	ports, err := p.Neutron.VIPPorts(ctx, "", tag)
+	ports, err := p.Neutron.VIPPorts(ctx, tag)
 	if err != nil {
 		return nil, err
 	}

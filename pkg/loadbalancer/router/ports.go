@@ -22,7 +22,8 @@ import (
 
 // Neutron is the part of the network service that this package uses.
 type Neutron interface {
-	VIPPorts(ctx context.Context, networkID, tag string) ([]neutron.VIPPort, error)
+	VIPPorts(ctx context.Context, tag string) ([]neutron.VIPPort, error)
+	VIPPortsDescribed(ctx context.Context, description string) ([]neutron.VIPPort, error)
 	CreateVIPPort(ctx context.Context, want neutron.VIPPort) (*neutron.VIPPort, error)
 	TagPort(ctx context.Context, id string, tags []string) error
 	DeletePort(ctx context.Context, id string) error
@@ -52,7 +53,7 @@ type Pools interface {
 // Find returns the load balancers of a Service, without their floating IPs: those with an address first. It costs
 // one request, and one for each router.
 func (p *Ports) Find(ctx context.Context, id ownership.Identity) ([]model.LoadBalancer, error) {
-	ports, err := p.Neutron.VIPPorts(ctx, "", id.ServiceTag())
+	ports, err := p.Neutron.VIPPorts(ctx, id.ServiceTag())
 	if err != nil {
 		return nil, err
 	}
@@ -124,17 +125,30 @@ func (p *Ports) Create(ctx context.Context, id ownership.Identity, lb model.Load
 	return balancerOf(*port), nil
 }
 
+// Untagged returns the load balancers of a Service with a creation that was interrupted before their ports had
+// tags.
+func (p *Ports) Untagged(ctx context.Context, id ownership.Identity) ([]model.LoadBalancer, error) {
+	ports, err := p.untagged(ctx, id)
+	var all []model.LoadBalancer
+	for _, port := range ports {
+		all = append(all, balancerOf(port))
+	}
+	return all, err
+}
+
+func (p *Ports) untagged(ctx context.Context, id ownership.Identity) ([]neutron.VIPPort, error) {
+	ports, err := p.Neutron.VIPPortsDescribed(ctx, id.ProvenDescription())
+	return slices.DeleteFunc(ports, func(port neutron.VIPPort) bool { return !id.LacksTags(port.Tags, port.Description) }), err
+}
+
 // interrupted returns the port of a Service without tags; nil if there is none. It deletes those with another
 // address than the requested one.
 func (p *Ports) interrupted(ctx context.Context, id ownership.Identity, vip model.VIP) (*neutron.VIPPort, error) {
-	ports, err := p.Neutron.VIPPorts(ctx, vip.NetworkID, "")
+	ports, err := p.untagged(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	for _, port := range ports {
-		if !id.LacksTags(port.Tags, port.Description) {
-			continue
-		}
 		if has := balancerOf(port).VIP; has.SubnetID == vip.SubnetID && (vip.Address == "" || vip.Address == has.Address) {
 			return &port, nil
 		}

@@ -27,14 +27,21 @@ func vipPortFields() []string {
 	return []string{"id", "name", "network_id", "description", "fixed_ips", "tags", "device_owner"}
 }
 
-// VIPPorts lists the ports of a network that have a tag; an empty network or tag means any.
-func (c *Client) VIPPorts(ctx context.Context, networkID, tag string) ([]VIPPort, error) {
+// VIPPorts lists the ports that have a tag, in any network; all ports if the tag is empty.
+func (c *Client) VIPPorts(ctx context.Context, tag string) ([]VIPPort, error) {
 	q := url.Values{}
-	for name, value := range map[string]string{"network_id": networkID, "tags": tag} {
-		if value != "" {
-			q.Set(name, value)
-		}
+	if tag != "" {
+		q.Set("tags", tag)
 	}
+	return c.vipPorts(ctx, q)
+}
+
+// VIPPortsDescribed lists the ports that have a description, in any network.
+func (c *Client) VIPPortsDescribed(ctx context.Context, description string) ([]VIPPort, error) {
+	return c.vipPorts(ctx, url.Values{"description": {description}})
+}
+
+func (c *Client) vipPorts(ctx context.Context, q url.Values) ([]VIPPort, error) {
 	return listPorts(ctx, c, q, vipPortFields(), func(p VIPPort) string { return p.ID })
 }
 

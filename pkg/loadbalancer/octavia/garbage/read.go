@@ -65,7 +65,7 @@ func (c *Collector) readWithoutOctavia(ctx context.Context) (*Inventory, error) 
 // addOthers adds the objects that are not in a snapshot, except for those of Octavia.
 func (c *Collector) addOthers(ctx context.Context, inventory *Inventory) (err error) {
 	if c.options.VIPs {
-		if inventory.VIPs, err = c.options.Neutron.VIPPorts(ctx, "", vipTag(c.options.ClusterID)); err != nil {
+		if inventory.VIPs, err = c.options.Neutron.VIPPorts(ctx, vipTag(c.options.ClusterID)); err != nil {
 			return err
 		}
 	}

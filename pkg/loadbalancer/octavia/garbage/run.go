@@ -35,7 +35,7 @@ type Neutron interface {
 	routes.Network
 	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
 	DeleteFloatingIP(ctx context.Context, id string) error
-	VIPPorts(ctx context.Context, networkID, tag string) ([]neutron.VIPPort, error)
+	VIPPorts(ctx context.Context, tag string) ([]neutron.VIPPort, error)
 	VIPPort(ctx context.Context, id string) (*neutron.VIPPort, error)
 	DeletePort(ctx context.Context, id string) error
 	RouterInterfaces(ctx context.Context, networkID, subnetID string) ([]neutron.Port, error)
@@ -160,7 +160,7 @@ func read(ctx context.Context, o Options) (*Inventory, error) {
 	if i.FloatingIPs, err = o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{All: true}); err != nil {
 		return nil, err
 	}
-	if i.VIPs, err = o.Neutron.VIPPorts(ctx, "", vipTag(o.ClusterID)); err != nil {
+	if i.VIPs, err = o.Neutron.VIPPorts(ctx, vipTag(o.ClusterID)); err != nil {
 		return nil, err
 	}
 	if i.SecurityGroups, err = o.Neutron.SecurityGroupNames(ctx); err != nil {
