@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -211,10 +212,10 @@ func TestGates_OpenAfterFailures(t *testing.T) {
 //proves:132
 func TestGates_AreTriedAgainSeldom(t *testing.T) {
 	t.Parallel()
-	refuse := true
+	var allowed atomic.Bool
 	client := func() *fake.Clientset {
 		client := fake.NewClientset(append(objects(), gated("new", "10.1.0.9"))...)
-		client.PrependReactor("patch", "pods", func(kubetesting.Action) (bool, runtime.Object, error) { return refuse, nil, forbidden() })
+		client.PrependReactor("patch", "pods", func(kubetesting.Action) (bool, runtime.Object, error) { return !allowed.Load(), nil, forbidden() })
 		return client
 	}
 	runOn(t, &fakeEngine{gates: true}, client, func(f *fixture) {
@@ -222,7 +223,7 @@ func TestGates_AreTriedAgainSeldom(t *testing.T) {
 		if n := f.podPatches(); n < 10 || n > 25 {
 			t.Errorf("%d patches in ten minutes", n)
 		}
-		refuse = false
+		allowed.Store(true)
 		f.advance(quietPeriod)
 		f.assertGate("new", "NotAwaited")
 	})

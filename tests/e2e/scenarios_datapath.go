@@ -182,6 +182,8 @@ func killedAmphora(s *scene) {
 	killed, err := nature.KillAmphora(s.Context(), before.ID)
 	s.must(err)
 	if !killed {
+		web.remove()
+		s.nothingLeft()
 		s.Skip("this cloud has no machines to kill")
 	}
 	began := time.Now()

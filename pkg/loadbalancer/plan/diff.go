@@ -98,7 +98,8 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 		if move, ok := moveFromDuplicate(desired, observed); ok { // from a VIP of provider router
 			bare := *desired
 			bare.FloatingIP = nil
-			return Plan{Steps: append(create(&bare, nil, opts), move)}
+			steps := append(create(&bare, nil, opts), move)
+			return Plan{Steps: append(steps, deleteUnattached(observed.UnattachedFloatingIPs, -1, opts)...)}
 		}
 		return Plan{Steps: create(desired, observed.UnattachedFloatingIPs, opts)}
 	case lb.Shared != nil && lb.Status.Failed() && lb.Shared.Orphaned && opts.Published:
