@@ -11,9 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -30,7 +28,6 @@ const (
 
 // newInformer returns the watch of the pods with Label.
 func (g *Gates) newInformer() cache.Controller {
-	selector := labels.Set{Label: "true"}.String()
 	pods := g.options.Client.CoreV1().Pods(metav1.NamespaceAll)
 	set := func(object any) {
 		if pod, is := object.(*v1.Pod); is {
@@ -38,27 +35,15 @@ func (g *Gates) newInformer() cache.Controller {
 		}
 	}
 	_, controller := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-				options.LabelSelector = selector
-				return pods.List(ctx, options)
-			},
-			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-				options.LabelSelector = selector
-				return pods.Watch(ctx, options)
-			},
-		}, g.options.Client),
-		ObjectType: &v1.Pod{},
-		Transform:  trim,
+		ListerWatcher: cluster.Labelled(g.options.Client, pods, labels.Set{Label: "true"}.String()),
+		ObjectType:    &v1.Pod{},
+		Transform:     trim,
 		Handler: cache.ResourceEventHandlerFuncs{
 			AddFunc:    set,
 			UpdateFunc: func(_, now any) { set(now) },
 			DeleteFunc: func(last any) {
-				if unknown, is := last.(cache.DeletedFinalStateUnknown); is {
-					last = unknown.Obj
-				}
-				if pod, is := last.(*v1.Pod); is {
-					g.set(keyOf(pod), nil)
+				if name, err := cache.DeletionHandlingObjectToName(last); err == nil {
+					g.set(types.NamespacedName(name), nil)
 				}
 			},
 		},

@@ -11,16 +11,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/gates"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
@@ -382,18 +381,7 @@ func Endpoints(slices []discovery.EndpointSlice) members.Endpoints {
 // listerOf returns the reader of EndpointSlices. Those of headless Services, which no load balancer
 // serves, are left out.
 func listerOf(client kubernetes.Interface) cache.ListerWatcher {
-	const selector = "!" + v1.IsHeadlessService
-	slices := client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll)
-	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = selector
-			return slices.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = selector
-			return slices.Watch(ctx, options)
-		},
-	}, client)
+	return cluster.Labelled(client, client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll), "!"+v1.IsHeadlessService)
 }
 
 // parseSlice returns the key, the Service and the endpoints of an EndpointSlice, and false for

@@ -24,7 +24,7 @@ type scene struct {
 	*Environment
 	namespace string
 	patience  Patience
-	// carrier is the provider of the Services, whose traffic is judged if it carries any.
+	// carrier is the provider of the Services. Their traffic is judged if it carries any.
 	carrier string
 }
 

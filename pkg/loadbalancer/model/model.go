@@ -41,7 +41,7 @@ type LoadBalancer struct {
 	FloatingIP *FloatingIP
 	// NextHops are the addresses of the nodes to which a router sends the packets for the VIP, sorted.
 	// Only load balancers of provider router have any; they have no listeners.
-	// Barred are those whose ports do not admit these packets.
+	// Barred are those with ports that do not admit these packets.
 	NextHops, Barred []string `json:",omitempty"`
 	Status           Status
 	// UpdatedAt moves with every change through the API in the load balancer, in seconds.

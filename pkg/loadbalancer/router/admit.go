@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Barred returns those next hops of a VIP whose ports do not admit its packets. It costs one request.
+// Barred returns the next hops of a VIP with ports that do not admit its packets. It costs one request.
 func (p *Ports) Barred(ctx context.Context, lb model.LoadBalancer) ([]string, error) {
 	ports, err := p.Neutron.PortsWithAddresses(ctx, lb.NextHops)
 	if err != nil {
