@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	"sigs.k8s.io/yaml"
 
@@ -45,26 +46,35 @@ const shared = "28438d75-4c4e-43b4-a15b-5056fded2a34"
 func apply(t *testing.T, e *example) (result string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, strings.Contains(e.conf, "[Networking]"))
+		s := applied(t, e)
 		defer s.Close()
-		if e.conf != "" {
-			s.configure(e.conf)
-		}
-		s.addNodes()
-		s.Start(t.Context())
-		s.settle() // nodes have their addresses from the controller
-		for _, document := range e.documents() {
-			s.apply(document)
-			s.settle()
-		}
 		for _, event := range s.Events() {
 			if strings.Contains(event, " "+v1.EventTypeWarning+" ") {
 				t.Errorf("something is refused or ignored: %s", event)
 			}
 		}
+		s.assertStatus()
+		s.assertPlan()
 		result = s.summary() + s.farewell()
 	})
 	return result
+}
+
+// applied returns a cloud of its own for an example, after it was applied. The caller closes it.
+func applied(t *testing.T, e *example) *site {
+	t.Helper()
+	s := newSite(t, strings.Contains(e.conf, "[Networking]"))
+	if e.conf != "" {
+		s.configure(e.conf)
+	}
+	s.addNodes()
+	s.Start(t.Context())
+	s.settle() // nodes have their addresses from the controller
+	for _, document := range e.documents() {
+		s.apply(document)
+		s.settle()
+	}
+	return s
 }
 
 // newSite makes the cloud, with what the examples take to be there.
@@ -170,10 +180,27 @@ func (s *site) apply(document string) {
 		if asked.Annotations[annotation.Members] != "" { // its pods are on the first node
 			s.Cluster.SetEndpoints(testenv.KeyOf(asked), "node-1")
 		}
+		if unmanaged(asked) {
+			s.serveBefore(asked)
+		} else {
+			s.assertForetold(string(text))
+		}
 		s.Cluster.Apply(asked)
 	default:
 		s.t.Fatalf("an example has a %q", kind.Kind)
 	}
+}
+
+func unmanaged(svc *v1.Service) bool { return svc.Annotations[annotation.Managed] == "false" }
+
+// serveBefore serves the first port of a Service that is not managed afterwards.
+func (s *site) serveBefore(svc *v1.Service) {
+	s.t.Helper()
+	before := svc.DeepCopy()
+	delete(before.Annotations, annotation.Managed)
+	before.Spec.Ports = before.Spec.Ports[:1]
+	s.Cluster.Apply(before)
+	s.settle()
 }
 
 // translate replaces what differs from cloud to cloud.
@@ -190,6 +217,7 @@ func (s *site) translate(text string) string {
 // asAPIServer fills in what the API server does.
 func (s *site) asAPIServer(svc *v1.Service) *v1.Service {
 	svc.Namespace = cmp.Or(svc.Namespace, "default")
+	svc.UID = types.UID(fmt.Sprintf("83edf9cb-240e-4ea1-8c14-%012d", 1+len(s.Cluster.Services())))
 	spec := &svc.Spec
 	spec.ExternalTrafficPolicy = cmp.Or(spec.ExternalTrafficPolicy, v1.ServiceExternalTrafficPolicyCluster)
 	spec.SessionAffinity = cmp.Or(spec.SessionAffinity, v1.ServiceAffinityNone)
@@ -202,7 +230,10 @@ func (s *site) asAPIServer(svc *v1.Service) *v1.Service {
 	}
 	for i := range spec.Ports {
 		s.ports++
-		spec.Ports[i].Protocol, spec.Ports[i].NodePort = cmp.Or(spec.Ports[i].Protocol, v1.ProtocolTCP), 30000+s.ports
+		spec.Ports[i].Protocol = cmp.Or(spec.Ports[i].Protocol, v1.ProtocolTCP)
+		if allocates := spec.AllocateLoadBalancerNodePorts; allocates == nil || *allocates {
+			spec.Ports[i].NodePort = 30000 + s.ports
+		}
 	}
 	if spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
 		spec.HealthCheckNodePort = 32000 + s.ports
@@ -224,16 +255,25 @@ func (s *site) farewell() string {
 		s.Cluster.Delete(testenv.KeyOf(svc))
 	}
 	s.settle()
-	var left []string
+	left := s.left()
+	if len(left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("once the Service is deleted:\n  %s stays\n", strings.Join(left, ", "))
+}
+
+// left returns the objects in the cloud that the controller has made.
+func (s *site) left() (left []string) {
 	for _, lb := range s.Cloud.Octavia.Snapshot() {
 		left = append(left, "load balancer "+lb.Name)
 	}
 	for _, ip := range s.Cloud.Neutron.FloatingIPs() {
 		left = append(left, "floating IP "+ip.Address)
 	}
-	left = slices.DeleteFunc(left, func(what string) bool { return what == "floating IP 203.0.113.80" }) // made before
-	if len(left) == 0 {
-		return ""
+	for _, group := range s.Cloud.Neutron.SecurityGroups() {
+		if strings.HasPrefix(group.Name, "lb-sg-") {
+			left = append(left, "security group "+group.Name)
+		}
 	}
-	return fmt.Sprintf("once the Service is deleted:\n  %s stays\n", strings.Join(left, ", "))
+	return slices.DeleteFunc(left, func(what string) bool { return what == "floating IP 203.0.113.80" }) // made before
 }

@@ -63,7 +63,8 @@ func read(path string) (*example, error) {
 }
 
 // The page has each example, and what it is good for in a cloud: one that is refused, or of
-// which something is ignored, fails.
+// which something is ignored, fails. So does one that the commands status and plan describe
+// differently, before or after it is applied.
 func TestExamples_AreServedAsTheReferenceSays(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob(filepath.Join(directory, "*.yaml"))
@@ -88,6 +89,26 @@ func TestExamples_AreServedAsTheReferenceSays(t *testing.T) {
 		return
 	}
 	golden.File(t, filepath.Join(directory, "README.md"), page(all))
+}
+
+// The objects of an example are no garbage while its Services exist. Without the Services, or if the whole
+// cluster is deleted, they are found and removed.
+func TestExamples_LeaveNothingThatCleanupDoesNotFind(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob(filepath.Join(directory, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		e, err := read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(e.file, func(t *testing.T) {
+			t.Parallel()
+			cleanUp(t, e)
+		})
+	}
 }
 
 // A reader applies an example to a cluster, and deletes it again: it has nothing that is of the

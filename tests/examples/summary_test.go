@@ -36,6 +36,9 @@ func (s *site) summary() string {
 	}
 	for _, lb := range s.Cloud.Octavia.Snapshot() {
 		fmt.Fprintf(&text, "load balancer %s (%s)\n  VIP %s in %s%s\n", lb.Name, lb.Provider, lb.VIP.Address, s.subnet(lb.VIP.SubnetID), s.floatingIP(lb))
+		for _, vip := range lb.AdditionalVIPs {
+			fmt.Fprintf(&text, "  VIP %s in %s\n", vip.Address, s.subnet(vip.SubnetID))
+		}
 		for _, l := range lb.Listeners {
 			fmt.Fprintf(&text, "  listener %s/%d%s\n", l.Protocol, l.ProtocolPort, s.listener(l))
 			for _, pool := range lb.Pools {
@@ -115,7 +118,7 @@ func (s *site) listener(l *octavia.Listener) string {
 func (s *site) pool(text *strings.Builder, pool *octavia.Pool) {
 	persistence := ""
 	if pool.Persistence != nil {
-		persistence = ", persistence " + pool.Persistence.Type
+		persistence = strings.TrimSuffix(", persistence "+pool.Persistence.Type+" "+pool.Persistence.CookieName, " ")
 	}
 	fmt.Fprintf(text, "    pool %s, %s%s\n", pool.Protocol, pool.Algorithm, persistence)
 	if m := pool.Monitor; m != nil {

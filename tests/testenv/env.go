@@ -40,7 +40,7 @@ type Options struct {
 	// Keys are the keys of [LoadBalancer] in cloud.conf.
 	Keys map[string]string
 	// ClusterName is the value of --cluster-name, "kubernetes" if it is empty; ClusterUID is the
-	// UID of the namespace kube-system, an invented one if it is empty.
+	// UID of the namespace kube-system, the constant ClusterUID if it is empty.
 	ClusterName, ClusterUID string
 	// Instances and Routes run the controllers of nodes and of routes, too.
 	Instances, Routes bool
@@ -72,6 +72,9 @@ type Env struct {
 	gone     []string // Nodes that were deleted
 }
 
+// ClusterUID is the default UID of the namespace kube-system.
+const ClusterUID = "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
+
 // DriftInterval is the default interval of the drift checks of an Env.
 const DriftInterval = time.Minute
 
@@ -89,7 +92,7 @@ func New(options Options) (*Env, error) {
 		}
 	}
 	options.ClusterName = cmp.Or(options.ClusterName, "kubernetes")
-	options.ClusterUID = cmp.Or(options.ClusterUID, "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11")
+	options.ClusterUID = cmp.Or(options.ClusterUID, ClusterUID)
 	cloud, err := simulator.Start(options.Simulator)
 	if err != nil {
 		return nil, err
@@ -227,11 +230,16 @@ func (env *Env) running() *process {
 	return env.process
 }
 
-// Close ends everything.
-func (env *Env) Close() {
+// Stop ends the process of the controller at once, without another one after it.
+func (env *Env) Stop() {
 	env.Kill()
 	env.end()
 	env.ended.Wait()
+}
+
+// Close ends everything.
+func (env *Env) Close() {
+	env.Stop()
 	time.Sleep(lastWords)
 	env.Cloud.Close()
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2/textlogger"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -100,8 +101,26 @@ func (p *process) connect(ctx context.Context) (err error) {
 		}
 	}
 	p.note("sign in", nil)
-	p.engine, err = loadbalancer.New(loadbalancer.Options{
-		Config: conf, Session: p.session, ClusterName: env.options.ClusterName, ClusterID: env.options.ClusterUID,
+	options := env.engineOptions(conf, p.session)
+	options.Records, options.Recorder, options.Workers, options.Ended = processRecords{p}, env.events, 10, p.callAgain
+	options.Newest = func(svc *v1.Service) (*v1.Service, []*v1.Node) {
+		now := env.Cluster.Service(KeyOf(svc))
+		if now == nil || now.UID != svc.UID {
+			return nil, nil
+		}
+		return now, env.Cluster.Nodes()
+	}
+	p.engine, err = loadbalancer.New(options)
+	if err != nil {
+		p.session.Close()
+	}
+	return err
+}
+
+// engineOptions returns the options that engines of processes and of previews share.
+func (env *Env) engineOptions(conf *config.Config, session *openstack.Session) loadbalancer.Options {
+	return loadbalancer.Options{
+		Config: conf, Session: session, ClusterName: env.options.ClusterName, ClusterID: env.options.ClusterUID,
 		Namespace: func(_ context.Context, name string) (*v1.Namespace, error) { return env.Cluster.namespace(name), nil },
 		Nodes: func(context.Context) ([]v1.Node, error) {
 			var all []v1.Node
@@ -110,20 +129,8 @@ func (p *process) connect(ctx context.Context) (err error) {
 			}
 			return all, nil
 		},
-		Records: processRecords{p}, Recorder: env.events, Workers: 10, Ended: p.callAgain,
 		Endpoints: env.Cluster.endpointsOf, Services: env.Cluster.in,
-		Newest: func(svc *v1.Service) (*v1.Service, []*v1.Node) {
-			now := env.Cluster.Service(KeyOf(svc))
-			if now == nil || now.UID != svc.UID {
-				return nil, nil
-			}
-			return now, env.Cluster.Nodes()
-		},
-	})
-	if err != nil {
-		p.session.Close()
 	}
-	return err
 }
 
 // kill ends the process at once.
