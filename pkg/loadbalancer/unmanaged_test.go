@@ -36,6 +36,9 @@ func TestUnmanaged_WritesNothingUntilItIsManagedAgain(t *testing.T) {
 	if _, err := env.engine.Repair(env.ctx, svc, nodes, func(context.Context) (bool, error) { return true, nil }); err != nil {
 		t.Error(err)
 	}
+	if steps := strings.Join(lines(env.preview(svc, nodes)), "\n"); !strings.Contains(steps, "member +node-2") || !strings.Contains(steps, "lb_algorithm") {
+		t.Errorf("the preview has the steps\n%s", steps)
+	}
 	env.writes(0)
 	if emitted := env.emitted(); !strings.Contains(emitted, "LoadBalancerUnmanaged Nothing is written") || !strings.Contains(emitted, "lb_algorithm ROUND_ROBIN → LEAST_CONNECTIONS") {
 		t.Errorf("events:\n%s", emitted)
@@ -134,6 +137,34 @@ func TestUnmanaged_OutageIsNoRefusal(t *testing.T) {
 	if emitted := env.emitted(); !strings.Contains(emitted, "Would change") {
 		t.Errorf("events:\n%s", emitted)
 	}
+}
+
+// A load balancer of cloud-provider-openstack stays with it while the Service is not managed, also if other
+// clients change it. Afterwards it is taken over.
+//
+//proves:120,125
+func TestUnmanaged_TakesNothingOver(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	before := env.inherit(peers("kubernetes", svc), svc, nodes[:1])
+	env.restart()
+	annotate(annotation.Managed, "false")(svc)
+	published := svc.Status.LoadBalancer.Ingress[0].IP
+	if err := octaviaAsSomebodyElse(t, env).Octavia().DeleteListener(env.ctx, before.Listeners[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	env.Cloud.RequestLog.Reset()
+	if status := env.ensure(svc, nodes); status.Ingress[0].IP != published {
+		t.Errorf("published %+v", status.Ingress)
+	}
+	env.writes(0)
+	delete(svc.Annotations, annotation.Managed)
+	env.ensure(svc, nodes)
+	if lb := env.loadBalancer(); lb.ID != before.ID || len(lb.Listeners) != 1 || len(lb.Pools[0].Members) != 2 {
+		t.Errorf("taken over: %+v", lb)
+	}
+	env.unchanged(svc, nodes)
 }
 
 // A Service that was never managed gets no load balancer.
