@@ -30,6 +30,8 @@ type group struct {
 
 const (
 	start = "docs/README.md"
+	// alerts is the prefix of the names of all alerts, which is too wide for the navigation.
+	alerts = "OpenStackCCM"
 	// repository is where the files are that are no pages.
 	repository = "https://github.com/openstack-ccm/openstack-ccm/blob/main/"
 )
@@ -115,7 +117,7 @@ func (s *site) navigate() {
 		for _, p := range g.pages {
 			for _, l := range s.linked(p.tree, p.source) {
 				if l.to.group == "" && strings.Count(l.to.source, "/") > 1 {
-					l.to.group, l.to.parent = g.Title, p
+					l.to.group, l.to.parent, l.to.label = g.Title, p, strings.TrimPrefix(l.to.title, alerts)
 					p.children = append(p.children, l.to)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -47,6 +48,28 @@ func TestSite_IsMadeOfThePagesThatThereAre(t *testing.T) {
 	index, err := fs.ReadFile(built, "search-index.js")
 	if err != nil || !strings.Contains(string(index), `"Link":"services.html#health-monitors"`) {
 		t.Errorf("the index of the search lacks a heading: %v", err)
+	}
+}
+
+// A section has the words that operators search for, even where the pages use another one.
+func TestSearch_FindsWordsOfOperators(t *testing.T) {
+	t.Parallel()
+	s, err := read(os.DirFS(checkout), newDictionary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word, place := range map[string]string{
+		"rollback": "docs/migration.md#going-back", "uninstall": "docs/uninstall.md#uninstall", "orphaned": "docs/cleanup.md#orphaned-objects",
+		"preflight": "docs/commands.md#check", "quick start": "docs/tutorial.md#five-minutes-on-the-simulator",
+		"pending": "docs/troubleshooting.md#a-service-has-no-address-pending", "dry run": "docs/commands.md#plan",
+	} {
+		source, id, _ := strings.Cut(place, "#")
+		found := slices.ContainsFunc(s.pages[source].headings, func(h heading) bool {
+			return h.ID == id && strings.Contains(strings.ToLower(h.Text+" "+h.below), word)
+		})
+		if !found {
+			t.Errorf("%s does not have the words %q", place, word)
+		}
 	}
 }
 
