@@ -90,3 +90,15 @@ func TestStatus_TellsOfSettingsWithoutEffect(t *testing.T) {
 		})
 	}
 }
+
+// A setting of a new load balancer is either refused or ignored.
+func TestStatus_DoesNotCallRefusedSettingsOfANewServiceIgnored(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, nil)
+	env.addNodes(1)
+	env.add(env.newService("web", []int32{80}, annotated("lb-method", "FAIR")))
+	report := env.read(t, "web")
+	if s := report.Services[0]; s.State != status.Refused || strings.Contains(text(t, report), "ignored") {
+		t.Errorf("%s", text(t, report))
+	}
+}

@@ -204,11 +204,15 @@ func Validate(drivers *driver.Registry, asked *settings.Settings, id ownership.I
 }
 
 // Unused returns the settings that the provider of the existing load balancer, nil for none, does
-// not use. It reads nothing.
+// not use. For a new load balancer that is refused it returns none. It reads nothing.
 func Unused(drivers *driver.Registry, asked *settings.Settings, id ownership.Identity, version model.Version, existing *model.LoadBalancer) []annotation.Notice {
 	can := driverOf(drivers, Inputs{Settings: asked, ID: id, Version: version}, existing)
-	if existing == nil {
+	switch {
+	case existing != nil:
+		return asked.On(existing).Unused(can)
+	case len(asked.ForNew(can).Validate(can)) > 0: // they are refused, not ignored
+		return nil
+	default:
 		return asked.ForNew(can).Unused(can)
 	}
-	return asked.On(existing).Unused(can)
 }
