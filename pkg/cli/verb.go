@@ -146,6 +146,9 @@ func (p Program) ReadConfig(path string) (*config.Config, error) {
 	for _, warning := range warnings {
 		klog.Warning(warning)
 	}
+	if err != nil && path == "" {
+		err = fmt.Errorf("without --cloud-config: %w", err)
+	}
 	return conf, err
 }
 
