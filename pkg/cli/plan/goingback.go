@@ -87,7 +87,11 @@ func (r *GoingBack) ExitCode() int {
 	if slices.ContainsFunc(r.Services, func(s ServiceFindings) bool { return s.Error != "" }) {
 		return ExitUnknown
 	}
-	if len(r.Configuration)+len(r.LoadBalancers) > 0 || slices.ContainsFunc(r.Services, func(s ServiceFindings) bool { return len(s.Findings) > 0 }) {
+	all := slices.Concat(r.Configuration, r.LoadBalancers)
+	for _, s := range r.Services {
+		all = append(all, s.Findings...)
+	}
+	if slices.ContainsFunc(all, func(f Finding) bool { return f.Risk || f.Do != "" }) {
 		return ExitChanges
 	}
 	return ExitNothing
@@ -115,8 +119,8 @@ func (r *GoingBack) WriteText(out *screen.Screen) error {
 		}
 	}
 	section("Tags of load balancers", r.LoadBalancers, "")
-	out.Line(screen.Text(fmt.Sprintf("%d Services; with features that cloud-provider-openstack does not have or handles differently: %d; load balancers that need other tags: %d. Nothing was changed.",
-		len(r.Services), concerned, len(r.LoadBalancers))))
+	out.Line(screen.Text(fmt.Sprintf("%s; with features that cloud-provider-openstack does not have or handles differently: %d; load balancers that need other tags: %d. Nothing was changed.",
+		count(len(r.Services), "Service"), concerned, len(r.LoadBalancers))))
 	return out.Err()
 }
 
