@@ -188,7 +188,7 @@ release: ## Make release VERSION=v1.2.3 in out/release: programs, image, chart, 
 	$(RELEASER)
 
 .PHONY: verify-release
-verify-release: ## The same, and build the programs again elsewhere: they must be the same bytes
+verify-release: ## Build the programs of that release, which is made if it is missing, again elsewhere: they must be the same bytes
 	$(RELEASER) -verify
 
 # cosign signs with the identity of the workflow, or with the key in COSIGN_KEY.

@@ -1,8 +1,9 @@
 // Command release builds the files of a release in out/release: the programs for each platform,
 // also in archives with their licenses, the manifest of the kubectl plugin, an image for all
 // platforms as an OCI archive, the chart, install.yaml, SBOMs (SPDX), the provenance (SLSA),
-// checksums and notes. The same commit gives the same bytes: with --verify, each program is built a
-// second time, from a copy of the sources at another path and with an empty cache, and compared.
+// checksums and notes. The same commit gives the same bytes: with --verify, each program is built
+// again, from a copy of the sources at another path and with an empty cache, and compared with the
+// one in out/release, which is made first unless it is there.
 //
 // It needs the Go toolchain and git, and nothing else. Signing and publishing are for those
 // who have the keys: .github/workflows/release.yml.
@@ -43,11 +44,7 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := r.make(ctx)
-	if err == nil && verify {
-		err = r.verify(ctx)
-	}
-	if err != nil {
+	if err := r.run(ctx, verify); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		stop()
 		os.Exit(1)
@@ -72,7 +69,8 @@ type release struct {
 // versions are those of Semantic Versioning, after a v.
 var versions = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-func (r *release) make(ctx context.Context) error {
+// run makes the release, or verifies it.
+func (r *release) run(ctx context.Context, verify bool) error {
 	if !versions.MatchString(r.version) {
 		return fmt.Errorf("version %q: want v1.2.3 or v1.2.3-rc.1", r.version)
 	}
@@ -83,12 +81,26 @@ func (r *release) make(ctx context.Context) error {
 	if r.out, err = filepath.Abs(r.out); err != nil {
 		return err
 	}
-	if left, err := os.ReadDir(r.out); err == nil && len(left) > 0 {
-		return fmt.Errorf("%s is not empty", r.out)
-	}
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
 		return err
 	}
+	present, err := os.ReadDir(r.out)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(present) == 0:
+		err = r.make(ctx)
+	case !verify:
+		return fmt.Errorf("%s has a release: remove it first, or verify it", r.out)
+	}
+	if err != nil || !verify {
+		return err
+	}
+	return r.verify(ctx)
+}
+
+func (r *release) make(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		r.programs, r.licenses, r.boms, r.archives, r.krew, r.image, r.chart, r.manifest, r.notes, r.checksums, r.provenance,
 	} {
