@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -35,6 +36,8 @@ type CCM struct {
 	Directory string
 	// Args are added to its flags, Env to its environment.
 	Args, Env []string
+	// Ready is the path that answers when the program is ready; empty means /readyz.
+	Ready string
 }
 
 // Controller is a running cloud controller manager.
@@ -66,7 +69,7 @@ func (c CCM) Start(ctx context.Context) (*Controller, error) {
 		err = ccm.Await(ctx, func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 			defer cancel()
-			_, err := controller.Ask(ctx, "/readyz")
+			_, err := controller.Ask(ctx, cmp.Or(c.Ready, "/readyz"))
 			return err
 		})
 		if err == nil {

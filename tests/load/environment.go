@@ -118,7 +118,7 @@ func (w *environment) startCloud(ctx context.Context) error {
 	w.cloud, err = cluster.Simulator{
 		Program: program, Directory: w.program.Directory,
 		Args: []string{
-			"--create-delay=" + work.Create.String(), "--update-delay=" + work.Update.String(),
+			"--create-delay=" + w.options.boot.String(), "--update-delay=" + work.Update.String(),
 			"--delete-delay=" + work.Delete.String(), "--vip-port-delay=" + cost.VIPPort.String(),
 			"--whole-seconds", fmt.Sprintf("--speed=%v", w.options.speed),
 			"--data-path=false", "--subnet-cidr=10.100.0.0/16", "--external-cidr=198.18.0.0/16",
@@ -173,11 +173,14 @@ func (w *environment) addObjects(ctx context.Context) error {
 
 func (w *environment) startController(ctx context.Context) error {
 	w.wait("building and starting the controller")
-	program, err := cluster.BuildProgram(ctx, cluster.CCMProgram, w.program.Directory, w.say)
-	if err != nil {
-		return err
+	w.program.Program, w.program.Ready = w.options.controller, "/healthz" // the only path of all controllers
+	if w.options.controller == "" {
+		program, err := cluster.BuildProgram(ctx, cluster.CCMProgram, w.program.Directory, w.say)
+		if err != nil {
+			return err
+		}
+		w.program.Program, w.program.Ready = program, ""
 	}
-	w.program.Program = program
 	w.later(func() error { w.stopController(); return nil })
 	return w.runController(ctx)
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
 )
 
 func TestRun_GoesThroughAllPhasesAtATinySize(t *testing.T) {
@@ -150,7 +152,7 @@ func TestSize_KnowsTheCloudsOwnLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := [4]time.Duration{s.createLimit(), s.changeLimit(), s.replaceLimit(), s.deleteLimit()}
+		got := [4]time.Duration{s.createLimit(cost.Amphora().Create), s.changeLimit(), s.replaceLimit(), s.deleteLimit()}
 		if got != want {
 			t.Errorf("%s: limits %v, want %v", text, got, want)
 		}

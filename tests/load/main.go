@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
 )
 
 func main() {
@@ -54,8 +56,12 @@ type options struct {
 
 // settings are settings of the processes.
 type settings struct {
+	// controller is the path of the controller's program; empty means that of this checkout.
+	controller string
 	// speed is the speed of the simulated cloud, as a multiple of that of real ones.
 	speed float64
+	// boot is the time that a new amphora takes.
+	boot time.Duration
 	// replace is the number of nodes that are replaced one by one; 0 means a tenth of them.
 	replace int
 	// idle is the length of the phase idle.
@@ -74,6 +80,8 @@ func parse(args []string) (options, error) {
 	flags.StringArrayVar(&sizes, "size", standardSizes(), "SERVICESxPORTSxNODES, with /N for max-members=N and @N for a --speed of its own; may be repeated")
 	flags.StringSliceVar(&phases, "phases", phaseNames(), "the phases to go through, in this order")
 	flags.IntVar(&o.repeat, "repeat", 1, "how often to go through the phases, to see what grows")
+	flags.StringVar(&o.settings.controller, "controller", "", "another program to measure, such as cloud-provider-openstack's; empty means that of this checkout")
+	flags.DurationVar(&o.settings.boot, "boot", cost.Amphora().Create, "how long a new amphora takes")
 	flags.Float64Var(&o.settings.speed, "speed", 1, "factor by which the simulated cloud is faster than a real one")
 	flags.IntVar(&o.settings.replace, "replace", 0, "how many nodes "+phaseReplace+" replaces; 0 is a tenth")
 	flags.StringArrayVar(&o.settings.conf, "conf", nil, "a line for [LoadBalancer] of cloud.conf, such as drift-interval=30s; may be repeated")

@@ -41,7 +41,7 @@ func phases() []phase {
 	}
 	return []phase{
 		{name: phaseStart, prepare: (*environment).stopController, play: (*environment).restart, limit: nothing},
-		{name: phaseCreate, play: (*environment).create, limit: of(size.createLimit)},
+		{name: phaseCreate, play: (*environment).create, limit: func(s size, o settings) time.Duration { return o.sped(s.createLimit(o.boot)) }},
 		{name: "resync", play: (*environment).resync, limit: nothing},
 		{name: "node-add", play: (*environment).addNode, inCloud: true, limit: of(size.changeLimit)},
 		{name: "node-remove", play: (*environment).removeNode, inCloud: true, limit: of(size.changeLimit)},

@@ -55,6 +55,7 @@ type Row struct {
 	// The conditions of the measurement. Busy is the part of the machine's processors that all
 	// processes used during the phase.
 	Commit       string   `json:"commit"`
+	Controller   string   `json:"controller,omitempty"`
 	Speed        float64  `json:"speed"`
 	Settings     []string `json:"settings,omitempty"`
 	SimulatorCPU float64  `json:"simulator_cpu_s"`
@@ -71,7 +72,7 @@ func rounded(figure float64) float64 { return math.Round(figure*100) / 100 }
 
 // key identifies a row that replaces another one.
 func (r Row) key() string {
-	return fmt.Sprint(r.Case, " ", r.Services, " ", r.Ports, " ", r.Nodes, " ", r.MaxMembers, " ", r.Speed, " ", r.Repetition)
+	return fmt.Sprint(r.Controller, " ", r.Case, " ", r.Services, " ", r.Ports, " ", r.Nodes, " ", r.MaxMembers, " ", r.Speed, " ", r.Repetition)
 }
 
 // keep writes rows to a file, and replaces rows with the same key.

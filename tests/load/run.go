@@ -219,7 +219,7 @@ func (r *runner) row(p phase) Row {
 		Case: p.name, Services: r.size.services, Ports: r.size.ports, Nodes: r.size.nodes,
 		MaxMembers: r.size.maxMembers, Members: r.size.members(),
 		CloudSeconds: rounded(p.limit(r.size, r.options.settings).Seconds()),
-		Commit:       r.commit, Speed: r.options.settings.speed,
+		Commit:       r.commit, Controller: r.options.settings.controller, Speed: r.options.settings.speed,
 		Settings: slices.Concat(r.options.settings.env, r.options.settings.conf, r.options.settings.args),
 	}
 	if p.name == phaseReplace {

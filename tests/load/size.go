@@ -75,11 +75,10 @@ const batchMembers = 2200
 // API. It creates the load balancers of a project one after the other and works on all of them
 // concurrently after that; each change of a part locks its load balancer.
 
-func (s size) createLimit() time.Duration {
-	work := cost.Amphora()
+func (s size) createLimit(boot time.Duration) time.Duration {
 	batches := (s.poolMembers() + batchMembers - 1) / batchMembers
 	later := cost.Overflow(s.ports, s.poolMembers(), false) * batches
-	return time.Duration(s.services)*cost.VIPPort + work.Create + time.Duration(later)*work.Update
+	return time.Duration(s.services)*cost.VIPPort + boot + time.Duration(later)*cost.Amphora().Update
 }
 
 // changeLimit is the time of a change with one write for each port.
