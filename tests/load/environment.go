@@ -40,6 +40,8 @@ type environment struct {
 	client   kubernetes.Interface
 
 	program cluster.CCM
+	// own is the path of the controller of this checkout.
+	own string
 	// ccm is the running controller.
 	ccm atomic.Pointer[cluster.Controller]
 	// finished is when the cloud finished the phase.
@@ -173,13 +175,13 @@ func (w *environment) addObjects(ctx context.Context) error {
 
 func (w *environment) startController(ctx context.Context) error {
 	w.wait("building and starting the controller")
-	w.program.Program, w.program.Ready = w.options.controller, "/healthz" // the only path of all controllers
-	if w.options.controller == "" {
-		program, err := cluster.BuildProgram(ctx, cluster.CCMProgram, w.program.Directory, w.say)
-		if err != nil {
-			return err
-		}
-		w.program.Program, w.program.Ready = program, ""
+	own, err := cluster.BuildProgram(ctx, cluster.CCMProgram, w.program.Directory, w.say)
+	if err != nil {
+		return err
+	}
+	w.own, w.program.Program = own, own
+	if w.options.controller != "" {
+		w.program.Program, w.program.Ready = w.options.controller, "/healthz" // the only path of all controllers
 	}
 	w.later(func() error { w.stopController(); return nil })
 	return w.runController(ctx)

@@ -23,7 +23,7 @@ func TestRun_GoesThroughAllPhasesAtATinySize(t *testing.T) {
 	directory := t.TempDir()
 	o, err := parse([]string{
 		"--size=3x1x3", "--speed=50", "--idle=1s", "--settle=500ms", "--sample=200ms", "--out=" + directory,
-		"--gomaxprocs=2", "--gomemlimit=300MiB",
+		"--gomaxprocs=2", "--gomemlimit=300MiB", "--phases=" + strings.Join(append(phaseNames(), takeover().name), ","),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestRun_GoesThroughAllPhasesAtATinySize(t *testing.T) {
 			t.Errorf("incomplete: %+v", row)
 		}
 	}
-	if diff := cmp.Diff(phaseNames(), cases); diff != "" {
+	if diff := cmp.Diff(append(phaseNames(), takeover().name), cases); diff != "" {
 		t.Fatalf("cases, -want +got:\n%s", diff)
 	}
 	// A load balancer and a floating IP for each Service; a listener of each.

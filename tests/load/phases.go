@@ -64,13 +64,21 @@ func phaseNames() []string {
 	return names
 }
 
+// takeover follows phases with another controller: the one of this checkout takes its place.
+func takeover() phase {
+	return phase{
+		name: "takeover", prepare: (*environment).stopController, play: (*environment).takeOver,
+		limit: func(size, settings) time.Duration { return 0 },
+	}
+}
+
 func phaseNamed(name string) (phase, error) {
-	for _, p := range phases() {
+	for _, p := range append(phases(), takeover()) {
 		if p.name == name {
 			return p, nil
 		}
 	}
-	return phase{}, fmt.Errorf("phase %q: want one of %s", name, strings.Join(phaseNames(), ", "))
+	return phase{}, fmt.Errorf("phase %q: want one of %s", name, strings.Join(append(phaseNames(), takeover().name), ", "))
 }
 
 // sped converts a time of a real cloud to one of the simulated cloud.
@@ -152,6 +160,11 @@ func (w *environment) restart(ctx context.Context) error {
 	}
 	existing, _, _ := w.services.count()
 	return w.untilEnsured(ctx, existing)
+}
+
+func (w *environment) takeOver(ctx context.Context) error {
+	w.program.Program, w.program.Ready = w.own, ""
+	return w.restart(ctx)
 }
 
 // changeSpecs changes the permitted clients of all Services, which changes each listener.
