@@ -34,7 +34,7 @@ build: ## Build the controller and the simulator into bin/
 .PHONY: controlplane
 controlplane: ## Build the test control plane (some minutes, once)
 	@$(GOBUILD) -name 'the starter of the test control plane' -o out/controlplane ./tests/controlplane/cmd/controlplane
-	@out/controlplane --build --kubectl --helm
+	@out/controlplane --build --kubectl --helm --helm-cli
 
 .PHONY: oldest
 oldest: controlplane ## Start everywhere on the oldest supported Kubernetes (builds it, many minutes)

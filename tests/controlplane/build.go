@@ -91,9 +91,14 @@ func BuildHelm(ctx context.Context, logf func(format string, args ...any)) (stri
 	return build(ctx, program{name: "Helm's engine", module: "helm", directory: ".", binary: "helm"}, logf)
 }
 
+// BuildHelmCLI is Build for Helm itself, of the release of its engine: a minute where that one is built.
+func BuildHelmCLI(ctx context.Context, logf func(format string, args ...any)) (string, error) {
+	return build(ctx, program{name: "Helm", module: "helm", directory: ".", tool: "helm.sh/helm/v3/cmd/helm", binary: "helm-cli"}, logf)
+}
+
 // program is one that a module beside this package has, in a directory of it. The module
-// is hyper where none is named.
-type program struct{ name, module, directory, binary string }
+// is hyper where none is named. A tool is the package of one that the module only requires.
+type program struct{ name, module, directory, tool, binary string }
 
 // installedOrBuilt is for programs of which hyper has a directory by their name.
 func installedOrBuilt(ctx context.Context, name string, logf func(string, ...any)) (string, error) {
@@ -198,7 +203,7 @@ func (s source) key() string {
 
 // compile builds the target, and the links beside it by which hyper knows what to be.
 func (s source) compile(ctx context.Context, target string, logf func(string, ...any)) error {
-	built := gobuild.Program{Name: s.name, Dir: s.dir, Package: "./" + s.directory}
+	built := gobuild.Program{Name: s.name, Dir: s.dir, Package: cmp.Or(s.tool, "./"+s.directory)}
 	if s.module == "helm" {
 		return built.Build(ctx, target, logf)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 )
 
@@ -34,8 +35,10 @@ var pages = []struct{ name, prepare string }{
 	{"docs/migration.md", ""},
 	{"docs/day-two.md", created},
 	{"docs/admission.md", ""},
-	{"docs/chart.md", ""},
-	{"docs/uninstall.md", created + "; kubectl apply --kustomize=manifests/static; kubectl delete services --all-namespaces --field-selector spec.type=LoadBalancer"},
+	{"docs/uninstall.md", created + "; kubectl delete services --all-namespaces --field-selector spec.type=LoadBalancer; " +
+		"helm install openstack-ccm manifests/chart --namespace kube-system --values values.yaml --set nameOverride=other,clusterRoleName=other,serviceAccountName=other,secret.name=other"},
+	{"README.md", ""},
+	{"docs/chart.md", "helm uninstall openstack-ccm --namespace kube-system"},
 }
 
 // created creates the ConfigMap that the page before has deleted: the controller records its project at the start.
@@ -46,8 +49,7 @@ var notRun = []struct{ pattern, reason string }{
 	{`(^|[ (])openstack [a-z]`, "the client of OpenStack is not a part of this repository"},
 	{`^docker `, "needs a container engine"},
 	{`^(make|git clone|cd|bin/)`, "what every run of the tests does"},
-	{`^helm `, "tests/startmatrix applies the chart as Helm's engine renders it"},
-	{`kubectl krew|^cosign|^sha256sum|^go version|^kops|^oslopolicy|^python3|^nc |^curl .*KEYSTONE`, "needs another program, a release or a cloud"},
+	{`kubectl krew|^helm .*\.tgz|^cosign|^sha256sum|^go version|^kops|^oslopolicy|^python3|^nc |^curl .*KEYSTONE`, "needs another program, a release or a cloud"},
 	{`\| jq `, "needs jq"},
 	{`rollout (status|history|undo)|kubectl drain`, "needs the controllers of workloads"},
 	{`^kubectl .* (exec|port-forward|logs (POD|daemonset)|describe pod) ?|^curl -sk https://localhost:10258`, "needs a pod that runs"},
@@ -66,55 +68,79 @@ var exits = []struct {
 	{`\| grep |auth can-i`, []int{1}},
 }
 
-// readers are the words of a page that its reader replaces.
-var readers = strings.NewReplacer(
+// replaced are the words of a page that its reader replaces.
+var replaced = strings.NewReplacer(
 	"EXTERNAL-IP/", "$(kubectl get service web --output=jsonpath={.status.loadBalancer.ingress[0].ip}):8080/",
 	"--port=80 ", "--port=8080 ", // 80 needs root
 	"--cluster-name=NAME", "--cluster-name=kubernetes", "SHOOT-KUBECONFIG", "$KUBECONFIG", "NODE...", "node-1", "NODE", "node-1",
 	"NAMESPACE:.", "NAMESPACE:.", "NAME:.", "NAME:.", "NAMESPACE:NAME", "default:default", "NAMESPACE", "default", "CLUSTER", "kubernetes", "configmap NAME", "configmap openstack-cloud",
-	"NAME", "web", "OLD-IMAGE", "example.org/old", "IMAGE", "example.org/new", "REFERENCE", "https://barbican.example.org/v1/secrets/1",
+	"openstack-ccm REVISION", "openstack-ccm --namespace kube-system", "NAME", "web", "OLD-IMAGE", "example.org/old", "IMAGE", "example.org/new", "REFERENCE", "https://barbican.example.org/v1/secrets/1",
 	"=UID", "=$(kubectl get namespace kube-system --output=jsonpath={.metadata.uid})", "/usr/local/bin/", "",
 	"status -n shop web", "status web",
 )
 
-// The commands of the pages for operators run on a cluster, but for those in notRun.
-func TestPages_CommandsRun(t *testing.T) {
-	t.Parallel()
-	work, environment := t.TempDir(), filepath.Join(openPlayground(t), environment)
-	if err := os.WriteFile(filepath.Join(work, "openrc"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run := func(script string) ([]byte, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
-		defer cancel()
-		shell := exec.CommandContext(ctx, "bash", "-e", "-o", "pipefail", "-c", ". "+environment+"; . ./openrc; "+script)
-		shell.Dir = work
-		return shell.CombinedOutput()
-	}
+// reader is a shell in a directory with what the pages assume: a checkout, the program, kubectl and
+// Helm in the PATH, cloud.conf, admin.conf and values.yaml, and the OS_* variables of cloud.conf.
+type reader struct{ work, environment string }
+
+// newReader opens a playground, and installs the DaemonSet on it, which has no pods there.
+func newReader(t *testing.T) reader {
+	t.Helper()
 	checkout, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	prepare := fmt.Sprintf("ln -s %[1]s/manifests %[1]s/docs .; cp $CLOUD_CONFIG cloud.conf; cp $KUBECONFIG admin.conf; kubectl apply --kustomize=manifests/static; "+
-		`sed -nE "s/^auth-url=/export OS_AUTH_URL=/p; s/^(username|password)=/export OS_\U\1=/p; s/^tenant-name=/export OS_PROJECT_NAME=/p; s/^domain-name=(.*)/export OS_USER_DOMAIN_NAME=\1 OS_PROJECT_DOMAIN_NAME=\1/p" cloud.conf > openrc`, checkout)
-	if output, err := run(prepare); err != nil {
-		t.Fatalf("%v\n%s", err, output)
+	helm, err := controlplane.BuildHelmCLI(t.Context(), t.Logf)
+	if err != nil {
+		t.Fatal(err)
 	}
-	count := 0
-	for _, page := range pages {
-		if output, err := run(page.prepare); err != nil {
-			t.Fatalf("%s: %v\n%s", page.name, err, output)
+	r := reader{t.TempDir(), filepath.Join(openPlayground(t), environment)}
+	for name, content := range map[string]string{"openrc": "", "values.yaml": valuesOfChartPage(t)} {
+		if err := os.WriteFile(filepath.Join(r.work, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
 		}
+	}
+	r.must(t, fmt.Sprintf("ln -s %[1]s/manifests %[1]s/docs .; mkdir bin; ln -s %[2]s bin/helm; cp $CLOUD_CONFIG cloud.conf; cp $KUBECONFIG admin.conf", checkout, helm))
+	r.must(t, `sed -nE "s/^auth-url=/export OS_AUTH_URL=/p; s/^(username|password)=/export OS_\U\1=/p; s/^tenant-name=/export OS_PROJECT_NAME=/p; `+
+		`s/^domain-name=(.*)/export OS_USER_DOMAIN_NAME=\1 OS_PROJECT_DOMAIN_NAME=\1/p" cloud.conf > openrc; echo 'PATH=$PWD/bin:$PATH' >> openrc`)
+	r.must(t, "kubectl apply --kustomize=manifests/static")
+	return r
+}
+
+// run runs a script, and returns what it prints.
+func (r reader) run(t *testing.T, script string) ([]byte, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "bash", "-e", "-o", "pipefail", "-c", ". "+r.environment+"; . ./openrc; "+script)
+	shell.Dir = r.work
+	shell.Env = append(os.Environ(), "HELM_CACHE_HOME="+r.work, "HELM_CONFIG_HOME="+r.work, "HELM_DATA_HOME="+r.work)
+	return shell.CombinedOutput()
+}
+
+func (r reader) must(t *testing.T, script string) {
+	t.Helper()
+	if output, err := r.run(t, script); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, output)
+	}
+}
+
+// The commands of the pages for operators run on a cluster, but for those in notRun.
+func TestPages_CommandsRun(t *testing.T) {
+	t.Parallel()
+	r, count := newReader(t), 0
+	for _, page := range pages {
+		r.must(t, page.prepare)
 		for _, c := range shellCommands(t, page.name) {
 			if whyNot(c) != "" {
 				continue
 			}
 			count++
-			script := readers.Replace(c)
-			if strings.Contains(c, "EXTERNAL-IP") {
+			script := replaced.Replace(c)
+			if strings.Contains(c, "EXTERNAL-IP") { // the reader has waited for it
 				script = "kubectl wait service web --for=jsonpath={.status.loadBalancer.ingress} --timeout=60s && " + strings.Replace(script, "curl ", "curl --retry 20 --retry-delay 1 --retry-all-errors ", 1)
 			}
-			if output, err := run(script); err != nil && !expected(c, err) {
+			if output, err := r.run(t, script); err != nil && !expected(c, err) {
 				t.Errorf("%s: %s: %v\n%s", page.name, script, err, output)
 			}
 		}
@@ -145,6 +171,20 @@ func TestPages_HaveNoOtherCommands(t *testing.T) {
 			t.Errorf("no page has a command for %q", n.pattern)
 		}
 	}
+}
+
+// valuesOfChartPage returns the values for an installation with Helm.
+func valuesOfChartPage(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/chart.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```yaml\n(# values.yaml\n.*?)```").FindSubmatch(page)
+	if block == nil {
+		t.Fatal("docs/chart.md has no values")
+	}
+	return string(block[1])
 }
 
 func whyNot(command string) string {

@@ -4,8 +4,8 @@
 //	go run ./tests/controlplane/cmd/controlplane
 //	export KUBECONFIG=...   # it prints the path
 //
-// With --build it only builds, and with --kubectl, --kube-proxy, --helm and --oldest
-// further programs: kubectl and kube-proxy of its release, what renders charts, and the API
+// With --build it only builds, and with --kubectl, --kube-proxy, --helm, --helm-cli and --oldest
+// further programs: kubectl and kube-proxy of its release, what renders charts, Helm, and the API
 // server of the oldest release that is supported.
 package main
 
@@ -28,6 +28,7 @@ func main() {
 		"kubectl":    controlplane.BuildKubectl,
 		"kube-proxy": controlplane.BuildKubeProxy,
 		"helm":       controlplane.BuildHelm,
+		"helm-cli":   controlplane.BuildHelmCLI,
 		"oldest":     controlplane.BuildOldestAPIServer,
 	} {
 		flag.BoolFunc(name, "build this too, and print its path", func(string) error {
