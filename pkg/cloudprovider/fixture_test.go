@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,6 +85,8 @@ func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["select
 func (e *engine) FollowsEndpoints(*v1.Service) bool { return false }
 
 func (e *engine) FollowsPods(*v1.Service) bool { return false }
+
+func (e *engine) Stay(*v1.Service) time.Duration { return 0 }
 
 func (e *engine) WatchDrift(ctx context.Context, _ func(types.NamespacedName)) {
 	e.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,10 +40,11 @@ type LoadBalancers interface {
 	StartRepair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error))
 	// Preview returns the changes that Ensure, or Delete, would make, and makes none.
 	Preview(ctx context.Context, service *v1.Service, nodes []*v1.Node) (loadbalancer.Preview, error)
-	// FollowsEndpoints, FollowsPods, SelectsNodes, WatchDrift and PersistRecords are those of
+	// FollowsEndpoints, FollowsPods, Stay, SelectsNodes, WatchDrift and PersistRecords are those of
 	// resync.Engine.
 	FollowsEndpoints(service *v1.Service) bool
 	FollowsPods(service *v1.Service) bool
+	Stay(service *v1.Service) time.Duration
 	SelectsNodes(service *v1.Service) bool
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
 	PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error)
@@ -230,6 +232,9 @@ func (e resyncEngine) FollowsEndpoints(service *v1.Service) bool {
 
 // FollowsPods implements resync.Engine.
 func (e resyncEngine) FollowsPods(service *v1.Service) bool { return e.engine.FollowsPods(service) }
+
+// Stay implements resync.Engine.
+func (e resyncEngine) Stay(service *v1.Service) time.Duration { return e.engine.Stay(service) }
 
 // WatchDrift implements resync.Engine.
 func (e resyncEngine) WatchDrift(ctx context.Context, drifted func(types.NamespacedName)) {

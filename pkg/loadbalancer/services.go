@@ -2,6 +2,7 @@ package loadbalancer
 
 import (
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -46,6 +47,10 @@ func (s *services) FollowsEndpoints(svc *v1.Service) bool {
 func (s *services) FollowsPods(svc *v1.Service) bool {
 	return s.engine().Settings.FollowsPods(svc) || s.hasPods(svc.UID)
 }
+
+// Stay returns how long a member of a Service stays after its endpoints began to terminate; 0 if until
+// they have ended.
+func (s *services) Stay(svc *v1.Service) time.Duration { return s.store.Get(svc.UID).Stay }
 
 func (s *services) hasPods(service types.UID) bool {
 	applied := s.store.Get(service).Applied

@@ -39,6 +39,9 @@ type Engine interface {
 	FollowsEndpoints(service *v1.Service) bool
 	// FollowsPods reports whether pods are the members of the Service's load balancer.
 	FollowsPods(service *v1.Service) bool
+	// Stay returns how long a member of the Service's load balancer stays after its endpoints began to
+	// terminate, so that it is removed when they stop; 0 if it stays until they have stopped.
+	Stay(service *v1.Service) time.Duration
 	// Repair changes the load balancer to match the Service and the current nodes. It does not wait
 	// for the cloud: it calls ended once, with the status to publish, which may accompany an error.
 	// A load balancer that is gone is recreated only if exists then reports that the Service still
@@ -141,6 +144,7 @@ func New(options Options) (*Controller, error) {
 	if options.Slices != nil {
 		c.endpoints = newEndpointTable(options.Clock)
 		c.endpoints.changed = c.endpointsChanged
+		c.endpoints.stay = c.stay
 		c.endpoints.restated = func(watch settings.Watch) {
 			if options.Forbidden != nil {
 				options.Forbidden(watch == settings.Forbidden)
@@ -192,6 +196,7 @@ func (c *Controller) ended(ctx context.Context, key types.NamespacedName, err er
 	defer c.queue.Done(key)
 	if err == nil {
 		c.queue.Forget(key)
+		c.syncAtStop(key)
 		return
 	}
 	klog.FromContext(ctx).Error(err, "Cannot bring a load balancer up to date, trying again", "service", key)

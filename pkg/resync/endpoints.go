@@ -47,6 +47,9 @@ type endpointTable struct {
 	restated func(watch settings.Watch)
 	// ready has the addresses of a Service that count as ready: see gates.Gates.Ready.
 	ready func(service types.NamespacedName) []netip.Addr
+	// stay returns how long a member of a Service stays after its endpoints began to terminate, 0 if until
+	// they have ended.
+	stay func(service types.NamespacedName) time.Duration
 
 	mu       sync.Mutex
 	services map[types.NamespacedName]*serviceEndpoints
@@ -64,6 +67,9 @@ type endpointTable struct {
 type serviceEndpoints struct {
 	slices      map[string]members.Slice
 	nodes, pods lastChange
+	// ends are the times at which this process first saw that endpoints terminate, by their addresses; of
+	// those that still serve. A restart makes them later than they were.
+	ends map[netip.Addr]time.Time
 }
 
 type lastChange struct{ at time.Time }
@@ -86,7 +92,7 @@ func (l *lastChange) add(change members.Change, now time.Time) endpointChange {
 func newEndpointTable(clk clock.Clock) *endpointTable {
 	return &endpointTable{
 		clock: clk, began: clk.Now(), services: map[types.NamespacedName]*serviceEndpoints{}, owners: map[types.NamespacedName]string{},
-		ready: (*gates.Gates)(nil).Ready,
+		ready: (*gates.Gates)(nil).Ready, stay: func(types.NamespacedName) time.Duration { return 0 },
 	}
 }
 
@@ -129,7 +135,8 @@ func (t *endpointTable) all(service types.NamespacedName) members.Endpoints {
 	for _, slice := range of.slices {
 		all = append(all, slice)
 	}
-	return all.WithReady(t.ready(service))
+	stopping, _ := t.stopping(service, of)
+	return all.WithReady(t.ready(service)).WithStopping(stopping)
 }
 
 // placed is a slice with its Service; an empty one removes the slice.
@@ -191,6 +198,9 @@ func (t *endpointTable) put(key types.NamespacedName, to placed) {
 		if delete(of.slices, key.Name); len(of.slices) == 0 && owner.Name != to.service {
 			delete(t.services, owner)
 		}
+		if owner.Name != to.service {
+			of.note(t.clock.Now())
+		}
 	}
 	if to.service == "" {
 		delete(t.owners, key)
@@ -201,6 +211,7 @@ func (t *endpointTable) put(key types.NamespacedName, to placed) {
 		t.services[owner] = &serviceEndpoints{slices: map[string]members.Slice{}}
 	}
 	t.services[owner].slices[key.Name] = to.slice
+	t.services[owner].note(t.clock.Now())
 }
 
 // change returns the call that reports a change of a Service, nil for none. The caller holds the lock.

@@ -179,7 +179,8 @@ func TestParseSlice_ReadsEndpoints(t *testing.T) {
 	for _, object := range []any{s, trimmed, again} {
 		_, service, parsed, ok := parseSlice(object)
 		got := fmt.Sprintf("%v %s %v %v %s %v", ok, service, parsed.Ports, parsed.Numbers, parsed.Pod, parsed.Endpoints)
-		if want := "true web [a] [8080] web-pod [{a 10.1.0.9 true true false} {a 10.1.0.9 false false false} {a 10.1.0.9 false true true} {a invalid IP true true true}]"; got != want {
+		if want := "true web [a] [8080] web-pod [{a 10.1.0.9 true true false false} {a 10.1.0.9 false false false false} " +
+			"{a 10.1.0.9 false true true false} {a invalid IP true true true false}]"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

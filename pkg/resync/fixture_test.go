@@ -51,6 +51,12 @@ func (e *fakeEngine) FollowsEndpoints(s *v1.Service) bool { return s.Annotations
 
 func (e *fakeEngine) FollowsPods(s *v1.Service) bool { return s.Annotations["follows"] == "pods" }
 
+// Stay is what an annotation of the Service has.
+func (e *fakeEngine) Stay(s *v1.Service) time.Duration {
+	stay, _ := time.ParseDuration(s.Annotations["stay"])
+	return stay
+}
+
 func (e *fakeEngine) WatchDrift(_ context.Context, drifted func(types.NamespacedName)) {
 	for _, name := range e.drifted {
 		drifted(name)

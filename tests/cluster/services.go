@@ -106,6 +106,9 @@ func writeSlices(ctx context.Context, client kubernetes.Interface, service *core
 	return nil
 }
 
+// PodOn returns the name of a Service's pod on a node. Its Pod object exists only if a test creates it.
+func PodOn(service, node string) string { return service + "-" + node }
+
 // writeSlice lets the slice belong to its Service, and go with it. For trafficDistribution PreferSameNode, ready
 // endpoints get the hints of the EndpointSlice controller.
 func writeSlice(ctx context.Context, client kubernetes.Interface, service *corev1.Service, family discoveryv1.AddressType,
@@ -122,6 +125,9 @@ func writeSlice(ctx context.Context, client kubernetes.Interface, service *corev
 		},
 		AddressType: family,
 		Endpoints:   endpoints,
+	}
+	for i, e := range slice.Endpoints {
+		slice.Endpoints[i].TargetRef = &corev1.ObjectReference{Kind: "Pod", Namespace: service.Namespace, Name: PodOn(service.Name, *e.NodeName)}
 	}
 	for _, port := range service.Spec.Ports {
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{

@@ -1,13 +1,19 @@
 package e2e
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
 const (
@@ -20,10 +26,10 @@ const (
 	slack = time.Second
 )
 
-// endpoints moves a pod from node to node, some times back at once, while clients connect through the floating IP,
-// without health monitors. With trafficDistribution PreferSameNode, none of them may fail. With
-// externalTrafficPolicy Local, only those fail that begin after a pod has stopped and before its node has left the load
-// balancer; the connections that the pod has serve until it stops.
+// endpoints moves pods from node to node, some times back at once, while clients connect through the floating IP,
+// without health monitors. With trafficDistribution PreferSameNode, no connection may fail, and none with
+// externalTrafficPolicy Local if a preStop hook makes the pods serve for long enough. Without a hook, only those
+// fail that begin after a pod has stopped and before its node has left the load balancer.
 func endpoints(s *scene) {
 	moves, least := 2, 50
 	if s.carries(corev1.ProtocolTCP) && s.Cloud.KubeProxy() != "" {
@@ -37,47 +43,123 @@ func endpoints(s *scene) {
 			change(svc)
 		}
 	}
+	onlyLocal := following(func(svc *corev1.Service) { svc.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal })
+	preStop := sufficient(s.withoutHook(moves, onlyLocal)).Round(time.Second)
+	defer s.maySeePods()()
+	s.hooked("local", preStop)
 	near := s.create("near", following(func(svc *corev1.Service) {
 		svc.Spec.TrafficDistribution = ptr.To(corev1.ServiceTrafficDistributionPreferSameNode)
 	}), "node-1")
-	local := s.create("local", following(func(svc *corev1.Service) {
-		svc.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
-	}), "node-1")
-	p := &pod{scene: s, of: []*service{near, local}, on: "node-1", address: at(local.address(), 8080)}
-	for _, of := range p.of {
-		of.onNodes([]string{"node-1"})
-		s.answeredBy(s.outside(), at(of.address(), 8080), "node-1")
-	}
+	local := s.create("local", onlyLocal, "node-1")
+	p := s.only(preStop, local, near)
 	preferring := s.load("PreferSameNode", s.outside(), at(near.address(), 8080), 2)
-	locally := s.load("Local", s.outside(), p.address, 1)
-	for i := range moves {
-		to := nodeNames()[(slices.Index(nodeNames(), p.on)+1)%len(nodeNames())]
-		if i%4 == 3 || moves < 4 && i > 0 {
-			p.moveAndBack(to)
-		} else {
-			p.move(to)
-		}
-	}
+	locally := s.load("Local with a preStop hook", s.outside(), p.address, 2)
+	p.moves(moves)
 	for _, failure := range preferring.stop(least) {
 		s.Errorf("PreferSameNode: %v", failure)
 	}
-	s.report("Local: %s from the end of a pod until its node has left, on average", length(p.stopped))
-	for _, failure := range outside(p.stopped, locally.stop(0)) {
-		s.Errorf("Local, while a pod serves: %v", failure)
+	s.report("Local with a preStop hook of %s: %d of %d nodes left after their pod had stopped", preStop, len(p.left), moves)
+	if len(p.left) > moves/2 { // some do on a busy machine
+		s.Errorf("%d of %d nodes left after their pod had stopped", len(p.left), moves)
+	}
+	for _, failure := range outside(widened(p.left), locally.stop(least)) {
+		s.Errorf("Local with a preStop hook: %v", failure)
 	}
 	near.remove()
 	local.remove()
 	s.nothingLeft()
 }
 
-// pod is the only pod of some Services.
+// sufficient returns for how long a preStop hook sleeps so that the removal of a node, which takes a known
+// time, ends before.
+func sufficient(removal time.Duration) time.Duration { return 3*removal + 10*time.Second }
+
+// withoutHook moves a pod that has no preStop hook, and returns how long the removal of its node takes.
+func (s *scene) withoutHook(moves int, onlyLocal func(*corev1.Service)) (removal time.Duration) {
+	s.Helper()
+	brief := s.create("brief", onlyLocal, "node-1")
+	p := s.only(graceTime, brief)
+	load := s.load("Local without a preStop hook", s.outside(), p.address, 1)
+	p.moves(min(moves, 4))
+	s.report("Local without a preStop hook: %s from the end of a pod until its node has left, on average", length(p.left))
+	for _, failure := range outside(widened(p.left), load.stop(0)) {
+		s.Errorf("Local without a preStop hook, while a pod serves: %v", failure)
+	}
+	brief.remove()
+	return length(p.left)
+}
+
+// maySeePods gives the controller the right to read pods, as the value rbac.readPods of the chart does, until the
+// result is called.
+func (s *scene) maySeePods() (never func()) {
+	s.Helper()
+	name, ctx, rbac := "e2e-pods", context.WithoutCancel(s.Context()), s.Client().RbacV1()
+	_, err := rbac.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	_, err = rbac.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceSystem, Name: "cloud-controller-manager"}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	return func() {
+		s.must(errors.Join(rbac.ClusterRoleBindings().Delete(ctx, name, metav1.DeleteOptions{}), rbac.ClusterRoles().Delete(ctx, name, metav1.DeleteOptions{})))
+	}
+}
+
+// hooked creates the objects of a Service's pods on all nodes, with a preStop hook that sleeps.
+func (s *scene) hooked(service string, sleeps time.Duration) {
+	s.Helper()
+	for _, node := range nodeNames() {
+		hook := &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(sleeps.Seconds())}}}
+		_, err := s.Client().CoreV1().Pods(s.namespace).Create(s.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: cluster.PodOn(service, node)},
+			Spec: corev1.PodSpec{
+				NodeName: node, TerminationGracePeriodSeconds: ptr.To(int64(2 * sleeps.Seconds())),
+				Containers: []corev1.Container{{Name: "web", Image: "web", Lifecycle: hook}},
+			},
+		}, metav1.CreateOptions{})
+		s.must(err)
+	}
+}
+
+// pod is the only pod of some Services, of which the first one has externalTrafficPolicy Local.
 type pod struct {
 	*scene
 	of      []*service
 	on      string
-	address string // of a Service with externalTrafficPolicy Local
-	// stopped are the periods after a pod has stopped, until its node has left the load balancer.
-	stopped []period
+	address string // of the first Service
+	// serves is how long the pod serves after its deletion.
+	serves time.Duration
+	// left are the periods from the end of a pod until its node has left the first Service's load balancer,
+	// if it had not left before.
+	left []period
+}
+
+// only returns the pod of Services, on node-1, which serves for some time after its deletion.
+func (s *scene) only(serves time.Duration, of ...*service) *pod {
+	s.Helper()
+	for _, one := range of {
+		one.onNodes([]string{"node-1"})
+		s.answeredBy(s.outside(), at(one.address(), 8080), "node-1")
+	}
+	return &pod{scene: s, of: of, on: "node-1", address: at(of[0].address(), 8080), serves: serves}
+}
+
+// moves moves the pod so many times to the next node, a quarter of them back at once.
+func (p *pod) moves(count int) {
+	p.Helper()
+	for i := range count {
+		to := nodeNames()[(slices.Index(nodeNames(), p.on)+1)%len(nodeNames())]
+		if i%4 == 3 || count < 4 && i > 0 {
+			p.moveAndBack(to)
+		} else {
+			p.move(to)
+		}
+	}
 }
 
 // move replaces the pod by one on another node, as a rollout does.
@@ -102,7 +184,7 @@ func (p *pod) moveAndBack(to string) {
 // leave lets the pod on its node stop when another node serves too, and waits for the end of the change.
 func (p *pod) leave(to string, open *held) {
 	p.Helper()
-	grace := time.After(graceTime)
+	grace := time.After(p.serves)
 	for _, of := range p.of {
 		if p.Provider == "ovn" { // it cuts the connections of members that leave
 			of.onNodes([]string{p.on, to})
@@ -110,17 +192,28 @@ func (p *pod) leave(to string, open *held) {
 			of.onNodes([]string{to})
 		}
 	}
-	<-grace
-	ended := time.Now()
 	if err := open.failure(); err != nil {
 		p.Errorf("connection to the pod on %s, which still serves: %v", p.on, err)
 	}
+	<-grace
+	ended, hasLeft := time.Now(), p.of[0].isOn(p.Context(), []string{to})
 	p.set([]string{to})
 	for _, of := range p.of {
 		of.onNodes([]string{to})
 	}
-	p.stopped = append(p.stopped, period{ended.Add(-slack), time.Now().Add(slack)})
+	if hasLeft != nil {
+		p.left = append(p.left, period{ended, time.Now()})
+	}
 	p.on = to
+}
+
+// widened returns periods that are longer by the difference between what the test observes and what clients do.
+func widened(periods []period) []period {
+	wide := make([]period, 0, len(periods))
+	for _, p := range periods {
+		wide = append(wide, period{p.from.Add(-slack), p.to.Add(slack)})
+	}
+	return wide
 }
 
 // set writes the EndpointSlices.

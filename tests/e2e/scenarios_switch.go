@@ -202,38 +202,43 @@ func (s *scene) replaceNodes(services map[string]*service) {
 // onNodes waits until these nodes are the members behind all of the Service's ports.
 func (s *service) onNodes(names []string) {
 	s.Helper()
-	object := s.get()
-	want := map[string]int{}
+	s.eventually(fmt.Sprintf("members of %s on %v", s.name, names), func(ctx context.Context) error { return s.isOn(ctx, names) })
+}
+
+// isOn returns an error unless these nodes are the members behind all of the Service's ports.
+func (s *service) isOn(ctx context.Context, names []string) error {
+	s.Helper()
+	object, want, have := s.get(), map[string]int{}, map[string]int{}
 	for _, name := range names {
-		node, err := s.Client().CoreV1().Nodes().Get(s.Context(), name, metav1.GetOptions{})
-		s.must(err)
+		node, err := s.Client().CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
 		for _, port := range object.Spec.Ports {
 			want[at(nodeAddress(node), port.NodePort)]++
 		}
 	}
-	s.eventually(fmt.Sprintf("members %v of %s", want, s.name), func(ctx context.Context) error {
-		api, have := s.Cloud.API(), map[string]int{}
-		all, err := api.Pools(ctx, object.Annotations[prefix+"load-balancer-id"])
+	api := s.Cloud.API()
+	all, err := api.Pools(ctx, object.Annotations[prefix+"load-balancer-id"])
+	if err != nil {
+		return err
+	}
+	for _, pool := range all {
+		if !strings.HasSuffix(pool.Name, "_"+s.namespace+"_"+s.name) {
+			continue // another Service's on the same load balancer
+		}
+		members, err := api.Members(ctx, pool.ID)
 		if err != nil {
 			return err
 		}
-		for _, pool := range all {
-			if !strings.HasSuffix(pool.Name, "_"+s.namespace+"_"+s.name) {
-				continue // another Service's on the same load balancer
-			}
-			members, err := api.Members(ctx, pool.ID)
-			if err != nil {
-				return err
-			}
-			for _, member := range members {
-				have[at(member.Address, int32(member.ProtocolPort))]++
-			}
+		for _, member := range members {
+			have[at(member.Address, int32(member.ProtocolPort))]++
 		}
-		if !maps.Equal(have, want) {
-			return fmt.Errorf("they are %v", have)
-		}
-		return nil
-	})
+	}
+	if !maps.Equal(have, want) {
+		return fmt.Errorf("they are %v, want %v", have, want)
+	}
+	return nil
 }
 
 // outgrow lets Services ask for more than cloud-provider-openstack has given them.

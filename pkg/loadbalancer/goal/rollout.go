@@ -30,12 +30,14 @@ type rollouts struct {
 	clock  clock.PassiveClock
 }
 
-// compare reports whether connections fail during a rollout of a Service: they do if members follow its
+// compare records how long members stay in a rollout of a Service, and reports whether connections fail during a rollout of a Service: they do if members follow its
 // endpoints, only the pods at a member serve, and they stop before it is removed, which takes
 // one change of the load balancer for each port. It reports nothing that it cannot know.
+// If removed members lose their connections, and the pods cannot be read, members stay until these stop.
 func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	settings, drv := in.Settings.On(round.Have.LoadBalancer), round.Want.Facts.Driver
 	if !settings.ByPods() && !settings.Traffic.Local || !settings.FollowsEndpoints(drv) || round.Want.Followed.Placeless {
+		r.store.SetStay(in.Owner.UID, 0)
 		r.events.RolloutLoses(in.Object(), "")
 		return
 	}
@@ -43,14 +45,13 @@ func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	if !measured {
 		return
 	}
-	rollout := members.Rollout{Removal: cycle * time.Duration(len(settings.Traffic.Ports)), Late: drv.Quirks.CutsRemoved, Pods: settings.ByPods()}
-	if !rollout.Late {
-		grace, known := r.grace(ctx, in)
-		if !known {
-			return
-		}
-		rollout.Grace = grace
+	rollout := members.Rollout{Removal: cycle * time.Duration(len(settings.Traffic.Ports)), Cuts: drv.Quirks.CutsRemoved, Pods: settings.ByPods()}
+	grace, known := r.grace(ctx, in)
+	if !known && !rollout.Cuts {
+		return
 	}
+	rollout.Grace = grace
+	r.store.SetStay(in.Owner.UID, rollout.Stay())
 	r.events.RolloutLoses(in.Object(), rollout.Problem(in.Owner.Name))
 }
 

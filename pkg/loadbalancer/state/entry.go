@@ -35,6 +35,8 @@ type Entry struct {
 	Namespace string
 	// Grace is that of the Service's pods.
 	Grace Grace
+	// Stay is how long a member stays after its endpoints began to terminate, 0 if until they have ended.
+	Stay time.Duration
 	// Made are the objects that this process created for the Service.
 	Made Made
 	// SecurityGroups is the knowledge of package securitygroup of the Service.
@@ -134,6 +136,13 @@ type Grace struct {
 // SetGrace records how long the pods of a Service serve after their deletion.
 func (s *Store) SetGrace(uid types.UID, grace Grace) {
 	s.update(uid, func(e *Entry) { e.Grace = grace })
+}
+
+// SetStay records how long members of a Service stay after their endpoints began to terminate.
+func (s *Store) SetStay(uid types.UID, stay time.Duration) {
+	if s.Get(uid).Stay != stay {
+		s.update(uid, func(e *Entry) { e.Stay = stay })
+	}
 }
 
 // MarkTouched records that a change was begun for the Service.

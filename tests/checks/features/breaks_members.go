@@ -77,8 +77,8 @@ func memberBreaks() []Break {
 		{
 			Row: 55, What: "a node with terminating endpoints is removed, which cuts connections",
 			File:  "pkg/loadbalancer/spec/members/follow.go",
-			Old:   `if cuts || len(names) == 0 {`,
-			New:   `if len(names) == 0 {`,
+			Old:   `return e.nodes(Endpoint.stays)`,
+			New:   `return names`,
 			Tests: []string{"TestEndpoints_LeaveWithoutCuttingConnections"},
 		},
 		{
@@ -98,9 +98,16 @@ func memberBreaks() []Break {
 		{
 			Row: 143, What: "pods that stop too early are not noticed",
 			File:  "pkg/loadbalancer/spec/members/rollout.go",
-			Old:   `case r.Grace < r.Removal:`,
-			New:   `case r.Grace < 0:`,
+			Old:   `case !r.Cuts && r.Grace < r.Removal:`,
+			New:   `case !r.Cuts && r.Grace < 0:`,
 			Tests: []string{"TestEndpoints_ReportThatPodsStopBeforeRemoval"},
+		},
+		{
+			Row: 143, What: "members of ovn stay until their pods have stopped",
+			File:  "pkg/loadbalancer/spec/members/endpoints.go",
+			Old:   `return e.Ready || e.lasts() && !e.Stopping`,
+			New:   `return e.serves()`,
+			Tests: []string{"TestFollow_SelectsNodesWithEndpoints", "TestPods_StayWhileTheyServeIfRemovalCuts"},
 		},
 		{
 			Row: 144, What: "the address that does not exist of a gateway takes the nodes out of the load balancer",

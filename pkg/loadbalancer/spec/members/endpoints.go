@@ -17,6 +17,9 @@ type Endpoint struct {
 	// Ready endpoints get new connections. Serving ones answer, perhaps while they are Terminating:
 	// kube-proxy sends new connections to those if no endpoint is ready (KEP-1669).
 	Ready, Serving, Terminating bool
+	// Stopping is set for a Terminating endpoint if a member whose removal begins now is removed just
+	// before the endpoint stops.
+	Stopping bool
 }
 
 // Slice has the endpoints of a Service with the same family and the same ports.
@@ -82,6 +85,9 @@ func (e Endpoint) lasts() bool { return e.Serving && e.Terminating }
 // serves reports whether an endpoint answers.
 func (e Endpoint) serves() bool { return e.Ready || e.lasts() }
 
+// stays reports whether an endpoint answers for longer than the removal of a member takes.
+func (e Endpoint) stays() bool { return e.Ready || e.lasts() && !e.Stopping }
+
 // Serving returns the names of the nodes with an endpoint that answers, sorted.
 func (e Endpoints) Serving() []string { return e.nodes(Endpoint.serves) }
 
@@ -104,6 +110,34 @@ func (e Endpoints) WithReady(addresses []netip.Addr) Endpoints {
 		for j, endpoint := range s.Endpoints {
 			if !endpoint.Terminating && slices.Contains(addresses, endpoint.Address) {
 				all[i].Endpoints[j].Ready, all[i].Endpoints[j].Serving = true, true
+			}
+		}
+	}
+	return all
+}
+
+// WithStopping returns the endpoints with the terminating ones at some addresses marked as stopping.
+func (e Endpoints) WithStopping(addresses []netip.Addr) Endpoints {
+	if len(addresses) == 0 {
+		return e
+	}
+	all := slices.Clone(e)
+	for i, s := range all {
+		all[i].Endpoints = slices.Clone(s.Endpoints)
+		for j, endpoint := range s.Endpoints {
+			all[i].Endpoints[j].Stopping = endpoint.Terminating && slices.Contains(addresses, endpoint.Address)
+		}
+	}
+	return all
+}
+
+// Lasting returns the addresses of the endpoints that still serve while they terminate.
+func (e Endpoints) Lasting() []netip.Addr {
+	var all []netip.Addr
+	for _, s := range e {
+		for _, endpoint := range s.Endpoints {
+			if endpoint.lasts() {
+				all = append(all, endpoint.Address)
 			}
 		}
 	}

@@ -106,8 +106,8 @@ func (s *Set) InAll(of *settings.Settings) Ports {
 //
 //	endpoints of the port                     members
 //	ready on A and B                          A and B
-//	ready on A and B, terminating on C, but   A and B; if the driver cuts connections, C too, until
-//	still serving                             nothing on it serves; with MemberSettings.Drain, too, but drained
+//	ready on A and B, terminating on C, but   A and B; if the driver cuts connections, C too, until all on it
+//	still serving                             are Stopping; with MemberSettings.Drain, too, but drained
 //	terminating on A, but still serving       A: kube-proxy sends them new connections
 //	none                                      the last ones stay, of a new pool there are none
 //
@@ -148,8 +148,11 @@ func (s *Set) Follow(of *settings.Settings, endpoints Endpoints, cuts bool) Foll
 // members returns the names of the nodes with endpoints that get traffic.
 func (e Endpoints) members(cuts bool) []string {
 	names := e.nodes(Endpoint.isReady)
-	if cuts || len(names) == 0 {
-		names = e.nodes(Endpoint.serves)
+	switch {
+	case len(names) == 0:
+		return e.nodes(Endpoint.serves)
+	case cuts:
+		return e.nodes(Endpoint.stays)
 	}
 	return names
 }

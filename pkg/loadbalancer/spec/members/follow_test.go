@@ -15,13 +15,14 @@ import (
 )
 
 // The ways to write endpoints on a node in these tests: "a" is ready, "a-" terminates and still
-// serves, "a!" neither serves nor is ready, "*" is ready and has no node.
+// serves, "a~" does so and is about to stop, "a!" neither serves nor is ready, "*" is ready and has no node.
 func endpoints(text string) []members.Endpoint {
 	var all []members.Endpoint
 	for _, word := range strings.Fields(text) {
-		name := strings.TrimRight(word, "-!*")
+		name := strings.TrimRight(word, "-~!*")
 		all = append(all, members.Endpoint{
-			Node: name, Ready: !strings.ContainsAny(word, "-!"), Serving: !strings.Contains(word, "!"), Terminating: strings.Contains(word, "-"),
+			Node: name, Ready: !strings.ContainsAny(word, "-~!"), Serving: !strings.Contains(word, "!"),
+			Terminating: strings.ContainsAny(word, "-~"), Stopping: strings.Contains(word, "~"),
 		})
 	}
 	return all
@@ -77,7 +78,7 @@ func follow(t *testing.T, svc *v1.Service, all members.Endpoints, cuts bool, cha
 
 // The members of a port are the nodes with its endpoints, as far as these can be members.
 //
-//proves:55
+//proves:55,143
 func TestFollow_SelectsNodesWithEndpoints(t *testing.T) {
 	t.Parallel()
 	same := func(*settings.Settings) {}
@@ -93,6 +94,9 @@ func TestFollow_SelectsNodesWithEndpoints(t *testing.T) {
 		"ready":                             {endpoints: members.Endpoints{slice("a b")}, want: "a b"},
 		"ready on one node":                 {endpoints: members.Endpoints{slice("a a a")}, want: "a"},
 		"one terminates":                    {endpoints: members.Endpoints{slice("a b-")}, want: "a", cuts: "a b"},
+		"one is about to stop":              {endpoints: members.Endpoints{slice("a b~")}, want: "a"},
+		"one of two on a node stops":        {endpoints: members.Endpoints{slice("a b- b~")}, want: "a", cuts: "a b"},
+		"only one that is about to stop":    {endpoints: members.Endpoints{slice("a~")}, want: "a"},
 		"one has ended":                     {endpoints: members.Endpoints{slice("a b!")}, want: "a"},
 		"only terminating":                  {endpoints: members.Endpoints{slice("a-")}, want: "a"},
 		"only terminating, one has ended":   {endpoints: members.Endpoints{slice("a- b!")}, want: "a"},

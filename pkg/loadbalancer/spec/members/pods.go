@@ -23,8 +23,8 @@ type Pod struct {
 //
 //	endpoints of the port                      members
 //	ready                                      these
-//	terminating, but still serving             none if others are ready, unless the driver cuts connections;
-//	                                           with MemberSettings.Drain they are members, but drained
+//	terminating, but still serving             none if others are ready; if the driver cuts connections, those
+//	                                           that are not Stopping; with MemberSettings.Drain these, but drained
 //	only terminating ones that still serve     these
 //	none                                       the last ones stay, of a new pool there are none
 //
@@ -65,8 +65,11 @@ func onNodes(nodes []Backend, pods []Pod) []Pod {
 // pods returns the endpoints of a port that get traffic, sorted and without duplicates.
 func (e Endpoints) pods(port string, cuts bool) []Pod {
 	pods := e.podsThat(Endpoint.isReady, port)
-	if cuts || len(pods) == 0 {
-		pods = e.podsThat(Endpoint.serves, port)
+	switch {
+	case len(pods) == 0:
+		return e.podsThat(Endpoint.serves, port)
+	case cuts:
+		return e.podsThat(Endpoint.stays, port)
 	}
 	return pods
 }

@@ -103,14 +103,14 @@ func TestPods_AreEndpointsWithTheirAddressesAndPorts(t *testing.T) {
 	}
 }
 
-// If the removal of a member cuts its connections, a terminating pod stays until it serves no more.
+// If the removal of a member cuts its connections, a terminating pod stays until it is about to stop.
 //
-//proves:56
+//proves:56,143
 func TestPods_StayWhileTheyServeIfRemovalCuts(t *testing.T) {
 	t.Parallel()
 	http := fixture.Port(v1.ProtocolTCP, 80)
 	http.Name = "http"
-	for text, want := range map[string]string{"a b-": "a:1:8080 b:2:8080", "a b!": "a:1:8080", "a- b!": "a:1:8080", "a c-": "a:1:8080"} {
+	for text, want := range map[string]string{"a b-": "a:1:8080 b:2:8080", "a b~": "a:1:8080", "a~ b!": "a:1:8080", "a b!": "a:1:8080", "a- b!": "a:1:8080", "a c-": "a:1:8080"} {
 		got, _ := podsWith(t, fixture.Service(fixture.Ports(http)), onNodes(), members.Endpoints{podSlice(text, "http", 8080)}, true)
 		if got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)

@@ -37,12 +37,28 @@ func Grace(pod *v1.Pod) time.Duration {
 
 // Rollout is the removal of a member after the deletion of its pods.
 type Rollout struct {
-	// Removal is how long it takes, Grace how long the pods serve after their deletion.
+	// Removal is how long it takes, Grace how long the pods certainly serve after their deletion.
 	Removal, Grace time.Duration
-	// Late is set if the removal begins when the pods have stopped.
-	Late bool
+	// Cuts is set if the driver cuts the established connections of a removed member: it is removed as
+	// late as possible.
+	Cuts bool
 	// Pods is set if pods are the members.
 	Pods bool
+}
+
+// changeUnderWay is how long a removal may wait for another change of the load balancer.
+const changeUnderWay = 5 * time.Second
+
+// lead is how long before the pods stop the removal begins: some take twice as long as usual.
+func (r Rollout) lead() time.Duration { return 2*r.Removal + changeUnderWay }
+
+// Stay returns how long a member stays after its pods began to terminate, if the driver cuts connections;
+// 0 if it stays until they have stopped, because they do so too early.
+func (r Rollout) Stay() time.Duration {
+	if !r.Cuts {
+		return 0
+	}
+	return max(0, r.Grace-r.lead())
 }
 
 // Problem returns why connections fail during a rollout of a Service; "" if none does.
@@ -53,9 +69,10 @@ func (r Rollout) Problem(service string) string {
 		remedy = "members: endpoint-nodes with " + remedy
 	}
 	switch {
-	case r.Late:
-		return fmt.Sprintf("Removing a member takes about %s, and begins when the pods at it have stopped: connections fail during a rollout; %s", removal, remedy)
-	case r.Grace < r.Removal:
+	case r.Cuts && r.Stay() == 0:
+		return fmt.Sprintf("Removing a member takes about %s, and begins when the pods at it have stopped: connections fail during a rollout; "+
+			"give them a preStop hook that sleeps longer than %s; %s", removal, r.lead().Round(time.Second), remedy)
+	case !r.Cuts && r.Grace < r.Removal:
 		return fmt.Sprintf("Removing a member takes about %s; pods of %s stop after %s: connections fail during a rollout; give them a preStop hook that sleeps longer; %s",
 			removal, service, r.Grace, remedy)
 	}

@@ -52,10 +52,34 @@ func TestRollout_IsProblemIfPodsStopBeforeRemoval(t *testing.T) {
 	for want, r := range map[string]members.Rollout{
 		"": {Removal: 9 * time.Second, Grace: 10 * time.Second},
 		"Removing a member takes about 9s; pods of web stop after 0s: connections fail": {Removal: 9100 * time.Millisecond},
-		"Removing a member takes about 1s, and begins when the pods":                    {Removal: 300 * time.Millisecond, Late: true, Grace: time.Minute},
+		"Removing a member takes about 1s, and begins when the pods":                    {Removal: 300 * time.Millisecond, Cuts: true, Grace: time.Second},
 	} {
 		if got := r.Problem("web"); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A driver that cuts the connections of a removed member removes it as late as possible: so long before the
+// pods stop that a removal that takes twice as long as usual still ends before.
+//
+//proves:143
+func TestRollout_MembersStayUntilPodsAreAboutToStop(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		members.Rollout
+		stay    time.Duration
+		problem bool
+	}{
+		"pods that serve long":     {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second, Cuts: true}, 17 * time.Second, false},
+		"pods that stop too early": {members.Rollout{Removal: 4 * time.Second, Grace: 13 * time.Second, Cuts: true}, 0, true},
+		"a driver that cuts none":  {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second}, 0, false},
+	} {
+		if got := c.Stay(); got != c.stay {
+			t.Errorf("%s: members stay for %s, want %s", name, got, c.stay)
+		}
+		if got := c.Problem("web"); (got != "") != c.problem {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
