@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -173,7 +174,7 @@ func (v *vip) admits(sources string, admitted bool) {
 }
 
 // movesAsPlanned moves the VIP to other nodes while clients connect: no flow of UDP and no new connection is lost.
-// Connections that are used or established at the moment of a move may be reset.
+// Established connections may be reset: their next packet reaches a node that does not know them.
 func (v *vip) movesAsPlanned() {
 	v.Helper()
 	moves, least := 2, 50
@@ -198,16 +199,22 @@ func (v *vip) movesAsPlanned() {
 	}
 	broken := 0
 	for _, failure := range load.stop(least) {
-		if errors.Is(failure.Err, syscall.ECONNRESET) {
+		if established(failure.Err) && errors.Is(failure.Err, syscall.ECONNRESET) {
 			broken++
 		} else {
 			v.Errorf("a planned move: %v", failure)
 		}
 	}
-	v.report("%d planned moves reset %d connections", moves, broken)
+	v.report("%d planned moves reset %d established connections", moves, broken)
 	if broken > resetsOfMove*moves {
-		v.Errorf("%d planned moves reset %d connections", moves, broken)
+		v.Errorf("%d planned moves reset %d established connections", moves, broken)
 	}
+}
+
+// established reports whether an error of a connection came after its handshake.
+func established(err error) bool {
+	var of *net.OpError
+	return errors.As(err, &of) && of.Op != "dial"
 }
 
 // exclude sets or removes the label that excludes a node from load balancers.
