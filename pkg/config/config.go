@@ -128,6 +128,8 @@ type LoadBalancer struct {
 	RouterVIPNetworkID string `gcfg:"router-vip-network-id" change:"restart" cpo:"no"`
 	// Number of routes of a router, of all its clients, beyond which no Service with provider `router` is created; 0 means no limit. Neutron has a maximum of its own, `max_routes`, and does not show it to projects.
 	RouterMaxRoutes uint `gcfg:"router-max-routes" default:"30" cpo:"no"`
+	// Number of nodes to which a VIP of provider `router` leads. With several, each change of them ends connections: see `docs/router.md`.
+	RouterNextHops uint `gcfg:"router-next-hops" default:"1" min:"1" max:"16" cpo:"no"`
 	// Algorithm of every pool. Provider ovn only supports SOURCE_IP_PORT, which is its default.
 	LBMethod string `gcfg:"lb-method" default:"ROUND_ROBIN" oneof:"ROUND_ROBIN,LEAST_CONNECTIONS,SOURCE_IP,SOURCE_IP_PORT"`
 	// Subnet of the members unless `member-subnet-id` is set, and of the VIP unless the Service or its class names another. Empty means the subnet of most nodes.
@@ -285,6 +287,8 @@ type LoadBalancerClass struct {
 	MemberWeights string `gcfg:"member-weights" oneof:"equal,drain" cpo:"no"`
 	// Maximum number of nodes that become members; 0 means that of [LoadBalancer].
 	MaxMembers uint `gcfg:"max-members" cpo:"no"`
+	// Number of nodes to which a VIP leads.
+	RouterNextHops uint `gcfg:"router-next-hops" min:"1" max:"16" cpo:"no"`
 	// Octavia provider of new load balancers.
 	LBProvider string `gcfg:"lb-provider" form:"provider" cpo:"no"`
 	// Algorithm of every pool.

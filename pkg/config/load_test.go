@@ -67,7 +67,7 @@ func TestLoad_UsesDefaultsOfCloudProviderOpenStack(t *testing.T) {
 	want := &Config{
 		Global: Global{AuthURL: "https://keystone.example.com/v3", UserID: "u1", Password: "pw", TenantID: "t1"},
 		LoadBalancer: LoadBalancer{
-			Enabled: true, LBProvider: "amphora", RouterMaxRoutes: 30, LBMethod: "ROUND_ROBIN",
+			Enabled: true, LBProvider: "amphora", RouterMaxRoutes: 30, RouterNextHops: 1, LBMethod: "ROUND_ROBIN",
 			MonitorDelay: seconds(5), MonitorTimeout: seconds(3), MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 			CascadeDelete: true, IngressHostnameSuffix: "nip.io", SharedLBScope: "namespace", SharedLBUnmanaged: true, ContainerStore: "barbican", SecurityGroupMode: "per-service", MemberPort: "node-port", MemberWeights: "equal",
 			DriftPolicy: "repair", DriftInterval: Duration{5 * time.Minute}, GarbagePolicy: "report", GarbageInterval: Duration{time.Hour},
@@ -100,7 +100,7 @@ func TestLoad_ReadsEveryKey(t *testing.T) {
 			CloudsFile: "clouds.yaml", Cloud: "c",
 		},
 		LoadBalancer: LoadBalancer{
-			Enabled: false, LBVersion: "v2", OctaviaAPIVersion: "2.26", LBProvider: "ovn", RouterVIPNetworkID: "vn", RouterMaxRoutes: 29, LBMethod: "SOURCE_IP_PORT",
+			Enabled: false, LBVersion: "v2", OctaviaAPIVersion: "2.26", LBProvider: "ovn", RouterVIPNetworkID: "vn", RouterMaxRoutes: 29, RouterNextHops: 2, LBMethod: "SOURCE_IP_PORT",
 			SubnetID: "s", MemberSubnetID: "ms", MemberAddressBySubnet: true, NetworkID: "n", FloatingNetworkID: "fn", FloatingSubnetID: "fs",
 			FloatingSubnet: "public-*", FloatingSubnetTags: "a,b", CreateMonitor: true,
 			MonitorDelay: seconds(10), MonitorTimeout: seconds(7), MonitorMaxRetries: 2, MonitorMaxRetriesDown: 4,
@@ -117,7 +117,7 @@ func TestLoad_ReadsEveryKey(t *testing.T) {
 		LoadBalancerClass: map[string]*LoadBalancerClass{
 			"gold": {
 				FloatingNetworkID: "gfn", FloatingSubnetID: "gfs", FloatingSubnet: "~gold[0-9]+", FloatingSubnetTags: "&x,y",
-				NetworkID: "gn", SubnetID: "gs", MemberSubnetID: "gms", MemberAddressBySubnet: ptr(false), Members: "nodes", MemberWeights: "equal", MaxMembers: 9,
+				NetworkID: "gn", SubnetID: "gs", MemberSubnetID: "gms", MemberAddressBySubnet: ptr(false), Members: "nodes", MemberWeights: "equal", MaxMembers: 9, RouterNextHops: 3,
 				LBProvider: "amphora", LBMethod: "LEAST_CONNECTIONS", FlavorID: "gf", AvailabilityZone: "gaz",
 				VIPQoSPolicyID: "none", VIPSecurityGroupIDs: "44444444-4444-4444-8444-444444444444",
 				InternalLB: ptr(false), InternalByDefault: ptr(true), CreateMonitor: ptr(false), MonitorDelay: seconds(20), MonitorTimeout: seconds(17),

@@ -191,6 +191,29 @@ func TestRouter_MovesOnlyWhenNodeHasNoEndpoint(t *testing.T) {
 	}
 }
 
+// With router-next-hops, a VIP leads to several nodes. Those with endpoints stay: each change ends connections.
+//
+//proves:140
+func TestRouter_LeadsToSeveralNodesAndChangesOnlyThoseWithoutEndpoints(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0 1", environmentOptions{})
+	r.Conf.LoadBalancer.RouterNextHops = 2
+	nodes := r.nodes(3)
+	address := r.ensure(r.svc, nodes).Ingress[0].IP
+	for _, step := range []struct{ endpoints, want string }{
+		{"0 1", "127.100.1.10 127.100.1.11"}, {"0 1 2", "127.100.1.10 127.100.1.11"}, {"1 2", "127.100.1.11 127.100.1.12"}, {"2", "127.100.1.12"},
+		{"", "127.100.1.12"}, {"0 2", "127.100.1.10 127.100.1.12"},
+	} {
+		r.endpoints.on(r.svc, step.endpoints)
+		r.ensure(r.svc, nodes)
+		got := strings.Fields(r.reaches(address, "203.0.113.9", 80))
+		slices.Sort(got)
+		if !slices.Equal(got, strings.Fields(step.want)) {
+			t.Errorf("endpoints on %q: reaches %q, want %q", step.endpoints, got, step.want)
+		}
+	}
+}
+
 // Two Services on a node that is lost move with it, and a Service on another node does not.
 func TestRouter_LeavesNodeThatIsGone(t *testing.T) {
 	t.Parallel()
@@ -293,6 +316,19 @@ func TestRouter_DeletesPortOfInterruptedCreation(t *testing.T) {
 	r.delete(r.svc)
 	if left := r.vips(); len(left) > 0 {
 		t.Errorf("ports are left: %v", left)
+	}
+}
+
+// A Service that prefers both IP families is served in the first one, and an event reports the other one.
+//
+//proves:140
+func TestRouter_ReportsIPFamilyThatItDoesNotServe(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	dual(r.svc, prefer, v1.IPv4Protocol, v1.IPv6Protocol)
+	r.ensure(r.svc, r.nodes(1))
+	if text := r.emitted(); strings.Count(text, "spec.ipFamilyPolicy: PreferDualStack: the load balancer serves only IPv4") != 1 {
+		t.Errorf("events: %s", text)
 	}
 }
 

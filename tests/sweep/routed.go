@@ -16,7 +16,7 @@ import (
 // routed returns scenarios of Services with provider router.
 func routed() []Scenario {
 	onRouter := func(ports ...int32) *v1.Service {
-		return with(with(service("web", ports...), annotation.Provider, "router"), annotation.AllowReplace, "true")
+		return OnRouter(service("web", ports...))
 	}
 	change := func(to string) func(context.Context, *testenv.Env) error {
 		return edit(func(svc *v1.Service) { svc.Annotations[annotation.Provider] = to })
@@ -50,12 +50,20 @@ func routed() []Scenario {
 				}
 				return a.on(c).Before(env)
 			}
-			s.Check = ledToNodes
+			s.Check = LedToNodes
 			all = append(all, s)
 		}
 	}
 	return all
 }
+
+// OnRouter returns a Service with provider router that may change to others.
+func OnRouter(svc *v1.Service) *v1.Service {
+	return with(with(svc, annotation.Provider, "router"), annotation.AllowReplace, "true")
+}
+
+// IsOnRouter reports whether a Service requests the provider router.
+func IsOnRouter(svc *v1.Service) bool { return svc.Annotations[annotation.Provider] == "router" }
 
 // addVIPNetwork adds a network of VIPs on the router of the nodes.
 func addVIPNetwork(env *testenv.Env) error {
@@ -68,11 +76,11 @@ func addVIPNetwork(env *testenv.Env) error {
 	return env.Cloud.Neutron.AddRouterInterface(env.Cloud.Router.ID, subnet.ID)
 }
 
-// ledToNodes reports VIPs and routes of no Service, and Services of provider router that no node gets packets for.
-func ledToNodes(env *testenv.Env) (wrong []string) {
+// LedToNodes reports VIPs and routes of no Service, and Services of provider router that no node gets packets for.
+func LedToNodes(env *testenv.Env) (wrong []string) {
 	vips := map[string]bool{}
 	for _, svc := range env.Cluster.Services() {
-		if svc.Annotations[annotation.Provider] != "router" {
+		if !IsOnRouter(svc) {
 			continue
 		}
 		for _, ingress := range svc.Status.LoadBalancer.Ingress {

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type Start struct {
 	Zed      bool
 	// DualStack is set if its network and the nodes have both IP families.
 	DualStack bool
+	// Routed is set if there is a network of VIPs, and Services may have provider router.
+	Routed bool
 	// Inherited is set if there are Services of cloud-provider-openstack.
 	Inherited bool
 	Options   func() testenv.Options
@@ -26,8 +29,8 @@ type Start struct {
 	Before func(env *testenv.Env) error
 }
 
-// Starts returns one for each kind of cloud, and one with the state that cloud-provider-openstack
-// left.
+// Starts returns one for each kind of cloud, one with a network of VIPs for provider router, and one with the
+// state that cloud-provider-openstack left.
 func Starts() []Start {
 	var all []Start
 	for _, c := range slices.Concat(clouds(), dualClouds()) {
@@ -39,6 +42,10 @@ func Starts() []Start {
 			Before:  func(env *testenv.Env) error { return addNodes(env, 2) },
 		})
 	}
+	routed := all[1] // amphora with groups
+	routed.Name, routed.Routed = "router", true
+	routed.Before = func(env *testenv.Env) error { return errors.Join(addVIPNetwork(env), addNodes(env, 2)) }
+	all = append(all, routed)
 	adopt := adoptions()[0]
 	return append(all, Start{
 		Name: "inherited", Provider: "amphora", Zed: true, Inherited: true,

@@ -10,10 +10,11 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/sweep"
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// intent is the state that users request at a moment, by port. No two Services request the same
+// intent is the state that users request of Octavia at a moment, by port. No two Services request the same
 // port, so that their load balancers do not matter.
 type intent map[string]port
 
@@ -39,7 +40,7 @@ func serves(svc *v1.Service) bool {
 func intended(env *testenv.Env) intent {
 	all, nodes := intent{}, env.Cluster.Nodes()
 	for _, svc := range env.Cluster.Services() {
-		if !serves(svc) {
+		if !serves(svc) || sweep.IsOnRouter(svc) {
 			continue
 		}
 		for _, p := range svc.Spec.Ports {

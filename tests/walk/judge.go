@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/sweep"
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
@@ -28,6 +29,11 @@ func (r *run) judge() {
 	}
 	r.judgeServing()
 	r.judgeServices()
+	if r.start.Routed {
+		for _, wrong := range sweep.LedToNodes(r.env) {
+			r.fail("provider router: %s", wrong)
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, now := range r.watcher.Moves() {

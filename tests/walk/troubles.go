@@ -116,6 +116,10 @@ func (r *run) lasting(rule faults.Rule, route string, d time.Duration) {
 
 // other makes another client change a load balancer, or the Neutron objects of its Service.
 func (r *run) other(a, b int) {
+	if r.start.Routed && b%2 == 0 {
+		r.otherOnRouter(a, b)
+		return
+	}
 	var own []octavia.LoadBalancer
 	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
 		if r.atHome(lb) {
@@ -225,6 +229,26 @@ func (r *run) otherInGroups(b int) {
 				r.act(http.MethodDelete, network+"/security-group-rules/"+rule.ID, nil)
 				return
 			}
+		}
+	}
+}
+
+// otherOnRouter removes the routes to a VIP, or its floating IP.
+func (r *run) otherOnRouter(a, b int) {
+	router := r.env.Cloud.Neutron.Routers()[0]
+	if len(router.Routes) == 0 {
+		return
+	}
+	at := router.Routes[a%len(router.Routes)]
+	if b%4 == 0 {
+		r.act(http.MethodPut, network+"/routers/"+router.ID+"/remove_extraroutes", object{"router": object{
+			"routes": []object{{"destination": at.Destination, "nexthop": at.NextHop}},
+		}})
+		return
+	}
+	for _, ip := range r.env.Cloud.Neutron.FloatingIPs() {
+		if ip.FixedAddress+"/32" == at.Destination {
+			r.act(http.MethodPut, network+"/floatingips/"+ip.ID, object{"floatingip": object{"port_id": nil}})
 		}
 	}
 }

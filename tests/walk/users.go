@@ -63,11 +63,37 @@ func (r *run) service(key testenv.Key, b int) *v1.Service {
 	if r.start.DualStack {
 		sweep.Dual(svc, b%5 > 2)
 	}
+	if r.start.Routed {
+		return r.mayMove(svc, b)
+	}
 	return svc
 }
 
+// mayMove returns a Service that can change between Octavia and the router, without settings that the router lacks.
+func (r *run) mayMove(svc *v1.Service, b int) *v1.Service {
+	svc.Spec.LoadBalancerSourceRanges = nil
+	svc = sweep.OnRouter(svc)
+	if b%3 == 0 {
+		delete(svc.Annotations, annotation.Provider)
+	}
+	return svc
+}
+
+// provider moves a Service between Octavia and the router.
+func (r *run) provider(a, _ int) {
+	key := r.key(a)
+	if svc := r.env.Cluster.Service(key); svc == nil || svc.DeletionTimestamp != nil || !r.start.Routed {
+		return
+	}
+	r.env.Cluster.Edit(key, flip(annotation.Provider, "router", ""))
+}
+
 // restricts reports whether the provider enforces source ranges, and has the features of amphorae.
-func (r *run) restricts() bool { return r.start.Provider != octavia.ProviderOVN }
+func (r *run) restricts() bool { return r.start.Provider != octavia.ProviderOVN && !r.start.Routed }
+
+// mayShare reports whether Services may share load balancers. The driver of ovn of Zed cannot add listeners beside
+// monitors. A load balancer with a guest cannot be replaced for other IP families, or another provider.
+func (r *run) mayShare() bool { return !r.oldOVN() && !r.start.DualStack && !r.start.Routed }
 
 // oldOVN reports whether the provider is ovn of Zed.
 func (r *run) oldOVN() bool { return r.start.Zed && r.start.Provider == octavia.ProviderOVN }
@@ -105,9 +131,27 @@ func flip(name, one, other string) func(*v1.Service) {
 	}
 }
 
-// edits returns the changes that any user may make. The first ones work with every provider.
+// edits returns the changes that users may make.
 func (r *run) edits() []func(*v1.Service) {
-	all := []func(*v1.Service){
+	all := r.editsAnywhere()
+	if r.start.Routed {
+		return all
+	}
+	all = append(all, r.editsInOctavia()...)
+	if !r.restricts() {
+		return all
+	}
+	ranges := func(cidrs ...string) func(*v1.Service) {
+		return func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = cidrs }
+	}
+	return append(all, ranges("10.0.0.0/8"), ranges("10.0.0.0/8", "12.0.0.0/8"), ranges("10.1.0.0/16"), ranges(),
+		flip(annotation.ClientData, "70000", "80000"), flip(annotation.MemberData, "70000", "80000"),
+		flip(annotation.ForwardedFor, "true", "false"))
+}
+
+// editsAnywhere returns changes that work with every provider, also router.
+func (r *run) editsAnywhere() []func(*v1.Service) {
+	return []func(*v1.Service){
 		r.addPort,
 		func(svc *v1.Service) {
 			if len(svc.Spec.Ports) > 1 {
@@ -124,8 +168,22 @@ func (r *run) edits() []func(*v1.Service) {
 			}
 		},
 		r.local,
+		flip(annotation.Internal, "true", "false"),
+		func(svc *v1.Service) {
+			if svc.Spec.Type == v1.ServiceTypeLoadBalancer {
+				svc.Spec.Type = v1.ServiceTypeClusterIP
+			} else {
+				svc.Spec.Type = v1.ServiceTypeLoadBalancer
+			}
+		},
+	}
+}
+
+// editsInOctavia returns changes that work with every provider of Octavia.
+func (r *run) editsInOctavia() []func(*v1.Service) {
+	return []func(*v1.Service){
 		flip(annotation.MonitorDelay, "17", ""), flip(annotation.MonitorDown, "5", "6"),
-		flip(annotation.Monitor, "false", "true"), flip(annotation.Internal, "true", "false"),
+		flip(annotation.Monitor, "false", "true"),
 		func(svc *v1.Service) {
 			if svc.Annotations[annotation.Members] == "" { // else its members may depend on those before
 				flip(annotation.NodeSelector, edge, "")(svc)
@@ -142,23 +200,7 @@ func (r *run) edits() []func(*v1.Service) {
 			}
 		},
 		flip(annotation.ConnLimit, "500", "600"),
-		func(svc *v1.Service) {
-			if svc.Spec.Type == v1.ServiceTypeLoadBalancer {
-				svc.Spec.Type = v1.ServiceTypeClusterIP
-			} else {
-				svc.Spec.Type = v1.ServiceTypeLoadBalancer
-			}
-		},
 	}
-	if !r.restricts() {
-		return all
-	}
-	ranges := func(cidrs ...string) func(*v1.Service) {
-		return func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = cidrs }
-	}
-	return append(all, ranges("10.0.0.0/8"), ranges("10.0.0.0/8", "12.0.0.0/8"), ranges("10.1.0.0/16"), ranges(),
-		flip(annotation.ClientData, "70000", "80000"), flip(annotation.MemberData, "70000", "80000"),
-		flip(annotation.ForwardedFor, "true", "false"))
 }
 
 // metrics has the load balancer of a Service serve its metrics, to other clients, or no more. That of another
@@ -166,7 +208,7 @@ func (r *run) edits() []func(*v1.Service) {
 func (r *run) metrics(a, _ int) {
 	key := r.key(a)
 	svc := r.env.Cluster.Service(key)
-	if svc == nil || svc.DeletionTimestamp != nil || r.start.Provider != octavia.ProviderAmphora || svc.Annotations[annotation.Share] != "" {
+	if svc == nil || svc.DeletionTimestamp != nil || r.start.Provider != octavia.ProviderAmphora || r.start.Routed || svc.Annotations[annotation.Share] != "" {
 		return
 	}
 	own := func(lb octavia.LoadBalancer) bool {
@@ -260,13 +302,11 @@ func (r *run) families(a, _ int) {
 	r.env.Cluster.Edit(key, func(svc *v1.Service) { sweep.Dual(svc, len(svc.Spec.IPFamilies) == 1) })
 }
 
-// share puts a Service on the load balancer of another one, or on its own again. The driver of ovn
-// of Zed cannot add listeners beside monitors. A load balancer with a guest cannot be replaced for other IP
-// families.
+// share puts a Service on the load balancer of another one, or on its own again.
 func (r *run) share(a, b int) {
 	key := r.key(a)
 	svc := r.env.Cluster.Service(key)
-	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() || r.start.DualStack || measured(svc) {
+	if svc == nil || svc.DeletionTimestamp != nil || !r.mayShare() || measured(svc) {
 		return
 	}
 	// Other namespaces do not permit it.
@@ -285,7 +325,7 @@ func (r *run) share(a, b int) {
 func (r *run) name(a, b int) {
 	key := r.key(a)
 	svc := r.env.Cluster.Service(key)
-	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() || r.start.DualStack || measured(svc) {
+	if svc == nil || svc.DeletionTimestamp != nil || !r.mayShare() || measured(svc) {
 		return
 	}
 	r.env.Cluster.Edit(key, func(svc *v1.Service) {

@@ -118,6 +118,7 @@ func verbs() []verb {
 		{"name", 3, true, (*run).name},
 		{"metrics", 2, true, (*run).metrics},
 		{"families", 3, true, (*run).families},
+		{"provider", 3, true, (*run).provider},
 		{"restart", 1, false, (*run).restart},
 		{"kill", 2, false, (*run).kill},
 		{"fault", 8, false, (*run).fault},

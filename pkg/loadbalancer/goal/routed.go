@@ -162,16 +162,20 @@ func (g *Routed) vip(ctx context.Context, existing *model.LoadBalancer) (*model.
 
 // nextHops returns the next hops of the VIP.
 func (g *Routed) nextHops(want *Desired, lb *model.LoadBalancer) ([]string, error) {
-	all := nodesOf(want.Followed.Ports)
+	all, ready := nodesOf(want.Followed.Ports)
 	candidates := slices.DeleteFunc(slices.Clone(all), func(n router.Node) bool { return !g.pool.Reaches(n.Address) })
 	if len(all) > 0 && len(candidates) == 0 {
 		return nil, &lookup.Error{Message: fmt.Sprintf("node %s (%s), as all others that can serve, is %s", all[0].Name, all[0].Address, g.unfit())}
 	}
 	var present []string
+	most := g.in.Settings.Members.NextHops
 	if lb != nil {
 		present = lb.NextHops
 	}
-	return router.Choose(string(g.in.Owner.UID), candidates, present, 1), nil
+	if !ready && len(present) > 0 {
+		most = min(most, len(present))
+	}
+	return router.Choose(string(g.in.Owner.UID), candidates, present, most), nil
 }
 
 // unfit completes a sentence about nodes that cannot be next hops.

@@ -8,14 +8,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 )
 
-// nodesOf returns the nodes that can be the next hop of a VIP, which is one for all ports:
+// nodesOf returns the nodes that can be next hops of a VIP, which are the same for all ports:
 //
 //	endpoints                            nodes
 //	of all ports on some node            those with endpoints of all ports
 //	of each port on other nodes          those with endpoints of any port
 //	of some ports only                   as if these were all ports
-//	none                                 all: the present one stays
-func nodesOf(ports members.Ports) []router.Node {
+//	none                                 all
+//
+// Ready is false in the last case: the present next hops stay, and none is added.
+func nodesOf(ports members.Ports) (nodes []router.Node, ready bool) {
 	var all, each, some []router.Node
 	for i, port := range ports {
 		nodes := hostsOf(port)
@@ -30,11 +32,11 @@ func nodesOf(ports members.Ports) []router.Node {
 	}
 	switch {
 	case len(each) > 0:
-		return each
+		return each, true
 	case len(some) > 0:
-		return some
+		return some, true
 	}
-	return all
+	return all, false
 }
 
 func hostsOf(port members.Port) []router.Node {

@@ -218,6 +218,7 @@ func (r *reading) members(vipSubnetID string) MemberSettings {
 		Drain:           cmp.Or(ptr.Deref(r.values.Members.Weights, ""), r.conf.MemberWeights) == annotation.WeightsDrain,
 		Max:             r.maxMembers(),
 		Seed:            string(r.svc.UID),
+		NextHops:        int(r.conf.RouterNextHops),
 	}
 	if ptr.Deref(r.values.Members.BySubnet, false) && m.SubnetID == "" {
 		r.notice(annotation.MemberAddress, "has no effect: neither the Service nor cloud.conf sets "+annotation.MemberSubnetID)

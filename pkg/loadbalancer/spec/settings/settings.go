@@ -148,6 +148,8 @@ type MemberSettings struct {
 	// selects them.
 	Max  int
 	Seed string
+	// NextHops is the number of nodes to which a VIP of provider router leads, at least 1.
+	NextHops int
 	// nodes are the settings for nodes as members while pods are the members.
 	nodes *MemberSettings
 }
