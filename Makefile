@@ -125,10 +125,10 @@ sweep: ## Fail every request of every scenario in every way (SHARE=0.1 SEED=2 fo
 
 # What walk passes on.
 WALKS = $(GO) test -c -o out/walk ./tests/walk && cd tests/walk && \
-	exec ../../out/walk -test.timeout 0 -test.run '^TestWalk_' -walk '$(WALK)' -current ../../out/walk.txt $(if $(LOG),-test.v)
+	exec ../../out/walk -test.timeout 0 -test.run '^TestWalk_' -walk '$(WALK)' -start '$(START)' -current ../../out/walk.txt $(if $(LOG),-test.v)
 
 .PHONY: walk
-walk: ## Take STEPS=10000 random steps of users, faults and other clients, chosen by SEED=1 (0: until it is stopped; WALK='...' for one)
+walk: ## Take STEPS=10000 random steps of users, faults and other clients, chosen by SEED=1 (0: until it is stopped; WALK='...' for one, START=router for one start)
 	@$(WALKS) -steps $(or $(STEPS),10000) -seed $(or $(SEED),1)
 
 .PHONY: soak

@@ -246,7 +246,7 @@ func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 		}
 	}
 	svc.Finalizers, svc.Status = nil, v1.ServiceStatus{}
-	if !had {
+	if !had || sweep.IsOnRouter(svc) { // where that of its time in Octavia has no effect
 		if svc.Annotations[annotation.Share] != "" {
 			delete(svc.Annotations, annotation.LoadBalancerID) // that of placed
 		}
@@ -296,7 +296,7 @@ var (
 	identity    = regexp.MustCompile(` ?Tags=\[[^\]]*\]| \(uid .* in [^)]*\)\)`)
 	replacesTag = regexp.MustCompile(` ?kube_lb_replaces_[^ \]]*`)
 	// nextHops matches the nodes of VIPs: a next hop stays while its node can serve.
-	nextHops = regexp.MustCompile(` ?NextHop=[^ }]*| ?AddressPairs=\[[^\]]*\]`)
+	nextHops = regexp.MustCompile(` ?NextHop=[^ }]*|AddressPairs=\[[^\]]*\] ?`)
 )
 
 // plain removes the parts of books that depend on the history: numbers of parts, next hops, and annotations of

@@ -36,6 +36,9 @@ func (r *run) create(a, b int) {
 		}
 	}
 	r.env.Cluster.ForgetEndpoints(key)
+	if r.start.Routed {
+		r.env.Cluster.SetEndpoints(key, "node-1", "node-2") // a router leads to nodes with endpoints
+	}
 	r.env.Cluster.Apply(svc)
 }
 

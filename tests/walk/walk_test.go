@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 var (
 	steps   = flag.Int("steps", 300, "how many steps are taken in all, 0: until it is stopped")
 	seed    = flag.Uint64("seed", 1, "which walks these are")
+	from    = flag.String("start", "", "the start of all walks, \"\": any")
 	only    = flag.String("walk", "", "the one walk that is taken, as it was printed")
 	current = flag.String("current", "", "the file that has the walk under way")
 )
@@ -121,7 +123,7 @@ func count(one walk.Walk, failed bool) {
 
 // draw draws a walk: some stretches, with a rest after each.
 func draw(t *rapid.T) walk.Walk {
-	starts := sweep.Starts()
+	starts := slices.DeleteFunc(sweep.Starts(), func(s sweep.Start) bool { return *from != "" && s.Name != *from })
 	one := walk.Walk{Start: starts[rapid.IntRange(0, len(starts)-1).Draw(t, "start")]}
 	verb := rapid.SampledFrom(walk.Verbs())
 	choice := rapid.IntRange(0, walk.Choices-1)
