@@ -106,6 +106,40 @@ func TestRouter_RemovesLoadBalancerThatWasBegunInOctavia(t *testing.T) {
 	}
 }
 
+// A Service that goes back to the router before Octavia has completed its load balancer leaves nothing there. If the
+// process ends in between, the next one finds the load balancer in its list of all.
+//
+//proves:140
+func TestRouter_RemovesLoadBalancerOfChangeThatWasTakenBack(t *testing.T) {
+	t.Parallel()
+	for _, restarts := range []bool{false, true} {
+		r := newRouted(t, "0", environmentOptions{hold: time.Second})
+		nodes := r.nodes(1)
+		svc := r.on("router")
+		svc.Status.LoadBalancer = *r.ensure(svc, nodes)
+		address := svc.Status.LoadBalancer.Ingress[0].IP
+		svc.Annotations[annotation.AllowReplace], svc.Annotations[annotation.Provider] = "true", "amphora"
+		r.Cloud.Faults.Add(faults.Rule{Method: http.MethodPut, Route: "/network/v2.0/floatingips/*", Status: http.StatusConflict, Count: 1})
+		if _, err := r.engine.Ensure(r.ctx, svc, nodes); err == nil {
+			t.Fatal("the Service has left the router")
+		}
+		r.loadBalancers(1)
+		svc.Annotations[annotation.Provider] = "router"
+		if restarts {
+			r.restart()
+		}
+		if now := r.ensure(svc, nodes).Ingress[0].IP; now != address {
+			t.Errorf("the address changes from %s to %s", address, now)
+		}
+		if restarts {
+			r.repair(svc, nodes)
+		}
+		r.loadBalancers(0)
+		r.wantReach(address, "203.0.113.9", 80, "127.100.1.10")
+		r.unchanged(svc, nodes)
+	}
+}
+
 // A Service keeps its VIP after cloud.conf names another network for VIPs, or none, and leaves nothing there.
 //
 //proves:140

@@ -36,8 +36,13 @@ func (r *run) create(a, b int) {
 		}
 	}
 	r.env.Cluster.ForgetEndpoints(key)
+	r.apply(key, svc)
+}
+
+// apply creates or replaces a Service. A router leads to nodes with endpoints.
+func (r *run) apply(key testenv.Key, svc *v1.Service) {
 	if r.start.Routed {
-		r.env.Cluster.SetEndpoints(key, "node-1", "node-2") // a router leads to nodes with endpoints
+		r.env.Cluster.SetEndpoints(key, "node-1", "node-2")
 	}
 	r.env.Cluster.Apply(svc)
 }
@@ -282,7 +287,7 @@ func (r *run) recreate(a, b int) {
 				svc := r.service(key, b)
 				svc.UID = r.uid(key.Name)
 				r.mu.Unlock()
-				r.env.Cluster.Apply(svc)
+				r.apply(key, svc)
 				r.took()
 				return
 			}

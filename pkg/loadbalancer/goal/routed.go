@@ -301,6 +301,7 @@ func (g *Routed) Commit(ctx context.Context, r Round, reported plan.Plan, _ *asy
 	if g.unread != nil {
 		return g.in.Published.Status.DeepCopy(), nil
 	}
+	g.Memory.Store.LeaveOctavia(uid)
 	addresses := addressesOn(lb, g.in.Settings)
 	g.Events.Ready(g.in.Object(), lb, addresses)
 	g.Events.AddressChanged(g.in.Object(), g.in.Published.first(), addresses[0])

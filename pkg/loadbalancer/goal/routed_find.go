@@ -73,14 +73,23 @@ func (e *Engine) OnlyRouted(ctx context.Context, svc *v1.Service) (bool, error) 
 
 // begunInOctavia reports whether an unserved Service may have a load balancer in Octavia.
 func (e *Engine) begunInOctavia(owner model.Owner, published Published) bool {
-	store := e.Memory.Store
-	made := store.Get(owner.UID).Made
-	return made.LoadBalancerID != "" || len(made.Entered) > 0 || len(e.Memory.Previous(owner.UID)) > 0 || store.Precedes(published.Unserved())
+	return e.enteredOctavia(owner) || len(e.Memory.Previous(owner.UID)) > 0 || e.Memory.Store.Precedes(published.Unserved())
+}
+
+// enteredOctavia reports whether this process has begun a load balancer of a Service in Octavia, or found one, since
+// the Service has had a complete state.
+func (e *Engine) enteredOctavia(owner model.Owner) bool {
+	made := e.Memory.Store.Get(owner.UID).Made
+	return made.LoadBalancerID != "" || len(made.Entered) > 0
 }
 
 // Recall returns the last applied state of this process, and its status if that is the desired one. After a
-// start, it returns the state in lists that all Services share.
+// start, it returns the state in lists that all Services share. It returns nothing if a load balancer in Octavia must
+// be read.
 func (g *Routed) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
+	if g.enteredOctavia(g.in.Owner) {
+		return Known{}, nil
+	}
 	applied := g.Memory.Store.Get(g.in.Owner.UID).Routed
 	if applied == nil {
 		return g.recallFirst(ctx)
@@ -161,14 +170,15 @@ func (g *Routed) Observe(ctx context.Context, lock *async.Guard) (Observation, e
 //
 //	published address      annotation allow-replace    load balancer
 //	none                   any                         replaced
-//	of the VIP             any                         there is none
+//	of the VIP             any                         replaced, if this process has begun it or found it
 //	another                true                        replaced
 //	another                false                       stays, and the Service is refused
 func (g *Routed) outgoing(ctx context.Context, vip *model.LoadBalancer, lock *async.Guard) (*model.LoadBalancer, error) {
 	published := g.in.Published
 	elsewhere := published.hasStatus() && !slices.ContainsFunc(published.addresses(), g.pool.Holds) && (vip == nil || !g.serves(vip))
+	mayHave := g.enteredOctavia(g.in.Owner) || !published.hasStatus() && g.begunInOctavia(g.in.Owner, published)
 	switch {
-	case !elsewhere && (published.hasStatus() || !g.begunInOctavia(g.in.Owner, published)):
+	case !elsewhere && !mayHave:
 		return nil, nil
 	case elsewhere && !g.in.Settings.LoadBalancer.AllowReplace:
 		return nil, cannotChange(g.in.Settings, "load balancer of another provider", "router")

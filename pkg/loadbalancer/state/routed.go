@@ -39,12 +39,17 @@ func (a Access) conflicts(b Access) string {
 	return ""
 }
 
-// SetRouted records the applied state of a Service with provider router, which has no load balancer then.
+// SetRouted records the applied state of a Service with provider router. A load balancer that was begun for it in
+// Octavia stays known until LeaveOctavia.
 func (s *Store) SetRouted(uid types.UID, routed *Routed) {
 	s.update(uid, func(e *Entry) {
 		e.Applied, e.Routed, e.Namespace = nil, routed, routed.Service.Namespace
-		e.Made.LoadBalancerID, e.Made.Entered = "", nil
 	})
+}
+
+// LeaveOctavia records that a Service has no load balancer in Octavia.
+func (s *Store) LeaveOctavia(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Made.LoadBalancerID, e.Made.Entered = "", nil })
 }
 
 // AllRouted returns the applied state of each Service with provider router.

@@ -138,6 +138,7 @@ func (d *Detector) detect(ctx context.Context, age time.Duration, drifted func(t
 		return
 	default:
 		d.detectLoadBalancers(ctx, snap, drifted)
+		d.detectLeft(ctx, snap, drifted)
 	}
 	d.options.Routed.Detect(ctx, drifted)
 	d.detectSecurityGroups(ctx, drifted)
@@ -159,6 +160,25 @@ func (d *Detector) detectLoadBalancers(ctx context.Context, snap *project.Snapsh
 		}
 		if known := d.options.Store.Get(uid).Applied; reason == "" && known != nil && d.options.Seen != nil {
 			d.options.Seen(uid, known)
+		}
+	}
+}
+
+// detectLeft finds load balancers of Services with provider router: those of an interrupted change to another
+// provider that was taken back.
+func (d *Detector) detectLeft(ctx context.Context, snap *project.Snapshot, drifted func(types.NamespacedName)) {
+	for uid := range d.options.Store.AllRouted() {
+		id := ownership.Identity{ClusterID: d.options.ClusterID, ServiceUID: string(uid)}
+		for _, lb := range snap.Tagged(id.ServiceTag()) {
+			if id.Claim(lb.Tags, "") != ownership.Ours {
+				continue
+			}
+			const reason = "a load balancer of the Service is left in Octavia"
+			if service, _, marked := d.options.Routed.Mark(uid, reason); marked {
+				d.options.Store.Enter(uid, lb.ID)
+				klog.FromContext(ctx).Info("A Service of provider router has a load balancer", "service", service, "loadBalancer", lb.ID)
+				drifted(service)
+			}
 		}
 	}
 }
