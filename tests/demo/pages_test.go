@@ -138,7 +138,7 @@ func TestPages_CommandsRun(t *testing.T) {
 			count++
 			script := replaced.Replace(c)
 			if strings.Contains(c, "EXTERNAL-IP") { // the reader has waited for it
-				script = "kubectl wait service web --for=jsonpath={.status.loadBalancer.ingress} --timeout=60s && " + strings.Replace(script, "curl ", "curl --retry 20 --retry-delay 1 --retry-all-errors ", 1)
+				script = "kubectl wait service web --for=jsonpath={.status.loadBalancer.ingress} --timeout=10m && " + strings.Replace(script, "curl ", "curl --retry 20 --retry-delay 1 --retry-all-errors ", 1)
 			}
 			if output, err := r.run(t, script); err != nil && !expected(c, err) {
 				t.Errorf("%s: %s: %v\n%s", page.name, script, err, output)
