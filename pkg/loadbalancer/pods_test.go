@@ -2,6 +2,7 @@ package loadbalancer_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
@@ -252,6 +254,78 @@ func TestPods_AndNodesAreNotExchangedByRefusedChange(t *testing.T) {
 			f.pods(svc, "0:12 1:11")
 			change(annotation.MembersNodes, 30090, "many")
 			env.areAt("0.12:8080 1.11:8080")
+		})
+	}
+}
+
+// The port of a member shows that it is a pod of the nodes' network and not a node, also if that pod is gone.
+//
+//proves:56
+func TestPods_OfHostNetworkAreFollowedWhileServiceIsRefused(t *testing.T) {
+	t.Parallel()
+	env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": "ovn"}, 1, "")
+	svc.Spec.Ports[0].NodePort = 30080
+	on := func(node int) {
+		f.of[0].Endpoints = []members.Endpoint{{
+			Node: nodes[node].Name, Address: netip.MustParseAddr(nodes[node].Status.Addresses[0].Address), Ready: true, Serving: true,
+		}}
+	}
+	on(0)
+	env.ensure(svc, nodes)
+	env.areAt("127.100.1.10:8080")
+	svc.Annotations[annotation.MaxMembers] = "many"
+	env.restart()
+	on(1)
+	env.refused(svc, nodes, "many")
+	env.areAt("127.100.1.11:8080")
+}
+
+// Nodes that replace pods are in their subnet in each pool, also if the change is interrupted between two
+// pools, or is refused for a while, and the members are pods of the nodes' network.
+//
+//proves:56
+func TestPods_GiveWayToNodesInTheirSubnet(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		host   bool
+		status int
+		body   string
+	}{
+		"pod network, failure": {status: http.StatusInternalServerError},
+		"hostNetwork, failure": {host: true, status: http.StatusInternalServerError},
+		"hostNetwork, quota": {
+			host: true, status: http.StatusForbidden, body: `{"faultcode": "Client", "faultstring": "Quota has been met for resources: members", "debuginfo": null}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": "amphora"}, 2, "0:11 1:11")
+			if c.host {
+				for i := range f.of[0].Endpoints {
+					f.of[0].Endpoints[i].Address = netip.MustParseAddr(nodes[i].Status.Addresses[0].Address)
+				}
+			}
+			for i := range svc.Spec.Ports {
+				svc.Spec.Ports[i].NodePort = 30080 + int32(i)
+			}
+			env.ensure(svc, nodes)
+			svc.Annotations[annotation.Members] = annotation.MembersNodes
+			env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPut, Route: "/load-balancer/v2.0/lbaas/pools/*/members", From: 2, Count: 1, Status: c.status, Body: c.body})
+			if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+				t.Fatal("nothing fails")
+			}
+			if !c.host {
+				env.restart()
+			}
+			env.ensure(svc, nodes)
+			for _, pool := range env.loadBalancer().Pools {
+				for _, m := range pool.Members {
+					if m.ProtocolPort < 30000 || m.SubnetID != env.Cloud.Subnet.ID {
+						t.Errorf("%s: member %s:%d in subnet %q", pool.Name, m.Address, m.ProtocolPort, m.SubnetID)
+					}
+				}
+			}
+			env.unchanged(svc, nodes)
 		})
 	}
 }

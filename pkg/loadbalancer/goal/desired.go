@@ -174,7 +174,7 @@ func (p *planner) options(in Inputs, existing *model.LoadBalancer, serial *Seria
 	drv := serial.without(p.drivers.For(provider, in.Version))
 	pods := in.Settings.ByPods()
 	if !pods && existing != nil {
-		pods, _ = p.hasPods(in, existing)
+		pods = p.leavesPods(in, existing)
 	}
 	return plan.Options{
 		Driver:         drv,

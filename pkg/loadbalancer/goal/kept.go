@@ -217,7 +217,7 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 		ID: k.in.ID, Driver: want.Facts.Driver,
 		Unchosen: k.unread.Selector, Capped: k.limits.Full, NoMonitors: k.limits.NoMonitors,
 		Excluded: k.in.Members.Standing == members.Excluded, Drains: k.in.Settings.Members.Drain,
-		Subnet: cmp.Or(k.in.Settings.Members.SubnetID, k.in.Settings.Members.DefaultSubnetID),
+		Subnet: cmp.Or(k.in.Settings.Members.SubnetID, k.in.Settings.Members.DefaultSubnetID), Places: !lb.Adopted,
 	}
 	var err error
 	if want.Followed, nodes.Subnets, err = k.members(ctx, lb, want.Facts.Driver); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -82,30 +83,63 @@ func (k *Kept) usePresentMode(ctx context.Context, lb *model.LoadBalancer) error
 }
 
 // hasPods reports whether pods are the members of a load balancer, as they were in the last state that was
-// applied or, if that is unknown, by the members. It is not known of pools without members.
+// applied or, if that is unknown, by the members: those of the first port that has some, if a change of the
+// mode was interrupted. It is not known of pools without members.
 func (p *planner) hasPods(in Inputs, lb *model.LoadBalancer) (pods, known bool) {
-	if applied := p.memory.Store.Get(in.Owner.UID).Applied; applied != nil && applied.LoadBalancer.ID == lb.ID {
-		return applied.LoadBalancer.Pods, true
+	if pods, known := p.appliedPods(in, lb); known {
+		return pods, true
+	}
+	for _, port := range in.Settings.Traffic.Ports {
+		has := in.membersAt(lb, port)
+		if has.nodes || has.pods {
+			return !has.nodes, true
+		}
+		known = known || has.others
+	}
+	return false, known
+}
+
+// leavesPods reports whether pods are members of any pool, or were in the last state that was applied.
+func (p *planner) leavesPods(in Inputs, lb *model.LoadBalancer) bool {
+	if pods, known := p.appliedPods(in, lb); known {
+		return pods
+	}
+	return slices.ContainsFunc(in.Settings.Traffic.Ports, func(port v1.ServicePort) bool { return in.membersAt(lb, port).pods })
+}
+
+// appliedPods reports whether pods were the members in the last state that was applied to a load balancer.
+func (p *planner) appliedPods(in Inputs, lb *model.LoadBalancer) (pods, known bool) {
+	applied := p.memory.Store.Get(in.Owner.UID).Applied
+	if applied == nil || applied.LoadBalancer.ID != lb.ID {
+		return false, false
+	}
+	return applied.LoadBalancer.Pods, true
+}
+
+// presentMembers are the kinds of members that a pool has. Others are nodes at another port than the
+// NodePort, or former pods of the nodes' network.
+type presentMembers struct{ nodes, pods, others bool }
+
+// membersAt returns the members of a port by their names, addresses and ports.
+func (in Inputs) membersAt(lb *model.LoadBalancer, port v1.ServicePort) (has presentMembers) {
+	l := lb.Listener(model.ListenerKey{Transport: model.Protocol(port.Protocol), Port: int(port.Port)})
+	if l == nil {
+		return has
 	}
 	nodes := map[string][]string{} // addresses by name
 	for _, node := range in.Nodes {
 		nodes[node.Name] = addressesOf(node)
 	}
-	for _, port := range in.Settings.Traffic.Ports {
-		l := lb.Listener(model.ListenerKey{Transport: model.Protocol(port.Protocol), Port: int(port.Port)})
-		if l == nil {
-			continue
-		}
-		for _, m := range l.Pool.Members.All() {
-			known = true
-			addresses, is := nodes[m.Name]
-			switch {
-			case port.NodePort != 0 && m.Port == int(port.NodePort):
-				return false, true
-			case is && !slices.Contains(addresses, m.Address), !is && m.Name == m.Address, in.Endpoints.At(in.Settings.Family, port.Name, m.Address, m.Port):
-				return true, true
-			}
+	for _, m := range l.Pool.Members.All() {
+		addresses, is := nodes[m.Name]
+		switch {
+		case port.NodePort != 0 && m.Port == int(port.NodePort):
+			has.nodes = true
+		case is && !slices.Contains(addresses, m.Address), !is && m.Name == m.Address, in.Endpoints.Targets(in.Settings.Family, port.Name, m.Port):
+			has.pods = true
+		default:
+			has.others = true
 		}
 	}
-	return false, known
+	return has
 }

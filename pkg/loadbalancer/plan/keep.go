@@ -14,7 +14,8 @@ import (
 //   - its weight 0, unless Options.Drains, and its administrative state, because it was taken out of
 //     service;
 //   - its subnet, unless members must move (Options.MoveMembers), or it has none while all others are
-//     in their nodes' subnets: it was created when the port of its node was unknown.
+//     in their nodes' subnets: it was created when the port of its node was unknown. Nor does it keep that it has
+//     none if the whole pool has none and gets another port: such members may be pods of the nodes' network.
 //
 // Members that are pods are the same only with the same port, because addresses of pods are used again. A
 // new one keeps its desired subnet, which depends on its address alone.
@@ -58,6 +59,7 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 	}
 	var added []int
 	own, strays := opts.NodesSubnets, opts.strays(desired, there, at, lb)
+	moves := opts.MoveMembers || !lb.Adopted && unplaced(desired, there, at)
 	for i := range desired.Len() {
 		want, old := desired.Kind(i), model.Member{SubnetUnknown: true}
 		if at[i] >= 0 {
@@ -70,13 +72,13 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 		case strays && old.SubnetID == "":
 		default:
 			own = own && cmp.Or(old.SubnetID, vipSubnet) == cmp.Or(want.SubnetID, vipSubnet)
-			if !opts.MoveMembers {
+			if !moves {
 				want.SubnetID = sentSubnet(old.SubnetID, want.SubnetID, vipSubnet, opts)
 			}
 		}
 		set(i, want)
 	}
-	if len(added) > 0 && !own && !opts.MoveMembers && !opts.Pods {
+	if len(added) > 0 && !own && !moves && !opts.Pods {
 		usual := usualSubnets(stayingOf(there, at))
 		for _, i := range added {
 			want, is := changed[i]
@@ -101,6 +103,36 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 	})
 }
 
+// unplaced reports whether members continue at another port, and no existing member has a subnet, except for
+// those that are already as desired.
+func unplaced(desired, there model.Members, at []int) bool {
+	same := func(i, j int) bool { return there.Key(j).Port == desired.Key(i).Port }
+	continues := func(i, j int) bool { return j >= 0 && !same(i, j) }
+	if !anyPair(at, continues) {
+		return false
+	}
+	is := map[int]bool{}
+	for i, j := range at {
+		is[j] = j >= 0 && same(i, j) && there.Kind(j).SubnetID == desired.Kind(i).SubnetID
+	}
+	for j := range there.Len() {
+		if kind := there.Kind(j); !is[j] && (kind.SubnetUnknown || kind.SubnetID != "") {
+			return false
+		}
+	}
+	return true
+}
+
+// anyPair reports whether a condition holds for an index and its value.
+func anyPair(values []int, holds func(i, value int) bool) bool {
+	for i, value := range values {
+		if holds(i, value) {
+			return true
+		}
+	}
+	return false
+}
+
 // same returns the index of the existing member that each desired one continues, and -1 if there is none.
 func (o Options) same(desired, there model.Members) []int {
 	if o.Pods {
@@ -109,16 +141,20 @@ func (o Options) same(desired, there model.Members) []int {
 	return byAddress(desired, there)
 }
 
-// byAddress returns the index of a member that exists at the address of each desired one, and -1 if there is none.
+// byAddress returns the index of a member that exists at the address of each desired one, if possible at its
+// port, and -1 if there is none.
 func byAddress(desired, there model.Members) []int {
 	places, at := make([]int, desired.Len()), 0
 	for i := range places {
-		address := desired.Key(i).Address
-		for at < there.Len() && there.Key(at).Address < address {
+		key := desired.Key(i)
+		for at < there.Len() && there.Key(at).Address < key.Address {
 			at++
 		}
-		if places[i] = -1; at < there.Len() && there.Key(at).Address == address {
-			places[i] = at
+		places[i] = -1
+		for j := at; j < there.Len() && there.Key(j).Address == key.Address; j++ {
+			if places[i] < 0 || there.Key(j).Port == key.Port {
+				places[i] = j
+			}
 		}
 	}
 	return places

@@ -32,6 +32,8 @@ type Followers struct {
 	// Capped is set if pools may not get more members than they have, NoMonitors if pools without a
 	// monitor may not get one.
 	Capped, NoMonitors bool
+	// Places is set if a member without a subnet gets Subnet together with another port.
+	Places bool
 	// Drains is set if members have weights of their own: see plan.Options.
 	Drains bool
 	// Excluded is set if the operator has excluded all nodes from load balancers.
@@ -95,7 +97,7 @@ func (f Followers) members(there model.Members, on members.Port, port, monitorPo
 		}
 		if is {
 			member := there.At(at)
-			member.Port, member.SubnetID = b.Port, cmp.Or(f.Subnets[b.Address], member.SubnetID)
+			member.Port, member.SubnetID = b.Port, f.subnet(b.Address, member, b.Port)
 			member.Drained = b.Drained || member.Drained && !f.Drains
 			stay = append(stay, member)
 			continue
@@ -103,7 +105,7 @@ func (f Followers) members(there model.Members, on members.Port, port, monitorPo
 		member := b
 		member.SubnetID = cmp.Or(f.Subnets[b.Address], f.Subnet)
 		if there.Len() > 0 && !pods {
-			member.SubnetID = cmp.Or(f.Subnets[b.Address], there.Kind(0).SubnetID)
+			member.SubnetID = f.subnet(b.Address, there.Kind(0), b.Port)
 		}
 		come = append(come, member)
 	}
@@ -121,6 +123,15 @@ func (f Followers) members(there model.Members, on members.Port, port, monitorPo
 		come = come[:there.Len()-len(stay)]
 	}
 	return model.MembersOf(append(stay, come...)...)
+}
+
+// subnet returns that of a member at a port, given an existing member of its pool.
+func (f Followers) subnet(address string, like model.Member, port int) string {
+	subnet := cmp.Or(f.Subnets[address], like.SubnetID)
+	if f.Places && like.Port != port { // the existing one may be a pod of the nodes' network
+		subnet = cmp.Or(subnet, f.Subnet)
+	}
+	return subnet
 }
 
 // asDesired returns an existing load balancer as a desired one: without values that the cloud

@@ -91,10 +91,16 @@ func (e Endpoint) stays() bool { return e.Ready || e.lasts() && !e.Stopping }
 // Serving returns the names of the nodes with an endpoint that answers, sorted.
 func (e Endpoints) Serving() []string { return e.nodes(Endpoint.serves) }
 
-// At reports whether an endpoint serves a port at an address and a number.
-func (e Endpoints) At(family v1.IPFamily, port, address string, number int) bool {
-	return slices.ContainsFunc(e.in(family), func(s Slice) bool {
-		return s.number(port) == number && slices.ContainsFunc(s.Endpoints, func(one Endpoint) bool { return one.Address.String() == address })
+// Targets reports whether a number is a target port of a port, in the slices of an IP family. These may have
+// no endpoints.
+func (e Endpoints) Targets(family v1.IPFamily, port string, number int) bool {
+	return slices.ContainsFunc(e.in(family), func(s Slice) bool { return s.number(port) == number })
+}
+
+// AllReady reports whether all endpoints are ready.
+func (e Endpoints) AllReady() bool {
+	return !slices.ContainsFunc(e, func(s Slice) bool {
+		return slices.ContainsFunc(s.Endpoints, func(one Endpoint) bool { return !one.Ready })
 	})
 }
 
