@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -23,8 +24,10 @@ type act struct {
 	name string
 	// of is the only provider that supports it; "": all do.
 	of string
-	// ungrouped is set if clouds with managed security groups refuse it.
-	ungrouped bool
+	// keys are further ones of [LoadBalancer].
+	keys map[string]string
+	// twoNetworks is set if nodes have addresses in two networks.
+	twoNetworks bool
 	// before has the existing Services; nil: web.
 	before []*v1.Service
 	// endpoints are the nodes with endpoints of web; nil: they are not watched.
@@ -38,9 +41,12 @@ func (a act) on(c cloud) Scenario {
 	if a.before == nil {
 		a.before = []*v1.Service{service("web", 80, 81)}
 	}
+	keys := maps.Clone(c.keys)
+	maps.Copy(keys, a.keys)
 	return Scenario{
-		Name: a.name + " on " + c.name, Kind: a.name, Options: testenv.Options{Simulator: c.simulator(), Keys: c.keys},
+		Name: a.name + " on " + c.name, Kind: a.name, Options: testenv.Options{Simulator: c.simulator(), Keys: keys, SecondNetwork: a.twoNetworks},
 		Before: func(env *testenv.Env) error {
+			addClass(env)
 			for _, svc := range a.before {
 				env.Cluster.Apply(svc)
 			}
@@ -52,6 +58,14 @@ func (a act) on(c cloud) Scenario {
 		Then: a.then,
 		Act:  a.do,
 	}
+}
+
+// PodClass is the class for pods as members: with managed security groups, annotations cannot request them.
+const PodClass = "pods"
+
+// addClass adds the class to cloud.conf.
+func addClass(env *testenv.Env) {
+	env.Conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{PodClass: {Members: annotation.MembersPods}}
 }
 
 func addNodes(env *testenv.Env, n int) error {
@@ -231,9 +245,9 @@ func nodeActs() []act {
 
 // podActs change the endpoints of a Service with members that follow them, or begin to.
 func podActs() []act {
-	const mode, nodes, pods = annotation.Members, annotation.MembersEndpointNodes, annotation.MembersPods
+	const mode, nodes = annotation.Members, annotation.MembersEndpointNodes
 	following := func() []*v1.Service { return []*v1.Service{with(service("web", 80, 81), mode, nodes)} }
-	ofPods := func() []*v1.Service { return []*v1.Service{with(service("web", 80, 81), mode, pods)} }
+	ofPods := func() []*v1.Service { return []*v1.Service{with(service("web", 80, 81), annotation.Class, PodClass)} }
 	move := func(nodes ...string) doing {
 		return func(_ context.Context, env *testenv.Env) error {
 			env.Cluster.SetEndpoints(web(), nodes...)
@@ -246,11 +260,14 @@ func podActs() []act {
 		{name: "pods end", before: following(), endpoints: []string{"node-1"}, do: move()},
 		{name: "members follow pods", endpoints: []string{"node-1"}, do: annotate(mode, nodes)},
 		{name: "members follow pods no more", before: following(), endpoints: []string{"node-1"}, do: annotate(mode, annotation.MembersNodes)},
-		{name: "pods become members", ungrouped: true, endpoints: []string{"node-1", "node-2"}, do: annotate(mode, pods)},
-		{name: "pods become members in place of their nodes", ungrouped: true, before: following(), endpoints: []string{"node-1"}, do: annotate(mode, pods)},
-		{name: "pods are members no more", ungrouped: true, before: ofPods(), endpoints: []string{"node-1", "node-2"}, do: annotate(mode, annotation.MembersNodes)},
-		{name: "pods that are members move", ungrouped: true, before: ofPods(), endpoints: []string{"node-1"}, do: move("node-2")},
-		{name: "pods that are members end", ungrouped: true, before: ofPods(), endpoints: []string{"node-1"}, do: move()},
+		{name: "pods become members", endpoints: []string{"node-1", "node-2"}, do: annotate(annotation.Class, PodClass)},
+		{name: "pods become members in place of their nodes", before: following(), endpoints: []string{"node-1"}, do: edit(func(svc *v1.Service) {
+			delete(svc.Annotations, mode)
+			svc.Annotations[annotation.Class] = PodClass
+		})},
+		{name: "pods are members no more", before: ofPods(), endpoints: []string{"node-1", "node-2"}, do: annotate(mode, annotation.MembersNodes)},
+		{name: "pods that are members move", before: ofPods(), endpoints: []string{"node-1"}, do: move("node-2")},
+		{name: "pods that are members end", before: ofPods(), endpoints: []string{"node-1"}, do: move()},
 		{name: "pods come and go and come again", of: octavia.ProviderOVN, before: following(), endpoints: []string{"node-1"}, do: func(ctx context.Context, env *testenv.Env) error {
 			for _, nodes := range [][]string{{"node-1", "node-2"}, {"node-1"}} {
 				before := memberChanges(env)

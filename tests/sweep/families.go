@@ -54,6 +54,10 @@ func families() []Scenario {
 		{name: "create for both families", before: []*v1.Service{}, do: create(dual(80, 81)[0])},
 		{name: "delete of both families", before: dual(80), do: remove("web")},
 		{name: "second family", before: []*v1.Service{service("web", 80)}, do: edit(func(svc *v1.Service) { Dual(svc, true) })},
+		{name: "second family in a subnet by ID", before: []*v1.Service{service("web", 80)}, do: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.Edit(web(), func(svc *v1.Service) { with(Dual(svc, true), annotation.AdditionalSubnets, env.Cloud.SubnetV6.ID) })
+			return nil
+		}},
 		{name: "second family no more", before: dual(80), do: edit(func(svc *v1.Service) { Dual(svc, false) })},
 		{name: "node of both families added", before: dual(80, 81), do: func(_ context.Context, env *testenv.Env) error {
 			_, err := env.AddNode("node-3", "127.100.1.3")

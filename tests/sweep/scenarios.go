@@ -13,7 +13,7 @@ func Scenarios() []Scenario {
 	var all []Scenario
 	for _, cloud := range clouds() {
 		for _, act := range acts() {
-			if (act.of == "" || act.of == cloud.provider) && !(act.ungrouped && cloud.keys["manage-security-groups"] == "true") {
+			if act.of == "" || act.of == cloud.provider {
 				all = append(all, act.on(cloud))
 			}
 		}

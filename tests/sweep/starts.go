@@ -39,13 +39,19 @@ func Starts() []Start {
 		all = append(all, Start{
 			Name: strings.ReplaceAll(c.name, " ", "-"), Provider: c.provider, Zed: strings.Contains(c.name, "Zed"), DualStack: strings.HasPrefix(c.name, "dual-stack"),
 			Options: func() testenv.Options { return testenv.Options{Simulator: c.simulator(), Keys: keys} },
-			Before:  func(env *testenv.Env) error { return addNodes(env, 2) },
+			Before: func(env *testenv.Env) error {
+				addClass(env)
+				return addNodes(env, 2)
+			},
 		})
 	}
 	routed := all[1] // amphora with groups
 	routed.Name, routed.Routed = "router", true
-	routed.Before = func(env *testenv.Env) error { return errors.Join(addVIPNetwork(env), addNodes(env, 2)) }
-	all = append(all, routed)
+	routed.Before = func(env *testenv.Env) error {
+		addClass(env)
+		return errors.Join(addVIPNetwork(env), addNodes(env, 2))
+	}
+	all = append(all, routed, twoNetworks())
 	adopt := adoptions()[0]
 	return append(all, Start{
 		Name: "inherited", Provider: "amphora", Zed: true, Inherited: true,
@@ -53,10 +59,30 @@ func Starts() []Start {
 			err := inherit(env)
 			if err == nil {
 				env.Conf.LoadBalancer.MaxSharedLB = new(10)
+				addClass(env)
 			}
 			return err
 		},
 	})
+}
+
+// twoNetworks returns the start with nodes that have addresses in two networks, of which Services select one.
+// Services are internal by default.
+func twoNetworks() Start {
+	c := clouds()[1]
+	keys := maps.Clone(c.keys)
+	keys["max-shared-lb"], keys["internal-by-default"] = "10", "true"
+	return Start{
+		Name: "two-networks", Provider: c.provider,
+		Options: func() testenv.Options {
+			return testenv.Options{Simulator: c.simulator(), Keys: keys, SecondNetwork: true}
+		},
+		Before: func(env *testenv.Env) error {
+			addClass(env)
+			env.Conf.LoadBalancer.MemberSubnetID = env.Cloud.Subnet.ID
+			return addNodes(env, 2)
+		},
+	}
 }
 
 // NewService returns a Service of scenarios, with TCP ports.

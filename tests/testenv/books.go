@@ -79,6 +79,11 @@ func (b *books) nameNetwork(env *Env) {
 			b.names[id] = "port-of(" + server.Name + ")"
 		}
 	}
+	for _, port := range env.Cloud.Neutron.Ports() {
+		for _, ip := range port.FixedIPs {
+			b.names[ip.Address] = ip.Address // stays, also if another one is its beginning
+		}
+	}
 	count := map[string]int{}
 	for _, group := range env.Cloud.Neutron.SecurityGroups() {
 		count[group.ProjectID+group.Name]++
@@ -101,7 +106,8 @@ func (b *books) nameLoadBalancers(balancers []octavia.LoadBalancer) {
 		b.names[lb.ID] = "lb(" + name + ")"
 		b.names[lb.VIP.Address], b.names[lb.VIP.PortID] = "vip("+name+")", "vip-port("+name+")"
 		for i, further := range lb.AdditionalVIPs {
-			b.names[further.Address] = fmt.Sprintf("vip-%d(%s)", i+2, name)
+			vip := fmt.Sprintf("vip-%d(%s)", i+2, name)
+			b.names[further.Address], b.names[strings.ReplaceAll(further.Address, ":", "-")] = vip, vip // the latter in host names
 			if further.PortID != lb.VIP.PortID {
 				b.names[further.PortID] = fmt.Sprintf("vip-port-%d(%s)", i+2, name)
 			}
@@ -112,7 +118,7 @@ func (b *books) nameLoadBalancers(balancers []octavia.LoadBalancer) {
 		for _, pool := range lb.Pools {
 			b.names[pool.ID] = fmt.Sprintf("pool(%s %s)", name, pool.Name)
 			for _, member := range pool.Members {
-				b.names[member.Address] = cmp.Or(b.names[member.Address], member.Address) // stays
+				b.names[member.Address] = cmp.Or(b.names[member.Address], member.Address)
 			}
 		}
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/cost"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -42,6 +43,8 @@ type Options struct {
 	// ClusterName is the value of --cluster-name, "kubernetes" if it is empty; ClusterUID is the
 	// UID of the namespace kube-system, the constant ClusterUID if it is empty.
 	ClusterName, ClusterUID string
+	// SecondNetwork gives servers an address in a second network, which is the first one of their Nodes.
+	SecondNetwork bool
 	// Instances and Routes run the controllers of nodes and of routes, too.
 	Instances, Routes bool
 	// DriftInterval is the interval of the controllers' drift checks; 0 means the constant
@@ -59,6 +62,8 @@ type Env struct {
 
 	options Options
 	network *memorynet.Network
+	// second is the subnet of the second network.
+	second  neutron.Subnet
 	records *records
 	events  *events
 	end     context.CancelFunc
@@ -101,7 +106,11 @@ func New(options Options) (*Env, error) {
 		Cloud: cloud, Cluster: newCluster(), options: options, network: network,
 		records: &records{texts: map[types.UID]string{}}, events: &events{}, last: time.Now(), end: func() {},
 	}
-	if err := env.Configure(options.Keys); err != nil {
+	err = env.Configure(options.Keys)
+	if err == nil && options.SecondNetwork {
+		err = env.addSecondNetwork()
+	}
+	if err != nil {
 		cloud.Close()
 		return nil, err
 	}
@@ -329,6 +338,13 @@ func (env *Env) AddNode(name, address string, podCIDRs ...string) (*v1.Node, err
 			return nil, err
 		}
 		node.Status.Addresses = append(node.Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: second})
+	}
+	if env.second.ID != "" {
+		first, err := env.attachSecond(server)
+		if err != nil {
+			return nil, err
+		}
+		node.Status.Addresses = append([]v1.NodeAddress{{Type: v1.NodeInternalIP, Address: first}}, node.Status.Addresses...)
 	}
 	env.Cluster.SetNode(node)
 	return node, nil

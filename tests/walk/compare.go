@@ -122,7 +122,7 @@ func (r *run) leadNodes(d direct) error {
 	}
 	for _, node := range r.env.Cluster.Nodes() {
 		if d.Cluster.Node(node.Name) == nil {
-			if _, err := d.AddNode(node.Name, node.Status.Addresses[0].Address); err != nil {
+			if _, err := d.AddNode(node.Name, d.AddressOf(node)); err != nil {
 				return err
 			}
 		}

@@ -44,14 +44,14 @@ func intended(env *testenv.Env) intent {
 			continue
 		}
 		for _, p := range svc.Spec.Ports {
-			wanted := port{allowed: slices.Clone(svc.Spec.LoadBalancerSourceRanges), nodePorts: []int{int(p.NodePort)}}
+			wanted := port{allowed: slices.Clone(svc.Spec.LoadBalancerSourceRanges), nodePorts: []int{memberPort(svc, p)}}
 			if svc.Spec.HealthCheckNodePort != 0 {
 				wanted.nodePorts = append(wanted.nodePorts, int(svc.Spec.HealthCheckNodePort))
 			}
 			for _, node := range nodes {
 				if selects(svc, node) && hasPods(env, svc, node) {
-					for _, a := range node.Status.Addresses[:addressesOf(env, svc)] {
-						wanted.members = append(wanted.members, fmt.Sprintf("%s:%d", a.Address, memberPort(svc, p)))
+					for _, address := range addressesOf(env, svc, node) {
+						wanted.members = append(wanted.members, fmt.Sprintf("%s:%d", address, memberPort(svc, p)))
 					}
 				}
 			}
@@ -67,19 +67,27 @@ func intended(env *testenv.Env) intent {
 
 // memberPort returns the number at which the members of a Service serve one of its ports.
 func memberPort(svc *v1.Service, p v1.ServicePort) int {
-	if svc.Annotations[annotation.Members] == annotation.MembersPods {
+	if mode(svc) == annotation.MembersPods {
 		return testenv.TargetPort(p)
 	}
 	return int(p.NodePort)
 }
 
-// addressesOf returns the number of addresses of each node that are members of a Service: HAProxy serves both
-// IP families from one of them.
-func addressesOf(env *testenv.Env, svc *v1.Service) int {
+// addressesOf returns the addresses of a node that are members of a Service: one of each IP family, or only
+// one, because HAProxy serves both IP families from it. Those of a node in two networks are of one family.
+func addressesOf(env *testenv.Env, svc *v1.Service, node *v1.Node) (all []string) {
+	n := 1
 	if env.Conf.LoadBalancer.LBProvider == octavia.ProviderOVN {
-		return max(1, len(svc.Spec.IPFamilies))
+		n = max(1, len(svc.Spec.IPFamilies))
 	}
-	return 1
+	addresses := node.Status.Addresses
+	if env.Conf.LoadBalancer.MemberSubnetID != "" && svc.Annotations[annotation.MemberAddress] == "true" && mode(svc) != annotation.MembersPods {
+		addresses = addresses[1:]
+	}
+	for _, a := range addresses[:n] {
+		all = append(all, a.Address)
+	}
+	return all
 }
 
 // edge is the label for node selectors of walks.
@@ -92,8 +100,7 @@ func selects(svc *v1.Service, node *v1.Node) bool {
 // hasPods reports whether a node has endpoints of a Service, if its members follow them.
 func hasPods(env *testenv.Env, svc *v1.Service, node *v1.Node) bool {
 	nodes, _ := env.Cluster.Endpoints(testenv.KeyOf(svc))
-	mode := svc.Annotations[annotation.Members]
-	return mode == "" || mode == annotation.MembersNodes || slices.Contains(nodes, node.Name)
+	return mode(svc) == "" || mode(svc) == annotation.MembersNodes || slices.Contains(nodes, node.Name)
 }
 
 // byPort returns an exposure without the names of load balancers. A port that several have for a
@@ -110,14 +117,14 @@ func byPort(e testenv.Exposure) (allowed, members map[string][]string) {
 	return allowed, members
 }
 
-// nodePortsOf returns the first and the last port of a rule of an exposure; false if it is not for
-// NodePorts.
+// nodePortsOf returns the first and the last port of a rule of an exposure; false if it is neither for
+// NodePorts nor for the ports of pods.
 func nodePortsOf(rule string) (first, last int, is bool) {
 	for _, word := range strings.Fields(rule) {
 		from, to, found := strings.Cut(word, "-")
 		low, err := strconv.Atoi(from)
 		high, err2 := strconv.Atoi(to)
-		if found && err == nil && err2 == nil && low >= 30000 {
+		if found && err == nil && err2 == nil && low >= testenv.TargetPort(v1.ServicePort{}) {
 			return low, high, true
 		}
 	}

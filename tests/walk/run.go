@@ -145,6 +145,9 @@ func (r *run) took() {
 // rest waits until the environment is at rest, with a working cloud, and checks it.
 func (r *run) rest(int, int) {
 	r.env.Cloud.Faults.Clear()
+	for _, key := range r.keys {
+		r.manageAgain(key)
+	}
 	r.pass(quiet) // after any time without changes
 	if err := r.env.Settle(r.ctx, quiet, patience); err != nil {
 		r.wrong = append(r.wrong, err.Error())

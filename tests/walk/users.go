@@ -122,7 +122,10 @@ func (r *run) edit(a, b int) {
 		return
 	}
 	edits := r.edits()
-	r.env.Cluster.Edit(key, edits[b%len(edits)])
+	r.env.Cluster.Edit(key, func(svc *v1.Service) {
+		edits[b%len(edits)](svc)
+		fit(svc)
+	})
 }
 
 // flip sets an annotation to one of two values, or removes it if the second is "".
@@ -178,9 +181,11 @@ func (r *run) editsAnywhere() []func(*v1.Service) {
 		r.local,
 		flip(annotation.Internal, "true", "false"),
 		func(svc *v1.Service) {
-			if svc.Spec.Type == v1.ServiceTypeLoadBalancer {
+			switch {
+			case svc.Annotations[annotation.Managed] != "": // its objects would stay
+			case svc.Spec.Type == v1.ServiceTypeLoadBalancer:
 				svc.Spec.Type = v1.ServiceTypeClusterIP
-			} else {
+			default:
 				svc.Spec.Type = v1.ServiceTypeLoadBalancer
 			}
 		},
@@ -193,20 +198,16 @@ func (r *run) editsInOctavia() []func(*v1.Service) {
 		flip(annotation.MonitorDelay, "17", ""), flip(annotation.MonitorDown, "5", "6"),
 		flip(annotation.Monitor, "false", "true"),
 		func(svc *v1.Service) {
-			if svc.Annotations[annotation.Members] == "" { // else its members may depend on those before
+			if mode(svc) == "" { // else its members may depend on those before
 				flip(annotation.NodeSelector, edge, "")(svc)
 			}
 		},
 		func(svc *v1.Service) {
-			if svc.Annotations[annotation.Members] != "" {
+			if mode(svc) != "" {
 				flip(annotation.Members, annotation.MembersEndpointNodes, annotation.MembersNodes)(svc)
 			}
 		},
-		func(svc *v1.Service) {
-			if svc.Annotations[annotation.Members] != "" && !r.env.Conf.LoadBalancer.ManageSecurityGroups {
-				flip(annotation.Members, annotation.MembersPods, annotation.MembersNodes)(svc)
-			}
-		},
+		flipPods,
 		flip(annotation.ConnLimit, "500", "600"),
 	}
 }
@@ -264,7 +265,10 @@ func (r *run) changePort(svc *v1.Service) {
 	}
 }
 
-func (r *run) delete(a, _ int) { r.env.Cluster.Delete(r.key(a)) }
+func (r *run) delete(a, _ int) {
+	r.manageAgain(r.key(a))
+	r.env.Cluster.Delete(r.key(a))
+}
 
 // recreate deletes a Service, and creates another one of its name as soon as it is gone.
 func (r *run) recreate(a, b int) {
@@ -273,7 +277,7 @@ func (r *run) recreate(a, b int) {
 	if known == nil || known.DeletionTimestamp != nil {
 		return
 	}
-	r.env.Cluster.Delete(key)
+	r.delete(a, 0)
 	r.took()
 	go func() {
 		for {
@@ -379,7 +383,7 @@ func (r *run) pods(a, b int) {
 		}
 	}
 	r.env.Cluster.SetEndpoints(key, nodes...)
-	if svc.Annotations[annotation.Members] == "" {
+	if mode(svc) == "" {
 		r.env.Cluster.Edit(key, func(svc *v1.Service) { svc.Annotations[annotation.Members] = annotation.MembersEndpointNodes })
 	}
 }

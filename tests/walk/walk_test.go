@@ -208,3 +208,21 @@ func TestIntent_HasEndpointsOfBothFamilies(t *testing.T) {
 		t.Errorf("%s:\n\t%s", one, strings.Join(wrong, "\n\t"))
 	}
 }
+
+// Services have settings that few have, members that are pods, or at addresses in another network, and are
+// not managed for a while.
+func TestSettings_ArePartOfWalks(t *testing.T) {
+	for _, text := range []string{
+		"amphora-with-groups create.0.1.4 set.0.4.3 set.0.5.3 set.0.6.2 manage.0.0.1 edit.0.0.3 rest.0.0.0 set.0.7.3 pods.0.3.3 edit.0.12.4 rest.0.0.0",
+		"ovn create.0.1.4 set.0.0.3 set.0.1.3 pods.0.3.3 edit.0.12.4 rest.0.0.0 set.0.1.0 set.0.2.3 manage.0.0.1 delete.0.0.3 rest.0.0.0",
+		"two-networks create.0.0.4 set.0.3.3 rest.0.0.0 node.0.1.3 manage.0.0.0 set.0.3.2 kill.0.0.2 rest.0.0.0",
+	} {
+		one, err := walk.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong := take(t, one); len(wrong) > 0 {
+			t.Errorf("%s:\n\t%s", one, strings.Join(wrong, "\n\t"))
+		}
+	}
+}
