@@ -56,7 +56,7 @@ func Rehearse(ctx context.Context, c Connection) (engine *loadbalancer.Reconcile
 	c.Recorder = &record.FakeRecorder{} // a preview emits no events
 	rehearsed := c.loadBalancerOptions(session, Options{Records: recorded}, clusterID, nil)
 	rehearsed.Endpoints = func(service *v1.Service) (members.Endpoints, settings.Watch, bool) {
-		endpoints, watch := resync.ReadEndpoints(ctx, c.Client, service)
+		endpoints, watch := resync.ReadEndpoints(ctx, c.Client, service, c.Clock.Now())
 		return endpoints, watch, false
 	}
 	rehearsed.Services = func(ctx context.Context, namespace string) ([]*v1.Service, error) {

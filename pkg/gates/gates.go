@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"context"
 	"maps"
 	"net/netip"
 	"slices"
@@ -8,11 +9,13 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
@@ -75,6 +78,26 @@ func (g *Gates) Ready(service types.NamespacedName) []netip.Addr {
 	var all []netip.Addr
 	for _, pod := range g.of(service) {
 		all = append(all, pod.Addresses...)
+	}
+	return all
+}
+
+// ReadReady is Ready for a command, which lists the pods once. Without the right to list them there are none.
+func ReadReady(ctx context.Context, client kubernetes.Interface, service *v1.Service, now time.Time) []netip.Addr {
+	if len(service.Spec.Selector) == 0 {
+		return nil
+	}
+	selector := labels.Merge(service.Spec.Selector, labels.Set{Label: "true"})
+	found, err := client.CoreV1().Pods(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	if err != nil {
+		klog.FromContext(ctx).V(2).Info("Cannot list the pods with readiness gates", "service", klog.KObj(service), "err", err)
+		return nil
+	}
+	var all []netip.Addr
+	for i := range found.Items {
+		if pod := Read(&found.Items[i], now); pod != nil {
+			all = append(all, pod.Addresses...)
+		}
 	}
 	return all
 }

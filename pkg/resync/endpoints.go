@@ -365,7 +365,7 @@ func (t *endpointTable) Transformer() cache.TransformFunc {
 
 // ReadEndpoints returns the endpoints of a Service, read from the API server. If that fails for
 // another reason than a missing right, they are Unreadable.
-func ReadEndpoints(ctx context.Context, client kubernetes.Interface, service *v1.Service) (members.Endpoints, settings.Watch) {
+func ReadEndpoints(ctx context.Context, client kubernetes.Interface, service *v1.Service, now time.Time) (members.Endpoints, settings.Watch) {
 	selector := labels.Set{discovery.LabelServiceName: service.Name}.String()
 	found, err := client.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if apierrors.IsForbidden(err) {
@@ -375,7 +375,11 @@ func ReadEndpoints(ctx context.Context, client kubernetes.Interface, service *v1
 		klog.FromContext(ctx).Error(err, "Cannot read the endpoints of a Service", "service", klog.KObj(service))
 		return nil, settings.Unreadable
 	}
-	return Endpoints(found.Items), settings.Watched
+	endpoints := Endpoints(found.Items)
+	if endpoints.AllReady() {
+		return endpoints, settings.Watched
+	}
+	return endpoints.WithReady(gates.ReadReady(ctx, client, service, now)), settings.Watched
 }
 
 // Endpoints returns the endpoints in the EndpointSlices of one Service.
