@@ -32,7 +32,7 @@ const (
 func Objects() []runtime.Object {
 	return []runtime.Object{
 		policy(Refuse, refusals()), binding(Refuse, admissionv1.Deny),
-		policy(Warn, warnings()), binding(Warn, admissionv1.Warn, admissionv1.Audit),
+		policy(Warn, warnings(), aliases()), binding(Warn, admissionv1.Warn, admissionv1.Audit),
 	}
 }
 
@@ -40,7 +40,7 @@ func Objects() []runtime.Object {
 // binding.
 func Optional() []runtime.Object {
 	return []runtime.Object{
-		policy(DenyUnknown, []admissionv1.Validation{ofNew(unknown(names()))}), binding(DenyUnknown, admissionv1.Deny),
+		policy(DenyUnknown, []admissionv1.Validation{ofNew(unknown(names()))}, aliases()), binding(DenyUnknown, admissionv1.Deny),
 	}
 }
 
@@ -72,8 +72,8 @@ func binding(name string, actions ...admissionv1.ValidationAction) *admissionv1.
 }
 
 // policy returns a policy for Services that are ours. Requests pass if it cannot be evaluated: the
-// controller checks in any case.
-func policy(name string, validations []admissionv1.Validation) *admissionv1.ValidatingAdmissionPolicy {
+// controller checks in any case. More are variables that only some policies need.
+func policy(name string, validations []admissionv1.Validation, more ...admissionv1.Variable) *admissionv1.ValidatingAdmissionPolicy {
 	return &admissionv1.ValidatingAdmissionPolicy{
 		TypeMeta: typeOf("ValidatingAdmissionPolicy"), ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
@@ -88,7 +88,7 @@ func policy(name string, validations []admissionv1.Validation) *admissionv1.Vali
 				Name:       "is-ours",
 				Expression: "object.spec.type == 'LoadBalancer' && !has(object.spec.loadBalancerClass) && !has(object.metadata.deletionTimestamp)",
 			}},
-			Variables: []admissionv1.Variable{
+			Variables: append([]admissionv1.Variable{
 				{Name: "now", Expression: annotationsOf("object")},
 				// A Service that was not ours is checked completely, like a new one.
 				{Name: "known", Expression: "oldObject != null && oldObject.spec.type == 'LoadBalancer' && !has(oldObject.spec.loadBalancerClass)"},
@@ -97,7 +97,7 @@ func policy(name string, validations []admissionv1.Validation) *admissionv1.Vali
 				// that is refused, or comes from cloud-provider-openstack.
 				{Name: "changed", Expression: "variables.now.filter(k, !(k in variables.before) || variables.before[k] != variables.now[k])"},
 				{Name: "portsChanged", Expression: "!variables.known || object.spec.ports != oldObject.spec.ports"},
-			},
+			}, more...),
 			Validations: validations,
 		},
 	}
@@ -163,7 +163,7 @@ func warnings() []admissionv1.Validation {
 			all = append(all, validation(a.Name, rule(a, a.Rule), annotation.Path(a.Name).String()+": without effect, allowed: "+a.Allowed))
 		}
 	}
-	return append(all, unknown(names()))
+	return append(all, unknown(names()), foreign())
 }
 
 // names returns the names of all annotations, as a list of CEL.

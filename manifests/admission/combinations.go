@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -59,6 +60,22 @@ func combinations() []admissionv1.Validation {
 			Message: "an annotation is for a port that the Service does not have: after the period must be the name or the number of a port",
 		},
 		{
+			Expression: fmt.Sprintf("variables.changed.filter(k, %s && variables.now[k].trim() != '').all(k, [k.substring(0, %d + k.substring(%d).indexOf('.'))].all(base, "+
+				"object.spec.ports.all(q, !has(q.name) || ![base + q.name, base + string(q.port)].all(n, n in variables.now && variables.now[n].trim() != '') || "+
+				"!(k in [base + q.name, base + string(q.port)]))))", isPerPort(), len(annotation.Prefix)+1, len(annotation.Prefix)),
+			Message: "a port has the same annotation by its name and by its number: use only one of them",
+		},
+		{
+			Expression: fmt.Sprintf("!%s || !%s || %s || %s", changed(annotation.Persistence, annotation.CookieName), isCookieOfApplication(),
+				given(annotation.CookieName), forPorts(annotation.Persistence, annotation.CookieName)),
+			Message: path(annotation.CookieName) + ": required: the name of the application's cookie, for APP_COOKIE",
+		},
+		{
+			Expression: fmt.Sprintf("!%s || !%s || %s || %s", changed(annotation.Persistence, annotation.CookieName), given(annotation.CookieName),
+				isCookieOfApplication(), forPorts(annotation.Persistence)),
+			Message: path(annotation.CookieName) + ": is only for " + annotation.Persistence + ": APP_COOKIE",
+		},
+		{
 			Expression: fmt.Sprintf("!%s || !%s || size(%s.trim()) <= 253 && %s.trim().matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$') && !isIP(%s.trim())",
 				changed(annotation.Hostname), given(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname)),
 			Message: path(annotation.Hostname) + ": allowed: a DNS name in small letters, digits, - and ., such as www.example.com",
@@ -79,6 +96,19 @@ func combinations() []admissionv1.Validation {
 			Message: path(annotation.MetricsPort) + ": is a TCP port of the Service: choose another one",
 		},
 	}
+}
+
+func isCookieOfApplication() string {
+	return fmt.Sprintf("(%s in variables.now && %s.trim() == 'APP_COOKIE')", quoted(annotation.Persistence), value(annotation.Persistence))
+}
+
+// forPorts is true if one of some annotations is given for a single port.
+func forPorts(names ...string) string {
+	var all []string
+	for _, name := range names {
+		all = append(all, fmt.Sprintf("variables.now.exists(k, k.startsWith(%s))", quoted(name+".")))
+	}
+	return "(" + strings.Join(all, " || ") + ")"
 }
 
 // hasPort is true if the Service has the port of TCP of an item p such as "web=HTTP".
@@ -112,20 +142,41 @@ func changed(names ...string) string {
 
 func path(name string) string { return annotation.Path(name).String() }
 
-// unknown warns of unknown names of our prefixes. The nearest one has the same letters except - and
-// _, or is the first with the same beginning or end: the controller's event has the one with the
+// ours is true for a name k of our prefixes.
+const ours = "k.startsWith('" + annotation.Prefix + "') || k.startsWith('service.beta.kubernetes.io/openstack-')"
+
+// aliases is the variable with the annotation for each name that users write instead.
+func aliases() admissionv1.Variable {
+	var all []string
+	known := annotation.Aliases()
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		all = append(all, quoted(name)+": "+quoted(known[name]))
+	}
+	return admissionv1.Variable{Name: "aliases", Expression: "{" + strings.Join(all, ", ") + "}"}
+}
+
+// unknown warns of unknown names of our prefixes. The nearest one is that of an alias, has the same letters
+// except - and _, or is the first with the same beginning or end: the controller's event has the one with the
 // smallest edit distance.
 func unknown(names string) admissionv1.Validation {
-	const (
-		letters = ".lowerAscii().replace('-', '').replace('_', '')"
-		ours    = "k.startsWith('" + annotation.Prefix + "') || k.startsWith('service.beta.kubernetes.io/openstack-')"
-	)
+	const letters = ".lowerAscii().replace('-', '').replace('_', '')"
 	strange := fmt.Sprintf("variables.changed.filter(k, (%s) && !(k in %s) && !%s)", ours, names, isPerPort())
 	like := fmt.Sprintf("%s.filter(n, size(k) < 100 && (n%s == k%s || n.startsWith(k) || k.startsWith(n) || n.startsWith(k.substring(0, size(k) < 36 ? size(k) : 36))))", names, letters, letters)
 	return admissionv1.Validation{
 		Expression: fmt.Sprintf("size(%s) == 0", strange),
 		Message:    "there is no annotation of a name that begins with " + annotation.Prefix + " or service.beta.kubernetes.io/openstack-",
-		MessageExpression: fmt.Sprintf("[%s[0]].map(k, [%s].map(near, 'metadata.annotations[' + (size(k) < 100 ? k : k.substring(0, 100)) + ']: without effect: there is no such annotation' + "+
+		MessageExpression: fmt.Sprintf("[%s[0]].map(k, [k in variables.aliases ? [variables.aliases[k]] : %s].map(near, 'metadata.annotations[' + (size(k) < 100 ? k : k.substring(0, 100)) + ']: without effect: there is no such annotation' + "+
 			"(size(near) > 0 ? ': did you mean ' + near[0] + '?' : ''))[0])[0]", strange, like),
+	}
+}
+
+// foreign warns of annotations of other clouds and controllers that have an equivalent here, unless the
+// Service has that, too.
+func foreign() admissionv1.Validation {
+	others := fmt.Sprintf("variables.changed.filter(k, k in variables.aliases && !(%s) && !(variables.aliases[k] in variables.now))", ours)
+	return admissionv1.Validation{
+		Expression:        fmt.Sprintf("size(%s) == 0", others),
+		Message:           "an annotation of another cloud has no effect on OpenStack",
+		MessageExpression: fmt.Sprintf("[%s[0]].map(k, 'metadata.annotations[' + k + ']: has no effect on OpenStack: did you mean ' + variables.aliases[k] + '?')[0]", others),
 	}
 }

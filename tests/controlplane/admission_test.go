@@ -270,6 +270,13 @@ func (d *applier) checkCombinations() {
 		"a setting of a port by name":       {annotated(annotation.ProxyProtocol+".web", "v2"), false},
 		"a setting of a port by number":     {annotated(annotation.ProxyProtocol+".80", "v2"), false},
 		"a setting of no port":              {annotated(annotation.ProxyProtocol+".x.web", "v2"), true},
+		"a setting of a port twice":         {annotated(annotation.Method+".80", "SOURCE_IP", annotation.Method+".web", "SOURCE_IP"), true},
+		"a setting of a port once":          {annotated(annotation.Method+".80", "SOURCE_IP", annotation.Method+".web", " "), false},
+		"settings of two ports":             {annotated(annotation.Method+".80", "SOURCE_IP", annotation.Method+".dns", "SOURCE_IP"), false},
+		"a cookie without a name":           {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence, "APP_COOKIE"), true},
+		"a cookie with a name":              {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence, "APP_COOKIE", annotation.CookieName, "sid"), false},
+		"a cookie of one port":              {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence+".80", "APP_COOKIE", annotation.CookieName+".80", "sid"), false},
+		"a name for another cookie":         {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence, "HTTP_COOKIE", annotation.CookieName, "sid"), true},
 		"an address as a host name":         {annotated(annotation.Hostname, "203.0.113.5"), true},
 		"metrics for some clients":          {annotated(annotation.MetricsPort, "53", annotation.MetricsCIDRs, "10.0.0.0/8, 192.0.2.0/30"), false},
 		"metrics without clients":           {annotated(annotation.MetricsPort, "9100"), true},
@@ -291,6 +298,11 @@ func (d *applier) checkNames() {
 		annotation.Prefix + "lb_method":                              annotation.Method,
 		annotation.Prefix + "connection-limits":                      annotation.ConnLimit,
 		annotation.Prefix + "nonsense":                               "there is no such annotation",
+		annotation.Prefix + "lb-provider":                            annotation.Provider,
+		annotation.Prefix + "load-balancer-provider":                 annotation.Provider,
+		annotation.Prefix + "create-monitor":                         annotation.Monitor,
+		"service.beta.kubernetes.io/aws-load-balancer-internal":      annotation.Internal,
+		"metallb.io/loadBalancerIPs":                                 annotation.VIPAddress,
 		"service.beta.kubernetes.io/openstack-internal":              annotation.Internal,
 		"service.beta.kubernetes.io/aws-load-balancer-type":          "",
 		"example.com/other":                                          "",
@@ -304,6 +316,10 @@ func (d *applier) checkNames() {
 		if denied != "" || !strings.Contains(warned, want) || (want == "") != (warned == "") {
 			d.t.Errorf("%s: denied %q, warned %q, want %q", name, denied, warned, want)
 		}
+	}
+	both := annotated("service.beta.kubernetes.io/aws-load-balancer-internal", "true", annotation.Internal, "true")
+	if denied, warned := d.try(both); denied != "" || warned != "" {
+		d.t.Errorf("a Service for several clouds: denied %q, warned %q", denied, warned)
 	}
 }
 

@@ -73,6 +73,19 @@ func aliases() map[string]string {
 	}
 }
 
+// Aliases returns the annotation for each name that users write instead: with Prefix, as the keys of
+// cloud.conf, and of other clouds and controllers.
+func Aliases() map[string]string {
+	all, table := aliases(), Table()
+	for _, a := range table {
+		name := Prefix + a.Key
+		if a.Key != "" && !slices.ContainsFunc(table, func(other Annotation) bool { return other.Name == name }) {
+			all[name] = a.Name
+		}
+	}
+	return all
+}
+
 // instead returns the annotation for an alias or a key of cloud.conf.
 func instead(name string, table []Annotation) (string, bool) {
 	if known, ok := aliases()[name]; ok {

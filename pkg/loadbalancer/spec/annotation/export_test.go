@@ -1,4 +1,0 @@
-package annotation
-
-// Aliases is aliases.
-func Aliases() map[string]string { return aliases() }
