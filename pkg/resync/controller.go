@@ -196,7 +196,6 @@ func (c *Controller) ended(ctx context.Context, key types.NamespacedName, err er
 	defer c.queue.Done(key)
 	if err == nil {
 		c.queue.Forget(key)
-		c.syncAtStop(key)
 		return
 	}
 	klog.FromContext(ctx).Error(err, "Cannot bring a load balancer up to date, trying again", "service", key)
@@ -221,9 +220,10 @@ func (c *Controller) sync(ctx context.Context, key types.NamespacedName, ended f
 		return
 	}
 	exists := func(ctx context.Context) (bool, error) { return c.exists(ctx, service) }
-	followed := c.following(key)
+	followed, again := c.following(key), c.lookAtStops(key)
 	c.engine.Repair(ctx, service, exists, func(status *v1.LoadBalancerStatus, err error) {
 		followed(err)
+		again()
 		ended(c.report(key, service, status, err))
 	})
 }

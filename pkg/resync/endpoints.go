@@ -107,7 +107,7 @@ func (t *endpointTable) of(service types.NamespacedName) (endpoints members.Endp
 	case !t.synced:
 		return nil, state, t.clock.Since(t.began) < endpointPatience
 	}
-	return t.all(service), state, false
+	return t.all(service).WithStopping(t.stopping(service)), state, false
 }
 
 // state returns whether endpoints are watched. Once all slices are known, one refusal is no reason to
@@ -125,7 +125,8 @@ func (t *endpointTable) refusedForLong() bool {
 	return !t.refused.IsZero() && t.clock.Since(t.refused) >= endpointPatience
 }
 
-// all returns all endpoints of a Service. The caller holds the lock.
+// all returns all endpoints of a Service; none is Stopping, so that the end of each is a change. The caller
+// holds the lock.
 func (t *endpointTable) all(service types.NamespacedName) members.Endpoints {
 	of := t.services[service]
 	if of == nil {
@@ -135,8 +136,7 @@ func (t *endpointTable) all(service types.NamespacedName) members.Endpoints {
 	for _, slice := range of.slices {
 		all = append(all, slice)
 	}
-	stopping, _ := t.stopping(service, of)
-	return all.WithReady(t.ready(service)).WithStopping(stopping)
+	return all.WithReady(t.ready(service))
 }
 
 // placed is a slice with its Service; an empty one removes the slice.

@@ -131,6 +131,26 @@ func TestEndpoints_SyncTheirServiceWhenPodsChange(t *testing.T) {
 	})
 }
 
+// During the first Ensure of a Service, its finalizer may reach the informer after a slice that this Ensure has
+// not seen.
+//
+//proves:55
+func TestEndpoints_SyncTheirServiceWhenTheyComeBeforeItsFinalizer(t *testing.T) {
+	t.Parallel()
+	web := follower("web")
+	web.Finalizers = nil
+	run(t, &fakeEngine{}, objects(web), func(f *fixture) {
+		f.changeSlice(newSlice("web-1", "web", "a"))
+		f.advance(promptBatchPeriod)
+		f.assertRepaired()
+		if _, err := f.client.CoreV1().Services("default").Update(f.t.Context(), follower("web"), metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b")
+	})
+}
+
 // A slice may be there before its Service, and be given to another one.
 //
 //proves:55

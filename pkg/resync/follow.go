@@ -27,17 +27,23 @@ func (c *Controller) Endpoints(service *v1.Service) (endpoints members.Endpoints
 //
 //	a node has no endpoint any more, or a pod gets no traffic    promptBatchPeriod
 //	a node has an endpoint now, or a pod serves                  periodAfter the last change
+//	any, of a Service that is not managed yet                    batchPeriod: during its first Ensure, which may
+//	                                                             not see the change, the informer may lack its finalizer
 func (c *Controller) endpointsChanged(key types.NamespacedName, nodes, pods endpointChange) {
 	service, err := c.services.Services(key.Namespace).Get(key.Name)
-	if err != nil || !managed(service) || !c.engine.FollowsEndpoints(service) {
+	if err != nil || service.Spec.Type != v1.ServiceTypeLoadBalancer || !c.engine.FollowsEndpoints(service) {
 		return
 	}
 	change := nodes
 	if c.engine.FollowsPods(service) {
 		change = pods
 	}
-	if change.Members {
+	switch {
+	case !change.Members:
+	case managed(service):
 		c.queue.AddAfter(key, periodAfter(change.quiet, change.Lost))
+	default:
+		c.queue.AddAfter(key, batchPeriod)
 	}
 }
 

@@ -2,6 +2,7 @@ package resync
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -19,36 +20,67 @@ func (c *Controller) stay(key types.NamespacedName) time.Duration {
 	return c.engine.Stay(service)
 }
 
-// syncAtStop enqueues a Service for the time at which its next member leaves because its endpoints stop.
-func (c *Controller) syncAtStop(key types.NamespacedName) {
+// lookAtStops is called when a sync of a Service begins. The result enqueues the Service for the time at which
+// its next member leaves because its endpoints stop: soon if the sync began before that time.
+func (c *Controller) lookAtStops(key types.NamespacedName) (again func()) {
 	if c.endpoints == nil {
-		return
+		return func() {}
 	}
-	if after, stops := c.endpoints.untilStop(key); stops {
-		c.queue.AddAfter(key, after)
+	known := c.endpoints.stoppingOf(key)
+	return func() {
+		if after, stops := c.endpoints.untilStop(key, known); stops {
+			c.queue.AddAfter(key, max(after, promptBatchPeriod))
+		}
 	}
 }
 
-// stopping is that of the endpoints of a Service, none if members stay until these have ended. The caller
-// holds the lock.
-func (t *endpointTable) stopping(service types.NamespacedName, of *serviceEndpoints) (addresses []netip.Addr, next time.Duration) {
+// stopping returns the addresses of a Service's endpoints that began to terminate so long ago that their
+// members leave. The caller holds the lock.
+func (t *endpointTable) stopping(service types.NamespacedName) (addresses []netip.Addr) {
+	for address, after := range t.stops(service) {
+		if after <= 0 {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
+}
+
+// stoppingOf is stopping for callers that do not hold the lock.
+func (t *endpointTable) stoppingOf(service types.NamespacedName) []netip.Addr {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stopping(service)
+}
+
+// untilStop returns the time until the next member of a Service leaves because its endpoints stop, at most zero
+// for one that should have left. Stops is false if there is none but those at known addresses.
+func (t *endpointTable) untilStop(service types.NamespacedName, known []netip.Addr) (next time.Duration, stops bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for address, after := range t.stops(service) {
+		if !slices.Contains(known, address) && (!stops || after < next) {
+			next, stops = after, true
+		}
+	}
+	return next, stops
+}
+
+// stops returns the time until the members at addresses of a Service's endpoints leave because these stop; none
+// if they leave when these have stopped. The caller holds the lock.
+func (t *endpointTable) stops(service types.NamespacedName) map[netip.Addr]time.Duration {
+	of := t.services[service]
 	if of == nil || len(of.ends) == 0 {
-		return nil, 0
+		return nil
 	}
 	stay := t.stay(service)
 	if stay == 0 {
-		return nil, 0
+		return nil
 	}
-	return of.stopping(stay, t.clock.Now())
-}
-
-// untilStop returns the time until the next member of a Service leaves because its endpoints stop, and
-// whether there is one.
-func (t *endpointTable) untilStop(service types.NamespacedName) (after time.Duration, stops bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, after = t.stopping(service, t.services[service])
-	return after, after > 0
+	all := make(map[netip.Addr]time.Duration, len(of.ends))
+	for address, began := range of.ends {
+		all[address] = stay - t.clock.Since(began)
+	}
+	return all
 }
 
 // note updates ends after a change of the slices.
@@ -65,18 +97,4 @@ func (s *serviceEndpoints) note(now time.Time) {
 		}
 	}
 	s.ends = ends
-}
-
-// stopping returns the addresses of endpoints that began to terminate at least stay ago, and the time
-// until the next one; 0 for none.
-func (s *serviceEndpoints) stopping(stay time.Duration, now time.Time) (stopping []netip.Addr, next time.Duration) {
-	for address, began := range s.ends {
-		switch left := stay - now.Sub(began); {
-		case left <= 0:
-			stopping = append(stopping, address)
-		case next == 0 || left < next:
-			next = left
-		}
-	}
-	return stopping, next
 }
