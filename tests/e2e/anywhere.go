@@ -247,6 +247,7 @@ func (a *anywhere) Prefix() string                       { return a.place.Prefix
 func (a *anywhere) Lease() time.Duration                 { return 12 * time.Second }
 func (a *anywhere) KubeProxy() string                    { return "" }
 func (a *anywhere) Traffic(string, corev1.Protocol) bool { return false }
+func (a *anywhere) FragileTracking() bool                { return false }
 func (a *anywhere) Outside() netns.Namespace             { return "" }
 func (a *anywhere) Inside() netns.Namespace              { return "" }
 func (a *anywhere) SubnetV6() string                     { return a.subnetV6 }

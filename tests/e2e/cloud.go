@@ -26,6 +26,9 @@ type Cloud interface {
 	KubeProxy() string
 	// Traffic reports whether load balancers of a provider, or the VIPs of provider router, carry traffic of a protocol.
 	Traffic(provider string, protocol corev1.Protocol) bool
+	// FragileTracking reports whether the cloud may not survive that members or next hops leave under
+	// connections.
+	FragileTracking() bool
 	// Outside and Inside are the namespaces of clients: on the external network, and on that of the
 	// nodes.
 	Outside() netns.Namespace

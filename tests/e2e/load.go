@@ -19,7 +19,12 @@ type load struct {
 	tcp, udp []*cluster.Hammer
 }
 
-// load starts so many clients for each protocol that the cloud carries.
+// bears reports whether the cloud carries traffic of a protocol, and survives it while members leave.
+func (s *scene) bears(protocol corev1.Protocol) bool {
+	return s.carries(protocol) && !s.Cloud.FragileTracking()
+}
+
+// load starts so many clients for each protocol that the cloud bears.
 func (s *scene) load(what string, client cluster.Client, address string, clients int) *load {
 	s.Helper()
 	l := &load{s: s, what: what}
@@ -28,10 +33,10 @@ func (s *scene) load(what string, client cluster.Client, address string, clients
 		tcp.Ports, udp.Ports = &cluster.Ports{}, &cluster.Ports{}
 	}
 	for range clients {
-		if s.carries(corev1.ProtocolTCP) {
+		if s.bears(corev1.ProtocolTCP) {
 			l.tcp = append(l.tcp, tcp.Hammer(s.Context(), address))
 		}
-		if s.carries(corev1.ProtocolUDP) {
+		if s.bears(corev1.ProtocolUDP) {
 			l.udp = append(l.udp, udp.HammerUDP(s.Context(), address))
 		}
 	}

@@ -57,10 +57,12 @@ type tenant struct {
 
 // info is what the scripts tell of the cloud.
 type info struct {
-	AuthURL      string                `json:"auth_url"`
-	Image        string                `json:"image"`
-	RealAmphorae bool                  `json:"real_amphorae"`
-	Tenants      map[string]tenantInfo `json:"tenants"`
+	AuthURL      string `json:"auth_url"`
+	Image        string `json:"image"`
+	RealAmphorae bool   `json:"real_amphorae"`
+	// FragileTracking is set if the virtual switch may end when members or next hops leave under connections.
+	FragileTracking bool                  `json:"fragile_tracking"`
+	Tenants         map[string]tenantInfo `json:"tenants"`
 }
 
 // tenantInfo is what they tell of a tenant: its region has an Octavia API of its own.
@@ -185,6 +187,9 @@ func (t *tenant) Pause() time.Duration     { return 500 * time.Millisecond }
 func (t *tenant) Traffic(by string, protocol corev1.Protocol) bool {
 	return by == "ovn" || by == routerProvider || t.info.RealAmphorae && protocol == corev1.ProtocolTCP
 }
+
+// FragileTracking implements Cloud.
+func (t *tenant) FragileTracking() bool { return t.info.FragileTracking }
 
 // Crowd is half of that of other clouds: Octavia makes those of a project one after
 // another, and this one waits for a Neutron that has two cores for all, up to ten

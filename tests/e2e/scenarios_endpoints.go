@@ -32,7 +32,7 @@ const (
 // fail that begin after a pod has stopped and before its node has left the load balancer.
 func endpoints(s *scene) {
 	moves, least := 2, 50
-	if s.carries(corev1.ProtocolTCP) && s.Cloud.KubeProxy() != "" {
+	if s.bears(corev1.ProtocolTCP) && s.Cloud.KubeProxy() != "" {
 		moves, least = 20, 10000
 	}
 	following := func(change func(*corev1.Service)) func(*corev1.Service) {
@@ -44,8 +44,8 @@ func endpoints(s *scene) {
 		}
 	}
 	onlyLocal := following(func(svc *corev1.Service) { svc.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal })
-	preStop := sufficient(s.withoutHook(moves, onlyLocal)).Round(time.Second)
 	defer s.maySeePods()()
+	preStop := sufficient(s.withoutHook(moves, onlyLocal)).Round(time.Second)
 	s.hooked("local", preStop)
 	near := s.create("near", following(func(svc *corev1.Service) {
 		svc.Spec.TrafficDistribution = ptr.To(corev1.ServiceTrafficDistributionPreferSameNode)
@@ -230,7 +230,7 @@ type held struct{ connection net.Conn }
 // connect opens a connection to the pod.
 func (p *pod) connect() *held {
 	p.Helper()
-	if !p.carries(corev1.ProtocolTCP) {
+	if !p.bears(corev1.ProtocolTCP) {
 		return nil
 	}
 	connection, err := p.outside().From.DialContext(p.Context(), "tcp", p.address)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -178,7 +177,7 @@ func (v *vip) admits(sources string, admitted bool) {
 func (v *vip) movesAsPlanned() {
 	v.Helper()
 	moves, least := 2, 50
-	if v.carries(corev1.ProtocolTCP) {
+	if v.bears(corev1.ProtocolTCP) {
 		moves, least = 20, 10000
 	}
 	load := v.load("planned moves", v.outside(), v.floating, 2)
@@ -199,7 +198,7 @@ func (v *vip) movesAsPlanned() {
 	}
 	broken := 0
 	for _, failure := range load.stop(least) {
-		if established(failure.Err) && errors.Is(failure.Err, syscall.ECONNRESET) {
+		if errors.Is(failure.Err, syscall.ECONNRESET) { // only after the handshake: before it is ECONNREFUSED
 			broken++
 		} else {
 			v.Errorf("a planned move: %v", failure)
@@ -209,12 +208,6 @@ func (v *vip) movesAsPlanned() {
 	if broken > resetsOfMove*moves {
 		v.Errorf("%d planned moves reset %d established connections", moves, broken)
 	}
-}
-
-// established reports whether an error of a connection came after its handshake.
-func established(err error) bool {
-	var of *net.OpError
-	return errors.As(err, &of) && of.Op != "dial"
 }
 
 // exclude sets or removes the label that excludes a node from load balancers.

@@ -122,6 +122,7 @@ func (s *simulated) CloudConf() string        { return s.cloud.CloudConf() }
 func (s *simulated) API() *API                { return s.api }
 func (s *simulated) KubeProxy() string        { return "" }
 func (s *simulated) VIPNetwork() string       { return s.vips }
+func (s *simulated) FragileTracking() bool    { return false }
 func (s *simulated) Outside() netns.Namespace { return "" }
 func (s *simulated) Inside() netns.Namespace  { return "" }
 func (s *simulated) SubnetV6() string         { return "" }

@@ -39,6 +39,7 @@ def network(adm):
     with open(os.path.join(STATE, 'lb-mgmt-net'), 'w') as f:
         f.write(mgmt.id)
     info(auth_url=AUTH, real_amphorae=os.environ.get('AMPHORA') == 'real',
+         fragile_tracking=os.environ['E2E_FRAGILE_TRACKING'] == '1',
          tenants={t: tenant(t, ext, s4) for t in REGIONS})
 
 

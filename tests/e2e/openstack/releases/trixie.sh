@@ -5,4 +5,5 @@ OPENSTACK=2025.1
 # changed since last read" when something else writes to the same row: the load balancer ends in
 # ERROR.
 MARIADB_OPTIONS=(--innodb-snapshot-isolation=OFF)
+export E2E_FRAGILE_TRACKING=${E2E_FRAGILE_TRACKING:-0}
 export E2E_OCTAVIA_BACKPORTS=${E2E_OCTAVIA_BACKPORTS:-0}
