@@ -180,5 +180,8 @@ func (b blobs) tar(created time.Time, modes map[string]int64) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return archive.Bytes(), writer.Close()
+	if err := writer.Close(); err != nil { // writes the end of the archive
+		return nil, err
+	}
+	return archive.Bytes(), nil
 }

@@ -174,8 +174,14 @@ func (r *release) notes(context.Context) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("# %s\n\nImage `%s:%s@%s`, commit %s.\n\n%s\n", r.version, r.repository, r.version, strings.TrimSpace(string(digest)), r.commit, r.changes)
+	text := fmt.Sprintf("# %s\n\nImage `%s:%s@%s`, commit %s.\n\n%s\n", r.version, r.repository, r.version, strings.TrimSpace(string(digest)), r.commit, linked(r.changes, r.version))
 	return os.WriteFile(filepath.Join(r.out, "notes.md"), []byte(text), 0o644)
+}
+
+// linked returns a text of the checkout with links to the files of a version: the page of a release is
+// in no directory of the repository.
+func linked(text, version string) string {
+	return strings.ReplaceAll(text, "](docs/", "](https://github.com/openstack-ccm/openstack-ccm/blob/"+version+"/docs/")
 }
 
 // changesOf returns the section of a version in the changelog; for a candidate, the section of its

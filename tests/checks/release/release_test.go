@@ -187,6 +187,19 @@ func TestImage_IsTheSameBytesTwiceAndHoldsTogether(t *testing.T) {
 	}
 }
 
+// Go reads an archive without its end; tar and others report it as damaged.
+func TestTar_HasTheEndOfAnArchive(t *testing.T) {
+	t.Parallel()
+	const block = 512
+	content, err := blobs{"a": []byte("text")}.tar(time.Unix(1700000000, 0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := make([]byte, 2*block); len(content)%block != 0 || !bytes.HasSuffix(content, end) {
+		t.Errorf("the archive has %d bytes, and no two empty blocks at its end", len(content))
+	}
+}
+
 // Helm packs the time of day; the chart of a release is the same bytes whenever it is packed,
 // of any version in Chart.yaml, and names the image of the release.
 func TestChart_IsTheSameBytesTwiceAndNamesImage(t *testing.T) {
@@ -385,6 +398,14 @@ func TestKrew_ManifestNamesArchivesOfRelease(t *testing.T) {
 		if diff := cmp.Diff([]string{"644 0:0 LICENSE", "644 0:0 THIRD_PARTY_LICENSES.txt", "755 0:0 " + program}, files); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", archiveName(platform), diff)
 		}
+	}
+}
+
+func TestNotes_LinkToFilesOfVersion(t *testing.T) {
+	t.Parallel()
+	const want = "[a](https://github.com/openstack-ccm/openstack-ccm/blob/v1.2.3/docs/a.md#b), [c](https://example.org/docs/c)"
+	if got := linked("[a](docs/a.md#b), [c](https://example.org/docs/c)", "v1.2.3"); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
