@@ -57,10 +57,24 @@ func (c Client) dial(ctx context.Context, network, address string) (connection n
 	return connection, err
 }
 
+// ErrEstablished marks the failure of a connection after its handshake.
+var ErrEstablished = errors.New("the connection was established")
+
 // HTTP sends a request over a connection of its own, and gives the name of the
 // node that answered, and what it said. Another status than 200 is an error.
 func (c Client) HTTP(ctx context.Context, address string) (name, body string, err error) {
-	transport := &http.Transport{DialContext: c.dial, DisableKeepAlives: true}
+	var established atomic.Bool
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := c.dial(ctx, network, address)
+		established.Store(err == nil)
+		return connection, err
+	}
+	defer func() {
+		if err != nil && established.Load() {
+			err = fmt.Errorf("%w: %w", ErrEstablished, err)
+		}
+	}()
+	transport := &http.Transport{DialContext: dial, DisableKeepAlives: true}
 	client := http.Client{Timeout: requestTimeout, Transport: transport}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", nil)
 	if err != nil {
