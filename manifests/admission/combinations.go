@@ -66,14 +66,9 @@ func combinations() []admissionv1.Validation {
 			Message: "a port has the same annotation by its name and by its number: use only one of them",
 		},
 		{
-			Expression: fmt.Sprintf("!%s || !%s || %s || %s", changed(annotation.Persistence, annotation.CookieName), isCookieOfApplication(),
-				given(annotation.CookieName), forPorts(annotation.Persistence, annotation.CookieName)),
+			Expression: fmt.Sprintf("!%s || !(%s in variables.now && %s.trim() == 'APP_COOKIE') || %s || %s", changed(annotation.Persistence, annotation.CookieName),
+				quoted(annotation.Persistence), value(annotation.Persistence), given(annotation.CookieName), forPorts(annotation.Persistence, annotation.CookieName)),
 			Message: path(annotation.CookieName) + ": required: the name of the application's cookie, for APP_COOKIE",
-		},
-		{
-			Expression: fmt.Sprintf("!%s || !%s || %s || %s", changed(annotation.Persistence, annotation.CookieName), given(annotation.CookieName),
-				isCookieOfApplication(), forPorts(annotation.Persistence)),
-			Message: path(annotation.CookieName) + ": is only for " + annotation.Persistence + ": APP_COOKIE",
 		},
 		{
 			Expression: fmt.Sprintf("!%s || !%s || size(%s.trim()) <= 253 && %s.trim().matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$') && !isIP(%s.trim())",
@@ -96,10 +91,6 @@ func combinations() []admissionv1.Validation {
 			Message: path(annotation.MetricsPort) + ": is a TCP port of the Service: choose another one",
 		},
 	}
-}
-
-func isCookieOfApplication() string {
-	return fmt.Sprintf("(%s in variables.now && %s.trim() == 'APP_COOKIE')", quoted(annotation.Persistence), value(annotation.Persistence))
 }
 
 // forPorts is true if one of some annotations is given for a single port.

@@ -276,7 +276,6 @@ func (d *applier) checkCombinations() {
 		"a cookie without a name":           {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence, "APP_COOKIE"), true},
 		"a cookie with a name":              {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence, "APP_COOKIE", annotation.CookieName, "sid"), false},
 		"a cookie of one port":              {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence+".80", "APP_COOKIE", annotation.CookieName+".80", "sid"), false},
-		"a name for another cookie":         {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence, "HTTP_COOKIE", annotation.CookieName, "sid"), true},
 		"an address as a host name":         {annotated(annotation.Hostname, "203.0.113.5"), true},
 		"metrics for some clients":          {annotated(annotation.MetricsPort, "53", annotation.MetricsCIDRs, "10.0.0.0/8, 192.0.2.0/30"), false},
 		"metrics without clients":           {annotated(annotation.MetricsPort, "9100"), true},
