@@ -88,7 +88,9 @@ func (r *run) manage(a, _ int) {
 
 // manageAgain has the objects of a Service written again: those of a deleted one would stay.
 func (r *run) manageAgain(key testenv.Key) {
-	r.env.Cluster.Edit(key, func(svc *v1.Service) { delete(svc.Annotations, annotation.Managed) })
+	if svc := r.env.Cluster.Service(key); svc != nil && svc.Annotations[annotation.Managed] != "" {
+		r.env.Cluster.Edit(key, func(svc *v1.Service) { delete(svc.Annotations, annotation.Managed) })
+	}
 }
 
 // mode returns the members that a Service requests, "" for the default.
