@@ -92,7 +92,7 @@ func routerBreaks() []Break {
 			Row: 140, What: "a cloud without Octavia gets no service",
 			File:  "pkg/cloudprovider/connect.go",
 			Old:   `if c.Config.LoadBalancer.LBProvider != driver.Router {`,
-			New:   `if true {`,
+			New:   `if driver.Router != "" {`,
 			Tests: []string{"TestStartServices_StartsAtOnceWithOctaviaOrIfItIsNotNeeded"},
 		},
 		{
