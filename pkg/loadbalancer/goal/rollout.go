@@ -30,10 +30,10 @@ type rollouts struct {
 	clock  clock.PassiveClock
 }
 
-// compare records how long members stay in a rollout of a Service, and reports whether connections fail during a rollout of a Service: they do if members follow its
-// endpoints, only the pods at a member serve, and they stop before it is removed, which takes
-// one change of the load balancer for each port. It reports nothing that it cannot know.
-// If removed members lose their connections, and the pods cannot be read, members stay until these stop.
+// compare records how long members stay in a rollout of a Service, and reports whether connections fail during
+// one: they do if members follow its endpoints, only the pods at a member serve, and they stop before it is
+// removed, which takes one change of the load balancer for each port. It reports nothing that it cannot know. If
+// removed members lose their connections, and the pods cannot be read, members stay until these stop.
 func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	settings, drv := in.Settings.On(round.Have.LoadBalancer), round.Want.Facts.Driver
 	if !settings.ByPods() && !settings.Traffic.Local || !settings.FollowsEndpoints(drv) || round.Want.Followed.Placeless {

@@ -107,23 +107,20 @@ func (e Endpoints) AllReady() bool {
 // WithReady returns the endpoints with those at some addresses counted as ready, unless they
 // terminate.
 func (e Endpoints) WithReady(addresses []netip.Addr) Endpoints {
-	if len(addresses) == 0 {
-		return e
-	}
-	all := slices.Clone(e)
-	for i, s := range all {
-		all[i].Endpoints = slices.Clone(s.Endpoints)
-		for j, endpoint := range s.Endpoints {
-			if !endpoint.Terminating && slices.Contains(addresses, endpoint.Address) {
-				all[i].Endpoints[j].Ready, all[i].Endpoints[j].Serving = true, true
-			}
+	return e.changed(addresses, func(one *Endpoint) {
+		if !one.Terminating {
+			one.Ready, one.Serving = true, true
 		}
-	}
-	return all
+	})
 }
 
 // WithStopping returns the endpoints with the terminating ones at some addresses marked as stopping.
 func (e Endpoints) WithStopping(addresses []netip.Addr) Endpoints {
+	return e.changed(addresses, func(one *Endpoint) { one.Stopping = one.Terminating })
+}
+
+// changed returns the endpoints with a change of those at some addresses.
+func (e Endpoints) changed(addresses []netip.Addr, change func(*Endpoint)) Endpoints {
 	if len(addresses) == 0 {
 		return e
 	}
@@ -131,7 +128,9 @@ func (e Endpoints) WithStopping(addresses []netip.Addr) Endpoints {
 	for i, s := range all {
 		all[i].Endpoints = slices.Clone(s.Endpoints)
 		for j, endpoint := range s.Endpoints {
-			all[i].Endpoints[j].Stopping = endpoint.Terminating && slices.Contains(addresses, endpoint.Address)
+			if slices.Contains(addresses, endpoint.Address) {
+				change(&all[i].Endpoints[j])
+			}
 		}
 	}
 	return all
