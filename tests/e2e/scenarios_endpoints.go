@@ -163,6 +163,7 @@ func (s *scene) only(serves time.Duration, of ...*service) *pod {
 	for _, one := range of {
 		one.onNodes([]string{"node-1"})
 		s.answeredBy(s.outside(), at(one.address(), 8080), "node-1")
+		s.answersUDP(s.outside(), at(one.address(), 8080))
 	}
 	return &pod{scene: s, of: of, on: "node-1", address: at(of[0].address(), 8080), serves: serves}
 }

@@ -24,12 +24,7 @@ func life(s *scene) {
 	address := web.address()
 	web.has(map[string]int{"TCP/8080": 3, "UDP/8080": 3})
 	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
-	if s.carries(corev1.ProtocolUDP) {
-		s.eventually("answer over UDP", func(ctx context.Context) error {
-			_, err := s.outside().UDP(ctx, at(address, 8080))
-			return err
-		})
-	}
+	s.answersUDP(s.outside(), at(address, 8080))
 	vip := web.loadBalancer().VipAddress
 	s.answeredBy(s.inside(), at(vip, 8080), nodeNames()...)
 

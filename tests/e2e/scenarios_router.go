@@ -124,24 +124,13 @@ func (v *vip) reachedFromEverywhere() {
 	v.answeredBy(v.inside(), v.floating, hop)
 	v.answeredBy(v.inside(), at(v.address, 8080), hop)
 	for _, client := range []cluster.Client{v.outside(), v.inside()} {
-		v.answersUDP(client)
+		v.answersUDP(client, v.floating)
 	}
 	namespace, carried, err := v.Cloud.AddPod(v.Context(), hop, netip.MustParseAddr("10.244.251.2"))
 	v.must(err)
 	if carried {
 		v.answeredBy(cluster.Client{From: namespace}, v.floating, hop)
 	}
-}
-
-func (v *vip) answersUDP(client cluster.Client) {
-	v.Helper()
-	if !v.carries(corev1.ProtocolTCP) {
-		return
-	}
-	v.eventually("answer over UDP", func(ctx context.Context) error {
-		_, err := client.UDP(ctx, v.floating)
-		return err
-	})
 }
 
 // admits sets the source ranges, and waits until clients outside are admitted or not.

@@ -189,6 +189,18 @@ func (s *scene) answeredBy(client cluster.Client, address string, nodes ...strin
 	})
 }
 
+// answersUDP waits until a datagram to an address is answered.
+func (s *scene) answersUDP(client cluster.Client, address string) {
+	s.Helper()
+	if !s.carries(corev1.ProtocolUDP) {
+		return
+	}
+	s.eventually("answer over UDP at "+address, func(ctx context.Context) error {
+		_, err := client.UDP(ctx, address)
+		return err
+	})
+}
+
 // unharmed sends requests to an address until stop is called; none may fail. If the cloud carries
 // no traffic, it sends none.
 func (s *scene) unharmed(client cluster.Client, address string) (stop func()) {

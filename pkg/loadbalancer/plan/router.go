@@ -12,7 +12,8 @@ import (
 //	no port     create it, routes, floating IP
 //	a port      the differences of next hops and floating IP, and the address pairs of barred next hops
 //	several     the other ports are deleted at the end
-//	outgoing    the floating IP moves from it, and it is deleted before other ports
+//	outgoing    its floating IP moves, or is deleted if the Service has another one or none; it is deleted before
+//	            other ports
 //
 // The routes come before a new floating IP, because a full router refuses them.
 func Lead(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
@@ -34,13 +35,18 @@ func Lead(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if !slices.Equal(hops, desired.NextHops) || len(barred) > 0 {
 		plan.Steps = append(plan.Steps, LeadVIP{Address: address, From: hops, To: desired.NextHops, Barred: barred})
 	}
-	if old := observed.Outgoing; old != nil && attached == nil && fits(desired.FloatingIP, old.FloatingIP) {
+	old := observed.Outgoing
+	moves := old != nil && attached == nil && fits(desired.FloatingIP, old.FloatingIP)
+	if moves {
 		plan.Steps = append(plan.Steps, MoveFloatingIP(associate(desired.FloatingIP, *old.FloatingIP)))
 		plan.Steps = append(plan.Steps, deleteUnattached(observed.UnattachedFloatingIPs, -1, opts)...)
 	} else {
 		plan.Steps = append(plan.Steps, attachFloatingIP(desired, attached, observed.UnattachedFloatingIPs, opts)...)
 	}
-	if old := observed.Outgoing; old != nil {
+	if old != nil {
+		if fip := old.FloatingIP; !moves && fip != nil && fip.Owned && !opts.KeepFloatingIP {
+			plan.Steps = append(plan.Steps, DeleteFloatingIP{fip.ID, fip.Address})
+		}
 		plan.Steps = append(plan.Steps, DeleteLoadBalancer{ID: old.ID, Name: old.Name, Cascade: true, Why: "the Service has a VIP of provider router"})
 	}
 	for i := range observed.Duplicates {

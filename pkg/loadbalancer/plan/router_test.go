@@ -24,6 +24,7 @@ func TestLead_FollowsTruthTable(t *testing.T) {
 		}
 		return lb
 	}
+	left := &model.LoadBalancer{ID: "old", Name: "lb", FloatingIP: &model.FloatingIP{ID: "fip-2", Address: "203.0.113.8", Description: "ours", Owned: true}}
 	for _, test := range []struct {
 		what string
 		want *model.LoadBalancer
@@ -41,6 +42,12 @@ func TestLead_FollowsTruthTable(t *testing.T) {
 		{"becomes internal", want(false, "a"), model.Observed{LoadBalancer: vip("1", own, "a")}, "floating IP 203.0.113.7: delete"},
 		{"second port", want(true, "a"), model.Observed{LoadBalancer: vip("1", own, "a"), Duplicates: []model.LoadBalancer{*vip("2", nil, "a")}},
 			"VIP 10.77.0.2: next hops [a] → []; VIP 10.77.0.2 (port 2): delete"},
+		{"outgoing", want(true, "a"), model.Observed{LoadBalancer: vip("1", nil, "a"), Outgoing: left},
+			"floating IP 203.0.113.8: move to the new load balancer; load balancer lb (old): delete: the Service has a VIP of provider router"},
+		{"outgoing beside a floating IP", want(true, "a"), model.Observed{LoadBalancer: vip("1", own, "a"), Outgoing: left},
+			"floating IP 203.0.113.8: delete; load balancer lb (old): delete: the Service has a VIP of provider router"},
+		{"outgoing of an internal Service", want(false, "a"), model.Observed{LoadBalancer: vip("1", nil, "a"), Outgoing: left},
+			"floating IP 203.0.113.8: delete; load balancer lb (old): delete: the Service has a VIP of provider router"},
 	} {
 		todo := plan.Lead(test.want, test.have, plan.Options{})
 		if diff := cmp.Diff(test.plan, steps(todo)); diff != "" {
