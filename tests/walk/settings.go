@@ -63,7 +63,8 @@ func withoutCookies(svc *v1.Service) {
 // fit removes the settings that are refused after another change: of ports that are gone, and cookies or
 // PROXY headers that do not agree with the protocol.
 func fit(svc *v1.Service) {
-	isHTTP := svc.Annotations[annotation.ForwardedFor] == "true"
+	isTCP := func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolTCP }
+	isHTTP := svc.Annotations[annotation.ForwardedFor] == "true" && slices.ContainsFunc(svc.Spec.Ports, isTCP)
 	if !isHTTP {
 		withoutCookies(svc)
 	}
