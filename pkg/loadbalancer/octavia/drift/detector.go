@@ -165,9 +165,12 @@ func (d *Detector) detectLoadBalancers(ctx context.Context, snap *project.Snapsh
 }
 
 // detectLeft finds load balancers of Services with provider router: those of an interrupted change to another
-// provider that was taken back.
+// provider that was taken back. It skips Services with steps that are only reported.
 func (d *Detector) detectLeft(ctx context.Context, snap *project.Snapshot, drifted func(types.NamespacedName)) {
-	for uid := range d.options.Store.AllRouted() {
+	for uid, routed := range d.options.Store.AllRouted() {
+		if len(routed.Reported) > 0 {
+			continue
+		}
 		id := ownership.Identity{ClusterID: d.options.ClusterID, ServiceUID: string(uid)}
 		for _, lb := range snap.Tagged(id.ServiceTag()) {
 			if id.Claim(lb.Tags, "") != ownership.Ours {
