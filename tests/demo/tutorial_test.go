@@ -20,6 +20,16 @@ type command struct {
 	want []string
 }
 
+// patiently returns the command. Events come some time after the changes that they report: a command that lists
+// them is repeated until the last one on the page is there.
+func (c command) patiently() string {
+	if !strings.HasPrefix(c.text, "kubectl get events") {
+		return c.text
+	}
+	last, _, _ := strings.Cut(c.want[len(c.want)-1], " ")
+	return fmt.Sprintf(`for _ in {1..60}; do out=$(%s); [[ $out != *%s* ]] || break; sleep 0.5; done; echo "$out"`, c.text, last)
+}
+
 // commandsOf are those in the blocks of a page that are a console's.
 func commandsOf(page string) (all []command) {
 	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
@@ -61,7 +71,7 @@ func TestTutorial_CommandsPrintWhatThePageSays(t *testing.T) {
 	directory := openPlayground(t)
 	var script strings.Builder
 	for i, c := range commands {
-		fmt.Fprintf(&script, "echo '@@ %d'\n%s\n", i, strings.ReplaceAll(c.text, "out/playground", directory))
+		fmt.Fprintf(&script, "echo '@@ %d'\n%s\n", i, strings.ReplaceAll(c.patiently(), "out/playground", directory))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
