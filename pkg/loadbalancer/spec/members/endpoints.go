@@ -17,8 +17,8 @@ type Endpoint struct {
 	// Ready endpoints get new connections. Serving ones answer, perhaps while they are Terminating:
 	// kube-proxy sends new connections to those if no endpoint is ready (KEP-1669).
 	Ready, Serving, Terminating bool
-	// Stopping is set for a Terminating endpoint if a member whose removal begins now is removed just
-	// before the endpoint stops.
+	// Stopping is set for a Terminating endpoint that stops soon: the removal of its member must begin now
+	// to end before that.
 	Stopping bool
 }
 
