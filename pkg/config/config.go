@@ -174,8 +174,8 @@ type LoadBalancer struct {
 	Members string `gcfg:"members" oneof:"auto,nodes,endpoint-nodes,pods" cpo:"no"`
 	// Port of the members on nodes: the NodePort (`node-port`), or the Service's own port (`service`), for nodes that answer there at their own addresses, such as with `hostNetwork` proxies or externalIPs. With `service`, tenants choose ports of nodes, and security groups open them. Without effect on `members=pods`.
 	MemberPort string `gcfg:"member-port" default:"node-port" oneof:"node-port,service" cpo:"no"`
-	// Weights of the members that follow endpoints: the same for all (`equal`), or 0 for a member with endpoints that terminate but still serve (`drain`), so that it gets no new connections and leaves when none serves. Weights that another client sets are then restored. Services with a provider without weights (ovn, router) are refused.
-	MemberWeights string `gcfg:"member-weights" default:"equal" oneof:"equal,drain" cpo:"no"`
+	// Weights of the members that follow endpoints: the same for all (`equal`), or 0 for a member with endpoints that terminate but still serve (`drain`), so that it gets no new connections and leaves when none serves. `endpoints` does that as well, and distributes new connections over nodes in proportion to their ready endpoints. Weights that another client sets are then restored. Services with a provider without weights (ovn, router) are refused.
+	MemberWeights string `gcfg:"member-weights" default:"equal" oneof:"equal,drain,endpoints" cpo:"no"`
 	// Networks of pods that load balancers reach without a route of Neutron, such as by BGP: with `members=pods`, pods in them become members without a check. Not with provider ovn.
 	PodNetworks string `gcfg:"pod-networks" form:"cidrs" cpo:"no"`
 	// Labels that a node must have to become a member.
@@ -284,7 +284,7 @@ type LoadBalancerClass struct {
 	// Port of the members on nodes.
 	MemberPort string `gcfg:"member-port" oneof:"node-port,service" cpo:"no"`
 	// Weights of the members.
-	MemberWeights string `gcfg:"member-weights" oneof:"equal,drain" cpo:"no"`
+	MemberWeights string `gcfg:"member-weights" oneof:"equal,drain,endpoints" cpo:"no"`
 	// Maximum number of nodes that become members; 0 means that of [LoadBalancer].
 	MaxMembers uint `gcfg:"max-members" cpo:"no"`
 	// Number of nodes to which a VIP leads.

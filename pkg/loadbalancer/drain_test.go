@@ -105,3 +105,76 @@ func TestDrain_IsRefusedWithoutWeights(t *testing.T) {
 	svc.Annotations[annotation.MemberWeights] = annotation.WeightsDrain
 	env.refusedBeforeAnything(svc, env.nodes(2), annotation.Path(annotation.MemberWeights).String(), "no effect", "ovn")
 }
+
+// With weights by endpoints, connections are distributed over nodes in proportion to their ready endpoints. The
+// same number on each node costs no write, a restart none, and a change one for each pool.
+//
+//proves:54
+func TestWeights_FollowNumberOfEndpoints(t *testing.T) {
+	t.Parallel()
+	env, f, svc := following(t, "amphora", 2, "0 0 0 1 2")
+	svc.Annotations[annotation.MemberWeights] = annotation.WeightsEndpoints
+	nodes := env.nodes(3)
+	env.ensure(svc, nodes)
+	env.weigh("0:3 1:1 2:1")
+	for _, step := range []struct {
+		endpoints string
+		writes    int
+		want      string
+	}{
+		{"0 0 1 2", 2, "0:2 1:1 2:1"},
+		{"0 0 1 1 2 2", 2, "0:1 1:1 2:1"},
+		{"0 1 2", 0, "0:1 1:1 2:1"},
+		{"0 0 1 2-", 2, "0:2 1:1 2:0"},
+		{"0 0 0 0 1 1 2-", 0, "0:2 1:1 2:0"},
+		{"", 0, "0:2 1:1 2:0"},
+		{"0- 0- 1-", 2, "0:1 1:1"},
+	} {
+		f.on(svc, step.endpoints)
+		members := "0 1 2; 0 1 2"
+		if step.want == "0:1 1:1" {
+			members = "0 1; 0 1"
+		}
+		env.follow(svc, nodes, step.writes, members)
+		env.weigh(step.want)
+		env.restart()
+		env.follow(svc, nodes, 0, members)
+		env.weigh(step.want)
+	}
+	env.unchanged(svc, nodes)
+}
+
+// Weights of a large pool are read by lists, and a member that another client has changed gets its weight back.
+//
+//proves:54
+func TestWeights_AreRestoredInLargePools(t *testing.T) {
+	t.Parallel()
+	var endpoints []string
+	for i := range 120 {
+		endpoints = append(endpoints, fmt.Sprint(i))
+	}
+	endpoints = append(endpoints, "7", "60")
+	env, _, svc := following(t, "amphora", 1, strings.Join(endpoints, " "))
+	svc.Annotations[annotation.MemberWeights] = annotation.WeightsEndpoints
+	nodes := env.nodes(120)
+	env.ensure(svc, nodes)
+	weights := func() (all []string) {
+		for _, m := range env.loadBalancer().Pools[0].Members {
+			if m.Weight != 1 {
+				all = append(all, fmt.Sprintf("%s:%d", strings.TrimPrefix(m.Name, "node-"), m.Weight))
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	if got, want := weights(), []string{"60:2", "7:2"}; !slices.Equal(got, want) {
+		t.Fatalf("weights %q, want %q", got, want)
+	}
+	env.nextSecond()
+	env.changeMember("node-9", func(m *octaviaapi.Member) { m.Weight = new(2) })
+	env.restart()
+	env.ensure(svc, nodes)
+	if got, want := weights(), []string{"60:2", "7:2"}; !slices.Equal(got, want) {
+		t.Errorf("weights %q after another client's change and a restart, want %q", got, want)
+	}
+}

@@ -88,9 +88,9 @@ func (s *scene) onlyCut(what string, moves int, failures []cluster.Failure) {
 	s.report("%s: %d removals cut %d established connections", what, moves, cut)
 }
 
-// sufficient returns for how long a preStop hook sleeps so that the removal of a node, which takes a known
-// time, ends before.
-func sufficient(removal time.Duration) time.Duration { return 3*removal + 10*time.Second }
+// sufficient returns for how long a preStop hook sleeps so that another node is added while the pod serves, and the removal
+// of its own node, which takes a known time on average, ends before the pod stops.
+func sufficient(removal time.Duration) time.Duration { return 5*removal + 20*time.Second }
 
 // withoutHook moves a pod that has no preStop hook, and returns how long the removal of its node takes.
 func (s *scene) withoutHook(moves int, onlyLocal func(*corev1.Service)) (removal time.Duration) {

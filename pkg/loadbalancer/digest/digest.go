@@ -53,10 +53,10 @@ func sum(desired *model.LoadBalancer, settings *settings.Settings, spec *securit
 		AllowReplace         bool
 		InternalGuest        bool // publishes the VIP even if that has a floating IP
 		SecurityGroups       *securitygroup.Spec
-		Drain                bool `json:",omitempty"` // weights of others are not kept
+		Weights              string // those of others are kept or not
 	}{
 		&lb, members, settings.Floating.Pattern, settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone,
-		settings.Members.SubnetID, settings.LoadBalancer.AllowReplace, desired.Shared != nil && settings.Internal, spec, settings.Members.Drain,
+		settings.Members.SubnetID, settings.LoadBalancer.AllowReplace, desired.Shared != nil && settings.Internal, spec, settings.Members.Weights,
 	})
 	if err != nil {
 		return "" // structs of strings and numbers can be marshaled

@@ -74,7 +74,7 @@ func TestOf_IsTheSameInEveryProgramThatWritesTheSameVersionOfRecords(t *testing.
 			Port: 80, Pool: model.Pool{Members: model.MembersOf(model.Member{Port: 30080}), Monitor: &model.Monitor{Delay: 5}},
 		}}, FloatingIP: &model.FloatingIP{NetworkID: "n"},
 	}
-	const recorded = "2cfd39e1514391e98afc354eda79f3bb"
+	const recorded = "7371a6013390f47cce0856ca919620e1"
 	if got := Of(lb, &settings.Settings{}, &securitygroup.Spec{}); got != recorded {
 		t.Errorf("%s, want %s: where that is meant, raise recordVersion of package state", got, recorded)
 	}
@@ -128,7 +128,7 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 		"LoadBalancer.FlavorID":         func(s *settings.Settings) { s.LoadBalancer.FlavorID = "x" },
 		"LoadBalancer.AvailabilityZone": func(s *settings.Settings) { s.LoadBalancer.AvailabilityZone = "x" },
 		"LoadBalancer.AllowReplace":     func(s *settings.Settings) { s.LoadBalancer.AllowReplace = true },
-		"Members.Drain":                 func(s *settings.Settings) { s.Members.Drain = true },
+		"Members.Weights":               func(s *settings.Settings) { s.Members.Weights = "drain" },
 		"Members.SubnetID":              func(s *settings.Settings) { s.Members.SubnetID = "x" },
 	}
 	known := strings.Fields(`

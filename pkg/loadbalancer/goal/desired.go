@@ -185,7 +185,7 @@ func (p *planner) options(in Inputs, existing *model.LoadBalancer, serial *Seria
 		MoveMembers:    !pods && in.Settings.Members.SubnetID != "",
 		NodesSubnets:   !pods && in.Settings.Members.InNodeSubnets(),
 		Pods:           pods,
-		Drains:         in.Settings.Members.Drain,
+		Drains:         in.Settings.Members.Drains(),
 		Failover:       p.failover(in, existing, drv),
 	}
 }

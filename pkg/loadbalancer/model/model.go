@@ -161,13 +161,15 @@ type Member struct {
 	// SubnetUnknown is set if the subnet of an existing member was not read: SubnetID is empty
 	// then. It is never set in a desired member.
 	SubnetUnknown bool
-	// Drained is set if the member's weight is 0: its endpoints end (settings.MemberSettings.Drain), or
+	// Weight is the weight of a member that is not Drained; 0 means Octavia's default, 1.
+	Weight int
+	// Drained is set if the member's weight is 0: its endpoints end (settings.MemberSettings.Drains), or
 	// an operator has taken it out of service permanently (plan keeps that). AdminDown is set if
 	// admin_state_up is false, which only an operator requests.
 	Drained, AdminDown bool
 	// Backup is set if it gets traffic only when all others are down. It is never desired.
 	Backup bool
-	// Unasked are further settings that no Service can request, such as "weight 5"; "" for none. A
+	// Unasked are further settings that no Service can request, such as a monitor_address; "" for none. A
 	// desired member has none.
 	Unasked string
 	Status  Status
@@ -327,6 +329,14 @@ type MemberKey struct {
 // Compare orders keys by address, then port.
 func (k MemberKey) Compare(other MemberKey) int {
 	return cmp.Or(strings.Compare(k.Address, other.Address), cmp.Compare(k.Port, other.Port))
+}
+
+// EffectiveWeight returns the weight in Octavia: 0 to 256.
+func (m Member) EffectiveWeight() int {
+	if m.Drained {
+		return 0
+	}
+	return cmp.Or(m.Weight, 1)
 }
 
 // Key returns the key of a member.

@@ -146,8 +146,8 @@ func (d *differ) bytes(m model.Member, added bool) int {
 	if m.MonitorPort != 0 {
 		n += len(`"monitor_port":65535,`)
 	}
-	if m.Drained {
-		n += len(`"weight":0,`)
+	if m.Drained || m.Weight > 0 {
+		n += len(`"weight":255,`)
 	}
 	if m.AdminDown {
 		n += len(`"admin_state_up":false,`)

@@ -10,7 +10,7 @@ import (
 // Hold returns the desired load balancer with the members of its held pools:
 //
 //	existing members            members
-//	some are among the wanted   those, with the wanted port
+//	some are among the wanted   those, with the wanted port and their weight
 //	none is                     all existing ones: no pool is emptied by mistake
 //	there is no such pool       none
 //
@@ -42,7 +42,12 @@ func Hold(desired *model.LoadBalancer, observed model.Observed) *model.LoadBalan
 func heldMembers(wanted, have model.Members) model.Members {
 	at := byAddress(wanted, have)
 	if stay := wanted.Filter(func(i int) bool { return at[i] >= 0 }); stay.Len() > 0 {
-		return stay
+		return stay.Map(func(_ int, m model.Member) model.Member {
+			if i, is := have.FindAddress(m.Address); is {
+				m.Weight, m.Drained = have.Kind(i).Weight, have.Kind(i).Drained
+			}
+			return m
+		})
 	}
 	return have.Map(func(_ int, m model.Member) model.Member {
 		m.ID, m.Status, m.SubnetUnknown = "", model.Status{}, false

@@ -214,7 +214,7 @@ func (d *differ) oneByOne(pool PoolRef, from, to model.Members) []Step {
 // differs reports whether a member that stays must be updated, or repaired.
 func differs(old, want model.Member) bool {
 	return old.MonitorPort != want.MonitorPort || old.Backup != want.Backup || old.Unasked != want.Unasked || !old.Status.Sound() ||
-		old.Drained != want.Drained || old.AdminDown != want.AdminDown
+		old.EffectiveWeight() != want.EffectiveWeight() || old.AdminDown != want.AdminDown
 }
 
 // smallest returns the cheapest equivalent step.

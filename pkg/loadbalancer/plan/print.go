@@ -145,18 +145,11 @@ func (s AddMember) String() string {
 	return fmt.Sprintf("pool %s: member +%s", s.Pool, printMember(s.Member))
 }
 
-func weight(m model.Member) int {
-	if m.Drained {
-		return 0
-	}
-	return 1
-}
-
 // String implements Step.
 func (s UpdateMember) String() string {
 	var changes changes
 	changes.add("monitor_port", s.From.MonitorPort, s.To.MonitorPort)
-	changes.add("weight", weight(s.From), weight(s.To))
+	changes.add("weight", s.From.EffectiveWeight(), s.To.EffectiveWeight())
 	changes.add("backup", s.From.Backup, s.To.Backup)
 	changes.add("settings", s.From.Unasked, s.To.Unasked)
 	return fmt.Sprintf("pool %s: member %s: %s", s.Pool, s.To.Name, changes)

@@ -21,8 +21,8 @@ func memberBreaks() []Break {
 		{
 			Row: 54, What: "members leave while they still serve",
 			File:  "pkg/loadbalancer/spec/members/follow.go",
-			Old:   `if of.Members.Drain && !cuts {`,
-			New:   `if of.Members.Drain && cuts {`,
+			Old:   `if of.Members.Drains() && !cuts {`,
+			New:   `if of.Members.Drains() && cuts {`,
 			Tests: []string{"TestDrain_KeepsMembersThatStillServe", "TestDrain_GivesWeight0WhileEndpointsTerminate"},
 		},
 		{
@@ -31,6 +31,13 @@ func memberBreaks() []Break {
 			Old:   `old.Drained && !opts.Drains || want.Drained`,
 			New:   `old.Drained || want.Drained`,
 			Tests: []string{"TestDrain_GivesWeight0WhileEndpointsTerminate"},
+		},
+		{
+			Row: 54, What: "nodes with more endpoints get no more connections",
+			File:  "pkg/loadbalancer/spec/members/follow.go",
+			Old:   `of.Members.Counts()`,
+			New:   `false`,
+			Tests: []string{"TestWeights_FollowNumberOfEndpoints", "TestWeights_AreInProportionToReadyEndpoints"},
 		},
 		{
 			Row: 132, What: "a readiness gate opens before the load balancer has followed",

@@ -120,12 +120,12 @@ func membersOpts(members model.Members) []octavia.Member {
 	return opts
 }
 
-// memberOpts omits weight, backup and administrative state, unless another client has taken the
-// member out of service: Octavia's defaults, also in a batch, are the desired values.
+// memberOpts omits backup, and weight and administrative state with Octavia's defaults, which are also
+// those of a batch.
 func memberOpts(m model.Member) octavia.Member {
 	opts := octavia.Member{Name: m.Name, Address: m.Address, Port: m.Port, SubnetID: m.SubnetID, MonitorPort: m.MonitorPort}
-	if m.Drained {
-		opts.Weight = new(0)
+	if weight := m.EffectiveWeight(); weight != 1 {
+		opts.Weight = &weight
 	}
 	if m.AdminDown {
 		opts.AdminStateUp = new(false)
@@ -136,11 +136,7 @@ func memberOpts(m model.Member) octavia.Member {
 // memberUpdate returns the change of one member, equal to its part of a batch. Null monitors the
 // member at its own port and address.
 func memberUpdate(from, to model.Member) octavia.Changes {
-	weight := 1
-	if to.Drained {
-		weight = 0
-	}
-	changes := octavia.Changes{"weight": weight, "backup": false, "admin_state_up": !to.AdminDown, "monitor_port": orNull(to.MonitorPort)}
+	changes := octavia.Changes{"weight": to.EffectiveWeight(), "backup": false, "admin_state_up": !to.AdminDown, "monitor_port": orNull(to.MonitorPort)}
 	if from.Unasked != "" {
 		changes["monitor_address"] = nil
 	}

@@ -100,8 +100,8 @@ func atMost(members model.Members) int {
 		if m.MonitorPort != 0 {
 			n += len(`"monitor_port":65535,`)
 		}
-		if m.Drained || m.AdminDown {
-			n += len(`"weight":0,"admin_state_up":false,`)
+		if m.Drained || m.AdminDown || m.Weight > 0 {
+			n += len(`"weight":255,"admin_state_up":false,`)
 		}
 	}
 	return n

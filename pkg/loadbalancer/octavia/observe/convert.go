@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -205,6 +204,10 @@ func (p Parts) members(poolID string) model.Members {
 
 // Member returns the model of a member.
 func Member(m octavia.Member) model.Member {
+	weight := ptr.Deref(m.Weight, 0)
+	if weight == 1 {
+		weight = 0
+	}
 	return model.Member{
 		ID:          m.ID,
 		Name:        m.Name,
@@ -212,6 +215,7 @@ func Member(m octavia.Member) model.Member {
 		Port:        m.Port,
 		SubnetID:    m.SubnetID,
 		MonitorPort: m.MonitorPort,
+		Weight:      weight,
 		Drained:     ptr.Deref(m.Weight, 0) == 0,
 		AdminDown:   !ptr.Deref(m.AdminStateUp, false),
 		Backup:      m.Backup,
@@ -222,14 +226,10 @@ func Member(m octavia.Member) model.Member {
 
 // unasked formats the settings of a member that no Service can request.
 func unasked(m octavia.Member) string {
-	var all []string
-	if weight := ptr.Deref(m.Weight, 0); weight > 1 {
-		all = append(all, fmt.Sprintf("weight %d", weight))
+	if m.MonitorAddress == "" {
+		return ""
 	}
-	if m.MonitorAddress != "" {
-		all = append(all, "monitor_address "+m.MonitorAddress)
-	}
-	return strings.Join(all, ", ")
+	return "monitor_address " + m.MonitorAddress
 }
 
 func monitor(m octavia.HealthMonitor) *model.Monitor {

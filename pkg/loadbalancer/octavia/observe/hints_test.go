@@ -137,7 +137,7 @@ func TestContents_ShowWhichMemberWasChanged(t *testing.T) {
 					t.Errorf("changed %v, error %v", changed, err)
 				}
 				for _, m := range env.contents(made.ID).Listeners[0].Pool.Members.All() {
-					if odd := m.Backup || m.Unasked != "" || m.MonitorPort != 0; odd != (m.ID == victim.ID) {
+					if odd := m.Backup || m.Weight != 0 || m.Unasked != "" || m.MonitorPort != 0; odd != (m.ID == victim.ID) {
 						t.Errorf("member %+v, changed is %s", m, victim.Address)
 					}
 				}

@@ -62,7 +62,7 @@ func noteMembers(pool *model.Pool, read map[model.MemberKey]octavia.Member, anyM
 		}
 		now := Member(found)
 		m.Drained, m.AdminDown = now.Drained, now.AdminDown
-		if now.Backup != m.Backup || now.Unasked != m.Unasked || now.MonitorPort != m.MonitorPort && !anyMonitorPort {
+		if now.Backup != m.Backup || now.Weight != m.Weight || now.Unasked != m.Unasked || now.MonitorPort != m.MonitorPort && !anyMonitorPort {
 			changed = true
 		}
 		return m
@@ -82,7 +82,7 @@ func byKey(members []octavia.Member, err error) (map[model.MemberKey]octavia.Mem
 // requests find them: all with the weight 0, disabled ones and backups, unless their statuses
 // exclude that (one that answers a health monitor has a weight, and a disabled one is OFFLINE); and
 // those at either end of the order by another setting. If some were changed, one of them is
-// included.
+// included. If one has a weight above 1, all members are read, because others may have one, too.
 func (o *Observer) changedMembers(ctx context.Context, poolID string, statuses []octavia.MemberStatus) (map[model.MemberKey]octavia.Member, error) {
 	found := map[model.MemberKey]octavia.Member{}
 	always := func(octavia.MemberStatus) bool { return true }
@@ -107,6 +107,11 @@ func (o *Observer) changedMembers(ctx context.Context, poolID string, statuses [
 		members, err := byKey(o.Octavia.FirstMember(ctx, poolID, order))
 		if err != nil {
 			return nil, err
+		}
+		for _, m := range members {
+			if Member(m).Weight > 0 {
+				return byKey(o.Octavia.Members(ctx, poolID))
+			}
 		}
 		maps.Copy(found, members)
 	}

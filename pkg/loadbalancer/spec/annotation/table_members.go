@@ -10,8 +10,9 @@ const (
 
 // The values of MemberWeights.
 const (
-	WeightsEqual = "equal"
-	WeightsDrain = "drain"
+	WeightsEqual     = "equal"
+	WeightsDrain     = "drain"
+	WeightsEndpoints = "endpoints"
 )
 
 // memberTable holds the annotations of members.
@@ -40,8 +41,8 @@ func memberTable() []Annotation {
 		},
 		{
 			Name: MemberWeights, New: true, Key: "member-weights", Default: "`equal`", Change: InPlace,
-			Value: oneOf(func(v *Values) **string { return &v.Members.Weights }, WeightsEqual, WeightsDrain),
-			Doc: "`drain`: a member that follows endpoints has the weight 0 while its endpoints terminate but still serve, and leaves after that. Weights that another client sets are restored. " +
+			Value: oneOf(func(v *Values) **string { return &v.Members.Weights }, WeightsEqual, WeightsDrain, WeightsEndpoints),
+			Doc: "`drain`: a member that follows endpoints has the weight 0 while its endpoints terminate but still serve, and leaves after that. `endpoints`: the same, and nodes get new connections in proportion to their ready endpoints. Weights that another client sets are restored. " +
 				"Refused with a provider without weights (ovn, router). See members.md.",
 		},
 		{

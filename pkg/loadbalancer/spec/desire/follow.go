@@ -98,7 +98,7 @@ func (f Followers) members(there model.Members, on members.Port, port, monitorPo
 		if is {
 			member := there.At(at)
 			member.Port, member.SubnetID = b.Port, f.subnet(b.Address, member, b.Port)
-			member.Drained = b.Drained || member.Drained && !f.Drains
+			member.Weight, member.Drained = b.Weight, b.Drained || member.Drained && !f.Drains
 			stay = append(stay, member)
 			continue
 		}
@@ -151,7 +151,7 @@ func asDesired(there *model.LoadBalancer) *model.LoadBalancer {
 		}
 		l.Pool.Members = l.Pool.Members.Map(func(_ int, m model.Member) model.Member {
 			m.ID, m.Status, m.SubnetUnknown = "", model.Status{}, false
-			m.Backup, m.Unasked = false, "" // which no Service can request
+			m.Weight, m.Backup, m.Unasked = 0, false, "" // which no Service can request
 			return m
 		})
 	}

@@ -36,7 +36,7 @@ func TestDrain_KeepsMembersThatStillServe(t *testing.T) {
 			http := fixture.Port(v1.ProtocolTCP, 80)
 			http.Name = "http"
 			s := fixture.Settings(t, fixture.Service(fixture.Ports(http)), fixture.Config())
-			s.Members.Mode, s.Members.Watch, s.Members.Drain, s.Traffic.Local = "endpoint-nodes", settings.Watched, true, true
+			s.Members.Mode, s.Members.Watch, s.Members.Weights, s.Traffic.Local = "endpoint-nodes", settings.Watched, "drain", true
 			if s.Members.Max = 0; !pods && text == "a b-" {
 				s.Members.Max = 1
 			}
@@ -75,7 +75,7 @@ func TestDrain_KeepsMembersThatStillServe(t *testing.T) {
 func TestDrain_JoinsFamilies(t *testing.T) {
 	t.Parallel()
 	of := func(address string) members.Followed {
-		return members.Followed{Ports: members.Ports{{Hosts: model.HostsOf(model.Host{Name: "a", Address: address}), Drained: []string{address}}}}
+		return members.Followed{Ports: members.Ports{{Hosts: model.HostsOf(model.Host{Name: "a", Address: address}), Weights: map[string]int{address: 0}}}}
 	}
 	joined := of("10.0.0.1").With(of("fd00::1"), 1, func(int) bool { return true })
 	var got []string
@@ -84,5 +84,41 @@ func TestDrain_JoinsFamilies(t *testing.T) {
 	}
 	if want := []string{"10.0.0.1 true", "fd00::1 true"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Weights are the number of ready endpoints of each node, as small as the proportion allows, at most Octavia's maximum. Nodes
+// without a ready endpoint have 0, unless none has one.
+//
+//proves:54
+func TestWeights_AreInProportionToReadyEndpoints(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a b":                                "a:1 b:1",
+		"a a a b":                            "a:3 b:1",
+		"a a b b":                            "a:1 b:1",
+		"a a a a b b":                        "a:2 b:1",
+		"a a b-":                             "a:1 b:0",
+		"a a a- b":                           "a:2 b:1",
+		"a- a- b-":                           "a:1 b:1",
+		"a! b":                               "b:1",
+		strings.Repeat("a ", 300) + "b":      "a:256 b:1",
+		strings.Repeat("a ", 300) + "b b c-": "a:150 b:1",
+	} {
+		http := fixture.Port(v1.ProtocolTCP, 80)
+		http.Name = "http"
+		s := fixture.Settings(t, fixture.Service(fixture.Ports(http)), fixture.Config())
+		s.Members.Mode, s.Members.Watch, s.Members.Weights, s.Traffic.Local = "endpoint-nodes", settings.Watched, "endpoints", true
+		set, err := new(members.Selector).Select(s, onNodes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range set.Follow(s, members.Endpoints{podSlice(text, "http", 8080)}, false).Ports.At(0).Members(model.Member{}).All() {
+			got = append(got, fmt.Sprintf("%s:%d", m.Name, m.EffectiveWeight()))
+		}
+		if slices.Sort(got); strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, want %s", text, strings.Join(got, " "), want)
+		}
 	}
 }

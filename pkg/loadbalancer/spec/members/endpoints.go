@@ -91,6 +91,53 @@ func (e Endpoint) stays() bool { return e.Ready || e.lasts() && !e.Stopping }
 // Serving returns the names of the nodes with an endpoint that answers, sorted.
 func (e Endpoints) Serving() []string { return e.nodes(Endpoint.serves) }
 
+// mostWeight is the maximum weight of a member in Octavia.
+const mostWeight = 256
+
+// weights returns the weights of nodes by name, none for Octavia's default: 0 for one without a ready endpoint that
+// still serves, if another has ready ones. With counts, nodes with ready endpoints have weights in
+// proportion to these, as small as possible.
+func (e Endpoints) weights(counts bool) map[string]int {
+	ready, divisor := e.ready(), 0
+	for _, n := range ready {
+		divisor = gcd(n, divisor)
+	}
+	if divisor == 0 {
+		return nil
+	}
+	weights := map[string]int{}
+	for _, name := range e.Serving() {
+		switch n := ready[name] / divisor; {
+		case n == 0:
+			weights[name] = 0
+		case counts && n > 1:
+			weights[name] = min(n, mostWeight)
+		}
+	}
+	return weights
+}
+
+// ready returns the number of ready endpoints by the name of their node. An address counts once.
+func (e Endpoints) ready() map[string]int {
+	seen, ready := map[netip.Addr]bool{}, map[string]int{}
+	for _, s := range e {
+		for _, endpoint := range s.Endpoints {
+			if endpoint.Node != "" && endpoint.Ready && !seen[endpoint.Address] {
+				seen[endpoint.Address] = endpoint.Address.IsValid()
+				ready[endpoint.Node]++
+			}
+		}
+	}
+	return ready
+}
+
+func gcd(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
 // Targets reports whether a number is a target port of a port, in the slices of an IP family. These may have
 // no endpoints.
 func (e Endpoints) Targets(family v1.IPFamily, port string, number int) bool {

@@ -1,6 +1,7 @@
 package members
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -48,6 +49,11 @@ func (p Port) with(second Port, both bool) Port {
 			all = append(all, model.Host{Name: m.Name, Address: m.Address})
 		}
 	}
-	p.Hosts, p.Drained = model.HostsOf(all...), slices.Concat(p.Drained, second.Drained)
+	weights := maps.Clone(p.Weights)
+	if weights == nil {
+		weights = map[string]int{}
+	}
+	maps.Copy(weights, second.Weights)
+	p.Hosts, p.Weights = model.HostsOf(all...), weights
 	return p
 }

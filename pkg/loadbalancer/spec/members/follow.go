@@ -17,8 +17,9 @@ type Port struct {
 	// then there are no Hosts.
 	Hosts *model.Hosts
 	Pods  model.Members
-	// Drained are the addresses of the Hosts that get no new connections.
-	Drained []string
+	// Weights are the weights of Hosts by address; none means Octavia's default. A host with 0 gets no new
+	// connections.
+	Weights map[string]int
 	// Held is set if no member may be added: the existing ones among Hosts stay. See
 	// model.Pool.Held.
 	Held bool
@@ -27,12 +28,14 @@ type Port struct {
 // Members returns the members, which are like one except for ID, name and address and, for Pods, the
 // port.
 func (p Port) Members(like model.Member) model.Members {
-	if p.Pods.Len() == 0 && len(p.Drained) == 0 {
+	if p.Pods.Len() == 0 && len(p.Weights) == 0 {
 		return p.Hosts.Members(like)
 	}
 	if p.Pods.Len() == 0 {
 		return p.Hosts.Members(like).Map(func(_ int, m model.Member) model.Member {
-			m.Drained = slices.Contains(p.Drained, m.Address)
+			if weight, is := p.Weights[m.Address]; is {
+				m.Weight, m.Drained = weight, weight == 0
+			}
 			return m
 		})
 	}
@@ -107,7 +110,7 @@ func (s *Set) InAll(of *settings.Settings) Ports {
 //	endpoints of the port                     members
 //	ready on A and B                          A and B
 //	ready on A and B, terminating on C, but   A and B; if the driver cuts connections, C too, until all on it
-//	still serving                             are Stopping; with MemberSettings.Drain, too, but drained
+//	still serving                             are Stopping; with MemberSettings.Drains, too, but drained
 //	terminating on A, but still serving       A: kube-proxy sends them new connections
 //	none                                      the last ones stay, of a new pool there are none
 //
@@ -123,16 +126,16 @@ func (s *Set) Follow(of *settings.Settings, endpoints Endpoints, cuts bool) Foll
 		return Followed{Ports: s.InAll(of), Placeless: true}
 	}
 	var f Followed
-	known := map[string]Port{} // by the names of its nodes
+	known := map[string]Port{} // by the names and weights of its nodes
 	for _, port := range of.Traffic.Ports {
-		names, drained := endpoints.of(port.Name).members(cuts), []string(nil)
-		if of.Members.Drain && !cuts {
-			drained = without(endpoints.of(port.Name).Serving(), names)
+		names, weights := endpoints.of(port.Name).members(cuts), map[string]int(nil)
+		if of.Members.Drains() && !cuts {
+			weights = endpoints.of(port.Name).weights(of.Members.Counts())
 		}
-		key := strings.Join(names, "\n") + "\n\n" + strings.Join(drained, "\n")
+		key := fmt.Sprint(strings.Join(names, "\n"), weights)
 		one, is := known[key]
 		if !is {
-			if one = s.port(of, names, drained); one.Held && len(names) > 0 && !of.Traffic.Local {
+			if one = s.port(of, names, weights); one.Held && len(names) > 0 && !of.Traffic.Local {
 				return Followed{Ports: s.InAll(of), Placeless: true}
 			}
 			known[key] = one
@@ -162,9 +165,9 @@ func without[T comparable](all, other []T) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return slices.Contains(other, one) })
 }
 
-// port returns the members of a port with endpoints on some nodes, and of nodes to drain. These are
-// members only beside others.
-func (s *Set) port(of *settings.Settings, names, drained []string) Port {
+// port returns the members of a port with endpoints on some nodes, and those among the nodes with weights that
+// get no new connections. These are members only beside others.
+func (s *Set) port(of *settings.Settings, names []string, weights map[string]int) Port {
 	backends := among(s.Backends, names)
 	if len(backends) == 0 {
 		backends = among(s.leaving, names)
@@ -172,11 +175,17 @@ func (s *Set) port(of *settings.Settings, names, drained []string) Port {
 	if len(backends) == 0 {
 		return Port{Hosts: s.Hosts, Held: true}
 	}
-	p := Port{}
-	backends = subset(backends, of.Members.Max, of.Members.Seed)
-	for _, b := range among(s.Backends, drained) {
-		p.Drained = append(p.Drained, b.Address)
-		backends = append(slices.Clone(backends), b)
+	backends = slices.Clone(subset(backends, of.Members.Max, of.Members.Seed))
+	p := Port{Weights: map[string]int{}}
+	for _, b := range s.Backends {
+		if weight, is := weights[b.Node.Name]; is && weight == 0 && !slices.Contains(names, b.Node.Name) {
+			backends = append(backends, b)
+		}
+	}
+	for _, b := range backends {
+		if weight, is := weights[b.Node.Name]; is {
+			p.Weights[b.Address] = weight
+		}
 	}
 	p.Hosts = hosts(backends)
 	return p

@@ -24,7 +24,7 @@ type Pod struct {
 //	endpoints of the port                      members
 //	ready                                      these
 //	terminating, but still serving             none if others are ready; if the driver cuts connections, those
-//	                                           that are not Stopping; with MemberSettings.Drain these, but drained
+//	                                           that are not Stopping; with MemberSettings.Drains these, but drained
 //	only terminating ones that still serve     these
 //	none                                       the last ones stay, of a new pool there are none
 //
@@ -40,7 +40,7 @@ func (s *Set) Pods(of *settings.Settings, endpoints Endpoints, cuts bool) Follow
 	f := Followed{Pods: true}
 	for _, port := range of.Traffic.Ports {
 		pods, drained := s.may(endpoints.pods(port.Name, cuts)), []Pod(nil)
-		if of.Members.Drain && len(pods) > 0 {
+		if of.Members.Drains() && len(pods) > 0 {
 			drained = onNodes(s.Backends, without(endpoints.pods(port.Name, true), pods))
 		}
 		f.add(port, Port{Pods: membersAt(pods, drained), Held: len(pods) == 0})

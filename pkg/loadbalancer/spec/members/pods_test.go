@@ -18,11 +18,11 @@ func podSlice(text, port string, number int) members.Slice {
 	s := members.Slice{Family: v1.IPv4Protocol, Ports: []string{port}, Numbers: []int{number}}
 	for i, word := range strings.Fields(text) {
 		word, last, is := strings.Cut(word, "@")
-		if !is {
-			last = fmt.Sprint(i + 1)
-		}
 		endpoint := endpoints(word)[0]
-		endpoint.Address = netip.MustParseAddr("10.244.0." + last)
+		endpoint.Address = netip.AddrFrom4([4]byte{10, 244, byte((i + 1) >> 8), byte(i + 1)})
+		if is {
+			endpoint.Address = netip.MustParseAddr("10.244.0." + last)
+		}
 		s.Endpoints = append(s.Endpoints, endpoint)
 	}
 	return s

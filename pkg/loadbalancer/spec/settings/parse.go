@@ -215,7 +215,7 @@ func (r *reading) members(vipSubnetID string) MemberSettings {
 		DefaultSubnetID: cmp.Or(r.section.SubnetID, vipSubnetID),
 		BySubnet:        ptr.Deref(r.values.Members.BySubnet, r.conf.MemberAddressBySubnet),
 		NodeSelector:    r.nodeSelector(),
-		Drain:           cmp.Or(ptr.Deref(r.values.Members.Weights, ""), r.conf.MemberWeights) == annotation.WeightsDrain,
+		Weights:         cmp.Or(ptr.Deref(r.values.Members.Weights, ""), r.conf.MemberWeights),
 		Max:             r.maxMembers(),
 		Seed:            string(r.svc.UID),
 		NextHops:        int(r.conf.RouterNextHops),

@@ -142,8 +142,8 @@ type MemberSettings struct {
 	BySubnet     bool
 	Within       map[v1.IPFamily]netip.Prefix
 	NodeSelector labels.Selector
-	// Drain is set if members with endpoints that terminate but still serve have the weight 0.
-	Drain bool
+	// Weights is one of annotation.WeightsEqual, WeightsDrain and WeightsEndpoints.
+	Weights string
 	// Max is the maximum number of members; 0 means all nodes. Seed, specific to the Service,
 	// selects them.
 	Max  int
@@ -153,6 +153,14 @@ type MemberSettings struct {
 	// nodes are the settings for nodes as members while pods are the members.
 	nodes *MemberSettings
 }
+
+// Drains reports whether members with endpoints that terminate but still serve have the weight 0.
+func (m MemberSettings) Drains() bool {
+	return m.Weights == annotation.WeightsDrain || m.Weights == annotation.WeightsEndpoints
+}
+
+// Counts reports whether nodes have weights in proportion to their ready endpoints.
+func (m MemberSettings) Counts() bool { return m.Weights == annotation.WeightsEndpoints }
 
 // InNodeSubnets reports whether each member is in the subnet of its node, because no setting has
 // another one.

@@ -26,8 +26,8 @@ func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
 	if s.ByPods() && drv.Quirks.Routed {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.Members), "the provider "+drv.Name+" leads to nodes, not to pods"))
 	}
-	if why := drv.Lacks(driver.Weights); s.Members.Drain && why != "" {
-		errs = append(errs, field.Forbidden(s.at(annotation.MemberWeights), annotation.WeightsDrain+" has no effect: "+why))
+	if why := drv.Lacks(driver.Weights); s.Members.Drains() && why != "" {
+		errs = append(errs, field.Forbidden(s.at(annotation.MemberWeights), s.Members.Weights+" has no effect: "+why))
 	}
 	if why := s.unenforced(drv); why != "" && !s.exists {
 		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
