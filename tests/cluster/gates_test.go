@@ -58,7 +58,7 @@ func TestReadinessGates_OpenAfterLoadBalancerHasPod(t *testing.T) {
 	pod := w.runGatedPod("new", "node-1", "10.244.2.9")
 	endpoints := []discoveryv1.Endpoint{endpointOn("node-0", "10.244.1.2", nil), endpointOn("node-1", "10.244.2.9", nil)}
 	endpoints[1].Conditions = discoveryv1.EndpointConditions{Ready: ptr.To(false), Serving: ptr.To(false)} // as of a pod whose gate is closed
-	if err := writeSlice(t.Context(), w.Client(), web, discoveryv1.AddressTypeIPv4, endpoints, anyPort); err != nil {
+	if err := writeSlice(t.Context(), w.Client(), web, "web-ipv4", discoveryv1.AddressTypeIPv4, endpoints, anyPort); err != nil {
 		t.Fatal(err)
 	}
 	w.eventually("the gate", func(ctx context.Context) error {

@@ -62,19 +62,81 @@ func SetHostPods(ctx context.Context, client kubernetes.Interface, service *core
 	target := func(port corev1.ServicePort) int32 { return port.NodePort - hostPortDistance }
 	return writeSlices(ctx, client, service, target, func(family discoveryv1.AddressType) (endpoints []discoveryv1.Endpoint, err error) {
 		for _, name := range slices.Concat(nodes, leaving) {
-			node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			addresses, err := addressesOf(ctx, client, name, family)
 			if err != nil {
-				return nil, fmt.Errorf("find a pod's address: %w", err)
+				return nil, err
 			}
-			for _, address := range node.Status.Addresses {
-				ip, err := netip.ParseAddr(address.Address) // else it is a name
-				if err == nil && address.Type == corev1.NodeInternalIP && ip.Is6() == (family == discoveryv1.AddressTypeIPv6) {
-					endpoints = append(endpoints, endpointOn(name, address.Address, leaving))
-				}
+			for _, address := range addresses {
+				endpoints = append(endpoints, endpointOn(name, address, leaving))
 			}
 		}
 		return endpoints, nil
 	})
+}
+
+// addressesOf returns the internal addresses of a node in an IP family.
+func addressesOf(ctx context.Context, client kubernetes.Interface, name string, family discoveryv1.AddressType) (addresses []string, err error) {
+	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("find a pod's address: %w", err)
+	}
+	for _, address := range node.Status.Addresses {
+		ip, err := netip.ParseAddr(address.Address) // else it is a name
+		if err == nil && address.Type == corev1.NodeInternalIP && ip.Is6() == (family == discoveryv1.AddressTypeIPv6) {
+			addresses = append(addresses, address.Address)
+		}
+	}
+	return addresses, nil
+}
+
+// HostPod is a pod in its node's own network. It has a target port for each port of the Service, in their order from
+// FirstPort on. A Leaving one terminates, but still serves.
+type HostPod struct {
+	Node      string
+	FirstPort int32
+	Leaving   bool
+}
+
+// SetEachHostPod writes an IPv4 EndpointSlice for each of the pods of a Service, since their ports differ, and deletes all
+// others.
+func SetEachHostPod(ctx context.Context, client kubernetes.Interface, service *corev1.Service, pods []HostPod) error {
+	written := map[string]bool{}
+	for _, pod := range pods {
+		var leaving []string
+		if pod.Leaving {
+			leaving = []string{pod.Node}
+		}
+		addresses, err := addressesOf(ctx, client, pod.Node, discoveryv1.AddressTypeIPv4)
+		if err != nil {
+			return err
+		}
+		var endpoints []discoveryv1.Endpoint
+		for _, address := range addresses {
+			endpoints = append(endpoints, endpointOn(pod.Node, address, leaving))
+		}
+		target := func(port corev1.ServicePort) int32 {
+			at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == port.Name })
+			return pod.FirstPort + int32(at) //nolint:gosec // the index of a port
+		}
+		name := fmt.Sprintf("%s-%d", service.Name, pod.FirstPort)
+		if err := writeSlice(ctx, client, service, name, discoveryv1.AddressTypeIPv4, endpoints, target); err != nil {
+			return err
+		}
+		written[name] = true
+	}
+	all := client.DiscoveryV1().EndpointSlices(service.Namespace)
+	found, err := all.List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service.Name})
+	if err != nil {
+		return err
+	}
+	for _, slice := range found.Items {
+		if !written[slice.Name] {
+			if err := all.Delete(ctx, slice.Name, metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func endpointOn(node, address string, leaving []string) discoveryv1.Endpoint {
@@ -97,7 +159,8 @@ func writeSlices(ctx context.Context, client kubernetes.Interface, service *core
 	for _, family := range families {
 		all, err := endpoints(discoveryv1.AddressType(family))
 		if err == nil {
-			err = writeSlice(ctx, client, service, discoveryv1.AddressType(family), all, target)
+			name := service.Name + "-" + strings.ToLower(string(family))
+			err = writeSlice(ctx, client, service, name, discoveryv1.AddressType(family), all, target)
 		}
 		if err != nil {
 			return err
@@ -111,13 +174,13 @@ func PodOn(service, node string) string { return service + "-" + node }
 
 // writeSlice lets the slice belong to its Service, and go with it. For trafficDistribution PreferSameNode, ready
 // endpoints get the hints of the EndpointSlice controller.
-func writeSlice(ctx context.Context, client kubernetes.Interface, service *corev1.Service, family discoveryv1.AddressType,
+func writeSlice(ctx context.Context, client kubernetes.Interface, service *corev1.Service, name string, family discoveryv1.AddressType,
 	endpoints []discoveryv1.Endpoint, target func(corev1.ServicePort) int32,
 ) error {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: service.Namespace,
-			Name:      service.Name + "-" + strings.ToLower(string(family)),
+			Name:      name,
 			Labels:    map[string]string{discoveryv1.LabelServiceName: service.Name},
 			OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(service, corev1.SchemeGroupVersion.WithKind("Service")),

@@ -128,11 +128,14 @@ func (s *scene) maySeePods() (never func()) {
 	}
 }
 
-// hooked creates the objects of a Service's pods on all nodes, with a preStop hook that sleeps.
+// hooked creates the objects of a Service's pods on all nodes, with a preStop hook that sleeps, or without one for 0.
 func (s *scene) hooked(service string, sleeps time.Duration) {
 	s.Helper()
+	var hook *corev1.Lifecycle
+	if sleeps > 0 {
+		hook = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(sleeps.Seconds())}}}
+	}
 	for _, node := range nodeNames() {
-		hook := &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(sleeps.Seconds())}}}
 		_, err := s.Client().CoreV1().Pods(s.namespace).Create(s.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: cluster.PodOn(service, node)},
 			Spec: corev1.PodSpec{

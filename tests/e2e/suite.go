@@ -57,6 +57,7 @@ func scenarios() []scenario {
 		{"SecurityGroups", securityGroups, true},
 		{"Routes", routes, true},
 		{"Router", router, true},
+		{"Rollout", rollout, true},
 		{"Quota", quota, true},
 		{"OctaviaStopped", octaviaStopped, true},
 		{"TokenRevoked", tokenRevoked, true},
@@ -71,7 +72,7 @@ func WithRealAmphorae() []string {
 	return []string{
 		"Life", "ChangesHarmNoUnchangedPort", "InternalAndExternal", "ExternalTrafficPolicyLocal", "SessionAffinity",
 		"SourceRanges", "IPv6", "DualStack", "SharedLoadBalancer", "ForwardedClient", "TimesAndLimits", "ManyProtocols",
-		"DeletedBehindOurBack", "MonitorTypes", "Statistics", "DrainedMember", "AmphoraKilled", "NodeDies",
+		"DeletedBehindOurBack", "MonitorTypes", "Statistics", "DrainedMember", "AmphoraKilled", "Rollout", "NodeDies",
 	}
 }
 
