@@ -184,19 +184,34 @@ func (r *run) leadOrphaned(d direct, balancers []octavia.LoadBalancer) error {
 }
 
 // leadGuests puts Services on load balancers that their owners have left. A Service that has left
-// one stays there until others are on it, and so does a deleted one of the same name.
+// one stays there until others are on it, and so does a deleted one: first until those of other names are on it, the
+// ones that have left their own last, and then until one of its own name replaces it.
 func (r *run) leadGuests(d direct, balancers []octavia.LoadBalancer) error {
-	for _, owners := range []bool{false, true} {
-		if owners {
+	const owners, successors = 1, 2
+	turn := func(svc *v1.Service) int {
+		known := d.Cluster.Service(testenv.KeyOf(svc))
+		switch {
+		case !slices.ContainsFunc(balancers, func(lb octavia.LoadBalancer) bool { owner, _ := ownerOf(lb); return owner == testenv.KeyOf(svc) }):
+			return 0
+		case known != nil && known.UID == svc.UID:
+			return owners
+		}
+		return successors
+	}
+	turns := map[int][]*v1.Service{}
+	for _, svc := range r.env.Cluster.Services() {
+		if isOn(svc, balancers) {
+			turns[turn(svc)] = append(turns[turn(svc)], svc)
+		}
+	}
+	for now := range successors + 1 {
+		if now == successors {
 			if err := r.leave(d, nil); err != nil {
 				return err
 			}
 		}
-		for _, svc := range r.env.Cluster.Services() {
-			owns := slices.ContainsFunc(balancers, func(lb octavia.LoadBalancer) bool { owner, _ := ownerOf(lb); return owner == testenv.KeyOf(svc) })
-			if isOn(svc, balancers) && owns == owners {
-				d.Cluster.Apply(r.placed(d, svc))
-			}
+		for _, svc := range turns[now] {
+			d.Cluster.Apply(r.placed(d, svc))
 		}
 		if err := d.settle(); err != nil {
 			return err

@@ -186,6 +186,7 @@ func TestCompare_PutsOwnersThatLeftOnOtherLoadBalancersAtOnce(t *testing.T) {
 	for _, text := range []string{
 		"amphora-with-groups create.8.1.4 create.19.1.2 rest.0.0.0 create.17.0.1 rest.0.0.0 share.15.21.3 rest.0.0.0 share.16.3.0 create.16.2.0 rest.0.0.0",
 		"serial create.0.0.4 create.1.1.2 name.0.2.4 name.1.2.4 rest.0.0.0 name.0.0.4 rest.0.0.0",
+		"inherited rest.0.0.0 create.7.19.2 share.0.7.5 recreate.15.1.0 rest.0.0.0",
 	} {
 		one, err := walk.Parse(text)
 		if err != nil {
