@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // places are the load balancers that a Service can be on, depending on its annotation.
@@ -93,6 +94,68 @@ func (env *environment) endsOnlyAt(svc *v1.Service, nodes []*v1.Node, where plac
 	if back != "gone" {
 		env.unchanged(svc, nodes)
 	}
+}
+
+// A process ends while a Service moves, and the move is reverted before the next one starts: all records agree with
+// the request. The other Service on the target of the move shows the parts that are left there.
+//
+//proves:58,93
+func TestSharing_LeavesNothingWhereMoveWasTakenBackBetweenProcesses(t *testing.T) {
+	t.Parallel()
+	for _, served := range []bool{true, false} {
+		for _, checked := range []bool{true, false} {
+			for listeners := range 2 {
+				t.Run(fmt.Sprintf("served before %v, checked for drift meanwhile %v, listeners %d", served, checked, listeners), func(t *testing.T) {
+					t.Parallel()
+					env := newEnvironment(t, environmentOptions{})
+					nodes, one, svc := env.nodes(1), service("one", 1), service("svc", 0)
+					svc.Spec.Ports = []v1.ServicePort{port(v1.ProtocolTCP, 443), port(v1.ProtocolTCP, 444)}
+					env.ensure(one, nodes)
+					target := env.loadBalancer().ID
+					if served {
+						env.ensure(svc, nodes)
+					}
+					env.end()
+					svc.Annotations[annotation.LoadBalancerID] = target
+					env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: "/load-balancer/v2.0/lbaas/listeners", Status: http.StatusBadRequest, Worded: true, From: listeners + 1})
+					if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+						t.Fatal("it has moved")
+					}
+					env.Cloud.Faults.Clear()
+					if checked {
+						env.repair(one, nodes)
+						env.look()
+					}
+					env.end()
+					env.restart()
+
+					delete(svc.Annotations, annotation.LoadBalancerID)
+					env.ensure(svc, nodes)
+					env.ensure(one, nodes)
+					if parts := partsOn(env.loadBalancers(2), target); len(parts) < 2 {
+						t.Fatalf("the target of the move has only %q", parts)
+					}
+					env.repair(svc, nodes)
+					if parts := partsOn(env.loadBalancers(2), target); len(parts) != 1 {
+						t.Errorf("the target of the move has %q", parts)
+					}
+					env.unchanged(svc, nodes)
+				})
+			}
+		}
+	}
+}
+
+// partsOn returns the pools of a load balancer.
+func partsOn(all []simoctavia.LoadBalancer, id string) (pools []string) {
+	for _, lb := range all {
+		for _, pool := range lb.Pools {
+			if lb.ID == id {
+				pools = append(pools, pool.Name)
+			}
+		}
+	}
+	return pools
 }
 
 // A Service that returns is served, although its objects on the other load balancer cannot be

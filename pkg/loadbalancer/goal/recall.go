@@ -186,7 +186,7 @@ func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, erro
 		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.UpdatedAt)
 		return nil, nil
 	}
-	if c.memory.Store.Get(uid).Made.Touched || snap.Named(lb.Name) > 1 {
+	if made := c.memory.Store.Get(uid).Made; made.Touched || len(made.Entered) > 0 || snap.Named(lb.Name) > 1 {
 		return nil, nil // a change was begun, by this process or the last one, and may be incomplete
 	}
 	applied := &state.Applied{

@@ -236,6 +236,8 @@ type Foreign struct {
 	Key ListenerKey
 	// Service is the one of a foreign listener, "" if it is unknown.
 	Service string
+	// ServiceUID is the UID in the tags of a listener or pool, "" for none.
+	ServiceUID string
 	// Monitored is the transport of its pool, if that has a health monitor.
 	Monitored Protocol
 }

@@ -125,6 +125,11 @@ func SharerOf(name string, tags []string) string {
 			return match[2] + "/" + match[3]
 		}
 	}
+	return ServiceUIDOf(tags)
+}
+
+// ServiceUIDOf returns the UID of a Service in the tags of a listener or pool, "" for none.
+func ServiceUIDOf(tags []string) string {
 	for _, uid := range tagged(tags, serviceTagPrefix) {
 		return uid
 	}

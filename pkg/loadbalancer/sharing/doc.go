@@ -45,8 +45,11 @@
 // place is not the current one: its own by tag, its listeners by tag, and the published address. They are
 // also searched after this process has begun a move and the Service has turned back, or gone on to a third
 // place, before it was complete: stored, persisted and published place then agree with the request, so the
-// state has the destination of the move (state.Made.Entered). A Service has no floating IP on the load
-// balancer of another, so a floating IP of its own that a move leaves on no port is deleted too.
+// state has the destination of the move (state.Made.Entered). If the process ends meanwhile, the next one
+// finds the parts when it reads the destination for the other Services there, because updated_at has moved,
+// and no record has its new value: the drift check then adds the destination to the state of their Service. A
+// Service has no floating IP on the load balancer of another, so a floating IP of its own that a move leaves
+// on no port is deleted too.
 //
 // A change of one Service changes updated_at for all Services on the load balancer. It holds the lock of
 // the load balancer, so the state of the others with the previous time is updated to the new one, and they

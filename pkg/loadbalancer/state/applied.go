@@ -232,15 +232,15 @@ func (s *Store) RebaseOthers(uid types.UID, from *Version, now *model.LoadBalanc
 	defer s.mu.Unlock()
 	for other, e := range s.on[to.id] {
 		if other != uid && e.Applied.Seen.UpdatedAt.Equal(from.updatedAt) && !e.Applied.Seen.ChangedByOthers {
-			e.Applied = e.Applied.rebased(from, to, now, at)
+			e.Applied = e.Applied.rebased(from, to, uid, now, at)
 			s.listUnpersisted(other, e)
 		}
 	}
 }
 
-// rebased returns the knowledge of a load balancer after a change for another Service. If only its
+// rebased returns the knowledge of a load balancer after a change for another Service, by its UID. If only its
 // parts are known, and they have changed, that is nothing.
-func (a *Applied) rebased(from, to *Version, now *model.LoadBalancer, at time.Time) *Applied {
+func (a *Applied) rebased(from, to *Version, by types.UID, now *model.LoadBalancer, at time.Time) *Applied {
 	moved := *a
 	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Confirmed = to.updatedAt, at, false
 	moved.Persisted.Record = false
@@ -254,23 +254,23 @@ func (a *Applied) rebased(from, to *Version, now *model.LoadBalancer, at time.Ti
 	moved.Contents = a.Contents.Clone()
 	moved.Contents.UpdatedAt = to.updatedAt
 	if from.children != to.children {
-		moved.Contents.Foreign = othersIn(a.Contents.Foreign, from.children, now)
+		moved.Contents.Foreign = othersIn(a.Contents.Foreign, from.children, by, now)
 	}
 	return &moved
 }
 
 // othersIn returns the foreign parts of a load balancer from the view of one Service, after a
-// change of another Service's parts: children are the latter's IDs before, now has its new ones.
-func othersIn(before []model.Foreign, children string, now *model.LoadBalancer) []model.Foreign {
+// change of another Service's parts, by its UID: children are their IDs before, now has the new ones.
+func othersIn(before []model.Foreign, children string, by types.UID, now *model.LoadBalancer) []model.Foreign {
 	was := strings.Fields(children)
 	all := slices.DeleteFunc(slices.Clone(before), func(f model.Foreign) bool { return slices.Contains(was, f.ID) })
 	for _, l := range now.Listeners {
 		all = append(all, model.Foreign{
-			Kind: "listener", ID: l.ID, Name: l.Name, Key: l.Key(), Service: ownership.SharerOf(l.Name, l.Tags), Monitored: l.Pool.Monitored(),
+			Kind: "listener", ID: l.ID, Name: l.Name, Key: l.Key(), Service: ownership.SharerOf(l.Name, l.Tags), ServiceUID: string(by), Monitored: l.Pool.Monitored(),
 		})
 	}
 	for _, pool := range now.Orphans {
-		all = append(all, model.Foreign{Kind: "pool", ID: pool.ID, Name: pool.Name, Monitored: pool.Monitored()})
+		all = append(all, model.Foreign{Kind: "pool", ID: pool.ID, Name: pool.Name, ServiceUID: string(by), Monitored: pool.Monitored()})
 	}
 	return all
 }

@@ -180,10 +180,10 @@ func TestStore_RebasesWhatIsAnothersToTheOthers(t *testing.T) {
 	want := []model.Foreign{
 		foreign("listener", "of a third"),
 		{
-			Kind: "listener", ID: "new", Name: "listener_0_kube_service_kubernetes_default_guest", Service: "default/guest",
+			Kind: "listener", ID: "new", Name: "listener_0_kube_service_kubernetes_default_guest", Service: "default/guest", ServiceUID: "guest",
 			Key: model.Listener{Protocol: model.UDP, Port: 53}.Key(), Monitored: model.UDP,
 		},
-		{Kind: "pool", ID: "left", Name: "pool_0"},
+		{Kind: "pool", ID: "left", Name: "pool_0", ServiceUID: "guest"},
 	}
 	got := store.Get("other").Applied.Contents
 	if diff := cmp.Diff(want, got.Foreign); diff != "" {

@@ -165,6 +165,21 @@ func (s *Store) Enter(uid types.UID, id string) {
 	})
 }
 
+// Entered returns the load balancers on which Services have begun changes, and do not have their desired state.
+func (s *Store) Entered() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string]bool{}
+	for _, e := range s.entries {
+		for _, id := range e.Made.Entered {
+			if id != e.loadBalancerID() {
+				all[id] = true
+			}
+		}
+	}
+	return all
+}
+
 // LeaveOthers records that the Service has no objects outside its desired load balancer.
 func (s *Store) LeaveOthers(uid types.UID) {
 	s.update(uid, func(e *Entry) { e.Made.Entered = nil })

@@ -3,6 +3,7 @@ package drift
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -139,6 +140,7 @@ func (d *Detector) detect(ctx context.Context, age time.Duration, drifted func(t
 	default:
 		d.detectLoadBalancers(ctx, snap, drifted)
 		d.detectLeft(ctx, snap, drifted)
+		d.detectParts(ctx, snap, drifted)
 	}
 	d.options.Routed.Detect(ctx, drifted)
 	d.detectSecurityGroups(ctx, drifted)
@@ -181,6 +183,30 @@ func (d *Detector) detectLeft(ctx context.Context, snap *project.Snapshot, drift
 				d.options.Store.Enter(uid, lb.ID)
 				klog.FromContext(ctx).Info("A Service of provider router has a load balancer", "service", service, "loadBalancer", lb.ID)
 				drifted(service)
+			}
+		}
+	}
+}
+
+// detectParts finds parts of Services on load balancers that do not serve them: those of an interrupted move that was
+// taken back. The other Services on the load balancer show them, because they have moved its updated_at.
+func (d *Detector) detectParts(ctx context.Context, snap *project.Snapshot, drifted func(types.NamespacedName)) {
+	all := d.options.Store.AllApplied()
+	for _, on := range all {
+		id := on.LoadBalancer.ID
+		if on.Contents == nil || !snap.LoadBalancers[id].UpdatedAt.Equal(on.Seen.UpdatedAt) {
+			continue
+		}
+		for _, part := range on.Contents.Foreign {
+			uid := types.UID(part.ServiceUID)
+			of, is := all[uid]
+			if !is || of.LoadBalancer.ID == id || len(of.Reported) > 0 || snap.Began.Before(of.Seen.Since) || slices.Contains(d.options.Store.Get(uid).Made.Entered, id) {
+				continue
+			}
+			if d.mark(uid, of, "parts of the Service are left on another load balancer") {
+				d.options.Store.Enter(uid, id)
+				klog.FromContext(ctx).Info("A Service has parts on a load balancer that does not serve it", "service", of.Service, "loadBalancer", id, "part", part.ID)
+				drifted(of.Service)
 			}
 		}
 	}

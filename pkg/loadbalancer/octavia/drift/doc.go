@@ -27,7 +27,8 @@
 //
 // Every drift-interval there is one list of load balancers, one of floating IPs, and two more for managed
 // security groups. If an object is missing, or updated_at has changed and the contents differ, the state of
-// the Service is dropped and the Service is repaired, with an event that lists the differences.
+// the Service is dropped and the Service is repaired, with an event that lists the differences. So is a Service with
+// parts on a load balancer that does not serve it: those of a move that was taken back (package sharing).
 //
 // updated_at also changes with the operating status, which reflects the health of members and is no change
 // of a client. If both have changed, the status tree is read; if health may have changed twice, the

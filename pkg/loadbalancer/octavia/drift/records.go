@@ -52,8 +52,9 @@ func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 // which a snapshot of the next process will confirm. States that are being changed, or were changed
 // by others, even if that is only reported, must be read by the next process.
 func (d *Detector) recordRest() {
+	entered := d.options.Store.Entered()
 	for uid, applied := range d.options.Store.AllApplied() {
-		if len(applied.Reported) > 0 {
+		if len(applied.Reported) > 0 || entered[applied.LoadBalancer.ID] {
 			continue
 		}
 		if applied.RecordDue() {
@@ -77,14 +78,16 @@ func (d *Detector) record(uid types.UID, applied *state.Applied, parts string) {
 	d.options.Records.Set(uid, record.String())
 }
 
-// persistDue persists new knowledge, except drift that is only reported (drift-policy=report).
+// persistDue persists new knowledge, except drift that is only reported (drift-policy=report). A load balancer to which
+// another Service moves is not recorded: the next process must read it to find the parts of a move that is taken back.
 func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
+	entered := d.options.Store.Entered()
 	for uid, applied := range d.options.Store.Unpersisted() {
 		persisted := applied.Persisted
 		if len(applied.Reported) > 0 {
 			continue
 		}
-		if applied.RecordDue() {
+		if applied.RecordDue() && !entered[applied.LoadBalancer.ID] {
 			d.record(uid, applied, "")
 			persisted.Record = true
 		}

@@ -58,7 +58,7 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 		} else {
 			lb.Foreign = append(lb.Foreign, model.Foreign{
 				Kind: "listener", ID: l.ID, Name: l.Name, Key: converted.Key(),
-				Service: ownership.SharerOf(l.Name, l.Tags), Monitored: converted.Pool.Monitored(),
+				Service: ownership.SharerOf(l.Name, l.Tags), ServiceUID: ownership.ServiceUIDOf(l.Tags), Monitored: converted.Pool.Monitored(),
 			})
 		}
 	}
@@ -69,7 +69,9 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 			lb.Orphans = append(lb.Orphans, p.pool(pool))
 		default:
 			theirs := p.pool(pool)
-			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "pool", ID: pool.ID, Name: pool.Name, Monitored: theirs.Monitored()})
+			lb.Foreign = append(lb.Foreign, model.Foreign{
+				Kind: "pool", ID: pool.ID, Name: pool.Name, ServiceUID: ownership.ServiceUIDOf(pool.Tags), Monitored: theirs.Monitored(),
+			})
 		}
 	}
 	lb.Adopted = p.adopted(id)
