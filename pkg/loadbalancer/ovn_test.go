@@ -3,6 +3,7 @@ package loadbalancer_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -242,4 +243,32 @@ func fullByHand(t *testing.T, env *environment, svc *v1.Service, nodes []*v1.Nod
 		t.Fatal(err)
 	}
 	return made.ID
+}
+
+// OVN has a load balancer for each transport. One that is created while another gets the floating IP does not get it.
+func TestOVN_AssociatesFloatingIPAfterListenersOfBothTransports(t *testing.T) {
+	t.Parallel()
+	slow := simoctavia.Delays{Create: time.Millisecond, Children: 50 * time.Millisecond, Update: time.Millisecond, Delete: time.Millisecond}
+	for name, change := range map[string]func(*v1.Service){
+		"any":                   func(*v1.Service) {},
+		"with an address asked": func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "127.200.9.9" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{
+				simulator: simulator.Options{
+					Release: "2025.1", Topology: simulator.Topology{FloatingIPAddressByMembers: true}, Delays: map[string]simoctavia.Delays{simoctavia.ProviderOVN: slow},
+				},
+				keys: map[string]string{"lb-provider": "ovn"},
+			})
+			svc := service("dns", 0)
+			svc.Spec.Ports = []v1.ServicePort{port(v1.ProtocolTCP, 53), port(v1.ProtocolUDP, 53)}
+			change(svc)
+			env.ensure(svc, env.nodes(2))
+			env.floatingIPs(1)
+			if lb := env.loadBalancer(); len(lb.NotFloating) > 0 {
+				t.Errorf("the floating IP does not lead to %v", lb.NotFloating)
+			}
+		})
+	}
 }

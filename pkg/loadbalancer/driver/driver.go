@@ -78,6 +78,9 @@ type Quirks struct {
 	// PortPerVIP: each VIP has a port of its own, and Octavia reports only that of the first. So a VIP with
 	// a floating IP is the first.
 	PortPerVIP bool
+	// FloatingIPAfterListeners: a floating IP that is associated while the first listener of a second transport
+	// is being created serves only the first transport.
+	FloatingIPAfterListeners bool
 	// CutsHairpins: a client behind the port of a member's node does not reach this member if it is
 	// behind the port too, and has no port of its own.
 	CutsHairpins bool

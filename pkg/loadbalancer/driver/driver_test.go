@@ -69,7 +69,7 @@ func TestOf_ServesSCTPFromTheReleaseOfEachDriver(t *testing.T) {
 
 func TestOf_HasTheQuirksOfEachDriver(t *testing.T) {
 	t.Parallel()
-	sound := driver.Quirks{ActiveBeforeChildren: true, MemberByMember: true, CutsRemoved: true, CutsHairpins: true, PortPerVIP: true, MonitorsNeedPorts: true, AlwaysSendSubnet: true, NeedsAdminStateUp: true, PreservesClientIP: true, IgnoresLimits: true}
+	sound := driver.Quirks{ActiveBeforeChildren: true, MemberByMember: true, CutsRemoved: true, CutsHairpins: true, PortPerVIP: true, FloatingIPAfterListeners: true, MonitorsNeedPorts: true, AlwaysSendSubnet: true, NeedsAdminStateUp: true, PreservesClientIP: true, IgnoresLimits: true}
 	stale := sound
 	sound.AffinityNeedsTimeout = true
 	stale.StaleMonitors, stale.NoAffinity = true, true

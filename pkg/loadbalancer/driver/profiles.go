@@ -74,19 +74,20 @@ var profiles = sync.OnceValue(func() []profile {
 			},
 			sctp: &VersionOVNSCTP,
 			quirks: Quirks{
-				ActiveBeforeChildren: true, // a full create is several requests to the driver, with an answer to each
-				MemberByMember:       true, // seen with 3.0 (Zed) and 8.0 (2025.1)
-				AlwaysSendSubnet:     true,
-				CutsRemoved:          true, // of clients of a floating IP; seen with 8.0 (2025.1)
-				PortPerVIP:           true, // seen with 8.0 (2025.1)
-				CutsHairpins:         true, // seen with 8.0 (2025.1)
-				MonitorsNeedPorts:    true, // of a member without a port it finds no logical switch port; seen with 8.0 (2025.1)
-				NeedsAdminStateUp:    true, // seen with 3.0 (Zed)
-				StaleMonitors:        true, // seen with 3.0 (Zed)
-				PreservesClientIP:    true,
-				NoAffinity:           true,
-				AffinityNeedsTimeout: true,
-				IgnoresLimits:        true,
+				ActiveBeforeChildren:     true, // a full create is several requests to the driver, with an answer to each
+				MemberByMember:           true, // seen with 3.0 (Zed) and 8.0 (2025.1)
+				AlwaysSendSubnet:         true,
+				CutsRemoved:              true, // of clients of a floating IP; seen with 8.0 (2025.1)
+				PortPerVIP:               true, // seen with 8.0 (2025.1)
+				FloatingIPAfterListeners: true, // seen with 8.0 (2025.1): each transport is a load balancer of OVN, and copies what the first one has
+				CutsHairpins:             true, // seen with 8.0 (2025.1)
+				MonitorsNeedPorts:        true, // of a member without a port it finds no logical switch port; seen with 8.0 (2025.1)
+				NeedsAdminStateUp:        true, // seen with 3.0 (Zed)
+				StaleMonitors:            true, // seen with 3.0 (Zed)
+				PreservesClientIP:        true,
+				NoAffinity:               true,
+				AffinityNeedsTimeout:     true,
+				IgnoresLimits:            true,
 			},
 			// Only the version of Octavia's API shows the version of the driver; it is the same for
 			// 3.0 (Zed) and 4.0 (2023.1).

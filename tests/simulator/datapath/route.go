@@ -54,6 +54,9 @@ func (p *Plane) addRoutes(routes map[endpoint]route, lb LoadBalancer, listener L
 			continue
 		}
 		_, floating := lb.Fixed[address]
+		if address == listener.NotFloating {
+			continue
+		}
 		routes[at] = route{
 			owner:    owner{loadBalancerID: lb.ID, address: address},
 			listener: listener,

@@ -99,6 +99,8 @@ type Listener struct {
 	Protocol string
 	Port     uint16
 	AdminUp  bool
+	// NotFloating is the floating IP that does not lead to the listener (provider ovn).
+	NotFloating netip.Addr
 	// AllowedCIDRs limits who may connect; empty means everyone.
 	AllowedCIDRs []netip.Prefix
 	// PoolID names the default pool; empty means that connections are closed at once, and

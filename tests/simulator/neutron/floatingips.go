@@ -64,6 +64,18 @@ func (n *Neutron) FloatingIPs() []FloatingIP {
 	return views(n.floatingIPs.all(), (*floatingIP).view)
 }
 
+// FloatingIPOf returns the address of the floating IP on a port, "" for none.
+func (n *Neutron) FloatingIPOf(portID string) string {
+	n.lock()
+	defer n.unlock()
+	for _, floatingIP := range n.floatingIPs.all() {
+		if valueOf(floatingIP.PortID) == portID {
+			return floatingIP.FloatingIPAddress
+		}
+	}
+	return ""
+}
+
 // createFloatingIP holds the address with a port of its own on the external
 // network, which belongs to no project, as Neutron does.
 func (n *Neutron) createFloatingIP(spec FloatingIPSpec) (*floatingIP, error) {

@@ -69,6 +69,10 @@ type LoadBalancer struct {
 	// Amphorae of a load balancer that the amphora provider built.
 	Amphorae []*Amphora
 
+	// NotFloating are the floating IPs that do not serve the listeners of a protocol, by the protocol. OVN has a load
+	// balancer for each protocol. One that is created while another gets a floating IP does not get it.
+	NotFloating map[string]string
+
 	described bool            // a description was given, be it empty
 	checks    []check         // that OVN has, with the driver of Zed
 	blind     map[string]bool // protocols with checks that have no effect

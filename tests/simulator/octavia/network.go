@@ -16,6 +16,8 @@ type Network interface {
 	DeletePort(id string) error
 	Port(id string) (neutron.Port, error)
 	HasAddress(address string) bool
+	// FloatingIPOf returns the address of the floating IP on a port, "" for none.
+	FloatingIPOf(portID string) string
 	Subnet(id string) (neutron.Subnet, error)
 	Network(id string) (neutron.Network, error)
 	// HasFree reports whether a subnet has so many free addresses.

@@ -212,8 +212,16 @@ func (o *Octavia) queuedCreate(lb *LoadBalancer) {
 	}
 	o.enqueue(lb, delays.Create, items)
 	items = nil
-	for _, listener := range lb.Listeners {
-		items = append(items, ovnItem{end: report(listener)})
+	for i, listener := range lb.Listeners {
+		item := ovnItem{end: report(listener)}
+		if i > 0 && listener.Protocol != lb.Listeners[0].Protocol && o.options.Network != nil {
+			item.begin = func() {
+				if address := o.options.Network.FloatingIPOf(lb.VIP.PortID); address != "" {
+					lb.NotFloating = map[string]string{listener.Protocol: address}
+				}
+			}
+		}
+		items = append(items, item)
 	}
 	for _, pool := range lb.Pools {
 		made := []object{pool}

@@ -160,6 +160,7 @@ func (anyNetwork) HasAddress(string) bool { return true }
 
 func (anyNetwork) Subnet(id string) (neutron.Subnet, error) { return neutron.Subnet{ID: id}, nil }
 
-func (anyNetwork) HasFree(string, int) bool { return true }
+func (anyNetwork) HasFree(string, int) bool   { return true }
+func (anyNetwork) FloatingIPOf(string) string { return "" }
 
 func (anyNetwork) Network(id string) (neutron.Network, error) { return neutron.Network{ID: id}, nil }

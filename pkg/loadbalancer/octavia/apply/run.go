@@ -192,13 +192,20 @@ func (r *Run) ids(step plan.Step) []any {
 	return all
 }
 
-// ready waits until the cloud can accept a step: one change of a load balancer at a time. Floating
+// ready waits until the cloud can accept a step: one change of a load balancer at a time. Most floating
 // IPs do not need to wait.
 func (r *Run) ready(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.MoveFloatingIP:
 		return r.verify(ctx)
-	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP,
+	case plan.AssociateFloatingIP:
+		return r.listenersReady(ctx)
+	case plan.CreateFloatingIP:
+		if s.Beside {
+			return nil
+		}
+		return r.listenersReady(ctx)
+	case plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP,
 		plan.CreateVIP, plan.LeadVIP, plan.DeleteVIP:
 		return nil
 	case plan.DeleteLoadBalancer:
@@ -231,6 +238,23 @@ func (r *Run) ready(ctx context.Context, step plan.Step) error {
 		return r.settleChildren(ctx, true)
 	}
 	return nil
+}
+
+// listenersReady waits until a floating IP can be associated with the VIP: see
+// driver.Quirks.FloatingIPAfterListeners.
+func (r *Run) listenersReady(ctx context.Context) error {
+	lb := r.observed.LoadBalancer
+	if lb == nil || !driver.QuirksOf(lb.Provider).FloatingIPAfterListeners {
+		return nil
+	}
+	transports := map[model.Protocol]bool{}
+	for _, l := range lb.Listeners {
+		transports[l.Protocol.Transport()] = true
+	}
+	if len(transports) < 2 {
+		return nil
+	}
+	return r.verify(ctx)
 }
 
 // holdable reports whether there is a load balancer that another client can hold: a cloud may

@@ -26,7 +26,9 @@ func loadBalancer(lb octavia.LoadBalancer, floatingIPs map[string][]neutron.Floa
 	addAddresses(&translated, lb, floatingIPs)
 	for _, l := range lb.Listeners {
 		if present(l.Meta) {
-			translated.Listeners = append(translated.Listeners, listener(l, lb.Provider))
+			one := listener(l, lb.Provider)
+			one.NotFloating = parse(lb.NotFloating[l.Protocol])
+			translated.Listeners = append(translated.Listeners, one)
 		}
 	}
 	for _, p := range lb.Pools {
