@@ -94,7 +94,7 @@ func (m *migration) serve(p *Provider, svc *v1.Service, node *v1.Node) {
 		svc.Annotations = map[string]string{}
 	}
 	for name, value := range record.Changes(svc.Annotations) {
-		svc.Annotations[name] = value
+		svc.Annotations[name] = *value
 	}
 	svc.Status.LoadBalancer = *status
 }

@@ -45,7 +45,7 @@ func TestRecord_IsWrittenAgainAfterLateWriteOfAnother(t *testing.T) {
 				defer stop()
 				writes := 0
 				env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, record annotation.Record) error {
-					maps.Copy(svc.Annotations, record.Changes(svc.Annotations))
+					writeRecord(svc, record)
 					writes++
 					stop()
 					return nil

@@ -40,6 +40,7 @@ func (r *Reconciler) setConditions(svc *v1.Service, round conditions.Round) {
 		record = drift.RecordOf(svc.UID, applied)
 		round.LoadBalancerID, round.Address, round.Drift = applied.LoadBalancer.ID, applied.Address, left(applied.Reported)
 	} else if routed := known.Routed; routed != nil {
+		record = drift.RecordOfRouted(svc.UID, routed)
 		round.LoadBalancerID, round.Address, round.Drift = routed.LoadBalancer.ID, goal.AddressOf(routed.LoadBalancer), left(routed.Reported)
 	} else if round.Err == nil {
 		if r.engine().Config.LoadBalancer.DriftPolicy != drift.PolicyReport {

@@ -2,7 +2,6 @@ package loadbalancer_test
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -231,7 +230,7 @@ func (env *environment) writeDown(services ...*v1.Service) {
 	defer env.watchDrift(ctx, func(types.NamespacedName) {})() // which confirms the state to record
 	env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, record annotation.Record) error {
 		if svc := all[uid]; svc != nil {
-			maps.Copy(svc.Annotations, record.Changes(svc.Annotations))
+			writeRecord(svc, record)
 		}
 		return nil
 	})

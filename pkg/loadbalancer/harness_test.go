@@ -255,6 +255,15 @@ func (env *environment) end() {
 	})
 }
 
+// writeRecord writes a record into the annotations of a Service.
+func writeRecord(svc *v1.Service, record annotation.Record) {
+	for name, value := range record.Changes(svc.Annotations) {
+		if delete(svc.Annotations, name); value != nil {
+			svc.Annotations[name] = *value
+		}
+	}
+}
+
 // stuckSoon restarts the controller with a short limit for parts that stay PENDING. Other
 // environments wait for minutes, so that a slow machine does not reach the limit.
 func (env *environment) stuckSoon() {

@@ -23,7 +23,7 @@ func (r *routed) on(provider string) *v1.Service {
 }
 
 // A Service changes from Octavia to the router and back with its floating IP, if an annotation permits that. Nothing
-// of the other provider is left.
+// of the other provider is left, nor the ID of its load balancer in the annotations.
 //
 //proves:140
 func TestRouter_MovesServiceBetweenProvidersWithItsFloatingIP(t *testing.T) {
@@ -58,6 +58,11 @@ func TestRouter_MovesServiceBetweenProvidersWithItsFloatingIP(t *testing.T) {
 				r.wantReach(address, "203.0.113.9", 80, "127.100.1.10")
 			} else if r.loadBalancers(1); len(r.vips()) != 0 || len(r.routes()) != 0 {
 				t.Errorf("left are VIPs %v and routes %v", r.vips(), r.routes())
+			}
+			writeRecord(svc, r.conditions.record(svc.UID))
+			named, written := svc.Annotations[annotation.LoadBalancerID], svc.Annotations[annotation.WrittenFor]
+			if (named != "") != (to == "amphora") || (written != "") != (to == "amphora") {
+				t.Errorf("to %s: the annotations name %q, written for %q", to, named, written)
 			}
 			r.unchanged(svc, nodes)
 		}

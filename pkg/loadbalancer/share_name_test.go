@@ -3,7 +3,6 @@ package loadbalancer_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -91,7 +90,7 @@ func (env *environment) served(svc *v1.Service, nodes []*v1.Node) string {
 // written writes the annotations of a Service, and its status.
 func (env *environment) written(svc *v1.Service) {
 	env.T.Helper()
-	maps.Copy(svc.Annotations, env.conditions.record(svc.UID).Changes(svc.Annotations))
+	writeRecord(svc, env.conditions.record(svc.UID))
 	env.options.services.apply(svc)
 }
 

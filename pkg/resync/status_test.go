@@ -62,6 +62,20 @@ func TestWriteRecord_KeepsLoadBalancerThatTheServiceNamesByNow(t *testing.T) {
 	})
 }
 
+func TestWriteRecord_RemovesLoadBalancerThatTheServiceHasLeft(t *testing.T) {
+	t.Parallel()
+	web := newService("web")
+	web.Annotations = map[string]string{annotation.LoadBalancerID: "lb", annotation.WrittenFor: "lb uid-web", annotation.LoadBalancerAddress: "203.0.113.9", "other": "a"}
+	run(t, &fakeEngine{}, objects(web), func(f *fixture) {
+		if err := f.controller.writeRecord(f.t.Context(), cluster.Key(web), web.UID, annotation.Record{Service: web.UID, Left: true}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]string{"other": "a"}, f.service("web").Annotations); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestWriteRecord_IsNoErrorWithoutTheRightToPatchServices(t *testing.T) {
 	t.Parallel()
 	web := newService("web")

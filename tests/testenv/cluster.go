@@ -152,16 +152,20 @@ func (c *Cluster) Delete(key Key) {
 }
 
 // annotate adds annotations to a Service, unless it was replaced by another one.
-func (c *Cluster) annotate(key Key, uid types.UID, changes func(current map[string]string) map[string]string) {
+func (c *Cluster) annotate(key Key, uid types.UID, changes func(current map[string]string) map[string]*string) {
 	c.change(func() {
 		if known := c.services[key]; known != nil && known.UID == uid {
 			next := known.DeepCopy()
-			added := changes(next.Annotations)
+			changed := changes(next.Annotations)
 			if next.Annotations == nil {
 				next.Annotations = map[string]string{}
 			}
-			maps.Copy(next.Annotations, added)
-			c.put(next, len(added) > 0)
+			for name, value := range changed {
+				if delete(next.Annotations, name); value != nil {
+					next.Annotations[name] = *value
+				}
+			}
+			c.put(next, len(changed) > 0)
 		}
 	})
 }

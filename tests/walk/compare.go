@@ -331,7 +331,7 @@ func (r *run) plain(books testenv.Books) testenv.Books {
 			line = nextHops.ReplaceAllString(line, "")
 		}
 		for _, svc := range r.env.Cluster.Services() {
-			if (!serves(svc) || sweep.IsOnRouter(svc)) && strings.HasPrefix(line, "Service "+testenv.KeyOf(svc).String()+" ") {
+			if !serves(svc) && strings.HasPrefix(line, "Service "+testenv.KeyOf(svc).String()+" ") {
 				line = strings.TrimSuffix(annotations.ReplaceAllString(line, ""), "{}")
 			}
 		}

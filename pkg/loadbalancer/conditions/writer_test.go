@@ -184,6 +184,10 @@ func TestWriter_WritesAnnotationsWithConditionsAndNeverAlone(t *testing.T) {
 		c.pass(time.Second)
 		c.assert(3, "Degraded=False Other=True Provisioned=False")
 		c.assertAnnotations("203.0.113.5")
+
+		c.sayWith(annotation.Record{Service: "uid", Left: true}, "uid", ready())
+		c.assert(4, "Degraded=False Other=True Provisioned=True")
+		c.assertAnnotations("")
 	})
 }
 

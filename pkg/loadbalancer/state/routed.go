@@ -3,6 +3,7 @@ package state
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,6 +21,10 @@ type Routed struct {
 	Digest string
 	// Reported are the formatted steps that would revert changes of other clients, and are only reported.
 	Reported map[string]bool
+	// Since is the end of that round. Unnamed is set once the annotations of the Service name no load balancer of
+	// another provider.
+	Since   time.Time
+	Unnamed bool
 }
 
 // Access are the ports of the nodes that security groups open for a Service with provider router, such as
@@ -44,6 +49,15 @@ func (a Access) conflicts(b Access) string {
 func (s *Store) SetRouted(uid types.UID, routed *Routed) {
 	s.update(uid, func(e *Entry) {
 		e.Applied, e.Routed, e.Namespace = nil, routed, routed.Service.Namespace
+	})
+}
+
+// ReplaceRouted replaces the knowledge of the same state, unless a newer one was applied.
+func (s *Store) ReplaceRouted(uid types.UID, before, now *Routed) {
+	s.update(uid, func(e *Entry) {
+		if e.Routed == before {
+			e.Routed = now
+		}
 	})
 }
 

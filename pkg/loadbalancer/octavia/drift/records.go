@@ -104,6 +104,33 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 			d.options.Store.ReplaceApplied(uid, applied, &known)
 		}
 	}
+	d.unname(ctx, write)
+}
+
+// unname removes the load balancer of another provider from the annotations of Services with provider router, once
+// all writes before have reached the informer.
+func (d *Detector) unname(ctx context.Context, write WriteRecord) {
+	now := d.options.Clock.Now()
+	for uid, routed := range d.options.Store.AllRouted() {
+		if routed.Unnamed || now.Sub(routed.Since) < state.ConfirmAfter || d.options.Brought(routed.Service, uid) {
+			continue
+		}
+		if err := write(ctx, routed.Service, uid, RecordOfRouted(uid, routed)); err != nil {
+			klog.FromContext(ctx).V(2).Info("Cannot remove the ID of a left load balancer, retrying", "service", routed.Service, "err", err)
+			continue
+		}
+		known := *routed
+		known.Unnamed = true
+		d.options.Store.ReplaceRouted(uid, routed, &known)
+	}
+}
+
+// RecordOfRouted returns the record for the annotations of a Service with provider router.
+func RecordOfRouted(uid types.UID, routed *state.Routed) annotation.Record {
+	if routed.Unnamed {
+		return annotation.Record{}
+	}
+	return annotation.Record{Service: uid, Left: true}
 }
 
 // RecordOf returns the record for the annotations of a Service; the zero Record for drift that is

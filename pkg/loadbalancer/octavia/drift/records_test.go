@@ -88,6 +88,32 @@ func TestPersistRecords_WritesAddressSoonAndRecordOnceConfirmed(t *testing.T) {
 	})
 }
 
+// The annotations of a Service that has left its load balancer for provider router do not name it any more.
+func TestPersistRecords_RemovesLoadBalancerThatServiceHasLeft(t *testing.T) {
+	t.Parallel()
+	run(t, interval, func(f *fixture) {
+		f.store.SetRouted(uid, &state.Routed{Service: web(), LoadBalancer: &model.LoadBalancer{ID: "port"}, Since: time.Now()})
+		failures := 1
+		f.brought.Store(true)
+		written := f.records(func() error {
+			if failures--; failures >= 0 {
+				return errors.New("conflict")
+			}
+			return nil
+		})
+		f.advance(time.Minute)
+		f.assertWritten(*written)
+		f.brought.Store(false)
+		f.advance(10 * time.Second)
+		f.assertWritten(*written, annotation.Record{Service: uid, Left: true})
+		if !f.store.Get(uid).Routed.Unnamed || failures >= 0 {
+			f.t.Error("it is not recorded, or has not failed before")
+		}
+		f.advance(time.Minute)
+		f.assertWritten((*written)[1:])
+	})
+}
+
 // A creation is one write for conditions and annotations, however long that write waits for its
 // turn.
 func TestPersistRecords_LeavesAddressToWriteThatBringsItAnyway(t *testing.T) {

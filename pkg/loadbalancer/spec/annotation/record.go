@@ -22,19 +22,42 @@ type Record struct {
 	// Share is the name by which the Service shares the load balancer, "" for none. Such a Service
 	// gets no load-balancer-id: with it, it would stay on the load balancer when it leaves the share.
 	Share string
+	// Left is set for a Service with provider router, and only Service with it: what was written when it had
+	// another provider is removed.
+	Left bool
 }
 
-// Changes returns the annotations to write, by name: none for the zero Record. It removes none.
-func (r Record) Changes(current map[string]string) map[string]string {
+// Changes returns the annotations to write, by name, with nil for those to remove: none for the zero Record.
+func (r Record) Changes(current map[string]string) map[string]*string {
+	changes := map[string]*string{}
+	if r.Left {
+		place, _ := place(current, r.Service)
+		for name, value := range current {
+			if place != "" && isRecord(name) && (name != LoadBalancerID || value == place) {
+				changes[name] = nil
+			}
+		}
+		return changes
+	}
 	if r == (Record{}) {
 		return nil
 	}
-	changes := map[string]string{LoadBalancerAddress: r.Address, WrittenFor: WrittenForText(r.LoadBalancerID, r.Service, r.Share)}
-	if id := current[LoadBalancerID]; r.Share == "" && (id == r.Named || IsCopied(current, id, r.Service)) {
-		changes[LoadBalancerID] = r.LoadBalancerID
+	set := func(name, value string) {
+		if value != "" && current[name] != value {
+			changes[name] = &value
+		}
 	}
-	maps.DeleteFunc(changes, func(name, value string) bool { return value == "" || current[name] == value })
+	set(LoadBalancerAddress, r.Address)
+	set(WrittenFor, WrittenForText(r.LoadBalancerID, r.Service, r.Share))
+	if id := current[LoadBalancerID]; r.Share == "" && (id == r.Named || IsCopied(current, id, r.Service)) {
+		set(LoadBalancerID, r.LoadBalancerID)
+	}
 	return changes
+}
+
+// isRecord reports whether an annotation is one of a Record.
+func isRecord(name string) bool {
+	return name == WrittenFor || name == LoadBalancerID || name == LoadBalancerAddress
 }
 
 // IsWritten reports whether the annotations of a Service differ only by the controller's own record
@@ -53,9 +76,7 @@ func IsWritten(before, now map[string]string, service types.UID, loadBalancerID 
 // withoutRecord returns annotations without those of a Record.
 func withoutRecord(all map[string]string) map[string]string {
 	rest := maps.Clone(all)
-	maps.DeleteFunc(rest, func(name, _ string) bool {
-		return name == WrittenFor || name == LoadBalancerID || name == LoadBalancerAddress
-	})
+	maps.DeleteFunc(rest, func(name, _ string) bool { return isRecord(name) })
 	return rest
 }
 

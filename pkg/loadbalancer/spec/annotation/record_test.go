@@ -16,8 +16,10 @@ func TestRecord_ChangesOnlyWhatDiffers(t *testing.T) {
 	named.Named = "lb"
 	shared := record
 	shared.Share = "edge"
+	left := annotation.Record{Service: "uid", Left: true}
 	type annotations = map[string]string
 	all := annotations{annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9"}
+	removed := annotations{annotation.WrittenFor: "", annotation.LoadBalancerID: "", annotation.LoadBalancerAddress: ""}
 	for name, test := range map[string]struct {
 		record        annotation.Record
 		current, want annotations
@@ -45,8 +47,19 @@ func TestRecord_ChangesOnlyWhatDiffers(t *testing.T) {
 		"the user named it, and names none by now": {named, annotations{
 			annotation.WrittenFor: "lb uid", annotation.LoadBalancerAddress: "203.0.113.9",
 		}, annotations{}},
+		"it has left the load balancer":                       {left, all, removed},
+		"it has left it, and the user named another since":    {left, annotations{annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "another"}, annotations{annotation.WrittenFor: ""}},
+		"it has left one that it shared by name":              {left, annotations{annotation.WrittenFor: "lb uid edge", annotation.LoadBalancerAddress: "203.0.113.9"}, annotations{annotation.WrittenFor: "", annotation.LoadBalancerAddress: ""}},
+		"it has left it, and nothing was written for it":      {left, annotations{annotation.LoadBalancerID: "lb"}, annotations{}},
+		"it has left it, and is a copy of a Service that has": {left, annotations{annotation.WrittenFor: "lb other", annotation.LoadBalancerID: "lb"}, annotations{}},
 	} {
-		if diff := cmp.Diff(test.want, test.record.Changes(test.current)); diff != "" {
+		got := annotations{}
+		for name, value := range test.record.Changes(test.current) {
+			if got[name] = ""; value != nil { // "" is never written
+				got[name] = *value
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
