@@ -2,6 +2,7 @@ package loadbalancer_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
@@ -143,6 +145,39 @@ func TestRouter_LeadsFloatingIPToNodeWithEndpoint(t *testing.T) {
 	r.unchanged(r.svc, nodes)
 	r.wantReach(status.Ingress[0].IP, "203.0.113.9", 80, "127.100.1.11")
 	r.noOctavia()
+}
+
+// kube-proxy only accepts the packets for the VIP if the status has it with ipMode VIP, whatever is published for users.
+//
+//proves:140
+func TestRouter_PublishesVIPForKubeProxy(t *testing.T) {
+	t.Parallel()
+	const vipMode, proxyMode = v1.LoadBalancerIPModeVIP, v1.LoadBalancerIPModeProxy
+	for _, test := range []struct {
+		annotations map[string]string
+		first       v1.LoadBalancerIPMode
+		ingress     int
+		told        bool
+	}{
+		{map[string]string{annotation.IPMode: "Proxy"}, proxyMode, 2, false},
+		{map[string]string{annotation.IPMode: "Proxy", annotation.Internal: "true"}, vipMode, 1, true},
+		{map[string]string{annotation.IPMode: "VIP", annotation.Internal: "true"}, vipMode, 1, false},
+		{map[string]string{annotation.Hostname: "www.example.com"}, "", 2, false},
+		{map[string]string{annotation.Hostname: "www.example.com", annotation.Internal: "true"}, "", 2, false},
+	} {
+		r := newRouted(t, "0", environmentOptions{})
+		maps.Copy(r.svc.Annotations, test.annotations)
+		ingress := r.ensure(r.svc, r.nodes(1)).Ingress
+		if len(ingress) != test.ingress || ptr.Deref(ingress[0].IPMode, "") != test.first {
+			t.Errorf("%v: the status is %+v", test.annotations, ingress)
+		}
+		if last := ingress[len(ingress)-1]; last.IP != r.vips()[0] || *last.IPMode != vipMode {
+			t.Errorf("%v: kube-proxy gets %+v", test.annotations, last)
+		}
+		if told := strings.Contains(r.emitted(), "ip-mode: has no effect"); told != test.told {
+			t.Errorf("%v: told %v", test.annotations, told)
+		}
+	}
 }
 
 // The second Service on a node takes four writes besides its security group. Neutron ignores tags in the first one.

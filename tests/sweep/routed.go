@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -65,10 +64,13 @@ func OnRouter(svc *v1.Service) *v1.Service {
 // IsOnRouter reports whether a Service requests the provider router.
 func IsOnRouter(svc *v1.Service) bool { return svc.Annotations[annotation.Provider] == "router" }
 
+// vipCIDR is the network of VIPs.
+const vipCIDR = "127.101.0.0/24"
+
 // addVIPNetwork adds a network of VIPs on the router of the nodes.
 func addVIPNetwork(env *testenv.Env) error {
 	network := env.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: "vips", ProjectID: env.Cloud.Account.ProjectID})
-	subnet, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{Name: "vips", NetworkID: network.ID, CIDR: "127.101.0.0/24"})
+	subnet, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{Name: "vips", NetworkID: network.ID, CIDR: vipCIDR})
 	if err != nil {
 		return err
 	}
@@ -78,14 +80,19 @@ func addVIPNetwork(env *testenv.Env) error {
 
 // LedToNodes reports VIPs and routes of no Service, and Services of provider router that no node gets packets for.
 func LedToNodes(env *testenv.Env) (wrong []string) {
-	vips := map[string]bool{}
+	vips, network := map[string]bool{}, netip.MustParsePrefix(vipCIDR)
 	for _, svc := range env.Cluster.Services() {
 		if !IsOnRouter(svc) {
 			continue
 		}
 		for _, ingress := range svc.Status.LoadBalancer.Ingress {
+			if ingress.IP == "" {
+				continue // a host name, for users
+			}
 			address := netip.MustParseAddr(ingress.IP)
-			vips[address.String()] = true
+			if vips[address.String()] = true; network.Contains(address) && *ingress.IPMode != v1.LoadBalancerIPModeVIP {
+				wrong = append(wrong, fmt.Sprintf("kube-proxy drops the packets for %s, which has ipMode %s", address, *ingress.IPMode))
+			}
 			got, lost := env.Cloud.Neutron.Deliver(neutron.Packet{From: netip.MustParseAddr("203.0.113.9"), To: address, Protocol: "tcp", Port: int(svc.Spec.Ports[0].Port)})
 			if env.Conf.LoadBalancer.ManageSecurityGroups && (len(got) != 1 || len(lost) > 0) {
 				wrong = append(wrong, fmt.Sprintf("%s leads to %d ports, and is lost at %v", address, len(got), lost))
@@ -93,7 +100,7 @@ func LedToNodes(env *testenv.Env) (wrong []string) {
 		}
 	}
 	for _, port := range env.Cloud.Neutron.Ports() {
-		if port.DeviceOwner == "" && len(port.FixedIPs) > 0 && strings.HasPrefix(port.FixedIPs[0].Address, "127.101.") && !vips[port.FixedIPs[0].Address] {
+		if port.DeviceOwner == "" && len(port.FixedIPs) > 0 && network.Contains(netip.MustParseAddr(port.FixedIPs[0].Address)) && !vips[port.FixedIPs[0].Address] {
 			wrong = append(wrong, "VIP "+port.FixedIPs[0].Address+" is of no Service")
 		}
 	}

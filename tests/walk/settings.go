@@ -11,10 +11,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// set changes a setting that few Services have, or reverts that. Most do not exist with provider router.
+// set changes a setting that few Services have, or reverts that.
 func (r *run) set(a, b int) {
 	key := r.key(a)
-	if known := r.env.Cluster.Service(key); known == nil || known.DeletionTimestamp != nil || r.start.Routed {
+	if known := r.env.Cluster.Service(key); known == nil || known.DeletionTimestamp != nil {
 		return
 	}
 	settings := r.settings()
@@ -77,11 +77,11 @@ func fit(svc *v1.Service) {
 	}
 }
 
-// manage has the objects of a Service in Octavia not written, or written again.
+// manage has the objects of a Service not written, or written again.
 func (r *run) manage(a, _ int) {
 	key := r.key(a)
 	svc := r.env.Cluster.Service(key)
-	if svc == nil || !serves(svc) || r.start.Routed {
+	if svc == nil || !serves(svc) {
 		return
 	}
 	r.env.Cluster.Edit(key, flip(annotation.Managed, "false", ""))

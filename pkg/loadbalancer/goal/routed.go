@@ -309,12 +309,14 @@ func (g *Routed) Commit(ctx context.Context, r Round, reported plan.Plan, _ *asy
 }
 
 // status returns the status of a VIP: first the address, or the host name, for users, then the VIP, which
-// is the destination of the packets that nodes get.
+// is the destination of the packets that nodes get. With another ipMode than VIP, kube-proxy would drop them.
 func (g *Routed) status(lb *model.LoadBalancer) *v1.LoadBalancerStatus {
 	status := publish(addressesOn(lb, g.in.Settings), g.in.Settings)
-	if vip := lb.VIP.Address; status.Ingress[0].IP != vip {
-		mode := v1.LoadBalancerIPModeVIP
-		status.Ingress = append(status.Ingress, v1.LoadBalancerIngress{IP: vip, IPMode: &mode})
+	mode := v1.LoadBalancerIPModeVIP
+	vip := v1.LoadBalancerIngress{IP: lb.VIP.Address, IPMode: &mode}
+	if status.Ingress[0].IP == vip.IP {
+		status.Ingress = nil
 	}
+	status.Ingress = append(status.Ingress, vip)
 	return status
 }

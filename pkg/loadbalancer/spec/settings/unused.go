@@ -50,6 +50,9 @@ func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 		add(annotation.Members, "clients in the cluster cannot reach pods on their own node: the Service has a host name or ipMode Proxy, so that their connections "+
 			"pass through the load balancer, and the provider "+drv.Name+" cannot send them back to the same node")
 	}
+	if mode := s.Ingress("").IPMode; drv.Quirks.Routed && !s.FloatingIP() && mode != nil && *mode != v1.LoadBalancerIPModeVIP {
+		add(annotation.IPMode, "has no effect: kube-proxy drops the packets for the VIP without ipMode VIP, and the Service has no other address")
+	}
 	if s.losesDatagrams(drv) {
 		add("spec.externalTrafficPolicy", "Local loses datagrams of UDP ports: kube-proxy silently drops them on nodes without endpoints, "+
 			"which monitors of type UDP-CONNECT do not detect; run an endpoint on every node, or select nodes with endpoints with "+annotation.NodeSelector)
