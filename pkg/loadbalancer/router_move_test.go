@@ -81,15 +81,13 @@ func TestRouter_MovesServiceBetweenProvidersWithItsFloatingIP(t *testing.T) {
 //proves:140
 func TestRouter_RemovesLoadBalancerThatWasBegunInOctavia(t *testing.T) {
 	t.Parallel()
-	for _, restarts := range []bool{false, true} {
+	for _, created := range []time.Duration{-time.Hour, -time.Minute, time.Second} { // before or after the process
 		for _, deletes := range []bool{false, true} {
+			restarts := created == -time.Minute
 			r := newRouted(t, "0", environmentOptions{hold: time.Second})
 			nodes := r.nodes(1)
 			svc := r.on("amphora")
-			svc.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
-			if restarts {
-				svc.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Minute))
-			}
+			svc.CreationTimestamp = metav1.NewTime(time.Now().Add(created))
 			r.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: fipRoute, Status: http.StatusConflict, Count: 1})
 			if _, err := r.engine.Ensure(r.ctx, svc, nodes); err == nil {
 				t.Fatal("the Service is served")
@@ -111,13 +109,14 @@ func TestRouter_RemovesLoadBalancerThatWasBegunInOctavia(t *testing.T) {
 	}
 }
 
-// A Service that goes back to the router before Octavia has completed its load balancer leaves nothing there. If the
-// process ends in between, the next one finds the load balancer in its list of all.
+// A Service that goes back to the router before Octavia has completed its load balancer leaves nothing there, also if it
+// is deleted then. If the process ends in between, the next one finds the load balancer in its list of all.
 //
 //proves:140
 func TestRouter_RemovesLoadBalancerOfChangeThatWasTakenBack(t *testing.T) {
 	t.Parallel()
-	for _, restarts := range []bool{false, true} {
+	for _, then := range []string{"", "restart", "delete"} {
+		restarts := then == "restart"
 		r := newRouted(t, "0", environmentOptions{hold: time.Second})
 		nodes := r.nodes(1)
 		svc := r.on("router")
@@ -132,6 +131,12 @@ func TestRouter_RemovesLoadBalancerOfChangeThatWasTakenBack(t *testing.T) {
 		svc.Annotations[annotation.Provider] = "router"
 		if restarts {
 			r.restart()
+		}
+		if then == "delete" {
+			r.remove(svc)
+			r.loadBalancers(0)
+			r.floatingIPs(0)
+			continue
 		}
 		if now := r.ensure(svc, nodes).Ingress[0].IP; now != address {
 			t.Errorf("the address changes from %s to %s", address, now)

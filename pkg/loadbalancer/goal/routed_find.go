@@ -58,15 +58,16 @@ func (e *Engine) InPool(ctx context.Context, svc *v1.Service) (bool, error) {
 // OnlyRouted reports whether a Service that requests the provider router has nothing in Octavia.
 //
 //	published address    in Octavia
-//	in the pool          nothing: Commit has published it
+//	in the pool          nothing, unless this process has begun a change there: Commit has published it
 //	another              perhaps
 //	none                 perhaps, if this process has begun a change there, or the Service is older than the process
 func (e *Engine) OnlyRouted(ctx context.Context, svc *v1.Service) (bool, error) {
-	if !e.Settings.Routed(svc) {
+	owner, published := settings.OwnerOf(svc), PublishedOf(svc)
+	switch {
+	case !e.Settings.Routed(svc) || e.enteredOctavia(owner):
 		return false, nil
-	}
-	if published := PublishedOf(svc); !published.hasStatus() {
-		return !e.begunInOctavia(settings.OwnerOf(svc), published), nil
+	case !published.hasStatus():
+		return !e.begunInOctavia(owner, published), nil
 	}
 	return e.InPool(ctx, svc)
 }

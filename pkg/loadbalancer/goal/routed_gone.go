@@ -95,13 +95,16 @@ func (g *RoutedGone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 	return nil
 }
 
-// Commit removes the security groups of the Service, unless they are those of another provider.
+// Commit removes the security groups of the Service, unless they are those of another provider. If the Service may have
+// a load balancer in Octavia, Gone follows, and needs the knowledge of it.
 func (g *RoutedGone) Commit(ctx context.Context, r Round, _ plan.Plan, _ *async.Guard) (*v1.LoadBalancerStatus, error) {
 	if g.asked || r.Wrote {
 		if err := g.Groups.Remove(ctx, g.in.ID); err != nil {
 			return nil, err
 		}
-		g.Memory.Store.MarkRemoved(g.in.Owner.UID, g.in.Settings.Floating.Keep)
+		if !g.enteredOctavia(g.in.Owner) {
+			g.Memory.Store.MarkRemoved(g.in.Owner.UID, g.in.Settings.Floating.Keep)
+		}
 	}
 	return nil, nil
 }
