@@ -63,9 +63,30 @@ func routerBreaks() []Break {
 		{
 			Row: 140, What: "kube-proxy does not learn the VIP",
 			File:  goal + "routed.go",
-			Old:   `if vip := lb.VIP.Address; status.Ingress[0].IP != vip {`,
-			New:   `if vip := lb.VIP.Address; status.Ingress[0].IP == "" {`,
+			Old:   `status.Ingress = append(status.Ingress, vip)`,
+			New:   `status.Ingress = append(status.Ingress, vip)[:1]`,
 			Tests: []string{"TestRouter_LeadsFloatingIPToNodeWithEndpoint"},
+		},
+		{
+			Row: 140, What: "an ipMode keeps kube-proxy from the VIP",
+			File:  goal + "routed.go",
+			Old:   `if status.Ingress[0].IP == vip.IP {`,
+			New:   `if vip.IPMode = status.Ingress[0].IPMode; status.Ingress[0].IP == vip.IP {`,
+			Tests: []string{"TestRouter_PublishesVIPForKubeProxy"},
+		},
+		{
+			Row: 140, What: "a deletion on the router forgets the load balancer in Octavia",
+			File:  goal + "routed_gone.go",
+			Old:   `if !g.enteredOctavia(g.in.Owner) {`,
+			New:   `if g.enteredOctavia(g.in.Owner) {`,
+			Tests: []string{"TestRouter_RemovesLoadBalancerThatWasBegunInOctavia"},
+		},
+		{
+			Row: 140, What: "a load balancer of another provider stays in the annotations",
+			File:  goal + "routed.go",
+			Old:   `Since: g.Cloud.Clock.Now()}`,
+			New:   `Since: g.Cloud.Clock.Now(), Unnamed: true}`,
+			Tests: []string{"TestRouter_MovesServiceBetweenProvidersWithItsFloatingIP"},
 		},
 		{
 			Row: 140, What: "the VIPs of a deleted cluster stay",
