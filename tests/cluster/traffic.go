@@ -57,8 +57,12 @@ func (c Client) dial(ctx context.Context, network, address string) (connection n
 	return connection, err
 }
 
-// ErrEstablished marks the failure of a connection after its handshake.
-var ErrEstablished = errors.New("the connection was established")
+var (
+	// ErrEstablished marks the failure of a connection after its handshake.
+	ErrEstablished = errors.New("the connection was established")
+	// ErrUnanswered marks a datagram that was sent and not answered.
+	ErrUnanswered = errors.New("the datagram was not answered")
+)
 
 // HTTP sends a request over a connection of its own, and gives the name of the
 // node that answered, and what it said. Another status than 200 is an error.
@@ -111,7 +115,7 @@ func (c Client) UDP(ctx context.Context, address string) (string, error) {
 	answer := make([]byte, 1500)
 	n, err := connection.Read(answer)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %w", ErrUnanswered, err)
 	}
 	words := strings.Fields(string(answer[:n]))
 	if len(words) < 2 || words[0] != "node" {
