@@ -150,6 +150,53 @@ func TestRouter_RemovesLoadBalancerOfChangeThatWasTakenBack(t *testing.T) {
 	}
 }
 
+// A Service that goes back to Octavia before its change to the router is complete has no VIP left, also if it is deleted
+// then, or if the process ends in between. It needs no permission, because the VIP has not served it.
+//
+//proves:140
+func TestRouter_RemovesVIPOfChangeThatWasTakenBack(t *testing.T) {
+	t.Parallel()
+	for _, then := range []string{"", "restart", "delete", "restart and delete"} {
+		for _, fault := range []faults.Rule{
+			{Method: http.MethodPut, Route: "/network/v2.0/floatingips/*", Status: http.StatusConflict, Count: 1},
+			{Method: http.MethodDelete, Route: lbRoute + "/{id}", Status: http.StatusForbidden, Worded: true, Count: 1},
+		} {
+			r := newRouted(t, "0", environmentOptions{hold: time.Second})
+			nodes := r.nodes(1)
+			svc := r.on("amphora")
+			address := r.ensure(svc, nodes).Ingress[0].IP
+			svc.Annotations[annotation.AllowReplace], svc.Annotations[annotation.Provider] = "true", "router"
+			r.Cloud.Faults.Add(fault)
+			if _, err := r.engine.Ensure(r.ctx, svc, nodes); err == nil {
+				t.Fatal("the Service has left Octavia")
+			}
+			if len(r.vips()) != 1 || len(r.routes()) != 1 {
+				t.Fatalf("the change has begun with VIPs %v and routes %v", r.vips(), r.routes())
+			}
+			delete(svc.Annotations, annotation.AllowReplace)
+			svc.Annotations[annotation.Provider] = "amphora"
+			if strings.HasPrefix(then, "restart") {
+				r.restart()
+			}
+			want := 1
+			if strings.HasSuffix(then, "delete") {
+				r.remove(svc)
+				want = 0
+			} else {
+				if now := r.ensure(svc, nodes).Ingress[0].IP; now != address {
+					t.Errorf("%s: the address changes from %s to %s", then, address, now)
+				}
+				r.unchanged(svc, nodes)
+			}
+			r.loadBalancers(want)
+			r.floatingIPs(want)
+			if len(r.vips()) != 0 || len(r.routes()) != 0 {
+				t.Errorf("%s: left are VIPs %v and routes %v", then, r.vips(), r.routes())
+			}
+		}
+	}
+}
+
 // A Service keeps its VIP after cloud.conf names another network for VIPs, or none, and leaves nothing there.
 //
 //proves:140

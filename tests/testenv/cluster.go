@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,7 +92,7 @@ func (c *Cluster) in(_ context.Context, namespace string) ([]*v1.Service, error)
 }
 
 // Apply creates a Service, or replaces the parts that users write: annotations and spec. A new
-// Service gets a UID, unless it has one.
+// Service gets its time of creation, and a UID, unless it has one.
 func (c *Cluster) Apply(svc *v1.Service) {
 	c.change(func() {
 		key := KeyOf(svc)
@@ -99,9 +100,12 @@ func (c *Cluster) Apply(svc *v1.Service) {
 		if known := c.services[key]; known != nil {
 			next.ObjectMeta, next.Status = *known.ObjectMeta.DeepCopy(), known.Status
 			next.Annotations = maps.Clone(svc.Annotations)
-		} else if next.UID == "" {
-			c.uids++
-			next.UID = types.UID("uid-" + strconv.Itoa(c.uids) + "-of-" + svc.Name)
+		} else {
+			next.CreationTimestamp = metav1.Time{Time: time.Now().Truncate(time.Second)}
+			if next.UID == "" {
+				c.uids++
+				next.UID = types.UID("uid-" + strconv.Itoa(c.uids) + "-of-" + svc.Name)
+			}
 		}
 		if next.Annotations == nil {
 			next.Annotations = map[string]string{}

@@ -276,6 +276,7 @@ func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *a
 	if err := a.leaver.leaveOthers(ctx, a.in, r, a.left, lock); err != nil {
 		return nil, err
 	}
+	a.memory.Store.LeaveRouter(a.in.Owner.UID)
 	if err := a.groups.close(ctx, a.in, r, nil); err != nil {
 		return nil, err
 	}

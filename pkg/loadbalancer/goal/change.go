@@ -41,7 +41,9 @@ func (c *Changes) Begin(in Inputs, r *Round, todo plan.Plan) {
 		c.failovers.Begin(id)
 	}
 	c.store.MarkTouched(uid)
-	if r.Want.LoadBalancer.Provider != driver.Router {
+	if r.Want.LoadBalancer.Provider == driver.Router {
+		c.store.EnterRouter(uid)
+	} else {
 		c.enter(in, r.Have.LoadBalancer)
 	}
 	if todo.Creates() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -211,14 +212,19 @@ func (g *Routed) outgoing(ctx context.Context, vip *model.LoadBalancer, lock *as
 }
 
 // leaves returns the VIPs of provider router, with their floating IPs, that a Service leaves for another provider. It
-// refuses that unless the annotation allow-replace permits it.
+// refuses that unless the annotation allow-replace permits it, or the VIPs have not served the Service yet.
 func (e *Engine) leaves(ctx context.Context, svc *v1.Service, asked *settings.Settings) ([]model.LoadBalancer, error) {
 	on, err := e.OnRouter(ctx, svc)
-	switch {
-	case err != nil || !on:
+	if err != nil {
 		return nil, err
-	case !asked.LoadBalancer.AllowReplace:
+	}
+	if on && !asked.LoadBalancer.AllowReplace {
 		return nil, cannotChange(asked, "VIP of provider router", "another provider")
+	}
+	if !on {
+		if on, err = e.begunOnRouter(ctx, svc); err != nil || !on {
+			return nil, err
+		}
 	}
 	id := e.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)
 	vips, err := e.Cloud.VIPs.Find(ctx, id)
@@ -228,6 +234,27 @@ func (e *Engine) leaves(ctx context.Context, svc *v1.Service, asked *settings.Se
 		}
 	}
 	return vips, err
+}
+
+// begunOnRouter reports whether a Service of another provider has a VIP, of a change to provider router that was begun
+// and taken back.
+func (e *Engine) begunOnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
+	entry, published, age := e.Memory.Store.Get(svc.UID), PublishedOf(svc), time.Duration(0)
+	switch {
+	case e.Config.LoadBalancer.RouterVIPNetworkID == "":
+		return false, nil
+	case entry.Made.VIP:
+	case entry.Unseen() && (published.hasStatus() || e.Memory.Store.Precedes(published.Created)): // by an earlier process
+		age = maxSnapshotAge
+	default:
+		return false, nil
+	}
+	all, err := e.Cloud.VIPs.First(ctx, ownership.ClusterTag(e.Cluster.ID), age)
+	if len(all[svc.UID]) == 0 {
+		return false, err
+	}
+	e.Memory.Store.EnterRouter(svc.UID) // until it is removed
+	return true, nil
 }
 
 // cannotChange refuses the change to another provider.

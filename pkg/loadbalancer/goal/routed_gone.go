@@ -39,7 +39,8 @@ func (e *Engine) NewRoutedGone(of Subject) *RoutedGone {
 // MayBeRouted reports whether a Service may have objects of provider router; applied is its last applied state in
 // Octavia, nil if unknown. Those of one that requests the provider are found in any network.
 func (e *Engine) MayBeRouted(svc *v1.Service, applied *state.Applied) bool {
-	return e.Settings.Routed(svc) || applied == nil && e.Config.LoadBalancer.RouterVIPNetworkID != ""
+	begun := applied == nil || e.Memory.Store.Get(svc.UID).Made.VIP
+	return e.Settings.Routed(svc) || begun && e.Config.LoadBalancer.RouterVIPNetworkID != ""
 }
 
 // Inputs implements Goal.

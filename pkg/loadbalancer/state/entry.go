@@ -115,6 +115,9 @@ type Made struct {
 	// was on another one, or on none. They are kept until the Service has its desired state and has
 	// left the others. One is "" while its ID is unknown.
 	Entered []string
+	// VIP is set if this process has begun a VIP of provider router, or found one, until another provider serves the
+	// Service.
+	VIP bool
 	// UnattachedFloatingIP is set if a floating IP of the Service was left on no port: a snapshot
 	// of the project has shown it, or a change has failed after it was reserved.
 	UnattachedFloatingIP bool
@@ -206,7 +209,7 @@ func (s *Store) MarkCreateEmpty(uid types.UID) {
 // retains.
 func (s *Store) MarkRemoved(uid types.UID, retainsFloatingIP bool) {
 	s.update(uid, func(e *Entry) {
-		e.Made.LoadBalancerID, e.Made.Entered, e.Made.UnattachedFloatingIP, e.announced = "", nil, false, nil
+		e.Made.LoadBalancerID, e.Made.Entered, e.Made.VIP, e.Made.UnattachedFloatingIP, e.announced = "", nil, false, false, nil
 		e.Made.Touched = e.Made.Touched && retainsFloatingIP
 	})
 }

@@ -61,6 +61,16 @@ func (s *Store) ReplaceRouted(uid types.UID, before, now *Routed) {
 	})
 }
 
+// EnterRouter records the beginning of a change of a VIP.
+func (s *Store) EnterRouter(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Made.VIP = true })
+}
+
+// LeaveRouter records that a Service has no VIP.
+func (s *Store) LeaveRouter(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Made.VIP = false })
+}
+
 // LeaveOctavia records that a Service has no load balancer in Octavia.
 func (s *Store) LeaveOctavia(uid types.UID) {
 	s.update(uid, func(e *Entry) { e.Made.LoadBalancerID, e.Made.Entered = "", nil })
