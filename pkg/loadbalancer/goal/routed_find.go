@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -34,11 +33,11 @@ func (e *Engine) OnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
 			return false, err
 		}
 	}
-	age := maxSnapshotAge
 	if !entry.Unseen() {
-		age = 0
+		found, err := e.Cloud.VIPs.Find(ctx, e.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags))
+		return len(found) > 0, err
 	}
-	all, err := e.Cloud.VIPs.First(ctx, ownership.ClusterTag(e.Cluster.ID), age)
+	all, err := e.Cloud.VIPs.First(ctx, ownership.ClusterTag(e.Cluster.ID), maxSnapshotAge)
 	return len(all[svc.UID]) > 0, err
 }
 
@@ -236,24 +235,22 @@ func (e *Engine) leaves(ctx context.Context, svc *v1.Service, asked *settings.Se
 	return vips, err
 }
 
-// begunOnRouter reports whether a Service of another provider has a VIP, of a change to provider router that was begun
-// and taken back.
+// begunOnRouter reports whether a Service of another provider may have a VIP, of a change to provider router that was
+// begun and taken back: by this process, or by an earlier one, of which all Services share a list.
 func (e *Engine) begunOnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
-	entry, published, age := e.Memory.Store.Get(svc.UID), PublishedOf(svc), time.Duration(0)
-	switch {
-	case e.Config.LoadBalancer.RouterVIPNetworkID == "":
-		return false, nil
-	case entry.Made.VIP:
-	case entry.Unseen() && (published.hasStatus() || e.Memory.Store.Precedes(published.Created)): // by an earlier process
-		age = maxSnapshotAge
-	default:
+	entry := e.Memory.Store.Get(svc.UID)
+	if entry.Made.VIP {
+		return true, nil
+	}
+	older := PublishedOf(svc).hasStatus() || e.Memory.Store.Precedes(svc.CreationTimestamp.Time)
+	if e.Config.LoadBalancer.RouterVIPNetworkID == "" || !entry.Unseen() || !older {
 		return false, nil
 	}
-	all, err := e.Cloud.VIPs.First(ctx, ownership.ClusterTag(e.Cluster.ID), age)
+	all, err := e.Cloud.VIPs.First(ctx, ownership.ClusterTag(e.Cluster.ID), maxSnapshotAge)
 	if len(all[svc.UID]) == 0 {
 		return false, err
 	}
-	e.Memory.Store.EnterRouter(svc.UID) // until it is removed
+	e.Memory.Store.EnterRouter(svc.UID)
 	return true, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -15,27 +14,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-// first is a list of the VIPs of all Services.
-type first struct {
-	mu  sync.Mutex
-	at  time.Time
-	all map[types.UID][]model.LoadBalancer
-}
-
 // First returns the load balancers of all Services of a cluster, without their floating IPs, from a list that is at
-// most as old as age. A list costs one request, and one for each router.
+// most as old as age. Concurrent callers share one, which costs one request, and one for each router.
 func (p *Ports) First(ctx context.Context, tag string, age time.Duration) (map[types.UID][]model.LoadBalancer, error) {
-	p.first.mu.Lock()
-	defer p.first.mu.Unlock()
-	now := p.Clock.Now()
-	if p.first.all != nil && now.Sub(p.first.at) < age {
-		return p.first.all, nil
-	}
-	all, err := p.All(ctx, tag)
-	if err == nil {
-		p.first.at, p.first.all = now, all
-	}
-	return all, err
+	return p.first.Get(ctx, p.Clock, age, func(ctx context.Context, _ time.Time) (map[types.UID][]model.LoadBalancer, error) {
+		return p.All(ctx, tag)
+	})
 }
 
 // All reads the load balancers of all Services of a cluster, in any network, without their floating IPs.

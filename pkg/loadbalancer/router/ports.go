@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
@@ -41,7 +43,7 @@ type Ports struct {
 	// Clock is needed by First.
 	Clock clock.PassiveClock
 
-	first first
+	first async.Recent[map[types.UID][]model.LoadBalancer]
 }
 
 // Pools returns the pool of the VIPs in a subnet. The error is a *lookup.Error if no router leads there.
