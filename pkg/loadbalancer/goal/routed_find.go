@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -13,11 +14,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 )
 
@@ -58,7 +61,7 @@ func (e *Engine) InPool(ctx context.Context, svc *v1.Service) (bool, error) {
 // OnlyRouted reports whether a Service that requests the provider router has nothing in Octavia.
 //
 //	published address    in Octavia
-//	in the pool          nothing, unless this process has begun a change there: Commit has published it
+//	in the pool          nothing, unless this process or one before has begun a change there: Commit has published it
 //	another              perhaps
 //	none                 perhaps, if this process has begun a change there, or the Service is older than the process
 func (e *Engine) OnlyRouted(ctx context.Context, svc *v1.Service) (bool, error) {
@@ -69,7 +72,32 @@ func (e *Engine) OnlyRouted(ctx context.Context, svc *v1.Service) (bool, error) 
 	case !published.hasStatus():
 		return !e.begunInOctavia(owner, published), nil
 	}
-	return e.InPool(ctx, svc)
+	if in, err := e.InPool(ctx, svc); err != nil || !in {
+		return false, err
+	}
+	left, err := e.leftInOctavia(ctx, owner, published.Created)
+	return !left, err
+}
+
+// leftInOctavia reports whether an earlier process has left a load balancer of a Service in Octavia. The first snapshot
+// of this process shows it.
+func (e *Engine) leftInOctavia(ctx context.Context, owner model.Owner, created time.Time) (bool, error) {
+	if !e.Memory.Store.Precedes(created) {
+		return false, nil
+	}
+	snap := e.Cloud.Project.Last()
+	if snap == nil {
+		var err error
+		snap, err = e.Cloud.Project.Snapshot(ctx, maxSnapshotAge)
+		if auth.IsNoOctavia(err) || apierror.IsForbidden(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	id := e.Cluster.Identity(owner, driver.VersionTags)
+	return slices.ContainsFunc(snap.Tagged(id.ServiceTag()), func(lb project.LoadBalancer) bool { return id.Claim(lb.Tags, "") == ownership.Ours }), nil
 }
 
 // begunInOctavia reports whether an unserved Service may have a load balancer in Octavia.
