@@ -74,9 +74,10 @@ func (g *Gates) Pending() bool {
 
 // Ready returns the addresses of a Service's pods that count as ready, although EndpointSlices may
 // not have them as ready.
-func (g *Gates) Ready(service types.NamespacedName) []netip.Addr {
-	var all []netip.Addr
-	for _, pod := range g.of(service) {
+func (g *Gates) Ready(service types.NamespacedName) []netip.Addr { return addresses(g.of(service)) }
+
+func addresses(pods []*known) (all []netip.Addr) {
+	for _, pod := range pods {
 		all = append(all, pod.Addresses...)
 	}
 	return all
@@ -93,13 +94,13 @@ func ReadReady(ctx context.Context, client kubernetes.Interface, service *v1.Ser
 		klog.FromContext(ctx).V(2).Info("Cannot list the pods with readiness gates", "service", klog.KObj(service), "err", err)
 		return nil
 	}
-	var all []netip.Addr
+	var all []*known
 	for i := range found.Items {
 		if pod := Read(&found.Items[i], now); pod != nil {
-			all = append(all, pod.Addresses...)
+			all = append(all, &known{Pod: *pod})
 		}
 	}
-	return all
+	return addresses(all)
 }
 
 // of returns the pods that a Service selects.

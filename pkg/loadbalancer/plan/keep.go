@@ -106,31 +106,23 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 // unplaced reports whether members continue at another port, and no existing member has a subnet, except for
 // those that are already as desired.
 func unplaced(desired, there model.Members, at []int) bool {
-	same := func(i, j int) bool { return there.Key(j).Port == desired.Key(i).Port }
-	continues := func(i, j int) bool { return j >= 0 && !same(i, j) }
-	if !anyPair(at, continues) {
+	continues := false
+	for i, j := range at {
+		continues = continues || j >= 0 && there.Key(j).Port != desired.Key(i).Port
+	}
+	if !continues {
 		return false
 	}
-	is := map[int]bool{}
+	done := map[int]bool{}
 	for i, j := range at {
-		is[j] = j >= 0 && same(i, j) && there.Kind(j).SubnetID == desired.Kind(i).SubnetID
+		done[j] = j >= 0 && there.Key(j).Port == desired.Key(i).Port && there.Kind(j).SubnetID == desired.Kind(i).SubnetID
 	}
 	for j := range there.Len() {
-		if kind := there.Kind(j); !is[j] && (kind.SubnetUnknown || kind.SubnetID != "") {
+		if kind := there.Kind(j); !done[j] && (kind.SubnetUnknown || kind.SubnetID != "") {
 			return false
 		}
 	}
 	return true
-}
-
-// anyPair reports whether a condition holds for an index and its value.
-func anyPair(values []int, holds func(i, value int) bool) bool {
-	for i, value := range values {
-		if holds(i, value) {
-			return true
-		}
-	}
-	return false
 }
 
 // same returns the index of the existing member that each desired one continues, and -1 if there is none.
