@@ -195,7 +195,7 @@ func (g *Routed) Observe(ctx context.Context, lock *async.Guard) (Observation, e
 	return have, g.observer.readFloatingIPs(ctx, g.in, have.As, g.in.Settings, have.Observed)
 }
 
-// outgoing returns the load balancer in Octavia that the VIP replaces, with its floating IP; nil for none.
+// outgoing returns the load balancer in Octavia that the VIP replaces; nil for none.
 //
 //	published address      annotation allow-replace    load balancer
 //	none                   any                         replaced
@@ -235,7 +235,7 @@ func (g *Routed) outgoing(ctx context.Context, vip *model.LoadBalancer, lock *as
 	if !old.Ends() || len(have.Duplicates) > 0 || have.Outgoing != nil {
 		return nil, cannotChange(g.in.Settings, "load balancer that others use, or several", "router")
 	}
-	return old, g.observer.Reader.Observer.AttachedFloatingIP(ctx, in.ID, old)
+	return old, nil
 }
 
 // leaves returns the VIPs of provider router, with their floating IPs, that a Service leaves for another provider. It

@@ -47,6 +47,7 @@ type FloatingIPHints struct {
 //
 // It returns a *FloatingIPError if the Service cannot have the requested one.
 func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
+	suffices := false
 	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Outgoing} {
 		if lb == nil {
 			continue
@@ -54,9 +55,10 @@ func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, obser
 		if err := o.AttachedFloatingIP(ctx, id, lb); err != nil {
 			return err
 		}
-		if lb.FloatingIP != nil && hints.Asked.Fits(*lb.FloatingIP) && !hints.Unattached {
-			return nil
-		}
+		suffices = suffices || lb.FloatingIP != nil && hints.Asked.Fits(*lb.FloatingIP)
+	}
+	if suffices && !hints.Unattached {
+		return nil
 	}
 	return o.unattachedFloatingIPs(ctx, id, observed, hints)
 }
