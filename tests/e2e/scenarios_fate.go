@@ -262,6 +262,7 @@ func nodeDies(s *scene) {
 	s.answeredBy(s.inside(), vip, append(nodeNames(), "node-9")...)
 	s.must(s.StopNode("node-9"))
 	s.answeredBy(s.inside(), vip, nodeNames()...)
+	web.foundOut("node-9")
 	stop := s.unharmed(s.inside(), vip)
 	s.must(s.Cloud.RemoveMachine(s.Context(), "node-9"))
 	s.nodeGone("node-9")
@@ -269,6 +270,23 @@ func nodeDies(s *scene) {
 	stop()
 	web.remove()
 	s.nothingLeft()
+}
+
+// foundOut waits until the monitors have found out that a node does not answer. Requests do not show that: haproxy sends
+// those that a member refuses to another one.
+func (s *service) foundOut(node string) {
+	s.Helper()
+	if !s.carries(corev1.ProtocolTCP) {
+		return
+	}
+	s.eventually("member "+node+" in ERROR", func(ctx context.Context) error {
+		for _, member := range s.allMembers(ctx) {
+			if member.Name == node && member.OperatingStatus != "ERROR" {
+				return fmt.Errorf("it is %s", member.OperatingStatus)
+			}
+		}
+		return nil
+	})
 }
 
 // nodeGone waits until the Node of a deleted server is deleted.
