@@ -35,9 +35,12 @@ func (n *Neutron) floatingIPFor(c *call) (*floatingIP, error) {
 	return record, nil
 }
 
-// describePort fills port_details with what the port is like now.
+// describePort fills port_details with what the port is like now, and port_forwardings.
 func (n *Neutron) describePort(record *floatingIP) {
 	record.PortDetails = nil
+	if n.has("expose-port-forwarding-in-fip") {
+		n.exposeForwardings(record)
+	}
 	inside, ok := n.ports.get(valueOf(record.PortID))
 	if !ok {
 		return
@@ -133,6 +136,9 @@ func (n *Neutron) putFloatingIP(c *call) (int, any, error) {
 	if err := n.seesPort(c, request.PortID.get()); err != nil {
 		return 0, nil, err
 	}
+	if request.PortID.get() != "" && len(record.forwardings) > 0 {
+		return 0, nil, inUseByForwardings(record.ID)
+	}
 	status := record.Status
 	if request.PortID.present || request.FixedIPAddress.value != nil {
 		if err := n.setAssociation(record, request.PortID.get(), request.FixedIPAddress.get()); err != nil {
@@ -154,6 +160,9 @@ func (n *Neutron) deleteFloatingIP(c *call) (int, any, error) {
 	}
 	if err := matchRevision(c, record.standard); err != nil {
 		return 0, nil, err
+	}
+	if len(record.forwardings) > 0 {
+		return 0, nil, inUseByForwardings(record.ID)
 	}
 	n.releaseFloatingIP(record)
 	return http.StatusNoContent, nil, nil

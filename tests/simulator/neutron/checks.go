@@ -32,6 +32,8 @@ func checks() map[string]check {
 		"prefixes":  checkPrefixes,
 		"port":      checkPort,
 		"direction": checkDirection,
+		"l4":        checkForwarded,
+		"l4-port":   reasoned(portReason),
 	}
 }
 
@@ -224,6 +226,28 @@ func checkPort(_ string, value any) (any, error) {
 		return nil, badRequest("SecurityGroupInvalidPortValue", "Invalid value for port %v", value)
 	}
 	return number, nil
+}
+
+// portReason is for the ports of port forwardings.
+func portReason(value any) string {
+	number, is := value.(float64)
+	switch {
+	case !is:
+		return fmt.Sprintf("'%v' is not an integer", value)
+	case number < 1:
+		return fmt.Sprintf("'%v' is too small - must be at least '1'", value)
+	case number > 65535:
+		return fmt.Sprintf("'%v' is too large - must be no larger than '65535'", value)
+	}
+	return ""
+}
+
+// checkForwarded takes the protocols of port forwardings.
+func checkForwarded(name string, value any) (any, error) {
+	if value != "tcp" && value != "udp" {
+		return nil, badValue(name, fmt.Sprintf("'%v' is not in ['tcp', 'udp']", value))
+	}
+	return value, nil
 }
 
 func checkDirection(name string, value any) (any, error) {

@@ -20,6 +20,8 @@ type Packet struct {
 //
 //	the destination is                    the packet is sent to
 //	a floating IP                         its fixed address, by the rules below
+//	a forwarded port of a floating IP     the address and port inside, by the rules below
+//	another port of such a floating IP    nothing
 //	the destination of extra routes       the next hops of the longest prefix
 //	an address of a bound port            that port
 //	anything else                         nothing
@@ -28,9 +30,14 @@ func (n *Neutron) Deliver(p Packet) (ports []Port, missing []string) {
 	defer n.unlock()
 	to := p.To
 	for _, fip := range n.floatingIPs.all() {
-		if fip.FloatingIPAddress == to.String() && fip.FixedIPAddress != nil {
-			to, _ = netip.ParseAddr(*fip.FixedIPAddress)
+		if fip.FloatingIPAddress != p.To.String() {
+			continue
 		}
+		inside, number, leads := fip.leads(p)
+		if !leads {
+			return nil, nil
+		}
+		to, p.Port = inside, number
 	}
 	for _, hop := range n.nextHops(to) {
 		i := slices.IndexFunc(n.ports.all(), func(record *port) bool { return record.has(hop) })
@@ -45,6 +52,18 @@ func (n *Neutron) Deliver(p Packet) (ports []Port, missing []string) {
 		}
 	}
 	return ports, missing
+}
+
+// leads returns the address and the port inside to which a floating IP sends a packet.
+func (r *floatingIP) leads(p Packet) (to netip.Addr, number int, leads bool) {
+	inside, number := valueOf(r.FixedIPAddress), p.Port
+	for _, f := range r.forwardings {
+		if f.Protocol == p.Protocol && f.ExternalPort == p.Port {
+			inside, number = f.InternalIPAddress, f.InternalPort
+		}
+	}
+	to, err := netip.ParseAddr(inside)
+	return to, number, err == nil
 }
 
 // nextHops returns the addresses to which a router sends packets for a destination.

@@ -96,7 +96,7 @@ func (n *Neutron) createFloatingIP(spec FloatingIPSpec) (*floatingIP, error) {
 	record := &floatingIP{
 		standard:          n.newStandard("", spec.ProjectID, spec.Description, nil),
 		FloatingIPAddress: holder.FixedIPs[0].Address, FloatingNetworkID: external.ID,
-		PortForwardings: []string{}, Status: "DOWN", externalPortID: holder.ID,
+		Status: "DOWN", externalPortID: holder.ID,
 	}
 	holder.DeviceID = record.ID
 	if spec.PortID != "" {
@@ -209,6 +209,9 @@ func (n *Neutron) releaseFloatingIP(record *floatingIP) {
 }
 
 func (r *floatingIP) disassociate() {
+	if r.PortID == nil {
+		return // it may have forwardings
+	}
 	r.PortID, r.FixedIPAddress, r.RouterID, r.Status = nil, nil, nil, "DOWN"
 }
 

@@ -245,6 +245,7 @@ func (n *Neutron) moveFixedIPs(record *port, wanted []FixedIP) error {
 		}
 	}
 	record.FixedIPs = append(kept, added...)
+	n.dropForwardingsTo(record)
 	return nil
 }
 
@@ -260,6 +261,8 @@ func (n *Neutron) dropPort(record *port) {
 	for _, fixed := range record.FixedIPs {
 		n.releaseAddress(fixed)
 	}
+	record.FixedIPs = nil
+	n.dropForwardingsTo(record)
 	n.ports.remove(record.ID)
 	n.changed = true
 }

@@ -116,19 +116,42 @@ type dnsAssignment struct {
 
 type floatingIP struct {
 	standard
-	DNSDomain         string       `json:"dns_domain"`
-	DNSName           string       `json:"dns_name"`
-	FixedIPAddress    *string      `json:"fixed_ip_address"`
-	FloatingIPAddress string       `json:"floating_ip_address"`
-	FloatingNetworkID string       `json:"floating_network_id"`
-	PortDetails       *portDetails `json:"port_details"`
-	PortForwardings   []string     `json:"port_forwardings"`
-	PortID            *string      `json:"port_id"`
-	QoSPolicyID       *string      `json:"qos_policy_id"`
-	RouterID          *string      `json:"router_id"`
-	Status            string       `json:"status"`
+	DNSDomain         string              `json:"dns_domain"`
+	DNSName           string              `json:"dns_name"`
+	FixedIPAddress    *string             `json:"fixed_ip_address"`
+	FloatingIPAddress string              `json:"floating_ip_address"`
+	FloatingNetworkID string              `json:"floating_network_id"`
+	PortDetails       *portDetails        `json:"port_details"`
+	PortForwardings   []exposedForwarding `json:"port_forwardings,omitzero"` // nil without the extension
+	PortID            *string             `json:"port_id"`
+	QoSPolicyID       *string             `json:"qos_policy_id"`
+	RouterID          *string             `json:"router_id"`
+	Status            string              `json:"status"`
 
 	externalPortID string
+	forwardings    []*portForwarding
+}
+
+type portForwarding struct {
+	ID                string `json:"id"`
+	Protocol          string `json:"protocol"`
+	ExternalPort      int    `json:"external_port"`
+	ExternalPortRange string `json:"external_port_range"`
+	InternalPort      int    `json:"internal_port"`
+	InternalPortRange string `json:"internal_port_range"`
+	InternalPortID    string `json:"internal_port_id"`
+	InternalIPAddress string `json:"internal_ip_address"`
+	Description       string `json:"description"`
+}
+
+// exposedForwarding is a forwarding in its floating IP, without its description.
+type exposedForwarding struct {
+	ID                string `json:"id"`
+	Protocol          string `json:"protocol"`
+	ExternalPort      int    `json:"external_port"`
+	InternalPort      int    `json:"internal_port"`
+	InternalPortID    string `json:"internal_port_id"`
+	InternalIPAddress string `json:"internal_ip_address"`
 }
 
 type portDetails struct {

@@ -39,6 +39,12 @@ func (n *Neutron) routes() http.Handler {
 	handle("PUT /v2.0/floatingips/{id}", n.putFloatingIP)
 	handle("DELETE /v2.0/floatingips/{id}", n.deleteFloatingIP)
 
+	handle("GET /v2.0/floatingips/{id}/port_forwardings", n.listForwardings)
+	handle("POST /v2.0/floatingips/{id}/port_forwardings", n.postForwarding)
+	handle("GET /v2.0/floatingips/{id}/port_forwardings/{forwarding}", n.showForwarding)
+	handle("PUT /v2.0/floatingips/{id}/port_forwardings/{forwarding}", n.putForwarding)
+	handle("DELETE /v2.0/floatingips/{id}/port_forwardings/{forwarding}", n.deleteForwarding)
+
 	n.groupRoutes(handle)
 	for path, collection := range emptyCollections() {
 		handle("GET /v2.0/"+path, func(*call) (int, any, error) {
