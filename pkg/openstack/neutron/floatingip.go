@@ -103,11 +103,21 @@ func (c *Client) UpdateFloatingIP(ctx context.Context, id string, opts floatingi
 }
 
 // DeleteFloatingIP returns a floating IP to its pool. After a 404 it sends a second request to read
-// it.
+// it. Neutron refuses to delete one with port forwardings: it deletes these, and tries again.
 func (c *Client) DeleteFloatingIP(ctx context.Context, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
 	}
-	return c.gone(ctx, apierror.Wrap(floatingips.Delete(ctx, client, id).ExtractErr(), "delete floating IP "+id), "floatingips/"+id)
+	remove := func() error {
+		return apierror.Wrap(floatingips.Delete(ctx, client, id).ExtractErr(), "delete floating IP "+id)
+	}
+	err = remove()
+	if apierror.IsForwarded(err) {
+		if err := c.deleteForwardings(ctx, id); err != nil {
+			return err
+		}
+		err = remove()
+	}
+	return c.gone(ctx, err, "floatingips/"+id)
 }
