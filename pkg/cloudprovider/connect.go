@@ -209,7 +209,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		return options, nil
 	}
 	options.PreviewInterval = c.Config.LoadBalancer.DriftInterval.Duration
-	if c.Config.LoadBalancer.LBProvider != driver.Router {
+	if !driver.WithoutOctavia(c.Config.LoadBalancer.LBProvider) {
 		options.FindOctavia = func(ctx context.Context) error {
 			_, err := session.LoadBalancer(ctx)
 			return err

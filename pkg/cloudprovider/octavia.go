@@ -55,7 +55,7 @@ func (p *Provider) StartServices(start func() (bool, error)) (enabled bool, err 
 // awaitOctavia returns true when there is a load balancer service, and false if the process ends
 // first.
 func (p *Provider) awaitOctavia(ctx context.Context, missing error) bool {
-	const advice = "Should the cloud have it, look at [Global] region and os-endpoint-type in cloud.conf; should it not, set [LoadBalancer] enabled=false or lb-provider=router"
+	const advice = "Should the cloud have it, look at [Global] region and os-endpoint-type in cloud.conf; should it not, set [LoadBalancer] enabled=false, or lb-provider=router or port-forwarding"
 	var logged time.Time
 	notified := map[types.UID]time.Time{}
 	p.options.Metrics.octaviaMissing(true)

@@ -122,7 +122,7 @@ type LoadBalancer struct {
 	LBVersion string `gcfg:"lb-version" oneof:"v2"`
 	// Version of Octavia's API, such as `2.26` (`openstack versions show --service load-balancer`), for a cloud that does not report it. Empty means that Octavia is queried; if it reports none, 2.0 is assumed, and later features are refused.
 	OctaviaAPIVersion string `gcfg:"octavia-api-version" form:"api-version" change:"restart" cpo:"no"`
-	// Octavia provider. Providers other than amphora, amphorav2, octavia, ovn and f5 are used as given, with a warning. The provider `router` does not use Octavia: see `docs/router.md`. Empty (`lb-provider=`) means Octavia's default.
+	// Octavia provider. Providers other than amphora, amphorav2, octavia, ovn and f5 are used as given, with a warning. The providers `router` and `port-forwarding` do not use Octavia: see `docs/router.md`. Empty (`lb-provider=`) means Octavia's default.
 	LBProvider string `gcfg:"lb-provider" default:"amphora" form:"provider" empty:"the provider that Octavia takes by itself"`
 	// Network for the VIPs of Services with provider `router`, by ID: a network of its own whose subnets are attached to the router that is the nodes' default gateway. Empty means that no Service may use that provider. See `docs/router.md`.
 	RouterVIPNetworkID string `gcfg:"router-vip-network-id" change:"restart" cpo:"no"`

@@ -109,7 +109,7 @@ func (l *loader) checkLoadBalancer() {
 // checkProvider warns about unknown providers, and about algorithms other than the only one of ovn.
 func (l *loader) checkProvider() {
 	lb := &l.config.LoadBalancer
-	known := []string{"amphora", "amphorav2", "octavia", "ovn", "f5", "router"}
+	known := []string{"amphora", "amphorav2", "octavia", "ovn", "f5", "router", "port-forwarding"}
 	if lb.LBProvider != "" && !slices.Contains(known, lb.LBProvider) {
 		l.warnAt(confPlace("LoadBalancer", "", "lb-provider"), "%q is used as it is: known are %s", lb.LBProvider, strings.Join(known, ", "))
 	}

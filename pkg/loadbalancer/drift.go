@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -41,18 +42,29 @@ func (r *Reconciler) WatchDrift(ctx context.Context, drifted func(types.Namespac
 // routedDrift finds drift of Services of provider router.
 type routedDrift struct{ *Reconciler }
 
-// Detect implements drift.Routed: it compares all VIPs with the states that this process has applied.
+// Detect implements drift.Routed: it compares all VIPs and port forwardings with the states that this process has
+// applied.
 func (r routedDrift) Detect(ctx context.Context, drifted func(types.NamespacedName)) {
 	engine, known := r.engine(), r.store.AllRouted()
 	maps.DeleteFunc(known, func(uid types.UID, _ *state.Routed) bool { return r.dispatcher.Busy(string(uid)) })
-	if len(known) == 0 {
-		return
+	vips, forwarded := maps.Clone(known), maps.Clone(known)
+	maps.DeleteFunc(vips, func(_ types.UID, s *state.Routed) bool { return s.LoadBalancer.Provider == driver.PortForwarding })
+	maps.DeleteFunc(forwarded, func(_ types.UID, s *state.Routed) bool { return s.LoadBalancer.Provider != driver.PortForwarding })
+	changed := map[types.UID]string{}
+	look := func(known map[types.UID]*state.Routed, changes func(context.Context, map[types.UID]*state.Routed) (map[types.UID]string, error)) {
+		if len(known) == 0 {
+			return
+		}
+		found, err := changes(ctx, known)
+		if err != nil {
+			klog.FromContext(ctx).Error(err, "Cannot look for changes of VIPs and port forwardings by other clients")
+		}
+		maps.Copy(changed, found)
 	}
-	changed, err := engine.Cloud.VIPs.Changed(ctx, ownership.ClusterTag(r.options.ClusterID), known)
-	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot look for changes of VIPs by other clients")
-		return
-	}
+	look(vips, func(ctx context.Context, known map[types.UID]*state.Routed) (map[types.UID]string, error) {
+		return engine.Cloud.VIPs.Changed(ctx, ownership.ClusterTag(r.options.ClusterID), known)
+	})
+	look(forwarded, engine.Cloud.Forwardings.Changed)
 	for uid, how := range changed {
 		if r.mark(uid, known[uid], how) {
 			drifted(known[uid].Service)

@@ -3,6 +3,7 @@ package loadbalancer
 import (
 	"context"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
 )
@@ -17,7 +18,7 @@ func (r *Reconciler) CollectGarbage(ctx context.Context, cluster garbage.Cluster
 	}
 	garbage.NewCollector(garbage.CollectorOptions{
 		ClusterID: r.options.ClusterID, ClusterName: r.options.ClusterName, Policy: conf.GarbagePolicy, Interval: conf.GarbageInterval.Duration,
-		SnapshotAge: age, VIPs: conf.RouterVIPNetworkID != "", Project: cloud.Project, Octavia: r.options.Session.Octavia(), Neutron: r.options.Session.Neutron(),
+		SnapshotAge: age, VIPs: conf.RouterVIPNetworkID != "", OctaviaOptional: conf.RouterVIPNetworkID != "" || driver.WithoutOctavia(conf.LBProvider), Project: cloud.Project, Octavia: r.options.Session.Octavia(), Neutron: r.options.Session.Neutron(),
 		Lock: func(ctx context.Context, loadBalancerID string) (func(), error) {
 			unlock, _, err := r.locks.Lock(ctx, loadBalancerID)
 			return unlock, err

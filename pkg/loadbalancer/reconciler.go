@@ -158,7 +158,10 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	r.groups = securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups())
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion, ScopeRecorded: options.ScopeRecorded}
 	vips := &router.Ports{Neutron: neutron, Table: options.Routes.Of, Pools: reader, Clock: options.Clock}
-	r.applier = apply.New(apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers, VIPs: vips})
+	forwardings := &router.Forwardings{Neutron: neutron, Clock: options.Clock}
+	r.applier = apply.New(apply.Applier{
+		Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers, VIPs: vips, Forwardings: forwardings,
+	})
 	return goal.New(goal.Dependencies{
 		Config:   options.Config,
 		Cluster:  goal.Cluster{Name: options.ClusterName, ID: options.ClusterID, Nodes: options.Nodes},
@@ -167,7 +170,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 			Reader: reading.Reader{
 				Octavia: octavia, Observer: observer, Watcher: shared, Settler: r.applier, Drivers: drivers, Locks: &r.locks, Clock: options.Clock,
 			},
-			Lookup: reader, Barbican: options.Session.Barbican(), Applier: r.applier, Project: project.New(octavia, neutron, options.Clock), VIPs: vips,
+			Lookup: reader, Barbican: options.Session.Barbican(), Applier: r.applier, Project: project.New(octavia, neutron, options.Clock), VIPs: vips, Forwardings: forwardings,
 		},
 		Groups:    r.groups,
 		Failovers: goal.NewFailovers(options.Clock),

@@ -90,6 +90,13 @@ func actionOf(step plan.Step) Action {
 		return Adds
 	case plan.DeleteLoadBalancer, plan.DeleteVIP, plan.DeleteListener, plan.DeletePool, plan.RemoveMember, plan.DeleteMonitor, plan.DeleteFloatingIP:
 		return Removes
+	case plan.SetForwardings:
+		switch {
+		case len(s.From) == 0:
+			return Adds
+		case len(s.To) == 0:
+			return Removes
+		}
 	case plan.SetMembers:
 		switch {
 		case s.Added.Len() > 0 && s.Removed.Len()+s.Changed.Len() == 0:

@@ -22,46 +22,64 @@ func (rd *round) asked(ctx context.Context, of goal.Subject, quiet bool) (goal.G
 // kept returns the goal of a refused Service by the provider that serves it.
 func (rd *round) kept(ctx context.Context, of goal.Subject, limits goal.Limits) (goal.Goal, error) {
 	engine := rd.engine()
-	routed, err := engine.OnRouter(ctx, of.Service)
+	by, err := engine.ServedBy(ctx, of.Service)
 	switch {
 	case err != nil:
 		return nil, err
-	case routed:
-		return made(engine.NewRoutedKept(ctx, of))
+	case by != "":
+		return made(engine.NewRoutedKept(ctx, of, by))
 	}
 	return made(engine.NewKept(ctx, of, limits))
 }
 
-// deleteRouted deletes the objects that a Service has of provider router. It reports whether it may have others.
+// deleteRouted deletes the objects that a Service has of the providers router and port-forwarding. It reports whether it
+// may have others, according to what it had before.
 func (rd *round) deleteRouted(ctx context.Context) (others bool, err error) {
-	svc := rd.req.Service
-	if !rd.unrouted && rd.engine().MayBeRouted(svc, rd.entry.Applied) {
-		_, err := rd.pursue(ctx, rd.req, func() (goal.Goal, error) {
-			rd.routed = rd.engine().NewRoutedGone(goal.Subject{Service: svc})
-			return rd.routed, nil
-		})
+	svc, engine := rd.req.Service, rd.engine()
+	if rd.others == nil {
+		only, err := engine.OnlyRouted(ctx, svc)
+		if err != nil {
+			return false, err
+		}
+		others := !only
+		rd.others = &others
+	}
+	if !rd.unrouted {
+		may := rd.routed != nil
+		if !may {
+			may, err = engine.MayBeRouted(ctx, svc, rd.entry.Applied)
+		}
+		if err == nil && may {
+			_, err = rd.pursue(ctx, rd.req, func() (goal.Goal, error) {
+				rd.routed = engine.NewRoutedGone(goal.Subject{Service: svc})
+				return rd.routed, nil
+			})
+		}
 		if err != nil {
 			return false, err
 		}
 	}
 	rd.unrouted = true
-	only, err := rd.engine().OnlyRouted(ctx, svc)
-	return !only, err
+	return *rd.others, nil
 }
 
-// getRouted reports whether an object of provider router is left of a Service.
+// getRouted reports whether an object of provider router or port-forwarding is left of a Service.
 func (r *Reconciler) getRouted(ctx context.Context, svc *v1.Service, wanted, only bool) (*v1.LoadBalancerStatus, bool, error) {
-	if !r.engine().MayBeRouted(svc, r.store.Get(svc.UID).Applied) || wanted && !only {
-		return nil, false, nil
+	may, err := r.engine().MayBeRouted(ctx, svc, r.store.Get(svc.UID).Applied)
+	if err != nil || !may || wanted && !only {
+		return nil, false, err
 	}
 	return r.engine().NewRoutedGone(goal.Subject{Service: svc}).Exists(ctx, wanted)
 }
 
 // neverThere reports whether a deletion only failed because the cloud has no Octavia, for a Service that never got a
-// load balancer there. Routed is set if it had a VIP of provider router.
+// load balancer there. Routed is set if it had a load balancer of another provider.
 func (r *Reconciler) neverThere(ctx context.Context, svc *v1.Service, routed bool, err error) bool {
 	if !auth.IsNoOctavia(err) || r.store.Get(svc.UID).Applied != nil {
 		return false
+	}
+	if r.engine().Settings.Forwarded(svc) { // its floating IP may be gone
+		return true
 	}
 	in, failure := r.engine().InPool(ctx, svc)
 	return failure == nil && (routed || in || len(svc.Status.LoadBalancer.Ingress) == 0)
@@ -70,7 +88,11 @@ func (r *Reconciler) neverThere(ctx context.Context, svc *v1.Service, routed boo
 // appeared reports whether the load balancer of a creation without an answer has appeared.
 func (rd *round) appeared(ctx context.Context) (bool, error) {
 	svc, engine := rd.req.Service, rd.engine()
-	if engine.MayBeRouted(svc, nil) {
+	may, err := engine.MayBeRouted(ctx, svc, nil)
+	if err != nil {
+		return false, err
+	}
+	if may {
 		if found, err := engine.NewRoutedGone(goal.Subject{Service: svc}).RoutedAppeared(ctx); err != nil || found {
 			return found, err
 		}

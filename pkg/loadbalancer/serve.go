@@ -46,8 +46,10 @@ type round struct {
 	// those of provider router, with the goal routed. pause is the time before the next search for the load balancer
 	// of a creation without an answer.
 	gone, unrouted bool
-	routed         *goal.RoutedGone
-	pause          time.Duration
+	// others is set if the deleted Service may have a load balancer in Octavia; nil if that is not known yet.
+	others *bool
+	routed *goal.RoutedGone
+	pause  time.Duration
 }
 
 // begin returns the round of a request. It starts its span, and gives its requests an ID.

@@ -193,7 +193,7 @@ func troubles() []Entry {
 		},
 		{
 			Reason: OctaviaNotFound, On: Service, Type: v1.EventTypeWarning,
-			When: "the cloud has no load balancer service (Octavia): the Service waits for it", Do: "check that `openstack catalog show load-balancer` has the `region` and the `os-endpoint-type` of cloud.conf. For a cluster without load balancers, set `[LoadBalancer] enabled=false`; `lb-provider=router` needs no Octavia",
+			When: "the cloud has no load balancer service (Octavia): the Service waits for it", Do: "check that `openstack catalog show load-balancer` has the `region` and the `os-endpoint-type` of cloud.conf. For a cluster without load balancers, set `[LoadBalancer] enabled=false`; `lb-provider=router` and `port-forwarding` need no Octavia",
 		},
 	}
 }

@@ -48,6 +48,7 @@ func (s *site) summary() string {
 			}
 		}
 	}
+	s.forwardings(&text)
 	s.groups(&text)
 	return text.String()
 }
@@ -141,6 +142,18 @@ func asked(m *octavia.Monitor) string {
 		return ""
 	}
 	return fmt.Sprintf(" %s %s (%s)", m.HTTPMethod, m.URLPath, m.ExpectedCodes)
+}
+
+// forwardings writes the floating IPs with port forwardings.
+func (s *site) forwardings(text *strings.Builder) {
+	for _, ip := range s.Cloud.Neutron.FloatingIPs() {
+		for i, f := range s.Cloud.Neutron.Forwardings(ip.ID) {
+			if i == 0 {
+				fmt.Fprintf(text, "floating IP %s\n", ip.Address)
+			}
+			fmt.Fprintf(text, "  %s port %d to port %d of %s\n", f.Protocol, f.ExternalPort, f.InternalPort, f.Address)
+		}
+	}
 }
 
 // groups writes the security groups that the controller has made.

@@ -124,8 +124,11 @@ func (b *balancers) example(ctx context.Context, class string) (example, error) 
 	if len(errs) > 0 {
 		return example{}, message.Invalid(errs)
 	}
-	if read.LoadBalancer.Provider == driver.Router {
+	switch read.LoadBalancer.Provider {
+	case driver.Router:
 		return b.routed(ctx, read, ignored)
+	case driver.PortForwarding:
+		return b.forwarded(ctx, read, ignored)
 	}
 	version, err := b.reader.Version(ctx)
 	if err != nil {
@@ -163,6 +166,32 @@ func (b *balancers) routed(ctx context.Context, read *settings.Settings, ignored
 	}
 	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, read.Unused(drv)), pool: pool}, err
 }
+
+// forwarded returns the example of a Service of provider port-forwarding, without a request to Octavia.
+func (b *balancers) forwarded(ctx context.Context, read *settings.Settings, ignored []annotation.Notice) (example, error) {
+	drv := b.drivers.For(driver.PortForwarding, driver.VersionTags)
+	errs := read.Validate(drv)
+	has, err := b.session.Neutron().HasForwardings(ctx)
+	switch {
+	case len(errs) > 0:
+		return example{}, message.Invalid(errs)
+	case err != nil:
+		return example{}, err
+	case !has:
+		return example{}, errors.New("the provider port-forwarding needs the service plug-in port_forwarding of Neutron, which this cloud lacks")
+	case !read.FloatingIP():
+		return example{}, errors.New("the provider port-forwarding needs a floating IP, and an internal Service, or one of IPv6, has none")
+	}
+	facts := desire.Facts{Driver: drv}
+	fip, why, err := b.reader.Floating(ctx, read, nil, model.VIP{})
+	if facts.NoFloatingIP = why; fip != nil {
+		facts.FloatingNetworkID, facts.FloatingSubnetIDs = fip.NetworkID, fip.SubnetIDs
+	}
+	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, read.Unused(drv))}, err
+}
+
+// forwards reports whether a Service has the provider port-forwarding.
+func (e example) forwards() bool { return e.settings.LoadBalancer.Provider == driver.PortForwarding }
 
 func exampleService(class string, family v1.IPFamily) *v1.Service {
 	svc := &v1.Service{
@@ -249,6 +278,8 @@ func (b *balancers) provider(ctx context.Context, e example) (Verdict, string) {
 		return Good, "the default of Octavia"
 	case e.pool != nil:
 		return Good, "router, without Octavia: routes of router " + e.pool.RouterID
+	case e.forwards():
+		return Good, "port-forwarding, without Octavia: floating IPs with port forwardings"
 	}
 	enabled, err := b.session.Octavia().Providers(ctx)
 	switch {
@@ -264,6 +295,8 @@ func (b *balancers) provider(ctx context.Context, e example) (Verdict, string) {
 
 func (b *balancers) vip(ctx context.Context, e example) (Verdict, string) {
 	switch {
+	case e.forwards():
+		return Good, "none: the floating IP leads to a NodePort"
 	case e.facts.VIPSubnetID == "" && e.facts.VIPNetworkID != "":
 		return Good, "in " + b.network(ctx, e.facts.VIPNetworkID) + ", in the subnet that Octavia chooses"
 	case e.facts.VIPSubnetID == "":
@@ -277,6 +310,9 @@ func (b *balancers) members(ctx context.Context, e example) (Verdict, string) {
 	case "":
 		if e.pool != nil {
 			return Good, "the nodes whose default gateway is router " + e.pool.RouterID
+		}
+		if e.forwards() {
+			return Good, "one node without a floating IP of its own"
 		}
 		return Good, "each in the subnet of its node"
 	case e.facts.VIPSubnetID:

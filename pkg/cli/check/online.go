@@ -38,7 +38,7 @@ func (r *Report) ask(ctx context.Context, i *config.Inspection, options Options)
 	asked := c.askServices(ctx)
 	r.add(serviceFindings(asked, i.Config)...)
 	r.add(certificateFindings(certificatesOfServices(asked), options.Clock.Now())...)
-	if i.Config.LoadBalancer.Enabled && (reachable(asked, octaviaService) || onlyRouter(i.Config)) && reachable(asked, neutronService) {
+	if i.Config.LoadBalancer.Enabled && (reachable(asked, octaviaService) || withoutOctavia(i.Config)) && reachable(asked, neutronService) {
 		r.add(c.loadBalancers(ctx)...)
 	}
 	r.add(c.nodes(ctx)...)

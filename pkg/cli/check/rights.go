@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
@@ -105,6 +106,7 @@ const (
 	ifGrouping  = "[LoadBalancer] manage-security-groups=true"
 	ifRouting   = "[Route] router-id"
 	ifLeading   = "[LoadBalancer] router-vip-network-id"
+	ifForwarded = "[LoadBalancer] lb-provider=port-forwarding, also in a class or on a Service"
 )
 
 func balancing(conf *config.Config) bool { return conf.LoadBalancer.Enabled }
@@ -117,6 +119,14 @@ func routing(conf *config.Config) bool { return conf.Route.RouterID != "" }
 
 func leading(conf *config.Config) bool {
 	return balancing(conf) && conf.LoadBalancer.RouterVIPNetworkID != ""
+}
+
+func forwarding(conf *config.Config) bool {
+	asks := conf.LoadBalancer.LBProvider == driver.PortForwarding
+	for _, class := range conf.LoadBalancerClass {
+		asks = asks || class.LBProvider == driver.PortForwarding
+	}
+	return balancing(conf) && asks
 }
 
 func octaviaRights() []right {
@@ -171,6 +181,8 @@ func neutronRights() []right {
 		{what: "write routes of the router", needed: writesRoutes, setting: ifRouting + "; " + ifLeading, why: neutronLooksFirst, rules: []string{"add_extraroutes", "remove_extraroutes", "update_router"}},
 		{what: "create ports with an address and tags, and delete them", needed: leading, setting: ifLeading, why: wouldBeDone,
 			rules: []string{"create_port", "create_port:fixed_ips", "create_port:fixed_ips:ip_address", "create_port:fixed_ips:subnet_id", "create_port:tags", "delete_port"}},
+		{what: "write port forwardings", needed: forwarding, setting: ifForwarded, why: neutronLooksFirst, rules: []string{
+			"get_floatingip_port_forwarding", "create_floatingip_port_forwarding", "update_floatingip_port_forwarding", "delete_floatingip_port_forwarding"}},
 	}
 	for n := range rights {
 		rights[n].service = neutronService

@@ -44,3 +44,31 @@ func TestCheck_OfProviderRouterNeedsNoOctavia(t *testing.T) {
 		t.Errorf("the right to delete ports is missing in\n%s", shown)
 	}
 }
+
+// Provider port-forwarding is checked by the extension of Neutron and the rights, in a cloud without Octavia.
+//
+//proves:140
+func TestCheck_OfProviderPortForwardingNeedsServicePlugin(t *testing.T) {
+	t.Parallel()
+	for _, lacks := range []bool{false, true} {
+		e := newEnvironment(t, simulator.Options{Neutron: func(o *neutron.Options) {
+			o.Extensions = slices.DeleteFunc(neutron.DefaultExtensions(), func(alias string) bool { return lacks && strings.Contains(alias, "port-forwarding") })
+		}})
+		e.without("load-balancer", "key-manager")
+		e.set("lb-provider=port-forwarding")
+		got := e.check(nil)
+		shown := text(t, got)
+		if lacks {
+			if got.ExitCode() != check.ExitWrong || !strings.Contains(shown, "needs the service plug-in port_forwarding") {
+				t.Errorf("without the extension, exit code %d:\n%s", got.ExitCode(), shown)
+			}
+			continue
+		}
+		if got.ExitCode() != check.ExitGood || !strings.Contains(shown, "floating IPs with port forwardings") {
+			t.Errorf("exit code %d:\n%s", got.ExitCode(), shown)
+		}
+		if !slices.ContainsFunc(got.Findings, func(f check.Finding) bool { return slices.Contains(f.Rules, "update_floatingip_port_forwarding") }) {
+			t.Errorf("the right to change port forwardings is missing in\n%s", shown)
+		}
+	}
+}

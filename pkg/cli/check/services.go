@@ -148,8 +148,8 @@ func serviceFindings(all []service, conf *config.Config) []Finding {
 			f.Text += ", which does not return its version"
 		case s.name == octaviaService && !conf.LoadBalancer.Enabled:
 			f.Text = "not needed, as [LoadBalancer] enabled=false: " + s.err.Error()
-		case s.name == octaviaService && onlyRouter(conf):
-			f.Verdict, f.Text = Unchecked, fmt.Sprintf("Services with another provider than router are refused: %v", s.err)
+		case s.name == octaviaService && withoutOctavia(conf):
+			f.Verdict, f.Text = Unchecked, fmt.Sprintf("Services with another provider than router and port-forwarding are refused: %v", s.err)
 		case s.name == barbicanService && conf.LoadBalancer.ContainerStore == "external":
 			f.Text = "not needed, as container-store=external: " + s.err.Error()
 		case s.name == barbicanService && conf.LoadBalancer.DefaultTLSContainerRef == "":
@@ -162,14 +162,14 @@ func serviceFindings(all []service, conf *config.Config) []Finding {
 	return found
 }
 
-// onlyRouter reports whether all Services have the provider router, unless they request another one.
-func onlyRouter(conf *config.Config) bool {
+// withoutOctavia reports whether all Services have a provider without Octavia, unless they request another one.
+func withoutOctavia(conf *config.Config) bool {
 	for _, class := range conf.LoadBalancerClass {
-		if class.LBProvider != "" && class.LBProvider != driver.Router {
+		if class.LBProvider != "" && !driver.WithoutOctavia(class.LBProvider) {
 			return false
 		}
 	}
-	return conf.LoadBalancer.LBProvider == driver.Router
+	return driver.WithoutOctavia(conf.LoadBalancer.LBProvider)
 }
 
 // advice returns the remedy for a service that is missing in the catalog.
@@ -179,7 +179,7 @@ func advice(err error) string {
 		return ""
 	}
 	if none.Service == "load-balancer" {
-		return ". Check [Global] region and os-endpoint-type; a cloud without Octavia needs [LoadBalancer] enabled=false or lb-provider=router"
+		return ". Check [Global] region and os-endpoint-type; a cloud without Octavia needs [LoadBalancer] enabled=false, or lb-provider=router or port-forwarding"
 	}
 	return ". Check [Global] region and os-endpoint-type"
 }

@@ -139,7 +139,7 @@ func (f *flags) run(ctx context.Context, p cli.Program) (*garbage.Report, error)
 		f.options.Nova = session.Nova()
 	}
 	report, err := garbage.Run(ctx, f.options)
-	if auth.IsNoOctavia(err) && (!conf.LoadBalancer.Enabled || conf.LoadBalancer.LBProvider == driver.Router) {
+	if auth.IsNoOctavia(err) && (!conf.LoadBalancer.Enabled || driver.WithoutOctavia(conf.LoadBalancer.LBProvider)) {
 		f.options.Octavia = nil
 		report, err = garbage.Run(ctx, f.options)
 	}

@@ -53,8 +53,8 @@ func ofConfiguration(inspection *config.Inspection) []Finding {
 	if driver.Canonical(conf.LBProvider) == "ovn" && !inspection.Setting("LoadBalancer", "lb-method").Given {
 		found = append(found, Finding{"[LoadBalancer] lb-method", true, "it tries ROUND_ROBIN with the provider ovn: new load balancers fail", "set lb-method=SOURCE_IP_PORT"})
 	}
-	if conf.LBProvider == driver.Router {
-		found = append(found, Finding{"[LoadBalancer] lb-provider", true, "Octavia has no provider router: every sync fails, and routes no longer follow the nodes", "create the Services again with a provider of Octavia"})
+	if driver.WithoutOctavia(conf.LBProvider) {
+		found = append(found, Finding{"[LoadBalancer] lb-provider", true, "Octavia has no provider " + conf.LBProvider + ": every sync fails, and the load balancers no longer follow the nodes", "create the Services again with a provider of Octavia"})
 	}
 	if outside {
 		found = append(found, Finding{"OS_* variables and clouds.yaml", true,

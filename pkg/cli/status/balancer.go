@@ -39,9 +39,11 @@ type LoadBalancer struct {
 	ChangedAt   time.Time    `json:"changedAt"`
 	VIP         VIP          `json:"vip"`
 	FloatingIPs []FloatingIP `json:"floatingIPs,omitempty"`
-	// NextHops are those of the routes to the VIP, of provider router.
-	NextHops  []NextHop  `json:"nextHops,omitempty"`
-	Listeners []Listener `json:"listeners"`
+	// NextHops are those of the routes to the VIP, of provider router, or of the port forwardings.
+	NextHops []NextHop `json:"nextHops,omitempty"`
+	// ForwardedPorts are those of the floating IP, such as TCP/80, of provider port-forwarding.
+	ForwardedPorts []string   `json:"forwardedPorts,omitempty"`
+	Listeners      []Listener `json:"listeners"`
 	// Traffic is that of the whole load balancer, nil if Octavia does not report it.
 	Traffic *Traffic `json:"traffic,omitempty"`
 }
@@ -161,6 +163,9 @@ func loadBalancerOf(lb *model.LoadBalancer, created time.Time, floating []floati
 	}
 	for _, l := range lb.Listeners {
 		described.Listeners = append(described.Listeners, listenerOf(l))
+	}
+	for _, f := range lb.Forwardings {
+		described.ForwardedPorts = append(described.ForwardedPorts, f.Key.String())
 	}
 	return described
 }

@@ -168,7 +168,7 @@ func (e evidence) judgeBalancer(found *verdicts) {
 	} else if e.further > 0 {
 		found.add(Pending, nil, "%s that should not exist: being removed", counted(e.further, "further load balancer"))
 	}
-	if lb.Provider == driver.Router {
+	if driver.WithoutOctavia(lb.Provider) {
 		e.judgeRoutes(found)
 		e.judgeAddress(found)
 		return

@@ -27,6 +27,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
@@ -155,7 +156,9 @@ type round struct {
 	unhealthy map[string]Status
 	// routed are the VIPs of provider router.
 	routed map[types.UID][]model.LoadBalancer
-	notes  []string
+	// forwarded are the floating IPs with port forwardings of the project.
+	forwarded []neutron.ForwardedIP
+	notes     []string
 }
 
 // begin makes the reads for all Services. One Service alone does not need lists.
@@ -165,6 +168,7 @@ func (r *Reader) begin(ctx context.Context, c *cluster, named int) (*round, erro
 	finder.Cluster.Nodes = func(context.Context) ([]v1.Node, error) { return c.nodes, nil }
 	rd := &round{Reader: r, cluster: c, finder: finder, detailed: named > 0}
 	rd.readVIPs(ctx)
+	rd.readForwardings(ctx)
 	if named == 1 || !rd.needsOctavia() {
 		return rd, nil
 	}

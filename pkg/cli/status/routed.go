@@ -2,6 +2,8 @@ package status
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
@@ -38,12 +41,24 @@ func (rd *round) readVIPs(ctx context.Context) {
 	rd.routed = all
 }
 
-// isRouted reports whether a Service has a VIP of provider router, or requests one.
+// readForwardings reads the floating IPs with port forwardings if a Service requests them. A failure becomes a note.
+func (rd *round) readForwardings(ctx context.Context) {
+	if !slices.ContainsFunc(rd.cluster.services, func(svc v1.Service) bool { return rd.parser.Forwarded(&svc) }) {
+		return
+	}
+	rd.options.Progress("Reading port forwardings")
+	var err error
+	if rd.forwarded, err = rd.options.Session.Neutron().ForwardedIPs(ctx); err != nil {
+		rd.notes = append(rd.notes, "the port forwardings are not known: "+err.Error())
+	}
+}
+
+// isRouted reports whether a Service has a VIP of provider router, or requests the provider router or port-forwarding.
 func (rd *round) isRouted(svc *v1.Service) bool {
 	return len(rd.routed[svc.UID]) > 0 || rd.parser.Routed(svc)
 }
 
-// needsOctavia reports whether a Service has another provider than router.
+// needsOctavia reports whether a Service has another provider than router and port-forwarding.
 func (rd *round) needsOctavia() bool {
 	for i := range rd.cluster.services {
 		if !rd.isRouted(&rd.cluster.services[i]) {
@@ -53,17 +68,42 @@ func (rd *round) needsOctavia() bool {
 	return len(rd.cluster.services) == 0
 }
 
-// serviceOnRouter completes the status of a Service with provider router. It sends no request to Octavia.
+// balancers returns the load balancers of a Service without Octavia, the one that serves it first, and the requests for
+// its floating IP.
+func (rd *round) balancers(svc *v1.Service, read *Service) ([]model.LoadBalancer, neutron.FloatingIPFilter) {
+	if !rd.parser.Forwarded(svc) {
+		vips := rd.routed[svc.UID]
+		at := router.Published(vips, read.Addresses)
+		if at < 0 {
+			return nil, neutron.FloatingIPFilter{}
+		}
+		vips[0], vips[at] = vips[at], vips[0]
+		return vips, neutron.FloatingIPFilter{PortID: vips[0].VIP.PortID}
+	}
+	id := rd.finder.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)
+	for _, fip := range rd.forwarded {
+		if slices.Contains(read.Addresses, fip.Address) || len(read.Addresses) == 0 && id.OwnsFloatingIP(fip.Description) {
+			has := router.ListedOf(fip)
+			return []model.LoadBalancer{{
+				ID: fip.ID, Name: fip.Address, Provider: driver.PortForwarding, NextHops: model.Targets(has), Forwardings: has,
+				Status: model.Status{Provisioning: model.StatusActive},
+			}}, neutron.FloatingIPFilter{IDs: []string{fip.ID}}
+		}
+	}
+	return nil, neutron.FloatingIPFilter{}
+}
+
+// serviceOnRouter completes the status of a Service with provider router or port-forwarding. It sends no request to Octavia.
 func (rd *round) serviceOnRouter(ctx context.Context, svc *v1.Service, asked *settings.Settings, ignored []annotation.Notice, errs field.ErrorList, read *Service) error {
 	have := held{found: observe.Found{As: rd.finder.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)}}
-	vips := rd.routed[svc.UID]
-	if at := router.Published(vips, read.Addresses); at >= 0 {
-		floating, err := rd.options.Session.Neutron().FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: vips[at].VIP.PortID})
+	all, filter := rd.balancers(svc, read)
+	if len(all) > 0 {
+		floating, err := rd.options.Session.Neutron().FloatingIPs(ctx, filter)
 		if err != nil {
 			return err
 		}
-		have.balancer = loadBalancerOf(&vips[at], time.Time{}, floating)
-		for _, hop := range vips[at].NextHops {
+		have.balancer = loadBalancerOf(&all[0], time.Time{}, floating)
+		for _, hop := range all[0].NextHops {
 			have.balancer.NextHops = append(have.balancer.NextHops, NextHop{Node: rd.cluster.names[hop], Address: hop})
 		}
 	}
@@ -73,7 +113,11 @@ func (rd *round) serviceOnRouter(ctx context.Context, svc *v1.Service, asked *se
 			return err
 		}
 	}
-	can := rd.drivers.For(driver.Router, driver.VersionTags)
+	provider := driver.Router
+	if rd.parser.Forwarded(svc) {
+		provider = driver.PortForwarding
+	}
+	can := rd.drivers.For(provider, driver.VersionTags)
 	invalid := message.Invalid(errs)
 	if invalid == nil {
 		invalid, ignored = message.Invalid(asked.Validate(can)), append(ignored, asked.Unused(can)...)
@@ -84,7 +128,7 @@ func (rd *round) serviceOnRouter(ctx context.Context, svc *v1.Service, asked *se
 	}
 	read.LoadBalancer = have.balancer
 	rd.judge(read, evidence{
-		service: svc, refused: refused, ignored: ignored, balancer: have.balancer, further: max(len(vips)-1, 0),
+		service: svc, refused: refused, ignored: ignored, balancer: have.balancer, further: max(len(all)-1, 0),
 		conditions: read.Conditions, lastError: read.LastError,
 	})
 	return nil
@@ -100,12 +144,30 @@ func (rd *round) judge(read *Service, by evidence) {
 
 // judgeRoutes is about the routes to a VIP of provider router.
 func (e evidence) judgeRoutes(found *verdicts) {
+	if e.balancer.Provider == driver.PortForwarding {
+		e.judgeForwardings(found)
+		return
+	}
 	if len(e.balancer.NextHops) == 0 {
 		found.add(Failed, nil, "no route leads to the VIP")
 	}
 	for _, hop := range e.balancer.NextHops {
 		if hop.Node == "" {
 			found.add(Degraded, nil, "the route to the VIP leads to %s, which is not known as a node", hop.Address)
+		}
+	}
+}
+
+// judgeForwardings is about the port forwardings of a floating IP.
+func (e evidence) judgeForwardings(found *verdicts) {
+	for _, port := range e.service.Spec.Ports {
+		if key := fmt.Sprintf("%s/%d", port.Protocol, port.Port); !slices.Contains(e.balancer.ForwardedPorts, key) {
+			found.add(Failed, nil, "port %s is not forwarded", key)
+		}
+	}
+	for _, hop := range e.balancer.NextHops {
+		if hop.Node == "" {
+			found.add(Degraded, nil, "ports are forwarded to %s, which is not known as a node", hop.Address)
 		}
 	}
 }

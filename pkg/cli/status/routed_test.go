@@ -39,3 +39,28 @@ func TestStatus_ShowsServiceOfProviderRouter(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// A Service of provider port-forwarding is shown with its floating IP and node, without a request to Octavia.
+//
+//proves:140
+func TestStatus_ShowsServiceOfProviderPortForwarding(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, nil)
+	env.addNodes(1)
+	env.served("web", []int32{80, 81}, annotated("provider", "port-forwarding"))
+	env.Cloud.RequestLog.Reset()
+	for _, report := range []*status.Report{env.read(t), env.read(t, "web")} {
+		s := report.Services[0]
+		if s.State != status.Good || len(s.Addresses) != 1 || len(s.LoadBalancer.NextHops) != 1 || s.LoadBalancer.NextHops[0].Node != "node-0" || len(s.LoadBalancer.FloatingIPs) != 1 {
+			t.Errorf("%+v: %+v", s, s.LoadBalancer)
+		}
+	}
+	if sent := env.Cloud.RequestLog.Requests(requestlog.Under("/load-balancer/v2.0/lbaas")); len(sent) > 0 {
+		t.Errorf("requests to Octavia: %v", sent)
+	}
+	fip := env.Cloud.Neutron.FloatingIPs()[0].ID
+	env.must(env.Cloud.Neutron.RemoveForwarding(fip, env.Cloud.Neutron.Forwardings(fip)[0].ID))
+	if s := env.read(t, "web").Services[0]; s.State != status.Failed || s.Problems[0].Text != "port TCP/80 is not forwarded" {
+		t.Errorf("%+v", s)
+	}
+}

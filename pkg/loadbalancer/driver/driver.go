@@ -67,6 +67,9 @@ type Quirks struct {
 	// Routed: a node gets the packets for the VIP itself, and kube-proxy distributes them. There are no
 	// listeners, pools and NodePorts.
 	Routed bool
+	// NodePorts: with Routed, the node gets the packets at its own address and NodePort, which are not those of
+	// other Services.
+	NodePorts bool
 	// CutsRemoved: the established connections of a member that is removed are cut at once, and UDP
 	// flows that never pause stay with it.
 	CutsRemoved bool

@@ -13,6 +13,12 @@ import (
 // Router is the provider without Octavia: a Neutron router sends the packets for a VIP to a node.
 const Router = "router"
 
+// PortForwarding is the provider with port forwardings of floating IPs, without Octavia.
+const PortForwarding = "port-forwarding"
+
+// WithoutOctavia reports whether a provider needs no Octavia.
+func WithoutOctavia(provider string) bool { return provider == Router || provider == PortForwarding }
+
 // family is a driver of the table, for all names of its provider. The values are bits, so that a
 // row of the table of features can contain several.
 type family uint8
@@ -112,6 +118,15 @@ var profiles = sync.OnceValue(func() []profile {
 			names:       []string{Router},
 			choices:     Choices{Protocols: withSCTP()},
 			quirks:      Quirks{PreservesClientIP: true, Routed: true},
+			timing:      databaseTiming(),
+			sourceKnown: true,
+		},
+		{
+			// Not of Octavia either: see plan.Forward. OVN forwards TCP and UDP.
+			family:      router,
+			names:       []string{PortForwarding},
+			choices:     Choices{Protocols: []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP}},
+			quirks:      Quirks{PreservesClientIP: true, Routed: true, NodePorts: true},
 			timing:      databaseTiming(),
 			sourceKnown: true,
 		},

@@ -158,6 +158,7 @@ func quirkTable(t *testing.T) string {
 		"UnprovenSourceRanges":     "source ranges are accepted even if they are not enforced: the Service gets an event",
 		"RangesBreakFullCreate":    "",
 		"Routed":                   "",
+		"NodePorts":                "",
 	}
 	var b strings.Builder
 	header(&b, "Quirks", "quirk")

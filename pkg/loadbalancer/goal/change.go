@@ -41,9 +41,12 @@ func (c *Changes) Begin(in Inputs, r *Round, todo plan.Plan) {
 		c.failovers.Begin(id)
 	}
 	c.store.MarkTouched(uid)
-	if r.Want.LoadBalancer.Provider == driver.Router {
+	switch r.Want.LoadBalancer.Provider {
+	case driver.Router:
 		c.store.EnterRouter(uid)
-	} else {
+	case driver.PortForwarding:
+		c.store.EnterForwardings(uid)
+	default:
 		c.enter(in, r.Have.LoadBalancer)
 	}
 	if todo.Creates() {
@@ -60,7 +63,7 @@ func (c *Changes) End(in Inputs, now model.Observed, err error) {
 	if err != nil && !in.Settings.Floating.Keep && leavesFloatingIP(now) { // the next plan may not request it any more
 		c.store.SetUnattachedFloatingIP(in.Owner.UID, true)
 	}
-	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" && lb.Provider != driver.Router {
+	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" && !driver.WithoutOctavia(lb.Provider) {
 		c.store.SetLoadBalancerID(in.Owner.UID, lb.ID)
 		c.enter(in, lb)
 	}

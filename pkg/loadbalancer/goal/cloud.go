@@ -21,8 +21,9 @@ type Cloud struct {
 	Barbican *barbican.Client
 	Applier  Applier
 	Project  *project.Reader
-	// VIPs reads those of provider router.
-	VIPs *router.Ports
+	// VIPs reads those of provider router, Forwardings those of provider port-forwarding.
+	VIPs        *router.Ports
+	Forwardings *router.Forwardings
 }
 
 // Applier applies plans. *apply.Applier implements it; *apply.Rehearsal does so without a write.

@@ -55,7 +55,7 @@ type Engine struct {
 func New(with Dependencies) *Engine {
 	cloud, memory := with.Cloud, with.Memory
 	finder := &Finder{Config: with.Config, Cluster: with.Cluster, Lookup: cloud.Lookup, Reader: cloud.Reader, Memory: memory}
-	observer := &observer{Finder: finder, project: cloud.Project, sharing: with.Sharing}
+	observer := &observer{Finder: finder, project: cloud.Project, sharing: with.Sharing, forwardings: cloud.Forwardings}
 	planner := &planner{config: with.Config, lookup: cloud.Lookup, drivers: cloud.Drivers, failovers: with.Failovers, memory: memory}
 	return &Engine{
 		Dependencies: with,

@@ -5,11 +5,13 @@ import (
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
@@ -19,13 +21,15 @@ type observer struct {
 	*Finder
 	project *project.Reader
 	sharing sharing.Policy
+	// forwardings are those of provider port-forwarding.
+	forwardings *router.Forwardings
 }
 
 // with returns the same observer with another source of load balancers.
 func (o *observer) with(source *observe.Observer) *observer {
 	finder := *o.Finder
 	finder.Reader.Observer = source
-	return &observer{Finder: &finder, project: o.project, sharing: o.sharing}
+	return &observer{Finder: &finder, project: o.project, sharing: o.sharing, forwardings: o.forwardings}
 }
 
 // observe reads load balancer and floating IPs of a Service, as its settings require.
@@ -37,7 +41,9 @@ func (o *observer) observe(ctx context.Context, in Inputs, settings *settings.Se
 	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !o.mayHaveHadFloatingIP(in) {
 		return have, err
 	}
-	return have, o.readFloatingIPs(ctx, in, have.As, settings.On(have.LoadBalancer), have.Observed)
+	err = o.readFloatingIPs(ctx, in, have.As, settings.On(have.LoadBalancer), have.Observed)
+	withoutFloatingIPsOf(have.Observed, in.VIPs)
+	return have, err
 }
 
 // mayHaveHadFloatingIP reports whether a Service without load balancer may have left a floating IP.
@@ -51,6 +57,11 @@ func (o *observer) readFloatingIPs(ctx context.Context, in Inputs, as ownership.
 		return o.sharing.Allows(ctx, as, owner)
 	}}
 	hints.Asked, hints.AskedBy = settings.AskedFloatingIP()
+	if settings.LoadBalancer.Provider == driver.PortForwarding {
+		hints.Forwarded = func(ctx context.Context, floatingIPID string) (bool, error) {
+			return o.forwardings.AllOf(ctx, as, floatingIPID)
+		}
+	}
 	if !hints.Asked.Asked() {
 		hints.Published = in.Published.addresses()
 	}

@@ -74,7 +74,7 @@ type Inputs struct {
 	// Entered are the load balancers on which this process has begun changes for the Service: see
 	// state.Made.
 	Entered []string
-	// VIPs are those of provider router that the Service leaves.
+	// VIPs are the load balancers of the providers router and port-forwarding that the Service leaves.
 	VIPs []model.LoadBalancer
 	// Drift is the detected change by another client, if any.
 	Drift state.Drift

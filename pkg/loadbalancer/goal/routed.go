@@ -26,8 +26,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// Routed is the goal of a Service with provider router: it gets its desired state or, if it is refused,
-// keeps VIP and floating IP, and follows the nodes. It sends no request to Octavia, unless the Service may have a
+// Routed is the goal of a Service with provider router or port-forwarding: it gets its desired state or, if it is
+// refused, keeps VIP and floating IP, and follows the nodes. It sends no request to Octavia, unless the Service may have a
 // load balancer there.
 type Routed struct {
 	*Engine
@@ -36,8 +36,10 @@ type Routed struct {
 	// Asked.
 	unread *settings.Unread
 	quiet  bool
+	// provider is router or port-forwarding.
+	provider string
 	// pool has the VIP: that in cloud.conf, or that of an existing VIP; nil before Desire if the Service is
-	// refused.
+	// refused, and with port-forwarding.
 	pool *lookup.Pool
 	// look is the progress of the search for a load balancer in Octavia.
 	look reading.Search
@@ -54,13 +56,14 @@ func (e *Engine) NewRouted(ctx context.Context, of Subject, quiet bool) (*Routed
 	if len(errs) > 0 {
 		return nil, message.Invalid(errs)
 	}
-	return e.newRouted(ctx, of, &Routed{Engine: e, quiet: quiet}, asked)
+	return e.newRouted(ctx, of, &Routed{Engine: e, quiet: quiet, provider: asked.LoadBalancer.Provider}, asked)
 }
 
-// NewRoutedKept parses those settings of a refused Service that are valid.
-func (e *Engine) NewRoutedKept(ctx context.Context, of Subject) (*Routed, error) {
+// NewRoutedKept parses those settings of a refused Service that are valid. Provider is the one that serves it.
+func (e *Engine) NewRoutedKept(ctx context.Context, of Subject, provider string) (*Routed, error) {
 	asked, unread := e.Settings.ParseKept(of.Service)
-	return e.newRouted(ctx, of, &Routed{Engine: e, quiet: true, unread: &unread}, asked)
+	asked.LoadBalancer.Provider = provider
+	return e.newRouted(ctx, of, &Routed{Engine: e, quiet: true, unread: &unread, provider: provider}, asked)
 }
 
 func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *settings.Settings) (*Routed, error) {
@@ -71,10 +74,10 @@ func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *se
 	object, provider := ObjectOf(of.Service), asked.Origin(annotation.Provider).Name
 	network := e.Config.LoadBalancer.RouterVIPNetworkID
 	switch {
-	case network == "" && g.unread == nil:
+	case network == "" && g.unread == nil && !g.forwards():
 		return nil, &lookup.Error{Message: provider + ": the provider router needs router-vip-network-id in cloud.conf: ask the cluster's operator"}
 	case e.Cluster.ID == "":
-		return nil, &lookup.Error{Message: provider + ": the provider router needs the right to read the namespace kube-system, whose UID identifies the cluster's VIPs: ask the cluster's operator"}
+		return nil, &lookup.Error{Message: provider + ": the provider " + g.provider + " needs the right to read the namespace kube-system, whose UID identifies the cluster's load balancers: ask the cluster's operator"}
 	}
 	endpoints, err := e.endpoints(ctx, of.Service, asked)
 	if err != nil {
@@ -88,7 +91,7 @@ func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *se
 	e.Events.MembersLeft(object, asked.Members.NodeSelector.String(), selected)
 	g.in = e.inputs(of, asked, selected, driver.VersionTags)
 	g.in.Endpoints = endpoints
-	if g.unread == nil { // else the VIP stays in its pool
+	if g.unread == nil && !g.forwards() { // else the VIP stays in its pool
 		g.pool, err = e.Cloud.Lookup.Pool(ctx, network, asked.Family)
 	}
 	return g, err
@@ -107,9 +110,9 @@ func (g *Routed) Verify(_ context.Context, r Round) (Observation, bool, error) {
 
 // Desire returns the desired VIP with its next hops: the present ones, unless their nodes have left.
 func (g *Routed) Desire(ctx context.Context, r Round) (*Desired, error) {
-	lb, can := r.Have.LoadBalancer, g.Cloud.Drivers.For(driver.Router, g.in.Version)
+	lb, can := r.Have.LoadBalancer, g.Cloud.Drivers.For(g.provider, g.in.Version)
 	want := &Desired{Basis: BasisOf(g.in, lb), Facts: desire.Facts{Driver: can}, Settings: g.in.Settings}
-	if lb != nil && (g.pool == nil || g.pool.SubnetID != lb.VIP.SubnetID) {
+	if lb != nil && !g.forwards() && (g.pool == nil || g.pool.SubnetID != lb.VIP.SubnetID) {
 		var err error
 		if g.pool, err = g.Cloud.Lookup.PoolIn(ctx, lb.VIP.SubnetID); err != nil {
 			return want, err
@@ -121,6 +124,9 @@ func (g *Routed) Desire(ctx context.Context, r Round) (*Desired, error) {
 		}
 	}
 	want.Followed = g.in.members(g.in.Settings, can)
+	if g.forwards() {
+		return want, g.desireForwarded(ctx, want, lb)
+	}
 	hops, err := g.nextHops(want, lb)
 	if err != nil {
 		return want, err
@@ -186,23 +192,28 @@ func (g *Routed) unfit() string {
 
 // Plan compares the desired with the observed state.
 func (g *Routed) Plan(_ context.Context, r Round) (plan.Plan, error) {
-	return plan.Lead(r.Want.LoadBalancer, *r.Have.Observed, plan.Options{
-		KeepFloatingIP: g.in.Settings.Floating.Keep, Given: given(g.in),
-		Addresses: slices.DeleteFunc(g.in.Published.addresses(), func(address string) bool { return !g.pool.Holds(address) }),
-	}), nil
+	options := plan.Options{KeepFloatingIP: g.in.Settings.Floating.Keep, Given: given(g.in)}
+	if g.forwards() {
+		return plan.Forward(r.Want.LoadBalancer, *r.Have.Observed, options), nil
+	}
+	options.Addresses = slices.DeleteFunc(g.in.Published.addresses(), func(address string) bool { return !g.pool.Holds(address) })
+	return plan.Lead(r.Want.LoadBalancer, *r.Have.Observed, options), nil
 }
 
 // Begin implements Goal.
 func (g *Routed) Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGroups, plan.Report, error) {
-	spec := g.spec(r.Want)
+	spec, subnet := g.spec(r.Want), ""
+	if g.pool != nil {
+		subnet = g.pool.SubnetID
+	}
 	task, err := g.Groups.Plan(ctx, securitygroup.Request{
-		ID: g.in.ID, Spec: spec, VIPSubnet: g.pool.SubnetID, Before: g.in.Published.hasStatus() && (spec != nil || !r.Recalled || r.Have.Source == model.Lists),
+		ID: g.in.ID, Spec: spec, VIPSubnet: subnet, Before: g.in.Published.hasStatus() && (spec != nil || !r.Recalled || r.Have.Source == model.Lists),
 		Kept: g.unread != nil, Unread: g.unread != nil && g.unread.Ranges, NodesCurrent: g.in.NodesCurrent,
 	})
 	if err != nil {
 		return SecurityGroups{}, plan.Report{}, err
 	}
-	return SecurityGroups{Task: task, VIPSubnet: g.pool.SubnetID}, g.reported(r, first, task), nil
+	return SecurityGroups{Task: task, VIPSubnet: subnet}, g.reported(r, first, task), nil
 }
 
 // reported returns which steps are only reported: all that would revert changes of another client, if the policy
@@ -229,13 +240,15 @@ func (g *Routed) Announce(r Round, todo, reported plan.Plan) {
 		g.Events.DriftReverted(object, changed, events.Summary(todo.Steps))
 	}
 	g.Events.MembersFollow(object, r.Want.Followed, false, false)
-	var unfit []string
-	for _, b := range g.in.Members.Backends {
-		if !g.pool.Reaches(b.Address) {
-			unfit = append(unfit, b.Node.Name)
+	if g.pool != nil {
+		var unfit []string
+		for _, b := range g.in.Members.Backends {
+			if !g.pool.Reaches(b.Address) {
+				unfit = append(unfit, b.Node.Name)
+			}
 		}
+		g.Events.HopsSkipped(object, unfit, g.unfit())
 	}
-	g.Events.HopsSkipped(object, unfit, g.unfit())
 	if !g.quiet {
 		ignored := g.in.Settings.Unused(r.Want.Facts.Driver)
 		if g.noFloatingIP != "" {
@@ -255,7 +268,11 @@ func (g *Routed) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 	if err := message.Invalid(g.in.Settings.Exceeds(limits, r.Want.LoadBalancer, r.Have.LoadBalancer, false)); err != nil {
 		return err
 	}
-	if most := int(limits.RouterMaxRoutes); most > 0 && todo.Creates() {
+	if g.forwards() {
+		if err := g.mayForward(ctx, r, todo); err != nil {
+			return err
+		}
+	} else if most := int(limits.RouterMaxRoutes); most > 0 && todo.Creates() {
 		has, err := g.Cloud.VIPs.Table(g.pool.RouterID).Size(ctx)
 		if err != nil {
 			return err
@@ -274,6 +291,9 @@ func (g *Routed) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 	if err := g.Memory.Store.Count(g.in.Owner, most); err != nil {
 		return err
 	}
+	if g.forwards() { // no other Service has its NodePorts
+		return nil
+	}
 	return g.claim(ctx)
 }
 
@@ -291,7 +311,9 @@ func (g *Routed) Commit(ctx context.Context, r Round, reported plan.Plan, _ *asy
 	if err := g.Groups.Close(ctx, r.Groups.Task); err != nil {
 		return nil, err
 	}
-	g.Memory.Store.Hold(uid, accessOf(g.in.Settings))
+	if !g.forwards() {
+		g.Memory.Store.Hold(uid, accessOf(g.in.Settings))
+	}
 	if g.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
 		g.Memory.Store.SetUnattachedFloatingIP(uid, false)
 	}
@@ -309,9 +331,13 @@ func (g *Routed) Commit(ctx context.Context, r Round, reported plan.Plan, _ *asy
 }
 
 // status returns the status of a VIP: first the address, or the host name, for users, then the VIP, which
-// is the destination of the packets that nodes get. With another ipMode than VIP, kube-proxy would drop them.
+// is the destination of the packets that nodes get. With another ipMode than VIP, kube-proxy would drop them. Port
+// forwardings have no VIP.
 func (g *Routed) status(lb *model.LoadBalancer) *v1.LoadBalancerStatus {
 	status := publish(addressesOn(lb, g.in.Settings), g.in.Settings)
+	if g.forwards() {
+		return status
+	}
 	mode := v1.LoadBalancerIPModeVIP
 	vip := v1.LoadBalancerIngress{IP: lb.VIP.Address, IPMode: &mode}
 	if status.Ingress[0].IP == vip.IP {

@@ -19,7 +19,7 @@ import (
 )
 
 // spec returns the specification of the nodes' security groups: they admit clients to the ports of the
-// Service, because nodes get the packets for the VIP. It is nil if groups are not managed.
+// Service, because nodes get the packets for the VIP, or to its forwarded NodePorts. It is nil if groups are not managed.
 func (g *Routed) spec(want *Desired) *securitygroup.Spec {
 	if !managesGroups(g.in) {
 		return nil
@@ -29,9 +29,12 @@ func (g *Routed) spec(want *Desired) *securitygroup.Spec {
 	on.Settings = &asked
 	opened := &model.LoadBalancer{}
 	for _, port := range asked.Traffic.Ports {
-		protocol := model.Protocol(port.Protocol)
+		protocol, number := model.Protocol(port.Protocol), port.Port
+		if g.forwards() {
+			number = port.NodePort
+		}
 		opened.Listeners = append(opened.Listeners, model.Listener{
-			Protocol: protocol, Pool: model.Pool{Protocol: protocol, Members: model.MembersOf(model.Member{Port: int(port.Port)})},
+			Protocol: protocol, Pool: model.Pool{Protocol: protocol, Members: model.MembersOf(model.Member{Port: int(number)})},
 		})
 	}
 	return specOn(g.in, opened, &on)
@@ -88,7 +91,7 @@ func (g *Routed) served(ctx context.Context, access state.Access) (map[types.UID
 func (g *Routed) accessOfAll(all []*v1.Service) map[types.UID]state.Access {
 	served := map[types.UID]state.Access{}
 	for _, svc := range all {
-		if cluster.IsOurs(svc) && PublishedOf(svc).hasStatus() && g.Engine.Settings.Routed(svc) {
+		if cluster.IsOurs(svc) && PublishedOf(svc).hasStatus() && g.Engine.Settings.Routed(svc) && !g.Engine.Settings.Forwarded(svc) {
 			asked, _ := g.Engine.Settings.ParseKept(svc)
 			served[svc.UID] = accessOf(asked)
 		}

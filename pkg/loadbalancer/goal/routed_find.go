@@ -20,18 +20,35 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 )
 
-// OnRouter reports whether a Service has a VIP of provider router, whatever it requests: this process has served
-// it there, or Neutron has a port with its UID. VIPs of other providers may be in the same network.
-func (e *Engine) OnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
+// ServedBy returns which of the providers router and port-forwarding serves a Service, whatever it requests, "" for
+// none: this process has served it there, or Neutron has port forwardings or a port with its UID. VIPs of other
+// providers may be in the same network.
+func (e *Engine) ServedBy(ctx context.Context, svc *v1.Service) (provider string, err error) {
 	entry := e.Memory.Store.Get(svc.UID)
-	if entry.Routed != nil || entry.Drift.Routed != nil || entry.Applied != nil {
-		return entry.Applied == nil, nil
+	switch {
+	case entry.Applied != nil:
+		return "", nil
+	case entry.Routed != nil:
+		return entry.Routed.LoadBalancer.Provider, nil
+	case entry.Drift.Routed != nil:
+		return entry.Drift.Routed.LoadBalancer.Provider, nil
 	}
-	if !e.Settings.Routed(svc) || !PublishedOf(svc).hasStatus() { // else cloud.conf may name another network by now
+	if all, err := e.forwardedBalancers(ctx, svc); err != nil || len(all) > 0 {
+		return driver.PortForwarding, err
+	}
+	if on, err := e.onRouter(ctx, svc, entry); err != nil || !on {
+		return "", err
+	}
+	return driver.Router, nil
+}
+
+func (e *Engine) onRouter(ctx context.Context, svc *v1.Service, entry state.Entry) (bool, error) {
+	if !e.Settings.Routed(svc) || e.Settings.Forwarded(svc) || !PublishedOf(svc).hasStatus() { // else cloud.conf may name another network by now
 		if in, err := e.InPool(ctx, svc); err != nil || !in {
 			return false, err
 		}
@@ -62,6 +79,7 @@ func (e *Engine) InPool(ctx context.Context, svc *v1.Service) (bool, error) {
 //
 //	published address    in Octavia
 //	in the pool          nothing, unless this process or one before has begun a change there: Commit has published it
+//	with forwardings     the same
 //	another              perhaps
 //	none                 perhaps, if this process has begun a change there, or the Service is older than the process
 func (e *Engine) OnlyRouted(ctx context.Context, svc *v1.Service) (bool, error) {
@@ -72,7 +90,13 @@ func (e *Engine) OnlyRouted(ctx context.Context, svc *v1.Service) (bool, error) 
 	case !published.hasStatus():
 		return !e.begunInOctavia(owner, published), nil
 	}
-	if in, err := e.InPool(ctx, svc); err != nil || !in {
+	in, err := e.InPool(ctx, svc)
+	if err == nil && !in {
+		var forwarded []model.LoadBalancer
+		forwarded, err = e.forwardedBalancers(ctx, svc)
+		in = len(forwarded) > 0
+	}
+	if err != nil || !in {
 		return false, err
 	}
 	left, err := e.leftInOctavia(ctx, owner, published.Created)
@@ -120,7 +144,12 @@ func (g *Routed) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
 		return Known{}, nil
 	}
 	applied := g.Memory.Store.Get(g.in.Owner.UID).Routed
-	if applied == nil {
+	switch {
+	case applied != nil && applied.LoadBalancer.Provider != g.provider:
+		return Known{}, nil
+	case applied == nil && g.forwards():
+		return g.recallForwarded(ctx)
+	case applied == nil:
 		return g.recallFirst(ctx)
 	}
 	have := Observation{Observed: &model.Observed{LoadBalancer: applied.LoadBalancer.Clone()}, As: g.in.ID, Knowledge: model.Knowledge{Confirmed: true}}
@@ -166,14 +195,23 @@ func (g *Routed) recallFirst(ctx context.Context) (Known, error) {
 	return Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, As: g.in.ID, Knowledge: model.Knowledge{Source: model.Lists}}}, nil
 }
 
-// serves reports whether a VIP is published: then the Service has completed its change from another provider.
-func (g *Routed) serves(vip *model.LoadBalancer) bool {
-	return slices.Contains(g.in.Published.addresses(), vip.VIP.Address)
+// serves reports whether a VIP, or a floating IP with port forwardings, is published: then the Service has completed
+// its change from another provider.
+func (g *Routed) serves(lb *model.LoadBalancer) bool {
+	address := lb.VIP.Address
+	if g.forwards() {
+		address = lb.FloatingIP.Address
+	}
+	return slices.Contains(g.in.Published.addresses(), address)
 }
 
-// Observe reads the ports of the Service, the routes to them, the ports of the nodes, and its floating IPs. It
-// looks for a load balancer in Octavia if the Service may have one.
+// Observe reads the ports of the Service, the routes to them, the ports of the nodes, and its floating IPs; with
+// port-forwarding, its floating IPs and their forwardings. It looks for load balancers of the other providers if the
+// Service may have any.
 func (g *Routed) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
+	if g.forwards() {
+		return g.observeForwards(ctx, lock)
+	}
 	have, err := g.findRouted(ctx, g.in)
 	if err != nil {
 		return have, err
@@ -187,30 +225,40 @@ func (g *Routed) Observe(ctx context.Context, lock *async.Guard) (Observation, e
 			return have, err
 		}
 	}
+	var forwarded []model.LoadBalancer
 	if g.unread == nil {
-		if have.Outgoing, err = g.outgoing(ctx, lb, lock); err != nil {
+		if forwarded, err = g.leftForwardings(ctx); err != nil {
+			return have, err
+		}
+		have.Duplicates = append(have.Duplicates, forwarded...)
+		served := len(forwarded) > 0 || slices.ContainsFunc(g.in.Published.addresses(), g.pool.Holds) || lb != nil && g.serves(lb)
+		if have.Outgoing, err = g.outgoing(ctx, served, lock); err != nil {
 			return have, err
 		}
 	}
-	return have, g.observer.readFloatingIPs(ctx, g.in, have.As, g.in.Settings, have.Observed)
+	err = g.observer.readFloatingIPs(ctx, g.in, have.As, g.in.Settings, have.Observed)
+	withoutFloatingIPsOf(have.Observed, forwarded)
+	return have, err
 }
 
-// outgoing returns the load balancer in Octavia that the VIP replaces; nil for none.
+// outgoing returns the load balancer in Octavia that this one replaces; nil for none. Served is set if the published
+// address is that of a VIP, or of port forwardings.
 //
 //	published address      annotation allow-replace    load balancer
 //	none                   any                         replaced
-//	of the VIP             any                         replaced, if this process has begun it or found it
+//	served                 any                         replaced, if this process has begun it or found it
 //	another                true                        replaced
-//	another                false                       stays, and the Service is refused
-func (g *Routed) outgoing(ctx context.Context, vip *model.LoadBalancer, lock *async.Guard) (*model.LoadBalancer, error) {
+//	another                false                       stays, and the Service is refused; with port-forwarding only if
+//	                                                   there is one, because the floating IP may have been deleted
+func (g *Routed) outgoing(ctx context.Context, served bool, lock *async.Guard) (*model.LoadBalancer, error) {
 	published := g.in.Published
-	elsewhere := published.hasStatus() && !slices.ContainsFunc(published.addresses(), g.pool.Holds) && (vip == nil || !g.serves(vip))
+	elsewhere := published.hasStatus() && !served
 	mayHave := g.enteredOctavia(g.in.Owner) || !published.hasStatus() && g.begunInOctavia(g.in.Owner, published)
 	switch {
 	case !elsewhere && !mayHave:
 		return nil, nil
-	case elsewhere && !g.in.Settings.LoadBalancer.AllowReplace:
-		return nil, cannotChange(g.in.Settings, "load balancer of another provider", "router")
+	case elsewhere && !g.forwards() && !g.in.Settings.LoadBalancer.AllowReplace:
+		return nil, cannotChange(g.in.Settings, "load balancer of another provider", g.provider)
 	}
 	version, err := g.Cloud.Lookup.Version(ctx)
 	if auth.IsNoOctavia(err) {
@@ -229,31 +277,47 @@ func (g *Routed) outgoing(ctx context.Context, vip *model.LoadBalancer, lock *as
 		return nil, err
 	}
 	old := have.LoadBalancer
-	if old == nil {
+	switch {
+	case old == nil:
 		return nil, nil
+	case elsewhere && !g.in.Settings.LoadBalancer.AllowReplace:
+		return nil, cannotChange(g.in.Settings, "load balancer of another provider", g.provider)
 	}
 	if !old.Ends() || len(have.Duplicates) > 0 || have.Outgoing != nil {
-		return nil, cannotChange(g.in.Settings, "load balancer that others use, or several", "router")
+		return nil, cannotChange(g.in.Settings, "load balancer that others use, or several", g.provider)
 	}
 	return old, nil
 }
 
-// leaves returns the VIPs of provider router, with their floating IPs, that a Service leaves for another provider. It
-// refuses that unless the annotation allow-replace permits it, or the VIPs have not served the Service yet.
+// leaves returns the load balancers of the providers router and port-forwarding, with their floating IPs, that a Service
+// leaves for Octavia. It refuses that unless the annotation allow-replace permits it, or the VIPs have not served the
+// Service yet.
 func (e *Engine) leaves(ctx context.Context, svc *v1.Service, asked *settings.Settings) ([]model.LoadBalancer, error) {
-	on, err := e.OnRouter(ctx, svc)
-	if err != nil {
+	by, err := e.ServedBy(ctx, svc)
+	switch {
+	case err != nil:
 		return nil, err
+	case by != "" && !asked.LoadBalancer.AllowReplace:
+		return nil, cannotChange(asked, "load balancer of provider "+by, "another provider")
 	}
-	if on && !asked.LoadBalancer.AllowReplace {
-		return nil, cannotChange(asked, "VIP of provider router", "another provider")
-	}
-	if !on {
-		if on, err = e.begunOnRouter(ctx, svc); err != nil || !on {
+	var all []model.LoadBalancer
+	if by == driver.PortForwarding {
+		if all, err = e.forwardedBalancers(ctx, svc); err != nil {
 			return nil, err
 		}
 	}
-	id := e.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)
+	on := by == driver.Router
+	if !on {
+		if on, err = e.begunOnRouter(ctx, svc); err != nil || !on {
+			return all, err
+		}
+	}
+	vips, err := e.vipsWithFloatingIPs(ctx, e.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags))
+	return append(all, vips...), err
+}
+
+// vipsWithFloatingIPs reads the VIPs of a Service with their floating IPs.
+func (e *Engine) vipsWithFloatingIPs(ctx context.Context, id ownership.Identity) ([]model.LoadBalancer, error) {
 	vips, err := e.Cloud.VIPs.Find(ctx, id)
 	for i := range vips {
 		if err == nil {

@@ -15,13 +15,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// RoutedGone is the goal that all objects of a Service with provider router are removed.
+// RoutedGone is the goal that all objects of a Service with provider router or port-forwarding are removed.
 type RoutedGone struct {
 	*Engine
 	in Inputs
-	// asked is set if the Service requests the provider router, asksFloatingIP is that of Gone.
-	asked, asksFloatingIP bool
-	// found is set once a VIP was found.
+	// asked is set if the Service requests one of these providers, forwarded if it requests port-forwarding.
+	// asksFloatingIP is that of Gone.
+	asked, forwarded, asksFloatingIP bool
+	// found is set once a VIP or a port forwarding was found.
 	found bool
 }
 
@@ -30,17 +31,24 @@ func (e *Engine) NewRoutedGone(of Subject) *RoutedGone {
 	with := settings.ParseDeletion(of.Service)
 	g := &RoutedGone{
 		Engine: e, in: e.inputs(Subject{Service: of.Service}, &settings.Settings{}, nil, driver.VersionTags),
-		asked: e.Settings.Routed(of.Service), asksFloatingIP: with.AsksFloatingIP,
+		asked: e.Settings.Routed(of.Service), forwarded: e.Settings.Forwarded(of.Service), asksFloatingIP: with.AsksFloatingIP,
 	}
 	g.in.Settings.Floating.Keep, g.in.ID.Releases = with.KeepFloatingIP, with.ReleaseFloatingIP
 	return g
 }
 
-// MayBeRouted reports whether a Service may have objects of provider router; applied is its last applied state in
-// Octavia, nil if unknown. Those of one that requests the provider are found in any network.
-func (e *Engine) MayBeRouted(svc *v1.Service, applied *state.Applied) bool {
+// MayBeRouted reports whether a Service may have objects of provider router or port-forwarding; applied is its last
+// applied state in Octavia, nil if unknown. VIPs of one that requests the provider are found in any network.
+func (e *Engine) MayBeRouted(ctx context.Context, svc *v1.Service, applied *state.Applied) (bool, error) {
 	begun := applied == nil || e.Memory.Store.Get(svc.UID).Made.VIP
-	return e.Settings.Routed(svc) || begun && e.Config.LoadBalancer.RouterVIPNetworkID != ""
+	switch {
+	case e.Settings.Routed(svc), begun && e.Config.LoadBalancer.RouterVIPNetworkID != "":
+		return true, nil
+	case applied != nil:
+		return false, nil
+	}
+	forwarded, err := e.forwardedBalancers(ctx, svc)
+	return len(forwarded) > 0, err
 }
 
 // Inputs implements Goal.
@@ -52,17 +60,29 @@ func (g *RoutedGone) Owner(Round) ownership.Identity { return g.in.ID }
 // Recall returns nothing: a deletion reads its objects.
 func (g *RoutedGone) Recall(context.Context, *async.Guard) (Known, error) { return Known{}, nil }
 
-// Observe reads the ports of the Service, the routes to them, and all its floating IPs.
+// Observe reads the ports of the Service, the routes to them, and all its floating IPs with their forwardings.
 func (g *RoutedGone) Observe(ctx context.Context, _ *async.Guard) (Observation, error) {
 	have, err := g.find(ctx)
 	if err != nil {
 		return have, err
 	}
+	if err := g.observer.leavingFloatingIPs(ctx, g.in, have, g.asksFloatingIP); err != nil {
+		return have, err
+	}
+	forwarded, err := g.forwardedBalancersOf(ctx, g.in.ID, g.in.Published, g.forwarded)
+	withoutFloatingIPsOf(have.Observed, forwarded)
+	for i := range forwarded {
+		if have.LoadBalancer == nil {
+			have.LoadBalancer = &forwarded[i]
+		} else {
+			have.Duplicates = append(have.Duplicates, forwarded[i])
+		}
+	}
 	g.found = g.found || have.LoadBalancer != nil
-	return have, g.observer.leavingFloatingIPs(ctx, g.in, have, g.asksFloatingIP)
+	return have, err
 }
 
-// Found reports whether the Service had a VIP.
+// Found reports whether the Service had a VIP or port forwardings.
 func (g *RoutedGone) Found() bool { return g.found }
 
 // Verify implements Goal: the observation is complete.
@@ -127,8 +147,13 @@ func (g *RoutedGone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerS
 	return &v1.LoadBalancerStatus{}, exists, err
 }
 
-// RoutedAppeared reports whether a port of the Service is there, as after a creation without an answer.
+// RoutedAppeared reports whether a port of the Service is there, or with port-forwarding a floating IP, as after a
+// creation without an answer.
 func (g *RoutedGone) RoutedAppeared(ctx context.Context) (bool, error) {
+	if g.forwarded {
+		have, err := g.Observe(ctx, nil)
+		return err == nil && !plan.Unlead(*have.Observed, plan.Options{KeepFloatingIP: g.in.Settings.Floating.Keep}).Empty(), err
+	}
 	have, err := g.find(ctx)
 	return have.LoadBalancer != nil, err
 }

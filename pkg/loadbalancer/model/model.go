@@ -40,10 +40,13 @@ type LoadBalancer struct {
 	// FloatingIP is nil if none is wanted, or none exists.
 	FloatingIP *FloatingIP
 	// NextHops are the addresses of the nodes to which a router sends the packets for the VIP, sorted.
-	// Only load balancers of provider router have any; they have no listeners.
+	// Only load balancers of the providers router and port-forwarding have any; they have no listeners.
 	// Barred are those with ports that do not admit these packets.
 	NextHops, Barred []string `json:",omitempty"`
-	Status           Status
+	// Forwardings are those of the floating IP that the Service has there, sorted. Only load balancers of
+	// provider port-forwarding have any; they have no VIP, and the ID of their floating IP.
+	Forwardings []Forwarding `json:",omitempty"`
+	Status      Status
 	// UpdatedAt moves with every change through the API in the load balancer, in seconds.
 	UpdatedAt time.Time
 }
@@ -215,6 +218,8 @@ type FloatingIP struct {
 	Owned bool
 	// Retained is set if it was created for a deleted Service of the same name, and kept.
 	Retained bool
+	// Forwards is set if it has port forwardings: then it is on no port.
+	Forwards bool `json:",omitempty"`
 }
 
 // Asked reports whether a desired floating IP must be a certain one, or one of several.

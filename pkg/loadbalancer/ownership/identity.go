@@ -129,6 +129,11 @@ func (i Identity) OwnsFloatingIP(description string) bool {
 	return i.owns(floatingIPProof, description)
 }
 
+// OwnsForwarding reports whether a port forwarding with this description was created for the Service.
+func (i Identity) OwnsForwarding(description string) bool {
+	return i.owns(loadBalancerProof, description)
+}
+
 func (i Identity) owns(proof *regexp.Regexp, description string) bool {
 	if !strings.Contains(description, i.ServiceUID) {
 		return false // there can be thousands of others, and regular expressions are slow

@@ -45,6 +45,8 @@ func Advance(observed *model.Observed, step Step) {
 		advanceFloatingIP(observed, step)
 	case CreateVIP, LeadVIP, DeleteVIP:
 		advanceRouter(observed, step)
+	case SetForwardings:
+		advanceForwardings(observed, s)
 	default:
 		advancePool(lb, step)
 	}

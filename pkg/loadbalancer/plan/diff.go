@@ -81,6 +81,9 @@ func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if opts.Replacement != nil {
 		opts.Replacement = &Replacement{Hold(opts.Replacement.LoadBalancer, observed), opts.Replacement.Driver}
 	}
+	if steps, after := unforwarded(observed); len(steps) > 0 {
+		return afterForwardings(desired, observed, steps, after, opts)
+	}
 	plan := diff(desired, observed, opts)
 	if plan.Blocked == "" {
 		plan.Steps = append(plan.Steps, deleteDuplicates(plan.Steps, observed, opts)...)

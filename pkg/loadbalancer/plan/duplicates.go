@@ -26,7 +26,7 @@ func moveFromDuplicate(desired *model.LoadBalancer, observed model.Observed) (Mo
 		return MoveFloatingIP{}, false
 	}
 	at := slices.IndexFunc(observed.Duplicates, func(lb model.LoadBalancer) bool {
-		return len(lb.Foreign) == 0 && fits(want, lb.FloatingIP) && (want.Asked() || lb.FloatingIP.Owned)
+		return lb.Provider != driver.PortForwarding && len(lb.Foreign) == 0 && fits(want, lb.FloatingIP) && (want.Asked() || lb.FloatingIP.Owned)
 	})
 	if at < 0 {
 		return MoveFloatingIP{}, false
@@ -44,7 +44,7 @@ func deleteDuplicates(before []Step, observed model.Observed, opts Options) []St
 		if retained(lb, opts) != "" {
 			continue
 		}
-		if lb.Provider == driver.Router {
+		if driver.WithoutOctavia(lb.Provider) {
 			steps = append(steps, Unlead(model.Observed{LoadBalancer: &lb}, opts).Steps...)
 			continue
 		}
@@ -69,7 +69,7 @@ func takesFloatingIP(steps []Step, lb model.LoadBalancer) bool {
 func retained(lb model.LoadBalancer, opts Options) string {
 	serves := slices.ContainsFunc(opts.Addresses, lb.HasAddress)
 	switch {
-	case lb.Provider == driver.Router: // the Service leaves it
+	case driver.WithoutOctavia(lb.Provider): // the Service leaves it
 		return ""
 	case len(lb.Foreign) > 0:
 		return "it holds " + lb.Foreign[0].String()
@@ -84,7 +84,7 @@ func retained(lb model.LoadBalancer, opts Options) string {
 func retainedDuplicates(steps []Step, observed model.Observed, opts Options) []string {
 	var texts []string
 	for _, lb := range observed.Duplicates {
-		if lb.Provider == driver.Router {
+		if driver.WithoutOctavia(lb.Provider) {
 			continue
 		}
 		deleted := slices.ContainsFunc(steps, func(step Step) bool {

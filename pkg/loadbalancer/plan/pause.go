@@ -69,7 +69,7 @@ func associatesFloatingIP(steps []Step) bool {
 func ChangesLoadBalancer(step Step) bool {
 	switch step.(type) {
 	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, ClaimFloatingIP, DeleteFloatingIP,
-		CreateVIP, LeadVIP, DeleteVIP:
+		CreateVIP, LeadVIP, DeleteVIP, SetForwardings:
 		return false
 	}
 	return true

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -12,6 +13,7 @@ import (
 //	no port     create it, routes, floating IP
 //	a port      the differences of next hops and floating IP, and the address pairs of barred next hops
 //	several     the other ports are deleted at the end
+//	forwardings they are removed before their floating IP moves, or is deleted
 //	outgoing    its floating IP moves, or is deleted if the Service has another one or none; it is deleted before
 //	            other ports
 //
@@ -35,6 +37,9 @@ func Lead(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if !slices.Equal(hops, desired.NextHops) || len(barred) > 0 {
 		plan.Steps = append(plan.Steps, LeadVIP{Address: address, From: hops, To: desired.NextHops, Barred: barred})
 	}
+	steps, after := unforwarded(observed)
+	plan.Steps = append(plan.Steps, steps...)
+	observed.UnattachedFloatingIPs, observed.Duplicates = after.UnattachedFloatingIPs, after.Duplicates
 	old := observed.Outgoing
 	moves := old != nil && attached == nil && fits(desired.FloatingIP, old.FloatingIP)
 	if moves {
@@ -55,8 +60,8 @@ func Lead(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	return plan
 }
 
-// Unlead returns the steps that delete a load balancer of provider router. The port is the last, because
-// it is the proof that the floating IP and the routes are the Service's.
+// Unlead returns the steps that delete a load balancer of provider router or port-forwarding. The port is the
+// last, because it is the proof that the floating IP and the routes are the Service's.
 func Unlead(observed model.Observed, opts Options) Plan {
 	var steps []Step
 	drop := func(fip *model.FloatingIP) {
@@ -65,6 +70,11 @@ func Unlead(observed model.Observed, opts Options) Plan {
 		}
 	}
 	for _, lb := range served(observed) {
+		if lb.Provider == driver.PortForwarding {
+			steps = append(steps, unforward(lb)...)
+			drop(lb.FloatingIP)
+			continue
+		}
 		if fip := lb.FloatingIP; fip != nil && (!fip.Owned || opts.KeepFloatingIP) {
 			steps = append(steps, DisassociateFloatingIP{fip.ID, fip.Address})
 		}

@@ -33,9 +33,11 @@ func (p Plan) Empty() bool { return len(p.Steps) == 0 && p.Blocked == "" }
 // Creates reports whether the plan creates a load balancer.
 func (p Plan) Creates() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
-		switch s.(type) {
+		switch s := s.(type) {
 		case CreateLoadBalancer, CreateVIP:
 			return true
+		case SetForwardings:
+			return s.Creates
 		}
 		return false
 	})
@@ -44,9 +46,11 @@ func (p Plan) Creates() bool {
 // DeletesLoadBalancer reports whether the plan deletes a load balancer.
 func (p Plan) DeletesLoadBalancer() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
-		switch s.(type) {
+		switch s := s.(type) {
 		case DeleteLoadBalancer, DeleteVIP:
 			return true
+		case SetForwardings:
+			return len(s.To) == 0
 		}
 		return false
 	})
@@ -195,6 +199,15 @@ type (
 	// DeleteVIP deletes the port of a VIP.
 	DeleteVIP struct{ PortID, Address string }
 
+	// SetForwardings sets the port forwardings that a Service has on a floating IP, which is on no port; with
+	// Creates on the one that was created last. Describe is its new description if it becomes ours.
+	SetForwardings struct {
+		FloatingIP model.FloatingIP
+		Creates    bool
+		From, To   []model.Forwarding
+		Describe   string
+	}
+
 	// CreateListener creates a listener for the pool that was created for its key, or for the one
 	// with the given ID.
 	CreateListener struct{ Listener model.Listener }
@@ -327,6 +340,7 @@ func (DeleteLoadBalancer) step()     {}
 func (CreateVIP) step()              {}
 func (LeadVIP) step()                {}
 func (DeleteVIP) step()              {}
+func (SetForwardings) step()         {}
 func (CreateListener) step()         {}
 func (UpdateListener) step()         {}
 func (DeleteListener) step()         {}

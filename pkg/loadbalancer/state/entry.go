@@ -104,6 +104,8 @@ type Made struct {
 	// Touched is set when this process has begun a change: records and reads of an earlier process
 	// are then incomplete.
 	Touched bool
+	// Forwards is set when this process has begun a change of port forwardings.
+	Forwards bool
 	// LoadBalancerID is the load balancer that this process has created for the Service, or has
 	// found to be its own. An error does not clear it: a list of load balancers may come from a
 	// replica without the last creation, which a read by ID finds.
@@ -209,7 +211,7 @@ func (s *Store) MarkCreateEmpty(uid types.UID) {
 // retains.
 func (s *Store) MarkRemoved(uid types.UID, retainsFloatingIP bool) {
 	s.update(uid, func(e *Entry) {
-		e.Made.LoadBalancerID, e.Made.Entered, e.Made.VIP, e.Made.UnattachedFloatingIP, e.announced = "", nil, false, false, nil
+		e.Made.LoadBalancerID, e.Made.Entered, e.Made.VIP, e.Made.Forwards, e.Made.UnattachedFloatingIP, e.announced = "", nil, false, false, false, nil
 		e.Made.Touched = e.Made.Touched && retainsFloatingIP
 	})
 }

@@ -66,9 +66,14 @@ func (s *Store) EnterRouter(uid types.UID) {
 	s.update(uid, func(e *Entry) { e.Made.VIP = true })
 }
 
-// LeaveRouter records that a Service has no VIP.
+// EnterForwardings records the beginning of a change of port forwardings.
+func (s *Store) EnterForwardings(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Made.Forwards = true })
+}
+
+// LeaveRouter records that a Service has neither a VIP nor port forwardings.
 func (s *Store) LeaveRouter(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Made.VIP = false })
+	s.update(uid, func(e *Entry) { e.Made.VIP, e.Made.Forwards = false, false })
 }
 
 // LeaveOctavia records that a Service has no load balancer in Octavia.

@@ -26,7 +26,7 @@ type Break struct {
 // Breaks returns all breaks.
 func Breaks() []Break {
 	return slices.Concat(listenerBreaks(), addressBreaks(), settingBreaks(), memberBreaks(),
-		sharingBreaks(), groupBreaks(), faultBreaks(), errorBreaks(), driftBreaks(), conditionBreaks(), garbageBreaks(), dryRunBreaks(), planBreaks(), operatorBreaks(), clusterBreaks(), metricsBreaks(), routerBreaks())
+		sharingBreaks(), groupBreaks(), faultBreaks(), errorBreaks(), driftBreaks(), conditionBreaks(), garbageBreaks(), dryRunBreaks(), planBreaks(), operatorBreaks(), clusterBreaks(), metricsBreaks(), routerBreaks(), forwardingBreaks())
 }
 
 // Apply returns the text of the break's file with the break in it.

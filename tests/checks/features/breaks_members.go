@@ -182,7 +182,7 @@ func memberBreaks() []Break {
 		{
 			Row: 57, What: "a Service without NodePorts is refused although pods are its members",
 			File:  "pkg/loadbalancer/spec/settings/validate.go",
-			Old:   `case s.ByPods() || drv.Quirks.Routed:`,
+			Old:   `case s.ByPods() || drv.Quirks.Routed && !drv.Quirks.NodePorts:`,
 			New:   `case drv.Quirks.Routed:`,
 			Tests: []string{"TestPods_AreMembersWithTheirAddressesAndPorts"},
 		},

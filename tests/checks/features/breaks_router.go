@@ -112,7 +112,7 @@ func routerBreaks() []Break {
 		{
 			Row: 140, What: "a cloud without Octavia gets no service",
 			File:  "pkg/cloudprovider/connect.go",
-			Old:   `if c.Config.LoadBalancer.LBProvider != driver.Router {`,
+			Old:   `if !driver.WithoutOctavia(c.Config.LoadBalancer.LBProvider) {`,
 			New:   `if driver.Router != "" {`,
 			Tests: []string{"TestStartServices_StartsAtOnceWithOctaviaOrIfItIsNotNeeded"},
 		},
@@ -143,6 +143,78 @@ func routerBreaks() []Break {
 			Old:   `lb.VIP.SubnetID, lb.VIP.Address = port.FixedIPs[0].SubnetID, port.FixedIPs[0].IPAddress`,
 			New:   `lb.VIP.Address = port.FixedIPs[0].IPAddress`,
 			Tests: []string{"TestRouter_KeepsVIPsOfFormerNetwork"},
+		},
+	}
+}
+
+// forwardingBreaks are those of the provider port-forwarding.
+func forwardingBreaks() []Break {
+	const goal, router = "pkg/loadbalancer/goal/forwarded.go", "pkg/loadbalancer/router/forwardings.go"
+	return []Break{
+		{
+			Row: 140, What: "the forwardings move although their node serves",
+			File:  goal,
+			Old:   `if stays {`,
+			New:   `if false {`,
+			Tests: []string{"TestPortForwarding_MovesOnlyWhenNodeHasNoEndpoint"},
+		},
+		{
+			Row: 140, What: "forwardings that have gone with the port of their node stay away",
+			File:  router,
+			Old:   `if !apierror.IsNotFound(err) {`,
+			New:   `if err != nil {`,
+			Tests: []string{"TestPortForwarding_LeavesNodeThatIsGone"},
+		},
+		{
+			Row: 140, What: "the port of a removed Service port stays forwarded",
+			File:  router,
+			Old:   `if at(to, has.Key) >= 0 {`,
+			New:   `if true {`,
+			Tests: []string{"TestPortForwarding_FollowsPorts"},
+		},
+		{
+			Row: 140, What: "forwardings of others count as the Service's",
+			File: router,
+			Old: `return !id.OwnsForwarding(has.Description) })
+	return`,
+			New: `return false })
+	return`,
+			Tests: []string{"TestPortForwarding_SharesRequestedFloatingIPWithOthers"},
+		},
+		{
+			Row: 140, What: "a node with a floating IP of its own gets forwardings",
+			File:  router,
+			Old:   `return fip.PortID == port.ID })`,
+			New:   `return false })`,
+			Tests: []string{"TestPortForwarding_SkipsNodesWithFloatingIPs"},
+		},
+		{
+			Row: 140, What: "a floating IP with forwardings cannot be deleted",
+			File:  "pkg/openstack/neutron/floatingip.go",
+			Old:   `if apierror.IsForwarded(err) {`,
+			New:   `if false {`,
+			Tests: []string{"TestPortForwarding_VanishedServiceIsGarbage"},
+		},
+		{
+			Row: 140, What: "the NodePorts of forwardings are not opened",
+			File:  "pkg/loadbalancer/goal/routed_access.go",
+			Old:   `number = port.NodePort`,
+			New:   `_ = port.NodePort`,
+			Tests: []string{"TestPortForwarding_LeadsPortsToNodeWithEndpoint"},
+		},
+		{
+			Row: 140, What: "changes of forwardings by others stay",
+			File:  router,
+			Old:   `if !contains(ListedOf(all[i]), lb.Forwardings) {`,
+			New:   `if false {`,
+			Tests: []string{"TestPortForwarding_RevertsChangesOfOthers"},
+		},
+		{
+			Row: 140, What: "a Service that leaves for Octavia leaves its forwardings on its floating IP",
+			File:  "pkg/loadbalancer/plan/diff.go",
+			Old:   `steps, after := unforwarded(observed); len(steps) > 0`,
+			New:   `steps, after := unforwarded(observed); len(steps) < 0`,
+			Tests: []string{"TestPortForwarding_MovesServiceBetweenProvidersWithItsFloatingIP"},
 		},
 	}
 }

@@ -143,7 +143,7 @@ func Rows() []Row {
 		{N: 137, Feature: "Expiry of credentials announced"},
 		{N: 138, Feature: "Refused Services keep working"},
 		{N: 139, Feature: "Reproducible image with SBOM and licenses"},
-		{N: 140, Feature: "Load balancing without Octavia", Partly: "by a router; not by port forwardings of a floating IP"},
+		{N: 140, Feature: "Load balancing without Octavia"},
 		{N: 141, Feature: "PROMETHEUS listener"},
 		{N: 142, Feature: "TLS certificates from Secrets with SNI and redirect"},
 		{N: 143, Feature: "Rollout timing: removal time compared with the pods' grace period"},

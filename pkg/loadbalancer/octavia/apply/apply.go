@@ -66,8 +66,9 @@ type Applier struct {
 	Clock    clock.WithTickerAndDelayedExecution
 	// Drivers have the timing of each provider.
 	Drivers *driver.Registry
-	// VIPs are those of provider router.
-	VIPs *router.Ports
+	// VIPs are those of provider router, Forwardings those of provider port-forwarding.
+	VIPs        *router.Ports
+	Forwardings *router.Forwardings
 
 	// creations and batches bound the number of concurrent requests with many members. Such a
 	// request takes a hundred times the memory of its members, and is built before the limiter of

@@ -208,6 +208,11 @@ func (r *Run) ready(ctx context.Context, step plan.Step) error {
 	case plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP,
 		plan.CreateVIP, plan.LeadVIP, plan.DeleteVIP:
 		return nil
+	case plan.SetForwardings:
+		if lb := r.observed.LoadBalancer; lb != nil && len(s.To) == 0 && lb.ID != s.FloatingIP.ID {
+			return r.verify(ctx) // it takes their place
+		}
+		return nil
 	case plan.DeleteLoadBalancer:
 		if s.Replaced {
 			return r.verify(ctx)

@@ -30,6 +30,8 @@ func (r *Run) once(ctx context.Context, step plan.Step) error {
 		return r.floatingIP(ctx, step)
 	case plan.CreateVIP, plan.LeadVIP, plan.DeleteVIP:
 		return r.vip(ctx, step)
+	case plan.SetForwardings:
+		return r.setForwardings(ctx, s)
 	case plan.SetMembers:
 		return r.setMembers(ctx, s)
 	}

@@ -55,10 +55,12 @@ type CollectorOptions struct {
 	// SnapshotAge is the maximum age of a snapshot.
 	SnapshotAge time.Duration
 	// VIPs adds those of provider router, for one more request.
-	VIPs    bool
-	Project Project
-	Octavia Octavia
-	Neutron Neutron
+	VIPs bool
+	// OctaviaOptional permits a cloud without Octavia.
+	OctaviaOptional bool
+	Project         Project
+	Octavia         Octavia
+	Neutron         Neutron
 	// Lock waits until no other work of this process changes a load balancer.
 	Lock    func(ctx context.Context, loadBalancerID string) (unlock func(), err error)
 	Cluster Cluster

@@ -61,6 +61,8 @@ type Item struct {
 
 	// portID and description are those of a listed floating IP.
 	portID, description string
+	// forwards is set for a listed floating IP with port forwardings.
+	forwards bool
 	// on is LoadBalancer or VIP for a floating IP that is on one.
 	on Kind
 	// vip is the port of a VIP.

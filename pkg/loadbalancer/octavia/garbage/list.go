@@ -92,6 +92,7 @@ func (i Inventory) signs() []ownership.Signs {
 //	floating IP            is on                        is
 //	the cluster's          a removed load balancer      removed before it
 //	the cluster's          nothing                      kept, or removed if the query asks for it
+//	the cluster's          nothing, with forwardings    removed, unless a Service has published its address
 //	the cluster's          anything else                left alone
 //	another's, none's      a removed load balancer      left alone: it is free then
 //
@@ -254,7 +255,10 @@ func vipsOf(lb octavia.LoadBalancer) []string {
 
 func (l *lister) floatingIP(fip floatingips.FloatingIP) {
 	owner, why := l.judge(ownership.FloatingIPSigns(fip.Description))
-	item := Item{Kind: FloatingIP, ID: fip.ID, Name: fip.FloatingIP, portID: fip.PortID, description: fip.Description}
+	item := Item{Kind: FloatingIP, ID: fip.ID, Name: fip.FloatingIP, portID: fip.PortID, description: fip.Description, forwards: neutron.Forwards(fip)}
+	if l.living() && item.forwards {
+		owner, why = used(l.query.Services.users("", nil, []string{fip.FloatingIP}), owner, why)
+	}
 	goes := fip.PortID != "" && l.ports[fip.PortID].State == Found
 	if goes {
 		item.LoadBalancer, item.on = l.ports[fip.PortID].ID, l.ports[fip.PortID].Kind
@@ -264,7 +268,7 @@ func (l *lister) floatingIP(fip floatingips.FloatingIP) {
 		l.judged(mistakable, "it was not created for this cluster, and is free after its load balancer is removed", item)
 	case owner != ours:
 		l.judged(owner, why, item)
-	case fip.PortID == "" && !l.query.AllFloatingIPs:
+	case fip.PortID == "" && !item.forwards && !l.query.AllFloatingIPs:
 		item.State, item.Why = Kept, "it is on no load balancer, as one that a Service asked to keep: --floating-ips=all removes it"
 		if l.living() {
 			item.Why = "it is on no load balancer, as one that its Service, which is gone, may have asked to keep"

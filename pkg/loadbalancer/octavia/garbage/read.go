@@ -21,7 +21,7 @@ import (
 // younger ones may be missing, and are no garbage yet.
 func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time, error) {
 	snap, err := c.options.Project.Snapshot(ctx, c.options.SnapshotAge)
-	if c.options.VIPs && auth.IsNoOctavia(err) {
+	if c.options.OctaviaOptional && auth.IsNoOctavia(err) {
 		inventory, err := c.readWithoutOctavia(ctx)
 		return inventory, nil, err
 	}
@@ -43,7 +43,7 @@ func (c *Collector) read(ctx context.Context) (*Inventory, map[string]time.Time,
 	}
 	for _, fip := range snap.FloatingIPs {
 		inventory.FloatingIPs = append(inventory.FloatingIPs, floatingips.FloatingIP{
-			ID: fip.ID, FloatingIP: fip.Address, PortID: fip.PortID, Description: fip.Description,
+			ID: fip.ID, FloatingIP: fip.Address, PortID: fip.PortID, Description: fip.Description, RouterID: fip.RouterID,
 		})
 	}
 	if inventory.Listeners, err = c.options.Octavia.ListenerOwners(ctx); err != nil {

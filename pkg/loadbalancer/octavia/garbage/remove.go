@@ -143,7 +143,7 @@ func (r *remover) floatingIP(ctx context.Context, item *Item) error {
 		return err
 	}
 	for _, fip := range now {
-		if fip.ID == item.ID && (fip.PortID != item.portID || fip.Description != item.description) {
+		if fip.ID == item.ID && (fip.PortID != item.portID || fip.Description != item.description || neutron.Forwards(fip) != item.forwards) {
 			return r.changed("")
 		}
 	}

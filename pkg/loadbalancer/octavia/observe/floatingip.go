@@ -30,6 +30,9 @@ type FloatingIPHints struct {
 	PortID string
 	// Unattached requests the unattached ones even if the one on the VIP suffices.
 	Unattached bool
+	// Forwarded returns whether all port forwardings of a floating IP are the Service's; nil: it can have none with
+	// port forwardings. Those of others may be on one that was not created for another Service.
+	Forwarded func(ctx context.Context, floatingIPID string) (bool, error)
 	// MayTake reports whether the Service may have an unattached floating IP that we created for
 	// another owner; nil: it may have any.
 	MayTake func(ctx context.Context, owner ownership.Owner) (bool, error)
@@ -158,10 +161,19 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, o
 // another owner.
 func (h FloatingIPHints) free(ctx context.Context, id ownership.Identity, found []floatingips.FloatingIP) (free *model.FloatingIP, kept bool, err error) {
 	for _, fip := range found {
+		owner, ours := ownership.FloatingIPOwner(fip.Description)
 		if fip.PortID != "" && fip.PortID != h.PortID {
 			continue
 		}
-		owner, ours := ownership.FloatingIPOwner(fip.Description)
+		if neutron.Forwards(fip) {
+			may, err := h.mayForward(ctx, ours && !id.OwnsFloatingIP(fip.Description), fip.ID)
+			if err != nil {
+				return nil, kept, err
+			}
+			if !may {
+				continue
+			}
+		}
 		if h.MayTake != nil && ours && !id.OwnsFloatingIP(fip.Description) && fip.PortID == "" {
 			may, err := h.MayTake(ctx, owner)
 			if err != nil {
@@ -176,6 +188,15 @@ func (h FloatingIPHints) free(ctx context.Context, id ownership.Identity, found 
 		return &candidate, kept, nil
 	}
 	return nil, kept, nil
+}
+
+// mayForward reports whether the Service can have a floating IP with port forwardings. Others is set if it was created
+// for another Service.
+func (h FloatingIPHints) mayForward(ctx context.Context, others bool, id string) (bool, error) {
+	if h.Forwarded == nil || !others {
+		return h.Forwarded != nil, nil
+	}
+	return h.Forwarded(ctx, id)
 }
 
 // onDuplicate reports whether a port is the VIP of a duplicate.
@@ -229,6 +250,7 @@ func floatingIP(id ownership.Identity, fip floatingips.FloatingIP) model.Floatin
 		Revision:    &fip.RevisionNumber,
 		Owned:       id.OwnsFloatingIP(fip.Description),
 		Retained:    id.KeptFloatingIP(fip.Description),
+		Forwards:    neutron.Forwards(fip),
 	}
 }
 

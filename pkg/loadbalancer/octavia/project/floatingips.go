@@ -13,7 +13,11 @@ type FloatingIPs struct {
 func newFloatingIPs(all []FloatingIP) *FloatingIPs {
 	index := &FloatingIPs{byWord: make(map[string][]FloatingIP, 3*len(all))}
 	for _, fip := range all {
-		for _, word := range words(fip.Description) {
+		keys := words(fip.Description)
+		if fip.Forwards() {
+			keys = append(keys, fip.Address)
+		}
+		for _, word := range keys {
 			if word == "" {
 				continue
 			}
@@ -24,7 +28,7 @@ func newFloatingIPs(all []FloatingIP) *FloatingIPs {
 }
 
 // WithWords returns the floating IPs with the given description, with the given one before the proof
-// of an owner, or with the given UID in such a proof. A floating IP may occur several times in the
+// of an owner, or with the given UID in such a proof, and those with the given address and port forwardings. A floating IP may occur several times in the
 // result.
 func (f *FloatingIPs) WithWords(given ...string) []FloatingIP {
 	var found []FloatingIP

@@ -38,7 +38,12 @@ type LoadBalancer struct {
 // FloatingIP is a floating IP in a snapshot.
 type FloatingIP struct {
 	ID, Address, PortID, Description string
+	// RouterID is set only for one with port forwardings, which is on no port.
+	RouterID string
 }
+
+// Forwards reports whether it has port forwardings.
+func (f FloatingIP) Forwards() bool { return f.RouterID != "" }
 
 // Snapshot is the state of the project at one time.
 type Snapshot struct {
@@ -106,7 +111,11 @@ func (r *Reader) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
 	listed, err := r.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{All: true})
 	all := make([]FloatingIP, 0, len(listed))
 	for _, fip := range listed {
-		all = append(all, FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID, Description: fip.Description})
+		found := FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID, Description: fip.Description}
+		if neutron.Forwards(fip) {
+			found.RouterID = fip.RouterID
+		}
+		all = append(all, found)
 	}
 	return all, err
 }

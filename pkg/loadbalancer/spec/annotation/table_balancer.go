@@ -22,7 +22,7 @@ func balancerTable() []Annotation {
 		},
 		{
 			Name: Provider, New: true, Key: "lb-provider", Change: NeedsReplace,
-			Value: text("the name of a provider that Octavia has, such as amphora or ovn, or router", func(v *Values) **string { return &v.LoadBalancer.Provider }),
+			Value: text("the name of a provider that Octavia has, such as amphora or ovn, or router or port-forwarding", func(v *Values) **string { return &v.LoadBalancer.Provider }),
 			Doc:   "The Octavia provider of a new load balancer.",
 		},
 		{

@@ -62,7 +62,7 @@ func (m *MemberSettings) ofNodes() {
 //	auto             Cluster          any                     any               all nodes
 //	auto             Local            checks endpoints        any               all nodes
 //	auto             Local            does not, for a port    any               nodes with endpoints
-//	auto             any              router                  any               nodes with endpoints
+//	auto             any              router, port-forwarding any               nodes with endpoints
 //	none             as auto, but a load balancer that another controller created keeps all nodes
 //
 // All nodes become members while the endpoints are not watched, unless ByPods.
@@ -89,7 +89,7 @@ func (s *Settings) wantsEndpoints(drv driver.Driver) bool {
 
 // MayFollowEndpoints reports whether there is a driver with which the members follow the endpoints.
 func (s *Settings) MayFollowEndpoints() bool {
-	return mayFollow(s.Members.Mode, s.Traffic.Local || s.LoadBalancer.Provider == driver.Router)
+	return mayFollow(s.Members.Mode, s.Traffic.Local || driver.WithoutOctavia(s.LoadBalancer.Provider))
 }
 
 // mayFollow reports whether members may follow endpoints. By is set if that is the default.
@@ -125,13 +125,20 @@ func (p *Parser) MayFollowEndpoints(svc *v1.Service) bool {
 	return mayFollow(p.mode(svc), local(svc) || p.Routed(svc))
 }
 
-// Routed reports whether a Service requests the provider router. It reads only this setting.
+// Routed reports whether a Service requests the provider router or port-forwarding. It reads only this setting.
 func (p *Parser) Routed(svc *v1.Service) bool {
+	return driver.WithoutOctavia(p.provider(svc))
+}
+
+// Forwarded reports whether a Service requests the provider port-forwarding. It reads only this setting.
+func (p *Parser) Forwarded(svc *v1.Service) bool { return p.provider(svc) == driver.PortForwarding }
+
+func (p *Parser) provider(svc *v1.Service) string {
 	provider := strings.TrimSpace(svc.Annotations[annotation.Provider])
 	if class := p.config.LoadBalancerClass[strings.TrimSpace(svc.Annotations[annotation.Class])]; provider == "" && class != nil {
 		provider = class.LBProvider
 	}
-	return cmp.Or(provider, p.config.LoadBalancer.LBProvider) == driver.Router
+	return cmp.Or(provider, p.config.LoadBalancer.LBProvider)
 }
 
 // FollowsPods is ByPods of the settings of a Service. It reads only these, as MayFollowEndpoints does.

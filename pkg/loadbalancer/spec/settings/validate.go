@@ -70,10 +70,10 @@ func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "must be one port from 1 to 65535"))
 		case seen[key]:
 			errs = append(errs, field.Duplicate(at, key))
-		case drv.Quirks.Routed && s.ManagesGroups() && isOfNodes(port.Port):
+		case drv.Quirks.Routed && !drv.Quirks.NodePorts && s.ManagesGroups() && isOfNodes(port.Port):
 			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "is a port of the nodes themselves, which the rule in their security groups would open "+
 				"to the Service's clients too; not allowed with provider router: 22, 2379, 2380, 6443, 10248 to 10260 and 30000 to 32767"))
-		case s.ByPods() || drv.Quirks.Routed:
+		case s.ByPods() || drv.Quirks.Routed && !drv.Quirks.NodePorts:
 		case port.NodePort == 0:
 			errs = append(errs, field.Required(at.Child("nodePort"),
 				"the members of the load balancer are NodePorts: set spec.allocateLoadBalancerNodePorts to true, set a nodePort, or set "+
