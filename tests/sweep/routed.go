@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -54,6 +55,87 @@ func routed() []Scenario {
 		}
 	}
 	return all
+}
+
+// forwarded returns scenarios of Services with provider port-forwarding.
+func forwarded() []Scenario {
+	forwards := func(ports ...int32) *v1.Service { return Forwarding(service("web", ports...)) }
+	change := func(to string) func(context.Context, *testenv.Env) error {
+		return edit(func(svc *v1.Service) { svc.Annotations[annotation.Provider] = to })
+	}
+	var all []Scenario
+	for _, a := range []act{
+		{name: "create forwardings", before: []*v1.Service{}, do: create(forwards(80, 81))},
+		{name: "delete forwardings", do: remove("web")},
+		{name: "another forwarded port", do: edit(func(svc *v1.Service) { svc.Spec.Ports[1] = servicePort(82) })},
+		{name: "forwarded to a node without endpoints", do: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.SetEndpoints(web(), "node-2")
+			return nil
+		}},
+		{name: "forwarded to a node that is gone", do: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.DeleteNode("node-1")
+			return nil
+		}},
+		{name: "from forwardings to Octavia", do: change("amphora")},
+		{name: "from Octavia to forwardings", before: []*v1.Service{with(service("web", 80), annotation.AllowReplace, "true")}, do: change("port-forwarding")},
+	} {
+		if a.before == nil {
+			a.before = []*v1.Service{forwards(80, 81)}
+		}
+		a.endpoints = []string{"node-1", "node-2"}
+		for _, c := range clouds()[:2] {
+			s := a.on(c)
+			s.Check = ForwardedToNodes
+			if a.name == "from Octavia to forwardings" { // its floating IP, and the rules of its group
+				s.Back = 3
+			}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Forwarding returns a Service with provider port-forwarding that may change to others.
+func Forwarding(svc *v1.Service) *v1.Service {
+	return with(with(svc, annotation.Provider, "port-forwarding"), annotation.AllowReplace, "true")
+}
+
+// IsForwarding reports whether a Service requests the provider port-forwarding.
+func IsForwarding(svc *v1.Service) bool {
+	return svc.Annotations[annotation.Provider] == "port-forwarding"
+}
+
+// IsRouted reports whether a Service requests a provider without Octavia.
+func IsRouted(svc *v1.Service) bool { return IsOnRouter(svc) || IsForwarding(svc) }
+
+// ForwardedToNodes reports port forwardings of no Service, and ports of Services with provider port-forwarding that
+// reach no node.
+func ForwardedToNodes(env *testenv.Env) (wrong []string) {
+	ports := map[string]bool{}
+	for _, svc := range env.Cluster.Services() {
+		if !IsForwarding(svc) {
+			continue
+		}
+		for _, ingress := range svc.Status.LoadBalancer.Ingress {
+			for _, port := range svc.Spec.Ports {
+				ports[fmt.Sprint(ingress.IP, " ", port.Port)] = true
+				got, lost := env.Cloud.Neutron.Deliver(neutron.Packet{
+					From: netip.MustParseAddr("203.0.113.9"), To: netip.MustParseAddr(ingress.IP), Protocol: strings.ToLower(string(port.Protocol)), Port: int(port.Port),
+				})
+				if env.Conf.LoadBalancer.ManageSecurityGroups && (len(got) != 1 || len(lost) > 0) {
+					wrong = append(wrong, fmt.Sprintf("port %d of %s leads to %d ports, and is lost at %v", port.Port, ingress.IP, len(got), lost))
+				}
+			}
+		}
+	}
+	for _, fip := range env.Cloud.Neutron.FloatingIPs() {
+		for _, f := range env.Cloud.Neutron.Forwardings(fip.ID) {
+			if !ports[fmt.Sprint(fip.Address, " ", f.ExternalPort)] {
+				wrong = append(wrong, fmt.Sprintf("forwarded port %d of %s is of no Service", f.ExternalPort, fip.Address))
+			}
+		}
+	}
+	return wrong
 }
 
 // OnRouter returns a Service with provider router that may change to others.

@@ -19,7 +19,7 @@ func Scenarios() []Scenario {
 		}
 	}
 	all = append(all, families()...)
-	all = append(all, routed()...)
+	all = append(append(all, routed()...), forwarded()...)
 	all = append(all, adoptions()...)
 	return append(all, nodes()...)
 }

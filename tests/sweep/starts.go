@@ -20,8 +20,9 @@ type Start struct {
 	Zed      bool
 	// DualStack is set if its network and the nodes have both IP families.
 	DualStack bool
-	// Routed is set if there is a network of VIPs, and Services may have provider router.
-	Routed bool
+	// Routed is set if Services may have provider router, for which there is a network of VIPs, or port-forwarding;
+	// Forwarding if it is the latter.
+	Routed, Forwarding bool
 	// Inherited is set if there are Services of cloud-provider-openstack.
 	Inherited bool
 	Options   func() testenv.Options
@@ -29,8 +30,8 @@ type Start struct {
 	Before func(env *testenv.Env) error
 }
 
-// Starts returns one for each kind of cloud, one with a network of VIPs for provider router, and one with the
-// state that cloud-provider-openstack left.
+// Starts returns one for each kind of cloud, one with a network of VIPs for provider router, one with provider
+// port-forwarding, and one with the state that cloud-provider-openstack left.
 func Starts() []Start {
 	var all []Start
 	for _, c := range slices.Concat(clouds(), dualClouds()) {
@@ -51,7 +52,9 @@ func Starts() []Start {
 		addClass(env)
 		return errors.Join(addVIPNetwork(env), addNodes(env, 2))
 	}
-	all = append(all, routed, twoNetworks())
+	forwarding := all[1]
+	forwarding.Name, forwarding.Routed, forwarding.Forwarding = "port-forwarding", true, true
+	all = append(all, routed, forwarding, twoNetworks())
 	adopt := adoptions()[0]
 	return append(all, Start{
 		Name: "inherited", Provider: "amphora", Zed: true, Inherited: true,

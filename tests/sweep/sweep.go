@@ -35,6 +35,9 @@ type Scenario struct {
 	Act func(ctx context.Context, env *testenv.Env) error
 	// Check finds further errors in the final state; it may be nil.
 	Check func(env *testenv.Env) []string
+	// Back is the number of writes by which the controller returns to the former state, if it changed that and the
+	// next request was refused.
+	Back int
 }
 
 // Request is one of a scenario: the Nth of its method and route.
@@ -115,6 +118,8 @@ type Outcome struct {
 	Watcher *testenv.Watcher
 	// pieces is the number of objects that may be created singly if a full creation is refused.
 	pieces int
+	// back is that of the scenario.
+	back int
 	// Wrong lists errors that need no comparison.
 	Wrong []string
 }
@@ -159,6 +164,7 @@ func (r Run) Do(ctx context.Context, log io.Writer) (outcome Outcome, err error)
 	}
 	outcome.Watcher.Stop()
 	outcome.note(env, addresses)
+	outcome.back = r.Scenario.Back
 	if outcome.Struck && r.Request.writes() {
 		outcome.Writes--
 	}
@@ -263,7 +269,7 @@ func (o Outcome) Compare(calm Outcome) []string {
 			wrong = append(wrong, fmt.Sprintf("Service %s: the address has changed: %v, without a fault %v", key, moved, calm.Moved[key]))
 		}
 	}
-	if most := 2*calm.Writes + o.pieces; o.Writes > most {
+	if most := 2*calm.Writes + o.pieces + o.back; o.Writes > most {
 		wrong = append(wrong, fmt.Sprintf("%d writes, more than %d; without a fault it is %d", o.Writes, most, calm.Writes))
 	}
 	return wrong

@@ -32,6 +32,11 @@ func (env *Env) Books() Books {
 	}
 	for _, ip := range env.Cloud.Neutron.FloatingIPs() {
 		b.add("floating IP", ip)
+		for _, f := range env.Cloud.Neutron.Forwardings(ip.ID) {
+			b.add("forwarding", map[string]any{
+				"FloatingIP": ip.Address, "Protocol": f.Protocol, "ExternalPort": f.ExternalPort, "InternalPort": f.InternalPort, "NextHop": f.Address,
+			})
+		}
 	}
 	for _, group := range env.Cloud.Neutron.SecurityGroups() {
 		rules := group.Rules
@@ -143,6 +148,11 @@ func (b *books) nameFloatingIPs(env *Env, balancers []octavia.LoadBalancer) {
 		for _, lb := range balancers {
 			if ip.PortID == lb.VIP.PortID {
 				name = b.names[lb.ID]
+			}
+		}
+		for _, svc := range env.Cluster.Services() {
+			if ip.PortID == "" && strings.Contains(ip.Description, string(svc.UID)) {
+				name = "Service " + KeyOf(svc).String()
 			}
 		}
 		b.names[ip.ID], b.names[ip.Address] = "fip("+name+")", "address("+name+")"

@@ -261,7 +261,7 @@ func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 		}
 	}
 	svc.Finalizers, svc.Status = nil, v1.ServiceStatus{}
-	if !had || sweep.IsOnRouter(svc) { // where that of its time in Octavia has no effect
+	if !had || sweep.IsRouted(svc) { // where that of its time in Octavia has no effect
 		if svc.Annotations[annotation.Share] != "" {
 			delete(svc.Annotations, annotation.LoadBalancerID) // that of placed
 		}
@@ -310,7 +310,7 @@ var (
 	limitsNote  = regexp.MustCompile(` Description=Set by Kubernetes: nothing`)
 	identity    = regexp.MustCompile(` ?Tags=\[[^\]]*\]| \(uid .* in [^)]*\)\)`)
 	replacesTag = regexp.MustCompile(` ?kube_lb_replaces_[^ \]]*`)
-	// nextHops matches the nodes of VIPs: a next hop stays while its node can serve.
+	// nextHops matches the nodes of VIPs and port forwardings: a next hop stays while its node can serve.
 	nextHops = regexp.MustCompile(` ?NextHop=[^ }]*|AddressPairs=\[[^\]]*\] ?`)
 )
 

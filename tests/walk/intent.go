@@ -43,6 +43,12 @@ func intended(env *testenv.Env) intent {
 		if !serves(svc) || sweep.IsOnRouter(svc) {
 			continue
 		}
+		if sweep.IsForwarding(svc) {
+			for _, p := range svc.Spec.Ports {
+				all[fmt.Sprint(forwarded, testenv.KeyOf(svc), p.Protocol, p.Port)] = port{nodePorts: []int{int(p.NodePort)}}
+			}
+			continue
+		}
 		for _, p := range svc.Spec.Ports {
 			wanted := port{allowed: slices.Clone(svc.Spec.LoadBalancerSourceRanges), nodePorts: []int{memberPort(svc, p)}}
 			if svc.Spec.HealthCheckNodePort != 0 {
@@ -64,6 +70,9 @@ func intended(env *testenv.Env) intent {
 	}
 	return all
 }
+
+// forwarded begins the names of ports that are forwarded, not served by a load balancer in Octavia.
+const forwarded = "forwarded "
 
 // memberPort returns the number at which the members of a Service serve one of its ports.
 func memberPort(svc *v1.Service, p v1.ServicePort) int {

@@ -33,6 +33,9 @@ func (r *run) judge() {
 		for _, wrong := range sweep.LedToNodes(r.env) {
 			r.fail("provider router: %s", wrong)
 		}
+		for _, wrong := range sweep.ForwardedToNodes(r.env) {
+			r.fail("provider port-forwarding: %s", wrong)
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,6 +67,9 @@ func (r *run) judgeServing() {
 	want := intended(r.env)
 	allowed, members := byPort(r.env.Exposure())
 	for name, p := range want {
+		if strings.HasPrefix(name, forwarded) {
+			continue
+		}
 		if _, is := allowed[name]; !is {
 			r.fail("port %s is not served", name)
 			continue

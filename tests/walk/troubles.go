@@ -233,8 +233,12 @@ func (r *run) otherInGroups(b int) {
 	}
 }
 
-// otherOnRouter removes the routes to a VIP, or its floating IP.
+// otherOnRouter removes the routes to a VIP, or its floating IP, or a port forwarding.
 func (r *run) otherOnRouter(a, b int) {
+	if r.start.Forwarding {
+		r.otherForwarding(a)
+		return
+	}
 	router := r.env.Cloud.Neutron.Routers()[0]
 	if len(router.Routes) == 0 {
 		return
@@ -249,6 +253,16 @@ func (r *run) otherOnRouter(a, b int) {
 	for _, ip := range r.env.Cloud.Neutron.FloatingIPs() {
 		if ip.FixedAddress+"/32" == at.Destination {
 			r.act(http.MethodPut, network+"/floatingips/"+ip.ID, object{"floatingip": object{"port_id": nil}})
+		}
+	}
+}
+
+// otherForwarding deletes a port forwarding.
+func (r *run) otherForwarding(a int) {
+	for _, ip := range r.env.Cloud.Neutron.FloatingIPs() {
+		if all := r.env.Cloud.Neutron.Forwardings(ip.ID); len(all) > 0 {
+			r.act(http.MethodDelete, network+"/floatingips/"+ip.ID+"/port_forwardings/"+all[a%len(all)].ID, nil)
+			return
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (r *run) service(key testenv.Key, b int) *v1.Service {
 	for n := range 1 + b%2 {
 		svc.Spec.Ports = append(svc.Spec.Ports, r.servicePort(key, n))
 	}
-	if b/2%3 == 1 {
+	if b/2%3 == 1 && !r.start.Forwarding {
 		svc.Annotations[annotation.Internal] = "true"
 	}
 	if b/6%2 == 1 {
@@ -77,23 +77,32 @@ func (r *run) service(key testenv.Key, b int) *v1.Service {
 	return svc
 }
 
-// mayMove returns a Service that can change between Octavia and the router, without settings that the router lacks.
+// mayMove returns a Service that can change between Octavia and the provider without it, with no settings that this
+// one lacks.
 func (r *run) mayMove(svc *v1.Service, b int) *v1.Service {
 	svc.Spec.LoadBalancerSourceRanges = nil
-	svc = sweep.OnRouter(svc)
+	if r.start.Forwarding {
+		svc = sweep.Forwarding(svc)
+	} else {
+		svc = sweep.OnRouter(svc)
+	}
 	if b%3 == 0 {
 		delete(svc.Annotations, annotation.Provider)
 	}
 	return svc
 }
 
-// provider moves a Service between Octavia and the router.
+// provider moves a Service between Octavia and the provider without it.
 func (r *run) provider(a, _ int) {
 	key := r.key(a)
 	if svc := r.env.Cluster.Service(key); svc == nil || svc.DeletionTimestamp != nil || !r.start.Routed {
 		return
 	}
-	r.env.Cluster.Edit(key, flip(annotation.Provider, "router", ""))
+	without := "router"
+	if r.start.Forwarding {
+		without = "port-forwarding"
+	}
+	r.env.Cluster.Edit(key, flip(annotation.Provider, without, ""))
 }
 
 // restricts reports whether the provider enforces source ranges, and has the features of amphorae.
@@ -179,7 +188,11 @@ func (r *run) editsAnywhere() []func(*v1.Service) {
 			}
 		},
 		r.local,
-		flip(annotation.Internal, "true", "false"),
+		func(svc *v1.Service) {
+			if !r.start.Forwarding { // which needs a floating IP
+				flip(annotation.Internal, "true", "false")(svc)
+			}
+		},
 		func(svc *v1.Service) {
 			switch {
 			case svc.Annotations[annotation.Managed] != "": // its objects would stay
