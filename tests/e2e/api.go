@@ -171,8 +171,11 @@ func (a *API) FloatingIPs(ctx context.Context, part string) ([]floatingips.Float
 	return slices.DeleteFunc(all, func(ip floatingips.FloatingIP) bool { return !strings.Contains(ip.Description, part) }), err
 }
 
-// DeleteFloatingIP gives one back.
+// DeleteFloatingIP gives one back, with its port forwardings.
 func (a *API) DeleteFloatingIP(ctx context.Context, id string) error {
+	if err := a.clearForwardings(ctx, id); err != nil {
+		return err
+	}
 	return floatingips.Delete(ctx, a.Network, id).ExtractErr()
 }
 

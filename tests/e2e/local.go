@@ -185,7 +185,7 @@ func (t *tenant) Pause() time.Duration     { return 500 * time.Millisecond }
 
 // Traffic implements Cloud: the kernel of real amphorae has no NAT, which they need for UDP.
 func (t *tenant) Traffic(by string, protocol corev1.Protocol) bool {
-	return by == "ovn" || by == routerProvider || t.info.RealAmphorae && protocol == corev1.ProtocolTCP
+	return by == "ovn" || by == routerProvider || by == forwardingProvider || t.info.RealAmphorae && protocol == corev1.ProtocolTCP
 }
 
 // FragileTracking implements Cloud.

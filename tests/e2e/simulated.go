@@ -134,7 +134,9 @@ func (s *simulated) Nature() Nature           { return s }
 func (s *simulated) Patience() Patience       { return s.patience }
 
 // Traffic implements Cloud.
-func (s *simulated) Traffic(by string, _ corev1.Protocol) bool { return by != routerProvider }
+func (s *simulated) Traffic(by string, _ corev1.Protocol) bool {
+	return by != routerProvider && by != forwardingProvider
+}
 
 // RemovedTwice implements Cloud.
 func (s *simulated) RemovedTwice() (int, error) { return len(s.cloud.Octavia.RemovedTwice()), nil }

@@ -57,6 +57,7 @@ func scenarios() []scenario {
 		{"SecurityGroups", securityGroups, true},
 		{"Routes", routes, true},
 		{"Router", router, true},
+		{"Forwarding", forwarding, true},
 		{"Rollout", rollout, true},
 		{"Quota", quota, true},
 		{"OctaviaStopped", octaviaStopped, true},
