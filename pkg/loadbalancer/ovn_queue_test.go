@@ -31,7 +31,13 @@ func ovnQueue(t *testing.T, processes int) *environment {
 // ovnQueueOn is ovnQueue for a bubble of testing/synctest, with a network inside the process.
 func ovnQueueOn(t *testing.T, processes int, network *memorynet.Network) *environment {
 	t.Helper()
-	one := simoctavia.Delays{Create: time.Millisecond, Update: time.Millisecond, Delete: time.Millisecond, Members: 5 * time.Millisecond}
+	return ovnQueueOf(t, processes, 5*time.Millisecond, network)
+}
+
+// ovnQueueOf is ovnQueueOn with the time that an item of a queue takes.
+func ovnQueueOf(t *testing.T, processes int, item time.Duration, network *memorynet.Network) *environment {
+	t.Helper()
+	one := simoctavia.Delays{Create: time.Millisecond, Update: time.Millisecond, Delete: time.Millisecond, Members: item}
 	return newEnvironment(t, environmentOptions{
 		simulator: simulator.Options{
 			Release: "2025.1", Delays: map[string]simoctavia.Delays{simoctavia.ProviderOVN: one},
@@ -125,6 +131,21 @@ func TestOVN_KeepsMembersThatComeBackAfterBatchWithoutAnswer(t *testing.T) {
 				env.inBatches(2)
 			})
 		}
+	}
+}
+
+// A pool that no listener uses yet is not in the status tree. While the driver still works through its queue, the load
+// balancer is ACTIVE, and the pool is PENDING for longer than a few requests take.
+func TestOVN_AddsPortsWhileQueueIsLong(t *testing.T) {
+	t.Parallel()
+	for _, processes := range []int{1, 2} {
+		env := ovnQueueOf(t, processes, 20*time.Millisecond, nil)
+		nodes, svc := env.nodes(8), service("web", 1)
+		env.ensure(svc, nodes)
+		svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443), port(v1.ProtocolTCP, 444))
+		env.ensure(svc, nodes)
+		env.idle()
+		env.serving(nodes)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
@@ -68,5 +69,40 @@ func (r *Run) poolGone(ctx context.Context, d *poolDeletion) error {
 			return err
 		}
 		d.pausing = false
+	}
+}
+
+// poolWait is a wait for a pool until a time; pausing is set before the next poll.
+type poolWait struct {
+	until   time.Time
+	pausing bool
+}
+
+// poolUnlocked waits until the pool of a step is not PENDING. A driver with a queue reports the load balancer ACTIVE
+// after each of its items, and a pool without a listener is not in the status tree.
+func (r *Run) poolUnlocked(ctx context.Context, step plan.Step) error {
+	lb, wait := r.observed.LoadBalancer, r.current.pool
+	ref := poolOf(step)
+	pool := ref.Find(lb)
+	if ref == (plan.PoolRef{}) || pool == nil || !driver.QuirksOf(lb.Provider).MemberByMember {
+		return nil
+	}
+	for {
+		if !wait.pausing {
+			now, err := r.Octavia.Pool(ctx, pool.ID)
+			switch {
+			case apierror.IsNotFound(err): // the step reports that
+				return nil
+			case err != nil:
+				return err
+			case !(model.Status{Provisioning: now.ProvisioningStatus}).Pending() || r.Clock.Now().After(wait.until):
+				return nil
+			}
+			wait.pausing = true
+		}
+		if err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "pool "+pool.ID, r.Drivers.Timing(lb.Provider).ChildInterval); err != nil {
+			return err
+		}
+		wait.pausing = false
 	}
 }

@@ -48,6 +48,8 @@ type current struct {
 	// client holds the load balancer.
 	tried         int
 	sending, held bool
+	// pool is the wait for the pool of a refused request; nil: there is none.
+	pool *poolWait
 	// span is that of its request; nil: none is being sent.
 	span *span
 	// lost is a creation of a load balancer or VIP without an answer, lostFloatingIP the error of one of a
@@ -269,12 +271,22 @@ func (r *Run) holdable(step plan.Step) bool {
 	return deletes || r.observed.LoadBalancer != nil
 }
 
-// unlocked waits until another client's change has finished.
+// unlocked waits until another client's change, or an earlier one in the queue of the driver, has finished.
 func (r *Run) unlocked(ctx context.Context, step plan.Step) error {
 	if s, ok := step.(plan.DeleteLoadBalancer); ok {
 		_, err := r.Watcher.Settled(ctx, s.ID, watcher.Every(r.Drivers.Timing("").Update))
 		return err
 	}
-	r.working = watcher.Updating
-	return r.settle(ctx)
+	if r.current.pool == nil {
+		r.working = watcher.Updating
+		if err := r.settle(ctx); err != nil {
+			return err
+		}
+		r.current.pool = &poolWait{until: r.Clock.Now().Add(r.Drivers.Timing(r.observed.LoadBalancer.Provider).ChildTimeout)}
+	}
+	if err := r.poolUnlocked(ctx, step); err != nil {
+		return err
+	}
+	r.current.pool = nil
+	return nil
 }
