@@ -23,12 +23,14 @@ type port struct {
 	// allowed has the permitted CIDRs; nil permits all.
 	allowed []string
 	members []string
-	// nodePorts are opened on nodes.
+	// nodePorts are opened on nodes, for clients of these IP families.
 	nodePorts []int
+	families  []v1.IPFamily
 }
 
 func (p port) equal(other port) bool {
-	return slices.Equal(p.allowed, other.allowed) && slices.Equal(p.members, other.members) && slices.Equal(p.nodePorts, other.nodePorts)
+	return slices.Equal(p.allowed, other.allowed) && slices.Equal(p.members, other.members) &&
+		slices.Equal(p.nodePorts, other.nodePorts) && slices.Equal(p.families, other.families)
 }
 
 // serves reports whether a Service requests a load balancer.
@@ -50,7 +52,7 @@ func intended(env *testenv.Env) intent {
 			continue
 		}
 		for _, p := range svc.Spec.Ports {
-			wanted := port{allowed: slices.Clone(svc.Spec.LoadBalancerSourceRanges), nodePorts: []int{memberPort(svc, p)}}
+			wanted := port{allowed: slices.Clone(svc.Spec.LoadBalancerSourceRanges), nodePorts: []int{memberPort(svc, p)}, families: svc.Spec.IPFamilies}
 			if svc.Spec.HealthCheckNodePort != 0 {
 				wanted.nodePorts = append(wanted.nodePorts, int(svc.Spec.HealthCheckNodePort))
 			}

@@ -205,16 +205,16 @@ func (r *run) judgeRules(now testenv.Exposure) {
 	}
 }
 
-// sameMembers reports whether a NodePort was requested on the same nodes all the time.
+// sameMembers reports whether a NodePort was requested on the same nodes all the time, in the same IP families.
 func (r *run) sameMembers(nodePort int) bool {
-	var first []string
+	var first port
 	for i, requested := range r.intents {
 		for _, name := range slices.Sorted(maps.Keys(requested)) {
 			if p := requested[name]; slices.Contains(p.nodePorts, nodePort) {
-				if i > 0 && !slices.Equal(first, p.members) {
+				if i > 0 && (!slices.Equal(first.members, p.members) || !slices.Equal(first.families, p.families)) {
 					return false
 				}
-				first = p.members
+				first = p
 			}
 		}
 	}
