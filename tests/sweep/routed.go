@@ -117,13 +117,17 @@ func ForwardedToNodes(env *testenv.Env) (wrong []string) {
 			continue
 		}
 		for _, ingress := range svc.Status.LoadBalancer.Ingress {
+			address := ingress.IP
+			if address == "" { // a host name is published
+				address = createdFor(env, svc)
+			}
 			for _, port := range svc.Spec.Ports {
-				ports[fmt.Sprint(ingress.IP, " ", port.Port)] = true
+				ports[fmt.Sprint(address, " ", port.Port)] = true
 				got, lost := env.Cloud.Neutron.Deliver(neutron.Packet{
-					From: netip.MustParseAddr("203.0.113.9"), To: netip.MustParseAddr(ingress.IP), Protocol: strings.ToLower(string(port.Protocol)), Port: int(port.Port),
+					From: netip.MustParseAddr("203.0.113.9"), To: netip.MustParseAddr(address), Protocol: strings.ToLower(string(port.Protocol)), Port: int(port.Port),
 				})
 				if env.Conf.LoadBalancer.ManageSecurityGroups && (len(got) != 1 || len(lost) > 0) {
-					wrong = append(wrong, fmt.Sprintf("port %d of %s leads to %d ports, and is lost at %v", port.Port, ingress.IP, len(got), lost))
+					wrong = append(wrong, fmt.Sprintf("port %d of %s leads to %d ports, and is lost at %v", port.Port, address, len(got), lost))
 				}
 			}
 		}
@@ -136,6 +140,16 @@ func ForwardedToNodes(env *testenv.Env) (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// createdFor returns the address of the floating IP that was created for a Service; an unspecified one for none.
+func createdFor(env *testenv.Env, svc *v1.Service) string {
+	for _, fip := range env.Cloud.Neutron.FloatingIPs() {
+		if strings.Contains(fip.Description, string(svc.UID)) {
+			return fip.Address
+		}
+	}
+	return netip.IPv4Unspecified().String()
 }
 
 // OnRouter returns a Service with provider router that may change to others.
