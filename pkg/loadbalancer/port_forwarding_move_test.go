@@ -278,3 +278,29 @@ func TestPortForwarding_EnforcesSourceRanges(t *testing.T) {
 	r.ensure(r.svc, nodes)
 	r.wantReach(address, 80, "127.100.1.10")
 }
+
+// A preview has the steps and the number of writes of each change.
+//
+//proves:140
+func TestPortForwarding_IsForetold(t *testing.T) {
+	t.Parallel()
+	r := newForwarding(t, "0", 2, environmentOptions{})
+	nodes := r.nodes(2)
+	for _, change := range []func(){
+		func() {},
+		func() { r.endpoints.on(r.svc, "1") },
+		func() { r.svc.Spec.Ports[0].NodePort = 30999 },
+		func() {
+			r.svc.Spec.Ports = r.svc.Spec.Ports[:1]
+			r.endpoints.on(r.svc, "0")
+		},
+		func() {
+			r.svc.Annotations[annotation.Provider], r.svc.Annotations[annotation.AllowReplace] = "amphora", "true"
+		},
+	} {
+		change()
+		if p := r.foretold(r.svc, nodes); len(p.Steps) == 0 {
+			t.Error("no step is foretold")
+		}
+	}
+}

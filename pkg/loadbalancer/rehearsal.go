@@ -52,6 +52,9 @@ func (r *rehearsal) changes(steps []plan.Step, before model.Observed) {
 	r.adopted = r.adopted || before.LoadBalancer != nil && before.LoadBalancer.Adopted
 	for i, step := range steps {
 		noted := PreviewStep{Text: step.String(), Action: actionOf(step), Writes: 1, Pending: plan.ChangesLoadBalancer(step)}
+		if s, is := step.(plan.SetForwardings); is {
+			noted.Writes = s.Writes()
+		}
 		if r.serves {
 			noted.Pauses = pauses[i]
 		}

@@ -186,6 +186,25 @@ func (s SetForwardings) Adds() bool {
 	})
 }
 
+// Writes returns the number of requests of the step.
+func (s SetForwardings) Writes() int {
+	writes := 0
+	if s.Describe != "" {
+		writes++
+	}
+	for _, f := range s.To {
+		if !slices.ContainsFunc(s.From, f.Same) { // created or changed
+			writes++
+		}
+	}
+	for _, f := range s.From {
+		if !slices.ContainsFunc(s.To, func(to model.Forwarding) bool { return to.Key == f.Key }) {
+			writes++
+		}
+	}
+	return writes
+}
+
 // String implements Step.
 func (s SetForwardings) String() string {
 	name := s.FloatingIP.Address

@@ -35,6 +35,7 @@ type Neutron interface {
 	routes.Network
 	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
 	DeleteFloatingIP(ctx context.Context, id string) error
+	Forwardings(ctx context.Context, floatingIPID string) ([]neutron.Forwarding, error)
 	VIPPorts(ctx context.Context, tag string) ([]neutron.VIPPort, error)
 	VIPPort(ctx context.Context, id string) (*neutron.VIPPort, error)
 	DeletePort(ctx context.Context, id string) error

@@ -23,10 +23,10 @@ type Nova interface {
 const activeServer = "ACTIVE"
 
 // heed leaves all objects alone if the cluster still runs: its controller would create the removed
-// objects again, with other addresses. A cluster runs if a member of one of its load balancers, or a next
-// hop to one of its VIPs, has the address of an ACTIVE server.
+// objects again, with other addresses. A cluster runs if a member of one of its load balancers, a next hop to
+// one of its VIPs, or a target of its port forwardings has the address of an ACTIVE server.
 func heed(ctx context.Context, o Options, items []Item) error {
-	checked := func(i Item) bool { return i.State == Found && (o.Octavia != nil || i.Kind == VIP) }
+	checked := func(i Item) bool { return i.State == Found && (o.Octavia != nil || i.Kind == VIP || i.forwards) }
 	if o.Nova == nil || !slices.ContainsFunc(items, checked) {
 		return nil
 	}
@@ -42,8 +42,8 @@ func heed(ctx context.Context, o Options, items []Item) error {
 	return nil
 }
 
-// runningMember describes a member of one of the cluster's load balancers, or a next hop to one of its VIPs,
-// that is a running server; "" if there is none.
+// runningMember describes a member of one of the cluster's load balancers, a next hop to one of its VIPs, or a target of
+// its port forwardings, that is a running server; "" if there is none.
 func runningMember(ctx context.Context, o Options, items []Item) (string, error) {
 	o.say("Reading the servers of the project")
 	servers, err := o.Nova.Servers(ctx)
@@ -66,7 +66,7 @@ func runningMember(ctx context.Context, o Options, items []Item) (string, error)
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(atOnce)
 	for i, item := range items {
-		if item.State == Found && (item.Kind == LoadBalancer || item.Kind == VIP) {
+		if item.State == Found && (item.Kind == LoadBalancer || item.Kind == VIP || item.forwards) {
 			reads.Go(func() (err error) {
 				members[i], err = o.membersOf(ctx, item)
 				return err
@@ -88,16 +88,26 @@ func runningMember(ctx context.Context, o Options, items []Item) (string, error)
 	return "", nil
 }
 
-// thing returns the name of a load balancer or VIP for a message.
+// thing returns the name of a load balancer, VIP or floating IP for a message.
 func (i Item) thing() string {
-	if i.Kind == VIP {
+	switch i.Kind {
+	case VIP:
 		return "VIP " + i.Name
+	case FloatingIP:
+		return "floating IP " + i.Name
 	}
 	return "load balancer " + i.ID
 }
 
-// membersOf reads the members of a load balancer, or the next hops to a VIP.
+// membersOf reads the members of a load balancer, the next hops to a VIP, or the targets of port forwardings.
 func (o Options) membersOf(ctx context.Context, item Item) (all []octavia.MemberStatus, err error) {
+	if item.forwards {
+		forwardings, err := o.Neutron.Forwardings(ctx, item.ID)
+		for _, f := range forwardings {
+			all = append(all, octavia.MemberStatus{NodeStatus: octavia.NodeStatus{Name: "target"}, Address: f.InternalIPAddress})
+		}
+		return all, apierror.IgnoreNotFound(err)
+	}
 	if item.Kind == VIP {
 		leading, err := routesTo(ctx, o.Neutron, item.vip)
 		for _, of := range leading {

@@ -79,3 +79,35 @@ func TestList_LeavesPortsThatAreNoVIPs(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// The floating IPs of a deleted cluster are removed with their port forwardings, unless their targets run; those of
+// another cluster stay.
+//
+//proves:140
+func TestRun_RemovesPortForwardingsOfOneCluster(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t)
+	forward := func(c *cluster, name string, uid int, nodePort int32) {
+		svc := serviceOf(name, uid)
+		svc.Annotations[annotation.Provider] = "port-forwarding"
+		for i := range svc.Spec.Ports {
+			svc.Spec.Ports[i].NodePort = nodePort + int32(i)
+		}
+		_, err := c.engine.Ensure(env.ctx, svc, []*v1.Node{c.node})
+		env.check(err)
+	}
+	forward(env.cluster(livingID, "living"), "web", 1, 30100)
+	dead := env.cluster(deadID, "dead")
+	before := env.books()
+	forward(dead, "web", 2, 30200)
+
+	env.Cloud.RequestLog.Reset()
+	query := garbage.Query{ClusterID: deadID}
+	running := env.cleaned(garbage.Options{Query: query, Remove: true, Nova: env.session.Nova()}, garbage.ExitUnclear)
+	if env.writes() > 0 || !strings.Contains(running.Items[0].Why, "of floating IP ") {
+		t.Errorf("%d writes while a target runs: %+v", env.writes(), running.Items)
+	}
+	env.cleaned(garbage.Options{Query: query, Remove: true}, garbage.ExitClean)
+	env.became(before)
+	env.cleaned(garbage.Options{Query: query, Remove: true}, garbage.ExitNotCarried)
+}
