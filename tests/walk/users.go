@@ -197,7 +197,9 @@ func (r *run) editsAnywhere() []func(*v1.Service) {
 			switch {
 			case svc.Annotations[annotation.Managed] != "": // its objects would stay
 			case svc.Spec.Type == v1.ServiceTypeLoadBalancer:
-				svc.Spec.Type = v1.ServiceTypeClusterIP
+				if svc.Spec.Type = v1.ServiceTypeClusterIP; svc.Annotations[annotation.WrittenFor] == "" {
+					delete(svc.Annotations, annotation.LoadBalancerID) // the named one is deleted, unless others are on it
+				}
 			default:
 				svc.Spec.Type = v1.ServiceTypeLoadBalancer
 			}
