@@ -330,7 +330,7 @@ func TestLoad_WarnsOfSurprisingValues(t *testing.T) {
 	}{
 		"provider of a vendor": {
 			"[LoadBalancer]\nlb-provider=a10\n",
-			`cloud.conf [LoadBalancer] lb-provider "a10" is used as it is: known are amphora, amphorav2, octavia, ovn, f5, router`,
+			`cloud.conf [LoadBalancer] lb-provider "a10" is used as it is: known are amphora, amphorav2, octavia, ovn, f5, router, port-forwarding`,
 		},
 		"algorithm that ovn does not know": {
 			"[LoadBalancer]\nlb-provider=ovn\nlb-method=ROUND_ROBIN\n",

@@ -29,6 +29,8 @@ func probe(ctx context.Context, task probeTask) error {
 		return task.datagram(ctx)
 	case MonitorPing:
 		return nil // a loopback address always answers an echo request
+	case MonitorTLSHello:
+		return task.hello(ctx)
 	default:
 		return task.handshake(ctx)
 	}
@@ -47,7 +49,7 @@ func (t probeTask) connect(ctx context.Context) (duplex, *net.TCPConn, error) {
 		return nil, nil, err
 	}
 	tcp := connection.(*net.TCPConn)
-	encrypted := t.encrypted || t.monitor.Type == MonitorHTTPS || t.monitor.Type == MonitorTLSHello
+	encrypted := t.encrypted || t.monitor.Type == MonitorHTTPS
 	first := egress{proxy: t.proxy, encrypted: encrypted, tls: unverified()}
 	ready, err := first.begin(ctx, tcp, &proxyproto.Header{Command: proxyproto.LOCAL})
 	return ready, tcp, err
@@ -61,6 +63,44 @@ func (t probeTask) handshake(ctx context.Context) error {
 	}
 	_ = tcp.SetLinger(0)
 	return tcp.Close()
+}
+
+// The first byte of a record of TLS that answers a hello.
+const (
+	tlsAlert     = 0x15
+	tlsHandshake = 0x16
+)
+
+// hello sends a ClientHello. Like haproxy (ssl-hello-chk), it looks only at the first byte of the answer, so that a member
+// that returns what it gets is healthy.
+func (t probeTask) hello(ctx context.Context) error {
+	_, tcp, err := t.connect(ctx)
+	if err != nil {
+		return err
+	}
+	answer := &firstByte{Conn: tcp}
+	err = tls.Client(answer, unverified()).HandshakeContext(ctx)
+	_ = tcp.SetLinger(0)
+	_ = tcp.Close()
+	if answer.first == tlsAlert || answer.first == tlsHandshake {
+		return nil
+	}
+	return fmt.Errorf("probe %s: the answer is not one of TLS: %w", t.target, err)
+}
+
+// firstByte keeps the first byte that is read; 0 before.
+type firstByte struct {
+	net.Conn
+	first byte
+}
+
+// Read implements net.Conn.
+func (c *firstByte) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && c.first == 0 {
+		c.first = p[0]
+	}
+	return n, err
 }
 
 // request sends one HTTP request and compares the status code; it follows no redirect.

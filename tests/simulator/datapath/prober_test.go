@@ -3,6 +3,7 @@ package datapath
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -132,6 +133,23 @@ func TestMonitor_ProbesByType(t *testing.T) {
 	t.Parallel()
 	plain := func(t *testing.T) netip.AddrPort { return newHealthServer(t, httptest.NewServer).at }
 	secure := func(t *testing.T) netip.AddrPort { return newHealthServer(t, httptest.NewTLSServer).at }
+	echo := func(t *testing.T) netip.AddrPort {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = listener.Close() })
+		go func() {
+			for {
+				connection, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				go func() { _, _ = io.Copy(connection, connection); _ = connection.Close() }()
+			}
+		}()
+		return addrPort(listener.Addr())
+	}
 	udp := func(t *testing.T) netip.AddrPort {
 		m := udpBackend(t, "udp")
 		return netip.AddrPortFrom(m.Address, m.Port)
@@ -164,6 +182,7 @@ func TestMonitor_ProbesByType(t *testing.T) {
 		{MonitorHTTPS, "plain", plain, StatusError},
 		{MonitorTLSHello, "TLS", secure, StatusOnline},
 		{MonitorTLSHello, "plain", plain, StatusError},
+		{MonitorTLSHello, "echo", echo, StatusOnline},
 		{MonitorUDPConnect, "answers", udp, StatusOnline},
 		{MonitorUDPConnect, "is silent", silent, StatusOnline},
 		{MonitorUDPConnect, "closed port", nobody, StatusError},
