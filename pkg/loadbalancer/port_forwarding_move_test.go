@@ -304,3 +304,38 @@ func TestPortForwarding_IsForetold(t *testing.T) {
 		}
 	}
 }
+
+// A Service that publishes a host name does not show its floating IP. Its forwardings are found after a restart
+// nevertheless: on its own floating IP, and on a requested one, from which a deletion removes them.
+//
+//proves:140
+func TestPortForwarding_FindsForwardingsOfHostName(t *testing.T) {
+	t.Parallel()
+	for _, requests := range []bool{false, true} {
+		r := newForwarding(t, "0", 1, environmentOptions{})
+		nodes := r.nodes(1)
+		r.svc.Annotations[annotation.Hostname] = "web.example.org"
+		if requests {
+			fip, err := r.Cloud.Neutron.CreateFloatingIP(neutron.FloatingIPSpec{ProjectID: r.Cloud.Account.ProjectID, NetworkID: r.Cloud.ExternalNetwork.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.svc.Annotations[annotation.FloatingIPID] = fip.ID
+		}
+		r.ensure(r.svc, nodes)
+		r.wantForwarded("80 to 127.100.1.10")
+		r.restart()
+		r.Cloud.RequestLog.Reset()
+		r.ensure(r.svc, nodes)
+		r.writes(0)
+		r.noOctavia()
+		r.restart()
+		r.remove(r.svc)
+		r.wantForwarded()
+		if requests {
+			r.floatingIPs(1)
+		} else {
+			r.floatingIPs(0)
+		}
+	}
+}

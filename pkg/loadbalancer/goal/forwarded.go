@@ -185,7 +185,7 @@ func (g *Routed) observeForwards(ctx context.Context, lock *async.Guard) (Observ
 		}
 		served := len(have.Duplicates) > 0 || g.in.Drift.Routed != nil
 		if !served && g.in.Published.hasStatus() {
-			forwarded, err := g.forwardedIPs(ctx, g.in.ID, g.in.Published, true)
+			forwarded, err := g.forwardedBalancersOf(ctx, g.in.ID, g.in.Published, true)
 			if err != nil {
 				return have, err
 			}
@@ -274,7 +274,7 @@ func (e *Engine) observeForwarded(ctx context.Context, in Inputs, observed *mode
 }
 
 // forwardedIPs returns the floating IPs that have port forwardings and are a Service's, or published by it, from a list
-// of the project. Asks is set if the Service requests the provider. Else no request is sent, unless the floating IPs
+// of the project. For one that publishes a host name, these may be all that were created for no Service. Asks is set if the Service requests the provider. Else no request is sent, unless the floating IPs
 // that this process has seen first show any, or it has changed port forwardings of the Service.
 func (e *Engine) forwardedIPs(ctx context.Context, id ownership.Identity, published Published, asks bool) ([]neutron.ForwardedIP, error) {
 	entry := e.Memory.Store.Get(types.UID(id.ServiceUID))
@@ -297,8 +297,10 @@ func (e *Engine) forwardedIPs(ctx context.Context, id ownership.Identity, publis
 	}
 	all, err := e.Cloud.Forwardings.First(ctx, age)
 	var own []neutron.ForwardedIP
+	named := published.hasStatus() && len(published.addresses()) == 0
 	for _, fip := range all {
-		if id.OwnsFloatingIP(fip.Description) || slices.Contains(published.addresses(), fip.Address) {
+		_, made := ownership.FloatingIPOwner(fip.Description)
+		if id.OwnsFloatingIP(fip.Description) || slices.Contains(published.addresses(), fip.Address) || named && !made {
 			own = append(own, fip)
 		}
 	}
@@ -357,7 +359,8 @@ func (g *Routed) recallForwarded(ctx context.Context) (Known, error) {
 		return Known{}, err
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(fip neutron.ForwardedIP) bool { return !g.in.ID.OwnsFloatingIP(fip.Description) })
-	if len(all) != 1 || !slices.Contains(g.in.Published.addresses(), all[0].Address) {
+	addresses := g.in.Published.addresses() // none: a host name is published
+	if len(all) != 1 || len(addresses) > 0 && !slices.Contains(addresses, all[0].Address) {
 		return Known{}, nil
 	}
 	lb := plan.Forwarded(listedIP(g.in.ID, all[0]), router.ListedOf(all[0]))

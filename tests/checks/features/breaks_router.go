@@ -154,8 +154,8 @@ func forwardingBreaks() []Break {
 		{
 			Row: 140, What: "the forwardings move although their node serves",
 			File:  goal,
-			Old:   `if stays {`,
-			New:   `if false {`,
+			Old:   `slices.ContainsFunc(candidates, func(n router.Node) bool { return n.Address == f.Address })`,
+			New:   `len(candidates) < 0`,
 			Tests: []string{"TestPortForwarding_MovesOnlyWhenNodeHasNoEndpoint"},
 		},
 		{
