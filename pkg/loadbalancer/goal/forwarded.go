@@ -79,10 +79,6 @@ func (g *Routed) keys(lb *model.LoadBalancer) []forwarded {
 // stays while it is a candidate.
 func (g *Routed) target(ctx context.Context, want *Desired, lb *model.LoadBalancer) (string, neutron.Port, error) {
 	candidates, _ := nodesOf(want.Followed.Ports)
-	var present []string
-	if lb != nil {
-		present = lb.NextHops
-	}
 	for _, f := range forwardingsOn(lb) {
 		stays := f.PortID != "" && slices.ContainsFunc(candidates, func(n router.Node) bool { return n.Address == f.Address })
 		if stays {
@@ -103,7 +99,7 @@ func (g *Routed) target(ctx context.Context, want *Desired, lb *model.LoadBalanc
 	if len(fit) == 0 {
 		return "", neutron.Port{}, &lookup.Error{Message: fmt.Sprintf("node %s (%s), as all others that can serve, %s", candidates[0].Name, candidates[0].Address, unforwardable)}
 	}
-	chosen := router.Choose(string(g.in.Owner.UID), fit, present, 1)[0]
+	chosen := router.Choose(string(g.in.Owner.UID), fit, nil, 1)[0]
 	return chosen, ports[chosen], nil
 }
 
