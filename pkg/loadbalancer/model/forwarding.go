@@ -21,6 +21,12 @@ func (f Forwarding) Same(other Forwarding) bool {
 	return f.Key == other.Key && f.Address == other.Address && f.NodePort == other.NodePort
 }
 
+// Blocks reports whether a forwarding of another port cannot be created while this one exists, because both have the
+// same target.
+func (f Forwarding) Blocks(other Forwarding) bool {
+	return f.Key != other.Key && f.Key.Transport == other.Key.Transport && f.Address == other.Address && f.NodePort == other.NodePort
+}
+
 // SortForwardings sorts forwardings by their ports of the floating IP.
 func SortForwardings(all []Forwarding) {
 	slices.SortFunc(all, func(a, b Forwarding) int {

@@ -41,7 +41,7 @@ func Forward(desired *model.LoadBalancer, observed model.Observed, opts Options)
 	if old {
 		steps = append(steps, unforward(lb)...)
 	}
-	if !want.Asked() && !set.Creates && set.FloatingIP.Description != want.Description {
+	if fip := set.FloatingIP; !want.Asked() && (fip.Owned || fip.Retained) && fip.Description != want.Description {
 		set.Describe = want.Description
 	}
 	if lb == nil || old || set.Describe != "" || !slices.EqualFunc(set.From, set.To, model.Forwarding.Same) {
@@ -198,7 +198,7 @@ func (s SetForwardings) Writes() int {
 		}
 	}
 	for _, f := range s.From {
-		if !slices.ContainsFunc(s.To, func(to model.Forwarding) bool { return to.Key == f.Key }) {
+		if !slices.ContainsFunc(s.To, func(to model.Forwarding) bool { return to.Key == f.Key }) || slices.ContainsFunc(s.To, f.Blocks) {
 			writes++
 		}
 	}

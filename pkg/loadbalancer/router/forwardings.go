@@ -91,11 +91,13 @@ func KeyOf(f neutron.Forwarding) model.ListenerKey {
 }
 
 // Set makes the port forwardings of a Service on a floating IP the desired ones, one after the other, and returns
-// them with their IDs. Removed ones are the first: Neutron has one to each port of a node. One that has gone with the
-// port of its node is created again.
+// them with their IDs. Neutron has one to each port of a node: so the first ones are removed, and those with the target of
+// another are created again. So is one that has gone with the port of its node.
 func (f *Forwardings) Set(ctx context.Context, id ownership.Identity, floatingIPID string, from, to []model.Forwarding) ([]model.Forwarding, error) {
+	var stay []model.Forwarding
 	for _, has := range from {
-		if at(to, has.Key) >= 0 {
+		if at(to, has.Key) >= 0 && !slices.ContainsFunc(to, has.Blocks) {
+			stay = append(stay, has)
 			continue
 		}
 		if err := f.Neutron.DeleteForwarding(ctx, floatingIPID, has.ID); err != nil {
@@ -108,9 +110,9 @@ func (f *Forwardings) Set(ctx context.Context, id ownership.Identity, floatingIP
 			Protocol: strings.ToLower(string(set[i].Key.Transport)), ExternalPort: set[i].Key.Port, InternalPort: set[i].NodePort,
 			InternalPortID: set[i].PortID, InternalIPAddress: set[i].Address, Description: id.ProvenDescription(),
 		}
-		if has := at(from, set[i].Key); has >= 0 {
-			want.ID, set[i].ID = from[has].ID, from[has].ID
-			if from[has].Same(set[i]) {
+		if has := at(stay, set[i].Key); has >= 0 {
+			want.ID, set[i].ID = stay[has].ID, stay[has].ID
+			if stay[has].Same(set[i]) {
 				continue
 			}
 			err := f.Neutron.RetargetForwarding(ctx, floatingIPID, want)

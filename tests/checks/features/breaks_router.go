@@ -168,9 +168,16 @@ func forwardingBreaks() []Break {
 		{
 			Row: 140, What: "the port of a removed Service port stays forwarded",
 			File:  router,
-			Old:   `if at(to, has.Key) >= 0 {`,
-			New:   `if true {`,
+			Old:   `if at(to, has.Key) >= 0 &&`,
+			New:   `if true ||`,
 			Tests: []string{"TestPortForwarding_FollowsPorts"},
+		},
+		{
+			Row: 140, What: "ports cannot exchange their NodePorts",
+			File:  router,
+			Old:   `&& !slices.ContainsFunc(to, has.Blocks) {`,
+			New:   `{`,
+			Tests: []string{"TestPortForwarding_ExchangesNodePorts"},
 		},
 		{
 			Row: 140, What: "forwardings of others count as the Service's",
