@@ -92,7 +92,8 @@ func (i Inventory) signs() []ownership.Signs {
 //	floating IP            is on                        is
 //	the cluster's          a removed load balancer      removed before it
 //	the cluster's          nothing                      kept, or removed if the query asks for it
-//	the cluster's          nothing, with forwardings    removed, unless a Service has published its address
+//	the cluster's          nothing, with forwardings    removed, unless a Service has published its address, or another
+//	                                                    owner has forwardings there
 //	the cluster's          anything else                left alone
 //	another's, none's      a removed load balancer      left alone: it is free then
 //

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -147,7 +148,26 @@ func (r *remover) floatingIP(ctx context.Context, item *Item) error {
 			return r.changed("")
 		}
 	}
+	if item.forwards {
+		if err := r.forwardedOnlyByOwner(ctx, item); err != nil {
+			return err
+		}
+	}
 	return r.Neutron.DeleteFloatingIP(ctx, item.ID)
+}
+
+// forwardedOnlyByOwner returns an error if a floating IP has port forwardings of another owner than its own, as one that
+// a Service kept and a person uses now.
+func (r *remover) forwardedOnlyByOwner(ctx context.Context, item *Item) error {
+	all, err := r.Neutron.Forwardings(ctx, item.ID)
+	_, uids := ownership.CutProof(item.description)
+	for _, f := range all {
+		owned := func(uid string) bool { return ownership.Identity{ServiceUID: uid}.OwnsForwarding(f.Description) }
+		if !slices.ContainsFunc(uids, owned) {
+			return errors.New("it is not removed, as it has port forwardings of another owner")
+		}
+	}
+	return apierror.IgnoreNotFound(err)
 }
 
 // octavia deletes a load balancer with all its parts, or a part of one, and waits until it is gone.

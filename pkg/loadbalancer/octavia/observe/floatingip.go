@@ -100,12 +100,13 @@ func (o *Observer) unattachedFloatingIPs(ctx context.Context, id ownership.Ident
 	return o.askedFloatingIP(ctx, id, observed, hints)
 }
 
-// addCandidates adds the free ones, and those on the port for the VIP.
+// addCandidates adds the free ones, and those on the port for the VIP. A kept one with port forwardings is not free: they
+// are another owner's.
 func (o *Observer) addCandidates(id ownership.Identity, observed *model.Observed, all []floatingips.FloatingIP, hints FloatingIPHints) {
 	for _, fip := range all {
 		candidate := floatingIP(id, fip)
 		candidate.Owned = candidate.Owned || hints.published(id, fip)
-		if fip.PortID == "" && (candidate.Owned || candidate.Retained) || fip.PortID != "" && fip.PortID == hints.PortID {
+		if fip.PortID == "" && (candidate.Owned || candidate.Retained && !candidate.Forwards) || fip.PortID != "" && fip.PortID == hints.PortID {
 			addUnattached(observed, candidate)
 		}
 	}
