@@ -144,7 +144,7 @@ func (g *Routed) refused(why string) error {
 
 // mayForward refuses a cloud without port forwardings, and the ports of others.
 func (g *Routed) mayForward(ctx context.Context, r Round, todo plan.Plan) error {
-	if todo.Creates() {
+	if todo.Creates() || slices.ContainsFunc(todo.Steps, addsFirst) {
 		has, err := g.Cloud.Forwardings.Neutron.HasForwardings(ctx)
 		if err != nil {
 			return err
@@ -171,22 +171,27 @@ func (g *Routed) mayForward(ctx context.Context, r Round, todo plan.Plan) error 
 	return nil
 }
 
+// addsFirst reports whether a step adds the first port forwardings of a floating IP.
+func addsFirst(step plan.Step) bool {
+	set, is := step.(plan.SetForwardings)
+	return is && !set.FloatingIP.Forwards && set.Adds()
+}
+
 // observeForwards is Observe for provider port-forwarding.
 func (g *Routed) observeForwards(ctx context.Context, lock *async.Guard) (Observation, error) {
 	have := nothing(g.in.ID)
+	var forwarded []model.LoadBalancer
+	var err error
+	if g.mayHaveForwardings() {
+		if forwarded, err = g.forwardedBalancersOf(ctx, g.in.ID, g.in.Published, true); err != nil {
+			return have, err
+		}
+	}
 	if g.unread == nil {
-		var err error
 		if have.Duplicates, err = g.leftVIPs(ctx); err != nil {
 			return have, err
 		}
-		served := len(have.Duplicates) > 0 || g.in.Drift.Routed != nil
-		if !served && g.in.Published.hasStatus() {
-			forwarded, err := g.forwardedBalancersOf(ctx, g.in.ID, g.in.Published, true)
-			if err != nil {
-				return have, err
-			}
-			served = len(forwarded) > 0
-		}
+		served := len(have.Duplicates) > 0 || g.in.Drift.Routed != nil || len(forwarded) > 0
 		if have.Outgoing, err = g.outgoing(ctx, served, lock); err != nil {
 			return have, err
 		}
@@ -195,9 +200,7 @@ func (g *Routed) observeForwards(ctx context.Context, lock *async.Guard) (Observ
 		return have, err
 	}
 	asked, _ := g.in.Settings.AskedFloatingIP()
-	if err := g.observeForwarded(ctx, g.in, have.Observed, asked); err != nil {
-		return have, err
-	}
+	g.observeForwarded(have.Observed, forwarded, asked)
 	if have.LoadBalancer == nil && g.unread != nil {
 		return have, refusal.ErrNothingKept
 	}
@@ -226,29 +229,29 @@ func (g *Routed) leftForwardings(ctx context.Context) ([]model.LoadBalancer, err
 	return all, err
 }
 
-// observeForwarded sets the load balancer of a Service: of its floating IPs the one with its port forwardings, else one
-// that it can have. Others with port forwardings of the Service are duplicates.
-func (e *Engine) observeForwarded(ctx context.Context, in Inputs, observed *model.Observed, asked model.FloatingIP) error {
-	var found []model.LoadBalancer
+// mayHaveForwardings reports whether the Service may have port forwardings: it is published, this process has begun some,
+// or the Service is older than the process.
+func (g *Routed) mayHaveForwardings() bool {
+	store := g.Memory.Store
+	return g.in.Published.hasStatus() || store.Get(g.in.Owner.UID).Made.Forwards || store.Precedes(g.in.Published.Unserved())
+}
+
+// observeForwarded sets the load balancer of a Service: of those with its port forwardings the one that is published,
+// else any, else a floating IP that it can have. Others with port forwardings of the Service are duplicates.
+func (g *Routed) observeForwarded(observed *model.Observed, forwarded []model.LoadBalancer, asked model.FloatingIP) {
+	withoutFloatingIPsOf(observed, forwarded)
+	found := slices.Clone(forwarded)
 	rest := observed.UnattachedFloatingIPs[:0:0]
 	for _, fip := range observed.UnattachedFloatingIPs {
-		var has []model.Forwarding
-		if fip.Forwards {
-			var err error
-			if has, err = e.Cloud.Forwardings.Of(ctx, in.ID, fip.ID); err != nil {
-				return err
-			}
-		}
-		fits := asked.Fits(fip) && fip.PortID == ""
-		if len(has) == 0 && !(fits && (asked.Asked() || fip.Owned)) {
+		if asked.Fits(fip) && fip.PortID == "" && (asked.Asked() || fip.Owned) {
+			found = append(found, *plan.Forwarded(fip, nil))
+		} else {
 			rest = append(rest, fip)
-			continue
 		}
-		found = append(found, *plan.Forwarded(fip, has))
 	}
 	observed.UnattachedFloatingIPs = rest
 	at := slices.IndexFunc(found, func(lb model.LoadBalancer) bool {
-		return len(lb.Forwardings) > 0 && slices.Contains(in.Published.addresses(), lb.FloatingIP.Address)
+		return len(lb.Forwardings) > 0 && slices.Contains(g.in.Published.addresses(), lb.FloatingIP.Address)
 	})
 	if at < 0 {
 		at = slices.IndexFunc(found, func(lb model.LoadBalancer) bool { return len(lb.Forwardings) > 0 })
@@ -266,12 +269,12 @@ func (e *Engine) observeForwarded(ctx context.Context, in Inputs, observed *mode
 			observed.UnattachedFloatingIPs = append(observed.UnattachedFloatingIPs, *found[i].FloatingIP)
 		}
 	}
-	return nil
 }
 
-// forwardedIPs returns the floating IPs that have port forwardings and are a Service's, or published by it, from a list
-// of the project. For one that publishes a host name, these may be all that were created for no Service. Asks is set if the Service requests the provider. Else no request is sent, unless the floating IPs
-// that this process has seen first show any, or it has changed port forwardings of the Service.
+// forwardedIPs returns the floating IPs that have port forwardings and are a Service's, published by it, or lead to its
+// NodePorts, from a list of the project: one that the Service requests is not published before all its ports are
+// forwarded. Asks is set if the Service requests the provider. Else no request is sent, unless the floating IPs that this
+// process has seen first show any, or it has changed port forwardings of the Service.
 func (e *Engine) forwardedIPs(ctx context.Context, id ownership.Identity, published Published, asks bool) ([]neutron.ForwardedIP, error) {
 	entry := e.Memory.Store.Get(types.UID(id.ServiceUID))
 	if !entry.Made.Forwards && !asks {
@@ -293,10 +296,9 @@ func (e *Engine) forwardedIPs(ctx context.Context, id ownership.Identity, publis
 	}
 	all, err := e.Cloud.Forwardings.First(ctx, age)
 	var own []neutron.ForwardedIP
-	named := published.hasStatus() && len(published.addresses()) == 0
 	for _, fip := range all {
-		_, made := ownership.FloatingIPOwner(fip.Description)
-		if id.OwnsFloatingIP(fip.Description) || slices.Contains(published.addresses(), fip.Address) || named && !made {
+		leads := slices.ContainsFunc(fip.Forwardings, func(f neutron.Forwarding) bool { return slices.Contains(published.NodePorts, f.InternalPort) })
+		if leads || id.OwnsFloatingIP(fip.Description) || slices.Contains(published.addresses(), fip.Address) {
 			own = append(own, fip)
 		}
 	}
@@ -315,7 +317,7 @@ func (e *Engine) firstFloatingIPs(ctx context.Context, uid types.UID) (*project.
 }
 
 // forwardedBalancersOf returns the load balancers of provider port-forwarding that a Service has: its port forwardings
-// on floating IPs of its own, or on those that it has published. Asks is that of forwardedIPs.
+// on any floating IPs. Asks is that of forwardedIPs.
 func (e *Engine) forwardedBalancersOf(ctx context.Context, id ownership.Identity, published Published, asks bool) ([]model.LoadBalancer, error) {
 	listed, err := e.forwardedIPs(ctx, id, published, asks)
 	var all []model.LoadBalancer
@@ -346,16 +348,17 @@ func listedIP(id ownership.Identity, fip neutron.ForwardedIP) model.FloatingIP {
 
 // recallForwarded is recallFirst for provider port-forwarding.
 func (g *Routed) recallForwarded(ctx context.Context) (Known, error) {
-	asked, _ := g.in.Settings.AskedFloatingIP()
-	if !g.in.Published.hasStatus() || asked.Asked() || !g.Memory.Store.Get(g.in.Owner.UID).Unseen() {
+	if !g.in.Published.hasStatus() || !g.Memory.Store.Get(g.in.Owner.UID).Unseen() {
 		return Known{}, nil
 	}
 	all, err := g.Cloud.Forwardings.First(ctx, maxSnapshotAge)
 	if err != nil {
 		return Known{}, err
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(fip neutron.ForwardedIP) bool { return !g.in.ID.OwnsFloatingIP(fip.Description) })
 	addresses := g.in.Published.addresses() // none: a host name is published
+	all = slices.DeleteFunc(slices.Clone(all), func(fip neutron.ForwardedIP) bool {
+		return !g.in.ID.OwnsFloatingIP(fip.Description) && !slices.Contains(addresses, fip.Address)
+	})
 	if len(all) != 1 || len(addresses) > 0 && !slices.Contains(addresses, all[0].Address) {
 		return Known{}, nil
 	}

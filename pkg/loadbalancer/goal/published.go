@@ -24,14 +24,23 @@ type Published struct {
 	Place, Share string
 	// Created is the time of creation of the Service, zero if unknown.
 	Created time.Time
+	// NodePorts are those of the Service: port forwardings to them may be its own.
+	NodePorts []int
 }
 
 // PublishedOf returns what a Service shows of its load balancer.
 func PublishedOf(svc *v1.Service) Published {
 	place, share := annotation.WrittenPlace(svc)
+	var nodePorts []int
+	for _, port := range svc.Spec.Ports {
+		if port.NodePort != 0 {
+			nodePorts = append(nodePorts, int(port.NodePort))
+		}
+	}
 	return Published{
 		Status: svc.Status.LoadBalancer, LoadBalancerID: svc.Annotations[annotation.LoadBalancerID],
 		Address: svc.Annotations[annotation.LoadBalancerAddress], Place: place, Share: share, Created: svc.CreationTimestamp.Time,
+		NodePorts: nodePorts,
 	}
 }
 
