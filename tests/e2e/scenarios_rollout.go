@@ -25,7 +25,8 @@ const (
 // rollout replaces the pods of a Service with three ports one by one, as a Deployment does, while clients connect. The
 // pods are the members. If they serve for longer than the removal of a member takes, no new connection may fail. Without a
 // preStop hook, only those fail that begin after a pod has stopped and before its members have left, and
-// an event has announced that.
+// an event has announced that. With ovn, which works through members one by one, a pod is ready when it is a member, as with a
+// readiness gate: else the changes of many pods take longer than any hook.
 func rollout(s *scene) {
 	if s.Cloud.KubeProxy() == "" {
 		s.Skip("played where nodes have addresses that EndpointSlices may have, and not those of loopback")
@@ -49,7 +50,7 @@ func rollout(s *scene) {
 	}
 	brief.remove()
 
-	preStop := sufficient(removal).Round(time.Second)
+	preStop := max(sufficient(removal), 3*brief.filled+20*time.Second).Round(time.Second)
 	web := s.deploy("web", replicas, preStop)
 	load = s.load(fmt.Sprintf("Rollout of %d pods with a preStop hook of %s", replicas, preStop), s.outside(), at(web.address(), 8080), clientsOfEndpoints)
 	web.replaceAll(preStop)
@@ -63,6 +64,8 @@ type deployment struct {
 	*service
 	pods []cluster.HostPod
 	made int
+	// filled is how long it took until all of the first pods were members.
+	filled time.Duration
 	// left are the periods from the end of a pod until its members have left.
 	left []period
 }
@@ -79,8 +82,10 @@ func (s *scene) deploy(name string, replicas int, sleeps time.Duration) *deploym
 	for range replicas {
 		d.add()
 	}
+	began := time.Now()
 	d.write()
 	d.followed()
+	d.filled = time.Since(began)
 	address := at(d.address(), 8080)
 	s.answeredBy(s.outside(), address, nodeNames()...)
 	s.answersUDP(s.outside(), address)
@@ -127,7 +132,9 @@ func (d *deployment) replaceAll(serves time.Duration) {
 			next++
 		}
 		d.write()
-		time.Sleep(rolloutPace)
+		if time.Sleep(rolloutPace); d.Provider == "ovn" {
+			d.admitted()
+		}
 	}
 	d.followed()
 }
@@ -135,8 +142,23 @@ func (d *deployment) replaceAll(serves time.Duration) {
 // followed waits until the members are the pods, at all ports of the Service.
 func (d *deployment) followed() {
 	d.Helper()
+	d.membersAre(func(cluster.HostPod) bool { return true }, true)
+}
+
+// admitted waits until all pods that do not leave are members.
+func (d *deployment) admitted() {
+	d.Helper()
+	d.membersAre(func(pod cluster.HostPod) bool { return !pod.Leaving }, false)
+}
+
+// membersAre waits until those of the pods that are wanted are members at all ports of the Service, and no others if only is set.
+func (d *deployment) membersAre(wanted func(cluster.HostPod) bool, only bool) {
+	d.Helper()
 	var want []string
 	for _, pod := range d.pods {
+		if !wanted(pod) {
+			continue
+		}
 		node, err := d.Client().CoreV1().Nodes().Get(d.Context(), pod.Node, metav1.GetOptions{})
 		d.must(err)
 		for i := range d.get().Spec.Ports {
@@ -158,6 +180,9 @@ func (d *deployment) followed() {
 			for _, m := range members {
 				have = append(have, at(m.Address, int32(m.ProtocolPort))) //nolint:gosec // a port
 			}
+		}
+		if !only {
+			have = slices.DeleteFunc(have, func(at string) bool { return !slices.Contains(want, at) })
 		}
 		if slices.Sort(have); !slices.Equal(have, want) {
 			return fmt.Errorf("they are %v, want %v", have, want)

@@ -41,8 +41,12 @@ func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 		r.events.RolloutLoses(in.Object(), "")
 		return
 	}
-	cycle, measured := r.took(watcher.Kind{Provider: round.Have.LoadBalancer.Provider, Operation: watcher.Updating})
+	provider := round.Have.LoadBalancer.Provider
+	cycle, measured := r.took(watcher.Kind{Provider: provider, Operation: watcher.ChangingMembers})
 	if !measured {
+		cycle, measured = r.took(watcher.Kind{Provider: provider, Operation: watcher.Updating})
+	}
+	if !measured || in.Endpoints.Pod() == "" {
 		return
 	}
 	rollout := members.Rollout{Removal: cycle * time.Duration(len(settings.Traffic.Ports)), Cuts: drv.Quirks.CutsRemoved, Pods: settings.ByPods()}

@@ -13,7 +13,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/fixture"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -270,5 +272,37 @@ func TestErrors_NameTheFirstChildren(t *testing.T) {
 	}
 	if got, want := (&apply.LoadBalancerError{ID: "id", Name: "name", Status: "gone"}).Error(), "load balancer name (id) is gone"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A driver that works through a batch member by member reports the load balancer ACTIVE after the first one. What counts
+// is how long all of them take.
+func TestRun_RecordsHowLongDriverChangesMembers(t *testing.T) {
+	t.Parallel()
+	const item = 20 * time.Millisecond
+	e := newEnvironment(t, simulator.Options{
+		Release: "2025.1", Delays: map[string]octavia.Delays{octavia.ProviderOVN: {Create: item, Update: item, Delete: item, Members: item}},
+	})
+	e.applier.Drivers = driver.NewRegistry(driver.Settings{Timing: driver.Timing{
+		Create: driver.PollInterval{First: item, Cap: item}, Update: driver.PollInterval{First: item, Cap: item}, Delete: driver.PollInterval{First: item, Cap: item},
+		ChildInterval: item, ChildTimeout: await.Patience, LostCreateRetry: item,
+	}})
+	reach := func(count int) {
+		desired := e.web(80)
+		desired.Provider, desired.Listeners[0].Pool.Algorithm, desired.Listeners[0].Pool.Monitor = "ovn", "SOURCE_IP_PORT", nil
+		desired.Listeners[0].Pool.Members = members(count, 80)
+		e.reach(desired)
+	}
+	took := func() time.Duration {
+		took, _ := e.applier.Watcher.Took(watcher.Kind{Provider: "ovn", Operation: watcher.ChangingMembers})
+		return took
+	}
+	reach(1)
+	if took() != 0 {
+		t.Errorf("a creation is recorded as a change of members: %s", took())
+	}
+	reach(12)
+	if got, least := took(), 12*item; got < least {
+		t.Errorf("a change of 12 members took %s, want at least %s", got, least)
 	}
 }

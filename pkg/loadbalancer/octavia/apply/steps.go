@@ -54,7 +54,7 @@ func (r *Run) note(step plan.Step) {
 	if found, err := r.pool(step); err == nil {
 		pool = found.ID
 	}
-	r.written.note(step, pool)
+	r.written.note(step, pool, r.Clock.Now())
 }
 
 // setMembers sends a batch of members.
@@ -71,7 +71,7 @@ func (r *Run) setMembers(ctx context.Context, s plan.SetMembers) error {
 	if err := r.Octavia.SetMembers(ctx, pool.ID, r.shrinkMembers(s), s.Additive); err != nil {
 		return err
 	}
-	r.written.note(s, pool.ID)
+	r.written.note(s, pool.ID, r.Clock.Now())
 	r.advance(s, "")
 	return nil
 }

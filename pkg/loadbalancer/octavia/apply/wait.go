@@ -117,7 +117,9 @@ func (r *Run) settleChildren(ctx context.Context, members bool) error {
 	}
 	r.settling = nil
 	if r.observed.LoadBalancer = lb; err == nil {
-		r.written.settled()
+		if took := r.written.settled(r.Clock.Now()); took > 0 {
+			r.Watcher.Record(watcher.Kind{Provider: lb.Provider, Operation: watcher.ChangingMembers}, took)
+		}
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"slices"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
@@ -14,10 +15,20 @@ type written struct {
 	removed []observe.RemovedMember
 	// batch is set from a batch until all of its changes have finished.
 	batch bool
+	// pools are those with changes of members, since the first of them was accepted; nil for none.
+	pools map[string]bool
+	since time.Time
 }
 
-// note records an accepted step for the pool with this ID.
-func (w *written) note(step plan.Step, poolID string) {
+// note records a step for the pool with this ID that was accepted now.
+func (w *written) note(step plan.Step, poolID string, now time.Time) {
+	switch step.(type) {
+	case plan.AddMember, plan.UpdateMember, plan.RemoveMember, plan.SetMembers:
+		if w.pools == nil {
+			w.pools, w.since = map[string]bool{}, now
+		}
+		w.pools[poolID] = true
+	}
 	switch s := step.(type) {
 	case plan.AddMember:
 		w.comeBack(poolID, model.MembersOf(s.Member))
@@ -46,5 +57,12 @@ func (w *written) remove(poolID string, members model.Members) {
 	}
 }
 
-// settled records that all removals are done.
-func (w *written) settled() { w.removed, w.batch = nil, false }
+// settled records that all changes are done now, and returns how long those of a pool took on average, 0 if there were
+// none.
+func (w *written) settled(now time.Time) (took time.Duration) {
+	if len(w.pools) > 0 {
+		took = now.Sub(w.since) / time.Duration(len(w.pools))
+	}
+	*w = written{}
+	return took
+}

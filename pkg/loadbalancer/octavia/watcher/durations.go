@@ -15,6 +15,9 @@ const (
 	Updating    Operation = "update"
 	Deleting    Operation = "delete"
 	FailingOver Operation = "failover"
+	// ChangingMembers is a change of the members of a pool until the driver has finished all of it, perhaps after
+	// the load balancer is ACTIVE. The watcher does not wait for it: see Record.
+	ChangingMembers Operation = "members"
 )
 
 // latest is the longest time before the first poll, even if recent operations took longer: later

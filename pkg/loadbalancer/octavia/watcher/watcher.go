@@ -168,6 +168,13 @@ func (w *Watcher) Took(k Kind) (time.Duration, bool) {
 	return w.took.median(k)
 }
 
+// Record adds how long an operation took for which the caller has waited.
+func (w *Watcher) Record(k Kind, took time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.took.observe(k, sample{done: took})
+}
+
 // park adds a waiter and starts the watcher if necessary.
 func (w *Watcher) park(me *waiter) {
 	w.mu.Lock()

@@ -46,11 +46,12 @@ type Rollout struct {
 	Pods bool
 }
 
-// changeUnderWay is how long a removal may wait for another change of the load balancer.
+// changeUnderWay is how long a removal may wait at least for another change of the load balancer, which may be one of
+// members, too.
 const changeUnderWay = 5 * time.Second
 
 // lead is how long before the pods stop the removal begins: some take twice as long as usual.
-func (r Rollout) lead() time.Duration { return 2*r.Removal + changeUnderWay }
+func (r Rollout) lead() time.Duration { return 2*r.Removal + max(changeUnderWay, r.Removal) }
 
 // Stay returns how long a member stays after its pods began to terminate, if the driver cuts connections;
 // 0 if it stays until they have stopped, because they do so too early.

@@ -72,6 +72,7 @@ func TestRollout_MembersStayUntilPodsAreAboutToStop(t *testing.T) {
 		problem bool
 	}{
 		"pods that serve long":     {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second, Cuts: true}, 17 * time.Second, false},
+		"a slow driver":            {members.Rollout{Removal: 20 * time.Second, Grace: 70 * time.Second, Cuts: true}, 10 * time.Second, false},
 		"pods that stop too early": {members.Rollout{Removal: 4 * time.Second, Grace: 13 * time.Second, Cuts: true}, 0, true},
 		"a driver that cuts none":  {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second}, 0, false},
 	} {
