@@ -177,7 +177,8 @@ func addsFirst(step plan.Step) bool {
 	return is && !set.FloatingIP.Forwards && set.Adds()
 }
 
-// observeForwards is Observe for provider port-forwarding.
+// observeForwards is Observe for provider port-forwarding. The published address is the same before and after a change of
+// provider: the load balancer in Octavia is written down on the Service until it is left.
 func (g *Routed) observeForwards(ctx context.Context, lock *async.Guard) (Observation, error) {
 	have := nothing(g.in.ID)
 	var forwarded []model.LoadBalancer
@@ -191,7 +192,7 @@ func (g *Routed) observeForwards(ctx context.Context, lock *async.Guard) (Observ
 		if have.Duplicates, err = g.leftVIPs(ctx); err != nil {
 			return have, err
 		}
-		served := len(have.Duplicates) > 0 || g.in.Drift.Routed != nil || len(forwarded) > 0
+		served := g.in.Published.Place == "" && (len(have.Duplicates) > 0 || g.in.Drift.Routed != nil || len(forwarded) > 0)
 		if have.Outgoing, err = g.outgoing(ctx, served, lock); err != nil {
 			return have, err
 		}
@@ -348,12 +349,18 @@ func listedIP(id ownership.Identity, fip neutron.ForwardedIP) model.FloatingIP {
 
 // recallForwarded is recallFirst for provider port-forwarding.
 func (g *Routed) recallForwarded(ctx context.Context) (Known, error) {
-	if !g.in.Published.hasStatus() || !g.Memory.Store.Get(g.in.Owner.UID).Unseen() {
+	if !g.in.Published.hasStatus() || g.in.Published.Place != "" || !g.Memory.Store.Get(g.in.Owner.UID).Unseen() {
 		return Known{}, nil
 	}
 	all, err := g.Cloud.Forwardings.First(ctx, maxSnapshotAge)
 	if err != nil {
 		return Known{}, err
+	}
+	if g.Config.LoadBalancer.RouterVIPNetworkID != "" {
+		vips, err := g.Cloud.VIPs.First(ctx, ownership.ClusterTag(g.Cluster.ID), maxSnapshotAge)
+		if err != nil || len(vips[g.in.Owner.UID]) > 0 {
+			return Known{}, err
+		}
 	}
 	addresses := g.in.Published.addresses() // none: a host name is published
 	all = slices.DeleteFunc(slices.Clone(all), func(fip neutron.ForwardedIP) bool {
