@@ -573,7 +573,7 @@ func TestRouter_GivesInternalServiceNoFloatingIP(t *testing.T) {
 	r := newRouted(t, "0", environmentOptions{})
 	nodes := r.nodes(1)
 	r.svc.Annotations[annotation.Internal] = "true"
-	r.svc.Spec.LoadBalancerIP = "127.101.0.40" //nolint:staticcheck // it is in use
+	r.svc.Spec.LoadBalancerIP = "127.101.0.40"
 	status := r.ensure(r.svc, nodes)
 	if got := addresses(status); !slices.Equal(got, []string{"127.101.0.40"}) {
 		t.Errorf("status %v", got)

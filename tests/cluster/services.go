@@ -116,7 +116,7 @@ func SetEachHostPod(ctx context.Context, client kubernetes.Interface, service *c
 		}
 		target := func(port corev1.ServicePort) int32 {
 			at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == port.Name })
-			return pod.FirstPort + int32(at) //nolint:gosec // the index of a port
+			return pod.FirstPort + int32(at)
 		}
 		name := fmt.Sprintf("%s-%d", service.Name, pod.FirstPort)
 		if err := writeSlice(ctx, client, service, name, discoveryv1.AddressTypeIPv4, endpoints, target); err != nil {

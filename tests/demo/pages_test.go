@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -198,7 +199,8 @@ func whyNot(command string) string {
 
 // expected reports whether the error is an exit code that reports a finding of the command.
 func expected(command string, err error) bool {
-	exit, is := err.(*exec.ExitError)
+	var exit *exec.ExitError
+	is := errors.As(err, &exit)
 	for _, e := range exits {
 		if is && regexp.MustCompile(e.pattern).MatchString(command) && slices.Contains(e.codes, exit.ExitCode()) {
 			return true

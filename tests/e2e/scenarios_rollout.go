@@ -95,7 +95,7 @@ func (s *scene) deploy(name string, replicas int, sleeps time.Duration) *deploym
 // add adds a pod on the next node, with ports that none before had.
 func (d *deployment) add() {
 	first := firstReplicaPort + d.made*len(d.get().Spec.Ports)
-	d.pods = append(d.pods, cluster.HostPod{Node: nodeNames()[d.made%len(nodeNames())], FirstPort: int32(first)}) //nolint:gosec // a port
+	d.pods = append(d.pods, cluster.HostPod{Node: nodeNames()[d.made%len(nodeNames())], FirstPort: int32(first)})
 	d.made++
 }
 
@@ -162,7 +162,7 @@ func (d *deployment) membersAre(wanted func(cluster.HostPod) bool, only bool) {
 		node, err := d.Client().CoreV1().Nodes().Get(d.Context(), pod.Node, metav1.GetOptions{})
 		d.must(err)
 		for i := range d.get().Spec.Ports {
-			want = append(want, at(nodeAddress(node), pod.FirstPort+int32(i))) //nolint:gosec // a port
+			want = append(want, at(nodeAddress(node), pod.FirstPort+int32(i)))
 		}
 	}
 	slices.Sort(want)
@@ -178,7 +178,7 @@ func (d *deployment) membersAre(wanted func(cluster.HostPod) bool, only bool) {
 				return err
 			}
 			for _, m := range members {
-				have = append(have, at(m.Address, int32(m.ProtocolPort))) //nolint:gosec // a port
+				have = append(have, at(m.Address, int32(m.ProtocolPort)))
 			}
 		}
 		if !only {

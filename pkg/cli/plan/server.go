@@ -259,6 +259,7 @@ func (s *server) setFamilies(ctx context.Context, svc *v1.Service) []string {
 			other = v1.IPv4Protocol
 		}
 		svc.Spec.IPFamilies = append(svc.Spec.IPFamilies, other)
+	case v1.IPFamilyPolicySingleStack:
 	case v1.IPFamilyPolicyPreferDualStack:
 		notes = append(notes, fmt.Sprintf("it is unknown whether the cluster has both IP families: the plan of this Service, which prefers them, is for %s alone, unless ipFamilies has both", first))
 	}

@@ -143,7 +143,7 @@ func (g *Routed) refused(why string) error {
 }
 
 // mayForward refuses a cloud without port forwardings, and the ports of others.
-func (g *Routed) mayForward(ctx context.Context, r Round, todo plan.Plan) error {
+func (g *Routed) mayForward(ctx context.Context, todo plan.Plan) error {
 	if todo.Creates() || slices.ContainsFunc(todo.Steps, addsFirst) {
 		has, err := g.Cloud.Forwardings.Neutron.HasForwardings(ctx)
 		if err != nil {

@@ -269,7 +269,7 @@ func (g *Routed) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 		return err
 	}
 	if g.forwards() {
-		if err := g.mayForward(ctx, r, todo); err != nil {
+		if err := g.mayForward(ctx, todo); err != nil {
 			return err
 		}
 	} else if most := int(limits.RouterMaxRoutes); most > 0 && todo.Creates() {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	recordings = "../../simulator/replay/testdata/"
-	real       = "../../e2e/openstack/releases/"
+	recordings   = "../../simulator/replay/testdata/"
+	releaseFiles = "../../e2e/openstack/releases/"
 )
 
 // The tables of docs/versions.md are made from what the tests run against: the modules of the
@@ -83,7 +83,7 @@ func openStackTable(t *testing.T) string {
 // Octavia 11.0, ovn-octavia-provider 3.0, …".
 func suiteReleases(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(real + "*.sh")
+	files, err := filepath.Glob(releaseFiles + "*.sh")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("releases %v, error %v", files, err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -139,11 +141,14 @@ func (r *repeater) again(ctx context.Context, recording Recording, i int) (entry
 		difference = fmt.Sprintf("status %d, recorded %d: %.300s, recorded %.300s", got.Code, step.Status, got.Body, step.Response)
 	}
 	text := r.compareContent(step, got)
-	if exception, is := excepted(recording, step); difference == "" && !(is && exception.StatusOnly) {
+	if exception, is := excepted(recording, step); difference == "" && (!is || !exception.StatusOnly) {
 		difference = text
 	}
 	return map[string]any{"request": request, "response": response}, difference, nil
 }
+
+// decodes reports whether a text is JSON that fits.
+func decodes(text []byte, into any) bool { return json.Unmarshal(text, into) == nil }
 
 // unseen repeats the actions without a record that site.unseen infers.
 func (r *repeater) unseen(ctx context.Context, step Step) error {
@@ -170,7 +175,7 @@ func (r *repeater) removeMonitor(ctx context.Context, step Step) error {
 			PoolID string `json:"pool_id"`
 		}
 	}
-	if json.Unmarshal([]byte(step.Body), &body) != nil || body.HealthMonitor.PoolID == "" {
+	if !decodes([]byte(step.Body), &body) || body.HealthMonitor.PoolID == "" {
 		return nil
 	}
 	got, err := r.place.Send(ctx, "k8s", http.MethodGet, r.translate("/v2.0/lbaas/pools/"+body.HealthMonitor.PoolID), "", nil)
@@ -182,7 +187,7 @@ func (r *repeater) removeMonitor(ctx context.Context, step Step) error {
 			Monitor string `json:"healthmonitor_id"`
 		}
 	}
-	if json.Unmarshal(got.Body.Bytes(), &answer) != nil || answer.Pool.Monitor == "" {
+	if !decodes(got.Body.Bytes(), &answer) || answer.Pool.Monitor == "" {
 		return nil
 	}
 	_, err = r.place.Send(ctx, "k8s", http.MethodDelete, "/v2.0/lbaas/healthmonitors/"+answer.Pool.Monitor, "", nil)
@@ -222,7 +227,7 @@ func (r *repeater) plug(ctx context.Context, step Step) error {
 			PortID string `json:"vip_port_id"`
 		}
 	}
-	if json.Unmarshal([]byte(step.Body), &body) != nil {
+	if !decodes([]byte(step.Body), &body) {
 		return nil
 	}
 	recorded := body.LoadBalancer.PortID
@@ -251,8 +256,10 @@ const (
 
 // settled waits until nothing of the tenant is pending or changes.
 func (r *repeater) settled(ctx context.Context) {
-	start, since, last := time.Now(), time.Now(), ""
-	for ctx.Err() == nil && time.Since(start) < patience {
+	var clock clock.RealClock
+	start, last := clock.Now(), ""
+	since := start
+	for ctx.Err() == nil && clock.Since(start) < patience {
 		now := ""
 		list, err := r.place.Send(ctx, "k8s", http.MethodGet, "/v2.0/lbaas/loadbalancers?fields=id&fields=provisioning_status&fields=updated_at", "", nil)
 		if err == nil && !strings.Contains(list.Body.String(), `"PENDING_`) {
@@ -267,9 +274,9 @@ func (r *repeater) settled(ctx context.Context) {
 			rest = quiet
 		}
 		if now != last {
-			since, last = time.Now(), now
+			since, last = clock.Now(), now
 		}
-		if now != "" && time.Since(since) >= rest {
+		if now != "" && clock.Since(since) >= rest {
 			r.changed = false
 			return
 		}

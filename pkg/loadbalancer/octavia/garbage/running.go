@@ -90,10 +90,10 @@ func runningMember(ctx context.Context, o Options, items []Item) (string, error)
 
 // thing returns the name of a load balancer, VIP or floating IP for a message.
 func (i Item) thing() string {
-	switch i.Kind {
-	case VIP:
+	if i.Kind == VIP {
 		return "VIP " + i.Name
-	case FloatingIP:
+	}
+	if i.Kind == FloatingIP {
 		return "floating IP " + i.Name
 	}
 	return "load balancer " + i.ID

@@ -62,6 +62,14 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 			})
 		}
 	}
+	p.unused(lb, id, used)
+	lb.Adopted = p.adopted(id)
+	lb.Sort()
+	return lb
+}
+
+// unused adds the pools that no listener uses to a load balancer.
+func (p Parts) unused(lb *model.LoadBalancer, id ownership.Identity, used map[string]bool) {
 	for _, pool := range p.Pools {
 		switch {
 		case used[pool.ID]:
@@ -74,9 +82,6 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 			})
 		}
 	}
-	lb.Adopted = p.adopted(id)
-	lb.Sort()
-	return lb
 }
 
 // AdditionalVIPs returns models of the VIPs that have an address: some drivers accept others and ignore them.

@@ -119,7 +119,7 @@ func (s *Settings) VIPAddress(family v1.IPFamily, floating bool) (address, asked
 	switch {
 	case inFamily(s.VIP.Address, family):
 		return s.VIP.Address, annotation.Path(annotation.VIPAddress).String()
-	case s.VIP.PortID == "" && inFamily(s.LoadBalancerIP, family) && !(floating && family == v1.IPv4Protocol):
+	case s.VIP.PortID == "" && inFamily(s.LoadBalancerIP, family) && (!floating || family != v1.IPv4Protocol):
 		return s.LoadBalancerIP, inSpec("loadBalancerIP").String()
 	}
 	return "", ""
