@@ -129,6 +129,9 @@ func (c *Cluster) Command(ctx context.Context, name string, args ...string) (out
 	return string(text), 0, err
 }
 
+// ControlPlane returns the control plane.
+func (c *Cluster) ControlPlane() *controlplane.ControlPlane { return c.plane }
+
 // Client returns the administrator's client.
 func (c *Cluster) Client() kubernetes.Interface { return c.plane.Client() }
 

@@ -46,7 +46,9 @@ func Build(ctx context.Context, logf func(format string, args ...any)) (Programs
 	if complete {
 		return found, nil
 	}
-	hyper, err := build(ctx, program{name: "the test control plane", directory: ".", binary: "hyper"}, logf)
+	hyper, err := build(ctx, program{
+		name: "the test control plane", directory: ".", binary: "hyper", links: []string{etcd, apiServer, controllerManager},
+	}, logf)
 	if err != nil {
 		return Programs{}, err
 	}
@@ -96,9 +98,39 @@ func BuildHelmCLI(ctx context.Context, logf func(format string, args ...any)) (s
 	return build(ctx, program{name: "Helm", module: "helm", directory: ".", tool: "helm.sh/helm/v3/cmd/helm", binary: "helm-cli"}, logf)
 }
 
+// Upstream are the paths of the programs that only make e2e-upstream runs, of the control plane's release:
+// those of a node and the rest of a control plane, e2e.test with the specs of networks, the runner of its
+// specs, and the program of the pods in them.
+type Upstream struct{ Kubelet, DNS, Scheduler, ControllerManager, E2E, Ginkgo, Agnhost string }
+
+// BuildUpstream is Build for these programs: ten minutes on two cores where the control plane is built.
+func BuildUpstream(ctx context.Context, logf func(format string, args ...any)) (u Upstream, err error) {
+	links := []string{"kubelet", "dns", "kube-scheduler", controllerManager}
+	for path, p := range map[*string]program{
+		&u.Kubelet: {name: "kubelet", directory: ".", binary: "upstream", links: links},
+		&u.E2E:     {name: "Kubernetes' specs of networks", directory: "e2e", binary: "e2e.test"},
+		&u.Ginkgo:  {name: "ginkgo", directory: ".", tool: "github.com/onsi/ginkgo/v2/ginkgo", binary: "ginkgo"},
+		&u.Agnhost: {name: "agnhost", directory: ".", tool: "k8s.io/kubernetes/test/images/agnhost", binary: "agnhost"},
+	} {
+		p.module = "upstream"
+		if *path, err = build(ctx, p, logf); err != nil {
+			return Upstream{}, err
+		}
+	}
+	directory := filepath.Dir(u.Kubelet)
+	for i, path := range []*string{&u.Kubelet, &u.DNS, &u.Scheduler, &u.ControllerManager} {
+		*path = filepath.Join(directory, links[i])
+	}
+	return u, nil
+}
+
 // program is one that a module beside this package has, in a directory of it. The module
-// is hyper where none is named. A tool is the package of one that the module only requires.
-type program struct{ name, module, directory, tool, binary string }
+// is hyper where none is named. A tool is the package of one that the module only requires. Links are
+// names beside the binary, by which it knows what to be.
+type program struct {
+	name, module, directory, tool, binary string
+	links                                 []string
+}
 
 // installedOrBuilt is for programs of which hyper has a directory by their name.
 func installedOrBuilt(ctx context.Context, name string, logf func(string, ...any)) (string, error) {
@@ -201,7 +233,7 @@ func (s source) key() string {
 	return hex.EncodeToString(hash.Sum(nil))[:16]
 }
 
-// compile builds the target, and the links beside it by which hyper knows what to be.
+// compile builds the target, and makes its links.
 func (s source) compile(ctx context.Context, target string, logf func(string, ...any)) error {
 	built := gobuild.Program{Name: s.name, Dir: s.dir, Package: cmp.Or(s.tool, "./"+s.directory)}
 	if s.module == "helm" {
@@ -211,11 +243,9 @@ func (s source) compile(ctx context.Context, target string, logf func(string, ..
 	if release == nil {
 		return errors.New("go.mod of the control plane does not require k8s.io/kubernetes")
 	}
-	if s.binary == "hyper" {
-		for _, name := range []string{etcd, apiServer, controllerManager} {
-			if err := link(s.binary, filepath.Join(filepath.Dir(target), name)); err != nil {
-				return err
-			}
+	for _, name := range s.links {
+		if err := link(s.binary, filepath.Join(filepath.Dir(target), name)); err != nil {
+			return err
 		}
 	}
 	const version = "k8s.io/component-base/version."

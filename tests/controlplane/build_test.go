@@ -42,6 +42,24 @@ func TestBuild_ChangesKeyWithEverySourceFile(t *testing.T) {
 	}
 }
 
+// kubelets may not be newer than their API server, and the specs are those of its release.
+func TestBuildUpstream_IsOfTheControlPlanesRelease(t *testing.T) {
+	t.Parallel()
+	releases := map[string]string{}
+	for _, module := range []string{"hyper", "upstream"} {
+		s, err := hyperSource(t.Context(), program{module: module, directory: "."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := kubernetesRelease.FindSubmatch(s.files["go.mod"]); found != nil {
+			releases[module] = string(found[1])
+		}
+	}
+	if releases["hyper"] == "" || releases["hyper"] != releases["upstream"] {
+		t.Errorf("releases of Kubernetes in go.mod: %v, want the same", releases)
+	}
+}
+
 func TestBuild_FailsWithoutVersionOfKubernetes(t *testing.T) {
 	t.Parallel()
 	s := source{dir: t.TempDir(), files: map[string][]byte{"go.mod": []byte("module other\n")}}

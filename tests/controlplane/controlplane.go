@@ -76,7 +76,7 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 }
 
 func (c *ControlPlane) startAll(ctx context.Context) (err error) {
-	if c.pki, err = newPKI(filepath.Join(c.dir.path, "pki")); err != nil {
+	if c.pki, err = newPKI(filepath.Join(c.dir.path, pkiDirectory)); err != nil {
 		return err
 	}
 	if err := c.startEtcd(ctx); err != nil {

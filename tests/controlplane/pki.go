@@ -127,6 +127,9 @@ type pki struct {
 	ca  *authority
 }
 
+// pkiDirectory is its directory in that of the control plane.
+const pkiDirectory = "pki"
+
 // The files of a pki, by what they are for.
 const (
 	caFile             = "ca.crt"

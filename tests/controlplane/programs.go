@@ -28,6 +28,13 @@ const (
 	apiServiceAddress = "10.96.0.1"
 )
 
+// Files of the control plane as a complete kube-controller-manager has to name them: relative to its working
+// directory.
+const (
+	CAFile                = pkiDirectory + "/" + caFile
+	ServiceAccountKeyFile = pkiDirectory + "/" + serviceAccountFile
+)
+
 // etcd speaks over sockets in the working directory instead of TCP ports, which
 // another process could take first. It wants the form host:port also for them,
 // and uses that as the file's name.

@@ -4,9 +4,9 @@
 //	go run ./tests/controlplane/cmd/controlplane
 //	export KUBECONFIG=...   # it prints the path
 //
-// With --build it only builds, and with --kubectl, --kube-proxy, --helm, --helm-cli and --oldest
-// further programs: kubectl and kube-proxy of its release, what renders charts, Helm, and the API
-// server of the oldest release that is supported.
+// With --build it only builds, and with --kubectl, --kube-proxy, --helm, --helm-cli, --oldest and --upstream
+// further programs: kubectl and kube-proxy of its release, what renders charts, Helm, the API
+// server of the oldest release that is supported, and what only make e2e-upstream runs.
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -30,6 +31,7 @@ func main() {
 		"helm":       controlplane.BuildHelm,
 		"helm-cli":   controlplane.BuildHelmCLI,
 		"oldest":     controlplane.BuildOldestAPIServer,
+		"upstream":   buildUpstream,
 	} {
 		flag.BoolFunc(name, "build this too, and print its path", func(string) error {
 			further = append(further, build)
@@ -73,6 +75,11 @@ func run(ctx context.Context, buildOnly bool, further []builder) error {
 	fmt.Printf("export KUBECONFIG='%s'\n", plane.AdminKubeconfig())
 	<-ctx.Done()
 	return plane.Stop()
+}
+
+func buildUpstream(ctx context.Context, logf func(string, ...any)) (string, error) {
+	programs, err := controlplane.BuildUpstream(ctx, logf)
+	return filepath.Dir(programs.Kubelet), err
 }
 
 // progress goes to standard error, so that standard output can be evaluated.
