@@ -153,6 +153,10 @@ e2e-down: ## Take it down, and remove its state
 e2e-amphora: ## Run the scenarios with traffic on an OpenStack 2025.1 with real amphorae, which comes up for it (Debian 12, root)
 	AMPHORA=real tests/e2e/e2e.sh
 
+.PHONY: e2e-upstream
+e2e-upstream: ## Run Kubernetes' specs of load balancers with kubelets on an OpenStack 2025.1, which comes up for it (Debian 12, root; FOCUS=REGEXP for some)
+	KUBELETS=real FOCUS='$(FOCUS)' tests/e2e/e2e.sh
+
 .PHONY: fuzz
 fuzz: ## Fuzz what users write and clouds answer, a minute for each target there is
 	@set -e; grep -rn --include='*_test.go' '^func Fuzz' pkg tests | sed -E 's|^(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9_]*).*|\1 \2|' | sort | while read -r folder target; do \

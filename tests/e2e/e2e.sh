@@ -5,7 +5,7 @@
 # clouds.yaml (docs/internals/testing.md). With an argument, PROVIDER or PROVIDER/SCENARIO, it runs
 # that part of the suite on the OpenStack that is up, and leaves it up. RELEASE is the Debian with
 # the OpenStack; if this machine is another one, all of it runs in a cell (openstack/cell.sh).
-# AMPHORA=real is `make e2e-amphora`.
+# AMPHORA=real is `make e2e-amphora`, KUBELETS=real is `make e2e-upstream`.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 mkdir -p out/e2e
@@ -40,8 +40,14 @@ if [ -n "${E2E_CLOUD:-}" ]; then
     exit
 fi
 suite=TestSuite_SucceedsOnLocalOpenStack
+programs=--kube-proxy
 if [ "${AMPHORA:-}" = real ]; then
     suite=TestSuite_SucceedsWithRealAmphorae
+    RELEASE=${RELEASE:-trixie}
+elif [ "${KUBELETS:-}" = real ]; then
+    suite=TestUpstream_PassesSpecsOfKubernetes
+    programs="--kube-proxy --kubectl --upstream"
+    log=out/e2e/suite-upstream.log
     RELEASE=${RELEASE:-trixie}
 fi
 export RELEASE=${RELEASE:-bookworm}
@@ -51,8 +57,12 @@ if [ "$(id -u)" != 0 ] || { [ "$codename" != bookworm ] && [ "$codename" != "$RE
     echo "On an OpenStack that you have it runs with E2E_CLOUD=<a cloud of your clouds.yaml>; see docs/internals/testing.md." >&2
     exit 2
 fi
+if [ "${KUBELETS:-}" = real ] && [ "$codename" = "$RELEASE" ] && [ -z "${KUBELET_IMAGE:-}" ]; then
+    echo "make e2e-upstream runs in a cell only, a Debian of another release than this machine's: RELEASE=trixie on Debian 12." >&2
+    exit 2
+fi
 if [ "$codename" != "$RELEASE" ]; then
-    build --kube-proxy # a cell has no network to download from
+    build $programs # a cell has no network to download from
     exec tests/e2e/openstack/cell.sh tests/e2e/e2e.sh "$@"
 fi
 export E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
@@ -86,6 +96,6 @@ else
     echo "make e2e installs packages, builds Kubernetes' programs, brings up an OpenStack in $E2E_STATE, plays the suite"
     echo "and takes the OpenStack down again: about twelve minutes on two idle cores, half an hour the first time"
 fi
-build --kube-proxy
+build $programs
 [ $# -gt 0 ] || tests/e2e/openstack/up.sh || exit
 play "${E2E_TIMEOUT:-3h}" "$suite$part" $parallel

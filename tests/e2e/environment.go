@@ -31,35 +31,54 @@ type Environment struct {
 
 // Start starts a cluster without nodes. The recorder may be nil.
 func Start(ctx context.Context, cloud Cloud, provider string, recorder *Recorder, logf func(string, ...any)) (*Environment, error) {
-	env := &Environment{Cloud: cloud, Provider: provider, recorder: recorder, activity: &activity{look: cloud.API().fingerprint}}
+	env := newEnvironment(cloud, provider, recorder)
+	options := env.options("", logf)
 	// Nodes that are silent are found out soon.
-	manager := []string{"--node-monitor-grace-period=10s", "--node-monitor-period=1s"}
-	if cloud.SubnetV6() == "" {
-		family, _, _ := strings.Cut(controlplane.PodNetworks, ",")
-		manager = append(manager, "--cluster-cidr="+family)
+	options.ControlPlane.ControllerManagerArgs = append(options.ControlPlane.ControllerManagerArgs,
+		"--node-monitor-grace-period=10s", "--node-monitor-period=1s")
+	return env, env.start(ctx, options)
+}
+
+func newEnvironment(cloud Cloud, provider string, recorder *Recorder) *Environment {
+	return &Environment{Cloud: cloud, Provider: provider, recorder: recorder, activity: &activity{look: cloud.API().fingerprint}}
+}
+
+// options returns those of a cluster with more keys in cloud.conf.
+func (env *Environment) options(keys string, logf func(string, ...any)) cluster.Options {
+	var manager []string
+	if env.Cloud.SubnetV6() == "" {
+		manager = append(manager, "--cluster-cidr="+podNetworkV4())
 	}
-	var err error
-	env.Cluster, err = cluster.Start(ctx, cluster.Options{
-		CloudConf:    env.cloudConf(""),
-		KubeProxy:    cloud.KubeProxy(),
+	return cluster.Options{
+		CloudConf:    env.cloudConf(keys),
+		KubeProxy:    env.Cloud.KubeProxy(),
 		ControlPlane: controlplane.Options{ControllerManagerArgs: manager},
 		CCMArgs: []string{
 			// Else another process waits fifteen seconds until it leads.
-			"--leader-elect-lease-duration=" + cloud.Lease().String(), "--leader-elect-renew-deadline=" + (cloud.Lease() * 2 / 3).String(),
+			"--leader-elect-lease-duration=" + env.Cloud.Lease().String(), "--leader-elect-renew-deadline=" + (env.Cloud.Lease() * 2 / 3).String(),
 			"--leader-elect-retry-period=500ms",
 			// Whether there are any routes is for cloud.conf to say.
 			"--configure-cloud-routes=true", "--cluster-cidr=" + controlplane.PodNetworks, "--route-reconciliation-period=2s",
 			"--v=2",
 		},
 		Logf: logf,
-	})
-	if err != nil {
-		return nil, err
+	}
+}
+
+// podNetworkV4 is the IPv4 network of pods.
+func podNetworkV4() string {
+	network, _, _ := strings.Cut(controlplane.PodNetworks, ",")
+	return network
+}
+
+func (env *Environment) start(ctx context.Context, options cluster.Options) (err error) {
+	if env.Cluster, err = cluster.Start(ctx, options); err != nil {
+		return err
 	}
 	if err := env.StartCCM(ctx); err != nil {
-		return nil, errors.Join(err, env.Stop())
+		return errors.Join(err, env.Stop())
 	}
-	return env, nil
+	return nil
 }
 
 // cloudConf adds keys to the section [LoadBalancer].

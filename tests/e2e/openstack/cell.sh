@@ -65,6 +65,7 @@ inside() { # ROOT SHARED...: the first process of a cell
     cd "$MOUNT/root"
     mount -t proc proc proc
     mount -t sysfs sysfs sys
+    mount --rbind /sys/fs/cgroup sys/fs/cgroup # for kubelets
     mount --rbind /dev dev
     mount -t tmpfs -o mode=1777 tmpfs dev/shm
     mount -t tmpfs -o mode=755 tmpfs run
@@ -105,6 +106,11 @@ case ${1:?a command} in
     '') ;;
     real) AMPHORA_IMAGE=$("$HERE/amphora/image.sh"); export AMPHORA_IMAGE ;;
     *) die "AMPHORA is real, or not set" ;;
+    esac
+    case ${KUBELETS:-} in
+    '') ;;
+    real) KUBELET_IMAGE=$("$HERE/kubelet/image.sh"); export KUBELET_IMAGE ;;
+    *) die "KUBELETS is real, or not set" ;;
     esac
     alive || start
     has "$CHECKOUT/go.mod" || die "the cell has been started by another checkout; take its OpenStack down there"

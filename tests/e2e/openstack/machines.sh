@@ -7,6 +7,8 @@
 #                                                               others through the router
 #   machines.sh clients TENANT                                  e2e-TENANT-client on its network,
 #                                                               e2e-ext on the external one
+#   machines.sh join TENANT                                     the namespace of this process gets both
+#                                                               networks; those outside leave theirs
 #   machines.sh tap DEVICE PORT-ID MAC                          the network card of an amphora
 #   machines.sh untap DEVICE
 #   machines.sh down [TENANT]                                   all namespaces go
@@ -64,6 +66,11 @@ tap() { # DEVICE PORT-ID MAC
         external_ids:iface-id="$2" external_ids:attached-mac="$3" external_ids:iface-status=active
 }
 
+outside() { # e2e-ext gets the external network
+    plug e2e-ext br-ex e2eext 1500
+    ip -n e2e-ext addr replace 172.24.4.1/22 dev e2eext
+}
+
 untap() { # DEVICE
     local n=${1#amp} link
     $V --if-exists del-port br-int "vb$n"
@@ -72,8 +79,12 @@ untap() { # DEVICE
 }
 
 unplug() { # NAMESPACE
+    local cgroup
     $V --if-exists del-port br-int "$(device "$1")"
     ip netns del "$1"
+    for cgroup in /sys/fs/cgroup/"$1" /sys/fs/cgroup/*/"$1"; do # of kubelet/node.sh
+        [ ! -d "$cgroup" ] || find "$cgroup" -depth -type d -exec rmdir {} +
+    done
 }
 
 case ${1:-} in
@@ -93,12 +104,20 @@ untap) untap "$2" ;;
 clients)
     # shellcheck disable=SC2046
     machine "$2" client $(python3 "$HERE/client_port.py" "$2")
-    plug e2e-ext br-ex e2eext 1500
-    ip -n e2e-ext addr replace 172.24.4.1/22 dev e2eext
+    outside
+    ;;
+join)
+    $V --if-exists del-port br-ex e2eext
+    ip netns del e2e-ext
+    ip netns attach e2e-ext $$
+    outside
+    ip netns attach "e2e-$2-control" $$
+    # shellcheck disable=SC2046
+    machine "$2" control $(python3 "$HERE/client_port.py" "$2" control)
     ;;
 down)
     for ns in $(ip netns list | awk -v p="^e2e-${2:+$2-}" '$1 ~ p {print $1}'); do unplug "$ns"; done
     [ -n "${2:-}" ] || $V --if-exists del-port br-ex e2eext
     ;;
-*) sed -n 2,13p "$0"; exit 2 ;;
+*) sed -n 2,15p "$0"; exit 2 ;;
 esac
