@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // A driver that changes members one by one also deletes those of a pool before the pool. The load
@@ -50,26 +48,20 @@ func (r *Run) poolsGone(ctx context.Context) error {
 func (r *Run) poolGone(ctx context.Context, d *poolDeletion) error {
 	lb := r.observed.LoadBalancer
 	timing := r.Drivers.Timing(lb.Provider)
-	for {
-		if !d.pausing {
-			pool, err := r.Octavia.Pool(ctx, d.id)
-			switch {
-			case apierror.IsNotFound(err):
-				return nil
-			case err != nil:
-				return err
-			case d.until.IsZero(), len(pool.Members) < d.members:
-				d.members, d.until = len(pool.Members), r.Clock.Now().Add(timing.ChildTimeout)
-			case r.Clock.Now().After(d.until):
-				return &ChangedError{lb.ID, fmt.Sprintf("pool %s still exists after its deletion", d.name), true}
-			}
-			d.pausing = true
+	return r.poll(ctx, &d.pausing, "deleted "+d.id, timing.ChildInterval, func() (done bool, err error) {
+		pool, err := r.Octavia.Pool(ctx, d.id)
+		switch {
+		case apierror.IsNotFound(err):
+			return true, nil
+		case err != nil:
+			return false, err
+		case d.until.IsZero(), len(pool.Members) < d.members:
+			d.members, d.until = len(pool.Members), r.Clock.Now().Add(timing.ChildTimeout)
+		case r.Clock.Now().After(d.until):
+			return false, &ChangedError{lb.ID, fmt.Sprintf("pool %s still exists after its deletion", d.name), true}
 		}
-		if err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "deleted "+d.id, timing.ChildInterval); err != nil {
-			return err
-		}
-		d.pausing = false
-	}
+		return false, nil
+	})
 }
 
 // poolWait is a wait for a pool until a time; pausing is set before the next poll.
@@ -87,22 +79,11 @@ func (r *Run) poolUnlocked(ctx context.Context, step plan.Step) error {
 	if ref == (plan.PoolRef{}) || pool == nil || !driver.QuirksOf(lb.Provider).MemberByMember {
 		return nil
 	}
-	for {
-		if !wait.pausing {
-			now, err := r.Octavia.Pool(ctx, pool.ID)
-			switch {
-			case apierror.IsNotFound(err): // the step reports that
-				return nil
-			case err != nil:
-				return err
-			case !(model.Status{Provisioning: now.ProvisioningStatus}).Pending() || r.Clock.Now().After(wait.until):
-				return nil
-			}
-			wait.pausing = true
+	return r.poll(ctx, &wait.pausing, "pool "+pool.ID, r.Drivers.Timing(lb.Provider).ChildInterval, func() (done bool, err error) {
+		now, err := r.Octavia.Pool(ctx, pool.ID)
+		if err != nil {
+			return true, apierror.IgnoreNotFound(err) // the step reports that it is gone
 		}
-		if err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "pool "+pool.ID, r.Drivers.Timing(lb.Provider).ChildInterval); err != nil {
-			return err
-		}
-		wait.pausing = false
-	}
+		return !(model.Status{Provisioning: now.ProvisioningStatus}).Pending() || r.Clock.Now().After(wait.until), nil
+	})
 }

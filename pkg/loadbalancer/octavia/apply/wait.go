@@ -54,26 +54,37 @@ func (r *Run) gone(ctx context.Context) error {
 // does.
 func (r *Run) deleted(ctx context.Context, d *deletion) error {
 	timing := r.Drivers.Timing(d.provider)
-	for {
-		if !d.pausing {
-			token, err := r.wait(ctx, d.id, watcher.Kind{Operation: watcher.Deleting})
-			switch {
-			case err != nil:
-				return fmt.Errorf("wait for the end of load balancer %s: %w", d.id, err)
-			case token.Gone:
-				return nil
-			case token.Status.Failed(), !d.until.IsZero() && r.Clock.Now().After(d.until):
-				return &LoadBalancerError{ID: d.id, Status: token.Status.Provisioning + " after its deletion"}
-			}
-			if d.until.IsZero() {
-				d.until = r.Clock.Now().Add(timing.ChildTimeout)
-			}
-			d.pausing = true
+	return r.poll(ctx, &d.pausing, "deleted "+d.id, timing.ChildInterval, func() (done bool, err error) {
+		token, err := r.wait(ctx, d.id, watcher.Kind{Operation: watcher.Deleting})
+		switch {
+		case err != nil:
+			return false, fmt.Errorf("wait for the end of load balancer %s: %w", d.id, err)
+		case token.Gone:
+			return true, nil
+		case token.Status.Failed(), !d.until.IsZero() && r.Clock.Now().After(d.until):
+			return false, &LoadBalancerError{ID: d.id, Status: token.Status.Provisioning + " after its deletion"}
 		}
-		if err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "deleted "+d.id, timing.ChildInterval); err != nil {
+		if d.until.IsZero() {
+			d.until = r.Clock.Now().Add(timing.ChildTimeout)
+		}
+		return false, nil
+	})
+}
+
+// poll calls check until it is done or fails, with pauses in between. Pausing is true during a pause, so that the
+// next call of poll goes on with it.
+func (r *Run) poll(ctx context.Context, pausing *bool, what string, pause time.Duration, check func() (done bool, err error)) error {
+	for {
+		if !*pausing {
+			if done, err := check(); done || err != nil {
+				return err
+			}
+			*pausing = true
+		}
+		if err := async.Sleep(ctx, r.Clock, telemetry.Octavia, what, pause); err != nil {
 			return err
 		}
-		d.pausing = false
+		*pausing = false
 	}
 }
 
