@@ -88,9 +88,7 @@ func attachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, u
 	default:
 		steps = append(steps, CreateFloatingIP{FloatingIP: *want})
 	}
-	if attached != nil && attached.Owned && !opts.KeepFloatingIP {
-		steps = append(steps, DeleteFloatingIP{attached.ID, attached.Address})
-	}
+	steps = append(steps, deleteOwned(attached, opts)...)
 	return append(steps, deleteUnattached(unattached, chosen, opts)...)
 }
 
@@ -104,13 +102,21 @@ func associate(want *model.FloatingIP, unattached model.FloatingIP) AssociateFlo
 	return step
 }
 
+// deleteOwned returns the step that deletes a floating IP, nil for none, if it is the Service's and not to stay.
+func deleteOwned(fip *model.FloatingIP, opts Options) []Step {
+	if fip == nil || !fip.Owned || opts.KeepFloatingIP {
+		return nil
+	}
+	return []Step{DeleteFloatingIP{fip.ID, fip.Address}}
+}
+
 // deleteUnattached returns the steps that delete the unattached floating IPs of ours,
 // except the chosen one.
 func deleteUnattached(unattached []model.FloatingIP, chosen int, opts Options) []Step {
 	var steps []Step
 	for i, fip := range unattached {
-		if fip.Owned && i != chosen && !opts.KeepFloatingIP {
-			steps = append(steps, DeleteFloatingIP{fip.ID, fip.Address})
+		if i != chosen {
+			steps = append(steps, deleteOwned(&fip, opts)...)
 		}
 	}
 	return steps

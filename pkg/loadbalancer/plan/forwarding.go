@@ -41,14 +41,12 @@ func Forward(desired *model.LoadBalancer, observed model.Observed, opts Options)
 	if old {
 		steps = append(steps, unforward(lb)...)
 	}
-	if fip := set.FloatingIP; !want.Asked() && (fip.Owned || fip.Retained) && fip.Description != want.Description {
-		set.Describe = want.Description
-	}
+	set.Describe = associate(want, set.FloatingIP).Describe
 	if lb == nil || old || set.Describe != "" || !slices.EqualFunc(set.From, set.To, model.Forwarding.Same) {
 		steps = append(steps, set)
 	}
-	if old && lb.FloatingIP.Owned && !opts.KeepFloatingIP {
-		steps = append(steps, DeleteFloatingIP{lb.FloatingIP.ID, lb.FloatingIP.Address})
+	if old {
+		steps = append(steps, deleteOwned(lb.FloatingIP, opts)...)
 	}
 	steps = append(steps, deleteUnattached(observed.UnattachedFloatingIPs, chosen, opts)...)
 	return Plan{Steps: append(steps, leave(observed, set.FloatingIP.ID, opts)...)}
@@ -56,7 +54,7 @@ func Forward(desired *model.LoadBalancer, observed model.Observed, opts Options)
 
 // replaced returns a fitting floating IP of the load balancers that port forwardings replace; nil for none.
 func replaced(observed model.Observed, want *model.FloatingIP) *model.FloatingIP {
-	for _, lb := range replacedBalancers(observed) {
+	for _, lb := range withDuplicates(observed.Outgoing, observed) {
 		if fits(want, lb.FloatingIP) && (want.Asked() || lb.FloatingIP.Owned) {
 			return lb.FloatingIP
 		}
@@ -64,22 +62,11 @@ func replaced(observed model.Observed, want *model.FloatingIP) *model.FloatingIP
 	return nil
 }
 
-func replacedBalancers(observed model.Observed) []*model.LoadBalancer {
-	var all []*model.LoadBalancer
-	if observed.Outgoing != nil {
-		all = append(all, observed.Outgoing)
-	}
-	for i := range observed.Duplicates {
-		all = append(all, &observed.Duplicates[i])
-	}
-	return all
-}
-
 // leave returns the steps that delete the load balancers of other providers, except for a floating IP that was taken
 // from them.
 func leave(observed model.Observed, taken string, opts Options) []Step {
 	var steps []Step
-	for _, lb := range replacedBalancers(observed) {
+	for _, lb := range withDuplicates(observed.Outgoing, observed) {
 		rest := *lb
 		if taken != "" && rest.FloatingIP != nil && rest.FloatingIP.ID == taken {
 			rest.FloatingIP = nil
@@ -88,9 +75,7 @@ func leave(observed model.Observed, taken string, opts Options) []Step {
 			steps = append(steps, Unlead(model.Observed{LoadBalancer: &rest}, opts).Steps...)
 			continue
 		}
-		if fip := rest.FloatingIP; fip != nil && fip.Owned && !opts.KeepFloatingIP {
-			steps = append(steps, DeleteFloatingIP{fip.ID, fip.Address})
-		}
+		steps = append(steps, deleteOwned(rest.FloatingIP, opts)...)
 		steps = append(steps, DeleteLoadBalancer{ID: rest.ID, Name: rest.Name, Cascade: true, Why: "the Service has port forwardings"})
 	}
 	return steps

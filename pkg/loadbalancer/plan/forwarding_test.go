@@ -69,17 +69,7 @@ func TestForward_FollowsTruthTable(t *testing.T) {
 			"floating IP 203.0.113.3: disassociate; floating IP 203.0.113.3: forwarded ports [] → [TCP/80 to a:30080]; " +
 				"VIP 10.77.0.5: next hops [a] → []; VIP 10.77.0.5 (port p): delete"},
 	} {
-		todo := plan.Forward(test.want, test.have, plan.Options{})
-		if diff := cmp.Diff(test.plan, steps(todo)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.what, diff)
-		}
-		after := test.have.Clone()
-		for _, step := range todo.Steps {
-			plan.Advance(&after, step)
-		}
-		if rest := plan.Forward(test.want, after, plan.Options{}); !rest.Empty() {
-			t.Errorf("%s: afterwards %s", test.what, rest)
-		}
+		wantPlan(t, test.what, plan.Forward, test.want, test.have, test.plan)
 	}
 }
 

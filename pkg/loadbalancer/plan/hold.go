@@ -41,13 +41,14 @@ func Hold(desired *model.LoadBalancer, observed model.Observed) *model.LoadBalan
 
 func heldMembers(wanted, have model.Members) model.Members {
 	at := byAddress(wanted, have)
-	if stay := wanted.Filter(func(i int) bool { return at[i] >= 0 }); stay.Len() > 0 {
-		return stay.Map(func(_ int, m model.Member) model.Member {
-			if i, is := have.FindAddress(m.Address); is {
-				m.Weight, m.Drained = have.Kind(i).Weight, have.Kind(i).Drained
-			}
-			return m
-		})
+	weighed := wanted.Map(func(i int, m model.Member) model.Member {
+		if at[i] >= 0 {
+			m.Weight, m.Drained = have.Kind(at[i]).Weight, have.Kind(at[i]).Drained
+		}
+		return m
+	})
+	if stay := weighed.Filter(func(i int) bool { return at[i] >= 0 }); stay.Len() > 0 {
+		return stay
 	}
 	return have.Map(func(_ int, m model.Member) model.Member {
 		m.ID, m.Status, m.SubnetUnknown = "", model.Status{}, false

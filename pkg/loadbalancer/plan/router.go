@@ -49,8 +49,8 @@ func Lead(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 		plan.Steps = append(plan.Steps, attachFloatingIP(desired, attached, observed.UnattachedFloatingIPs, opts)...)
 	}
 	if old != nil {
-		if fip := old.FloatingIP; !moves && fip != nil && fip.Owned && !opts.KeepFloatingIP {
-			plan.Steps = append(plan.Steps, DeleteFloatingIP{fip.ID, fip.Address})
+		if !moves {
+			plan.Steps = append(plan.Steps, deleteOwned(old.FloatingIP, opts)...)
 		}
 		plan.Steps = append(plan.Steps, DeleteLoadBalancer{ID: old.ID, Name: old.Name, Cascade: true, Why: "the Service has a VIP of provider router"})
 	}
@@ -64,27 +64,19 @@ func Lead(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 // last, because it is the proof that the floating IP and the routes are the Service's.
 func Unlead(observed model.Observed, opts Options) Plan {
 	var steps []Step
-	drop := func(fip *model.FloatingIP) {
-		if fip != nil && fip.Owned && !opts.KeepFloatingIP {
-			steps = append(steps, DeleteFloatingIP{fip.ID, fip.Address})
-		}
-	}
 	for _, lb := range served(observed) {
 		if lb.Provider == driver.PortForwarding {
 			steps = append(steps, unforward(lb)...)
-			drop(lb.FloatingIP)
+			steps = append(steps, deleteOwned(lb.FloatingIP, opts)...)
 			continue
 		}
 		if fip := lb.FloatingIP; fip != nil && (!fip.Owned || opts.KeepFloatingIP) {
 			steps = append(steps, DisassociateFloatingIP{fip.ID, fip.Address})
 		}
-		drop(lb.FloatingIP)
+		steps = append(steps, deleteOwned(lb.FloatingIP, opts)...)
 		steps = append(steps, withdraw(lb)...)
 	}
-	for _, fip := range observed.UnattachedFloatingIPs {
-		drop(&fip)
-	}
-	return Plan{Steps: steps}
+	return Plan{Steps: append(steps, deleteUnattached(observed.UnattachedFloatingIPs, -1, opts)...)}
 }
 
 // withdraw returns the steps that remove the routes to a VIP, and its port.
@@ -98,9 +90,14 @@ func withdraw(lb *model.LoadBalancer) []Step {
 
 // served returns the load balancer of a Service and its duplicates.
 func served(observed model.Observed) []*model.LoadBalancer {
+	return withDuplicates(observed.LoadBalancer, observed)
+}
+
+// withDuplicates returns a load balancer, nil for none, and the duplicates.
+func withDuplicates(first *model.LoadBalancer, observed model.Observed) []*model.LoadBalancer {
 	var all []*model.LoadBalancer
-	if observed.LoadBalancer != nil {
-		all = append(all, observed.LoadBalancer)
+	if first != nil {
+		all = append(all, first)
 	}
 	for i := range observed.Duplicates {
 		all = append(all, &observed.Duplicates[i])

@@ -49,17 +49,23 @@ func TestLead_FollowsTruthTable(t *testing.T) {
 		{"outgoing of an internal Service", want(false, "a"), model.Observed{LoadBalancer: vip("1", nil, "a"), Outgoing: left},
 			"floating IP 203.0.113.8: delete; load balancer lb (old): delete: the Service has a VIP of provider router"},
 	} {
-		todo := plan.Lead(test.want, test.have, plan.Options{})
-		if diff := cmp.Diff(test.plan, steps(todo)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.what, diff)
-		}
-		after := test.have.Clone()
-		for _, step := range todo.Steps {
-			plan.Advance(&after, step)
-		}
-		if rest := plan.Lead(test.want, after, plan.Options{}); !rest.Empty() {
-			t.Errorf("%s: afterwards %s", test.what, rest)
-		}
+		wantPlan(t, test.what, plan.Lead, test.want, test.have, test.plan)
+	}
+}
+
+// wantPlan compares the steps of a plan. Nothing is left to do after them.
+func wantPlan(t *testing.T, what string, of func(*model.LoadBalancer, model.Observed, plan.Options) plan.Plan, desired *model.LoadBalancer, have model.Observed, want string) {
+	t.Helper()
+	todo := of(desired, have, plan.Options{})
+	if diff := cmp.Diff(want, steps(todo)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+	after := have.Clone()
+	for _, step := range todo.Steps {
+		plan.Advance(&after, step)
+	}
+	if rest := of(desired, after, plan.Options{}); !rest.Empty() {
+		t.Errorf("%s: afterwards %s", what, rest)
 	}
 }
 
