@@ -84,19 +84,25 @@ func TestPortForwarding_MovesServiceBetweenProvidersWithItsFloatingIP(t *testing
 func TestPortForwarding_RefusedServiceFollowsNodes(t *testing.T) {
 	t.Parallel()
 	for _, restarts := range []bool{false, true} {
-		r := newForwarding(t, "0", 1, environmentOptions{})
-		nodes := r.nodes(2)
-		address := r.ensure(r.svc, nodes).Ingress[0].IP
-		r.svc.Annotations[annotation.Share] = "one"
-		r.endpoints.on(r.svc, "1")
-		if restarts {
-			r.restart()
-		}
-		if _, err := r.engine.Ensure(r.ctx, r.svc, nodes); err == nil {
-			t.Fatal("the Service is not refused")
-		}
-		r.wantReach(address, 80, "127.100.1.11")
+		newForwarding(t, "0", 1, environmentOptions{}).followsWhileRefused(restarts)
 	}
+}
+
+// followsWhileRefused fails unless the Service, which is refused and perhaps seen by another process then, follows its
+// endpoint to another node.
+func (r *forwarding) followsWhileRefused(restarts bool) {
+	r.T.Helper()
+	nodes := r.nodes(2)
+	address := r.ensure(r.svc, nodes).Ingress[0].IP
+	r.svc.Annotations[annotation.Share] = "one"
+	r.endpoints.on(r.svc, "1")
+	if restarts {
+		r.restart()
+	}
+	if _, err := r.engine.Ensure(r.ctx, r.svc, nodes); err == nil {
+		r.T.Fatal("the Service is not refused")
+	}
+	r.wantReach(address, 80, "127.100.1.11")
 }
 
 // After a restart, the floating IPs and their forwardings are read once for all Services, and nothing is written.

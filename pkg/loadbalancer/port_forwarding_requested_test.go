@@ -144,18 +144,8 @@ func TestPortForwarding_RefusedServiceFollowsNodesOnRequestedFloatingIP(t *testi
 	t.Parallel()
 	for _, restarts := range []bool{false, true} {
 		r := newForwarding(t, "0", 1, environmentOptions{})
-		nodes := r.nodes(2)
 		r.svc.Annotations[annotation.FloatingIPID] = r.ofPerson().ID
-		address := r.ensure(r.svc, nodes).Ingress[0].IP
-		r.svc.Annotations[annotation.Share] = "one"
-		r.endpoints.on(r.svc, "1")
-		if restarts {
-			r.restart()
-		}
-		if _, err := r.engine.Ensure(r.ctx, r.svc, nodes); err == nil {
-			t.Fatal("the Service is not refused")
-		}
-		r.wantReach(address, 80, "127.100.1.11")
+		r.followsWhileRefused(restarts)
 	}
 }
 

@@ -22,8 +22,8 @@ type Record struct {
 	// Share is the name by which the Service shares the load balancer, "" for none. Such a Service
 	// gets no load-balancer-id: with it, it would stay on the load balancer when it leaves the share.
 	Share string
-	// Left is set for a Service with provider router, and only Service with it: what was written when it had
-	// another provider is removed.
+	// Left is set for a Service with provider router, and only Service with it: the annotations that were written
+	// while it had another provider are removed.
 	Left bool
 }
 

@@ -49,10 +49,8 @@ func (p Port) with(second Port, both bool) Port {
 			all = append(all, model.Host{Name: m.Name, Address: m.Address})
 		}
 	}
-	weights := maps.Clone(p.Weights)
-	if weights == nil {
-		weights = map[string]int{}
-	}
+	weights := map[string]int{}
+	maps.Copy(weights, p.Weights)
 	maps.Copy(weights, second.Weights)
 	p.Hosts, p.Weights = model.HostsOf(all...), weights
 	return p

@@ -178,7 +178,7 @@ func (s *Set) port(of *settings.Settings, names []string, weights map[string]int
 	backends = slices.Clone(subset(backends, of.Members.Max, of.Members.Seed))
 	p := Port{Weights: map[string]int{}}
 	for _, b := range s.Backends {
-		if weight, is := weights[b.Node.Name]; is && weight == 0 && !slices.Contains(names, b.Node.Name) {
+		if weight, is := weights[b.Node.Name]; is && weight == 0 {
 			backends = append(backends, b)
 		}
 	}
