@@ -33,9 +33,11 @@ func TestDiff_ChangesFewMembersOfManyByThemselvesWhereABatchWorksOnAll(t *testin
 		"two of forty come":          {byMember, nodes(numbers(1, 38)...), nodes(numbers(1, 40)...), nil, "add add"},
 		"two of forty go":            {byMember, nodes(numbers(1, 40)...), nodes(numbers(1, 38)...), nil, "remove remove"},
 		"two of forty are others":    {byMember, nodes(numbers(1, 40)...), nodes(numbers(3, 42)...), nil, "add add remove remove"},
-		"four of forty":              {byMember, nodes(numbers(1, 36)...), nodes(numbers(1, 40)...), nil, "add add add add"},
-		"four of fewer":              {byMember, nodes(numbers(1, 35)...), nodes(numbers(1, 39)...), nil, "set"},
-		"five of a hundred":          {byMember, nodes(numbers(1, 95)...), nodes(numbers(1, 100)...), nil, "set"},
+		"a third":                    {byMember, nodes(numbers(1, 8)...), nodes(numbers(1, 12)...), nil, "add add add add"},
+		"more than a third":          {byMember, nodes(numbers(1, 7)...), nodes(numbers(1, 11)...), nil, "set"},
+		"seven of forty leave":       {byMember, nodes(numbers(1, 40)...), nodes(numbers(1, 33)...), nil, strings.TrimSpace(strings.Repeat("remove ", 7))},
+		"sixteen of a hundred":       {byMember, nodes(numbers(1, 84)...), nodes(numbers(1, 100)...), nil, strings.TrimSpace(strings.Repeat("add ", 16))},
+		"seventeen of a hundred":     {byMember, nodes(numbers(1, 83)...), nodes(numbers(1, 100)...), nil, "set"},
 		"one that stays changes too": {byMember, nodes(numbers(1, 38)...), nodes(numbers(1, 40)...), onPools(probed), "set"},
 	} {
 		observed, desired := made(t, web(test.from)), web(test.to)
