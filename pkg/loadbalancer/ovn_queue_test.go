@@ -180,10 +180,10 @@ func TestOVN_WaitsForDeletionOfLoadBalancerThatIsActiveAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := ovnQueueOn(t, 1, &memorynet.Network{})
-		nodes, svc := env.nodes(12), service("web", 1)
+		nodes, svc := env.nodes(13), service("web", 1)
 		ports := len(env.Cloud.Neutron.Ports())
 		env.ensure(svc, nodes[:8])
-		env.ensure(svc, nodes[:10]) // eight of them stay, and the driver updates these last
+		env.ensure(svc, nodes) // eight of them stay, and the driver updates these last
 		var again atomic.Bool
 		defer env.Cloud.Octavia.Subscribe(func() {
 			for _, lb := range env.Cloud.Octavia.Snapshot() {
@@ -233,18 +233,18 @@ func TestOVN_ChangesFewMembersOfManyByThemselves(t *testing.T) {
 	for name, test := range map[string]struct {
 		from, to, batches int
 	}{
-		"two of thirty":  {28, 30, 0},
-		"two of ten":     {8, 10, 1},
-		"five of thirty": {25, 30, 1},
+		"ten of thirty":      {20, 30, 0},
+		"four of ten":        {6, 10, 1},
+		"seventeen of sixty": {43, 60, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := ovnQueue(t, 1)
-			nodes, svc := env.nodes(30), service("web", 1)
+			nodes, svc := env.nodes(test.to), service("web", 1)
 			env.ensure(svc, nodes[:test.from])
-			env.ensure(svc, nodes[:test.to])
+			env.ensure(svc, nodes)
 			env.idle()
-			env.serving(nodes[:test.to])
+			env.serving(nodes)
 			env.ensure(svc, nodes[:test.from])
 			env.idle()
 			env.serving(nodes[:test.from])
