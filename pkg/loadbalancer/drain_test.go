@@ -8,6 +8,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	octaviaapi "github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
 // weigh compares the weights of the members of each pool, as "0:1 1:0" by the numbers of the nodes.
@@ -176,5 +177,54 @@ func TestWeights_AreRestoredInLargePools(t *testing.T) {
 	env.ensure(svc, nodes)
 	if got, want := weights(), []string{"60:2", "7:2"}; !slices.Equal(got, want) {
 		t.Errorf("weights %q after another client's change and a restart, want %q", got, want)
+	}
+}
+
+// With weights of the Service's own, a weight that another client sets is drift, in pools of any size: of a member in or
+// out of service, and of all that are above others.
+//
+//proves:54
+func TestWeights_OfOthersAreDrift(t *testing.T) {
+	t.Parallel()
+	for _, release := range []string{"2024.2", "2026.1"} {
+		for _, nodes := range []int{4, 120} {
+			for name, test := range map[string]struct {
+				node   string
+				weight int
+			}{
+				"a ready node is taken out of service": {"node-3", 0},
+				"a drained node gets connections":      {"node-2", 1},
+				"a node gets fewer connections":        {"node-1", 1},
+				"a node gets more connections":         {"node-3", 7},
+			} {
+				t.Run(fmt.Sprintf("%s of %d on %s", name, nodes, release), func(t *testing.T) {
+					t.Parallel()
+					endpoints := "0 1 1 2-"
+					for i := 3; i < nodes; i++ {
+						endpoints += fmt.Sprint(" ", i)
+					}
+					env, _, svc := followingWith(t, "amphora", 1, endpoints, environmentOptions{simulator: simulator.Options{Release: release}})
+					svc.Annotations[annotation.MemberWeights] = annotation.WeightsEndpoints
+					all := env.nodes(nodes)
+					env.ensure(svc, all)
+					env.nextSecond()
+					pool := env.loadBalancer().Pools[0].ID
+					if err := octaviaAsSomebodyElse(t, env).Octavia().UpdateMember(env.ctx, pool, env.memberOf(test.node).ID, octaviaapi.Changes{"weight": test.weight}); err != nil {
+						t.Fatal(err)
+					}
+					env.repair(svc, all)
+					for _, m := range env.loadBalancer().Pools[0].Members {
+						want := map[string]int{"node-1": 2, "node-2": 0}
+						weight, is := want[m.Name]
+						if !is {
+							weight = 1
+						}
+						if m.Weight != weight {
+							t.Errorf("%s has the weight %d, want %d", m.Name, m.Weight, weight)
+						}
+					}
+				})
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package loadbalancer_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,7 @@ func following(t *testing.T, provider string, ports int, nodes string) (*environ
 func followingWith(t *testing.T, provider string, ports int, nodes string, options environmentOptions) (*environment, *fakeEndpoints, *v1.Service) {
 	t.Helper()
 	f := &fakeEndpoints{}
-	options.keys, options.endpoints, options.simulator.Release = map[string]string{"lb-provider": provider}, f, "2025.1"
+	options.keys, options.endpoints, options.simulator.Release = map[string]string{"lb-provider": provider}, f, cmp.Or(options.simulator.Release, "2025.1")
 	env := newEnvironment(t, options)
 	svc := service("web", ports)
 	policyLocal(svc)

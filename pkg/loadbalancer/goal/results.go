@@ -34,7 +34,7 @@ func (s *results) remember(in Inputs, r Round, addresses []string, named string,
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named, Share: in.Settings.LoadBalancer.Share,
 			Shared: lb.Shared, Adopted: lb.Adopted, Unmonitored: lb.Unmonitored(), AllNodes: r.Want.Followed.Forbidden, Pods: r.Want.Followed.Pods,
-			Duplicates: idsOf(r.Have.Duplicates),
+			Weighed: in.Settings.Members.Drains(), Duplicates: idsOf(r.Have.Duplicates),
 		},
 		Contents:  lb,
 		Knowledge: model.Knowledge{Depth: r.Have.Depth, Confirmed: !r.Wrote && read.Sub(lb.UpdatedAt) > state.AtRest},

@@ -65,8 +65,8 @@ type LoadBalancer struct {
 	Adopted, Unmonitored bool
 	// AllNodes is set if all nodes are members only because this process may not watch endpoints.
 	AllNodes bool
-	// Pods is set if pods are the members, and not nodes.
-	Pods bool
+	// Pods is set if pods are the members, and not nodes. Weighed is set if members have weights of the Service's own.
+	Pods, Weighed bool
 	// Duplicates are further load balancers of the Service, which are not changed.
 	Duplicates []string
 }

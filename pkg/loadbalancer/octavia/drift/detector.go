@@ -45,8 +45,8 @@ type Observer interface {
 	// Settings reads listeners, pools and monitors.
 	Settings(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (observe.Parts, error)
 	// MembersChanged records which members are out of service, and reports whether other settings
-	// of members have changed. Depth is that of lb.
-	MembersChanged(ctx context.Context, lb *model.LoadBalancer, depth model.Depth) (bool, error)
+	// of members have changed; with weighed, also whether the weight 0 of one has. Depth is that of lb.
+	MembersChanged(ctx context.Context, lb *model.LoadBalancer, depth model.Depth, weighed bool) (bool, error)
 }
 
 // Records store the records of Services for the next process.

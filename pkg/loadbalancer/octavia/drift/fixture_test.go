@@ -166,7 +166,7 @@ func (c *fakeCloud) SettingsOf(_ context.Context, services []ownership.Identity)
 	return read, cmp.Or(c.record(fmt.Sprintf("settings of %d", len(services))), c.togetherErr)
 }
 
-func (c *fakeCloud) MembersChanged(_ context.Context, lb *model.LoadBalancer, _ model.Depth) (bool, error) {
+func (c *fakeCloud) MembersChanged(_ context.Context, lb *model.LoadBalancer, _ model.Depth, _ bool) (bool, error) {
 	c.after()
 	lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members.Map(func(_ int, m model.Member) model.Member {
 		m.Drained = slices.Contains(c.drained, m.ID)

@@ -30,8 +30,8 @@ import (
 //	                                          was that of another Service
 //	updated_at and operating status moved     the status tree: members' health has changed, which is no drift
 //	updated_at moved                          settings: health can have changed twice; and those of members: those
-//	                                          out of service are not repaired, but must be known; again in the
-//	                                          confirmation, because statuses come late
+//	                                          out of service are repaired only if the Service weighs its members, but
+//	                                          must be known; again in the confirmation, because statuses come late
 //	anything else                             nothing: it is drift
 //
 // Settings in read are not read again.
@@ -52,6 +52,7 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 		began: snap.Began, seen: seen, contents: applied.Contents.Clone(),
 		moved: moved, health: moved && seen.Operating != applied.Seen.OperatingStatus,
 		others: moved || applied.Seen.ChangedByOthers, depth: applied.Depth, settings: read,
+		weighed: applied.LoadBalancer.Weighed,
 	}
 	same, err := d.read(ctx, applied.Identity, i)
 	return d.judge(ctx, uid, applied, same, err, func() *state.Applied { return i.confirm(applied, d.options.Clock.Now()) })
@@ -98,8 +99,9 @@ type inspection struct {
 	moved, health bool
 	// others is set if another client has changed something since the last confirmation.
 	others bool
-	// depth is that of contents.
-	depth model.Depth
+	// depth is that of contents, weighed that of state.LoadBalancer.
+	depth   model.Depth
+	weighed bool
 	// settings were read in the group.
 	settings settingsRead
 }
@@ -115,7 +117,7 @@ func (d *Detector) read(ctx context.Context, id ownership.Identity, i inspection
 	if err != nil || !same || !i.others || i.health && !serviceChanged(i.contents) {
 		return same, err
 	}
-	changed, err := d.options.Observer.MembersChanged(ctx, i.contents, i.depth)
+	changed, err := d.options.Observer.MembersChanged(ctx, i.contents, i.depth, i.weighed)
 	return !changed, err
 }
 

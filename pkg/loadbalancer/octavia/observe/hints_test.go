@@ -91,7 +91,7 @@ func TestMembersChanged_NotesDrainedAndSwitchedOffMembersOnly(t *testing.T) {
 		}
 		env.Settle()
 	}
-	if changed, err := env.observer.MembersChanged(t.Context(), lb, model.Full); err != nil || changed {
+	if changed, err := env.observer.MembersChanged(t.Context(), lb, model.Full, false); err != nil || changed {
 		t.Fatalf("changed %v, error %v", changed, err)
 	}
 	for i, l := range lb.Listeners {
@@ -133,7 +133,7 @@ func TestContents_ShowWhichMemberWasChanged(t *testing.T) {
 					t.Fatal(err)
 				}
 				env.Settle()
-				if changed, err := env.observer.MembersChanged(t.Context(), lb, model.Full); err != nil || !changed {
+				if changed, err := env.observer.MembersChanged(t.Context(), lb, model.Full, false); err != nil || !changed {
 					t.Errorf("changed %v, error %v", changed, err)
 				}
 				for _, m := range env.contents(made.ID).Listeners[0].Pool.Members.All() {

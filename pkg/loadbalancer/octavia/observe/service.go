@@ -11,10 +11,10 @@ import (
 )
 
 // MembersChanged reads the settings of the members of a load balancer again, records which have the
-// weight 0 or are disabled, and reports whether others differ from lb. In large pools, Octavia
-// before 16.0 shows one that differs. Depth is that of lb: at model.Settings it has the ports of
-// health checks only for pools with a monitor.
-func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, depth model.Depth) (changed bool, err error) {
+// weight 0 or are disabled, and reports whether others differ from lb; with weighed, also whether others have the
+// weight 0. In large pools, Octavia before 16.0 shows one that differs. Depth is that of lb: at model.Settings it has
+// the ports of health checks only for pools with a monitor.
+func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, depth model.Depth, weighed bool) (changed bool, err error) {
 	version, err := o.Version(ctx)
 	if err != nil {
 		return false, err
@@ -44,7 +44,7 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, d
 		if err != nil {
 			return false, err
 		}
-		if noteMembers(pool, read, depth == model.Settings && pool.Monitor == nil) {
+		if noteMembers(pool, read, depth == model.Settings && pool.Monitor == nil, weighed) {
 			changed = true
 		}
 	}
@@ -52,15 +52,17 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, d
 }
 
 // noteMembers records which of the read members of a pool are out of service, and reports whether
-// other settings have changed.
-func noteMembers(pool *model.Pool, read map[model.MemberKey]octavia.Member, anyMonitorPort bool) (changed bool) {
+// other settings have changed. Members that were not read have no weight of their own: see changedMembers.
+func noteMembers(pool *model.Pool, read map[model.MemberKey]octavia.Member, anyMonitorPort, weighed bool) (changed bool) {
 	pool.Members = pool.Members.Map(func(_ int, m model.Member) model.Member {
 		found, ok := read[m.Key()]
 		if !ok {
+			changed = changed || m.Weight > 0 || weighed && m.Drained
 			m.Drained, m.AdminDown = false, false
 			return m
 		}
 		now := Member(found)
+		changed = changed || weighed && now.Drained != m.Drained
 		m.Drained, m.AdminDown = now.Drained, now.AdminDown
 		if now.Backup != m.Backup || now.Weight != m.Weight || now.Unasked != m.Unasked || now.MonitorPort != m.MonitorPort && !anyMonitorPort {
 			changed = true
