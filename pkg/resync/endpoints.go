@@ -65,11 +65,17 @@ type endpointTable struct {
 // serviceEndpoints are the slices of a Service by their names, and the times of the last change of
 // their nodes and of their pods.
 type serviceEndpoints struct {
-	slices      map[string]members.Slice
-	nodes, pods lastChange
-	// ends are the times at which this process first saw that endpoints terminate, by their addresses; of
-	// those that still serve. A restart makes them later than they were.
-	ends map[netip.Addr]time.Time
+	slices               map[string]members.Slice
+	nodes, weighed, pods lastChange
+	// ends are those of the endpoints that terminate and still serve, by their addresses.
+	ends map[netip.Addr]end
+}
+
+// end is the end of an endpoint: the time at which this process first saw that it terminates, which a restart makes later
+// than it was, and whether its member leaves or has left.
+type end struct {
+	began   time.Time
+	leaving bool
 }
 
 type lastChange struct{ at time.Time }

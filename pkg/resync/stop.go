@@ -35,10 +35,12 @@ func (c *Controller) lookAtStops(key types.NamespacedName) (again func()) {
 }
 
 // stopping returns the addresses of a Service's endpoints that began to terminate so long ago that their
-// members leave. The caller holds the lock.
+// members leave. They do not come back, however long other members stay later. The caller holds the lock.
 func (t *endpointTable) stopping(service types.NamespacedName) (addresses []netip.Addr) {
 	for address, after := range t.stops(service) {
 		if after <= 0 {
+			ends := t.services[service].ends
+			ends[address] = end{ends[address].began, true}
 			addresses = append(addresses, address)
 		}
 	}
@@ -72,27 +74,30 @@ func (t *endpointTable) stops(service types.NamespacedName) map[netip.Addr]time.
 	if of == nil || len(of.ends) == 0 {
 		return nil
 	}
-	stay := t.stay(service)
-	if stay == 0 {
-		return nil
-	}
-	all := make(map[netip.Addr]time.Duration, len(of.ends))
-	for address, began := range of.ends {
-		all[address] = stay - t.clock.Since(began)
+	all, stay := make(map[netip.Addr]time.Duration, len(of.ends)), t.stay(service)
+	for address, end := range of.ends {
+		switch {
+		case end.leaving:
+			all[address] = 0
+		case stay > 0:
+			all[address] = stay - t.clock.Since(end.began)
+		}
 	}
 	return all
 }
 
 // note updates ends after a change of the slices.
 func (s *serviceEndpoints) note(now time.Time) {
-	var ends map[netip.Addr]time.Time
+	var ends map[netip.Addr]end
 	for _, slice := range s.slices {
 		for _, address := range (members.Endpoints{slice}).Lasting() {
 			if ends == nil {
-				ends = map[netip.Addr]time.Time{}
+				ends = map[netip.Addr]end{}
 			}
-			if ends[address] = now; !s.ends[address].IsZero() {
-				ends[address] = s.ends[address]
+			if known, is := s.ends[address]; is {
+				ends[address] = known
+			} else {
+				ends[address] = end{began: now}
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
 
@@ -19,15 +20,6 @@ func TestEndpoints_SyncTheirServiceBeforePodsStop(t *testing.T) {
 	t.Parallel()
 	web := follower("web")
 	web.Annotations["stay"] = "20s"
-	stopping := func(f *fixture) (names []string) {
-		endpoints, _, _ := f.controller.Endpoints(web)
-		for _, e := range endpoints[0].Endpoints {
-			if e.Stopping {
-				names = append(names, e.Node)
-			}
-		}
-		return names
-	}
 	run(t, &fakeEngine{}, append(objects(web), newSlice("web-1", "web", "a", "b", "c")), func(f *fixture) {
 		f.advance(2 * quietPeriod)
 		f.changeSlice(leaving("a"))
@@ -36,15 +28,11 @@ func TestEndpoints_SyncTheirServiceBeforePodsStop(t *testing.T) {
 		f.advance(promptBatchPeriod)
 		f.assertRepaired("web:a,b", "web:a,b")
 		f.advance(10*time.Second - 2*promptBatchPeriod)
-		if names := stopping(f); len(names) > 0 {
-			t.Errorf("%v stop too early", names)
-		}
+		f.assertStopping(web)
 		f.assertRepaired("web:a,b", "web:a,b")
 		f.advance(promptBatchPeriod)
 		f.assertRepaired("web:a,b", "web:a,b", "web:a,b")
-		if names := stopping(f); !slices.Equal(names, []string{"a"}) {
-			t.Errorf("%v stop, want a", names)
-		}
+		f.assertStopping(web, "a")
 		f.advance(10 * time.Second)
 		f.assertRepaired("web:a,b", "web:a,b", "web:a,b", "web:a,b")
 		f.advance(5 * time.Minute) // each of them once
@@ -54,10 +42,55 @@ func TestEndpoints_SyncTheirServiceBeforePodsStop(t *testing.T) {
 		f.assertRepaired("web:a,b", "web:a,b", "web:a,b", "web:a,b", "web:a,b")
 		f.changeSlice(leaving()) // pods that are ready at these addresses are other ones
 		f.advance(promptBatchPeriod)
-		if names := stopping(f); len(names) > 0 {
-			t.Errorf("%v stop, which do not terminate", names)
-		}
+		f.assertStopping(web)
 	})
+}
+
+// A member that has left because its endpoint was about to stop does not come back when other members turn out to take
+// less time to be removed, or so much that they stay until their endpoints have stopped.
+//
+//proves:143
+func TestEndpoints_StopForGoodWhateverLaterRemovalsTake(t *testing.T) {
+	t.Parallel()
+	for _, later := range []string{"50s", "0s"} {
+		web := follower("web")
+		web.Annotations["stay"] = "20s"
+		run(t, &fakeEngine{}, append(objects(web), newSlice("web-1", "web", "a", "b", "c")), func(f *fixture) {
+			f.advance(2 * quietPeriod)
+			f.changeSlice(leaving("a"))
+			f.advance(10 * time.Second)
+			f.changeSlice(leaving("a", "b"))
+			f.advance(11 * time.Second)
+			f.assertStopping(web, "a")
+			web.Annotations["stay"] = later
+			if _, err := f.client.CoreV1().Services("default").Update(f.t.Context(), web, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			f.advance(10 * time.Second)
+			f.assertStopping(web, "a")
+			f.changeSlice(newSlice("web-1", "web", "a", "b", "c")) // pods that are ready at these addresses are other ones
+			f.advance(time.Second)
+			f.assertStopping(web)
+			f.changeSlice(leaving("a"))
+			f.advance(time.Second)
+			f.assertStopping(web)
+		})
+	}
+}
+
+// assertStopping fails unless the endpoints of a Service that are about to stop are on these nodes.
+func (f *fixture) assertStopping(service *v1.Service, nodes ...string) {
+	f.t.Helper()
+	var stopping []string
+	endpoints, _, _ := f.controller.Endpoints(service)
+	for _, e := range endpoints[0].Endpoints {
+		if e.Stopping {
+			stopping = append(stopping, e.Node)
+		}
+	}
+	if !slices.Equal(stopping, nodes) {
+		f.t.Errorf("the endpoints on %v are about to stop, want %v", stopping, nodes)
+	}
 }
 
 // A sync that began before the pods were about to stop, and ends later, is followed by another one.
