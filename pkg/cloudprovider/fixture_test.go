@@ -86,6 +86,8 @@ func (e *engine) FollowsEndpoints(*v1.Service) bool { return false }
 
 func (e *engine) FollowsPods(*v1.Service) bool { return false }
 
+func (e *engine) WeighsNodes(*v1.Service) bool { return false }
+
 func (e *engine) Stay(*v1.Service) time.Duration { return 0 }
 
 func (e *engine) WatchDrift(ctx context.Context, _ func(types.NamespacedName)) {

@@ -40,10 +40,11 @@ type LoadBalancers interface {
 	StartRepair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error))
 	// Preview returns the changes that Ensure, or Delete, would make, and makes none.
 	Preview(ctx context.Context, service *v1.Service, nodes []*v1.Node) (loadbalancer.Preview, error)
-	// FollowsEndpoints, FollowsPods, Stay, SelectsNodes, WatchDrift and PersistRecords are those of
+	// FollowsEndpoints, FollowsPods, WeighsNodes, Stay, SelectsNodes, WatchDrift and PersistRecords are those of
 	// resync.Engine.
 	FollowsEndpoints(service *v1.Service) bool
 	FollowsPods(service *v1.Service) bool
+	WeighsNodes(service *v1.Service) bool
 	Stay(service *v1.Service) time.Duration
 	SelectsNodes(service *v1.Service) bool
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
@@ -232,6 +233,9 @@ func (e resyncEngine) FollowsEndpoints(service *v1.Service) bool {
 
 // FollowsPods implements resync.Engine.
 func (e resyncEngine) FollowsPods(service *v1.Service) bool { return e.engine.FollowsPods(service) }
+
+// WeighsNodes implements resync.Engine.
+func (e resyncEngine) WeighsNodes(service *v1.Service) bool { return e.engine.WeighsNodes(service) }
 
 // Stay implements resync.Engine.
 func (e resyncEngine) Stay(service *v1.Service) time.Duration { return e.engine.Stay(service) }

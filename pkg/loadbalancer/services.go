@@ -48,6 +48,9 @@ func (s *services) FollowsPods(svc *v1.Service) bool {
 	return s.engine().Settings.FollowsPods(svc) || s.hasPods(svc.UID)
 }
 
+// WeighsNodes reports whether the weights of nodes follow the number of a Service's ready endpoints.
+func (s *services) WeighsNodes(svc *v1.Service) bool { return s.engine().Settings.WeighsNodes(svc) }
+
 // Stay returns how long a member of a Service stays after its endpoints began to terminate; 0 if until
 // they have ended.
 func (s *services) Stay(svc *v1.Service) time.Duration { return s.store.Get(svc.UID).Stay }

@@ -39,6 +39,8 @@ type Engine interface {
 	FollowsEndpoints(service *v1.Service) bool
 	// FollowsPods reports whether pods are the members of the Service's load balancer.
 	FollowsPods(service *v1.Service) bool
+	// WeighsNodes reports whether the weights of nodes follow the number of ready endpoints.
+	WeighsNodes(service *v1.Service) bool
 	// Stay returns how long a member of the Service's load balancer stays after its endpoints began to
 	// terminate, so that it is removed when they stop; 0 if it stays until they have stopped.
 	Stay(service *v1.Service) time.Duration

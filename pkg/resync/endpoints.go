@@ -41,9 +41,9 @@ const (
 // be called from many goroutines.
 type endpointTable struct {
 	clock clock.Clock
-	// changed is called for a Service with a change of the nodes and one of the pods, restated when the
-	// answers for all Services may be other ones. Both are called by the goroutine of the watch.
-	changed  func(service types.NamespacedName, nodes, pods endpointChange)
+	// changed is called for a Service with its changes, restated when the answers for all Services may be other ones. Both
+	// are called by the goroutine of the watch.
+	changed  func(service types.NamespacedName, changes endpointChanges)
 	restated func(watch settings.Watch)
 	// ready has the addresses of a Service that count as ready: see gates.Gates.Ready.
 	ready func(service types.NamespacedName) []netip.Addr
@@ -62,8 +62,8 @@ type endpointTable struct {
 	last settings.Watch
 }
 
-// serviceEndpoints are the slices of a Service by their names, and the times of the last change of
-// their nodes and of their pods.
+// serviceEndpoints are the slices of a Service by their names, and the times of the last change of each of
+// members.Changes.
 type serviceEndpoints struct {
 	slices               map[string]members.Slice
 	nodes, weighed, pods lastChange
@@ -85,6 +85,9 @@ type endpointChange struct {
 	members.Change
 	quiet time.Duration
 }
+
+// endpointChanges are the members.Changes.
+type endpointChanges struct{ nodes, weighed, pods endpointChange }
 
 // add records a change, if it is one.
 func (l *lastChange) add(change members.Change, now time.Time) endpointChange {
@@ -225,16 +228,16 @@ func (t *endpointTable) change(service types.NamespacedName, before members.Endp
 	if !t.synced {
 		return nil
 	}
-	nodes, pods := members.ChangeOf(before, t.all(service))
-	if !nodes.Members && !pods.Members {
+	found, now := members.ChangeOf(before, t.all(service)), t.clock.Now()
+	if !found.Weighed.Members && !found.Pods.Members {
 		return nil
 	}
 	of := t.services[service]
 	if of == nil {
 		of = &serviceEndpoints{} // its last slice is gone
 	}
-	ofNodes, ofPods := of.nodes.add(nodes, t.clock.Now()), of.pods.add(pods, t.clock.Now())
-	return func() { t.changed(service, ofNodes, ofPods) }
+	changes := endpointChanges{of.nodes.add(found.Nodes, now), of.weighed.add(found.Weighed, now), of.pods.add(found.Pods, now)}
+	return func() { t.changed(service, changes) }
 }
 
 // Add implements cache.ReflectorStore.

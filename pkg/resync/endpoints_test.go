@@ -103,6 +103,29 @@ func TestEndpoints_SyncTheirServiceWhenNodesChange(t *testing.T) {
 	})
 }
 
+// If the weights of nodes follow their endpoints, other proportions are a change: at once the first one for a minute.
+//
+//proves:54
+func TestEndpoints_SyncTheirServiceWhenWeightsChange(t *testing.T) {
+	t.Parallel()
+	web := follower("web")
+	web.Annotations["follows"] = "weights"
+	run(t, &fakeEngine{}, append(objects(web), newSlice("web-1", "web", "a", "b")), func(f *fixture) {
+		f.advance(2 * quietPeriod)
+		f.changeSlice(newSlice("web-1", "web", "a", "a", "b"))
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("web:a,b")
+		f.changeSlice(newSlice("web-1", "web", "a", "a", "a", "b"))
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("web:a,b")
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b", "web:a,b")
+		f.changeSlice(newSlice("web-1", "web", "a", "a", "a", "a", "a", "a", "b", "b")) // in the same proportion
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b", "web:a,b")
+	})
+}
+
 // If pods are the members, each other one is a change; one that terminates loses its traffic.
 //
 //proves:56
@@ -466,8 +489,8 @@ func TestEndpointTable_ReportsRelistOnceForEachService(t *testing.T) {
 	}
 	table, calls := newEndpointTable(clock.RealClock{}), map[string]int{}
 	table.restated = func(settings.Watch) {}
-	table.changed = func(service types.NamespacedName, nodes, _ endpointChange) {
-		if calls[service.Name]++; !nodes.Lost {
+	table.changed = func(service types.NamespacedName, changes endpointChanges) {
+		if calls[service.Name]++; !changes.nodes.Lost {
 			t.Errorf("%s lost no node", service)
 		}
 	}

@@ -51,6 +51,8 @@ func (e *fakeEngine) FollowsEndpoints(s *v1.Service) bool { return s.Annotations
 
 func (e *fakeEngine) FollowsPods(s *v1.Service) bool { return s.Annotations["follows"] == "pods" }
 
+func (e *fakeEngine) WeighsNodes(s *v1.Service) bool { return s.Annotations["follows"] == "weights" }
+
 // Stay is what an annotation of the Service has.
 func (e *fakeEngine) Stay(s *v1.Service) time.Duration {
 	stay, _ := time.ParseDuration(s.Annotations["stay"])

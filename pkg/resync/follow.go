@@ -26,17 +26,21 @@ func (c *Controller) Endpoints(service *v1.Service) (endpoints members.Endpoints
 // members, after these have changed:
 //
 //	a node has no endpoint any more, or a pod gets no traffic    promptBatchPeriod
-//	a node has an endpoint now, or a pod serves                  periodAfter the last change
+//	a node has an endpoint now or gets another weight, or a      periodAfter the last change
+//	pod serves
 //	any, of a Service that is not managed yet                    batchPeriod: during its first Ensure, which may
 //	                                                             not see the change, the informer may lack its finalizer
-func (c *Controller) endpointsChanged(key types.NamespacedName, nodes, pods endpointChange) {
+func (c *Controller) endpointsChanged(key types.NamespacedName, changes endpointChanges) {
 	service, err := c.services.Services(key.Namespace).Get(key.Name)
 	if err != nil || service.Spec.Type != v1.ServiceTypeLoadBalancer || !c.engine.FollowsEndpoints(service) {
 		return
 	}
-	change := nodes
-	if c.engine.FollowsPods(service) {
-		change = pods
+	change := changes.nodes
+	switch {
+	case c.engine.FollowsPods(service):
+		change = changes.pods
+	case c.engine.WeighsNodes(service):
+		change = changes.weighed
 	}
 	switch {
 	case !change.Members:

@@ -93,9 +93,13 @@ func (e *Engine) Outdated(svc *v1.Service, in Inputs) bool {
 		return false
 	}
 	now, watch, pending := e.Endpoints(svc)
-	change, pods := members.ChangeOf(in.Endpoints, now)
-	if in.Settings.ByPods() {
-		change = pods
+	changes := members.ChangeOf(in.Endpoints, now)
+	change := changes.Nodes
+	switch {
+	case in.Settings.ByPods():
+		change = changes.Pods
+	case in.Settings.Members.Counts():
+		change = changes.Weighed
 	}
 	return !pending && (watch != in.Settings.Members.Watch || change.Members)
 }

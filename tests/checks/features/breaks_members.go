@@ -40,6 +40,27 @@ func memberBreaks() []Break {
 			Tests: []string{"TestWeights_FollowNumberOfEndpoints", "TestWeights_AreInProportionToReadyEndpoints"},
 		},
 		{
+			Row: 54, What: "other weights of the same nodes are not noticed",
+			File:  "pkg/loadbalancer/spec/members/change.go",
+			Old:   `nodes.Members || weights`,
+			New:   `nodes.Members && weights`,
+			Tests: []string{"TestEndpoints_SyncTheirServiceWhenWeightsChange", "TestChangeOf_ReportsOtherWeights"},
+		},
+		{
+			Row: 54, What: "a member that another client takes out of service stays so",
+			File:  "pkg/loadbalancer/octavia/observe/service.go",
+			Old:   `weighed && now.Drained != m.Drained`,
+			New:   `weighed && now.Drained && m.Drained`,
+			Tests: []string{"TestWeights_OfOthersAreDrift"},
+		},
+		{
+			Row: 54, What: "a weight that another client takes away in a large pool is not noticed",
+			File:  "pkg/loadbalancer/octavia/observe/service.go",
+			Old:   `m.Weight > 0 || weighed && m.Drained`,
+			New:   `weighed && m.Drained`,
+			Tests: []string{"TestWeights_OfOthersAreDrift"},
+		},
+		{
 			Row: 132, What: "a readiness gate opens before the load balancer has followed",
 			File:  "pkg/gates/verdict.go",
 			Old:   `case len(unserved) > 0 && waited < patience:`,
@@ -115,6 +136,13 @@ func memberBreaks() []Break {
 			Old:   `return e.Ready || e.lasts() && !e.Stopping`,
 			New:   `return e.serves()`,
 			Tests: []string{"TestFollow_SelectsNodesWithEndpoints", "TestPods_StayWhileTheyServeIfRemovalCuts"},
+		},
+		{
+			Row: 143, What: "a member that has left comes back when others leave faster",
+			File:  "pkg/resync/stop.go",
+			Old:   `case end.leaving:`,
+			New:   `case end.leaving && stay == 0:`,
+			Tests: []string{"TestEndpoints_StopForGoodWhateverLaterRemovalsTake"},
 		},
 		{
 			Row: 144, What: "the address that does not exist of a gateway takes the nodes out of the load balancer",

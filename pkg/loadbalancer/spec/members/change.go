@@ -2,6 +2,7 @@ package members
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,13 +11,19 @@ import (
 
 // Change is the effect of a change of endpoints on the members.
 type Change struct {
-	// Members is set if there may be other members, Lost if one may not be any more.
+	// Members is set if there may be other members, or other weights of them, Lost if one may not be a member
+	// any more.
 	Members, Lost bool
 }
 
-// ChangeOf compares two states of the endpoints of a Service, for any driver: the nodes that have
-// some, and the pods. Ports that the same slices have are compared once.
-func ChangeOf(before, after Endpoints) (nodes, pods Change) {
+// Changes are the effects by what the members are: nodes, nodes with weights by their endpoints, or pods.
+type Changes struct{ Nodes, Weighed, Pods Change }
+
+// ChangeOf compares two states of the endpoints of a Service, for any driver. Ports that the same slices have are
+// compared once.
+func ChangeOf(before, after Endpoints) Changes {
+	var nodes, pods Change
+	weights := false
 	seen := map[string]bool{}
 	for _, s := range slices.Concat(before, after) {
 		for _, port := range s.Ports {
@@ -38,11 +45,12 @@ func ChangeOf(before, after Endpoints) (nodes, pods Change) {
 			for _, cuts := range []bool{false, true} {
 				compare(&nodes, was.members(cuts), is.members(cuts), strings.Compare)
 			}
+			weights = weights || !maps.Equal(was.weights(true), is.weights(true))
 		}
 	}
 	placeless := func(e Endpoints) bool { return e.some(Endpoint.serves) && !e.some(Endpoint.hasNode) }
 	nodes.Members = nodes.Members || placeless(before) != placeless(after)
-	return nodes, pods
+	return Changes{nodes, Change{nodes.Members || weights, nodes.Lost}, pods}
 }
 
 // compare adds the difference between two sorted lists.

@@ -180,8 +180,33 @@ func TestChangeOf_ReportsNodesThatComeAndGo(t *testing.T) {
 		"the first one comes":          {nil, members.Endpoints{slice("a")}, members.Change{Members: true}},
 		"one without node comes":       {nil, members.Endpoints{slice("*")}, members.Change{Members: true}},
 	} {
-		if got, _ := members.ChangeOf(test.before, test.after); got != test.want {
+		if got := members.ChangeOf(test.before, test.after).Nodes; got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+// Where nodes have weights by their ready endpoints, other proportions of these are a change, too.
+//
+//proves:54
+func TestChangeOf_ReportsOtherWeights(t *testing.T) {
+	t.Parallel()
+	for change, want := range map[string]members.Change{
+		"a b > a a b":      {Members: true},
+		"a a b > a b":      {Members: true},
+		"a b > a a b b":    {},
+		"a a b > a a b b-": {},
+		"a a b- > a b-":    {},
+		"a b > a a-  b":    {},
+		"a a b > a a- b":   {Members: true},
+		"a a b > a a":      {Members: true, Lost: true},
+		"a a b > a a b-":   {Members: true, Lost: true},
+		"a- b- > a- a- b-": {},
+		"a b- > a b-":      {},
+	} {
+		before, after, _ := strings.Cut(change, " > ")
+		if got := members.ChangeOf(members.Endpoints{slice(before)}, members.Endpoints{slice(after)}).Weighed; got != want {
+			t.Errorf("%s: %+v, want %+v", change, got, want)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func TestChangeOf_ReportsPodsThatComeAndGo(t *testing.T) {
 		"another port":     {of("a"), members.Endpoints{podSlice("a", "http", 9090)}, members.Change{Members: true, Lost: true}},
 		"a slice is split": {of("a b"), members.Endpoints{podSlice("a", "http", 8080), podSlice("b@2", "http", 8080)}, members.Change{}},
 	} {
-		if _, got := members.ChangeOf(test.before, test.after); got != test.want {
+		if got := members.ChangeOf(test.before, test.after).Pods; got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}

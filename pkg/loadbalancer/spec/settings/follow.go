@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -144,11 +145,23 @@ func (p *Parser) provider(svc *v1.Service) string {
 // FollowsPods is ByPods of the settings of a Service. It reads only these, as MayFollowEndpoints does.
 func (p *Parser) FollowsPods(svc *v1.Service) bool { return p.mode(svc) == annotation.MembersPods }
 
+// WeighsNodes is MemberSettings.Counts of the settings of a Service. It reads only these.
+func (p *Parser) WeighsNodes(svc *v1.Service) bool {
+	ofClass := func(class *config.LoadBalancerClass) string { return class.MemberWeights }
+	return p.choice(svc, annotation.MemberWeights, ofClass, p.config.LoadBalancer.MemberWeights) == annotation.WeightsEndpoints
+}
+
 // mode returns which nodes become members, "" if neither the Service nor cloud.conf sets it.
 func (p *Parser) mode(svc *v1.Service) string {
-	mode := strings.ToLower(strings.TrimSpace(svc.Annotations[annotation.Members]))
-	if class := p.config.LoadBalancerClass[strings.TrimSpace(svc.Annotations[annotation.Class])]; mode == "" && class != nil {
-		mode = class.Members
+	return p.choice(svc, annotation.Members, func(class *config.LoadBalancerClass) string { return class.Members }, p.config.LoadBalancer.Members)
+}
+
+// choice returns the value of an annotation that has one of some words, else that of the Service's class, else
+// the general one.
+func (p *Parser) choice(svc *v1.Service, name string, ofClass func(*config.LoadBalancerClass) string, general string) string {
+	value := strings.ToLower(strings.TrimSpace(svc.Annotations[name]))
+	if class := p.config.LoadBalancerClass[strings.TrimSpace(svc.Annotations[annotation.Class])]; value == "" && class != nil {
+		value = ofClass(class)
 	}
-	return cmp.Or(mode, p.config.LoadBalancer.Members)
+	return cmp.Or(value, general)
 }

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -71,4 +72,34 @@ func TestMembers_ModeOfServiceClassAndCloudConf(t *testing.T) {
 	if s := fixture.Settings(t, svc, cfg); !s.ByPods() {
 		t.Errorf("mode %q of the annotation", s.Members.Mode)
 	}
+}
+
+// Which Services have weights by their endpoints is known without the rest of their settings.
+//
+//proves:54
+func TestWeighsNodes_ByServiceClassAndCloudConf(t *testing.T) {
+	t.Parallel()
+	cfg, svc := fixture.Config(), fixture.Service()
+	cfg.LoadBalancerClass = map[string]*config.LoadBalancerClass{"weighed": {MemberWeights: annotation.WeightsEndpoints}}
+	parser, err := settings.NewParser(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weighs := func(want bool) {
+		t.Helper()
+		if got, parsed := parser.WeighsNodes(svc), fixture.Settings(t, svc, cfg).Members.Counts(); got != want || parsed != want {
+			t.Errorf("%t, parsed %t, want %t", got, parsed, want)
+		}
+	}
+	weighs(false)
+	svc.Annotations[annotation.Class] = "weighed"
+	weighs(true)
+	svc.Annotations[annotation.MemberWeights] = "Equal"
+	weighs(false)
+	svc.Annotations[annotation.MemberWeights] = " Endpoints"
+	weighs(true)
+	delete(svc.Annotations, annotation.Class)
+	delete(svc.Annotations, annotation.MemberWeights)
+	cfg.LoadBalancer.MemberWeights = annotation.WeightsEndpoints
+	weighs(true)
 }
