@@ -13,7 +13,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -377,7 +376,7 @@ func TestTLS_LooksForCertificateBeforeFirstWrite(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
 	secrets := env.Cloud.URL() + "/key-manager/v1/secrets/"
-	stored := env.Cloud.Barbican.AddSecret(barbican.Secret{ProjectID: env.Cloud.Account.ProjectID, Type: "opaque", Payload: []byte("PKCS #12")})
+	stored := env.certificate()
 	const nothing = "00000000-0000-0000-0000-000000000000"
 	nodes, svc := env.nodes(2), service("web", 1)
 	for _, bad := range []string{"a name", secrets + nothing, "https://barbican/v1/orders/" + nothing, "https://barbican/v1/secrets/1"} {
@@ -386,7 +385,7 @@ func TestTLS_LooksForCertificateBeforeFirstWrite(t *testing.T) {
 	}
 	env.writes(0)
 
-	svc.Annotations[annotation.TLSContainer] = secrets + stored.ID
+	svc.Annotations[annotation.TLSContainer] = stored
 	env.ensure(svc, nodes)
 	if problem := speak("80 TERMINATED_HTTPS→HTTP")(env.loadBalancer()); problem != "" {
 		t.Error(problem)
@@ -396,7 +395,7 @@ func TestTLS_LooksForCertificateBeforeFirstWrite(t *testing.T) {
 	env.refused(svc, nodes, "Not found")
 	env.writes(0)
 
-	svc.Annotations[annotation.TLSContainer] = secrets + stored.ID
+	svc.Annotations[annotation.TLSContainer] = stored
 	env.Cloud.RequestLog.Reset()
 	env.unchanged(svc, nodes)
 	for _, r := range env.Cloud.RequestLog.Requests() {

@@ -3,14 +3,9 @@ package loadbalancer_test
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"strings"
@@ -19,13 +14,11 @@ import (
 
 	"github.com/pires/go-proxyproto"
 	v1 "k8s.io/api/core/v1"
-	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath/attach"
 )
@@ -163,23 +156,9 @@ func ask(at string, over bool) (string, error) {
 // certificate stores a certificate with its key, and returns the reference.
 func (env *environment) certificate() string {
 	env.T.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	reference, err := env.Cloud.AddCertificate()
 	if err != nil {
 		env.T.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		env.T.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		env.T.Fatal(err)
-	}
-	bundle, err := pkcs12.Modern.Encode(key, leaf, nil, "")
-	if err != nil {
-		env.T.Fatal(err)
-	}
-	stored := env.Cloud.Barbican.AddSecret(barbican.Secret{ProjectID: env.Cloud.Account.ProjectID, Type: "opaque", Payload: bundle})
-	return env.Cloud.URL() + "/key-manager/v1/secrets/" + stored.ID
+	return reference
 }

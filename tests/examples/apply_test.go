@@ -18,7 +18,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
@@ -88,7 +87,10 @@ func newSite(t *testing.T, dualHomed bool) *site {
 	}
 	s := &site{Env: env, t: t, dualHomed: dualHomed}
 	s.dmz, s.storage = s.addNetwork("dmz", "10.0.8.0/24"), s.addNetwork("storage", "10.0.9.0/24")
-	secret := env.Cloud.Barbican.AddSecret(barbican.Secret{ProjectID: env.Cloud.Account.ProjectID, Type: "opaque", Payload: []byte("PKCS #12")})
+	certificate, err := env.Cloud.AddCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := env.Cloud.Neutron.CreateFloatingIP(neutron.FloatingIPSpec{
 		ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.ExternalNetwork.ID, Address: "203.0.113.80",
 	}); err != nil {
@@ -99,7 +101,7 @@ func newSite(t *testing.T, dualHomed bool) *site {
 		"6c1f0d0a-2b7e-4a57-9d6a-8f3e5b2c4d1e":                                         env.Cloud.SubnetV6.ID,
 		"e1d1c6a3-7d0b-4f0c-8f43-2c5b8a9d7e60":                                         s.dmz.ID,
 		"0a7c7f5c-4d9e-4f07-9b4f-2a4e5d5b3a11":                                         env.Cloud.ExternalNetwork.ID,
-		"https://barbican.example.com/v1/secrets/94ae1d1d-5a8a-4b1e-8d3e-3a2c6a0a7b1f": env.Cloud.URL() + "/key-manager/v1/secrets/" + secret.ID,
+		"https://barbican.example.com/v1/secrets/94ae1d1d-5a8a-4b1e-8d3e-3a2c6a0a7b1f": certificate,
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package simulator_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -21,20 +22,26 @@ func TestCloud_RefusesTLSListenerWithoutStoredCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored := cloud.Barbican.AddSecret(barbican.Secret{ProjectID: cloud.Account.ProjectID, Type: "opaque", Payload: []byte("PKCS #12")})
+	stored, err := cloud.AddCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := cloud.Barbican.AddSecret(barbican.Secret{ProjectID: cloud.Account.ProjectID, Type: "certificate", Payload: []byte("PEM")})
 	secrets := cloud.URL() + "/key-manager/v1/secrets/"
 	for i, c := range []struct {
 		reference string
-		refused   bool
+		refused   string
 	}{
-		{secrets + stored.ID, false},
-		{secrets + "00000000-0000-0000-0000-000000000000", true},
-		{"https://elsewhere.test/v1/secrets/x", false},
+		{stored, ""},
+		{secrets + "00000000-0000-0000-0000-000000000000", "Could not retrieve certificate: "},
+		{secrets + text.ID, "The PKCS12 bundle is unreadable."},
+		{"https://elsewhere.test/v1/secrets/x", ""},
 	} {
 		_, err := listeners.Create(t.Context(), service, listeners.CreateOpts{
 			LoadbalancerID: lb.ID, Protocol: listeners.ProtocolTerminatedHTTPS, ProtocolPort: 443 + i, DefaultTlsContainerRef: c.reference,
 		}).Extract()
-		if refused := gophercloud.ResponseCodeIs(err, http.StatusBadRequest); refused != c.refused || err != nil && !refused {
+		refused := gophercloud.ResponseCodeIs(err, http.StatusBadRequest) && c.refused != "" && strings.Contains(err.Error(), c.refused)
+		if refused != (c.refused != "") || err != nil && !refused {
 			t.Errorf("%s: %v", c.reference, err)
 		}
 		settled(t, cloud)

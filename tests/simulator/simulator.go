@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -125,20 +124,6 @@ func (c *Cloud) octaviaOptions() octavia.Options {
 		o.Octavia(&options)
 	}
 	return options
-}
-
-// findCertificate returns an error if a reference names a missing object of this cloud's key
-// manager. Objects of other key managers are assumed to exist.
-func (c *Cloud) findCertificate(reference string) error {
-	if !strings.HasPrefix(reference, c.URL()+"/key-manager/") {
-		return nil
-	}
-	_, secret := c.Barbican.Secret(reference)
-	_, container := c.Barbican.Container(reference)
-	if !secret && !container {
-		return fmt.Errorf("the key manager has no %s", reference)
-	}
-	return nil
 }
 
 // CountTraffic sets the source of the statistics of listeners, such as a data path. It is called

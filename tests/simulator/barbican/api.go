@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/wire"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
@@ -33,9 +35,17 @@ func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status: status, description: fmt.Sprintf(format, args...)}
 }
 
-// inAnotherCastle is Barbican's message for a missing object.
-func inAnotherCastle(kind string) *refusal {
-	return refuse(http.StatusNotFound, "Not Found. Sorry but your %s is in another castle.", kind)
+// absent is the refusal for an object that does not exist; the noun is that of references to it.
+func absent(kind, noun, id string) *refusal {
+	if parsed, err := uuid.Parse(id); err != nil || parsed.Version() != 4 {
+		return refuse(http.StatusNotFound, "Not Found. Provided %s id is invalid.", noun)
+	}
+	return refuse(http.StatusNotFound, "%s not found.", kind)
+}
+
+// forbidden is the refusal of an action, such as "Secret retrieval".
+func forbidden(action string) *refusal {
+	return refuse(http.StatusForbidden, "%s attempt not allowed - please review your user/project privileges", action)
 }
 
 // raw is a body that is no JSON.
@@ -68,17 +78,17 @@ func (b *Barbican) routes() http.Handler {
 	handle("DELETE /v1/containers/{id}", b.deleteContainer)
 	for _, collection := range []string{"secrets", "containers"} {
 		at := "/v1/" + collection + "/{id}/"
-		handle("GET "+at+"consumers", b.on(collection, b.listConsumers))
-		handle("POST "+at+"consumers", b.on(collection, b.postConsumer))
-		handle("DELETE "+at+"consumers", b.on(collection, b.deleteConsumer))
-		handle("GET "+at+"acl", b.on(collection, b.showAccess))
-		handle("PUT "+at+"acl", b.on(collection, b.putAccess))
-		handle("PATCH "+at+"acl", b.on(collection, b.patchAccess))
-		handle("DELETE "+at+"acl", b.on(collection, b.deleteAccess))
+		handle("GET "+at+"consumers", b.on(collection, "Consumers(s) retrieval", (*metadata).mayRead, b.listConsumers))
+		handle("POST "+at+"consumers", b.on(collection, "Consumer creation", (*metadata).mayRead, b.postConsumer))
+		handle("DELETE "+at+"consumers", b.on(collection, "Consumer deletion", (*metadata).mayRead, b.deleteConsumer))
+		handle("GET "+at+"acl", b.on(collection, "ACL(s) retrieval", (*metadata).inProject, b.showAccess))
+		handle("PUT "+at+"acl", b.on(collection, "ACL(s) Update", (*metadata).mayChange, b.putAccess))
+		handle("PATCH "+at+"acl", b.on(collection, "ACL(s) Update", (*metadata).mayChange, b.patchAccess))
+		handle("DELETE "+at+"acl", b.on(collection, "ACL(s) deletion", (*metadata).mayChange, b.deleteAccess))
 	}
 	handle("GET /v1/quotas", showQuotas)
 	handle("/", func(*call) (int, any, error) {
-		return 0, nil, refuse(http.StatusNotFound, "The resource could not be found.")
+		return 0, nil, refuse(http.StatusNotFound, "")
 	})
 	return mux
 }
@@ -86,7 +96,7 @@ func (b *Barbican) routes() http.Handler {
 func versions(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		version := map[string]any{
-			"id": "v1", "status": "CURRENT", "min_version": "1.0", "max_version": "1.1", "updated": "2021-02-10T00:00:00Z",
+			"id": "v1", "status": "stable",
 			"links": []map[string]string{
 				{"rel": "self", "href": wire.Base(r) + "/v1/"},
 				{"rel": "describedby", "type": "text/html", "href": "https://docs.openstack.org/"},
@@ -99,7 +109,7 @@ func versions(status int) http.HandlerFunc {
 			wire.WriteJSON(w, status, map[string]any{"version": version})
 			return
 		}
-		wire.WriteJSON(w, status, map[string]any{"versions": []any{version}})
+		wire.WriteJSON(w, status, map[string]any{"versions": map[string]any{"values": []any{version}}})
 	}
 }
 
@@ -139,7 +149,7 @@ func (b *Barbican) answer(h handler, c *call) (int, any, error) {
 // decode reads a JSON body.
 func (c *call) decode(into any) error {
 	if err := json.Unmarshal(c.body, into); err != nil {
-		return refuse(http.StatusBadRequest, "Provided JSON object is not valid.")
+		return refuse(http.StatusBadRequest, "Malformed JSON")
 	}
 	return nil
 }

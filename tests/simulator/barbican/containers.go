@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/wire"
 )
 
 // secretReference is a secret inside of a container.
@@ -29,13 +31,13 @@ func parts(kind string) (required, allowed []string) {
 	return nil, nil
 }
 
-func (b *Barbican) containerFor(c *call) (*container, error) {
+func (b *Barbican) containerFor(c *call, action string, may right) (*container, error) {
 	found := b.container(c.PathValue("id"))
 	if found == nil {
-		return nil, inAnotherCastle("container")
+		return nil, absent("Secrets container", "container", c.PathValue("id"))
 	}
-	if !found.mayRead(c.caller) {
-		return nil, refuse(http.StatusForbidden, "Container retrieval attempt not allowed - please review your user/project privileges")
+	if !may(&found.metadata, c.caller) {
+		return nil, forbidden(action)
 	}
 	return found, nil
 }
@@ -45,7 +47,7 @@ func (b *Barbican) postContainer(c *call) (int, any, error) {
 	if err := c.decode(&request); err != nil {
 		return 0, nil, err
 	}
-	if err := b.checkContainer(request); err != nil {
+	if err := b.checkContainer(request, wire.Base(c.Request)); err != nil {
 		return 0, nil, err
 	}
 	made := &container{
@@ -56,33 +58,48 @@ func (b *Barbican) postContainer(c *call) (int, any, error) {
 	return http.StatusCreated, map[string]any{"container_ref": c.reference("containers", made.id)}, nil
 }
 
-func (b *Barbican) checkContainer(request containerRequest) error {
+// checkContainer refuses a container with secrets that are not at base, the URL of this Barbican.
+func (b *Barbican) checkContainer(request containerRequest, base string) error {
 	if !slices.Contains([]string{"generic", "rsa", "certificate"}, request.Type) {
 		return refuse(http.StatusBadRequest, "Provided object does not match schema 'Container': '%s' is not one of ['generic', 'rsa', 'certificate']. Invalid property: 'type'", request.Type)
 	}
+	names, ids := map[string]bool{}, map[string]bool{}
+	for _, reference := range request.Secrets {
+		names[reference.Name], ids[lastElement(reference.SecretRef)] = true, true
+	}
+	invalid := func(format string, args ...any) error {
+		return refuse(http.StatusBadRequest, "Provided object does not match schema 'Container': "+format+". Invalid property: 'secret_refs'", args...)
+	}
+	if len(names) < len(request.Secrets) {
+		return invalid("Duplicate reference names are not allowed")
+	}
+	if len(ids) < len(request.Secrets) {
+		return invalid("Duplicate secret ids are not allowed")
+	}
 	required, allowed := parts(request.Type)
-	names := []string{}
-	for _, reference := range request.Secrets {
-		if slices.Contains(names, reference.Name) {
-			return refuse(http.StatusBadRequest, "Provided object does not match schema 'Container': Duplicate reference names are not allowed. Invalid property: 'secret_refs'")
-		}
-		if allowed != nil && !slices.Contains(allowed, reference.Name) {
-			return refuse(http.StatusBadRequest, "Provided object does not match schema 'Container': only %s reference names are allowed for %s type. Invalid property: 'secret_refs'", strings.Join(allowed, ", "), request.Type)
-		}
-		names = append(names, reference.Name)
-	}
 	for _, name := range required {
-		if !slices.Contains(names, name) {
-			return refuse(http.StatusBadRequest, "Provided object does not match schema 'Container': The '%s' reference is required for %s type. Invalid property: 'secret_refs'", name, request.Type)
+		if !names[name] {
+			return invalid("The minimum required reference name is '%s' for %s type", name, titled(request.Type))
+		}
+	}
+	for name := range names {
+		if allowed != nil && !slices.Contains(allowed, name) {
+			return invalid("only '%s' reference names are allowed for %s type", strings.Join(allowed, "', '"), titled(request.Type))
 		}
 	}
 	for _, reference := range request.Secrets {
+		if !strings.HasPrefix(reference.SecretRef, base) {
+			return refuse(http.StatusBadRequest, "Provided field value is not supported")
+		}
 		if b.secret(lastElement(reference.SecretRef)) == nil {
 			return refuse(http.StatusNotFound, "Secret provided for '%s' doesn't exist.", reference.Name)
 		}
 	}
 	return nil
 }
+
+// titled is the type of a container as Barbican's messages write it.
+func titled(kind string) string { return strings.ToUpper(kind[:1]) + kind[1:] }
 
 func (b *Barbican) listContainers(c *call) (int, any, error) {
 	query := c.URL.Query()
@@ -96,7 +113,7 @@ func (b *Barbican) listContainers(c *call) (int, any, error) {
 }
 
 func (b *Barbican) showContainer(c *call) (int, any, error) {
-	found, err := b.containerFor(c)
+	found, err := b.containerFor(c, "Container retrieval", (*metadata).mayRead)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -105,7 +122,7 @@ func (b *Barbican) showContainer(c *call) (int, any, error) {
 
 // deleteContainer deletes a container, and keeps its secrets.
 func (b *Barbican) deleteContainer(c *call) (int, any, error) {
-	found, err := b.containerFor(c)
+	found, err := b.containerFor(c, "Container deletion", (*metadata).mayChange)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/google/uuid"
 )
 
 type secretRequest struct {
@@ -23,22 +21,18 @@ type secretRequest struct {
 }
 
 func secretTypes() []string {
-	return []string{"symmetric", "public", "private", "passphrase", "certificate", "opaque"}
+	return []string{"symmetric", "passphrase", "private", "public", "certificate", "opaque"}
 }
 
-// secretFor returns the secret of the path if the caller may read it. For one of another project it
-// returns 403, as Barbican does.
-func (b *Barbican) secretFor(c *call) (*secret, error) {
-	id := c.PathValue("id")
-	if uuid.Validate(id) != nil {
-		return nil, inAnotherCastle("secret")
-	}
-	found := b.secret(id)
+// secretFor returns the secret of the path if the caller has the right to an action. For one of another
+// project it returns 403, as Barbican does.
+func (b *Barbican) secretFor(c *call, action string, may right) (*secret, error) {
+	found := b.secret(c.PathValue("id"))
 	if found == nil {
-		return nil, inAnotherCastle("secret")
+		return nil, absent("Secret", "secret", c.PathValue("id"))
 	}
-	if !found.mayRead(c.caller) {
-		return nil, refuse(http.StatusForbidden, "Secret retrieval attempt not allowed - please review your user/project privileges")
+	if !may(&found.metadata, c.caller) {
+		return nil, forbidden(action)
 	}
 	return found, nil
 }
@@ -78,13 +72,15 @@ func (r secretRequest) payload() ([]byte, error) {
 	case *r.Payload == "":
 		return nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': If 'payload' specified, must be non empty. Invalid property: 'payload'")
 	case r.PayloadType == "":
-		return nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': payload_content_type must be provided when payload is supplied. Invalid property: 'payload_content_type'")
+		return nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': If 'payload' is supplied, 'payload_content_type' must also be supplied.. Invalid property: 'payload_content_type'")
 	case r.PayloadEncoding == "base64":
 		payload, err := base64.StdEncoding.DecodeString(*r.Payload)
 		if err != nil {
-			return nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': Invalid payload for payload_content_encoding. Invalid property: 'payload'")
+			return []byte{}, nil // as Python, which skips what is not base64, and accepts the rest
 		}
 		return payload, nil
+	case mediaType(r.PayloadType) == octets:
+		return nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': payload_content_encoding is not one of ['base64', 'binary']. Invalid property: 'payload_content_encoding'")
 	}
 	return []byte(*r.Payload), nil
 }
@@ -103,14 +99,21 @@ func (b *Barbican) listSecrets(c *call) (int, any, error) {
 
 func matches(wanted, value string) bool { return wanted == "" || wanted == value }
 
+const (
+	// octets is the content type of bytes.
+	octets = "application/octet-stream"
+	// retrieval is the right to the metadata of a secret.
+	retrieval = "Secret retrieval"
+)
+
 // showSecret returns the metadata of a secret. If the request accepts another type than JSON, it
 // returns the payload, which old clients request in this way.
 func (b *Barbican) showSecret(c *call) (int, any, error) {
 	accept := c.Header.Get("Accept")
 	if accept != "" && accept != "*/*" && !strings.Contains(accept, "json") {
-		return b.showPayload(c)
+		return b.answerPayload(c, retrieval)
 	}
-	found, err := b.secretFor(c)
+	found, err := b.secretFor(c, retrieval, (*metadata).mayRead)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -118,7 +121,11 @@ func (b *Barbican) showSecret(c *call) (int, any, error) {
 }
 
 func (b *Barbican) showPayload(c *call) (int, any, error) {
-	found, err := b.secretFor(c)
+	return b.answerPayload(c, "Secret payload retrieval")
+}
+
+func (b *Barbican) answerPayload(c *call, action string) (int, any, error) {
+	found, err := b.secretFor(c, action, (*metadata).mayRead)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -127,7 +134,7 @@ func (b *Barbican) showPayload(c *call) (int, any, error) {
 	}
 	contentType, acceptable := found.as(mediaType(c.Header.Get("Accept")))
 	if !acceptable {
-		return 0, nil, refuse(http.StatusNotAcceptable, "Not Acceptable")
+		return 0, nil, refuse(http.StatusNotAcceptable, "Secret payload retrieval issue seen - Wrong payload content-type.")
 	}
 	return http.StatusOK, raw{contentType: contentType, text: found.payload}, nil
 }
@@ -136,19 +143,19 @@ func (b *Barbican) showPayload(c *call) (int, any, error) {
 // text if the payload is text.
 func (s *secret) as(accept string) (contentType string, acceptable bool) {
 	switch {
-	case accept == "" || strings.Contains(accept, "*/*") || strings.Contains(accept, s.contentType):
-		return s.contentType, true
-	case strings.Contains(accept, "application/octet-stream"):
-		return "application/octet-stream", true
+	case accept == "" || strings.Contains(accept, octets):
+		return octets, true
+	case strings.Contains(accept, "*/*"):
+		return accept, true
 	case strings.Contains(accept, "text/plain"):
-		return "text/plain", utf8.Valid(s.payload)
+		return "text/plain; charset=UTF-8", utf8.Valid(s.payload)
 	}
 	return "", false
 }
 
 // putPayload adds the payload of a secret that was created without one.
 func (b *Barbican) putPayload(c *call) (int, any, error) {
-	found, err := b.secretFor(c)
+	found, err := b.secretFor(c, "Secret update", (*metadata).inProject)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -169,17 +176,21 @@ func mediaType(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
+// deleteSecret deletes a secret, also from the containers that it is in.
 func (b *Barbican) deleteSecret(c *call) (int, any, error) {
-	found, err := b.secretFor(c)
+	found, err := b.secretFor(c, "Secret deletion", (*metadata).mayChange)
 	if err != nil {
 		return 0, nil, err
 	}
 	b.secrets = slices.DeleteFunc(b.secrets, func(other *secret) bool { return other == found })
+	for _, holder := range b.containers {
+		holder.secrets = slices.DeleteFunc(holder.secrets, func(inside secretReference) bool { return lastElement(inside.SecretRef) == found.id })
+	}
 	return http.StatusNoContent, nil, nil
 }
 
 func (b *Barbican) showLabels(c *call) (int, any, error) {
-	found, err := b.secretFor(c)
+	found, err := b.secretFor(c, "Secret metadata retrieval", (*metadata).mayRead)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -191,7 +202,7 @@ func (b *Barbican) showLabels(c *call) (int, any, error) {
 }
 
 func (b *Barbican) putLabels(c *call) (int, any, error) {
-	found, err := b.secretFor(c)
+	found, err := b.secretFor(c, "Secret metadata creation", (*metadata).mayChange)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -25,28 +25,38 @@ type access struct {
 }
 
 // mayRead follows the access list: the project unless it is shut out, and the
-// users on the list. Its creator and administrators always may.
+// users on the list. In the project, its creator and administrators always may.
 func (m *metadata) mayRead(caller keystone.Caller) bool {
 	if m.access != nil && slices.Contains(m.access.Users, caller.UserID) {
 		return true
 	}
-	if caller.IsAdmin() || m.access != nil && m.creatorID == caller.UserID {
-		return true
-	}
-	return m.projectID == caller.ProjectID && (m.access == nil || m.access.ProjectAccess)
+	return m.mayChange(caller)
 }
 
-// on finds the object of the path for a handler of both secrets and containers.
-func (b *Barbican) on(collection string, serve func(*call, *metadata, func() any) (int, any, error)) handler {
+// right is what a caller needs for an action on an object.
+type right func(*metadata, keystone.Caller) bool
+
+// inProject is the right to see the access list, and to add a payload.
+func (m *metadata) inProject(caller keystone.Caller) bool { return m.projectID == caller.ProjectID }
+
+// mayChange is the right to delete an object, and to change its access list: the project's too, of one that the
+// project may not read the creator's and its administrators'.
+func (m *metadata) mayChange(caller keystone.Caller) bool {
+	return m.projectID == caller.ProjectID && (m.access == nil || m.access.ProjectAccess || m.creatorID == caller.UserID || caller.IsAdmin())
+}
+
+// on finds the object of the path for a handler of both secrets and containers. The action is without the kind of the
+// object that its name begins with.
+func (b *Barbican) on(collection, action string, may right, serve func(*call, *metadata, func() any) (int, any, error)) handler {
 	return func(c *call) (int, any, error) {
 		if collection == "secrets" {
-			found, err := b.secretFor(c)
+			found, err := b.secretFor(c, "Secret"+action, may)
 			if err != nil {
 				return 0, nil, err
 			}
 			return serve(c, &found.metadata, func() any { return found.body(c) })
 		}
-		found, err := b.containerFor(c)
+		found, err := b.containerFor(c, "Container"+action, may)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -87,7 +97,7 @@ func (b *Barbican) deleteConsumer(c *call, of *metadata, body func() any) (int, 
 	}
 	at := of.find(request)
 	if at < 0 {
-		return 0, nil, inAnotherCastle("consumer")
+		return 0, nil, refuse(http.StatusNotFound, "Consumer not found.")
 	}
 	of.consumers = slices.Delete(of.consumers, at, at+1)
 	return http.StatusOK, body(), nil

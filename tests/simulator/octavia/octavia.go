@@ -104,8 +104,8 @@ type Options struct {
 	// Timeouts are those that the operator has configured for listeners, in
 	// milliseconds; nil means Octavia's own.
 	Timeouts *Timeouts
-	// Certificates returns an error if a TLS container cannot be read; nil means that all
-	// can.
+	// Certificates returns an error if a TLS container cannot be read, and ErrUnreadableBundle if it can,
+	// but is no bundle; nil means that all are good.
 	Certificates func(ref string) error
 	// Statistics counts the traffic of a listener; nil means none.
 	Statistics func(listenerID string) Statistics

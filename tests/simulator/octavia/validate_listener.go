@@ -1,6 +1,7 @@
 package octavia
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -146,13 +147,29 @@ func (o *Octavia) checkListenerTLS(facts listenerFacts) *apiError {
 	return o.checkCertificates(facts.refs, facts.clientCA, facts.crl)
 }
 
-// checkCertificates wants all containers to be readable.
-func (o *Octavia) checkCertificates(groups []string, others ...string) *apiError {
-	for _, refs := range [][]string{groups, others} {
+// ErrUnreadableBundle is the error of a secret that is no PKCS #12 bundle without a password.
+var ErrUnreadableBundle = errors.New("unreadable PKCS #12 bundle")
+
+// unreadableBundle is what Octavia answers for one.
+const unreadableBundle = "The PKCS12 bundle is unreadable. Please check the PKCS12 bundle validity. In addition, make sure it " +
+	"does not require a pass phrase. Error: Could not deserialize PKCS12 data"
+
+// checkCertificates wants all containers to be readable: those with a certificate and its key, and the others, which are
+// no bundles.
+func (o *Octavia) checkCertificates(certificates []string, others ...string) *apiError {
+	for i, refs := range [][]string{certificates, others} {
 		var bad []string
 		for _, ref := range refs {
-			if ref != "" && o.options.Certificates != nil && o.options.Certificates(ref) != nil {
+			if ref == "" || o.options.Certificates == nil {
+				continue
+			}
+			err := o.options.Certificates(ref)
+			switch {
+			case err == nil:
+			case !errors.Is(err, ErrUnreadableBundle):
 				bad = append(bad, ref)
+			case i == 0:
+				return refuse(http.StatusBadRequest, unreadableBundle)
 			}
 		}
 		if len(bad) > 0 {

@@ -2,14 +2,9 @@ package attach_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -24,12 +19,10 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
-	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath/attach"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -72,30 +65,6 @@ func loadBalancing(t *testing.T, cloud *simulator.Cloud) *gophercloud.ServiceCli
 	return service
 }
 
-// serverSecret stores a certificate and its key, and returns the reference.
-func serverSecret(t *testing.T, cloud *simulator.Cloud) string {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"www.example"}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bundle, err := pkcs12.Modern.Encode(key, leaf, nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored := cloud.Barbican.AddSecret(barbican.Secret{Type: "opaque", Payload: bundle, ProjectID: cloud.Account.ProjectID})
-	return cloud.URL() + "/key-manager/v1/secrets/" + stored.ID
-}
-
 // web is a member that answers with the scheme in its headers.
 func web(t *testing.T) netip.AddrPort {
 	t.Helper()
@@ -110,11 +79,15 @@ func TestStart_TerminatesTLSOfLoadBalancerMadeByAPI(t *testing.T) {
 	t.Parallel()
 	cloud := startCloud(t)
 	member, port := web(t), loopback.Port
+	stored, err := cloud.AddCertificate("www.example")
+	if err != nil {
+		t.Fatal(err)
+	}
 	lb, err := loadbalancers.Create(t.Context(), loadBalancing(t, cloud), loadbalancers.CreateOpts{
 		Name: "web", VipSubnetID: cloud.Subnet.ID,
 		Listeners: []listeners.CreateOpts{{
 			Name: "https", Protocol: listeners.ProtocolTerminatedHTTPS, ProtocolPort: port,
-			DefaultTlsContainerRef: serverSecret(t, cloud),
+			DefaultTlsContainerRef: stored,
 			InsertHeaders:          map[string]string{"X-Forwarded-Proto": "true"},
 			DefaultPool: &pools.CreateOpts{
 				Name: "nodes", Protocol: pools.ProtocolHTTP, LBMethod: pools.LBMethodRoundRobin,
