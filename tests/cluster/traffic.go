@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,8 @@ type Client struct {
 	From netns.Namespace
 	// Ports are the source ports of its connections; nil lets the kernel choose them.
 	Ports *Ports
+	// TLS makes it send HTTP over TLS; nil sends it plain.
+	TLS *tls.Config
 }
 
 // Ports gives each connection a source port that none had before, until there are no more. The kernel soon
@@ -78,9 +81,13 @@ func (c Client) HTTP(ctx context.Context, address string) (name, body string, er
 			err = fmt.Errorf("%w: %w", ErrEstablished, err)
 		}
 	}()
-	transport := &http.Transport{DialContext: dial, DisableKeepAlives: true}
+	transport := &http.Transport{DialContext: dial, DisableKeepAlives: true, TLSClientConfig: c.TLS}
 	client := http.Client{Timeout: requestTimeout, Transport: transport}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", nil)
+	scheme := "http"
+	if c.TLS != nil {
+		scheme = "https"
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+address+"/", nil)
 	if err != nil {
 		return "", "", err
 	}

@@ -30,6 +30,8 @@ import (
 // what that one has made, and meddles with it.
 type API struct {
 	LoadBalancer, Network, Compute *gophercloud.ServiceClient
+	// KeyManager is nil if the cloud has no Barbican.
+	KeyManager *gophercloud.ServiceClient
 }
 
 // NewAPI signs in.
@@ -52,6 +54,9 @@ func newAPI(provider *gophercloud.ProviderClient, where gophercloud.EndpointOpts
 		if *client, err = open(provider, where); err != nil {
 			return nil, fmt.Errorf("find the services of the cloud: %w", err)
 		}
+	}
+	if api.KeyManager, err = openstack.NewKeyManagerV1(provider, where); err != nil {
+		api.KeyManager = nil
 	}
 	return api, nil
 }

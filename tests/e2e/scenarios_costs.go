@@ -20,24 +20,7 @@ func costs(s *scene) {
 	everywhere := func(nodes int) map[string]int {
 		return map[string]int{"TCP/8080": nodes, "TCP/9090": nodes, "UDP/8080": nodes}
 	}
-	before := s.spent()
-	took := func(what string, want cost.Cost) {
-		s.Helper()
-		var have, after cost.Cost
-		s.eventually(what+" counted", func(context.Context) error { // the cloud shows a change before it answers
-			after = s.spent()
-			have = cost.Cost{Writes: after.Writes - before.Writes, Cycles: after.Cycles - before.Cycles}
-			if have.Writes < want.Writes || have.Cycles < want.Cycles {
-				return fmt.Errorf("there are %d writes and %d PENDING cycles", have.Writes, have.Cycles)
-			}
-			return nil
-		})
-		before = after
-		s.Logf("%s: %d writes, %d PENDING cycles", what, have.Writes, have.Cycles)
-		if have != want {
-			s.Errorf("%s took %+v, want %+v", what, have, want)
-		}
-	}
+	took := s.meter()
 	web := s.create("web", func(svc *corev1.Service) {
 		svc.Spec.Ports = []corev1.ServicePort{port(corev1.ProtocolTCP, 8080), port(corev1.ProtocolTCP, 9090), port(corev1.ProtocolUDP, 8080)}
 	}, "node-1")
@@ -65,6 +48,30 @@ func costs(s *scene) {
 	web.remove()
 	s.nothingLeft()
 	took("delete", cost.Delete())
+}
+
+// meter returns a function that judges what the controller has asked of the cloud since its last call, or since
+// this one. No other scenario may be at work.
+func (s *scene) meter() (took func(what string, want cost.Cost)) {
+	s.Helper()
+	before := s.spent()
+	return func(what string, want cost.Cost) {
+		s.Helper()
+		var have, after cost.Cost
+		s.eventually(what+" counted", func(context.Context) error { // the cloud shows a change before it answers
+			after = s.spent()
+			have = cost.Cost{Writes: after.Writes - before.Writes, Cycles: after.Cycles - before.Cycles}
+			if have.Writes < want.Writes || have.Cycles < want.Cycles {
+				return fmt.Errorf("there are %d writes and %d PENDING cycles", have.Writes, have.Cycles)
+			}
+			return nil
+		})
+		before = after
+		s.Logf("%s: %d writes, %d PENDING cycles", what, have.Writes, have.Cycles)
+		if have != want {
+			s.Errorf("%s took %+v, want %+v", what, have, want)
+		}
+	}
 }
 
 // spent is what the controller has asked of the cloud since its start, as its own

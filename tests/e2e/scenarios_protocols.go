@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
 // forwarded sends the client's address to nodes, first in a header, then with both versions of the
@@ -18,14 +20,14 @@ func forwarded(s *scene) {
 	web := s.create("web", func(svc *corev1.Service) { svc.Annotations[prefix+"x-forwarded-for"] = "true" }, "node-1")
 	address := at(web.address(), 8080)
 	s.listens(web, "HTTP", "")
-	s.nodesSee(address, "X-Forwarded-For: ")
+	s.nodesSee(s.outside(), address, "X-Forwarded-For: ")
 	web.annotate(prefix+"x-forwarded-for", "")
 	s.listens(web, "TCP", "TCP")
 	s.answeredBy(s.outside(), address, nodeNames()...)
 	for _, proxy := range []struct{ version, pool string }{{"v1", "PROXY"}, {"v2", "PROXYV2"}} {
 		web.annotate(prefix+"proxy-protocol", proxy.version)
 		s.listens(web, "TCP", proxy.pool)
-		s.nodesSee(address, " by PROXY "+proxy.version)
+		s.nodesSee(s.outside(), address, " by PROXY "+proxy.version)
 	}
 	web.annotate(prefix+"proxy-protocol", "")
 	s.listens(web, "TCP", "TCP")
@@ -36,13 +38,13 @@ func forwarded(s *scene) {
 
 // nodesSee waits until a node that answers at an address has seen a text in the request or before it. If
 // the cloud carries no traffic, it checks nothing.
-func (s *scene) nodesSee(address, text string) {
+func (s *scene) nodesSee(client cluster.Client, address, text string) {
 	s.Helper()
 	if !s.carries(corev1.ProtocolTCP) {
 		return
 	}
 	s.eventually(fmt.Sprintf("%q in a request", text), func(ctx context.Context) error {
-		_, body, err := s.outside().HTTP(ctx, address)
+		_, body, err := client.HTTP(ctx, address)
 		if err == nil && !strings.Contains(body, text) {
 			err = fmt.Errorf("the node saw %q", body)
 		}

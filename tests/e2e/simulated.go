@@ -89,8 +89,9 @@ func startSimulator(ctx context.Context, options simulator.Options, patience Pat
 	}
 	s := &simulated{cloud: c, network: network, patience: patience, servers: map[string]string{}}
 	s.traffic = attach.Start(c.Octavia, c.Neutron, datapath.Options{
-		TimeScale: 1.0 / monitorSpeed,
-		Report:    func(err error) { logf("data path: %v", err) },
+		TimeScale:    1.0 / monitorSpeed,
+		Certificates: attach.SecretsOf(c.Barbican),
+		Report:       func(err error) { logf("data path: %v", err) },
 	})
 	if s.vips, err = addVIPs(c); err == nil {
 		c.CountTraffic(func(listenerID string) octavia.Statistics {

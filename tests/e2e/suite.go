@@ -49,6 +49,7 @@ func scenarios() []scenario {
 		{"Statistics", statistics, false},
 		{"DrainedMember", drained, false},
 		{"AmphoraKilled", killedAmphora, false},
+		{"TerminatesTLS", terminatesTLS, true},
 		{"Commands", commands, true},
 		{"Costs", costs, true},
 		{"ManyServicesAtOnce", many, true},
@@ -73,7 +74,7 @@ func WithRealAmphorae() []string {
 	return []string{
 		"Life", "ChangesHarmNoUnchangedPort", "InternalAndExternal", "ExternalTrafficPolicyLocal", "SessionAffinity",
 		"SourceRanges", "IPv6", "DualStack", "SharedLoadBalancer", "ForwardedClient", "TimesAndLimits", "ManyProtocols",
-		"DeletedBehindOurBack", "MonitorTypes", "Statistics", "DrainedMember", "AmphoraKilled", "Rollout", "NodeDies",
+		"DeletedBehindOurBack", "MonitorTypes", "Statistics", "DrainedMember", "AmphoraKilled", "TerminatesTLS", "Rollout", "NodeDies",
 	}
 }
 

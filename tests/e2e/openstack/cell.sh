@@ -45,7 +45,7 @@ start() {
     local root log=$CACHE/cell-$CELL.log; root=$(root)
     make_root "$root"
     # shellcheck disable=SC2046
-    setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root" $(shared) </dev/null >"$log" 2>&1 9>&- &
+    setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root${BARBICAN:+:$BARBICAN}" $(shared) </dev/null >"$log" 2>&1 9>&- &
     local outer=$!
     for _ in $(seq 100); do
         cat "/proc/$outer/task/$outer/children" 2>/dev/null | tr -d ' ' >"$PID" || true
@@ -55,7 +55,7 @@ start() {
     die "the cell did not start, see $log"
 }
 
-inside() { # ROOT SHARED...: the first process of a cell
+inside() { # ROOT[:ROOT] SHARED...: the first process of a cell; of two files with one path the first root's is used
     local root=$1 path; shift
     mount --make-rprivate /
     mkdir -p "$MOUNT"
@@ -104,7 +104,7 @@ case ${1:?a command} in
     case $1 in */down.sh) alive || exit 0 ;; esac
     case ${AMPHORA:-} in
     '') ;;
-    real) AMPHORA_IMAGE=$("$HERE/amphora/image.sh"); export AMPHORA_IMAGE ;;
+    real) AMPHORA_IMAGE=$("$HERE/amphora/image.sh"); BARBICAN=$("$HERE/barbican/image.sh"); export AMPHORA_IMAGE ;;
     *) die "AMPHORA is real, or not set" ;;
     esac
     case ${KUBELETS:-} in

@@ -193,9 +193,21 @@ ovn_l3_scheduler = leastloaded
 enable_distributed_floating_ip = false
 ovn_metadata_enabled = true
 EOF
+    [ "$AMPHORA" != real ] || write_barbican_conf
     octavia_ca
     write_octavia_conf
     ln -sfn "$ETC/octavia/octavia.conf" "$ETC/octavia-home/.octavia/octavia.conf"
+}
+
+write_barbican_conf() {
+    mkdir -p "$ETC/barbican-home/.barbican"
+    cat >"$ETC/barbican-home/.barbican/barbican.conf" <<EOF
+$(common barbican "host_href = http://127.0.0.1:$BARBICAN_PORT
+log_file = barbican.log")
+[simple_crypto_plugin]
+kek = $(printf %s "$E2E_PASSWORD" | openssl dgst -sha256 -binary | base64)
+$(authtoken barbican)
+EOF
 }
 
 octavia_ca() {
@@ -206,7 +218,8 @@ octavia_ca() {
 }
 
 write_octavia_conf() {
-    local mgmt=''
+    local mgmt='' certificates=local_cert_manager
+    [ "$AMPHORA" != real ] || certificates=barbican_cert_manager
     [ -s "$E2E_STATE/lb-mgmt-net" ] && mgmt="amp_boot_network_list = $(cat "$E2E_STATE/lb-mgmt-net")"
     cat >"$ETC/octavia/octavia.conf" <<EOF
 $(common octavia "debug = ${E2E_OCTAVIA_DEBUG:-false}")
@@ -226,7 +239,8 @@ ca_certificate = $E2E_STATE/certs/ca.crt
 ca_private_key = $E2E_STATE/certs/ca.key
 server_certs_key_passphrase = insecure-key-do-not-use-this-key
 cert_generator = local_cert_generator
-cert_manager = local_cert_manager
+cert_manager = $certificates
+region_name = $E2E_REGION
 storage_path = $E2E_STATE/octavia-tls/
 [controller_worker]
 amphora_driver = e2e_amphora_driver

@@ -24,6 +24,8 @@ SERVICES = [
     ('neutron', 'network', 'http://127.0.0.1:%s' % port('NEUTRON', '29696')),
     ('octavia', 'load-balancer', None),
 ]
+if os.environ.get('AMPHORA') == 'real':  # the others terminate no TLS
+    SERVICES.append(('barbican', 'key-manager', 'http://127.0.0.1:%s' % port('BARBICAN', '29311')))
 OCTAVIA = {'ovn': 'http://127.0.0.1:%s' % port('OCTAVIA', '29876'),
            'amphora': 'http://127.0.0.1:%s' % port('OCTAVIA2', '29877')}
 
@@ -90,7 +92,7 @@ def main():
                           user='admin', password=PW)
     for tenant, region in REGIONS.items():
         p, u = project(tenant), user(tenant)
-        for r in (member, lb_roles[2]):
+        for r in (member, lb_roles[2], role('creator')):  # the last one is Barbican's
             i.assign_project_role_to_user(p, u, r)
         k = connect(tenant)
         uid = k.current_user_id

@@ -111,12 +111,16 @@ backports.apply_to_ovn_agent()
 from octavia.cmd.driver_agent import main
 sys.exit(main())
 EOF
+    cat >"$E2E_STATE/bin/barbican-wsgi" <<EOF
+from paste import deploy
+application = deploy.loadapp('config:/usr/share/barbican-common/barbican-api-paste.ini')
+EOF
     chmod 755 "$E2E_STATE"/bin/*
 }
 
 create_databases() {
     local d
-    { for d in keystone placement glance nova_api nova nova_cell0 neutron octavia; do
+    { for d in keystone placement glance nova_api nova nova_cell0 neutron octavia barbican; do
         echo "CREATE DATABASE IF NOT EXISTS $d;"
     done
     echo "CREATE USER IF NOT EXISTS 'e2e'@'localhost' IDENTIFIED BY '$E2E_PASSWORD';"
@@ -145,11 +149,13 @@ sync_nova() {
     $m api_db sync && $m cell_v2 map_cell0 --database_connection "$(db_url nova_cell0)" &&
     { $m cell_v2 list_cells | grep -q ' cell1 ' || $m cell_v2 create_cell --name cell1; } && $m db sync; }
 sync_neutron() { "$E2E_STATE/bin/neutron-db-manage" --config-file "$ETC/neutron/neutron.conf" upgrade heads; }
+sync_barbican() { HOME=$ETC/barbican-home barbican-manage db upgrade; }
 sync_octavia() { octavia-db-manage --config-file "$ETC/octavia/octavia.conf" upgrade head; }
 
 start_services() {
     local n=$ETC/nova/nova.conf o=$ETC/octavia/octavia.conf b=$E2E_STATE/bin
     uwsgi_daemon placement "$PLACEMENT_PORT" /usr/bin/placement-api 1 OS_PLACEMENT_CONFIG_DIR="$ETC/placement"
+    [ "$AMPHORA" != real ] || uwsgi_daemon barbican "$BARBICAN_PORT" "$b/barbican-wsgi" 1 HOME="$ETC/barbican-home"
     daemon glance-api "$b/glance-api" --config-file "$ETC/glance/glance-api.conf"
     daemon neutron-server "$b/neutron-server" --config-file "$ETC/neutron/neutron.conf" --config-file "$ETC/neutron/ml2.ini"
     daemon nova-conductor "$b/nova-conductor" --config-file "$n"
@@ -163,6 +169,7 @@ start_services() {
     wait_for 120 glance http_up "http://127.0.0.1:$GLANCE_PORT/"
     wait_for 120 neutron http_up "http://127.0.0.1:$NEUTRON_PORT/"
     wait_for 120 nova http_up "http://127.0.0.1:$NOVA_PORT/"
+    [ "$AMPHORA" != real ] || wait_for 120 barbican http_up "http://127.0.0.1:$BARBICAN_PORT/"
     daemon nova-compute "$b/nova-compute" --config-file "$n"
     wait_for 120 octavia http_up "http://127.0.0.1:$OCTAVIA_PORT/"
     wait_for 120 octavia http_up "http://127.0.0.1:$OCTAVIA2_PORT/"
@@ -227,9 +234,9 @@ wait_for 60 keystone http_up "$AUTH_URL"
 step identity python3 "$HERE/identity.py" || exit 1
 ( step sync_neutron sync_neutron; step sync_glance sync_glance ) & p1=$!
 ( step sync_nova sync_nova ) & p2=$!
-( step sync_octavia sync_octavia; step sync_placement sync_placement ) & p3=$!
+( step sync_octavia sync_octavia; step sync_placement sync_placement; [ "$AMPHORA" != real ] || step sync_barbican sync_barbican ) & p3=$!
 wait $p1 $p2 $p3
-for s in neutron glance nova octavia placement; do [ -e "$E2E_STATE/done/sync_$s" ] || die "database of $s"; done
+for s in neutron glance nova octavia placement ${AMPHORA:+barbican}; do [ -e "$E2E_STATE/done/sync_$s" ] || die "database of $s"; done
 wait_for 60 rabbitmq bash -c "exec 3<>/dev/tcp/127.0.0.1/$RABBIT_PORT"
 say "starting the services"
 start_services
