@@ -19,7 +19,7 @@ func policies() map[string]func(rule string) string {
 		octaviaService: ofProject, neutronService: ofProject, novaService: ofProject,
 		barbicanService: func(rule string) string {
 			kind, _, _ := strings.Cut(rule, ":")
-			return "role:kubernetes-ccm and project_id:%(target." + kind + ".project_id)s"
+			return "role:kubernetes-ccm and project_id:%(target." + strings.TrimSuffix(kind, "_acls") + ".project_id)s"
 		},
 	}
 }
@@ -37,6 +37,8 @@ func extras() []right {
 		{service: neutronService, what: "read quotas", setting: "metrics of quotas, and how much of one is left in errors", rules: []string{"get_quota"}},
 		{service: neutronService, what: "choose the address of a floating IP", setting: "loadBalancerIP with an address that no floating IP has yet", rules: []string{"create_floatingip:floating_ip_address"}},
 		{service: neutronService, what: "read the router", setting: ifRouting + "; " + ifLeading, rules: []string{"get_router"}},
+		{service: barbicanService, what: "let Octavia read certificates", setting: "listeners with TLS; Octavia does it with the controller's token",
+			rules: []string{"secret_acls:get", "secret_acls:put_patch", "container_acls:get", "container_acls:put_patch"}},
 		{service: neutronService, what: "read trunks", setting: "nodes with addresses on trunk subports", rules: []string{"get_trunk"}},
 	}
 }

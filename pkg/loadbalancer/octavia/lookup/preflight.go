@@ -90,9 +90,13 @@ func (r *Reader) FreeVIP(ctx context.Context, vip model.VIP, askedBy string) err
 	return nil
 }
 
-// noCertificate is the remedy for a missing certificate.
-const noCertificate = "Barbican has no such container or secret that the controller may read: create it, let the controller's user read it " +
-	"(openstack acl user add), or correct the reference"
+const (
+	// noCertificate is the remedy for a missing certificate.
+	noCertificate = "Barbican has no such container or secret: create it in the controller's project, or correct the reference"
+	// forbiddenCertificate is the remedy for one that the controller may not read. Octavia adds itself to the access list of
+	// a certificate with the controller's token, so that one of another project does not work even if both may read it.
+	forbiddenCertificate = "the certificate must be in the controller's project, and the controller's user needs a role that Barbican's policy knows, such as creator"
+)
 
 // Secrets is the part of the key manager that this package uses.
 type Secrets interface {
@@ -113,6 +117,8 @@ func Certificates(ctx context.Context, secrets Secrets, refs []string, askedBy s
 				"cannot look for the certificate %s: %v; if certificates are not in Barbican, cloud.conf needs container-store=external: ask the cluster's operator", config.PrintableURL(ref), err)}
 		case apierror.IsNotFound(err):
 			return &field.Error{Type: field.ErrorTypeNotFound, Field: askedBy, BadValue: config.PrintableURL(ref), Detail: noCertificate}
+		case apierror.IsForbidden(err):
+			return &Error{Err: err, Message: err.Error() + "; " + forbiddenCertificate}
 		default:
 			return &Error{Err: err, Message: err.Error()}
 		}

@@ -81,6 +81,8 @@ func TestCertificates_TellsMissingFromUnknown(t *testing.T) {
 	all := secrets{"here": nil, "down": down, "no Barbican": auth.ErrNoEndpoint{Service: "key-manager"}, "missing": gophercloud.ErrUnexpectedResponseCode{
 		Method: "GET", URL: "http://127.0.0.1/v1/secrets/missing", Actual: http.StatusNotFound, Body: []byte(`{"title": "Not Found"}`),
 		ResponseHeader: http.Header{"X-Openstack-Request-Id": {"req-1"}},
+	}, "foreign": gophercloud.ErrUnexpectedResponseCode{
+		Method: "GET", URL: "http://127.0.0.1/v1/secrets/foreign", Actual: http.StatusForbidden, Body: []byte(`{"title": "Forbidden"}`),
 	}}
 	if err := lookup.Certificates(t.Context(), all, []string{"here"}, "metadata.annotations[x]"); err != nil {
 		t.Error(err)
@@ -92,6 +94,9 @@ func TestCertificates_TellsMissingFromUnknown(t *testing.T) {
 	var unknown *lookup.Error
 	if err := lookup.Certificates(t.Context(), all, []string{"here", "down"}, "metadata.annotations[x]"); !errors.As(err, &unknown) || !errors.Is(err, down) || err.Error() != down.Error() {
 		t.Errorf("no answer: %v", err)
+	}
+	if err := lookup.Certificates(t.Context(), all, []string{"foreign"}, "metadata.annotations[x]"); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "must be in the controller's project") {
+		t.Errorf("one of another project: %v", err)
 	}
 	var none auth.ErrNoEndpoint
 	err := lookup.Certificates(t.Context(), all, []string{"no Barbican"}, "metadata.annotations[x]")
