@@ -466,3 +466,21 @@ func TestProvider_ReportsSettingsItDoesNotSupport(t *testing.T) {
 	}
 	env.unchanged(svc, nodes)
 }
+
+// Octavia reads the certificates of a load balancer anew at each change, and puts a listener into ERROR if its own is gone.
+func TestTLS_ReplacesCertificateDeletedWhileInUse(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	stored := env.certificate()
+	nodes, svc := env.nodes(3), service("web", 1)
+	svc.Annotations[annotation.TLSContainer] = stored
+	env.ensure(svc, nodes[:2])
+	env.Cloud.Barbican.RemoveSecret(stored)
+	env.refused(svc, nodes, "is ACTIVE, but listener listener_0_kube_service_kubernetes_default_web is ERROR")
+	svc.Annotations[annotation.TLSContainer] = env.certificate()
+	env.ensure(svc, nodes)
+	if problem := speak("80 TERMINATED_HTTPS→HTTP")(env.loadBalancer()); problem != "" {
+		t.Error(problem)
+	}
+	env.unchanged(svc, nodes)
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
@@ -45,6 +46,47 @@ func TestCloud_RefusesTLSListenerWithoutStoredCertificate(t *testing.T) {
 			t.Errorf("%s: %v", c.reference, err)
 		}
 		settled(t, cloud)
+	}
+}
+
+// Octavia reads certificates anew at each change. Another reference repairs the listener.
+func TestCloud_FailsListenerOfDeletedCertificateAtNextChange(t *testing.T) {
+	t.Parallel()
+	cloud := start(t, simulator.Options{})
+	service := client(t, cloud, cloud.Account)
+	lb, err := loadbalancers.Create(t.Context(), service, loadbalancers.CreateOpts{VipSubnetID: cloud.Subnet.ID}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settled(t, cloud)
+	references := make([]string, 2)
+	for i := range references {
+		if references[i], err = cloud.AddCertificate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := listeners.Create(t.Context(), service, listeners.CreateOpts{
+		LoadbalancerID: lb.ID, Protocol: listeners.ProtocolTerminatedHTTPS, ProtocolPort: 443, DefaultTlsContainerRef: references[0],
+	}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settled(t, cloud)
+	cloud.Barbican.RemoveSecret(references[0])
+	for _, change := range []struct {
+		opts listeners.UpdateOpts
+		want string
+	}{
+		{listeners.UpdateOpts{Name: ptr.To("new")}, octavia.Error},
+		{listeners.UpdateOpts{DefaultTlsContainerRef: &references[1]}, octavia.Active},
+	} {
+		if _, err := listeners.Update(t.Context(), service, listener.ID, change.opts).Extract(); err != nil {
+			t.Fatal(err)
+		}
+		settled(t, cloud)
+		if state := cloud.Octavia.Snapshot()[0]; state.ProvisioningStatus != octavia.Active || state.Listeners[0].ProvisioningStatus != change.want {
+			t.Errorf("load balancer %s, listener %s, want %s", state.ProvisioningStatus, state.Listeners[0].ProvisioningStatus, change.want)
+		}
 	}
 }
 

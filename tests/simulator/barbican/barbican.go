@@ -105,6 +105,13 @@ func (b *Barbican) AddSecret(wanted Secret) Secret {
 	return made.view()
 }
 
+// RemoveSecret deletes a secret, by its ID or reference, also from the containers that it is in.
+func (b *Barbican) RemoveSecret(reference string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.removeSecret(lastElement(reference))
+}
+
 // Secrets returns all secrets in the order of their creation.
 func (b *Barbican) Secrets() []Secret {
 	b.mu.Lock()

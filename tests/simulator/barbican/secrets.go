@@ -182,11 +182,15 @@ func (b *Barbican) deleteSecret(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	b.secrets = slices.DeleteFunc(b.secrets, func(other *secret) bool { return other == found })
-	for _, holder := range b.containers {
-		holder.secrets = slices.DeleteFunc(holder.secrets, func(inside secretReference) bool { return lastElement(inside.SecretRef) == found.id })
-	}
+	b.removeSecret(found.id)
 	return http.StatusNoContent, nil, nil
+}
+
+func (b *Barbican) removeSecret(id string) {
+	b.secrets = slices.DeleteFunc(b.secrets, func(other *secret) bool { return other.id == id })
+	for _, holder := range b.containers {
+		holder.secrets = slices.DeleteFunc(holder.secrets, func(inside secretReference) bool { return lastElement(inside.SecretRef) == id })
+	}
 }
 
 func (b *Barbican) showLabels(c *call) (int, any, error) {

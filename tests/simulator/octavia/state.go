@@ -137,6 +137,7 @@ func (o *Octavia) update(lb *LoadBalancer, touched, created []object, finish fun
 		for _, thing := range slices.Concat(touched, created) {
 			o.activate(thing)
 		}
+		o.failUnreadable(lb)
 		o.set(lb, Active)
 		o.operate(lb)
 	}
@@ -145,6 +146,21 @@ func (o *Octavia) update(lb *LoadBalancer, touched, created []object, finish fun
 		return
 	}
 	o.after(lb, o.delays(lb.Provider).Update, done)
+}
+
+// failUnreadable puts listeners into ERROR that have a certificate which cannot be read any more: each change of a load
+// balancer gives its amphorae all certificates anew.
+func (o *Octavia) failUnreadable(lb *LoadBalancer) {
+	if lb.Provider == ProviderOVN || o.options.Certificates == nil {
+		return
+	}
+	for _, listener := range lb.Listeners {
+		for _, ref := range append([]string{listener.TLS.DefaultContainerRef}, listener.TLS.SNIContainerRefs...) {
+			if ref != "" && o.options.Certificates(ref) != nil {
+				o.set(listener, Error)
+			}
+		}
+	}
 }
 
 // activate ends a create or update. Objects that were deleted or set to ERROR meanwhile stay
