@@ -109,6 +109,34 @@ func TestRouter_RemovesLoadBalancerThatWasBegunInOctavia(t *testing.T) {
 	}
 }
 
+// A Service is deleted after it has requested the router. Nothing is left of what it had begun on the load balancer of
+// another Service.
+//
+//proves:140
+func TestRouter_RemovesPartsThatWereBegunOnLoadBalancerOfAnother(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes, owner := r.nodes(1), service("owner", 1)
+	owner.Annotations[annotation.Provider] = "amphora"
+	r.ensure(owner, nodes)
+	guest := onto("guest", r.loadBalancer(), 8080)
+	guest.Annotations[annotation.Provider] = "amphora"
+	remove := r.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: "/load-balancer/v2.0/lbaas/listeners", Status: http.StatusForbidden})
+	if _, err := r.engine.Ensure(r.ctx, guest, nodes); err == nil {
+		t.Fatal("the Service is served")
+	}
+	remove()
+	if pools := r.loadBalancer().Pools; len(pools) != 2 {
+		t.Fatalf("%d pools, want one of each Service", len(pools))
+	}
+	guest.Annotations[annotation.Provider] = "router"
+	delete(guest.Annotations, annotation.LoadBalancerID)
+	r.remove(guest)
+	if lb := r.loadBalancer(); len(lb.Pools) != 1 || len(lb.Listeners) != 1 {
+		t.Errorf("%d pools and %d listeners, want those of the owner", len(lb.Pools), len(lb.Listeners))
+	}
+}
+
 // A Service that goes back to the router before Octavia has completed its load balancer leaves nothing there, also if it
 // is deleted then. If the process ends in between, the next one finds the load balancer in its first list of all.
 //

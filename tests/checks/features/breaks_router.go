@@ -75,11 +75,11 @@ func routerBreaks() []Break {
 			Tests: []string{"TestRouter_PublishesVIPForKubeProxy"},
 		},
 		{
-			Row: 140, What: "a deletion on the router forgets the load balancer in Octavia",
+			Row: 140, What: "a deletion on the router forgets what was begun in Octavia",
 			File:  goal + "routed_gone.go",
 			Old:   `if !g.enteredOctavia(g.in.Owner) {`,
 			New:   `if g.enteredOctavia(g.in.Owner) {`,
-			Tests: []string{"TestRouter_RemovesLoadBalancerThatWasBegunInOctavia"},
+			Tests: []string{"TestRouter_RemovesPartsThatWereBegunOnLoadBalancerOfAnother"},
 		},
 		{
 			Row: 140, What: "a load balancer of another provider stays in the annotations",
