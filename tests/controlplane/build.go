@@ -99,9 +99,9 @@ func BuildHelmCLI(ctx context.Context, logf func(format string, args ...any)) (s
 }
 
 // Upstream are the paths of the programs that only make e2e-upstream runs, of the control plane's release:
-// those of a node and the rest of a control plane, e2e.test with the specs of networks, the runner of its
-// specs, and the program of the pods in them.
-type Upstream struct{ Kubelet, DNS, Scheduler, ControllerManager, E2E, Ginkgo, Agnhost string }
+// those of a node and the rest of a control plane, e2e.test with the specs of networks, and the program of
+// the pods in them.
+type Upstream struct{ Kubelet, DNS, Scheduler, ControllerManager, E2E, Agnhost string }
 
 // BuildUpstream is Build for these programs: ten minutes on two cores where the control plane is built.
 func BuildUpstream(ctx context.Context, logf func(format string, args ...any)) (u Upstream, err error) {
@@ -109,7 +109,6 @@ func BuildUpstream(ctx context.Context, logf func(format string, args ...any)) (
 	for path, p := range map[*string]program{
 		&u.Kubelet: {name: "kubelet", directory: ".", binary: "upstream", links: links},
 		&u.E2E:     {name: "Kubernetes' specs of networks", directory: "e2e", binary: "e2e.test"},
-		&u.Ginkgo:  {name: "ginkgo", directory: ".", tool: "github.com/onsi/ginkgo/v2/ginkgo", binary: "ginkgo"},
 		&u.Agnhost: {name: "agnhost", directory: ".", tool: "k8s.io/kubernetes/test/images/agnhost", binary: "agnhost"},
 	} {
 		p.module = "upstream"

@@ -80,7 +80,10 @@ finish() {
     local keep=${E2E_KEEP:-}
     if [ "$keep" = failed ] && [ $result != 0 ]; then keep=1; fi
     if [ "$keep" = 1 ] && [ -e "$E2E_STATE/info.json" ]; then
-        echo "The OpenStack in $E2E_STATE is still up. Run a scenario on it: make e2e-run RUN=ovn/Life. Take it down: make e2e-down."
+        local which="RELEASE=$RELEASE"
+        [ -z "${AMPHORA:-}" ] || which="AMPHORA=$AMPHORA"
+        [ -z "${KUBELETS:-}" ] || which="KUBELETS=$KUBELETS"
+        echo "The OpenStack in $E2E_STATE is still up. Run a scenario on it: make e2e-run $which RUN=ovn/Life. Take it down: make e2e-down $which."
     else
         tests/e2e/openstack/down.sh --purge
     fi

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,9 +36,6 @@ func UpstreamSkips() map[string]string {
 		"[sig-network] HostPort":   "the network of pods has no host ports",
 	}
 }
-
-// specProcesses is the number of specs that run at once. Most of them wait most of the time.
-const specProcesses = 4
 
 // Upstream is a cluster as Kubernetes' specs expect it, on the local OpenStack: with all controllers of
 // Kubernetes, kube-scheduler, and nodes with kubelets.
@@ -153,24 +149,26 @@ type Spec struct {
 }
 
 // RunSpecs runs Kubernetes' specs with names that match a regular expression, without some by a part of
-// their names. Their output and a report in JUnit's format are in a directory. The error is not nil
+// their names, one after another, also if one has failed. Their output and a report in JUnit's format are in a directory. The error is not nil
 // if a spec failed.
 func (u *Upstream) RunSpecs(ctx context.Context, directory, focus string, skips map[string]string) ([]Spec, error) {
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return nil, err
 	}
-	args := []string{"run", "--procs=" + strconv.Itoa(specProcesses), "--timeout=3h", "--no-color", "-v", "--focus=" + focus}
-	for text := range skips {
-		args = append(args, "--skip="+regexp.QuoteMeta(text))
+	args := []string{
+		"--ginkgo.focus=" + focus, "--ginkgo.timeout=3h", "--ginkgo.no-color", "--ginkgo.v",
+		"--provider=skeleton", "--kubeconfig=" + u.ControlPlane().AdminKubeconfig(), "--kubectl-path=" + u.kubectl,
+		"--report-dir=" + directory, "--dump-logs-on-failure=false", "--disable-log-dump",
 	}
-	args = append(args, u.programs.E2E, "--", "--provider=skeleton", "--kubeconfig="+u.ControlPlane().AdminKubeconfig(),
-		"--kubectl-path="+u.kubectl, "--report-dir="+directory, "--dump-logs-on-failure=false", "--disable-log-dump")
+	for text := range skips {
+		args = append(args, "--ginkgo.skip="+regexp.QuoteMeta(text))
+	}
 	output, err := os.Create(filepath.Join(directory, "specs.log"))
 	if err != nil {
 		return nil, err
 	}
 	defer output.Close()
-	command := exec.CommandContext(ctx, u.programs.Ginkgo, args...)
+	command := exec.CommandContext(ctx, u.programs.E2E, args...)
 	command.Stdout, command.Stderr = output, output
 	failed := command.Run()
 	specs, err := readReport(filepath.Join(directory, "junit_01.xml"))

@@ -4,12 +4,10 @@ go 1.26.0
 
 godebug default=go1.26
 
-tool (
-	github.com/onsi/ginkgo/v2/ginkgo
-	k8s.io/kubernetes/test/images/agnhost
-)
+tool k8s.io/kubernetes/test/images/agnhost
 
 require (
+	github.com/onsi/ginkgo/v2 v2.32.0
 	golang.org/x/net v0.57.0
 	k8s.io/api v0.37.2
 	k8s.io/client-go v0.37.2
@@ -98,7 +96,6 @@ require (
 	github.com/monochromegane/go-gitignore v0.0.0-20200626010858-205db1a8cc00 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/mxk/go-flowrate v0.0.0-20140419014527-cca7078d478f // indirect
-	github.com/onsi/ginkgo/v2 v2.32.0 // indirect
 	github.com/onsi/gomega v1.40.0 // indirect
 	github.com/opencontainers/cgroups v0.0.7 // indirect
 	github.com/opencontainers/go-digest v1.0.0 // indirect

@@ -13,7 +13,9 @@ CHECKOUT=$(realpath "$HERE/../../..")
 export RELEASE E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
 . "$HERE/packages.sh"
 . "$HERE/debian.sh"
-CELL=$RELEASE${AMPHORA:+-$AMPHORA-amphorae} # cells with and without real amphorae stand side by side
+# Those with real amphorae, with real kubelets, and without either stand side by side. CELL is also in the
+# names of cgroups, which all of them share with this machine.
+export CELL=$RELEASE${AMPHORA:+-$AMPHORA-amphorae}${KUBELETS:+-$KUBELETS-kubelets}
 PID=/run/openstack-ccm-$CELL.pid
 MOUNT=/run/openstack-ccm-$CELL # in the mounts of the cell only
 MARK=/run/openstack-ccm-cell   # only a cell has it
@@ -21,14 +23,23 @@ MARK=/run/openstack-ccm-cell   # only a cell has it
 # The name of the root contains a sum of what is installed in it.
 root() { echo "$CACHE/root-$RELEASE-$(sha256sum <"$HERE/packages.sh" | cut -c1-16)"; }
 
-make_root() {
-    local root=$1 log=$1.log
-    [ ! -d "$root" ] || return 0
+# A cell has a shared lock on its root, as file 9, so that no other deletes it.
+hold_root() {
     mkdir -p "$CACHE"
-    exec 9>"$root.lock"; flock 9
-    [ ! -d "$root" ] || return 0
+    exec 9>"$1.lock"
+    until flock --shared 9 && [ -d "$1" ]; do
+        flock 9
+        [ -d "$1" ] || make_root "$1"
+    done
+}
+
+make_root() {
+    local root=$1 log=$1.log other
     say "making a Debian $RELEASE with OpenStack in $root: two minutes on two idle cores, and the download of 300 MB"
-    rm -rf --one-file-system "$root.new" "$CACHE/root-$RELEASE"-*[0-9a-f]
+    rm -rf --one-file-system "$root.new"
+    for other in "$CACHE/root-$RELEASE"-*[0-9a-f]; do
+        [ ! -d "$other" ] || flock --nonblock "$other.lock" rm -rf --one-file-system "$other" || say "$other is in use"
+    done
     bootstrap "$RELEASE" "$root.new" "$PACKAGES" "$log" --variant=minbase --customize-hook="$HERE/cell.sh --unpack \"\$1\""
     rm -rf "$root.new/var/cache/apt" "$root.new/var/lib/apt/lists"
     mv "$root.new" "$root"
@@ -43,9 +54,9 @@ shared() { echo "$CHECKOUT $CACHE $(go env GOROOT GOMODCACHE GOCACHE | tr '\n' '
 
 start() {
     local root log=$CACHE/cell-$CELL.log; root=$(root)
-    make_root "$root"
+    hold_root "$root"
     # shellcheck disable=SC2046
-    setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root${BARBICAN:+:$BARBICAN}" $(shared) </dev/null >"$log" 2>&1 9>&- &
+    setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root${BARBICAN:+:$BARBICAN}" $(shared) </dev/null >"$log" 2>&1 &
     local outer=$!
     for _ in $(seq 100); do
         cat "/proc/$outer/task/$outer/children" 2>/dev/null | tr -d ' ' >"$PID" || true
@@ -102,6 +113,9 @@ case ${1:?a command} in
     [ "$(id -u)" = 0 ] || die "must run as root"
     [ -e "$HERE/releases/$RELEASE.sh" ] || die "RELEASE is one of $(cd "$HERE/releases" && echo * | sed 's/\.sh//g'), not $RELEASE"
     case $1 in */down.sh) alive || exit 0 ;; esac
+    # Before an image is made, since that deletes the one that this cell uses.
+    ! alive || has "$CHECKOUT/go.mod" || die "the cell $CELL has been started by another checkout; take its OpenStack down there"
+    [ -z "${AMPHORA:-}" ] || [ -z "${KUBELETS:-}" ] || die "a cell has real amphorae or real kubelets, not both"
     case ${AMPHORA:-} in
     '') ;;
     real) AMPHORA_IMAGE=$("$HERE/amphora/image.sh"); BARBICAN=$("$HERE/barbican/image.sh"); export AMPHORA_IMAGE ;;
@@ -113,7 +127,6 @@ case ${1:?a command} in
     *) die "KUBELETS is real, or not set" ;;
     esac
     alive || start
-    has "$CHECKOUT/go.mod" || die "the cell has been started by another checkout; take its OpenStack down there"
     result=0
     trap : INT # which the command gets, too
     enter "$@" || result=$?

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 AMPHORA=${AMPHORA:-} # real, or a stub
-[ "$AMPHORA" != real ] || RELEASE=${RELEASE:-trixie}
+[ "$AMPHORA" != real ] && [ "${KUBELETS:-}" != real ] || RELEASE=${RELEASE:-trixie}
 RELEASE=${RELEASE:-bookworm}
 if ! grep -qs "^VERSION_CODENAME=$RELEASE\$" /etc/os-release; then RELEASE=$RELEASE exec "$HERE/cell.sh" "$(realpath "$0")" "$@"; fi
 . "$HERE/releases/$RELEASE.sh"

@@ -82,7 +82,8 @@ unplug() { # NAMESPACE
     local cgroup
     $V --if-exists del-port br-int "$(device "$1")"
     ip netns del "$1"
-    for cgroup in /sys/fs/cgroup/"$1" /sys/fs/cgroup/*/"$1"; do # of kubelet/node.sh
+    [ -n "${CELL:-}" ] || return 0
+    for cgroup in /sys/fs/cgroup/"$CELL-$1" /sys/fs/cgroup/*/"$CELL-$1"; do # of kubelet/node.sh
         [ ! -d "$cgroup" ] || find "$cgroup" -depth -type d -exec rmdir {} +
     done
 }

@@ -3,15 +3,16 @@
 # Services, and a bridge for pods. They have processes, mounts and a host name of their own.
 #   node.sh NAMESPACE NAME ADDRESS POD-NETWORK PAUSE-IMAGE DIRECTORY LOGS
 # DIRECTORY is that of the control plane, with the kubeconfigs of users and images.tar. CRI is that of
-# containerd, and PATH has the other programs. The cgroups of the node have the name NAMESPACE;
+# containerd, and PATH has the other programs. The cgroups of the node have the name CELL-NAMESPACE;
 # machines.sh unplug removes them.
 set -euo pipefail
 if [ "$1" != --inside ]; then
+    cgroup=${CELL:?is set in a cell}-$1
     for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/*; do
         [ -w "$hierarchy/cgroup.procs" ] || continue
-        mkdir -p "$hierarchy/$1"
+        mkdir -p "$hierarchy/$cgroup"
         for file in cpuset.cpus cpuset.mems; do # empty ones admit no process in version 1
-            [ ! -e "$hierarchy/cgroup.clone_children" ] || [ ! -e "$hierarchy/$file" ] || cat "$hierarchy/$file" >"$hierarchy/$1/$file"
+            [ ! -e "$hierarchy/cgroup.clone_children" ] || [ ! -e "$hierarchy/$file" ] || cat "$hierarchy/$file" >"$hierarchy/$cgroup/$file"
         done
     done
     # Not ip netns exec, which has a /sys without cgroups.
@@ -61,7 +62,7 @@ kind: KubeletConfiguration
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
-cgroupRoot: /$namespace
+cgroupRoot: /$CELL-$namespace
 clusterDNS: [$dns]
 clusterDomain: cluster.local
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
