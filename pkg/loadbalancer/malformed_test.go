@@ -91,6 +91,57 @@ func TestProvider_WithoutFeatureStopsNoExistingLoadBalancer(t *testing.T) {
 	env.ensure(svc, nodes)
 }
 
+// Settings without effect do not change the desired state: nothing is read or written, but the event comes, also
+// from a process that has just started.
+func TestProvider_WithoutFeatureIsReportedIfNothingElseChanges(t *testing.T) {
+	t.Parallel()
+	for name, restarts := range map[string]bool{"the process that made it": false, "the next process": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": "ovn"}})
+			nodes, svc := env.nodes(2), service("web", 1)
+			env.ensure(svc, nodes)
+			if restarts {
+				env.restart()
+			}
+			env.emitted()
+			env.Cloud.RequestLog.Reset()
+			const said = "all clients may connect as before"
+			for _, ranges := range [][]string{{"10.0.0.0/8"}, nil, {"192.0.2.0/24"}} {
+				svc.Spec.LoadBalancerSourceRanges = ranges
+				env.ensure(svc, nodes)
+				env.ensure(svc, nodes)
+				want := 0
+				if ranges != nil {
+					want = 1
+				}
+				if got := env.emitted(); strings.Count(got, said) != want {
+					t.Errorf("ranges %v: the events\n%s\nsay %q %d times, want %d", ranges, got, said, strings.Count(got, said), want)
+				}
+			}
+			env.writes(0)
+		})
+	}
+}
+
+//proves:140
+func TestRouter_ReportsSettingWithoutEffectIfNothingElseChanges(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(1)
+	r.svc.Annotations[annotation.Internal] = "true"
+	r.ensure(r.svc, nodes)
+	r.emitted()
+	r.Cloud.RequestLog.Reset()
+	r.svc.Annotations[annotation.IPMode] = "Proxy"
+	r.ensure(r.svc, nodes)
+	r.ensure(r.svc, nodes)
+	if got := r.emitted(); strings.Count(got, "ip-mode: has no effect") != 1 {
+		t.Errorf("events:\n%s", got)
+	}
+	r.writes(0)
+}
+
 // Octavia does not give this answer about an object that does not exist; a proxy in its place may.
 func TestEnsure_OutlivesAnswerThatNewLoadBalancerIsLocked(t *testing.T) {
 	t.Parallel()

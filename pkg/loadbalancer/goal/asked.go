@@ -14,6 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
 // Asked is the goal that a Service gets its desired state.
@@ -115,6 +116,9 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 		return Known{}, nil
 	}
 	if a.last.same {
+		lb := placeholder(a.in, applied)
+		lb.ID = applied.LoadBalancer.ID
+		a.announceUnused(want, a.in.Settings.On(lb).Unused(want.Facts.Driver), lb)
 		a.results.noteAddress(a.in, applied)
 		return Known{Status: publish(applied.Addresses(), a.in.Settings)}, a.memory.Store.Count(a.in.Owner, 0) // it has one: no limit
 	}
@@ -223,9 +227,7 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	}
 	emit.MembersFollow(object, r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver), settings.KeepsFlows(r.Want.Facts.Driver))
 	emit.HealthMonitorMissing(object, settings.MissingMonitors(r.Want.Facts.Driver))
-	if !a.quiet {
-		emit.SettingsIgnored(object, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver), missingNamed(a.in, lb)))
-	}
+	a.announceUnused(r.Want, settings.Unused(r.Want.Facts.Driver), lb)
 	emit.Chosen(object, r.Want.Facts, todo)
 	if second := r.Want.Settings.Second; second != "" {
 		emit.NodesSkipped(object, second, a.in.Second.Without)
@@ -235,6 +237,14 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	}
 	if !todo.Empty() && lb != nil && lb.Shared != nil && lb.FloatingIP == nil && a.in.Settings.FloatingIP() {
 		emit.SharedWithoutFloatingIP(object, lb.VIP.Address)
+	}
+}
+
+// announceUnused emits the settings that have no effect on a load balancer, nil for none. They are no part of
+// the desired state, so that they can change without it.
+func (a *Asked) announceUnused(want *Desired, unused []annotation.Notice, lb *model.LoadBalancer) {
+	if !a.quiet {
+		a.events.SettingsIgnored(a.in.Object(), events.Provider, slices.Concat(want.Facts.Ignored, unused, missingNamed(a.in, lb)))
 	}
 }
 

@@ -249,13 +249,19 @@ func (g *Routed) Announce(r Round, todo, reported plan.Plan) {
 		}
 		g.Events.HopsSkipped(object, unfit, g.unfit())
 	}
-	if !g.quiet {
-		ignored := g.in.Settings.Unused(r.Want.Facts.Driver)
-		if g.noFloatingIP != "" {
-			ignored = append(ignored, annotation.Notice{Annotation: annotation.Internal, Message: g.noFloatingIP})
-		}
-		g.Events.SettingsIgnored(object, events.Provider, ignored)
+	g.announceUnused(r.Want)
+}
+
+// announceUnused emits the settings that have no effect, which are no part of the desired state.
+func (g *Routed) announceUnused(want *Desired) {
+	if g.quiet {
+		return
 	}
+	ignored := g.in.Settings.Unused(want.Facts.Driver)
+	if g.noFloatingIP != "" {
+		ignored = append(ignored, annotation.Notice{Annotation: annotation.Internal, Message: g.noFloatingIP})
+	}
+	g.Events.SettingsIgnored(g.in.Object(), events.Provider, ignored)
 }
 
 // Prepare refuses a plan that exceeds limits of cloud.conf, or opens a port with other source ranges than

@@ -158,6 +158,7 @@ func (g *Routed) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
 		return Known{}, err
 	}
 	if want.digest == applied.Digest {
+		g.announceUnused(want)
 		return Known{Status: g.status(have.LoadBalancer)}, nil
 	}
 	if asked, has := want.LoadBalancer.FloatingIP, have.LoadBalancer.FloatingIP; (asked == nil) != (has == nil) || asked != nil && !asked.Fits(*has) {
