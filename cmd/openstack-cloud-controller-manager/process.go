@@ -59,10 +59,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	if shared.CloudProvider.Name != cloudprovider.Name {
 		return nil, fmt.Errorf("--cloud-provider is %q: allowed is %q", shared.CloudProvider.Name, cloudprovider.Name)
 	}
-	conf, warnings, err := config.LoadFile(shared.CloudProvider.CloudConfigFile, p.env)
-	for _, warning := range warnings {
-		klog.Warning(warning)
-	}
+	conf, err := p.readConfig(shared.CloudProvider.CloudConfigFile)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +114,15 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	addReadiness(&completed.Authentication, connected.Ready)
 	p.provider.Store(connected)
 	return connected, p.dryRun.serve(p.ctx, completed)
+}
+
+// readConfig reads cloud.conf and logs its warnings.
+func (p *process) readConfig(path string) (*config.Config, error) {
+	conf, warnings, err := config.LoadFile(path, p.env)
+	for _, warning := range warnings {
+		klog.Warning(warning)
+	}
+	return conf, err
 }
 
 func (p *process) registerMetrics() (*cloudprovider.Metrics, *transport.Metrics, error) {

@@ -14,13 +14,11 @@ import (
 // combinations are the controller's refusals of combined annotations and fields that depend neither
 // on cloud.conf nor on the cloud.
 func combinations() []admissionv1.Validation {
-	probe := []string{
-		annotation.MonitorType, annotation.MonitorPath, annotation.MonitorMethod, annotation.MonitorCodes, annotation.MonitorVersion, annotation.MonitorDomain,
-	}
-	var described []string
-	for _, name := range probe {
-		described = append(described, given(name))
-	}
+	return slices.Concat(ofAddresses(), ofMonitors(), ofPorts(), ofCookies(), ofMetrics())
+}
+
+// ofAddresses are about the VIP and the published host name.
+func ofAddresses() []admissionv1.Validation {
 	address := value(annotation.VIPAddress) + ".trim().lowerAscii().replace(':ffff:', ':fffe:')"
 	return []admissionv1.Validation{
 		{
@@ -32,6 +30,24 @@ func combinations() []admissionv1.Validation {
 			Message:    path(annotation.VIPAddress) + ": must be an IP address",
 		},
 		{
+			Expression: fmt.Sprintf("!%s || !%s || size(%s.trim()) <= 253 && %s.trim().matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$') && !isIP(%s.trim())",
+				changed(annotation.Hostname), given(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname)),
+			Message: path(annotation.Hostname) + ": allowed: a DNS name in small letters, digits, - and ., such as www.example.com",
+		},
+	}
+}
+
+// ofMonitors are about health monitors.
+func ofMonitors() []admissionv1.Validation {
+	probe := []string{
+		annotation.MonitorType, annotation.MonitorPath, annotation.MonitorMethod, annotation.MonitorCodes, annotation.MonitorVersion, annotation.MonitorDomain,
+	}
+	var described []string
+	for _, name := range probe {
+		described = append(described, given(name))
+	}
+	return []admissionv1.Validation{
+		{
 			Expression: fmt.Sprintf("!%s || !%s || !(%s)", changed(append(slices.Clone(probe), annotation.MonitorKubeProxy)...), is(annotation.MonitorKubeProxy), strings.Join(described, " || ")),
 			Message:    path(annotation.MonitorKubeProxy) + ": the Service describes another monitor with other annotations: use only one of them",
 		},
@@ -40,6 +56,12 @@ func combinations() []admissionv1.Validation {
 				quoted(annotation.MonitorVersion), value(annotation.MonitorVersion), quoted(annotation.MonitorVersion)),
 			Message: path(annotation.MonitorDomain) + ": HTTP 1.0 sends no host: " + annotation.MonitorVersion + " must be 1.1",
 		},
+	}
+}
+
+// ofPorts are about the protocols of listeners, and annotations for single ports.
+func ofPorts() []admissionv1.Validation {
+	return []admissionv1.Validation{
 		{
 			// The annotation for a single port may exempt those with the header.
 			Expression: fmt.Sprintf("!%s || !%s || !(%s in variables.now && %s in ['true', 'v1', 'v2']) || variables.now.exists(k, k.startsWith(%s))", changed(annotation.ForwardedFor, annotation.ProxyProtocol),
@@ -65,16 +87,23 @@ func combinations() []admissionv1.Validation {
 				"!(k in [base + q.name, base + string(q.port)]))))", isPerPort(), len(annotation.Prefix)+1, len(annotation.Prefix)),
 			Message: "a port has the same annotation by its name and by its number: use only one of them",
 		},
+	}
+}
+
+// ofCookies are about cookies of the application.
+func ofCookies() []admissionv1.Validation {
+	return []admissionv1.Validation{
 		{
 			Expression: fmt.Sprintf("!%s || !(%s in variables.now && %s.trim() == 'APP_COOKIE') || %s || %s", changed(annotation.Persistence, annotation.CookieName),
 				quoted(annotation.Persistence), value(annotation.Persistence), given(annotation.CookieName), forPorts(annotation.Persistence, annotation.CookieName)),
 			Message: path(annotation.CookieName) + ": required: the name of the application's cookie, for APP_COOKIE",
 		},
-		{
-			Expression: fmt.Sprintf("!%s || !%s || size(%s.trim()) <= 253 && %s.trim().matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$') && !isIP(%s.trim())",
-				changed(annotation.Hostname), given(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname)),
-			Message: path(annotation.Hostname) + ": allowed: a DNS name in small letters, digits, - and ., such as www.example.com",
-		},
+	}
+}
+
+// ofMetrics are about the listener with metrics.
+func ofMetrics() []admissionv1.Validation {
+	return []admissionv1.Validation{
 		{
 			Expression: fmt.Sprintf("!%s || !%s || %s", changed(annotation.MetricsPort, annotation.MetricsCIDRs), given(annotation.MetricsPort), given(annotation.MetricsCIDRs)),
 			Message:    path(annotation.MetricsCIDRs) + ": required: " + annotation.MetricsPort + " needs the CIDRs of the clients that collect the metrics",

@@ -153,6 +153,7 @@ func acts() []act {
 		{name: "replaced", of: octavia.ProviderOVN, do: replaced("amphora")},
 	}
 	all = append(all, edits()...)
+	all = append(all, metricsActs()...)
 	all = append(all, settingActs()...)
 	all = append(all, nodeActs()...)
 	all = append(all, podActs()...)

@@ -10,12 +10,25 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// settingActs returns changes of settings that few Services have.
-func settingActs() []act {
+// metricsActs returns changes of the listener with metrics.
+func metricsActs() []act {
 	measured := func() []*v1.Service { return []*v1.Service{Measured(service("web", 80, 81), 9100, "10.8.0.0/16")} }
 	measure := func(port int, clients string) doing {
 		return edit(func(svc *v1.Service) { Measured(svc, port, clients) })
 	}
+	return []act{
+		{name: "metrics added", of: octavia.ProviderAmphora, do: measure(9100, "10.8.0.0/16")},
+		{name: "metrics for other clients", of: octavia.ProviderAmphora, before: measured(), do: measure(9100, "10.8.0.0/16, 10.9.0.0/16")},
+		{name: "metrics at another port", of: octavia.ProviderAmphora, before: measured(), do: measure(9101, "10.8.0.0/16")},
+		{name: "metrics removed", of: octavia.ProviderAmphora, before: measured(), do: edit(func(svc *v1.Service) {
+			delete(svc.Annotations, annotation.MetricsPort)
+			delete(svc.Annotations, annotation.MetricsCIDRs)
+		})},
+	}
+}
+
+// settingActs returns changes of settings that few Services have.
+func settingActs() []act {
 	web := func() *v1.Service {
 		return with(with(service("web", 80, 81), annotation.Protocols, "80=HTTP,81=HTTP"), annotation.MonitorType, "TCP")
 	}
@@ -28,13 +41,6 @@ func settingActs() []act {
 		env.Cluster.Edit(key("web"), func(svc *v1.Service) { with(svc, annotation.MemberSubnetID, env.Cloud.Subnet.ID) })
 	}
 	return []act{
-		{name: "metrics added", of: octavia.ProviderAmphora, do: measure(9100, "10.8.0.0/16")},
-		{name: "metrics for other clients", of: octavia.ProviderAmphora, before: measured(), do: measure(9100, "10.8.0.0/16, 10.9.0.0/16")},
-		{name: "metrics at another port", of: octavia.ProviderAmphora, before: measured(), do: measure(9101, "10.8.0.0/16")},
-		{name: "metrics removed", of: octavia.ProviderAmphora, before: measured(), do: edit(func(svc *v1.Service) {
-			delete(svc.Annotations, annotation.MetricsPort)
-			delete(svc.Annotations, annotation.MetricsCIDRs)
-		})},
 		{name: "cookies added", of: octavia.ProviderAmphora, before: []*v1.Service{web()}, do: annotate(annotation.Persistence, "HTTP_COOKIE")},
 		{
 			name: "cookie of the application", of: octavia.ProviderAmphora, before: []*v1.Service{with(web(), annotation.Persistence, "HTTP_COOKIE")},

@@ -52,25 +52,31 @@ func intended(env *testenv.Env) intent {
 			continue
 		}
 		for _, p := range svc.Spec.Ports {
-			wanted := port{allowed: slices.Clone(svc.Spec.LoadBalancerSourceRanges), nodePorts: []int{memberPort(svc, p)}, families: svc.Spec.IPFamilies}
-			if svc.Spec.HealthCheckNodePort != 0 {
-				wanted.nodePorts = append(wanted.nodePorts, int(svc.Spec.HealthCheckNodePort))
-			}
-			for _, node := range nodes {
-				if selects(svc, node) && hasPods(env, svc, node) {
-					for _, address := range addressesOf(env, svc, node) {
-						wanted.members = append(wanted.members, fmt.Sprintf("%s:%d", address, memberPort(svc, p)))
-					}
-				}
-			}
-			slices.Sort(wanted.members)
-			all[fmt.Sprintf("%s/%d", p.Protocol, p.Port)] = wanted
+			all[fmt.Sprintf("%s/%d", p.Protocol, p.Port)] = served(env, svc, p, nodes)
 		}
 		if number := svc.Annotations[annotation.MetricsPort]; number != "" {
 			all["TCP/"+number] = port{allowed: strings.Split(svc.Annotations[annotation.MetricsCIDRs], ",")}
 		}
 	}
 	return all
+}
+
+// served returns the requested state of a port on a load balancer.
+func served(env *testenv.Env, svc *v1.Service, p v1.ServicePort, nodes []*v1.Node) port {
+	number := memberPort(svc, p)
+	wanted := port{allowed: slices.Clone(svc.Spec.LoadBalancerSourceRanges), nodePorts: []int{number}, families: svc.Spec.IPFamilies}
+	if svc.Spec.HealthCheckNodePort != 0 {
+		wanted.nodePorts = append(wanted.nodePorts, int(svc.Spec.HealthCheckNodePort))
+	}
+	for _, node := range nodes {
+		if selects(svc, node) && hasPods(env, svc, node) {
+			for _, address := range addressesOf(env, svc, node) {
+				wanted.members = append(wanted.members, fmt.Sprintf("%s:%d", address, number))
+			}
+		}
+	}
+	slices.Sort(wanted.members)
+	return wanted
 }
 
 // forwarded begins the names of ports that are forwarded, not served by a load balancer in Octavia.

@@ -51,44 +51,28 @@ func membersLike(lb *model.LoadBalancer, key model.ListenerKey) model.Members {
 // subnet is in the VIP's.
 func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options) model.Members {
 	at, vipSubnet := opts.same(desired, there), lb.VIP.SubnetID
-	changed := map[int]model.Member{} // as a rule there is none
-	set := func(i int, m model.Member) {
-		if m != desired.Kind(i) {
-			changed[i] = m
-		}
-	}
-	var added []int
-	own, strays := opts.NodesSubnets, opts.strays(desired, there, at, lb)
+	strays := opts.strays(desired, there, at, lb)
 	moves := opts.MoveMembers || !lb.Adopted && unplaced(desired, there, at)
+	var usual map[string]string
+	if !moves && !opts.Pods {
+		usual = opts.subnetsOfNew(desired, there, at, strays, vipSubnet)
+	}
+	changed := map[int]model.Member{} // as a rule there is none
 	for i := range desired.Len() {
 		want, old := desired.Kind(i), model.Member{SubnetUnknown: true}
 		if at[i] >= 0 {
 			old = there.Kind(at[i])
 		}
 		want.Drained, want.AdminDown = old.Drained && !opts.Drains || want.Drained, old.AdminDown
-		switch {
-		case old.SubnetUnknown:
-			added = append(added, i)
-		case strays && old.SubnetID == "":
-		default:
-			own = own && cmp.Or(old.SubnetID, vipSubnet) == cmp.Or(want.SubnetID, vipSubnet)
-			if !moves {
-				want.SubnetID = sentSubnet(old.SubnetID, want.SubnetID, vipSubnet, opts)
-			}
+		subnet, keeps := old.SubnetID, !moves && (old.SubnetID != "" || !strays)
+		if old.SubnetUnknown {
+			subnet, keeps = usual[model.FamilyOf(desired.Key(i).Address)]
 		}
-		set(i, want)
-	}
-	if len(added) > 0 && !own && !moves && !opts.Pods {
-		usual := usualSubnets(stayingOf(there, at))
-		for _, i := range added {
-			want, is := changed[i]
-			if !is {
-				want = desired.Kind(i)
-			}
-			if subnet, known := usual[model.FamilyOf(desired.Key(i).Address)]; known {
-				want.SubnetID = sentSubnet(subnet, desired.Kind(i).SubnetID, vipSubnet, opts)
-			}
-			set(i, want)
+		if keeps {
+			want.SubnetID = sentSubnet(subnet, want.SubnetID, vipSubnet, opts)
+		}
+		if want != desired.Kind(i) {
+			changed[i] = want
 		}
 	}
 	if len(changed) == 0 {
@@ -101,6 +85,24 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 		}
 		return m
 	})
+}
+
+// subnetsOfNew returns the subnets of new members by IP family. One without an entry keeps its desired subnet.
+func (o Options) subnetsOfNew(desired, there model.Members, at []int, strays bool, vipSubnet string) map[string]string {
+	added, own := false, o.NodesSubnets // own: each existing member is in the subnet of its node
+	for i, j := range at {
+		switch {
+		case j < 0 || there.Kind(j).SubnetUnknown:
+			added = true
+		case strays && there.Kind(j).SubnetID == "":
+		default:
+			own = own && cmp.Or(there.Kind(j).SubnetID, vipSubnet) == cmp.Or(desired.Kind(i).SubnetID, vipSubnet)
+		}
+	}
+	if !added || own {
+		return nil
+	}
+	return usualSubnets(stayingOf(there, at))
 }
 
 // unplaced reports whether members continue at another port, and no existing member has a subnet, except for

@@ -33,18 +33,7 @@ func (n *Neutron) routes() http.Handler {
 
 	handle("GET /v2.0/trunks", n.listTrunks)
 
-	handle("GET /v2.0/floatingips", n.listFloatingIPs)
-	handle("POST /v2.0/floatingips", n.postFloatingIP)
-	handle("GET /v2.0/floatingips/{id}", n.showFloatingIP)
-	handle("PUT /v2.0/floatingips/{id}", n.putFloatingIP)
-	handle("DELETE /v2.0/floatingips/{id}", n.deleteFloatingIP)
-
-	handle("GET /v2.0/floatingips/{id}/port_forwardings", n.listForwardings)
-	handle("POST /v2.0/floatingips/{id}/port_forwardings", n.postForwarding)
-	handle("GET /v2.0/floatingips/{id}/port_forwardings/{forwarding}", n.showForwarding)
-	handle("PUT /v2.0/floatingips/{id}/port_forwardings/{forwarding}", n.putForwarding)
-	handle("DELETE /v2.0/floatingips/{id}/port_forwardings/{forwarding}", n.deleteForwarding)
-
+	n.floatingRoutes(handle)
 	n.groupRoutes(handle)
 	for path, collection := range emptyCollections() {
 		handle("GET /v2.0/"+path, func(*call) (int, any, error) {
@@ -72,6 +61,21 @@ func (n *Neutron) routes() http.Handler {
 	})
 	handle("/", func(*call) (int, any, error) { return 0, nil, noSuchPage("") })
 	return mux
+}
+
+// floatingRoutes are those of floating IPs and their port forwardings.
+func (n *Neutron) floatingRoutes(handle func(pattern string, h handler)) {
+	handle("GET /v2.0/floatingips", n.listFloatingIPs)
+	handle("POST /v2.0/floatingips", n.postFloatingIP)
+	handle("GET /v2.0/floatingips/{id}", n.showFloatingIP)
+	handle("PUT /v2.0/floatingips/{id}", n.putFloatingIP)
+	handle("DELETE /v2.0/floatingips/{id}", n.deleteFloatingIP)
+
+	handle("GET /v2.0/floatingips/{id}/port_forwardings", n.listForwardings)
+	handle("POST /v2.0/floatingips/{id}/port_forwardings", n.postForwarding)
+	handle("GET /v2.0/floatingips/{id}/port_forwardings/{forwarding}", n.showForwarding)
+	handle("PUT /v2.0/floatingips/{id}/port_forwardings/{forwarding}", n.putForwarding)
+	handle("DELETE /v2.0/floatingips/{id}/port_forwardings/{forwarding}", n.deleteForwarding)
 }
 
 // groupRoutes are those of security groups and address groups.
