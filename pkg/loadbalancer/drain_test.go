@@ -97,6 +97,54 @@ func TestDrain_LeavesWeightsOfOthersByDefault(t *testing.T) {
 	env.weigh("0:1 1:1 2:1")
 }
 
+// When weights are switched off, members without new connections get them again, in this process and in the next one. A
+// weight 0 that another client sets afterwards stays.
+//
+//proves:54,89
+func TestDrain_RestoresWeightsWhenSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"all nodes", "no endpoints", "refused at first"} {
+		for _, restarts := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, restarts %v", how, restarts), func(t *testing.T) {
+				t.Parallel()
+				env, f, svc := following(t, "amphora", 1, "0 1")
+				svc.Annotations[annotation.MemberWeights] = annotation.WeightsDrain
+				nodes := env.nodes(2)
+				env.ensure(svc, nodes)
+				f.on(svc, "0 1-")
+				env.ensure(svc, nodes)
+				env.weigh("0:1 1:0")
+				again := func() {
+					if restarts {
+						env.end()
+						env.restart()
+					}
+				}
+				again()
+				delete(svc.Annotations, annotation.MemberWeights)
+				switch how {
+				case "all nodes":
+					svc.Annotations[annotation.Members] = annotation.MembersNodes
+				case "no endpoints":
+					f.on(svc, "")
+				case "refused at first":
+					svc.Annotations[annotation.Members], svc.Annotations[annotation.MaxMembers] = annotation.MembersNodes, "many"
+					env.refused(svc, nodes, "max-members")
+					delete(svc.Annotations, annotation.MaxMembers)
+				}
+				env.ensure(svc, nodes)
+				env.weigh("0:1 1:1")
+				again()
+				env.nextSecond()
+				env.changeMember("node-1", func(m *octaviaapi.Member) { m.Weight = new(0) })
+				svc.Annotations[annotation.Method] = "LEAST_CONNECTIONS"
+				env.ensure(svc, nodes)
+				env.weigh("0:1 1:0")
+			})
+		}
+	}
+}
+
 // A provider that ignores weights cannot drain.
 //
 //proves:54

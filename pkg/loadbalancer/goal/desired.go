@@ -186,6 +186,7 @@ func (p *planner) options(in Inputs, existing *model.LoadBalancer, serial *Seria
 		NodesSubnets:   !pods && in.Settings.Members.InNodeSubnets(),
 		Pods:           pods,
 		Drains:         in.Settings.Members.Drains(),
+		Weighed:        p.memory.weighed(in.Owner.UID),
 		Failover:       p.failover(in, existing, drv),
 	}
 }

@@ -216,8 +216,9 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	nodes := desire.Followers{
 		ID: k.in.ID, Driver: want.Facts.Driver,
 		Unchosen: k.unread.Selector, Capped: k.limits.Full, NoMonitors: k.limits.NoMonitors,
-		Excluded: k.in.Members.Standing == members.Excluded, Drains: k.in.Settings.Members.Drains(),
-		Subnet: cmp.Or(k.in.Settings.Members.SubnetID, k.in.Settings.Members.DefaultSubnetID), Places: !lb.Adopted,
+		Excluded: k.in.Members.Standing == members.Excluded,
+		Drains:   k.in.Settings.Members.Drains() || k.planner.memory.weighed(k.in.Owner.UID),
+		Subnet:   cmp.Or(k.in.Settings.Members.SubnetID, k.in.Settings.Members.DefaultSubnetID), Places: !lb.Adopted,
 	}
 	var err error
 	if want.Followed, nodes.Subnets, err = k.members(ctx, lb, want.Facts.Driver); err != nil {

@@ -184,7 +184,7 @@ func (failing) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]oct
 // There is no Lookup here: the members' subnet is configured.
 func TestDesire_LooksForNoSubnetsWhereTheOneOfMembersIsConfigured(t *testing.T) {
 	t.Parallel()
-	k := &Kept{planner: &planner{drivers: driver.NewRegistry(driver.Settings{}), memory: Memory{Store: state.New(clock.RealClock{}, nil)}}, in: Inputs{Owner: settings.OwnerOf(webService()), Members: &members.Set{}, Settings: &settings.Settings{}}}
+	k := &Kept{planner: &planner{drivers: driver.NewRegistry(driver.Settings{}), memory: Memory{Store: state.New(clock.RealClock{}, nil), Records: oneRecord{}}}, in: Inputs{Owner: settings.OwnerOf(webService()), Members: &members.Set{}, Settings: &settings.Settings{}}}
 	k.in.Settings.Members.SubnetID = "subnet"
 	lb := &model.LoadBalancer{ID: "lb", Provider: "amphora"}
 	want, err := k.Desire(t.Context(), Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}})

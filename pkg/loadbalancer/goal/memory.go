@@ -1,6 +1,8 @@
 package goal
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -36,6 +38,17 @@ func (m Memory) Previous(owner types.UID) []string {
 		ids = append(ids, written.LoadBalancerID)
 	}
 	return ids
+}
+
+// weighed reports whether the members of a Service had weights of its own in the last applied state, of this process or
+// the one before.
+func (m Memory) weighed(owner types.UID) bool {
+	entry := m.Store.Get(owner)
+	if applied := cmp.Or(entry.Applied, entry.Drift.Before); applied != nil {
+		return applied.LoadBalancer.Weighed
+	}
+	written, ok := m.record(owner)
+	return ok && written.Weighed
 }
 
 // record returns the record of a Service; false if there is none, or one of another UID.

@@ -195,7 +195,7 @@ func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, erro
 		Digests:  written.Digests,
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIPPortID, VIPSubnetID: lb.VIPSubnetID,
-			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID, Share: settings.LoadBalancer.Share,
+			FloatingIPID: written.FloatingIPID, Weighed: written.Weighed, Named: settings.LoadBalancer.ID, Share: settings.LoadBalancer.Share,
 			Adopted: in.ID.Claim(lb.Tags, lb.Description) != ownership.Ours,
 		},
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began},

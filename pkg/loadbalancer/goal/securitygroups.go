@@ -104,11 +104,11 @@ func (g *groups) specWhereMembersAre(in Inputs, have Observation, want *Desired)
 	if spec == nil || lb == nil {
 		return spec
 	}
-	desired := want.LoadBalancer
+	desired, options := want.LoadBalancer, g.planner.options(in, lb, nil)
 	if in.Settings.ByPods() { // the ports of pods that stay, which no setting has
-		desired = plan.Hold(desired, *have.Observed)
+		desired = plan.Hold(desired, *have.Observed, options)
 	}
-	stay := specOn(in, plan.KeepMembers(desired, lb, g.planner.options(in, lb, nil)), want)
+	stay := specOn(in, plan.KeepMembers(desired, lb, options), want)
 	if in.Settings.LoadBalancer.AllowReplace || have.Outgoing != nil {
 		stay.Subnets = append(stay.Subnets, spec.Subnets...)
 		slices.Sort(stay.Subnets)

@@ -40,9 +40,9 @@ type Options struct {
 	NodesSubnets bool
 	// Pods is set if pods are the desired or the existing members: see KeepMembers.
 	Pods bool
-	// Drains is set if the desired members have weights of their own: weight 0 is no longer that of
-	// an operator.
-	Drains bool
+	// Drains is set if the desired members have weights of their own, Weighed if members had in the last applied
+	// state: weight 0 is then not that of an operator.
+	Drains, Weighed bool
 	// Replacement is the load balancer to create if the existing one is in ERROR or cannot become
 	// the desired one; nil if none may be created.
 	Replacement *Replacement
@@ -77,9 +77,9 @@ func (o Options) forReplacement() Options {
 // In the last case, steps that exclude clients come first, steps that admit more come last, and
 // ports are deleted before others are created. Duplicates are deleted at the end.
 func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
-	desired = Hold(desired, observed)
+	desired = Hold(desired, observed, opts)
 	if opts.Replacement != nil {
-		opts.Replacement = &Replacement{Hold(opts.Replacement.LoadBalancer, observed), opts.Replacement.Driver}
+		opts.Replacement = &Replacement{Hold(opts.Replacement.LoadBalancer, observed, opts), opts.Replacement.Driver}
 	}
 	if steps, after := unforwarded(observed); len(steps) > 0 {
 		return afterForwardings(desired, observed, steps, after, opts)

@@ -10,12 +10,12 @@ import (
 // Hold returns the desired load balancer with the members of its held pools:
 //
 //	existing members            members
-//	some are among the wanted   those, with the wanted port and their weight
+//	some are among the wanted   those, with the wanted port
 //	none is                     all existing ones: no pool is emptied by mistake
 //	there is no such pool       none
 //
-// A replacement takes over the members of the load balancer that it replaces.
-func Hold(desired *model.LoadBalancer, observed model.Observed) *model.LoadBalancer {
+// They keep their weights if Options.Drains. A replacement takes over the members of the load balancer that it replaces.
+func Hold(desired *model.LoadBalancer, observed model.Observed, opts Options) *model.LoadBalancer {
 	if !slices.ContainsFunc(desired.Listeners, func(l model.Listener) bool { return l.Pool.Held }) {
 		return desired
 	}
@@ -33,6 +33,12 @@ func Hold(desired *model.LoadBalancer, observed model.Observed) *model.LoadBalan
 			if existing := there.Listener(l.Key()); existing != nil {
 				have = existing.Pool.Members
 			}
+		}
+		if !opts.Drains {
+			have = have.Map(func(_ int, m model.Member) model.Member {
+				m.Weight, m.Drained = 0, false
+				return m
+			})
 		}
 		l.Pool.Members = heldMembers(l.Pool.Members, have)
 	}

@@ -11,7 +11,7 @@ import (
 // KeepMembers returns the desired load balancer with some attributes of existing members. A member
 // keeps
 //
-//   - its weight 0, unless Options.Drains, and its administrative state, because it was taken out of
+//   - its weight 0, unless Options.Drains or Options.Weighed, and its administrative state, because it was taken out of
 //     service;
 //   - its subnet, unless members must move (Options.MoveMembers), or it has none while all others are
 //     in their nodes' subnets: it was created when the port of its node was unknown. Nor does it keep that it has
@@ -63,7 +63,7 @@ func takeOver(desired, there model.Members, lb *model.LoadBalancer, opts Options
 		if at[i] >= 0 {
 			old = there.Kind(at[i])
 		}
-		want.Drained, want.AdminDown = old.Drained && !opts.Drains || want.Drained, old.AdminDown
+		want.Drained, want.AdminDown = old.Drained && !opts.Drains && !opts.Weighed || want.Drained, old.AdminDown
 		subnet, keeps := old.SubnetID, !moves && (old.SubnetID != "" || !strays)
 		if old.SubnetUnknown {
 			subnet, keeps = usual[model.FamilyOf(desired.Key(i).Address)]

@@ -22,6 +22,8 @@ type Record struct {
 	// FloatingIPID is the floating IP on the VIP, "" for none. The published address may be a host
 	// name.
 	FloatingIPID string
+	// Weighed is that of LoadBalancer.
+	Weighed bool
 	// Parts is a hash of the parts of the load balancer, if they were unconfirmed; "" if they were
 	// confirmed. See Applied.Parts.
 	Parts string
@@ -31,10 +33,11 @@ type Record struct {
 
 // recordVersion is the seventh word of a record; warnings may follow. It increases with
 // the format of digests: those of another version prove nothing. The first words are the same in
-// all versions. Parts of an unconfirmed load balancer follow in the same word, as in "v1+digest".
+// all versions. In the same word follow weighed and the parts of an unconfirmed load balancer, as in "v1w+digest": other
+// versions trust neither.
 const (
 	recordVersion = "v1"
-	unconfirmed   = recordVersion + "+"
+	weighed       = "w"
 )
 
 // none is written for an empty word.
@@ -44,7 +47,7 @@ const none = "-"
 func (a *Applied) Record(service types.UID) Record {
 	return Record{
 		LoadBalancerID: a.LoadBalancer.ID, UpdatedAt: a.Seen.UpdatedAt, Digests: a.Digests,
-		Service: service, FloatingIPID: a.LoadBalancer.FloatingIPID,
+		Service: service, FloatingIPID: a.LoadBalancer.FloatingIPID, Weighed: a.LoadBalancer.Weighed,
 	}
 }
 
@@ -52,8 +55,11 @@ func (a *Applied) Record(service types.UID) Record {
 // "ID 2026-11-20T18:34:24Z digest UID ID nodeless v1".
 func (r Record) String() string {
 	version := recordVersion
+	if r.Weighed {
+		version += weighed
+	}
 	if r.Parts != "" {
-		version = unconfirmed + r.Parts
+		version += "+" + r.Parts
 	}
 	words := []string{
 		r.LoadBalancerID, r.UpdatedAt.UTC().Format(time.RFC3339Nano), cmp.Or(r.Digests.Full, none), string(r.Service),
@@ -82,12 +88,12 @@ func ParseRecord(text string) (Record, bool) {
 	if len(words) < 7 || len(words) > 8 {
 		return r, err == nil
 	}
-	parts, isUnconfirmed := strings.CutPrefix(words[6], unconfirmed)
-	if isUnconfirmed && parts != "" {
-		r.Parts = parts
-	} else if words[6] != recordVersion {
+	version, parts, unconfirmed := strings.Cut(words[6], "+")
+	version, isWeighed := strings.CutSuffix(version, weighed)
+	if version != recordVersion || unconfirmed && parts == "" {
 		return r, err == nil
 	}
+	r.Parts, r.Weighed = parts, isWeighed
 	r.Digests, r.FloatingIPID = Digests{Full: words[2], Nodeless: words[5]}, words[4]
 	r.Warnings = strings.Join(words[7:], "")
 	return r, err == nil

@@ -28,9 +28,16 @@ func memberBreaks() []Break {
 		{
 			Row: 54, What: "a drained member that serves again gets no connections",
 			File:  "pkg/loadbalancer/plan/keep.go",
-			Old:   `old.Drained && !opts.Drains || want.Drained`,
+			Old:   `old.Drained && !opts.Drains && !opts.Weighed || want.Drained`,
 			New:   `old.Drained || want.Drained`,
 			Tests: []string{"TestDrain_GivesWeight0WhileEndpointsTerminate"},
+		},
+		{
+			Row: 54, What: "a drained member gets no connections when weights are switched off",
+			File:  "pkg/loadbalancer/plan/keep.go",
+			Old:   `old.Drained && !opts.Drains && !opts.Weighed || want.Drained`,
+			New:   `old.Drained && !opts.Drains || want.Drained`,
+			Tests: []string{"TestDrain_RestoresWeightsWhenSwitchedOff"},
 		},
 		{
 			Row: 54, What: "nodes with more endpoints get no more connections",

@@ -34,7 +34,7 @@ type Followers struct {
 	Capped, NoMonitors bool
 	// Places is set if a member without a subnet gets Subnet together with another port.
 	Places bool
-	// Drains is set if members have weights of their own: see plan.Options.
+	// Drains is set if members have weights of their own, or had: see plan.Options.
 	Drains bool
 	// Excluded is set if the operator has excluded all nodes from load balancers.
 	Excluded bool
