@@ -58,12 +58,13 @@ type Query struct {
 
 // Reader reads reports. It never writes. Read must not be called concurrently.
 type Reader struct {
-	options Options
-	parser  *settings.Parser
-	drivers *driver.Registry
-	sharing sharing.Policy
-	finder  goal.Finder
-	vips    *router.Ports
+	options     Options
+	parser      *settings.Parser
+	drivers     *driver.Registry
+	sharing     sharing.Policy
+	finder      goal.Finder
+	vips        *router.Ports
+	forwardings *router.Forwardings
 }
 
 // lookupAge is how long subnets and ports are cached.
@@ -99,6 +100,7 @@ func New(options Options) (*Reader, error) {
 		return routes.New(routes.Options{Network: neutron, RouterID: routerID, Clock: options.Clock})
 	}}
 	r.vips = &router.Ports{Neutron: neutron, Table: tables.Of, Pools: r.finder.Lookup, Clock: options.Clock}
+	r.forwardings = &router.Forwardings{Neutron: neutron, Clock: options.Clock}
 	return r, nil
 }
 
@@ -112,7 +114,7 @@ func (r *Reader) namespace(ctx context.Context, name string) (*v1.Namespace, err
 
 // Read reads the status of Services. One that cannot be read is Unknown. It takes a list of
 // Services, events and nodes each, and five reads from Kubernetes; without names, it takes lists of
-// the whole project from OpenStack, regardless of the number of Services.
+// the whole project from OpenStack, and one or two reads for each Service without Octavia.
 func (r *Reader) Read(ctx context.Context, query Query) (*Report, error) {
 	ctx = klog.NewContext(ctx, klog.Logger{}) // the controller's log is not needed here
 	defer r.options.Progress("")

@@ -69,34 +69,37 @@ func (rd *round) needsOctavia() bool {
 }
 
 // balancers returns the load balancers of a Service without Octavia, the one that serves it first, and the requests for
-// its floating IP.
-func (rd *round) balancers(svc *v1.Service, read *Service) ([]model.LoadBalancer, neutron.FloatingIPFilter) {
+// its floating IP. It reads which port forwardings are the Service's.
+func (rd *round) balancers(ctx context.Context, svc *v1.Service, read *Service) ([]model.LoadBalancer, neutron.FloatingIPFilter, error) {
 	if !rd.parser.Forwarded(svc) {
 		vips := rd.routed[svc.UID]
 		at := router.Published(vips, read.Addresses)
 		if at < 0 {
-			return nil, neutron.FloatingIPFilter{}
+			return nil, neutron.FloatingIPFilter{}, nil
 		}
 		vips[0], vips[at] = vips[at], vips[0]
-		return vips, neutron.FloatingIPFilter{PortID: vips[0].VIP.PortID}
+		return vips, neutron.FloatingIPFilter{PortID: vips[0].VIP.PortID}, nil
 	}
 	id := rd.finder.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)
 	for _, fip := range rd.forwarded {
 		if slices.Contains(read.Addresses, fip.Address) || len(read.Addresses) == 0 && id.OwnsFloatingIP(fip.Description) {
-			has := router.ListedOf(fip)
+			has, err := rd.forwardings.Of(ctx, id, fip.ID)
 			return []model.LoadBalancer{{
 				ID: fip.ID, Name: fip.Address, Provider: driver.PortForwarding, NextHops: model.Targets(has), Forwardings: has,
 				Status: model.Status{Provisioning: model.StatusActive},
-			}}, neutron.FloatingIPFilter{IDs: []string{fip.ID}}
+			}}, neutron.FloatingIPFilter{IDs: []string{fip.ID}}, err
 		}
 	}
-	return nil, neutron.FloatingIPFilter{}
+	return nil, neutron.FloatingIPFilter{}, nil
 }
 
 // serviceOnRouter completes the status of a Service with provider router or port-forwarding. It sends no request to Octavia.
 func (rd *round) serviceOnRouter(ctx context.Context, svc *v1.Service, asked *settings.Settings, ignored []annotation.Notice, errs field.ErrorList, read *Service) error {
 	have := held{found: observe.Found{As: rd.finder.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)}}
-	all, filter := rd.balancers(svc, read)
+	all, filter, err := rd.balancers(ctx, svc, read)
+	if err != nil {
+		return err
+	}
 	if len(all) > 0 {
 		floating, err := rd.options.Session.Neutron().FloatingIPs(ctx, filter)
 		if err != nil {
@@ -108,7 +111,6 @@ func (rd *round) serviceOnRouter(ctx context.Context, svc *v1.Service, asked *se
 		}
 	}
 	if rd.detailed {
-		var err error
 		if read.SecurityGroups, err = rd.securityGroups(ctx, have); err != nil {
 			return err
 		}

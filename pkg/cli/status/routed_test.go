@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,43 @@ func TestStatus_ShowsServiceOfProviderPortForwarding(t *testing.T) {
 	fip := env.Cloud.Neutron.FloatingIPs()[0].ID
 	env.must(env.Cloud.Neutron.RemoveForwarding(fip, env.Cloud.Neutron.Forwardings(fip)[0].ID))
 	if s := env.read(t, "web").Services[0]; s.State != status.Failed || s.Problems[0].Text != "port TCP/80 is not forwarded" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// On a floating IP that the Service requests and shares, only its own port forwardings count.
+//
+//proves:140
+func TestStatus_LeavesOutPortForwardingsOfOthers(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, map[string]string{"deny-annotations": ""})
+	env.addNodes(1)
+	const address = "127.100.1.99"
+	_, err := env.Cloud.AddServer("other", address)
+	env.must(err)
+	fip, err := env.Cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.ExternalNetwork.ID})
+	env.must(err)
+	forward := func(number int) {
+		for _, port := range env.Cloud.Neutron.Ports() {
+			if len(port.FixedIPs) > 0 && port.FixedIPs[0].Address == address {
+				_, err := env.Cloud.Neutron.AddForwarding(fip.ID, simneutron.Forwarding{Protocol: "tcp", ExternalPort: number, InternalPort: number, PortID: port.ID, Address: address})
+				env.must(err)
+			}
+		}
+	}
+	forward(22)
+	env.served("web", []int32{80}, annotated("provider", "port-forwarding"), annotated("floating-ip-id", fip.ID))
+	s := env.read(t, "web").Services[0]
+	if lb := s.LoadBalancer; s.State != status.Good || !slices.Equal(lb.ForwardedPorts, []string{"TCP/80"}) || len(lb.NextHops) != 1 || lb.NextHops[0].Node != "node-0" {
+		t.Errorf("%+v: %+v", s, s.LoadBalancer)
+	}
+	for _, f := range env.Cloud.Neutron.Forwardings(fip.ID) {
+		if f.ExternalPort == 80 {
+			env.must(env.Cloud.Neutron.RemoveForwarding(fip.ID, f.ID))
+		}
+	}
+	forward(80)
+	if s := env.read(t, "web").Services[0]; s.State != status.Failed || len(s.Problems) != 1 || s.Problems[0].Text != "port TCP/80 is not forwarded" {
 		t.Errorf("%+v", s)
 	}
 }
