@@ -176,6 +176,34 @@ func TestPortForwarding_LeavesNodeThatIsGone(t *testing.T) {
 	r.wantReach(address, 81, "127.100.1.10")
 }
 
+// A node that is rebuilt with its name and address gets its forwardings in the round of the new Node, to its new port.
+//
+//proves:140
+func TestPortForwarding_FollowsRebuiltNodeToItsNewPort(t *testing.T) {
+	t.Parallel()
+	r := newForwarding(t, "0", 2, environmentOptions{})
+	address := r.ensure(r.svc, r.nodes(1)).Ingress[0].IP
+	for _, port := range r.Cloud.Neutron.Ports() {
+		if len(port.FixedIPs) > 0 && port.FixedIPs[0].Address == "127.100.1.10" {
+			if err := r.Cloud.Neutron.DeletePort(port.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.members = nil
+	rebuilt := r.nodes(1)
+	r.Cloud.RequestLog.Reset()
+	r.ensure(r.svc, rebuilt)
+	r.wantReach(address, 80, "127.100.1.10")
+	r.wantReach(address, 81, "127.100.1.10")
+	r.wantWrites(postForwarding, postForwarding)
+	r.Cloud.RequestLog.Reset()
+	r.ensure(r.svc, rebuilt)
+	if sent := r.Cloud.RequestLog.Requests(); len(sent) > 0 {
+		t.Errorf("an unchanged Service costs\n%s", printed(sent))
+	}
+}
+
 // Nodes with a floating IP of their own are no targets: Neutron refuses them.
 //
 //proves:140

@@ -21,6 +21,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
@@ -101,6 +102,24 @@ func (g *Routed) target(ctx context.Context, want *Desired, lb *model.LoadBalanc
 	}
 	chosen := router.Choose(string(g.in.Owner.UID), fit, nil, 1)[0]
 	return chosen, ports[chosen], nil
+}
+
+// server returns the server of the node to which ports are forwarded, "" if it is not known.
+func (g *Routed) server(lb *model.LoadBalancer) string {
+	for _, f := range forwardingsOn(lb) {
+		for _, b := range g.in.Members.Backends {
+			if b.Address == f.Address {
+				return cluster.ServerID(b.Node.Spec.ProviderID)
+			}
+		}
+	}
+	return ""
+}
+
+// rebuilt reports whether the node to which ports are forwarded is on another server than before.
+func (g *Routed) rebuilt(applied *state.Routed) bool {
+	server := g.server(applied.LoadBalancer)
+	return server != "" && server != applied.Server
 }
 
 // unforwardable completes a sentence about nodes that cannot be the target of port forwardings.

@@ -307,7 +307,7 @@ func (g *Routed) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 // published status stays.
 func (g *Routed) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async.Guard) (*v1.LoadBalancerStatus, error) {
 	lb, uid := r.Have.LoadBalancer, g.in.Owner.UID
-	applied := &state.Routed{LoadBalancer: lb.Clone(), Service: g.in.Owner.Key(), Digest: r.Want.digest, Reported: reported.Lines(), Since: g.Cloud.Clock.Now()}
+	applied := &state.Routed{LoadBalancer: lb.Clone(), Service: g.in.Owner.Key(), Digest: r.Want.digest, Reported: reported.Lines(), Server: g.server(lb), Since: g.Cloud.Clock.Now()}
 	if r.Report.All() {
 		if lb != nil {
 			g.Memory.Store.SetRouted(uid, applied)

@@ -151,6 +151,8 @@ func (g *Routed) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
 		return g.recallForwarded(ctx)
 	case applied == nil:
 		return g.recallFirst(ctx)
+	case g.rebuilt(applied):
+		return Known{}, nil // Neutron may have removed the port forwardings with the node's old port
 	}
 	have := Observation{Observed: &model.Observed{LoadBalancer: applied.LoadBalancer.Clone()}, As: g.in.ID, Knowledge: model.Knowledge{Confirmed: true}}
 	want, err := g.Desire(ctx, Round{Have: have})

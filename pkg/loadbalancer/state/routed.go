@@ -17,6 +17,8 @@ type Routed struct {
 	LoadBalancer *model.LoadBalancer
 	// Service is its namespace and name.
 	Service types.NamespacedName
+	// Server is that of the node to which ports are forwarded, "" if it is not known.
+	Server string
 	// Digest is the hash of the desired state.
 	Digest string
 	// Reported are the formatted steps that would revert changes of other clients, and are only reported.
