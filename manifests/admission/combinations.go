@@ -98,6 +98,11 @@ func ofCookies() []admissionv1.Validation {
 				quoted(annotation.Persistence), value(annotation.Persistence), given(annotation.CookieName), forPorts(annotation.Persistence, annotation.CookieName)),
 			Message: path(annotation.CookieName) + ": required: the name of the application's cookie, for APP_COOKIE",
 		},
+		{
+			Expression: fmt.Sprintf("!variables.changed.exists(k, %[1]s || %[2]s) || !variables.now.exists(k, %[1]s && variables.now[k].trim() != '') || "+
+				"variables.now.exists(k, %[2]s && variables.now[k].trim().matches('(?i)^APP_COOKIE$'))", ofAnyPort(annotation.CookieName), ofAnyPort(annotation.Persistence)),
+			Message: path(annotation.CookieName) + ": is only for " + annotation.Persistence + ": APP_COOKIE",
+		},
 	}
 }
 
@@ -129,6 +134,11 @@ func forPorts(names ...string) string {
 		all = append(all, fmt.Sprintf("variables.now.exists(k, k.startsWith(%s))", quoted(name+".")))
 	}
 	return "(" + strings.Join(all, " || ") + ")"
+}
+
+// ofAnyPort is true for a name k of an annotation, or of the same for a single port.
+func ofAnyPort(name string) string {
+	return fmt.Sprintf("(k == %s || k.startsWith(%s))", quoted(name), quoted(name+"."))
 }
 
 // hasPort is true if the Service has the port of TCP of an item p such as "web=HTTP".

@@ -231,6 +231,9 @@ func (d *applier) checkValues() {
 // compare tries a Service with these annotations, and reports whether it is denied.
 func (d *applier) compare(j judgement, pairs ...string) (is bool) {
 	d.t.Helper()
+	if at := slices.Index(pairs, annotation.CookieName); at >= 0 && strings.TrimSpace(pairs[at+1]) != "" { // each needs the other one
+		pairs = append(pairs, annotation.Persistence, "APP_COOKIE")
+	}
 	denied, warned := d.try(annotated(pairs...))
 	if denied == itself {
 		return false
@@ -276,6 +279,11 @@ func (d *applier) checkCombinations() {
 		"a cookie without a name":           {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence, "APP_COOKIE"), true},
 		"a cookie with a name":              {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence, "APP_COOKIE", annotation.CookieName, "sid"), false},
 		"a cookie of one port":              {annotated(annotation.Protocols, "80=HTTP", annotation.Persistence+".80", "APP_COOKIE", annotation.CookieName+".80", "sid"), false},
+		"a name of no cookie":               {annotated(annotation.CookieName, "sid"), true},
+		"a name of another cookie":          {annotated(annotation.Persistence, "HTTP_COOKIE", annotation.CookieName, "sid"), true},
+		"a name of no cookie of a port":     {annotated(annotation.CookieName+".80", "sid"), true},
+		"a name for the cookie of a port":   {annotated(annotation.Persistence+".80", "APP_COOKIE", annotation.CookieName, "sid"), false},
+		"a cookie in small letters":         {annotated(annotation.Persistence, " app_cookie", annotation.CookieName, "sid"), false},
 		"an address as a host name":         {annotated(annotation.Hostname, "203.0.113.5"), true},
 		"metrics for some clients":          {annotated(annotation.MetricsPort, "53", annotation.MetricsCIDRs, "10.0.0.0/8, 192.0.2.0/30"), false},
 		"metrics without clients":           {annotated(annotation.MetricsPort, "9100"), true},
