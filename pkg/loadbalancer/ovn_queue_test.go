@@ -184,6 +184,7 @@ func TestOVN_WaitsForDeletionOfLoadBalancerThatIsActiveAgain(t *testing.T) {
 		ports := len(env.Cloud.Neutron.Ports())
 		env.ensure(svc, nodes[:8])
 		env.ensure(svc, nodes) // eight of them stay, and the driver updates these last
+		env.inBatches(1)       // single changes leave the driver no job
 		var again atomic.Bool
 		defer env.Cloud.Octavia.Subscribe(func() {
 			for _, lb := range env.Cloud.Octavia.Snapshot() {
