@@ -25,7 +25,8 @@ import (
 // clients have made.
 //
 // The result serves only to confirm that no change is needed: otherwise, or if anything is unusual,
-// the load balancer is read in full. The rest of the members is read before their first change.
+// the load balancer is read in full, as it is if a batch of members may be in progress. The rest of the
+// members is read before their first change.
 
 // look is the progress of Asked.Observe between two calls.
 type look struct {
@@ -70,7 +71,8 @@ func (o *observer) takeOverOn(ctx context.Context, in Inputs, lock *async.Guard,
 		return Observation{}, false, err
 	}
 	lb := have.LoadBalancer
-	if lb == nil || depth == model.Settings && !lb.Adopted || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
+	if lb == nil || depth == model.Settings && !lb.Adopted || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil ||
+		!o.Reader.AtRest(lb.Provider, lists.Began.Sub(lb.UpdatedAt)) {
 		return Observation{}, false, nil
 	}
 	have.Knowledge, have.ListedAt = model.Knowledge{Depth: depth, Source: model.Lists}, lists.Began

@@ -131,6 +131,27 @@ func memberBreaks() []Break {
 			Tests: []string{"TestRollout_TakesOneBatchAfterLongPending"},
 		},
 		{
+			Row: 55, What: "a batch that the driver still works on is sent again",
+			File:  "pkg/loadbalancer/octavia/apply/wait.go",
+			Old:   `if !now.UpdatedAt.Equal(s.reported) {`,
+			New:   `if false {`,
+			Tests: []string{"TestRollout_WaitsForLongQueueOfDriver"},
+		},
+		{
+			Row: 55, What: "the next process does not wait for a batch that the driver still works on",
+			File:  "pkg/loadbalancer/octavia/reading/contents.go",
+			Old:   `if !at.prolonged {`,
+			New:   `if false {`,
+			Tests: []string{"TestRollout_WaitsForLongQueueOfDriver"},
+		},
+		{
+			Row: 55, What: "the next process takes members on their way out for members",
+			File:  "pkg/loadbalancer/goal/takeover.go",
+			Old:   `!o.Reader.AtRest(lb.Provider, lists.Began.Sub(lb.UpdatedAt))`,
+			New:   `false`,
+			Tests: []string{"TestRollout_WaitsForLongQueueOfDriver"},
+		},
+		{
 			Row: 143, What: "pods that stop too early are not noticed",
 			File:  "pkg/loadbalancer/spec/members/rollout.go",
 			Old:   `case !r.Cuts && r.Grace < r.Removal:`,

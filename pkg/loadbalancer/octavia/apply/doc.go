@@ -15,15 +15,16 @@
 // The ovn of Zed works on a batch member by member, and reports the load balancer ACTIVE with the first: a
 // hundred members take two minutes on a busy cloud, longer than the wait for the batch. A run therefore
 // waits for members that are still being removed, after a change and before the next one, as long as one of
-// them goes every minute (ChildTimeout). Another batch would make the driver remove them again, and a
-// member that comes back meanwhile would go with them.
+// them goes, or the driver reports anything, every minute (ChildTimeout): it updates all members that stay before it
+// removes the first. Another batch would make the driver remove them again, and a member that comes back meanwhile
+// would go with them.
 //
 // The ovn of 2025.1 does the same, and reports the members that it still has to remove as ACTIVE too. So no
 // status proves the end of a batch: it is done when the members that it removes are absent. A run knows
 // which those are (written), takes them out of the status tree that it reads anyway, and compares the rest
 // with its own requests only when they are gone. Members that are missing then are created again in the
 // same round, and are not reported as another client's change. The next batch of the same plan waits for
-// that too. A round that has not sent the batch waits in package goal (atrest.go).
+// that too. A round that has not sent the batch waits in package reading.
 //
 // Both delete the members of a pool one by one before the pool, and report the load balancer and the pool
 // ACTIVE after the first. A run that deletes a pool waits until Octavia no longer has it (pools.go).
