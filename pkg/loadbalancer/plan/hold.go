@@ -14,7 +14,8 @@ import (
 //	none is                     all existing ones: no pool is emptied by mistake
 //	there is no such pool       none
 //
-// They keep their weights if Options.Drains. A replacement takes over the members of the load balancer that it replaces.
+// They keep their weights, unless these are switched off: Options.Weighed without Options.Drains. A replacement takes
+// over the members of the load balancer that it replaces.
 func Hold(desired *model.LoadBalancer, observed model.Observed, opts Options) *model.LoadBalancer {
 	if !slices.ContainsFunc(desired.Listeners, func(l model.Listener) bool { return l.Pool.Held }) {
 		return desired
@@ -34,7 +35,7 @@ func Hold(desired *model.LoadBalancer, observed model.Observed, opts Options) *m
 				have = existing.Pool.Members
 			}
 		}
-		if !opts.Drains {
+		if opts.Weighed && !opts.Drains {
 			have = have.Map(func(_ int, m model.Member) model.Member {
 				m.Weight, m.Drained = 0, false
 				return m
