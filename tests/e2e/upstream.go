@@ -80,8 +80,10 @@ func (u *Upstream) startControlPlane(ctx context.Context, logf func(string, ...a
 	if err != nil {
 		return err
 	}
-	options := u.options(routeKeys(router), logf)
+	options := u.options(keysWith(router, ""), logf)
 	options.KubeProxy = "" // kubelets.start starts it
+	// A controller that could not renew its lease ends, and nothing here starts it anew.
+	options.CCMArgs = append(options.CCMArgs, "--leader-elect-lease-duration=3m", "--leader-elect-renew-deadline=2m")
 	options.ControlPlane.Programs.ControllerManager = u.programs.ControllerManager
 	options.ControlPlane.APIServerArgs = []string{"--allow-privileged", "--kubelet-preferred-address-types=InternalIP"}
 	options.ControlPlane.ControllerManagerArgs = []string{
@@ -102,7 +104,11 @@ func (u *Upstream) startControlPlane(ctx context.Context, logf func(string, ...a
 	return err
 }
 
-func routeKeys(router string) string { return "[Route]\nrouter-id=" + router + "\n" }
+// keysWith returns the keys of cloud.conf: the routes of pods, and source ranges, which security groups enforce on
+// ovn. Balancers are more keys of its section LoadBalancer.
+func keysWith(router, balancers string) string {
+	return "manage-security-groups=true\n" + balancers + "[Route]\nrouter-id=" + router + "\n"
+}
 
 // RestartWithMembers restarts the controller with other members of load balancers: docs/members.md.
 func (u *Upstream) RestartWithMembers(ctx context.Context, members string) error {
@@ -110,7 +116,7 @@ func (u *Upstream) RestartWithMembers(ctx context.Context, members string) error
 	if err != nil {
 		return err
 	}
-	return u.RestartWith(ctx, "members="+members+"\n"+routeKeys(router))
+	return u.RestartWith(ctx, keysWith(router, "members="+members+"\n"))
 }
 
 // AddKubelet adds a server with a kubelet, and returns when its Node is ready and initialized.
@@ -138,6 +144,26 @@ func (u *Upstream) DeleteServer(ctx context.Context, name string) error {
 			return nil
 		}
 		return errors.Join(err, fmt.Errorf("node %s is there", name))
+	})
+}
+
+// AwaitNoObjects returns when the project has no load balancer, no floating IP, and no security group of a Service.
+// The specs do not wait for the deletion of their namespaces.
+func (u *Upstream) AwaitNoObjects(ctx context.Context) error {
+	ctx, cancel := u.patient(ctx, u.Cloud.Patience())
+	defer cancel()
+	api := u.Cloud.API()
+	return u.await(ctx, func(ctx context.Context) error {
+		balancers, err := api.LoadBalancers(ctx, "")
+		ips, ipsErr := api.FloatingIPs(ctx, "")
+		groups, groupsErr := api.SecurityGroups(ctx, serviceGroups)
+		if err := errors.Join(err, ipsErr, groupsErr); err != nil {
+			return err
+		}
+		if len(balancers)+len(ips)+len(groups) > 0 {
+			return fmt.Errorf("%d load balancers, %d floating IPs and %d security groups are left", len(balancers), len(ips), len(groups))
+		}
+		return nil
 	})
 }
 

@@ -4,6 +4,7 @@
 provision.py network | compute ...
 """
 import io
+import itertools
 import json
 import os
 import sys
@@ -12,6 +13,12 @@ import time
 from identity import AUTH, REGIONS, connect
 
 STATE = os.environ['E2E_STATE']
+# Who may connect to nodes: everybody, or with kubelets only nodes and pods, since
+# the specs of Kubernetes expect that source ranges keep others out.
+SOURCES = {'IPv4': [None], 'IPv6': [None]}
+if os.environ.get('KUBELETS') == 'real':
+    SOURCES = {'IPv4': ['10.6.0.0/16', '10.244.0.0/16'],
+               'IPv6': ['fd00:6::/64', 'fd00:10:244::/56']}
 
 
 def info(**kw):
@@ -71,12 +78,13 @@ def tenant(name, ext, ext_subnet):
     sg = t.find_security_group('k8s-nodes')
     if not sg:
         sg = t.create_security_group(name='k8s-nodes')
-        for et in ('IPv4', 'IPv6'):
-            for proto in ('tcp', 'udp', 'sctp', 'ipv6-icmp' if et == 'IPv6'
-                          else 'icmp'):
+        for et, prefixes in SOURCES.items():
+            for proto, prefix in itertools.product(
+                    ('tcp', 'udp', 'sctp', 'ipv6-icmp' if et == 'IPv6'
+                     else 'icmp'), prefixes):
                 t.create_security_group_rule(
                     security_group_id=sg.id, direction='ingress',
-                    ethertype=et, protocol=proto)
+                    ethertype=et, protocol=proto, remote_ip_prefix=prefix)
     path = os.path.join(STATE, 'cloud-%s.conf' % name)
     with open(path) as f:
         conf = f.read().split('[LoadBalancer]')[0].rstrip()
