@@ -12,6 +12,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -252,4 +253,23 @@ func TestOVN_ChangesFewMembersOfManyByThemselves(t *testing.T) {
 			env.inBatches(2 * test.batches)
 		})
 	}
+}
+
+// Members are added before others are removed. Where the quota leaves no room for that, a batch exchanges them, also of a
+// Service that is refused.
+//
+//proves:80
+func TestOVN_ExchangesFewMembersWithinQuota(t *testing.T) {
+	t.Parallel()
+	env := ovnQueueOf(t, 1, time.Millisecond, nil)
+	env.Cloud.Octavia.SetQuota(env.Cloud.Account.ProjectID, "member", 60)
+	nodes, svc := env.nodes(37), service("web", 2)
+	env.ensure(svc, nodes[:30])
+	env.ensure(svc, nodes[5:35])
+	env.serving(nodes[5:35])
+	env.inBatches(2)
+	svc.Annotations[annotation.MaxMembers] = "many"
+	env.refused(svc, nodes[7:], "max-members")
+	env.serving(nodes[7:])
+	env.inBatches(4)
 }

@@ -197,6 +197,7 @@ func (a *Asked) Desire(ctx context.Context, r Round) (*Desired, error) {
 // Plan compares the desired with the observed state.
 func (a *Asked) Plan(ctx context.Context, r Round) (plan.Plan, error) {
 	options := a.planner.options(a.in, r.Have.LoadBalancer, r.Serial)
+	options.Batches = r.Batched
 	options.Given = given(a.in)
 	options.CreateEmpty = a.memory.Store.Get(a.in.Owner.UID).Made.CreateEmpty || a.memory.Store.PartsShort()
 	var err error

@@ -93,6 +93,11 @@ func (c *Changes) Downgrade(ctx context.Context, in Inputs, r *Round, now model.
 		c.failovers.Forbid(s.ID)
 		return true
 	}
+	if _, adds := refused.Step.(plan.AddMember); adds && apierror.IsQuota(refused.Err) {
+		again := !r.Batched
+		r.Batched = true
+		return again
+	}
 	provider := in.Settings.LoadBalancer.Provider
 	if _, creates := refused.Step.(plan.CreateLoadBalancer); !creates && now.LoadBalancer != nil {
 		provider = now.LoadBalancer.Provider

@@ -188,6 +188,8 @@ type Round struct {
 	Wrote, Interfered bool
 	// Serial is the refused step that the rest of this round does in single steps; nil for none.
 	Serial *Serial
+	// Batched is set for the rest of this round after a quota has refused single changes of members.
+	Batched bool
 	// Broken are the parts in ERROR after the last plan; nil for none.
 	Broken *apply.ChildrenError
 }

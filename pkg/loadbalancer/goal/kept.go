@@ -270,6 +270,7 @@ func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
 		want.FloatingIP, there.UnattachedFloatingIPs = r.Have.Restored, r.Have.UnattachedFloatingIPs
 	}
 	options := k.planner.options(k.in, lb, r.Serial)
+	options.Batches = r.Batched
 	options.MoveMembers = false
 	todo := plan.Diff(&want, there, options)
 	if todo.Blocked != "" {

@@ -43,6 +43,9 @@ type Options struct {
 	// Drains is set if the desired members have weights of their own, Weighed if members had in the last applied
 	// state: weight 0 is then not that of an operator.
 	Drains, Weighed bool
+	// Batches is set if several members change in a batch only: a quota counts those that it adds less those that it
+	// removes.
+	Batches bool
 	// Replacement is the load balancer to create if the existing one is in ERROR or cannot become
 	// the desired one; nil if none may be created.
 	Replacement *Replacement

@@ -53,7 +53,7 @@ const (
 // member that changes and stays needs a batch, which can contain its subnet.
 func (d *differ) few(s SetMembers, after int) bool {
 	n := s.Added.Len() + s.Removed.Len()
-	if !d.opts.Driver.Quirks.MemberByMember || n > fewMembers || fewOf*n > after+s.Removed.Len() || s.Changed.Len() > 0 {
+	if !d.opts.Driver.Quirks.MemberByMember || d.opts.Batches || n > fewMembers || fewOf*n > after+s.Removed.Len() || s.Changed.Len() > 0 {
 		return false
 	}
 	for i := range s.Removed.Len() {

@@ -61,8 +61,8 @@ func (e *ChangedError) Error() string {
 }
 
 // RefusedError reports a refusal that another plan may avoid: the provider does not support a step
-// (501), the user may not fail a load balancer over (403), or the kind of a request may be the
-// cause, and single requests can replace it.
+// (501), the user may not fail a load balancer over (403), the kind of a request may be the
+// cause, and single requests can replace it, or a batch of members may stay within a quota.
 type RefusedError struct {
 	Step plan.Step
 	Err  error

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -104,7 +105,7 @@ func (r *Run) next(ctx context.Context) error {
 			return nil
 		case failsOver && apierror.IsLocked(err): // it is no longer in ERROR
 			return &ChangedError{ID: s.ID, How: "something else is being done to bring it out of ERROR"}
-		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err), refusedAsSuch(r.steps[0], err):
+		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err), refusedAsSuch(r.steps[0], err), r.overQuota(err):
 			return &RefusedError{r.steps[0], err}
 		case !apierror.IsLocked(err) || !r.holdable(r.steps[0]) || r.current.tried == tries-1:
 			return err
@@ -147,6 +148,17 @@ func refusedAsSuch(step plan.Step, err error) bool {
 		return len(s.LoadBalancer.Listeners) > 0 && apierror.IsNoRoute(err)
 	}
 	return false
+}
+
+// overQuota reports whether a quota has refused a new member of a pool from which others are removed afterwards: a batch
+// may do both within the quota.
+func (r *Run) overQuota(err error) bool {
+	add, is := r.steps[0].(plan.AddMember)
+	return is && apierror.IsQuota(err) && driver.QuirksOf(r.observed.LoadBalancer.Provider).MemberByMember &&
+		slices.ContainsFunc(r.steps, func(step plan.Step) bool {
+			remove, is := step.(plan.RemoveMember)
+			return is && remove.Pool == add.Pool
+		})
 }
 
 func (r *Run) send(ctx context.Context, step plan.Step) error {

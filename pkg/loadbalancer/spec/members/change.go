@@ -45,7 +45,7 @@ func ChangeOf(before, after Endpoints) Changes {
 			for _, cuts := range []bool{false, true} {
 				compare(&nodes, was.members(cuts), is.members(cuts), strings.Compare)
 			}
-			weights = weights || !maps.Equal(was.weights(true), is.weights(true))
+			weights = weights || nodes.Members || !maps.Equal(was.weights(true), is.weights(true))
 		}
 	}
 	placeless := func(e Endpoints) bool { return e.some(Endpoint.serves) && !e.some(Endpoint.hasNode) }
