@@ -153,6 +153,10 @@ e2e-down: ## Take it down, and remove its state
 e2e-amphora: ## Run the scenarios with traffic on an OpenStack 2025.1 with real amphorae, which comes up for it (Debian 12, root)
 	AMPHORA=real tests/e2e/e2e.sh
 
+.PHONY: e2e-amphora-udp
+e2e-amphora-udp: ## Run the scenario with UDP on an OpenStack 2025.1 with emulated amphorae, which comes up for it (Debian 12, root)
+	AMPHORA=tcg tests/e2e/e2e.sh
+
 .PHONY: e2e-upstream
 e2e-upstream: ## Run Kubernetes' specs of load balancers with kubelets on an OpenStack 2025.1, which comes up for it (Debian 12, root; FOCUS=REGEXP for some)
 	KUBELETS=real FOCUS='$(FOCUS)' tests/e2e/e2e.sh

@@ -5,7 +5,7 @@
 # clouds.yaml (docs/internals/testing.md). With an argument, PROVIDER or PROVIDER/SCENARIO, it runs
 # that part of the suite on the OpenStack that is up, and leaves it up. RELEASE is the Debian with
 # the OpenStack; if this machine is another one, all of it runs in a cell (openstack/cell.sh).
-# AMPHORA=real is `make e2e-amphora`, KUBELETS=real is `make e2e-upstream`.
+# AMPHORA=real is `make e2e-amphora`, AMPHORA=tcg `make e2e-amphora-udp`, KUBELETS=real is `make e2e-upstream`.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 mkdir -p out/e2e
@@ -41,7 +41,7 @@ if [ -n "${E2E_CLOUD:-}" ]; then
 fi
 suite=TestSuite_SucceedsOnLocalOpenStack
 programs=--kube-proxy
-if [ "${AMPHORA:-}" = real ]; then
+if [ -n "${AMPHORA:-}" ]; then
     suite=TestSuite_SucceedsWithRealAmphorae
     RELEASE=${RELEASE:-trixie}
 elif [ "${KUBELETS:-}" = real ]; then

@@ -63,11 +63,12 @@ func TestSuite_SucceedsOnLocalOpenStack(t *testing.T) {
 	}
 }
 
-// TestSuite_SucceedsWithRealAmphorae needs the OpenStack of make e2e-amphora. Each load balancer is a
-// machine there, and none may be left at the end.
+// TestSuite_SucceedsWithRealAmphorae needs the OpenStack of make e2e-amphora or make e2e-amphora-udp. Each load
+// balancer is a machine there, and none may be left at the end.
 func TestSuite_SucceedsWithRealAmphorae(t *testing.T) {
 	state := os.Getenv("E2E_STATE")
-	if state == "" || os.Getenv("AMPHORA") != "real" {
+	scenarios := map[string][]string{"real": e2e.WithRealAmphorae(), "tcg": e2e.WithEmulatedAmphorae()}[os.Getenv("AMPHORA")]
+	if state == "" || scenarios == nil {
 		t.Skip("AMPHORA is not real: see make e2e-amphora")
 	}
 	local, err := e2e.OpenLocal(t.Context(), filepath.Join(sources(t), "openstack"), state, t.Logf)
@@ -79,7 +80,7 @@ func TestSuite_SucceedsWithRealAmphorae(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e2e.Run(t, start(t, cloud, "amphora"), e2e.WithRealAmphorae()...)
+		e2e.Run(t, start(t, cloud, "amphora"), scenarios...)
 		left, err := local.Amphorae()
 		if err != nil || len(left) > 0 {
 			t.Errorf("machines of amphorae are left: %v, error %v", left, err)

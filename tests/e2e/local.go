@@ -60,6 +60,8 @@ type info struct {
 	AuthURL      string `json:"auth_url"`
 	Image        string `json:"image"`
 	RealAmphorae bool   `json:"real_amphorae"`
+	// NAT is set if the kernel of real amphorae has it, which they need for UDP.
+	NAT bool `json:"nat"`
 	// FragileTracking is set if the virtual switch may end when members or next hops leave under connections.
 	FragileTracking bool                  `json:"fragile_tracking"`
 	Tenants         map[string]tenantInfo `json:"tenants"`
@@ -183,9 +185,10 @@ func (t *tenant) Unused(n int) string      { return fmt.Sprintf("10.6.255.%d", 1
 func (t *tenant) Prefix() string           { return "" }
 func (t *tenant) Pause() time.Duration     { return 500 * time.Millisecond }
 
-// Traffic implements Cloud: the kernel of real amphorae has no NAT, which they need for UDP.
+// Traffic implements Cloud.
 func (t *tenant) Traffic(by string, protocol corev1.Protocol) bool {
-	return by == "ovn" || by == routerProvider || by == forwardingProvider || t.info.RealAmphorae && protocol == corev1.ProtocolTCP
+	return by == "ovn" || by == routerProvider || by == forwardingProvider ||
+		t.info.RealAmphorae && (protocol == corev1.ProtocolTCP || protocol == corev1.ProtocolUDP && t.info.NAT)
 }
 
 // FragileTracking implements Cloud.
@@ -196,8 +199,14 @@ func (t *tenant) FragileTracking() bool { return t.info.FragileTracking }
 // seconds each.
 func (t *tenant) Crowd() int { return 15 }
 
-// Patience implements Cloud.
-func (t *tenant) Patience() Patience { return localPatience() }
+// Patience implements Cloud: an emulated amphora takes minutes to boot, in which nothing else changes.
+func (t *tenant) Patience() Patience {
+	patience := localPatience()
+	if t.info.NAT {
+		patience.Standstill *= 4
+	}
+	return patience
+}
 
 // localPatience bears with a busy machine: single requests to Octavia have taken more than
 // two minutes there, and nothing else changed meanwhile.
@@ -305,7 +314,7 @@ func (t *tenant) KillAmphora(ctx context.Context, loadBalancerID string) (killed
 		if amphora.ComputeID == "" {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(t.machinesOfAmphorae(), amphora.ComputeID, "uml", "amphora", "pid"))
+		text, err := os.ReadFile(filepath.Join(t.machinesOfAmphorae(), amphora.ComputeID, "kernel", "pid"))
 		if err != nil {
 			return killed, err
 		}

@@ -3,7 +3,9 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,4 +120,43 @@ func manyProtocols(s *scene) {
 	s.answeredBy(s.outside(), at(web.address(), 8053), nodeNames()...)
 	web.remove()
 	s.nothingLeft()
+}
+
+// datagrams sends them to two members, and then to one of the two.
+func datagrams(s *scene) {
+	if !s.carries(corev1.ProtocolUDP) {
+		s.Skip("load balancers of this cloud carry no UDP")
+	}
+	web := s.create("web", func(svc *corev1.Service) {
+		svc.Spec.Ports = []corev1.ServicePort{port(corev1.ProtocolUDP, 8080)}
+		svc.Annotations[prefix+"node-selector"] = "kubernetes.io/hostname in (node-1,node-2)"
+	}, nodeNames()...)
+	address := at(web.address(), 8080)
+	web.has(map[string]int{"UDP/8080": 2})
+	s.datagramsReach(address, "node-1", "node-2")
+	web.annotate(prefix+"node-selector", "kubernetes.io/hostname=node-2")
+	web.has(map[string]int{"UDP/8080": 1})
+	s.datagramsReach(address, "node-2")
+	web.remove()
+	s.nothingLeft()
+}
+
+// datagramsReach waits until all datagrams to an address are answered, by exactly these nodes. Each has a source port
+// of its own.
+func (s *scene) datagramsReach(address string, nodes ...string) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("answers to datagrams at %s of %v alone", address, nodes), func(ctx context.Context) error {
+		answers := map[string]int{}
+		for range 20 {
+			name, err := s.outside().UDP(ctx, address)
+			if err != nil {
+				return err
+			}
+			answers[name]++
+		}
+		if have := slices.Sorted(maps.Keys(answers)); !slices.Equal(have, nodes) {
+			return fmt.Errorf("%v answered", answers)
+		}
+		return nil
+	})
 }

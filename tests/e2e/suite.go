@@ -41,6 +41,7 @@ func scenarios() []scenario {
 		{"ForwardedClient", forwarded, false},
 		{"TimesAndLimits", patientListener, false},
 		{"ManyProtocols", manyProtocols, false},
+		{"Datagrams", datagrams, false},
 		{"Endpoints", endpoints, false},
 		{"DeletedBehindOurBack", deletedBehind, false},
 		{"EditedBehindOurBack", editedBehind, false},
@@ -77,6 +78,9 @@ func WithRealAmphorae() []string {
 		"DeletedBehindOurBack", "MonitorTypes", "Statistics", "DrainedMember", "AmphoraKilled", "TerminatesTLS", "Rollout", "NodeDies",
 	}
 }
+
+// WithEmulatedAmphorae returns those that need a kernel with NAT, which is slow.
+func WithEmulatedAmphorae() []string { return []string{"Datagrams"} }
 
 // nodeNames are the nodes of every cluster, by name. With externalTrafficPolicy
 // Cluster all of them answer, wherever the pods are.

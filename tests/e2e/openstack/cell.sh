@@ -56,7 +56,7 @@ start() {
     local root log=$CACHE/cell-$CELL.log; root=$(root)
     hold_root "$root"
     # shellcheck disable=SC2046
-    setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root${BARBICAN:+:$BARBICAN}" $(shared) </dev/null >"$log" 2>&1 &
+    setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root${LAYERS:-}" $(shared) </dev/null >"$log" 2>&1 &
     local outer=$!
     for _ in $(seq 100); do
         cat "/proc/$outer/task/$outer/children" 2>/dev/null | tr -d ' ' >"$PID" || true
@@ -66,7 +66,7 @@ start() {
     die "the cell did not start, see $log"
 }
 
-inside() { # ROOT[:ROOT] SHARED...: the first process of a cell; of two files with one path the first root's is used
+inside() { # ROOT[:LAYER...] SHARED...: the first process of a cell; layers add the files that the root lacks
     local root=$1 path; shift
     mount --make-rprivate /
     mkdir -p "$MOUNT"
@@ -118,9 +118,15 @@ case ${1:?a command} in
     [ -z "${AMPHORA:-}" ] || [ -z "${KUBELETS:-}" ] || die "a cell has real amphorae or real kubelets, not both"
     case ${AMPHORA:-} in
     '') ;;
-    real) AMPHORA_IMAGE=$("$HERE/amphora/image.sh"); BARBICAN=$("$HERE/barbican/image.sh"); export AMPHORA_IMAGE ;;
-    *) die "AMPHORA is real, or not set" ;;
+    real) AMPHORA_IMAGE=$("$HERE/amphora/image.sh") ;;
+    tcg) AMPHORA_IMAGE=$("$HERE/amphora/tcg.sh") ;;
+    *) die "AMPHORA is real, tcg, or not set" ;;
     esac
+    if [ -n "${AMPHORA:-}" ]; then
+        LAYERS=:$("$HERE/barbican/image.sh")
+        [ "$AMPHORA" != tcg ] || LAYERS+=:$AMPHORA_IMAGE/layer
+        export AMPHORA_IMAGE
+    fi
     case ${KUBELETS:-} in
     '') ;;
     real) KUBELET_IMAGE=$("$HERE/kubelet/image.sh"); export KUBELET_IMAGE ;;

@@ -1,8 +1,8 @@
 # Common part of the OpenStack. Sourced by the other scripts.
 # shellcheck shell=bash
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-AMPHORA=${AMPHORA:-} # real, or a stub
-[ "$AMPHORA" != real ] && [ "${KUBELETS:-}" != real ] || RELEASE=${RELEASE:-trixie}
+AMPHORA=${AMPHORA:-} # real: user-mode Linux; tcg: emulated by qemu; else stubs
+[ -z "$AMPHORA" ] && [ "${KUBELETS:-}" != real ] || RELEASE=${RELEASE:-trixie}
 RELEASE=${RELEASE:-bookworm}
 if ! grep -qs "^VERSION_CODENAME=$RELEASE\$" /etc/os-release; then RELEASE=$RELEASE exec "$HERE/cell.sh" "$(realpath "$0")" "$@"; fi
 . "$HERE/releases/$RELEASE.sh"

@@ -193,7 +193,7 @@ ovn_l3_scheduler = leastloaded
 enable_distributed_floating_ip = false
 ovn_metadata_enabled = true
 EOF
-    [ "$AMPHORA" != real ] || write_barbican_conf
+    [ -z "$AMPHORA" ] || write_barbican_conf
     octavia_ca
     write_octavia_conf
     ln -sfn "$ETC/octavia/octavia.conf" "$ETC/octavia-home/.octavia/octavia.conf"
@@ -219,7 +219,7 @@ octavia_ca() {
 
 write_octavia_conf() {
     local mgmt='' certificates=local_cert_manager
-    [ "$AMPHORA" != real ] || certificates=barbican_cert_manager
+    [ -z "$AMPHORA" ] || certificates=barbican_cert_manager
     [ -s "$E2E_STATE/lb-mgmt-net" ] && mgmt="amp_boot_network_list = $(cat "$E2E_STATE/lb-mgmt-net")"
     cat >"$ETC/octavia/octavia.conf" <<EOF
 $(common octavia "debug = ${E2E_OCTAVIA_DEBUG:-false}")
@@ -276,7 +276,8 @@ EOF
 }
 
 write_amphora_conf() { # SECURITY-GROUP ADDRESS: what is different with real amphorae
-    local c=$E2E_STATE/certs
+    local c=$E2E_STATE/certs silence=30
+    [ "$AMPHORA" != tcg ] || silence=600
     if [ ! -s "$c/client.pem" ]; then
         openssl req -newkey rsa:2048 -nodes -subj /CN=octavia -keyout "$c/client.key" -out "$c/client.csr" 2>/dev/null
         openssl x509 -req -in "$c/client.csr" -CA "$c/ca.crt" -CAkey "$c/ca.key" -CAcreateserial -days 3650 -out "$c/client.crt" 2>/dev/null
@@ -289,21 +290,23 @@ bind_port = 5555
 controller_ip_port_list = $2:5555
 heartbeat_interval = 3
 health_check_interval = 3
-heartbeat_timeout = 30
+heartbeat_timeout = $silence
 [controller_worker]
 amphora_driver = amphora_haproxy_rest_driver
 compute_driver = e2e_machine_driver
 network_driver = allowed_address_pairs_driver
 amp_secgroup_list = $1
 amp_active_wait_sec = 1
-amp_active_retries = 300
+amp_active_retries = 900
 [haproxy_amphora]
 client_cert = $c/client.pem
 server_ca = $c/ca.crt
+rest_request_conn_timeout = 60
+rest_request_read_timeout = 600
 connection_retry_interval = 1
-connection_max_retries = 300
+connection_max_retries = 900
 active_connection_retry_interval = 1
-active_connection_max_retries = 300
+active_connection_max_retries = 900
 [house_keeping]
 cleanup_interval = 10
 EOF

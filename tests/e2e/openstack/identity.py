@@ -24,7 +24,7 @@ SERVICES = [
     ('neutron', 'network', 'http://127.0.0.1:%s' % port('NEUTRON', '29696')),
     ('octavia', 'load-balancer', None),
 ]
-if os.environ.get('AMPHORA') == 'real':  # the others terminate no TLS
+if os.environ.get('AMPHORA'):  # the others terminate no TLS
     SERVICES.append(('barbican', 'key-manager', 'http://127.0.0.1:%s' % port('BARBICAN', '29311')))
 OCTAVIA = {'ovn': 'http://127.0.0.1:%s' % port('OCTAVIA', '29876'),
            'amphora': 'http://127.0.0.1:%s' % port('OCTAVIA2', '29877')}

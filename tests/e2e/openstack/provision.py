@@ -45,7 +45,7 @@ def network(adm):
         cidr='192.168.240.0/20', is_dhcp_enabled=False, gateway_ip=None)
     with open(os.path.join(STATE, 'lb-mgmt-net'), 'w') as f:
         f.write(mgmt.id)
-    info(auth_url=AUTH, real_amphorae=os.environ.get('AMPHORA') == 'real',
+    info(auth_url=AUTH, real_amphorae=bool(os.environ.get('AMPHORA')), nat=os.environ.get('AMPHORA') == 'tcg',
          fragile_tracking=os.environ['E2E_FRAGILE_TRACKING'] == '1',
          tenants={t: tenant(t, ext, s4) for t in REGIONS})
 

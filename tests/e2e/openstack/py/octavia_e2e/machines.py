@@ -1,11 +1,11 @@
 """Octavia compute driver of the test cloud with real amphorae: virtual machines of this host.
 
-Each is a user-mode Linux, in a process group of its own, on a root that all of them read. Its
+Each is a process group of its own (uml.py, emulated.py), on a root that all of them read. Its
 directory, amphorae/ID in the state of the cloud, has
 
     files/   the files that Octavia wants in it
     nics     a line for each network card so far: port, MAC address, addresses with lengths
-    uml/     what the kernel keeps there: pid, and mconsole, the socket for commands
+    kernel/  of the running machine: pid, and a socket for commands
 
 The ports are Neutron's. Those that this driver creates, as Nova would, have a name with PREFIX
 and are deleted with the machine.
@@ -13,8 +13,6 @@ and are deleted with the machine.
 import os
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import types
 import uuid
@@ -25,21 +23,20 @@ from octavia.common import keystone
 from octavia.compute import compute_base
 from oslo_config import cfg
 
+from octavia_e2e import emulated
+from octavia_e2e import uml
+
 CONF = cfg.CONF
 STATE = os.path.join(os.environ['E2E_STATE'], 'amphorae')
 LOG = os.path.join(os.environ['E2E_STATE'], 'log')
 IMAGE = os.environ.get('AMPHORA_IMAGE', '')
 MACHINES = os.path.join(os.path.dirname(__file__), '..', '..', 'machines.sh')
-MEMORY = '384M'
+KIND = emulated if os.environ.get('AMPHORA') == 'tcg' else uml
 PREFIX = 'amphora-of-'
 
 
 def directory(compute_id, *names):
     return os.path.join(STATE, compute_id, *names)
-
-
-def kernel(compute_id, name):
-    return directory(compute_id, 'uml', 'amphora', name)
 
 
 def run(*args):
@@ -54,42 +51,10 @@ def device(port_id):
     return 'amp' + port_id[:8]
 
 
-def card(number, port):
-    """A network card, as the kernel is told about it."""
-    return 'vec%d:transport=tap,ifname=%s,mac=%s,depth=64,gro=0' % (
-        number, device(port.id), port.mac_address)
-
-
-def boot(compute_id, cards):
-    """Starts the machine as a child of the first process: its parent may end before it."""
-    with open(os.path.join(LOG, 'amphora-%s.log' % compute_id), 'w') as console:
-        subprocess.run(
-            ['setsid', '--fork', os.path.join(IMAGE, 'linux'), 'mem=' + MEMORY,
-             'umid=amphora', 'uml_dir=' + directory(compute_id, 'uml'),
-             'rootfstype=hostfs', 'rootflags=' + os.path.join(IMAGE, 'root'), 'ro',
-             'init=/usr/local/sbin/first', 'amphora=' + directory(compute_id),
-             'con=null', 'con0=null,fd:1', 'ssl=null', 'quiet',
-             'systemd.journald.forward_to_console=1'] + cards,
-            stdin=subprocess.DEVNULL, stdout=console, stderr=console, check=True)
-
-
-def command(compute_id, text):
-    """Sends a command to the kernel, in the format of its header mconsole.h."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
-        s.settimeout(10)
-        s.bind('')  # to any name, for the answer
-        s.sendto(struct.pack('=III512s', 0xcafebabe, 2, len(text), text.encode()),
-                 kernel(compute_id, 'mconsole'))
-        answer = s.recv(1024)
-        failed, _, length = struct.unpack_from('=III', answer)
-        if failed:
-            raise RuntimeError('%s: %s' % (text, answer[12:12 + length].decode()))
-
-
 def process(compute_id):
     """Of the machine; None if it does not run."""
     try:
-        with open(kernel(compute_id, 'pid')) as f:
+        with open(directory(compute_id, 'kernel', 'pid')) as f:
             pid = int(f.read())
         os.kill(pid, 0)
         return pid
@@ -136,7 +101,7 @@ class MachineComputeDriver(compute_base.ComputeBase):
             f.seek(0)
             number = len(f.readlines())
             print(port.id, port.mac_address, *addresses, file=f)
-        return card(number, port)
+        return KIND.card(number, device(port.id), port.mac_address)
 
     def build(self, name='', sec_groups=None, network_ids=None, port_ids=None,
               config_drive_files=None, **_):
@@ -153,7 +118,9 @@ class MachineComputeDriver(compute_base.ComputeBase):
         ports = [self._create_port(compute_id, n, security_group_ids=sec_groups)
                  for n in network_ids or []]
         ports += [self._own_port(compute_id, p) for p in port_ids or []]
-        boot(compute_id, [self._plug(compute_id, p) for p in ports])
+        cards = [self._plug(compute_id, p) for p in ports]
+        with open(os.path.join(LOG, 'amphora-%s.log' % compute_id), 'w') as console:
+            KIND.boot(IMAGE, directory(compute_id), console, cards)
         return compute_id
 
     def delete(self, compute_id):
@@ -183,7 +150,7 @@ class MachineComputeDriver(compute_base.ComputeBase):
         else:
             port = self._create_port(compute_id, network_id, **(
                 {'fixed_ips': [{'ip_address': ip_address}]} if ip_address else {}))
-        command(compute_id, 'config ' + self._plug(compute_id, port))
+        KIND.plug(directory(compute_id), self._plug(compute_id, port))
         return types.SimpleNamespace(
             port_id=port.id, net_id=port.network_id, fixed_ips=list(port.fixed_ips),
             mac_addr=port.mac_address)
