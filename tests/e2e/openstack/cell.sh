@@ -134,7 +134,7 @@ case ${1:?a command} in
     esac
     alive || start
     result=0
-    trap : INT # which the command gets, too
+    trap : INT TERM # which the command gets, too
     enter "$@" || result=$?
     if alive && ! has "$E2E_STATE"; then stop; fi # another command may have ended it
     exit $result
