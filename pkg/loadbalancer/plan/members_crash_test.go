@@ -16,7 +16,7 @@ import (
 func TestDiff_KeepsMembersWhereverSingleChangesEnd(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
+		random := rand.New(rand.NewPCG(seed, 1))
 		some := func(of []int, percent int) (all []int) {
 			for _, n := range of {
 				if random.IntN(100) < percent {

@@ -140,8 +140,8 @@ func memberBreaks() []Break {
 		{
 			Row: 55, What: "the next process does not wait for a batch that the driver still works on",
 			File:  "pkg/loadbalancer/octavia/reading/contents.go",
-			Old:   `if !at.prolonged {`,
-			New:   `if false {`,
+			Old:   `case !at.prolonged:`,
+			New:   `case false:`,
 			Tests: []string{"TestRollout_WaitsForLongQueueOfDriver"},
 		},
 		{

@@ -117,33 +117,15 @@ func (r Reader) contentsAtRest(ctx context.Context, id ownership.Identity, at *P
 		at.deadline = r.Clock.Now().Add(timing.ChildTimeout)
 	}
 	for {
-		if at.again == nil {
-			age := r.Clock.Since(at.next.UpdatedAt.Time)
-			if !at.resting {
-				if r.AtRest(lb.Provider, age) {
-					break
-				}
-				ended, err := r.ended(ctx, at, timing)
-				if err != nil {
-					return nil, err
-				}
-				if ended {
-					break
-				}
-			}
-			at.resting = true
-			if err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "rest "+lb.ID, restIntervals*timing.ChildInterval-max(age, time.Duration(0))); err != nil {
-				return nil, err
-			}
-			at.resting = false
-			var err error
-			if at.again, err = r.again(ctx, lb.ID); err != nil {
-				return nil, err
-			}
+		rested, err := r.rest(ctx, at, timing)
+		if err != nil {
+			return nil, err
+		}
+		if rested {
+			break
 		}
 		var again *octavia.LoadBalancer
 		if at.again != nil {
-			var err error
 			if again, err = r.settle(ctx, *at.again); err != nil {
 				return nil, err
 			}
@@ -164,12 +146,36 @@ func (r Reader) AtRest(provider string, age time.Duration) bool {
 	return !driver.QuirksOf(provider).MemberByMember || age >= rest || age < -rest
 }
 
-// ended reports whether the time for contentsAtRest is over, which it prolongs once.
-func (r Reader) ended(ctx context.Context, at *Progress, timing driver.Timing) (bool, error) {
-	if r.Clock.Now().Before(at.deadline) {
+// rest waits until a load balancer is at rest unless it changes meanwhile, and reads it again. It reports whether there was
+// no need to.
+func (r Reader) rest(ctx context.Context, at *Progress, timing driver.Timing) (rested bool, err error) {
+	if at.again != nil {
 		return false, nil
 	}
-	if !at.prolonged {
+	age := r.Clock.Since(at.next.UpdatedAt.Time)
+	if rested, err := r.rested(ctx, at, timing, age); rested || err != nil {
+		return rested, err
+	}
+	at.resting = true
+	if err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "rest "+at.next.ID, restIntervals*timing.ChildInterval-max(age, 0)); err != nil {
+		return false, err
+	}
+	at.resting = false
+	at.again, err = r.again(ctx, at.next.ID)
+	return false, err
+}
+
+// rested reports whether contentsAtRest need not wait for a load balancer that was updated so long ago, or its time is
+// over, which rested prolongs once.
+func (r Reader) rested(ctx context.Context, at *Progress, timing driver.Timing, age time.Duration) (bool, error) {
+	switch {
+	case at.resting: // the wait has begun
+		return false, nil
+	case r.AtRest(at.next.Provider, age):
+		return true, nil
+	case r.Clock.Now().Before(at.deadline):
+		return false, nil
+	case !at.prolonged:
 		tree, err := r.Watcher.StatusTree(ctx, at.next.ID, 0)
 		if err != nil {
 			return false, err
