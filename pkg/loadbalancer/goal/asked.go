@@ -116,9 +116,9 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 		return Known{}, nil
 	}
 	if a.last.same {
-		lb := placeholder(a.in, applied)
-		lb.ID = applied.LoadBalancer.ID
-		a.announceUnused(want, a.in.Settings.On(lb).Unused(want.Facts.Driver), lb)
+		if lb := servedBy(a.in, applied); lb != nil {
+			a.announceUnused(want, a.in.Settings.On(lb).Unused(want.Facts.Driver), lb)
+		}
 		a.results.noteAddress(a.in, applied)
 		return Known{Status: publish(applied.Addresses(), a.in.Settings)}, a.memory.Store.Count(a.in.Owner, 0) // it has one: no limit
 	}

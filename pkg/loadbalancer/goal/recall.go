@@ -164,6 +164,20 @@ func placeholder(in Inputs, applied *state.Applied) *model.LoadBalancer {
 	return &lb
 }
 
+// servedBy returns the load balancer of an applied state, of a record as far as its settings without effect depend on
+// it. It is nil for a record of another Service's load balancer: its addresses are in no record.
+func servedBy(in Inputs, applied *state.Applied) *model.LoadBalancer {
+	switch {
+	case applied.Depth != model.Listed:
+		return applied.Contents
+	case applied.LoadBalancer.Shared != nil:
+		return nil
+	}
+	lb := placeholder(in, applied)
+	lb.ID = applied.LoadBalancer.ID
+	return lb
+}
+
 // restore returns the recorded state of the Service if the cloud is still the same, else nil.
 func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, error) {
 	uid, settings := in.Owner.UID, in.Settings
