@@ -90,6 +90,8 @@ func (e *engine) WeighsNodes(*v1.Service) bool { return false }
 
 func (e *engine) Stay(*v1.Service) time.Duration { return 0 }
 
+func (e *engine) IsRefused(*v1.Service) bool { return false }
+
 func (e *engine) WatchDrift(ctx context.Context, _ func(types.NamespacedName)) {
 	e.mu.Lock()
 	e.watches++

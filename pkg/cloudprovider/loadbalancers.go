@@ -40,12 +40,13 @@ type LoadBalancers interface {
 	StartRepair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error), ended func(*v1.LoadBalancerStatus, error))
 	// Preview returns the changes that Ensure, or Delete, would make, and makes none.
 	Preview(ctx context.Context, service *v1.Service, nodes []*v1.Node) (loadbalancer.Preview, error)
-	// FollowsEndpoints, FollowsPods, WeighsNodes, Stay, SelectsNodes, WatchDrift and PersistRecords are those of
+	// FollowsEndpoints, FollowsPods, WeighsNodes, Stay, IsRefused, SelectsNodes, WatchDrift and PersistRecords are those of
 	// resync.Engine.
 	FollowsEndpoints(service *v1.Service) bool
 	FollowsPods(service *v1.Service) bool
 	WeighsNodes(service *v1.Service) bool
 	Stay(service *v1.Service) time.Duration
+	IsRefused(service *v1.Service) bool
 	SelectsNodes(service *v1.Service) bool
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
 	PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error)
@@ -239,6 +240,9 @@ func (e resyncEngine) WeighsNodes(service *v1.Service) bool { return e.engine.We
 
 // Stay implements resync.Engine.
 func (e resyncEngine) Stay(service *v1.Service) time.Duration { return e.engine.Stay(service) }
+
+// IsRefused implements resync.Engine.
+func (e resyncEngine) IsRefused(service *v1.Service) bool { return e.engine.IsRefused(service) }
 
 // WatchDrift implements resync.Engine.
 func (e resyncEngine) WatchDrift(ctx context.Context, drifted func(types.NamespacedName)) {

@@ -55,6 +55,9 @@ func (s *services) WeighsNodes(svc *v1.Service) bool { return s.engine().Setting
 // they have ended.
 func (s *services) Stay(svc *v1.Service) time.Duration { return s.store.Get(svc.UID).Stay }
 
+// IsRefused reports whether a Service is refused: its load balancer keeps the state before.
+func (s *services) IsRefused(svc *v1.Service) bool { return s.store.Get(svc.UID).Refusal.Reason != "" }
+
 func (s *services) hasPods(service types.UID) bool {
 	applied := s.store.Get(service).Applied
 	return applied != nil && applied.LoadBalancer.Pods

@@ -44,6 +44,9 @@ type Engine interface {
 	// Stay returns how long a member of the Service's load balancer stays after its endpoints began to
 	// terminate, so that it is removed when they stop; 0 if it stays until they have stopped.
 	Stay(service *v1.Service) time.Duration
+	// IsRefused reports whether the Service was refused in its last round, which Repair may have ended
+	// without an error.
+	IsRefused(service *v1.Service) bool
 	// Repair changes the load balancer to match the Service and the current nodes. It does not wait
 	// for the cloud: it calls ended once, with the status to publish, which may accompany an error.
 	// A load balancer that is gone is recreated only if exists then reports that the Service still
@@ -251,8 +254,11 @@ func (c *Controller) report(key types.NamespacedName, service *v1.Service, statu
 }
 
 // recovered emits that a load balancer is up to date again, if the last event reported that it was
-// not.
+// not. That of a refused Service is not, although it follows its nodes.
 func (c *Controller) recovered(key types.NamespacedName, service *v1.Service) {
+	if c.engine.IsRefused(service) {
+		return
+	}
 	if uid, failed := c.failed.LoadAndDelete(key); failed && uid == service.UID {
 		id, address := annotation.PlaceOf(service)
 		reason.Updated.Emit(c.recorder, service, message.At("The load balancer is up to date again", id, address))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +35,8 @@ type fakeEngine struct {
 	gates bool
 	// address is the result of Repair, unless it is "".
 	address string
+	// refused is the result of IsRefused.
+	refused atomic.Bool
 	// serve, if set, is called first. It may wait or fail.
 	serve func(context.Context, *v1.Service) error
 
@@ -58,6 +61,8 @@ func (e *fakeEngine) Stay(s *v1.Service) time.Duration {
 	stay, _ := time.ParseDuration(s.Annotations["stay"])
 	return stay
 }
+
+func (e *fakeEngine) IsRefused(*v1.Service) bool { return e.refused.Load() }
 
 func (e *fakeEngine) WatchDrift(_ context.Context, drifted func(types.NamespacedName)) {
 	for _, name := range e.drifted {

@@ -91,3 +91,30 @@ func TestController_TellsOfNoRecoveryOfAnotherService(t *testing.T) {
 		}
 	})
 }
+
+// A repair of a Service that the service controller retries because it is refused ends without an error.
+func TestController_TellsOfNoRecoveryWhileServiceIsRefused(t *testing.T) {
+	t.Parallel()
+	tries := 0
+	engine := &fakeEngine{serve: func(context.Context, *v1.Service) error {
+		if tries++; tries == 1 {
+			return errors.New("refused")
+		}
+		return nil
+	}}
+	engine.refused.Store(true)
+	run(t, engine, objects(newService("web")), func(f *fixture) {
+		f.deleteNode("b")
+		f.advance(promptBatchPeriod)
+		f.advance(10 * time.Minute)
+		if got := strings.Join(f.emitted(), " "); got != string(reason.UpdateFailed) {
+			t.Errorf("events %q", got)
+		}
+		engine.refused.Store(false)
+		f.addNode(newNode("c", "10.0.0.3"))
+		f.advance(batchPeriod)
+		if got := strings.Join(f.emitted(), " "); got != string(reason.Updated) {
+			t.Errorf("after the refusal: events %q", got)
+		}
+	})
+}
