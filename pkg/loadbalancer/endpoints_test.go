@@ -436,9 +436,9 @@ func TestEndpoints_ReportThatPodsStopBeforeRemoval(t *testing.T) {
 		"no hook":          {"amphora", 0, nil, "Normal LoadBalancerRolloutLosesConnections Removing a member takes about 1s; pods of web stop after 0s", 1},
 		"a hook":           {"amphora", 60, nil, "", 1},
 		"no right to read": {"amphora", 0, errors.New("forbidden"), "", 1},
-		"ovn, no hook":     {"ovn", 0, nil, "Normal LoadBalancerRolloutLosesConnections Removing a member takes about 1s, and begins when", 1},
+		"ovn, no hook":     {"ovn", 0, nil, "Normal LoadBalancerRolloutLosesConnections Removing a member takes about 1s, and begins when the pods at it have stopped: connections", 1},
 		"ovn, a hook":      {"ovn", 60, nil, "", 1},
-		"ovn, no right":    {"ovn", 60, errors.New("forbidden"), "Normal LoadBalancerRolloutLosesConnections Removing a member takes about 1s, and begins when", 1},
+		"ovn, no right":    {"ovn", 60, errors.New("forbidden"), "Normal LoadBalancerRolloutLosesConnections Removing a member takes about 1s, and begins when the pods at it have stopped, because the controller cannot read their preStop hooks: connections", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -91,8 +91,8 @@ func changes() []Entry {
 		},
 		{
 			Reason: RolloutLoses, On: Service, Type: v1.EventTypeNormal,
-			When: "under `externalTrafficPolicy: Local`, pods stop before the load balancer has removed their node: see [rollouts](members.md#rollouts)",
-			Do:   "give the pods a `preStop` hook that sleeps longer than the removal takes, or use `externalTrafficPolicy: Cluster` with `trafficDistribution: PreferSameNode`",
+			When: "under `externalTrafficPolicy: Local`, or with pods as members, pods stop before the load balancer has removed the member: see [rollouts](members.md#rollouts)",
+			Do:   "give the pods a `preStop` hook that sleeps longer than the removal takes, and the controller the right to read pods if the message asks for it; or use `externalTrafficPolicy: Cluster` with `trafficDistribution: PreferSameNode`",
 		},
 		{
 			Reason: AllNodes, On: Service, Type: v1.EventTypeNormal,

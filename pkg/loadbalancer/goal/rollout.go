@@ -54,7 +54,7 @@ func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	if !known && !rollout.Cuts {
 		return
 	}
-	rollout.Grace = grace
+	rollout.Grace, rollout.Unread = grace, !known
 	r.store.SetStay(in.Owner.UID, rollout.Stay())
 	r.events.RolloutLoses(in.Object(), rollout.Problem(in.Owner.Name))
 }

@@ -42,6 +42,8 @@ type Rollout struct {
 	// Cuts is set if the driver cuts the established connections of a removed member: it is removed as
 	// late as possible.
 	Cuts bool
+	// Unread is set if the pods could not be read, so that Grace is unknown.
+	Unread bool
 	// Pods is set if pods are the members.
 	Pods bool
 }
@@ -71,8 +73,12 @@ func (r Rollout) Problem(service string) string {
 	}
 	switch {
 	case r.Cuts && r.Stay() == 0:
-		return fmt.Sprintf("Removing a member takes about %s, and begins when the pods at it have stopped: connections fail during a rollout; "+
-			"give them a preStop hook that sleeps longer than %s; %s", removal, r.lead().Round(time.Second), remedy)
+		why, permit := "", ""
+		if r.Unread {
+			why, permit = ", because the controller cannot read their preStop hooks", "permit it to get pods (docs/members.md#rollouts), and "
+		}
+		return fmt.Sprintf("Removing a member takes about %s, and begins when the pods at it have stopped%s: connections fail during a rollout; "+
+			"%sgive them a preStop hook that sleeps longer than %s; %s", removal, why, permit, r.lead().Round(time.Second), remedy)
 	case !r.Cuts && r.Grace < r.Removal:
 		return fmt.Sprintf("Removing a member takes about %s; pods of %s stop after %s: connections fail during a rollout; give them a preStop hook that sleeps longer; %s",
 			removal, service, r.Grace, remedy)
