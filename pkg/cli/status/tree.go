@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
@@ -50,7 +51,9 @@ func (r *Report) tree(s Service) [][]screen.Cell {
 	t := &tree{}
 	t.row("load balancer", lb.Status, strings.Join(r.aboutBalancer(lb), ", "))
 	last := len(lb.Listeners)+len(s.SecurityGroups) == 0 && lb.Traffic == nil
-	t.plain(branch(last && len(lb.FloatingIPs)+len(lb.NextHops) == 0)+"VIP", aboutVIP(lb.VIP))
+	if lb.Provider != driver.PortForwarding {
+		t.plain(branch(last && len(lb.FloatingIPs)+len(lb.NextHops) == 0)+"VIP", aboutVIP(lb.VIP))
+	}
 	for i, fip := range lb.FloatingIPs {
 		t.plain(branch(last && i == len(lb.FloatingIPs)-1 && len(lb.NextHops) == 0)+"floating IP", strings.TrimSpace(fip.Address+"  "+fip.ID))
 	}

@@ -143,6 +143,10 @@ func (r *Recorder) Ready(on Object, lb *model.LoadBalancer, addresses []string) 
 		return
 	}
 	vip := ""
+	if lb.VIP.Address == "" { // of port forwardings
+		r.emitf(on, reason.Ready, "Port forwardings of floating IP %s serve the Service at %s", lb.ID, strings.Join(addresses, " and "))
+		return
+	}
 	if fip := lb.FloatingIP; fip != nil && slices.Contains(addresses, fip.Address) {
 		what := "floating IP"
 		if len(addresses) > 1 {

@@ -89,6 +89,9 @@ func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 		"ready at its VIP":     {func(r *events.Recorder) { r.Ready(svc, lb, []string{"10.0.0.5"}) }, "Normal LoadBalancerReady Load balancer web (lb-1) serves the Service at 10.0.0.5"},
 		"ready at a floating IP": {func(r *events.Recorder) { r.Ready(svc, attached, []string{"203.0.113.5"}) },
 			"Normal LoadBalancerReady Load balancer web (lb-1) serves the Service at 203.0.113.5, floating IP of its VIP 10.0.0.5"},
+		"ready by port forwardings": {func(r *events.Recorder) {
+			r.Ready(svc, &model.LoadBalancer{ID: "fip-1", FloatingIP: attached.FloatingIP}, []string{"203.0.113.5"})
+		}, "Normal LoadBalancerReady Port forwardings of floating IP fip-1 serve the Service at 203.0.113.5"},
 		"published already":  {func(r *events.Recorder) { r.Ready(published("10.0.0.5"), lb, []string{"10.0.0.5"}) }, ""},
 		"another address":    {func(r *events.Recorder) { r.AddressChanged(svc, "10.0.0.5", "10.0.0.6") }, "Normal LoadBalancerAddressChanged The address changed from 10.0.0.5 to 10.0.0.6"},
 		"the same address":   {func(r *events.Recorder) { r.AddressChanged(svc, "10.0.0.5", "10.0.0.5") }, ""},

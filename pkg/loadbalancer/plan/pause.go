@@ -16,6 +16,8 @@ import (
 //	a listener is replaced                  its port, from the deletion to the creation
 //	the floating IP is moved, or another    what uses it: connections end, and clients open new ones
 //	one takes its place
+//	its port forwardings are deleted, and   the same: a floating IP has no port forwardings while it
+//	it is associated, or the reverse        is associated
 //	anything else                           nothing
 //
 // A replacement beside the old load balancer, and a pool that replaces another one, interrupt
@@ -36,8 +38,12 @@ func Pauses(steps []Step, before model.Observed) []string {
 				pauses[i] = fmt.Sprintf("%s, until its listener is made again", s.Key)
 			}
 		case DisassociateFloatingIP:
-			if associatesFloatingIP(later) {
+			if associatesFloatingIP(later) || forwards(later) {
 				pauses[i] = "connections to " + s.Address
+			}
+		case SetForwardings:
+			if len(s.To) == 0 && associatesFloatingIP(later) {
+				pauses[i] = "connections to " + s.FloatingIP.Address + ", for as long as the move takes"
 			}
 		case MoveFloatingIP:
 			pauses[i] = "connections to " + s.Address + ", for as long as the move takes"
@@ -58,6 +64,15 @@ func createsListener(steps []Step, key model.ListenerKey) bool {
 func associatesFloatingIP(steps []Step) bool {
 	for _, step := range steps {
 		if _, is := step.(AssociateFloatingIP); is {
+			return true
+		}
+	}
+	return false
+}
+
+func forwards(steps []Step) bool {
+	for _, step := range steps {
+		if s, is := step.(SetForwardings); is && len(s.To) > 0 {
 			return true
 		}
 	}

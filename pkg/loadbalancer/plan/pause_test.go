@@ -29,6 +29,9 @@ func TestPauses_NameWhatClientsLoseForAWhile(t *testing.T) {
 		"the address moves":    {model.Observed{LoadBalancer: old}, []plan.Step{plan.MoveFloatingIP{Address: "203.0.113.7"}}, []string{"connections to 203.0.113.7, for as long as the move takes"}},
 		"another address":      {model.Observed{LoadBalancer: old}, []plan.Step{plan.DisassociateFloatingIP{Address: "203.0.113.7"}, plan.AssociateFloatingIP{}}, []string{"connections to 203.0.113.7", ""}},
 		"no address any more":  {model.Observed{LoadBalancer: old}, []plan.Step{plan.DisassociateFloatingIP{Address: "203.0.113.7"}}, []string{""}},
+		"forwardings give way": {model.Observed{LoadBalancer: old}, []plan.Step{plan.SetForwardings{FloatingIP: model.FloatingIP{Address: "203.0.113.7"}, From: []model.Forwarding{{}}}, plan.AssociateFloatingIP{}}, []string{"connections to 203.0.113.7, for as long as the move takes", ""}},
+		"forwardings deleted":  {model.Observed{LoadBalancer: old}, []plan.Step{plan.SetForwardings{From: []model.Forwarding{{}}}}, []string{""}},
+		"forwardings instead":  {model.Observed{LoadBalancer: old}, []plan.Step{plan.DisassociateFloatingIP{Address: "203.0.113.7"}, plan.SetForwardings{To: []model.Forwarding{{}}}}, []string{"connections to 203.0.113.7", ""}},
 		"members and settings": {model.Observed{LoadBalancer: old}, []plan.Step{plan.SetMembers{}, plan.UpdateListener{}, plan.UpdatePool{}}, []string{"", "", ""}},
 	} {
 		if got := plan.Pauses(test.steps, test.before); !slices.Equal(got, test.want) {
