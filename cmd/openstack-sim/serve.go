@@ -72,7 +72,7 @@ func (s *settings) cloud() (simulator.Options, error) {
 		VIPPortDelay: s.vipPortDelay,
 		Quirks:       octavia.Quirks{SecondResolution: s.wholeSeconds},
 
-		Topology: simulator.Topology{ExternalCIDR: s.externalCIDR, CIDR: s.subnetCIDR},
+		Topology: simulator.Topology{ExternalCIDR: s.externalCIDR, CIDR: s.subnetCIDR, RouterVIPCIDR: s.routerVIPCIDR},
 		Config:   simulator.Config{LoadBalancer: map[string]string{"lb-provider": s.provider}},
 	}
 	if s.profile == "" {

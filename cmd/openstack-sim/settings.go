@@ -17,25 +17,26 @@ import (
 
 // settings are the program's flags.
 type settings struct {
-	listen       string
-	cloudConf    string
-	cloudsYAML   string
-	release      string
-	provider     string
-	createDelay  time.Duration
-	updateDelay  time.Duration
-	deleteDelay  time.Duration
-	vipPortDelay time.Duration
-	wholeSeconds bool
-	profile      string
-	seed         uint64
-	speed        float64
-	latencies    []string
-	dataPath     bool
-	monitorSpeed float64
-	externalCIDR string
-	subnetCIDR   string
-	servers      int
+	listen        string
+	cloudConf     string
+	cloudsYAML    string
+	release       string
+	provider      string
+	createDelay   time.Duration
+	updateDelay   time.Duration
+	deleteDelay   time.Duration
+	vipPortDelay  time.Duration
+	wholeSeconds  bool
+	profile       string
+	seed          uint64
+	speed         float64
+	latencies     []string
+	dataPath      bool
+	monitorSpeed  float64
+	externalCIDR  string
+	subnetCIDR    string
+	routerVIPCIDR string
+	servers       int
 }
 
 func (s *settings) addTo(flags *pflag.FlagSet) {
@@ -57,6 +58,7 @@ func (s *settings) addTo(flags *pflag.FlagSet) {
 	flags.Float64Var(&s.monitorSpeed, "monitor-speed", 1, "factor by which health monitors probe more often than configured")
 	flags.StringVar(&s.externalCIDR, "external-cidr", "127.200.0.0/16", "subnet of the floating IPs")
 	flags.StringVar(&s.subnetCIDR, "subnet-cidr", "127.100.0.0/16", "subnet of servers and VIPs")
+	flags.StringVar(&s.routerVIPCIDR, "router-vip-cidr", "", "subnet of a network vips at the router, for VIPs of provider router; none when empty")
 	flags.IntVar(&s.servers, "servers", 0, "how many servers to start with")
 }
 

@@ -135,7 +135,7 @@ func (d *demo) startCloud(ctx context.Context) (err error) {
 		Program: d.programs[cluster.SimulatorProgram], Directory: d.directory,
 		Args: []string{
 			"--provider=" + d.options.provider, "--create-delay=6s", "--update-delay=1s", "--monitor-speed=5",
-			"--subnet-cidr=" + d.network.CIDR, "--external-cidr=" + d.network.ExternalCIDR,
+			"--subnet-cidr=" + d.network.CIDR, "--external-cidr=" + d.network.ExternalCIDR, "--router-vip-cidr=10.77.0.0/24",
 		},
 	}.Start(ctx)
 	if err != nil {

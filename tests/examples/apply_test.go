@@ -80,7 +80,7 @@ func applied(t *testing.T, e *example) *site {
 func newSite(t *testing.T, dualHomed bool) *site {
 	t.Helper()
 	env, err := testenv.New(testenv.Options{Instances: dualHomed, Simulator: simulator.Options{Topology: simulator.Topology{
-		ExternalCIDR: "203.0.113.0/24", CIDR: "10.0.0.0/24", IPv6CIDR: "2001:db8::/64",
+		ExternalCIDR: "203.0.113.0/24", CIDR: "10.0.0.0/24", IPv6CIDR: "2001:db8::/64", RouterVIPCIDR: "10.77.0.0/24",
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -101,6 +101,7 @@ func newSite(t *testing.T, dualHomed bool) *site {
 		"6c1f0d0a-2b7e-4a57-9d6a-8f3e5b2c4d1e":                                         env.Cloud.SubnetV6.ID,
 		"e1d1c6a3-7d0b-4f0c-8f43-2c5b8a9d7e60":                                         s.dmz.ID,
 		"0a7c7f5c-4d9e-4f07-9b4f-2a4e5d5b3a11":                                         env.Cloud.ExternalNetwork.ID,
+		"c9a6b0f3-1d7e-4b52-8a4c-6e0f9d3b2a18":                                         env.Cloud.RouterVIPs.ID,
 		"https://barbican.example.com/v1/secrets/94ae1d1d-5a8a-4b1e-8d3e-3a2c6a0a7b1f": certificate,
 	}
 	return s
@@ -271,6 +272,9 @@ func (s *site) left() (left []string) {
 	}
 	for _, ip := range s.Cloud.Neutron.FloatingIPs() {
 		left = append(left, "floating IP "+ip.Address)
+	}
+	for _, port := range s.routerVIPs() {
+		left = append(left, "VIP "+port.FixedIPs[0].Address)
 	}
 	for _, group := range s.Cloud.Neutron.SecurityGroups() {
 		if strings.HasPrefix(group.Name, "lb-sg-") {

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
@@ -48,6 +49,7 @@ func (s *site) summary() string {
 			}
 		}
 	}
+	s.routes(&text)
 	s.forwardings(&text)
 	s.groups(&text)
 	return text.String()
@@ -75,9 +77,12 @@ func (s *site) subnet(id string) string {
 	return "no subnet"
 }
 
-func (s *site) floatingIP(lb octavia.LoadBalancer) string {
+func (s *site) floatingIP(lb octavia.LoadBalancer) string { return s.attached(lb.VIP.PortID) }
+
+// attached returns the floating IP of a port.
+func (s *site) attached(portID string) string {
 	for _, ip := range s.Cloud.Neutron.FloatingIPs() {
-		if ip.PortID == lb.VIP.PortID {
+		if ip.PortID == portID {
 			return ", floating IP " + ip.Address
 		}
 	}
@@ -142,6 +147,24 @@ func asked(m *octavia.Monitor) string {
 		return ""
 	}
 	return fmt.Sprintf(" %s %s (%s)", m.HTTPMethod, m.URLPath, m.ExpectedCodes)
+}
+
+// routerVIPs returns the ports that are VIPs of provider router.
+func (s *site) routerVIPs() []neutron.Port {
+	return slices.DeleteFunc(s.Cloud.Neutron.Ports(), func(port neutron.Port) bool {
+		return port.NetworkID != s.Cloud.RouterVIPs.ID || port.DeviceOwner != ""
+	})
+}
+
+// routes writes the VIPs of provider router, and the routes to them.
+func (s *site) routes(text *strings.Builder) {
+	for _, port := range s.routerVIPs() {
+		at := port.FixedIPs[0]
+		fmt.Fprintf(text, "VIP %s in %s%s\n", at.Address, s.subnet(at.SubnetID), s.attached(port.ID))
+	}
+	for _, route := range s.Cloud.Neutron.Routers()[0].Routes {
+		fmt.Fprintf(text, "  route to %s via %s\n", route.Destination, route.NextHop)
+	}
 }
 
 // forwardings writes the floating IPs with port forwardings.

@@ -68,6 +68,9 @@ func (c *Cloud) CloudConfFor(account Account, config Config) string {
 	if !config.OmitFloatingNetwork {
 		keys["floating-network-id"] = c.ExternalNetwork.ID
 	}
+	if c.RouterVIPs.ID != "" {
+		keys["router-vip-network-id"] = c.RouterVIPs.ID
+	}
 	maps.Copy(keys, config.LoadBalancer)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		fmt.Fprintf(text, "%s=%s\n", key, keys[key])

@@ -97,6 +97,9 @@ type Topology struct {
 	// IPv6CIDR of a second subnet of the tenant network, such as fd00:6::/64;
 	// none when empty.
 	IPv6CIDR string
+	// RouterVIPCIDR of the subnet of another tenant network at the router, for VIPs of provider router,
+	// such as 10.77.0.0/24; none when empty.
+	RouterVIPCIDR string
 	// WithoutRouter leaves the tenant network unconnected, so that no floating
 	// IP can be associated.
 	WithoutRouter bool

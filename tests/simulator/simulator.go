@@ -46,6 +46,8 @@ type Cloud struct {
 	Network  neutron.Network
 	Subnet   neutron.Subnet
 	SubnetV6 neutron.Subnet
+	// RouterVIPs is a network for VIPs of provider router, zero without Topology.RouterVIPCIDR.
+	RouterVIPs neutron.Network
 	// Router connects the subnets with the external network.
 	Router neutron.Router
 

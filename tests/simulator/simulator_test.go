@@ -186,13 +186,14 @@ func TestStart_NamesWrongOption(t *testing.T) {
 
 func TestCloudConf_HasRequestedSettings(t *testing.T) {
 	t.Parallel()
-	cloud := start(t, simulator.Options{Config: simulator.Config{
-		OmitSubnet: true, LoadBalancer: map[string]string{"lb-provider": "ovn"},
-	}})
+	cloud := start(t, simulator.Options{
+		Topology: simulator.Topology{RouterVIPCIDR: "10.77.0.0/24"},
+		Config:   simulator.Config{OmitSubnet: true, LoadBalancer: map[string]string{"lb-provider": "ovn"}},
+	})
 	text := cloud.CloudConf()
 	for _, line := range []string{
 		"auth-url=" + cloud.URL() + "/identity/v3\n", "lb-provider=ovn\n",
-		"floating-network-id=" + cloud.ExternalNetwork.ID + "\n", "tenant-name=k8s\n", "region=RegionOne\n",
+		"floating-network-id=" + cloud.ExternalNetwork.ID + "\n", "router-vip-network-id=" + cloud.RouterVIPs.ID + "\n", "tenant-name=k8s\n", "region=RegionOne\n",
 	} {
 		if !strings.Contains(text, line) {
 			t.Errorf("cloud.conf lacks %q:\n%s", line, text)

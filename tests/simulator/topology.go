@@ -55,6 +55,21 @@ func (c *Cloud) addTenantNetwork(t Topology) error {
 	if err != nil {
 		return fmt.Errorf("router: %w", err)
 	}
+	return c.addRouterVIPs(t)
+}
+
+func (c *Cloud) addRouterVIPs(t Topology) error {
+	if t.RouterVIPCIDR == "" {
+		return nil
+	}
+	c.RouterVIPs = c.Neutron.AddNetwork(neutron.NetworkSpec{Name: "vips", ProjectID: c.Account.ProjectID})
+	subnet, err := c.Neutron.AddSubnet(neutron.SubnetSpec{Name: "vips", NetworkID: c.RouterVIPs.ID, CIDR: t.RouterVIPCIDR})
+	if err == nil {
+		err = c.Neutron.AddRouterInterface(c.Router.ID, subnet.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("subnet of VIPs at the router %s: %w", t.RouterVIPCIDR, err)
+	}
 	return nil
 }
 
