@@ -37,13 +37,13 @@ func memberTable() []Annotation {
 			Name: Members, New: true, Key: "members", Default: "`auto`; a load balancer of another controller keeps `nodes`", Change: InPlace,
 			Value: oneOf(func(v *Values) **string { return &v.Members.Mode }, MembersAuto, MembersNodes, MembersEndpointNodes, MembersPods),
 			Doc: "`nodes`: all nodes become members. `endpoint-nodes`: those with endpoints of the Service. `pods`: its pods, with their own addresses and ports. `auto`: `endpoint-nodes` for externalTrafficPolicy Local " +
-				"if the provider cannot check whether a node has endpoints, else `nodes`. See members.md.",
+				"if the provider cannot check whether a node has endpoints, and always with `router` and `port-forwarding`; else `nodes`. See members.md.",
 		},
 		{
 			Name: MemberWeights, New: true, Key: "member-weights", Default: "`equal`", Change: InPlace,
 			Value: oneOf(func(v *Values) **string { return &v.Members.Weights }, WeightsEqual, WeightsDrain, WeightsEndpoints),
 			Doc: "`drain`: a member that follows endpoints has the weight 0 while its endpoints terminate but still serve, and leaves after that. `endpoints`: the same, and nodes get new connections in proportion to their ready endpoints. Weights that another client sets are restored. " +
-				"Refused with a provider without weights (ovn, router). See members.md.",
+				"Refused with a provider without weights (ovn, router, port-forwarding). See members.md.",
 		},
 		{
 			Name: MaxMembers, New: true, Key: "max-members", Change: InPlace,
