@@ -23,7 +23,7 @@ func (c *Cloud) AddCertificate(hosts ...string) (reference string, err error) {
 	if err != nil {
 		return "", err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: hosts, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: hosts, NotAfter: c.options.signInClock.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return "", err

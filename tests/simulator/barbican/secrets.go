@@ -74,10 +74,7 @@ func (r secretRequest) payload() ([]byte, error) {
 	case r.PayloadType == "":
 		return nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': If 'payload' is supplied, 'payload_content_type' must also be supplied.. Invalid property: 'payload_content_type'")
 	case r.PayloadEncoding == "base64":
-		payload, err := base64.StdEncoding.DecodeString(*r.Payload)
-		if err != nil {
-			return []byte{}, nil // as Python, which skips what is not base64, and accepts the rest
-		}
+		payload, _ := base64.StdEncoding.DecodeString(*r.Payload) // as Python, which accepts the rest of what is not base64
 		return payload, nil
 	case mediaType(r.PayloadType) == octets:
 		return nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': payload_content_encoding is not one of ['base64', 'binary']. Invalid property: 'payload_content_encoding'")
