@@ -394,6 +394,7 @@ func TestRouter_RefusesBeforeFirstWrite(t *testing.T) {
 		{"PROXY protocol", func(r *routed) { r.svc.Annotations[annotation.ProxyProtocol] = "true" }, "the provider router has no PROXY protocol"},
 		{"port of the kubelet", func(r *routed) { r.svc.Spec.Ports[0].Port = 10250 }, "is a port of the nodes themselves"},
 		{"sharing", func(r *routed) { r.svc.Annotations[annotation.Share] = "web" }, "no load balancers to share"},
+		{"monitors", func(r *routed) { r.svc.Annotations[annotation.Monitor] = "true" }, "no health monitors"},
 		{"pods as members", func(r *routed) { r.Conf.LoadBalancer.Members = annotation.MembersPods }, "leads to nodes"},
 		{"no cluster identity", func(r *routed) { r.clusterUID = "" }, "kube-system"},
 		{"served by Octavia", func(r *routed) { r.svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "127.200.0.77"}} }, "cannot change to router"},

@@ -120,7 +120,7 @@ func TestProvider_IsChosenPerServiceAndThenStays(t *testing.T) {
 	nodes, svc, plain := env.nodes(2), service("web", 1), service("plain", 1)
 	svc.Annotations[annotation.Provider] = "ovm"
 	env.Cloud.RequestLog.Reset()
-	env.refused(svc, nodes, `metadata.annotations[`+annotation.Provider+`]: Unsupported value: "ovm": supported values: "amphora", "octavia", "ovn"`)
+	env.refused(svc, nodes, `metadata.annotations[`+annotation.Provider+`]: Unsupported value: "ovm": supported values: "amphora", "octavia", "ovn", "port-forwarding", "router"`)
 	env.writes(0)
 	svc.Annotations[annotation.Provider] = "ovn"
 	env.ensure(svc, nodes)

@@ -65,7 +65,29 @@ func (c *cloud) loadBalancers(ctx context.Context) []Finding {
 			found = append(found, b.of(ctx, class)...)
 		}
 	}
-	return found
+	return append(found, b.routerVIPs(ctx)...)
+}
+
+// routerVIPs describes the network of VIPs of provider router, which Services may name whatever the default provider is.
+func (b *balancers) routerVIPs(ctx context.Context) []Finding {
+	network := b.conf.LoadBalancer.RouterVIPNetworkID
+	if network == "" || b.conf.LoadBalancer.LBProvider == driver.Router { // then it is described already
+		return nil
+	}
+	finding := Finding{Topic: LoadBalancers, Verdict: Good, Subject: "VIPs of provider router", Source: b.sourceOf("", "router-vip-network-id")}
+	pool, err := b.reader.Pool(ctx, network, v1.IPv4Protocol)
+	if err != nil {
+		if other, otherErr := b.reader.Pool(ctx, network, v1.IPv6Protocol); otherErr == nil {
+			pool, err = other, nil
+		}
+	}
+	if err != nil {
+		_, why := reasonOf(err)
+		finding.Verdict, finding.Text = Wrong, "Services with this provider would be refused: "+why
+		return []Finding{finding}
+	}
+	finding.Text = fmt.Sprintf("in subnet %s, by routes of router %s", pool.SubnetID, pool.RouterID)
+	return []Finding{finding}
 }
 
 // of describes the load balancer of a Service of a class; "" means no class.

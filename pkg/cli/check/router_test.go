@@ -45,6 +45,20 @@ func TestCheck_OfProviderRouterNeedsNoOctavia(t *testing.T) {
 	}
 }
 
+// The network of VIPs is checked although Octavia serves the Services that name no provider.
+func TestCheck_OfNetworkOfRouterVIPs(t *testing.T) {
+	t.Parallel()
+	e := newEnvironment(t, simulator.Options{Topology: simulator.Topology{RouterVIPCIDR: "127.101.0.0/24"}})
+	e.set("router-vip-network-id=" + e.cloud.RouterVIPs.ID)
+	if got := e.check(nil); got.ExitCode() != check.ExitGood || !strings.Contains(text(t, got), "by routes of router "+e.cloud.Router.ID) {
+		t.Errorf("exit code %d:\n%s", got.ExitCode(), text(t, got))
+	}
+	e.set("router-vip-network-id=" + e.cloud.Network.ID)
+	if got := e.check(nil); got.ExitCode() != check.ExitWrong || !strings.Contains(text(t, got), "Services with this provider would be refused: ") {
+		t.Errorf("of the nodes, exit code %d:\n%s", got.ExitCode(), text(t, got))
+	}
+}
+
 // Provider port-forwarding is checked by the extension of Neutron and the rights, in a cloud without Octavia.
 //
 //proves:140

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -35,7 +36,7 @@ func (r *Reader) Provider(ctx context.Context, s *settings.Settings) error {
 	if slices.Contains(enabled, s.LoadBalancer.Provider) {
 		return nil
 	}
-	return field.NotSupported(annotation.Path(annotation.Provider), s.LoadBalancer.Provider, enabled)
+	return field.NotSupported(annotation.Path(annotation.Provider), s.LoadBalancer.Provider, slices.Concat(enabled, []string{driver.PortForwarding, driver.Router}))
 }
 
 // Families returns an error if the driver cannot serve the members at the VIP. The VIP exists, or

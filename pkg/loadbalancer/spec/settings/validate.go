@@ -23,6 +23,9 @@ func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
 	} else if s.LoadBalancer.ID != "" && drv.Quirks.Routed {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.LoadBalancerID), "the provider "+drv.Name+" has no load balancers to share"))
 	}
+	if s.Monitor.Asked && drv.Quirks.Routed {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.Monitor), "the provider "+drv.Name+" has no health monitors"))
+	}
 	if s.ByPods() && drv.Quirks.Routed {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.Members), "the provider "+drv.Name+" leads to nodes, not to pods"))
 	}
