@@ -249,6 +249,9 @@ func printMember(m model.Member) string {
 	if m.MonitorPort != 0 {
 		text += fmt.Sprintf("(monitor_port %d)", m.MonitorPort)
 	}
+	if weight := m.EffectiveWeight(); weight != 1 {
+		text += fmt.Sprintf("(weight %d)", weight)
+	}
 	return text
 }
 
