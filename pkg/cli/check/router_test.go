@@ -53,9 +53,9 @@ func TestCheck_OfNetworkOfRouterVIPs(t *testing.T) {
 	if got := e.check(nil); got.ExitCode() != check.ExitGood || !strings.Contains(text(t, got), "by routes of router "+e.cloud.Router.ID) {
 		t.Errorf("exit code %d:\n%s", got.ExitCode(), text(t, got))
 	}
-	e.set("router-vip-network-id=" + e.cloud.Network.ID)
+	e.set("router-vip-network-id=00000000-0000-4000-8000-000000000000")
 	if got := e.check(nil); got.ExitCode() != check.ExitWrong || !strings.Contains(text(t, got), "Services with this provider would be refused: ") {
-		t.Errorf("of the nodes, exit code %d:\n%s", got.ExitCode(), text(t, got))
+		t.Errorf("of a network that does not exist, exit code %d:\n%s", got.ExitCode(), text(t, got))
 	}
 }
 

@@ -224,7 +224,7 @@ func TestDiff_ChangesMembersInSmallestStep(t *testing.T) {
 		{"one switched off", []int{1, 2, 3}, off, nil},
 		{"one made a backup", []int{1, 2, 3}, backup, []string{"pool TCP/80: members ~node-3=10.0.0.3:30080 (3 in all)"}},
 		{"one new and one drained", []int{1, 2, 3, 4}, drained, []string{"pool TCP/80: member +node-4=10.0.0.4:30080"}},
-		{"a drained one gone", []int{1, 2}, drained, []string{"pool TCP/80: member -node-3=10.0.0.3:30080"}},
+		{"a drained one gone", []int{1, 2}, drained, []string{"pool TCP/80: member -node-3=10.0.0.3:30080(weight 0)"}},
 		{"one new and one a backup", []int{1, 2, 3, 4}, backup, []string{"pool TCP/80: members +node-4=10.0.0.4:30080 ~node-3=10.0.0.3:30080 (4 in all)"}},
 		{"one that could not be made", []int{1, 2, 3}, failed, []string{"pool TCP/80: members ~node-3=10.0.0.3:30080 (3 in all)"}},
 		{"one that does not answer", []int{1, 2, 3}, offline, nil},
