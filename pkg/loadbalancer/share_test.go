@@ -544,6 +544,30 @@ func TestSharing_RefusesAddressOtherThanThatOfLoadBalancer(t *testing.T) {
 	env.unchanged(guest, nodes)
 }
 
+// A record lacks the addresses of the load balancer: the next process does not report that it has others.
+//
+//proves:58
+func TestSharing_ReportsNoOtherAddressAfterRestart(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes := env.nodes(1)
+	owner := service("owner", 1)
+	env.ensure(owner, nodes)
+	lb := env.loadBalancer()
+	guest := onto("guest", lb, 443)
+	guest.Annotations[annotation.Internal] = "true"
+	guest.Spec.LoadBalancerIP = lb.VIP.Address
+	env.ensure(guest, nodes)
+	env.unchanged(guest, nodes)
+	env.ensure(owner, nodes)
+	env.writeDown(owner, guest)
+	env.restart()
+	env.ensure(guest, nodes)
+	if got := env.emitted(); strings.Contains(got, "spec.loadBalancerIP") {
+		t.Errorf("events:\n%s", got)
+	}
+}
+
 // The owner of the records writes them; here that is the test.
 //
 //proves:58
