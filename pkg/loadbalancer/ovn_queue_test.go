@@ -3,7 +3,6 @@ package loadbalancer_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -56,20 +55,9 @@ func (env *environment) serving(nodes []*v1.Node) {
 	for _, node := range nodes {
 		want = append(want, node.Status.Addresses[0].Address)
 	}
-	slices.Sort(want)
 	for _, pool := range env.loadBalancer().Pools {
-		var shown, served []string
-		for _, m := range pool.Members {
-			shown = append(shown, m.Address)
-		}
-		for _, at := range pool.Serving {
-			address, _, _ := strings.Cut(at, ":")
-			served = append(served, address)
-		}
-		slices.Sort(shown)
-		slices.Sort(served)
-		if !slices.Equal(shown, want) || !slices.Equal(served, want) {
-			env.T.Errorf("pool %s has %v, OVN has %v; want %v", pool.Name, shown, served, want)
+		if err := pool.HasExactly(want); err != nil {
+			env.T.Error(err)
 		}
 	}
 }

@@ -2,8 +2,6 @@ package testenv_test
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -88,20 +86,9 @@ func (r *rollout) assertServing(nodes int) {
 	for i := range nodes {
 		want = append(want, fmt.Sprintf("127.100.1.%d", i+1))
 	}
-	slices.Sort(want)
 	for _, pool := range r.balancer().Pools {
-		var shown, served []string
-		for _, m := range pool.Members {
-			shown = append(shown, m.Address)
-		}
-		for _, at := range pool.Serving {
-			address, _, _ := strings.Cut(at, ":")
-			served = append(served, address)
-		}
-		slices.Sort(shown)
-		slices.Sort(served)
-		if !slices.Equal(shown, want) || !slices.Equal(served, want) {
-			r.t.Errorf("Octavia has %v, OVN %v; want %v", shown, served, want)
+		if err := pool.HasExactly(want); err != nil {
+			r.t.Error(err)
 		}
 	}
 }

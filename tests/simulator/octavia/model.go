@@ -3,6 +3,7 @@ package octavia
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -187,6 +188,26 @@ func (p *Pool) Serves(m *Member) bool {
 		return m.AdminStateUp && m.ProvisioningStatus != PendingDelete
 	}
 	return slices.Contains(p.Serving, m.at())
+}
+
+// HasExactly returns an error unless a copy of a pool with Serving has members at these addresses and no others, in
+// Octavia and in OVN.
+func (p *Pool) HasExactly(addresses []string) error {
+	var shown, served []string
+	for _, m := range p.Members {
+		shown = append(shown, m.Address)
+	}
+	for _, at := range p.Serving {
+		address, _, _ := strings.Cut(at, ":")
+		served = append(served, address)
+	}
+	want := slices.Sorted(slices.Values(addresses))
+	slices.Sort(shown)
+	slices.Sort(served)
+	if !slices.Equal(shown, want) || !slices.Equal(served, want) {
+		return fmt.Errorf("pool %s has %v, OVN has %v; want %v", p.Name, shown, served, want)
+	}
+	return nil
 }
 
 // at returns the address and port of a member.
