@@ -158,9 +158,10 @@ type round struct {
 	unhealthy map[string]Status
 	// routed are the VIPs of provider router.
 	routed map[types.UID][]model.LoadBalancer
-	// forwarded are the floating IPs with port forwardings of the project.
-	forwarded []neutron.ForwardedIP
-	notes     []string
+	// forwarded are the floating IPs with port forwardings of the project, after forwardedRead.
+	forwarded     []neutron.ForwardedIP
+	forwardedRead bool
+	notes         []string
 }
 
 // begin makes the reads for all Services. One Service alone does not need lists.
@@ -170,7 +171,6 @@ func (r *Reader) begin(ctx context.Context, c *cluster, named int) (*round, erro
 	finder.Cluster.Nodes = func(context.Context) ([]v1.Node, error) { return c.nodes, nil }
 	rd := &round{Reader: r, cluster: c, finder: finder, detailed: named > 0}
 	rd.readVIPs(ctx)
-	rd.readForwardings(ctx)
 	if named == 1 || !rd.needsOctavia() {
 		return rd, nil
 	}

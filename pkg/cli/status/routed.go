@@ -7,15 +7,12 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
@@ -41,16 +38,19 @@ func (rd *round) readVIPs(ctx context.Context) {
 	rd.routed = all
 }
 
-// readForwardings reads the floating IPs with port forwardings if a Service requests them. A failure becomes a note.
-func (rd *round) readForwardings(ctx context.Context) {
-	if !slices.ContainsFunc(rd.cluster.services, func(svc v1.Service) bool { return rd.parser.Forwarded(&svc) }) {
-		return
+// listForwarded returns the floating IPs with port forwardings of the project. They are read once, at the first call. A failure
+// becomes a note.
+func (rd *round) listForwarded(ctx context.Context) []neutron.ForwardedIP {
+	if rd.forwardedRead {
+		return rd.forwarded
 	}
 	rd.options.Progress("Reading port forwardings")
+	rd.forwardedRead = true
 	var err error
 	if rd.forwarded, err = rd.options.Session.Neutron().ForwardedIPs(ctx); err != nil {
 		rd.notes = append(rd.notes, "the port forwardings are not known: "+err.Error())
 	}
+	return rd.forwarded
 }
 
 // isRouted reports whether a Service has a VIP of provider router, or requests the provider router or port-forwarding.
@@ -69,79 +69,66 @@ func (rd *round) needsOctavia() bool {
 }
 
 // balancers returns the load balancers of a Service without Octavia, the one that serves it first, and the requests for
-// its floating IP. It reads which port forwardings are the Service's.
-func (rd *round) balancers(ctx context.Context, svc *v1.Service, read *Service) ([]model.LoadBalancer, neutron.FloatingIPFilter, error) {
-	if !rd.parser.Forwarded(svc) {
-		vips := rd.routed[svc.UID]
-		at := router.Published(vips, read.Addresses)
-		if at < 0 {
-			return nil, neutron.FloatingIPFilter{}, nil
-		}
-		vips[0], vips[at] = vips[at], vips[0]
-		return vips, neutron.FloatingIPFilter{PortID: vips[0].VIP.PortID}, nil
-	}
-	id := rd.finder.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)
-	for _, fip := range rd.forwarded {
-		if slices.Contains(read.Addresses, fip.Address) || len(read.Addresses) == 0 && id.OwnsFloatingIP(fip.Description) {
-			has, err := rd.forwardings.Of(ctx, id, fip.ID)
-			return []model.LoadBalancer{{
-				ID: fip.ID, Name: fip.Address, Provider: driver.PortForwarding, NextHops: model.Targets(has), Forwardings: has,
-				Status: model.Status{Provisioning: model.StatusActive},
-			}}, neutron.FloatingIPFilter{IDs: []string{fip.ID}}, err
-		}
-	}
-	return nil, neutron.FloatingIPFilter{}, nil
-}
-
-// serviceOnRouter completes the status of a Service with provider router or port-forwarding. It sends no request to Octavia.
-func (rd *round) serviceOnRouter(ctx context.Context, svc *v1.Service, asked *settings.Settings, ignored []annotation.Notice, errs field.ErrorList, read *Service) error {
-	have := held{found: observe.Found{As: rd.finder.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)}}
-	all, filter, err := rd.balancers(ctx, svc, read)
-	if err != nil {
-		return err
-	}
-	if len(all) > 0 {
-		floating, err := rd.options.Session.Neutron().FloatingIPs(ctx, filter)
+// its floating IP. Which one that is depends on the published address: a refused Service keeps that of another provider.
+// Port forwardings are read only for a Service that requests them, or has a published address and no VIP.
+func (rd *round) balancers(ctx context.Context, svc *v1.Service, published []string) ([]model.LoadBalancer, neutron.FloatingIPFilter, error) {
+	vips := rd.routed[svc.UID]
+	at, asks := router.Published(vips, published), rd.parser.Forwarded(svc)
+	if asks || at < 0 && len(published) > 0 {
+		lb, err := rd.forwardedBalancer(ctx, svc, published)
 		if err != nil {
-			return err
+			return nil, neutron.FloatingIPFilter{}, err
 		}
-		have.balancer = loadBalancerOf(&all[0], time.Time{}, floating)
-		for _, hop := range all[0].NextHops {
-			have.balancer.NextHops = append(have.balancer.NextHops, NextHop{Node: rd.cluster.names[hop], Address: hop})
-		}
-	}
-	if rd.detailed {
-		if read.SecurityGroups, err = rd.securityGroups(ctx, have); err != nil {
-			return err
+		if lb != nil && (asks || len(lb.Forwardings) > 0) {
+			return []model.LoadBalancer{*lb}, neutron.FloatingIPFilter{IDs: []string{lb.ID}}, nil
 		}
 	}
-	provider := driver.Router
-	if rd.parser.Forwarded(svc) {
-		provider = driver.PortForwarding
+	if at < 0 {
+		return nil, neutron.FloatingIPFilter{}, nil
 	}
-	can := rd.drivers.For(provider, driver.VersionTags)
-	invalid := message.Invalid(errs)
-	if invalid == nil {
-		invalid, ignored = message.Invalid(asked.Validate(can)), append(ignored, asked.Unused(can)...)
-	}
-	var refused []string
-	if invalid != nil {
-		refused = append(refused, invalid.Error())
-	}
-	read.LoadBalancer = have.balancer
-	rd.judge(read, evidence{
-		service: svc, refused: refused, ignored: ignored, balancer: have.balancer, further: max(len(all)-1, 0),
-		conditions: read.Conditions, lastError: read.LastError,
-	})
-	return nil
+	vips[0], vips[at] = vips[at], vips[0]
+	return vips, neutron.FloatingIPFilter{PortID: vips[0].VIP.PortID}, nil
 }
 
-// judge sets the problems and the state of a Service.
-func (rd *round) judge(read *Service, by evidence) {
-	read.Problems, read.State = by.judge(), Good
-	if len(read.Problems) > 0 {
-		read.State = read.Problems[0].State
+// forwardedBalancer returns the published floating IP with port forwardings, else one of the Service; nil for none. It
+// reads which port forwardings are the Service's: there may be none.
+func (rd *round) forwardedBalancer(ctx context.Context, svc *v1.Service, published []string) (*model.LoadBalancer, error) {
+	id, all := rd.identity(svc), rd.listForwarded(ctx)
+	at := slices.IndexFunc(all, func(fip neutron.ForwardedIP) bool { return slices.Contains(published, fip.Address) })
+	if at < 0 {
+		at = slices.IndexFunc(all, func(fip neutron.ForwardedIP) bool { return id.OwnsFloatingIP(fip.Description) })
 	}
+	if at < 0 {
+		return nil, nil
+	}
+	has, err := rd.forwardings.Of(ctx, id, all[at].ID)
+	return &model.LoadBalancer{
+		ID: all[at].ID, Name: all[at].Address, Provider: driver.PortForwarding, NextHops: model.Targets(has), Forwardings: has,
+		Status: model.Status{Provisioning: model.StatusActive},
+	}, err
+}
+
+// identity returns the identity of a Service for a provider without Octavia.
+func (rd *round) identity(svc *v1.Service) ownership.Identity {
+	return rd.finder.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)
+}
+
+// heldWithoutOctavia finds a Service's load balancer without Octavia. It sends no request to Octavia.
+func (rd *round) heldWithoutOctavia(ctx context.Context, svc *v1.Service, published []string) (held, error) {
+	have := held{found: observe.Found{As: rd.identity(svc)}}
+	all, filter, err := rd.balancers(ctx, svc, published)
+	if err != nil || len(all) == 0 {
+		return have, err
+	}
+	floating, err := rd.options.Session.Neutron().FloatingIPs(ctx, filter)
+	if err != nil {
+		return have, err
+	}
+	have.balancer, have.further = loadBalancerOf(&all[0], time.Time{}, floating), len(all)-1
+	for _, hop := range all[0].NextHops {
+		have.balancer.NextHops = append(have.balancer.NextHops, NextHop{Node: rd.cluster.names[hop], Address: hop})
+	}
+	return have, nil
 }
 
 // judgeRoutes is about the routes to a VIP of provider router.

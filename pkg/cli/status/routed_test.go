@@ -10,17 +10,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
+// vips adds a network for VIPs of provider router.
+func (env *environment) vips() {
+	env.T.Helper()
+	network := env.Cloud.Neutron.AddNetwork(simneutron.NetworkSpec{Name: "vips", ProjectID: env.Cloud.Account.ProjectID})
+	subnet, err := env.Cloud.Neutron.AddSubnet(simneutron.SubnetSpec{NetworkID: network.ID, CIDR: "127.101.0.0/24"})
+	env.must(err)
+	env.must(env.Cloud.Neutron.AddRouterInterface(env.Cloud.Router.ID, subnet.ID))
+	env.Conf.LoadBalancer.RouterVIPNetworkID = network.ID
+}
+
 // A Service of provider router is shown with its VIP, floating IP and next hop, without a request to Octavia.
 //
 //proves:140
 func TestStatus_ShowsServiceOfProviderRouter(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, nil)
-	network := env.Cloud.Neutron.AddNetwork(simneutron.NetworkSpec{Name: "vips", ProjectID: env.Cloud.Account.ProjectID})
-	subnet, err := env.Cloud.Neutron.AddSubnet(simneutron.SubnetSpec{NetworkID: network.ID, CIDR: "127.101.0.0/24"})
-	env.must(err)
-	env.must(env.Cloud.Neutron.AddRouterInterface(env.Cloud.Router.ID, subnet.ID))
-	env.Conf.LoadBalancer.RouterVIPNetworkID = network.ID
+	env.vips()
 	env.addNodes(1)
 	env.served("web", []int32{80}, annotated("provider", "router"))
 	env.Cloud.RequestLog.Reset()
@@ -100,5 +106,58 @@ func TestStatus_LeavesOutPortForwardingsOfOthers(t *testing.T) {
 	forward(80)
 	if s := env.read(t, "web").Services[0]; s.State != status.Failed || len(s.Problems) != 1 || s.Problems[0].Text != "port TCP/80 is not forwarded" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A Service that is refused another provider is shown with the load balancer that still serves it.
+//
+//proves:140
+func TestStatus_ShowsLoadBalancerThatServiceKeepsWhenRefusedAnotherProvider(t *testing.T) {
+	t.Parallel()
+	for _, from := range []string{"port-forwarding", "router", "amphora"} {
+		for _, to := range []string{"port-forwarding", "router", "amphora"} {
+			if from == to {
+				continue
+			}
+			t.Run(from+" to "+to, func(t *testing.T) {
+				t.Parallel()
+				env := newEnvironment(t, nil)
+				env.vips()
+				env.addNodes(1)
+				svc, _ := env.served("web", []int32{80}, annotated("provider", from))
+				annotated("provider", to)(svc)
+				if err := env.serve(svc); err == nil {
+					t.Fatal("the Service is not refused")
+				}
+				for _, report := range []*status.Report{env.read(t), env.read(t, "web")} {
+					s := report.Services[0]
+					if s.State != status.Refused || len(s.Problems) != 1 || s.LoadBalancer == nil || s.LoadBalancer.Provider != from {
+						t.Errorf("%+v: %+v", s, s.LoadBalancer)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Port forwardings are read only for a Service that requests them, or is published without another load balancer.
+//
+//proves:140
+func TestStatus_ReadsNoPortForwardingsWhereAnotherLoadBalancerServes(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, nil)
+	env.vips()
+	env.addNodes(1)
+	env.served("octavia", []int32{80})
+	env.served("routed", []int32{81}, annotated("provider", "router"))
+	env.add(env.newService("new", []int32{82}))
+	env.Cloud.RequestLog.Reset()
+	for _, names := range [][]string{nil, {"octavia"}, {"routed"}, {"new"}} {
+		env.read(t, names...)
+	}
+	for _, sent := range env.Cloud.RequestLog.Requests() {
+		if strings.Contains(sent.Path, "port_forwardings") {
+			t.Errorf("port forwardings are read: %v", sent)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -15,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -23,9 +25,11 @@ import (
 // held is a Service's load balancer in the cloud.
 type held struct {
 	found observe.Found
-	// model is nil if it has none.
-	model    *model.LoadBalancer
+	// model is nil if it has none of the requested kind: in Octavia, or without.
+	model *model.LoadBalancer
+	// balancer is nil if it has none; further is the number of its others.
 	balancer *LoadBalancer
+	further  int
 	// refused is the reason why it cannot have the requested load balancer.
 	refused error
 }
@@ -44,17 +48,15 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 	read.Conditions = conditionsOf(svc, served(events))
 	read.LastError, read.Warnings = lastError(events, rd.options.Clock.Now())
 	asked, ignored, errs := rd.parser.Parse(svc)
-	if rd.isRouted(svc) {
-		err := rd.serviceOnRouter(ctx, svc, asked, ignored, errs, &read)
-		return read, err
-	}
-	have, err := rd.held(ctx, svc, asked)
+	have, err := rd.held(ctx, svc, asked, read.Addresses)
 	if err != nil {
 		return read, err
 	}
-	version, err := rd.finder.Lookup.Version(ctx)
-	if err != nil {
-		return read, err
+	version := driver.VersionTags
+	if !rd.parser.Routed(svc) {
+		if version, err = rd.finder.Lookup.Version(ctx); err != nil {
+			return read, err
+		}
 	}
 	if rd.detailed {
 		if err := rd.details(ctx, have, &read); err != nil {
@@ -65,12 +67,19 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 		ignored = append(ignored, goal.Unused(rd.drivers, asked, have.found.As, version, have.model)...)
 	}
 	read.LoadBalancer = have.balancer
-	further := max(len(have.found.LoadBalancers)-1, 0)
 	rd.judge(&read, evidence{
-		service: svc, refused: rd.refusals(asked, errs, version, have), ignored: ignored, balancer: have.balancer, further: further, replaces: have.found.Replaces,
+		service: svc, refused: rd.refusals(asked, errs, version, have), ignored: ignored, balancer: have.balancer, further: have.further, replaces: have.found.Replaces,
 		unhealthy: rd.unhealthy, conditions: read.Conditions, lastError: read.LastError,
 	})
 	return read, nil
+}
+
+// judge sets the problems and the state of a Service.
+func (rd *round) judge(read *Service, by evidence) {
+	read.Problems, read.State = by.judge(), Good
+	if len(read.Problems) > 0 {
+		read.State = read.Problems[0].State
+	}
 }
 
 // unknown sets the reason why a Service's load balancer could not be read, and that of a refusal
@@ -83,9 +92,30 @@ func (s *Service) unknown(why error) {
 	}
 }
 
-// held finds a Service's load balancer: the requested one or, if it cannot have that, the existing
+// held finds the load balancer that serves a Service: one of the requested kind, in Octavia or without, else, if an address is
+// published, one of the other kind, which a refused Service keeps.
+func (rd *round) held(ctx context.Context, svc *v1.Service, asked *settings.Settings, published []string) (held, error) {
+	inOctavia := func() (held, error) { return rd.heldInOctavia(ctx, svc, asked) }
+	without := func() (held, error) { return rd.heldWithoutOctavia(ctx, svc, published) }
+	first, other := inOctavia, without
+	if rd.isRouted(svc) {
+		first, other = without, inOctavia
+	}
+	have, err := first()
+	if err != nil || have.balancer != nil || len(published) == 0 {
+		return have, err
+	}
+	kept, err := other()
+	if auth.IsNoOctavia(err) || apierror.IsForbidden(err) {
+		return have, nil // so it serves no Service of this project
+	}
+	have.balancer, have.further = kept.balancer, kept.further
+	return have, err
+}
+
+// heldInOctavia finds a Service's load balancer in Octavia: the requested one or, if it cannot have that, the existing
 // one.
-func (rd *round) held(ctx context.Context, svc *v1.Service, asked *settings.Settings) (held, error) {
+func (rd *round) heldInOctavia(ctx context.Context, svc *v1.Service, asked *settings.Settings) (held, error) {
 	named := settings.ParseDeletion(svc).LoadBalancerID
 	have, err := rd.heldAt(ctx, svc, named)
 	if err != nil {
@@ -114,7 +144,7 @@ func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (hel
 	if observe.IsNotOurs(err) {
 		return held{found: found, refused: err}, nil
 	}
-	have := held{found: found}
+	have := held{found: found, further: max(len(found.LoadBalancers)-1, 0)}
 	if err != nil || len(found.LoadBalancers) == 0 {
 		return have, err
 	}
@@ -161,7 +191,7 @@ func (rd *round) refusals(asked *settings.Settings, errs field.ErrorList, versio
 func (rd *round) details(ctx context.Context, have held, read *Service) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var tree *octavia.StatusTree
-	if have.balancer != nil {
+	if have.balancer != nil && !driver.WithoutOctavia(have.balancer.Provider) {
 		group.Go(func() (err error) {
 			tree, err = rd.options.Session.Octavia().StatusTree(ctx, have.balancer.ID)
 			return apierror.IgnoreNotFound(err)
