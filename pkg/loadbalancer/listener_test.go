@@ -1,7 +1,9 @@
 package loadbalancer_test
 
 import (
+	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -9,11 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // change is a change of a Service with its effect on the cloud.
@@ -472,15 +476,77 @@ func TestTLS_ReplacesCertificateDeletedWhileInUse(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
 	stored := env.certificate()
-	nodes, svc := env.nodes(3), service("web", 1)
+	all, svc := env.nodes(4), service("web", 1)
 	svc.Annotations[annotation.TLSContainer] = stored
-	env.ensure(svc, nodes[:2])
+	env.ensure(svc, all[:2])
 	env.Cloud.Barbican.RemoveSecret(stored)
-	env.refused(svc, nodes, "is ACTIVE, but listener listener_0_kube_service_kubernetes_default_web is ERROR")
+	nodes := all[:3]
+	for what, act := range []func(){func() {}, func() {}, env.restart, func() { nodes = all }} {
+		act()
+		env.Cloud.RequestLog.Reset()
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
+		if err == nil || !strings.Contains(err.Error(), stored) || !strings.Contains(err.Error(), "no longer has") || strings.Contains(err.Error(), "failover") {
+			t.Errorf("%d: %v", what, err)
+		}
+		if n := env.listenerWrites(); n > 0 {
+			t.Errorf("%d: %d writes of the listener", what, n)
+		}
+		if lb := env.loadBalancer(); lb.Listeners[0].ProvisioningStatus != octavia.Error || len(lb.Pools[0].Members) != len(nodes) {
+			t.Errorf("%d: listener %s, %d members of %d", what, lb.Listeners[0].ProvisioningStatus, len(lb.Pools[0].Members), len(nodes))
+		}
+	}
 	svc.Annotations[annotation.TLSContainer] = env.certificate()
 	env.ensure(svc, nodes)
 	if problem := speak("80 TERMINATED_HTTPS→HTTP")(env.loadBalancer()); problem != "" {
 		t.Error(problem)
 	}
 	env.unchanged(svc, nodes)
+}
+
+// Certificates of another store cannot be read: then Octavia's answer shows that one is gone.
+func TestTLS_WritesListenerOnceInARoundIfItStaysInError(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"container-store": "external"}})
+	stored := env.certificate()
+	nodes, svc := env.nodes(3), service("web", 1)
+	svc.Annotations[annotation.TLSContainer] = stored
+	env.ensure(svc, nodes[:2])
+	env.Cloud.Barbican.RemoveSecret(stored)
+	for round := range 2 {
+		env.Cloud.RequestLog.Reset()
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
+		var retry *api.RetryError
+		if err == nil || !strings.Contains(err.Error(), "listener_0_kube_service_kubernetes_default_web is ERROR") || !errors.As(err, &retry) || retry.RetryAfter() < 5*time.Minute {
+			t.Errorf("round %d: %v", round, err)
+		}
+		if n := env.listenerWrites(); n != 1 {
+			t.Errorf("round %d: %d writes of the listener", round, n)
+		}
+	}
+}
+
+// A certificate that cannot be looked for may exist: Octavia reads it with rights of its own.
+func TestTLS_ChangesListenerIfCertificateInUseCannotBeRead(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	svc.Annotations[annotation.TLSContainer] = env.certificate()
+	env.ensure(svc, nodes)
+	env.Cloud.Faults.Add(faultOn(http.MethodGet, "/key-manager/v1/secrets/**", http.StatusForbidden))
+	svc.Annotations[annotation.ClientData] = "1000"
+	env.ensure(svc, nodes)
+	if got := env.loadBalancer().Listeners[0].TimeoutClientData; got != 1000 {
+		t.Errorf("the timeout is %d", got)
+	}
+}
+
+// listenerWrites returns the number of requests since the last reset that change a listener.
+func (env *environment) listenerWrites() int {
+	n := 0
+	for _, r := range env.Cloud.RequestLog.Requests(requestlog.Writes()) {
+		if strings.Contains(r.Path, "/lbaas/listeners") {
+			n++
+		}
+	}
+	return n
 }

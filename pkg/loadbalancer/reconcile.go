@@ -80,6 +80,7 @@ func (p *pursuit) reconcile(ctx context.Context) (status *v1.LoadBalancerStatus,
 // attempt makes a plan and applies it.
 func (p *pursuit) attempt(ctx context.Context) (err error) {
 	if !p.planned {
+		last := p.todo
 		if p.todo, p.reported, err = p.next(ctx); err != nil {
 			return err
 		}
@@ -87,6 +88,8 @@ func (p *pursuit) attempt(ctx context.Context) (err error) {
 		case arrived(p.round, p.todo):
 			p.arrived = true
 			return nil
+		case p.round.Broken != nil && !p.round.Broken.Pending() && repeats(p.todo, last):
+			return p.round.Broken
 		case p.attempts > maxAttempts:
 			return notConverged(p.round, p.todo)
 		}
@@ -102,6 +105,13 @@ func (p *pursuit) attempt(ctx context.Context) (err error) {
 		p.arrived = p.reported.Empty() && p.todo.ChangesOnlyMembers() && p.round.HasMembers(p.goal.Inputs())
 	}
 	return nil
+}
+
+// repeats reports whether a plan writes listeners that terminate TLS as the last one did: if they are still in ERROR,
+// their certificate may be gone.
+func repeats(todo, last plan.Plan) bool {
+	_, kept := todo.Certificates()
+	return len(kept) > 0 && todo.String() == last.String()
 }
 
 // next returns the plan of an attempt, and the steps that are only reported. The first attempt

@@ -52,10 +52,15 @@ func (c *checks) floatingAddress(ctx context.Context, in Inputs, todo plan.Plan)
 }
 
 // certificates checks that the certificates of a plan exist before the first step: otherwise
-// Octavia would refuse a listener in the middle of the plan.
+// Octavia would refuse a listener in the middle of the plan, or put one into ERROR.
 func (c *checks) certificates(ctx context.Context, in Inputs, todo plan.Plan) error {
 	if in.Settings.Listeners.ExternalStore {
 		return nil
 	}
-	return lookup.Certificates(ctx, c.barbican, todo.Certificates(), in.Settings.Origin(annotation.TLSContainer).Name)
+	set, kept := todo.Certificates()
+	askedBy := in.Settings.Origin(annotation.TLSContainer).Name
+	if err := lookup.Certificates(ctx, c.barbican, set, askedBy); err != nil {
+		return err
+	}
+	return lookup.CertificatesInUse(ctx, c.barbican, kept, askedBy)
 }

@@ -65,18 +65,24 @@ type Limits struct {
 	// Full is set if there is no quota for more members, NoMonitors if pools get no new monitors,
 	// because OpenStack may refuse them.
 	Full, NoMonitors bool
+	// Lost are the certificates that no longer exist: listeners with them are not written.
+	Lost []string
 }
 
 // Learn returns the limits of the next attempt after an error. It is false if the next attempt
 // would fail in the same way.
 func (l Limits) Learn(err error) (Limits, bool) {
 	var open *securitygroup.UnenforcedError
+	var lost *lookup.LostCertificateError
 	switch {
 	case errors.As(err, &open) && len(open.Nodes) > 0 && !slices.Contains(l.Without, open.Nodes[0]):
 		l.Without = slices.Concat(l.Without, open.Nodes)
 		return l, true
 	case apierror.IsPartsQuota(err) && !l.Full:
 		l.Full, l.NoMonitors = true, true
+		return l, true
+	case errors.As(err, &lost) && !slices.Contains(l.Lost, lost.Ref):
+		l.Lost = slices.Concat(l.Lost, []string{lost.Ref})
 		return l, true
 	}
 	return l, false
@@ -272,7 +278,7 @@ func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	options := k.planner.options(k.in, lb, r.Serial)
 	options.Batches = r.Batched
 	options.MoveMembers = false
-	todo := plan.Diff(&want, there, options)
+	todo := plan.Diff(&want, there, options).WithoutListeners(k.limits.Lost)
 	if todo.Blocked != "" {
 		return todo, &refusal.BlockedError{Why: todo.Blocked, Failed: lb.Status.Failed()}
 	}
@@ -315,7 +321,7 @@ func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async
 		status = publish(addresses, k.in.Settings)
 	}
 	k.results.remember(k.in, r, addresses, lb.ID, nil) // so that a Service that names another one still moves
-	if elsewhere {
+	if elsewhere || len(k.limits.Lost) > 0 {           // else the listeners that were not written would count as they shall be
 		k.store.DropApplied(k.in.Owner.UID)
 	}
 	return status, nil

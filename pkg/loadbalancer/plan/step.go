@@ -103,30 +103,40 @@ func Needs(step Step) (feature driver.Feature, optional bool) {
 	return 0, false
 }
 
-// Certificates returns the references of the certificates that the plan sets on listeners, without
-// duplicates.
-func (p Plan) Certificates() []string {
-	var refs []string
-	add := func(l model.Listener) {
-		if l.TLSContainerRef != "" && !slices.Contains(refs, l.TLSContainerRef) {
-			refs = append(refs, l.TLSContainerRef)
+// Certificates returns the references of the certificates that the plan sets on listeners, and of those of other
+// listeners that it writes, each without duplicates.
+func (p Plan) Certificates() (set, kept []string) {
+	add := func(refs *[]string, l model.Listener) {
+		if l.TLSContainerRef != "" && !slices.Contains(*refs, l.TLSContainerRef) {
+			*refs = append(*refs, l.TLSContainerRef)
 		}
 	}
 	for _, step := range p.Steps {
 		switch s := step.(type) {
 		case CreateLoadBalancer:
 			for _, l := range s.LoadBalancer.Listeners {
-				add(l)
+				add(&set, l)
 			}
 		case CreateListener:
-			add(s.Listener)
+			add(&set, s.Listener)
 		case UpdateListener:
 			if s.From.TLSContainerRef != s.To.TLSContainerRef {
-				add(s.To)
+				add(&set, s.To)
+			} else {
+				add(&kept, s.To)
 			}
 		}
 	}
-	return refs
+	return set, kept
+}
+
+// WithoutListeners returns the plan without updates of listeners with some certificates.
+func (p Plan) WithoutListeners(certificates []string) Plan {
+	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps), func(step Step) bool {
+		s, is := step.(UpdateListener)
+		return is && slices.Contains(certificates, s.To.TLSContainerRef)
+	})
+	return p
 }
 
 // String returns a plan with one step per line.

@@ -94,6 +94,8 @@ func (r *Reader) FreeVIP(ctx context.Context, vip model.VIP, askedBy string) err
 const (
 	// noCertificate is the remedy for a missing certificate.
 	noCertificate = "Barbican has no such container or secret: create it in the controller's project, or correct the reference"
+	// lostCertificate is the remedy for a certificate that was deleted while a listener uses it.
+	lostCertificate = "Barbican no longer has this container or secret, and Octavia puts the listener that uses it into ERROR at each change: name another certificate"
 	// forbiddenCertificate is the remedy for one that the controller may not read. Octavia adds itself to the access list of
 	// a certificate with the controller's token, so that one of another project does not work even if both may read it.
 	forbiddenCertificate = "the certificate must be in the controller's project, and the controller's user needs a role that Barbican's policy knows, such as creator"
@@ -122,6 +124,32 @@ func Certificates(ctx context.Context, secrets Secrets, refs []string, askedBy s
 			return &Error{Err: err, Message: err.Error() + "; " + forbiddenCertificate}
 		default:
 			return &Error{Err: err, Message: err.Error()}
+		}
+	}
+	return nil
+}
+
+// LostCertificateError reports a certificate that a listener uses and that no longer exists.
+type LostCertificateError struct {
+	Ref   string
+	field *field.Error
+}
+
+// Error implements error.
+func (e *LostCertificateError) Error() string { return e.field.Error() }
+
+// Unwrap returns the refusal of the setting.
+func (e *LostCertificateError) Unwrap() error { return e.field }
+
+// CertificatesInUse returns a *LostCertificateError if one of the certificates of existing listeners, from the setting
+// askedBy, no longer exists. One that cannot be read may exist: Octavia reads it with its own rights.
+func CertificatesInUse(ctx context.Context, secrets Secrets, refs []string, askedBy string) error {
+	for _, ref := range refs {
+		switch err := secrets.Exists(ctx, ref); {
+		case apierror.IsNotFound(err):
+			return &LostCertificateError{ref, &field.Error{Type: field.ErrorTypeNotFound, Field: askedBy, BadValue: config.PrintableURL(ref), Detail: lostCertificate}}
+		case err != nil:
+			klog.FromContext(ctx).V(2).Info("Cannot look for the certificate of a listener", "certificate", config.PrintableURL(ref), "err", err)
 		}
 	}
 	return nil

@@ -104,3 +104,20 @@ func TestCertificates_TellsMissingFromUnknown(t *testing.T) {
 		t.Errorf("no Barbican: %v", err)
 	}
 }
+
+func TestCertificatesInUse_RefusesOnlyThoseThatAreGone(t *testing.T) {
+	t.Parallel()
+	all := secrets{"here": nil, "down": errors.New("Barbican does not answer"), "none": auth.ErrNoEndpoint{Service: "key-manager"},
+		"foreign": gophercloud.ErrUnexpectedResponseCode{Actual: http.StatusForbidden}, "gone": gophercloud.ErrUnexpectedResponseCode{
+			Actual: http.StatusNotFound, Body: []byte(`{"title": "Not Found"}`), ResponseHeader: http.Header{"X-Openstack-Request-Id": {"req-1"}},
+		}}
+	if err := lookup.CertificatesInUse(t.Context(), all, []string{"here", "down", "none", "foreign"}, "metadata.annotations[x]"); err != nil {
+		t.Error(err)
+	}
+	var lost *lookup.LostCertificateError
+	var invalid *field.Error
+	err := lookup.CertificatesInUse(t.Context(), all, []string{"here", "gone"}, "metadata.annotations[x]")
+	if !errors.As(err, &lost) || lost.Ref != "gone" || !errors.As(err, &invalid) || invalid.Type != field.ErrorTypeNotFound || !strings.Contains(err.Error(), `"gone"`) {
+		t.Errorf("one that is gone: %v", err)
+	}
+}
