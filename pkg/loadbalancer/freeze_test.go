@@ -12,6 +12,7 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -413,5 +414,30 @@ func TestRefusal_RepeatsNoEventAndIsRetriedSlowly(t *testing.T) {
 	}
 	if emitted := env.emitted(); strings.Count(emitted, "\n") != 0 || !strings.Contains(emitted, "did you mean") {
 		t.Errorf("events:\n%s\nwant one", emitted)
+	}
+}
+
+// A change that the controller refuses is not announced before.
+func TestRefusal_AnnouncesNoChange(t *testing.T) {
+	t.Parallel()
+	for name, way := range waysOfRefusal() {
+		if way.byCloud {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{keys: managed("per-service", "create-monitor", "true")})
+			nodes, svc := env.nodes(2), service("web", 2)
+			if way.prepare != nil {
+				way.prepare(env, svc)
+			}
+			env.ensure(svc, nodes)
+			way.spoil(env, svc)
+			env.emitted()
+			env.refused(svc, nodes, way.want)
+			if emitted := env.emitted(); strings.Contains(emitted, string(reason.Changing)) {
+				t.Errorf("announced:\n%s", emitted)
+			}
+		})
 	}
 }

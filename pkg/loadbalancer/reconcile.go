@@ -115,7 +115,7 @@ func repeats(todo, last plan.Plan) bool {
 }
 
 // next returns the plan of an attempt, and the steps that are only reported. The first attempt
-// calls the goal's Begin and Announce.
+// calls the goal's Begin and, once Prepare has not refused the plan, Announce.
 func (p *pursuit) next(ctx context.Context) (todo, reported plan.Plan, err error) {
 	round, first := &p.round, p.attempts == 1
 	if todo, err = p.plan(ctx); err != nil {
@@ -129,6 +129,11 @@ func (p *pursuit) next(ctx context.Context) (todo, reported plan.Plan, err error
 	todo, reported = round.Report.Split(todo)
 	if err := mayCreate(ctx, p.req, *round, todo); err != nil {
 		return todo, reported, err
+	}
+	if !arrived(*round, todo) {
+		if err := p.goal.Prepare(ctx, *round, todo); err != nil {
+			return todo, reported, err
+		}
 	}
 	if first {
 		p.goal.Announce(*round, todo, reported)
@@ -218,9 +223,6 @@ func mayCreate(ctx context.Context, req dispatch.Request, round goal.Round, todo
 func (p *pursuit) apply(ctx context.Context) (downgraded bool, err error) {
 	round, in := &p.round, p.goal.Inputs()
 	if p.run == nil {
-		if err := p.goal.Prepare(ctx, *round, p.todo); err != nil {
-			return false, err
-		}
 		if err := p.engine().Groups.Open(ctx, round.Groups.Task); err != nil {
 			return false, err
 		}

@@ -43,11 +43,11 @@ type Goal interface {
 	// Begin uses the first plan of a round to plan the security groups of nodes, and to decide
 	// which changes are only reported.
 	Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGroups, plan.Report, error)
-	// Announce emits the planned changes, and settings without effect.
-	Announce(r Round, todo, reported plan.Plan)
-	// Prepare refuses a plan before it is applied: if it exceeds limits of cloud.conf, or lacks a
+	// Prepare refuses a plan before it is announced and applied: if it exceeds limits of cloud.conf, or lacks a
 	// precondition. It records all that a failed plan must not lose.
 	Prepare(ctx context.Context, r Round, todo plan.Plan) error
+	// Announce emits the planned changes, and settings without effect.
+	Announce(r Round, todo, reported plan.Plan)
 	// Commit ends a successful round: it stores the state, emits events, and returns the status to
 	// publish.
 	Commit(ctx context.Context, r Round, reported plan.Plan, lock *async.Guard) (*v1.LoadBalancerStatus, error)
