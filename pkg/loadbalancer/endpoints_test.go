@@ -11,17 +11,21 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
@@ -80,6 +84,15 @@ func (f *fakeEndpoints) on(svc *v1.Service, nodes string, ports ...string) {
 		slice.Endpoints = append(slice.Endpoints, members.Endpoint{Node: name, Ready: !terminates, Serving: true, Terminating: terminates})
 	}
 	f.of = members.Endpoints{slice}
+}
+
+// numbers returns the numbers of consecutive nodes, for fakeEndpoints.on.
+func numbers(from, to int) string {
+	var all []string
+	for i := from; i < to; i++ {
+		all = append(all, itoa(i))
+	}
+	return strings.Join(all, " ")
 }
 
 // following is a cloud with a Service of policy Local and endpoints on some nodes.
@@ -399,13 +412,6 @@ func TestEndpoints_AreFollowedWhileServiceIsRefused(t *testing.T) {
 //proves:55
 func TestEndpoints_ChangeFewOfManyMembersBySingleRequests(t *testing.T) {
 	t.Parallel()
-	numbers := func(from, to int) string {
-		var all []string
-		for i := from; i < to; i++ {
-			all = append(all, itoa(i))
-		}
-		return strings.Join(all, " ")
-	}
 	env, f, svc := following(t, "ovn", 1, numbers(0, 30))
 	nodes := env.nodes(31)
 	env.ensure(svc, nodes)
@@ -418,6 +424,35 @@ func TestEndpoints_ChangeFewOfManyMembersBySingleRequests(t *testing.T) {
 		}
 	}
 	env.writes(2)
+}
+
+// ovn works on a batch for minutes, and removes members last. The time of a removal is that of the whole batch, although
+// Octavia shows no progress for longer than a part may stay PENDING.
+//
+//proves:55,143
+func TestEndpoints_MeasureRemovalFromLargePool(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const nodes, leave = 90, 31
+		third := 500 * time.Millisecond // the driver takes three steps for each member
+		env, f, svc := followingWith(t, "ovn", 1, numbers(0, nodes), environmentOptions{
+			network: &memorynet.Network{}, hold: time.Hour, patience: time.Hour,
+			simulator: simulator.Options{Delays: map[string]simoctavia.Delays{
+				simoctavia.ProviderOVN: {Create: time.Second, Update: time.Second, Delete: time.Second, Members: third},
+			}},
+			pods: func(context.Context, string, string) (*v1.Pod, error) { return &v1.Pod{}, nil },
+		})
+		env.timing = driver.Timing{} // that of the driver
+		env.restart()
+		all := env.nodes(nodes)
+		env.ensure(svc, all)
+		f.on(svc, numbers(0, nodes-leave))
+		env.ensure(svc, all)
+		env.inBatches(1)
+		if emitted := env.emitted(); !strings.Contains(emitted, "Removing a member takes about 2m") {
+			t.Errorf("events:\n%s", emitted)
+		}
+	})
 }
 
 // Pods that stop before their node is removed are reported once, with the measured time of the removal.

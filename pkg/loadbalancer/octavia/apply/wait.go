@@ -141,16 +141,12 @@ func (r *Run) settleChildren(ctx context.Context, members bool) error {
 // *ChangedError if the cloud has other parts than the load balancer, and a *ChildrenError if parts
 // are in ERROR, or stay PENDING for too long without any progress; the result has the statuses of
 // the last read then. Any other error is that of a request or of the context, and the result is the
-// unchanged load balancer. Of a driver that changes members one by one, each report is progress: it works through those
-// that stay before it removes the first.
+// unchanged load balancer.
 func (a *Applier) Settle(ctx context.Context, s *Settling) (*model.LoadBalancer, error) {
 	timing := a.Drivers.Timing(s.lb.Provider)
 	for ; ; s.after = timing.ChildInterval {
 		tree, err := a.Watcher.StatusTree(ctx, s.lb.ID, s.after)
 		if err != nil {
-			return s.lb, err
-		}
-		if err := a.prolong(ctx, s, timing); err != nil {
 			return s.lb, err
 		}
 		if lb, ended, err := a.compare(s, tree, timing); ended {
@@ -159,24 +155,9 @@ func (a *Applier) Settle(ctx context.Context, s *Settling) (*model.LoadBalancer,
 	}
 }
 
-// prolong moves the deadline of Settle, if it is over, for a driver that has reported something since the last time.
-func (a *Applier) prolong(ctx context.Context, s *Settling, timing driver.Timing) error {
-	if s.deadline.IsZero() || !a.Clock.Now().After(s.deadline) || !driver.QuirksOf(s.lb.Provider).MemberByMember {
-		return nil
-	}
-	now, err := a.Octavia.LoadBalancerState(ctx, s.lb.ID)
-	if err != nil {
-		return err
-	}
-	if !now.UpdatedAt.Equal(s.reported) {
-		s.reported, s.deadline = now.UpdatedAt, a.Clock.Now().Add(timing.ChildTimeout)
-	}
-	return nil
-}
-
 // NewSettling returns the initial state of Settle for a load balancer.
 func NewSettling(lb *model.LoadBalancer) *Settling {
-	return &Settling{lb: lb, fewest: math.MaxInt, reported: lb.UpdatedAt}
+	return &Settling{lb: lb, fewest: math.MaxInt}
 }
 
 // Settling is the progress of Settle for a load balancer.
@@ -189,11 +170,18 @@ type Settling struct {
 	// Members that stay PENDING for too long are not an error then.
 	members bool
 	// fewest is the smallest number of unsound parts so far, deadline the time by which it must
-	// decrease, after the pause before the next poll. reported is the last known updated_at: see prolong.
+	// decrease, after the pause before the next poll.
 	fewest   int
 	deadline time.Time
 	after    time.Duration
-	reported time.Time
+}
+
+// patience returns the longest time without progress.
+func (s *Settling) patience(timing driver.Timing) time.Duration {
+	if !s.wrote.batch {
+		return timing.ChildTimeout
+	}
+	return timing.Batch(s.lb.CountMembers() + len(s.wrote.removed))
 }
 
 // compare returns the load balancer with the statuses of a tree. Ended is set if Settle has a
@@ -208,7 +196,7 @@ func (a *Applier) compare(s *Settling, tree *octavia.StatusTree, timing driver.T
 		unsound = slices.DeleteFunc(unsound, func(c model.Child) bool { return c.Kind != model.KindMember || !c.Status.Pending() })
 	}
 	if len(unsound) < s.fewest { // there is progress
-		s.fewest, s.deadline = len(unsound), a.Clock.Now().Add(timing.ChildTimeout)
+		s.fewest, s.deadline = len(unsound), a.Clock.Now().Add(s.patience(timing))
 	}
 	late := a.Clock.Now().After(s.deadline)
 	switch {
