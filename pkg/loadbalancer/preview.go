@@ -43,7 +43,8 @@ type PreviewStep struct {
 	// Text is the line in the log and in events, such as "listener TCP/443: allowed_cidrs [] →
 	// [10.0.0.0/8]".
 	Text string `json:"text"`
-	// Writes is the minimum number of writing requests: one, except for security groups and port forwardings.
+	// Writes is the minimum number of writing requests: one, except for security groups, VIPs of provider router, and port
+	// forwardings.
 	Writes int `json:"writes"`
 	// Pending is set if the load balancer is PENDING until the provider has done the step.
 	Pending bool `json:"pending"`

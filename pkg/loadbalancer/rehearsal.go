@@ -47,14 +47,11 @@ func (r *Reconciler) rehearsing(svc *v1.Service) (*Reconciler, *rehearsal) {
 }
 
 // changes records the steps of a plan.
-func (r *rehearsal) changes(steps []plan.Step, before model.Observed) {
+func (r *rehearsal) changes(steps []plan.Step, writes []int, before model.Observed) {
 	pauses := plan.Pauses(steps, before)
 	r.adopted = r.adopted || before.LoadBalancer != nil && before.LoadBalancer.Adopted
 	for i, step := range steps {
-		noted := PreviewStep{Text: step.String(), Action: actionOf(step), Writes: 1, Pending: plan.ChangesLoadBalancer(step)}
-		if s, is := step.(plan.SetForwardings); is {
-			noted.Writes = s.Writes()
-		}
+		noted := PreviewStep{Text: step.String(), Action: actionOf(step), Writes: writes[i], Pending: plan.ChangesLoadBalancer(step)}
 		if r.serves {
 			noted.Pauses = pauses[i]
 		}

@@ -667,6 +667,41 @@ func TestRouter_IsPreviewed(t *testing.T) {
 	}
 }
 
+// A preview counts the writes of each change: tags of the VIP, address pairs on the ports of nodes that have none yet, and
+// a request each for routes that come and go.
+//
+//proves:140
+func TestRouter_IsForetold(t *testing.T) {
+	t.Parallel()
+	r := newRouted(t, "0", environmentOptions{})
+	nodes := r.nodes(3)
+	for _, change := range []struct {
+		name   string
+		do     func()
+		writes int
+	}{
+		{"created", func() {}, 13},
+		{"its node has no endpoint any more", func() { r.endpoints.on(r.svc, "1") }, 3},
+		{"back on a node with an address pair", func() { r.endpoints.on(r.svc, "0") }, 2},
+		{"two next hops, after a restart", func() {
+			r.Conf.LoadBalancer.RouterNextHops = 2
+			r.restart()
+			r.endpoints.on(r.svc, "0 2")
+		}, 2},
+		{"unchanged after a restart", func() { r.restart() }, 0},
+		{"internal", func() { r.svc.Annotations[annotation.Internal] = "true" }, 1},
+		{"deleted", func() {
+			now := nowTime()
+			r.svc.DeletionTimestamp = &now
+		}, 3},
+	} {
+		change.do()
+		if p := r.foretold(r.svc, nodes); p.Writes() != change.writes {
+			t.Errorf("%s: %d writes, want %d: %+v", change.name, p.Writes(), change.writes, p.Steps)
+		}
+	}
+}
+
 // A Service of IPv6 has a VIP of its family, and needs no floating IP. UDP takes the same way.
 //
 //proves:140

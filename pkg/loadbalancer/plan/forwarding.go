@@ -171,8 +171,8 @@ func (s SetForwardings) Adds() bool {
 	})
 }
 
-// Writes returns the number of requests of the step.
-func (s SetForwardings) Writes() int {
+// writes returns the number of writing requests of the step.
+func (s SetForwardings) writes() int {
 	writes := 0
 	if s.Describe != "" {
 		writes++

@@ -88,6 +88,17 @@ func withdraw(lb *model.LoadBalancer) []Step {
 	return append(steps, DeleteVIP{lb.VIP.PortID, lb.VIP.Address})
 }
 
+// writes returns the number of writing requests for the routes: new ones are added before others are removed.
+func (s LeadVIP) writes() int {
+	writes := 0
+	for _, change := range []struct{ of, without []string }{{s.To, s.From}, {s.From, s.To}} {
+		if slices.ContainsFunc(change.of, func(hop string) bool { return !slices.Contains(change.without, hop) }) {
+			writes++
+		}
+	}
+	return writes
+}
+
 // served returns the load balancer of a Service and its duplicates.
 func served(observed model.Observed) []*model.LoadBalancer {
 	return withDuplicates(observed.LoadBalancer, observed)

@@ -345,6 +345,20 @@ func poolFor(l model.Listener) PoolRef {
 	return PoolRef{ID: l.Pool.ID, Name: l.Pool.Name, Key: l.Key(), Protocol: l.Pool.Protocol}
 }
 
+// Writes returns the minimum number of writing requests of a step, without those for address pairs on the ports of nodes,
+// which the step does not show. Neutron ignores the tags in the request for a port: they take another one.
+func Writes(step Step) int {
+	switch s := step.(type) {
+	case CreateVIP:
+		return 2
+	case LeadVIP:
+		return s.writes()
+	case SetForwardings:
+		return s.writes()
+	}
+	return 1
+}
+
 func (CreateLoadBalancer) step()     {}
 func (DeleteLoadBalancer) step()     {}
 func (CreateVIP) step()              {}

@@ -14,7 +14,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Barred returns the next hops of a VIP with ports that do not admit its packets. It costs one request.
+// Barred returns the next hops of a VIP with ports that do not admit its packets. The VIP needs no address yet. It costs
+// one request.
 func (p *Ports) Barred(ctx context.Context, lb model.LoadBalancer) ([]string, error) {
 	ports, err := p.Neutron.PortsWithAddresses(ctx, lb.NextHops)
 	if err != nil {
@@ -36,7 +37,7 @@ func (p *Ports) admissions(ctx context.Context, known map[types.UID]*state.Route
 // barred returns those next hops of a VIP that none of these ports with their addresses admits; none if no router
 // leads to the VIP.
 func (p *Ports) barred(ctx context.Context, lb model.LoadBalancer, ports []neutron.RoutedPort) ([]string, error) {
-	_, pool, err := p.poolOf(ctx, lb.VIP)
+	pool, err := p.Pools.PoolIn(ctx, lb.VIP.SubnetID)
 	if unusable := new(lookup.Error); errors.As(err, &unusable) {
 		return nil, nil
 	}

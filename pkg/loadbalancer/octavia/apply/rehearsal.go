@@ -13,8 +13,9 @@ import (
 // round.
 type Rehearsal struct {
 	*Applier
-	// Note is called with the steps of each plan, and the state before the first of them.
-	Note func(steps []plan.Step, before model.Observed)
+	// Note is called with the steps of each plan, the minimum number of writing requests of each, and the state before
+	// the first of them.
+	Note func(steps []plan.Step, writes []int, before model.Observed)
 
 	made    int
 	deleted map[string]bool
@@ -23,15 +24,20 @@ type Rehearsal struct {
 // Continue returns the predicted state of the cloud after a plan. New objects get IDs with the
 // prefix "new-"; addresses that the cloud chooses are empty. For a load balancer that an earlier
 // plan has deleted, it does nothing: the cloud still has it.
-func (r *Rehearsal) Continue(_ context.Context, run *Run) (model.Observed, error) {
+//
+// It reads the ports of the next hops of a VIP: only these show how many lack an address pair.
+func (r *Rehearsal) Continue(ctx context.Context, run *Run) (model.Observed, error) {
 	observed, steps := run.observed.Clone(), run.steps
 	if lb := observed.LoadBalancer; lb != nil && r.deleted[lb.ID] {
 		return observed, nil
 	}
-	if len(steps) > 0 {
-		r.Note(steps, run.observed)
-	}
+	var writes []int
 	for _, step := range steps {
+		n, err := r.writes(ctx, step, observed)
+		if err != nil {
+			return observed, err
+		}
+		writes = append(writes, n)
 		switch s := step.(type) {
 		case plan.CreateLoadBalancer:
 			s.LoadBalancer = shrinkLoadBalancer(s.LoadBalancer, driver.QuirksOf(s.LoadBalancer.Provider))
@@ -45,7 +51,24 @@ func (r *Rehearsal) Continue(_ context.Context, run *Run) (model.Observed, error
 		plan.Advance(&observed, step)
 		r.identify(&observed)
 	}
+	if len(steps) > 0 {
+		r.Note(steps, writes, run.observed)
+	}
 	return observed, nil
+}
+
+// writes returns the minimum number of writing requests of a step, given the state before it.
+func (r *Rehearsal) writes(ctx context.Context, step plan.Step, before model.Observed) (int, error) {
+	lead, is := step.(plan.LeadVIP)
+	if !is || len(lead.To) == 0 {
+		return plan.Writes(step), nil
+	}
+	vip, err := vipAt(before, lead.Address)
+	if err != nil {
+		return 0, err
+	}
+	barred, err := r.VIPs.Barred(ctx, model.LoadBalancer{VIP: vip, NextHops: lead.To})
+	return plan.Writes(step) + len(barred), err
 }
 
 // identify adds the missing IDs.

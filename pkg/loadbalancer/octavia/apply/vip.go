@@ -15,7 +15,7 @@ func (r *Run) vip(ctx context.Context, step plan.Step) error {
 	case plan.CreateVIP:
 		return r.createVIP(ctx, s)
 	case plan.LeadVIP:
-		vip, err := r.vipAt(s.Address)
+		vip, err := vipAt(r.observed, s.Address)
 		if err != nil {
 			return err
 		}
@@ -32,12 +32,12 @@ func (r *Run) vip(ctx context.Context, step plan.Step) error {
 }
 
 // vipAt returns the VIP with an address, "" for that of the load balancer.
-func (r *Run) vipAt(address string) (model.VIP, error) {
-	lb := r.observed.LoadBalancer
+func vipAt(observed model.Observed, address string) (model.VIP, error) {
+	lb := observed.LoadBalancer
 	if lb != nil && (address == "" || lb.VIP.Address == address) {
 		return lb.VIP, nil
 	}
-	for _, other := range r.observed.Duplicates {
+	for _, other := range observed.Duplicates {
 		if other.VIP.Address == address {
 			return other.VIP, nil
 		}
