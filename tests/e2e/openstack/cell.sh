@@ -11,7 +11,6 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 CHECKOUT=$(realpath "$HERE/../../..")
 : "${RELEASE:?names a Debian}"
 export RELEASE E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
-. "$HERE/packages.sh"
 . "$HERE/debian.sh"
 # Those with real amphorae, with real kubelets, and without either stand side by side. CELL is also in the
 # names of cgroups, which all of them share with this machine.
@@ -20,41 +19,38 @@ PID=/run/openstack-ccm-$CELL.pid
 MOUNT=/run/openstack-ccm-$CELL # in the mounts of the cell only
 MARK=/run/openstack-ccm-cell   # only a cell has it
 
-# The name of the root contains a sum of what is installed in it.
-root() { echo "$CACHE/root-$RELEASE-$(sha256sum <"$HERE/packages.sh" | cut -c1-16)"; }
-
-# A cell has a shared lock on its root, as file 9, so that no other deletes it.
-hold_root() {
-    mkdir -p "$CACHE"
-    exec 9>"$1.lock"
-    until flock --shared 9 && [ -d "$1" ]; do
-        flock 9
-        [ -d "$1" ] || make_root "$1"
-    done
-}
-
-make_root() {
-    local root=$1 log=$1.log other
-    say "making a Debian $RELEASE with OpenStack in $root: two minutes on two idle cores, and the download of 300 MB"
-    rm -rf --one-file-system "$root.new"
-    for other in "$CACHE/root-$RELEASE"-*[0-9a-f]; do
-        [ ! -d "$other" ] || flock --nonblock "$other.lock" rm -rf --one-file-system "$other" || say "$other is in use"
-    done
-    bootstrap "$RELEASE" "$root.new" "$PACKAGES" "$log" --variant=minbase --customize-hook="$HERE/cell.sh --unpack \"\$1\""
-    rm -rf "$root.new/var/cache/apt" "$root.new/var/lib/apt/lists"
-    mv "$root.new" "$root"
-    say "made it"
-}
-
 alive() { [ -s "$PID" ] && [ -e "/proc/$(cat "$PID")/root$MARK" ]; }
 has() { [ -e "/proc/$(cat "$PID")/root$1" ]; } # PATH, in the cell
 
 # Directories of this machine that are at the same path in the cell.
 shared() { echo "$CHECKOUT $CACHE $(go env GOROOT GOMODCACHE GOCACHE | tr '\n' ' ')"; }
 
+hold_images() { # the cell and the command in it inherit the locks
+    local barbican
+    case ${AMPHORA:-} in
+    '') ;;
+    real | tcg)
+        hold barbican "$HERE/barbican/image.sh"
+        hold AMPHORA_IMAGE "$HERE/amphora/image.sh"
+        LAYERS=:$barbican
+        if [ "$AMPHORA" = tcg ]; then # it refers to files of the other one
+            hold AMPHORA_IMAGE "$HERE/amphora/tcg.sh"
+            LAYERS+=:$AMPHORA_IMAGE/layer
+        fi
+        export AMPHORA_IMAGE
+        ;;
+    *) die "AMPHORA is real, tcg, or not set" ;;
+    esac
+    case ${KUBELETS:-} in
+    '') ;;
+    real) hold KUBELET_IMAGE "$HERE/kubelet/image.sh"; export KUBELET_IMAGE ;;
+    *) die "KUBELETS is real, or not set" ;;
+    esac
+}
+
 start() {
-    local root log=$CACHE/cell-$CELL.log; root=$(root)
-    hold_root "$root"
+    local root log=$CACHE/cell-$CELL.log
+    hold root "$HERE/root.sh"
     # shellcheck disable=SC2046
     setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root${LAYERS:-}" $(shared) </dev/null >"$log" 2>&1 &
     local outer=$!
@@ -108,29 +104,14 @@ stop() {
 
 case ${1:?a command} in
 --inside) shift; inside "$@" ;;
---unpack) unpack "$2/usr/local/share/openstack-ccm-e2e" env APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get ;;
 *)
     [ "$(id -u)" = 0 ] || die "must run as root"
     [ -e "$HERE/releases/$RELEASE.sh" ] || die "RELEASE is one of $(cd "$HERE/releases" && echo * | sed 's/\.sh//g'), not $RELEASE"
-    case $1 in */down.sh) alive || exit 0 ;; esac
-    # Before an image is made, since that deletes the one that this cell uses.
     ! alive || has "$CHECKOUT/go.mod" || die "the cell $CELL has been started by another checkout; take its OpenStack down there"
     [ -z "${AMPHORA:-}" ] || [ -z "${KUBELETS:-}" ] || die "a cell has real amphorae or real kubelets, not both"
-    case ${AMPHORA:-} in
-    '') ;;
-    real) AMPHORA_IMAGE=$("$HERE/amphora/image.sh") ;;
-    tcg) AMPHORA_IMAGE=$("$HERE/amphora/tcg.sh") ;;
-    *) die "AMPHORA is real, tcg, or not set" ;;
-    esac
-    if [ -n "${AMPHORA:-}" ]; then
-        LAYERS=:$("$HERE/barbican/image.sh")
-        [ "$AMPHORA" != tcg ] || LAYERS+=:$AMPHORA_IMAGE/layer
-        export AMPHORA_IMAGE
-    fi
-    case ${KUBELETS:-} in
-    '') ;;
-    real) KUBELET_IMAGE=$("$HERE/kubelet/image.sh"); export KUBELET_IMAGE ;;
-    *) die "KUBELETS is real, or not set" ;;
+    case $1 in
+    */down.sh) alive || exit 0 ;;
+    *) hold_images ;;
     esac
     alive || start
     result=0

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Makes what real amphorae are made of: the root of their Debian, with Octavia's agent, and a
-# user-mode Linux that boots it. Both are cached; the output is their directory.
+# user-mode Linux that boots it. debian.sh caches both.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$HERE/../debian.sh"
@@ -14,8 +14,6 @@ MASKED="haproxy.service keepalived.service octavia-agent.service ipvsadm.service
  anacron.service anacron.timer atd.service cron.service networking.service systemd-binfmt.service systemd-logind.service
  getty@tty1.service e2scrub_reap.service e2scrub_all.timer apt-daily.timer apt-daily-upgrade.timer
  dpkg-db-backup.timer fstrim.timer systemd-networkd-wait-online.service"
-
-sum() { cat "$HERE/image.sh" $(find "$HERE/guest" -type f | sort) | sha256sum | cut -c1-16; }
 
 make_root() { # DIRECTORY
     local unit
@@ -38,16 +36,11 @@ make_kernel() { # DIRECTORY
     rm -rf --one-file-system "$1/kernel"
 }
 
-directory=$CACHE/amphora-$RELEASE-$(sum)
-mkdir -p "$CACHE"
-exec 9>"$directory.lock"; flock 9
-if [ ! -d "$directory" ]; then
-    say "making the image of the amphora in $directory: two minutes on two idle cores, and the download of 200 MB"
-    rm -rf --one-file-system "$directory.new" "$CACHE/amphora-$RELEASE"-*[0-9a-f]
-    mkdir "$directory.new"
-    make_root "$directory.new"
-    make_kernel "$directory.new"
-    mv "$directory.new" "$directory"
-    say "made it"
-fi
-echo "$directory"
+case $1 in
+name) cached amphora "$HERE/image.sh" "$HERE/guest" ;;
+make)
+    say "making the image of the amphora in $2: two minutes on two idle cores, and the download of 200 MB"
+    make_root "$2"
+    make_kernel "$2"
+    ;;
+esac

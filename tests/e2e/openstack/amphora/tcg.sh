@@ -1,7 +1,8 @@
 #!/bin/bash
 # Makes what amphorae with Debian's own kernel are made of, whose processor qemu emulates: a disk with the root of
-# image.sh, the kernel, its first root, and qemu, which a cell has as a layer below its own root. All are cached; the output is
-# their directory.
+# image.sh, the kernel, its first root, and qemu, which a cell has as a layer below its own root. debian.sh caches all. The
+# directory of image.sh must exist, and stay, since this one refers to it.
+#   tcg.sh disk NEW     is a part of "make", in mounts of its own
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$HERE/../debian.sh"
@@ -9,8 +10,7 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 PACKAGES="qemu-system-x86 linux-image-cloud-amd64 busybox-static"
 EARLY="virtio_pci virtio_blk virtio_net ext4 overlay" # modules; no udev loads any later
 
-image=$("$HERE/image.sh")
-sum() { { echo "$image"; cat "$HERE/tcg.sh" $(find "$HERE/tcg" -type f | sort); } | sha256sum | cut -c1-16; }
+image=$("$HERE/image.sh" name)
 
 # The first root loads what the disk needs, and goes on there.
 make_initrd() { # DIRECTORY
@@ -29,7 +29,7 @@ make_initrd() { # DIRECTORY
     rm -r "$root"
 }
 
-make_disk() { # DIRECTORY: in mounts of its own
+make_disk() { # DIRECTORY
     mkdir "$1/merged"
     mount -t overlay -o "lowerdir=$HERE/tcg/guest:$1/modules:$image/root" overlay "$1/merged"
     make_initrd "$1"
@@ -38,23 +38,24 @@ make_disk() { # DIRECTORY: in mounts of its own
     rmdir "$1/merged"
 }
 
-directory=$CACHE/tcg-$RELEASE-$(sum)
-if [ "${1:-}" = --disk ]; then make_disk "$2"; exit; fi
-exec 9>"$directory.lock"; flock 9
-if [ ! -d "$directory" ]; then
-    say "making the emulated amphora in $directory: two minutes on two busy cores, download included"
-    rm -rf --one-file-system "$directory.new" "$CACHE/tcg-$RELEASE"-*[0-9a-f]
-    mkdir -p "$directory.new/modules/usr/lib"
-    bootstrap "$RELEASE" "$directory.new/layer" "$PACKAGES" "$directory.log" --variant=extract --dpkgopt='path-exclude=/usr/share/doc/*' \
+make_layer() { # DIRECTORY
+    bootstrap "$RELEASE" "$1/layer" "$PACKAGES" "$1.log" --variant=extract --dpkgopt='path-exclude=/usr/share/doc/*' \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*'
-    rm -rf "$directory.new/layer/var/cache/apt" "$directory.new/layer/var/lib/apt/lists"
-    cp "$directory.new/layer/boot/vmlinuz"-* "$directory.new/vmlinuz"
-    cp -r "$directory.new/layer/usr/lib/modules" "$directory.new/modules/usr/lib/"
-    depmod -b "$directory.new/modules/usr" "$(ls "$directory.new/modules/usr/lib/modules")"
-    unshare --mount "$HERE/tcg.sh" --disk "$directory.new"
-    rm -rf "$directory.new/modules"
-    ln -s "$image/root" "$directory.new/root"
-    mv "$directory.new" "$directory"
-    say "made it"
-fi
-echo "$directory"
+    rm -rf "$1/layer/var/cache/apt" "$1/layer/var/lib/apt/lists"
+    cp "$1/layer/boot/vmlinuz"-* "$1/vmlinuz"
+}
+
+case $1 in
+name) cached tcg "$HERE/image.sh" "$HERE/guest" "$HERE/tcg.sh" "$HERE/tcg" ;;
+make)
+    say "making the emulated amphora in $2: two minutes on two busy cores, download included"
+    make_layer "$2"
+    mkdir -p "$2/modules/usr/lib"
+    cp -r "$2/layer/usr/lib/modules" "$2/modules/usr/lib/"
+    depmod -b "$2/modules/usr" "$(ls "$2/modules/usr/lib/modules")"
+    unshare --mount "$HERE/tcg.sh" disk "$2"
+    rm -rf "$2/modules"
+    ln -s "$image/root" "$2/root"
+    ;;
+disk) make_disk "$2" ;;
+esac

@@ -1,7 +1,6 @@
 #!/bin/bash
 # Makes the parts of nodes with kubelets that are from Debian: containerd with runc and plugins for the
-# network of pods (cri), and the root of the image that the specs of Kubernetes run in pods (pod). Both are
-# cached; the output is their directory.
+# network of pods (cri), and the root of the image that the specs of Kubernetes run in pods (pod). debian.sh caches both.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$HERE/../debian.sh"
@@ -18,16 +17,11 @@ make_pod() { # DIRECTORY
     ln -sf /usr/bin/nc.openbsd "$root/usr/local/bin/nc" # that of busybox has fewer options
 }
 
-directory=$CACHE/kubelet-$RELEASE-$(sha256sum <"$HERE/image.sh" | cut -c1-16)
-mkdir -p "$CACHE"
-exec 9>"$directory.lock"; flock 9
-if [ ! -d "$directory" ]; then
-    say "making containerd and the image of pods in $directory: a minute, and the download of 60 MB"
-    rm -rf --one-file-system "$directory.new" "$CACHE/kubelet-$RELEASE"-*[0-9a-f]
-    mkdir "$directory.new"
-    bootstrap "$RELEASE" "$directory.new/cri" "$CRI" "$directory.new.cri.log" --variant=extract
-    make_pod "$directory.new"
-    mv "$directory.new" "$directory"
-    say "made it"
-fi
-echo "$directory"
+case $1 in
+name) cached kubelet "$HERE/image.sh" ;;
+make)
+    say "making containerd and the image of pods in $2: a minute, and the download of 60 MB"
+    bootstrap "$RELEASE" "$2/cri" "$CRI" "$2.cri.log" --variant=extract
+    make_pod "$2"
+    ;;
+esac
