@@ -17,18 +17,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// artifactsRoot is where suites and their scenarios leave what explains them; tests run in
-// the directory of their package.
-const artifactsRoot = "../../out/e2e/scenarios"
-
-// artifactsOf returns the directory of what a test leaves.
-func artifactsOf(test string) string {
-	directory := filepath.Join(artifactsRoot, filepath.FromSlash(test))
-	if absolute, err := filepath.Abs(directory); err == nil {
+// Output returns the absolute path of a file in the directory for the output of this run, which e2e.sh names by E2E_OUT.
+// Tests run in the directory of their package.
+func Output(elements ...string) string {
+	directory := cmp.Or(os.Getenv("E2E_OUT"), "../../out/e2e/go-test")
+	path := filepath.Join(append([]string{directory}, elements...)...)
+	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute
 	}
-	return directory
+	return path
 }
+
+// artifactsOf returns the directory of what a test leaves.
+func artifactsOf(test string) string { return Output("scenarios", filepath.FromSlash(test)) }
 
 // keepEvents writes the events of a namespace, or of all for "", into the directory of a test.
 func (env *Environment) keepEvents(ctx context.Context, test, namespace string) error {

@@ -6,9 +6,9 @@
 # that part of the suite on the OpenStack that is up, and leaves it up. RELEASE is the Debian with
 # the OpenStack; if this machine is another one, all of it runs in a cell (openstack/cell.sh).
 # AMPHORA=real is `make e2e-amphora`, AMPHORA=tcg `make e2e-amphora-udp`, KUBELETS=real is `make e2e-upstream`.
+# Each cell, the machine's own release, and each cloud has a directory in out/e2e for the output.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
-mkdir -p out/e2e
 
 build() { # the control plane, and with further flags further programs
     CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath -tags=grpcnotrace" go run ./tests/controlplane/cmd/controlplane --build "$@" || exit 1
@@ -20,20 +20,29 @@ play() { # TIMEOUT TEST PARALLEL: all that the suite prints is in a log; here, a
         tee "$log" | { grep --line-buffered -E '^(e2e |PASS|FAIL|ok|panic|#)' || true; }
     local result=${PIPESTATUS[0]}
     [ "$result" = 0 ] || grep -A 12 -e '^ *--- FAIL' "$log"
-    echo "logs, metrics and events of the controller are in out/e2e/scenarios" >&2
+    echo "logs, metrics and events of the controller are in $out/scenarios" >&2
     return "$result"
 }
 
+output() { # NAME [PROVIDER[/SCENARIO]]
+    out=out/e2e/$1
+    export E2E_OUT=$PWD/$out
+    mkdir -p "$out"
+    if [ $# -gt 1 ]; then # the output of other parts stays
+        log=$out/suite-${2//\//-}.log
+    else
+        log=$out/suite.log
+        rm -rf "$out/scenarios"
+    fi
+}
+
 part='' # of the tests below that of a cloud; scenarios that are not alone are in a group
-log=out/e2e/suite.log
-if [ $# -gt 0 ]; then # what is there of others stays
+if [ $# -gt 0 ]; then
     case $1 in */*) scenario=${1#*/} ;; *) scenario='' ;; esac
     part="/^${1%%/*}\$/^(Together|$scenario)/$scenario"
-    log=out/e2e/suite-${1//\//-}.log
-else
-    rm -rf out/e2e/scenarios
 fi
 if [ -n "${E2E_CLOUD:-}" ]; then
+    output "cloud-${E2E_CLOUD//\//-}" "$@"
     echo "make e2e plays the suite in a project of the cloud $E2E_CLOUD: from twenty minutes to hours, with how long it takes to boot an amphora"
     build
     play "${E2E_TIMEOUT:-3h}" "TestSuite_SucceedsOnAnyOpenStack$part" 8
@@ -47,7 +56,6 @@ if [ -n "${AMPHORA:-}" ]; then
 elif [ "${KUBELETS:-}" = real ]; then
     suite=TestUpstream_PassesSpecsOfKubernetes
     programs="--kube-proxy --kubectl --upstream"
-    log=out/e2e/suite-upstream.log
     RELEASE=${RELEASE:-trixie}
 fi
 export RELEASE=${RELEASE:-bookworm}
@@ -57,14 +65,20 @@ if [ "$(id -u)" != 0 ] || { [ "$codename" != bookworm ] && [ "$codename" != "$RE
     echo "On an OpenStack that you have it runs with E2E_CLOUD=<a cloud of your clouds.yaml>; see docs/internals/testing.md." >&2
     exit 2
 fi
+if [ "${KUBELETS:-}" = real ] && [ $# -gt 0 ]; then
+    echo "make e2e-run has none of Kubernetes' specs: E2E_KEEP=1 make e2e-upstream FOCUS=REGEXP runs some on an OpenStack that is up." >&2
+    exit 2
+fi
 if [ "${KUBELETS:-}" = real ] && [ "$codename" = "$RELEASE" ] && [ -z "${KUBELET_IMAGE:-}" ]; then
     echo "make e2e-upstream runs in a cell only, a Debian of another release than this machine's: RELEASE=trixie on Debian 12." >&2
     exit 2
 fi
+cell=$(tests/e2e/openstack/cell.sh --name) || exit
 if [ "$codename" != "$RELEASE" ]; then
     build $programs # a cell has no network to download from
     exec tests/e2e/openstack/cell.sh tests/e2e/e2e.sh "$@"
 fi
+output "$cell" "$@"
 export E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
 # Both providers together have so many scenarios at work. Everything here is bound by CPU:
 # more of them make each other slow, and end no sooner.
@@ -74,16 +88,21 @@ parallel=$(($(nproc) * 2))
 finish() {
     local result=$?
     if [ $result != 0 ] && [ -d "$E2E_STATE/log" ]; then
-        rm -rf out/e2e/openstack && cp -r "$E2E_STATE/log" out/e2e/openstack
-        echo "what the suite said is in $log, the logs of OpenStack are in out/e2e/openstack" >&2
+        rm -rf "$out/openstack" && cp -r "$E2E_STATE/log" "$out/openstack"
+        echo "what the suite said is in $log, the logs of OpenStack are in $out/openstack" >&2
     fi
     local keep=${E2E_KEEP:-}
     if [ "$keep" = failed ] && [ $result != 0 ]; then keep=1; fi
     if [ "$keep" = 1 ] && [ -e "$E2E_STATE/info.json" ]; then
         local which="RELEASE=$RELEASE"
         [ -z "${AMPHORA:-}" ] || which="AMPHORA=$AMPHORA"
-        [ -z "${KUBELETS:-}" ] || which="KUBELETS=$KUBELETS"
-        echo "The OpenStack in $E2E_STATE is still up. Run a scenario on it: make e2e-run $which RUN=ovn/Life. Take it down: make e2e-down $which."
+        local again="make e2e-run $which RUN=ovn/Life"
+        [ -z "${AMPHORA:-}" ] || again="make e2e-run $which RUN=amphora/MonitorTypes"
+        if [ -n "${KUBELETS:-}" ]; then
+            which="KUBELETS=$KUBELETS"
+            again="E2E_KEEP=1 make e2e-upstream FOCUS=REGEXP"
+        fi
+        echo "The OpenStack in $E2E_STATE is still up. Run a part on it: $again. Take it down: make e2e-down $which."
     else
         tests/e2e/openstack/down.sh --purge
     fi

@@ -225,7 +225,7 @@ func readReport(path string) (specs []Spec, err error) {
 	return specs, nil
 }
 
-// Close ends everything. The controller's log and all events are in out/e2e/scenarios/upstream.
+// Close ends everything. The controller's log and all events are in the output, in scenarios/upstream.
 func (u *Upstream) Close() error {
 	var errs []error
 	if u.Cluster != nil && u.CCM != nil {

@@ -23,10 +23,7 @@ func TestUpstream_PassesSpecsOfKubernetes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	directory, err := filepath.Abs("../../out/e2e/upstream")
-	if err != nil {
-		t.Fatal(err)
-	}
+	directory := e2e.Output("upstream")
 	if err := os.RemoveAll(directory); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Runs a command in the cell of RELEASE, a Debian of that name beside this one:
+# Runs a command in the cell of RELEASE, a Debian of that name beside this one, or prints the name of the cell:
 #   RELEASE=trixie cell.sh COMMAND...
+#   RELEASE=trixie cell.sh --name
 # The cell has network, mounts, processes and a host name of its own. Its network is only lo, so
 # that no packet leaves it, and its ports are free whatever else runs here. Of this machine it
 # contains only the checkout, Go, and the caches of both. Its root is made once and cached; its writes
@@ -102,11 +103,12 @@ stop() {
     rm -f "$PID"
 }
 
+[ -e "$HERE/releases/$RELEASE.sh" ] || die "RELEASE is one of $(cd "$HERE/releases" && echo * | sed 's/\.sh//g'), not $RELEASE"
 case ${1:?a command} in
+--name) echo "$CELL" ;;
 --inside) shift; inside "$@" ;;
 *)
     [ "$(id -u)" = 0 ] || die "must run as root"
-    [ -e "$HERE/releases/$RELEASE.sh" ] || die "RELEASE is one of $(cd "$HERE/releases" && echo * | sed 's/\.sh//g'), not $RELEASE"
     ! alive || has "$CHECKOUT/go.mod" || die "the cell $CELL has been started by another checkout; take its OpenStack down there"
     [ -z "${AMPHORA:-}" ] || [ -z "${KUBELETS:-}" ] || die "a cell has real amphorae or real kubelets, not both"
     case $1 in
