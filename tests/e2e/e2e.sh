@@ -49,13 +49,13 @@ if [ -n "${E2E_CLOUD:-}" ]; then
     exit
 fi
 suite=TestSuite_SucceedsOnLocalOpenStack
-programs=--kube-proxy
+programs=(--kube-proxy)
 if [ -n "${AMPHORA:-}" ]; then
     suite=TestSuite_SucceedsWithRealAmphorae
     RELEASE=${RELEASE:-trixie}
 elif [ "${KUBELETS:-}" = real ]; then
     suite=TestUpstream_PassesSpecsOfKubernetes
-    programs="--kube-proxy --kubectl --upstream"
+    programs+=(--kubectl --upstream)
     RELEASE=${RELEASE:-trixie}
 fi
 export RELEASE=${RELEASE:-bookworm}
@@ -69,14 +69,22 @@ if [ "${KUBELETS:-}" = real ] && [ $# -gt 0 ]; then
     echo "make e2e-run has none of Kubernetes' specs: E2E_KEEP=1 make e2e-upstream FOCUS=REGEXP runs some on an OpenStack that is up." >&2
     exit 2
 fi
-if [ "${KUBELETS:-}" = real ] && [ "$codename" = "$RELEASE" ] && [ -z "${KUBELET_IMAGE:-}" ]; then
-    echo "make e2e-upstream runs in a cell only, a Debian of another release than this machine's: RELEASE=trixie on Debian 12." >&2
+if [ -n "${AMPHORA:-}${KUBELETS:-}" ] && [ "$codename" = "$RELEASE" ] && [ -z "${AMPHORA_IMAGE:-}${KUBELET_IMAGE:-}" ]; then
+    echo "AMPHORA and KUBELETS need a cell, a Debian of another release than this machine's: RELEASE=trixie on Debian 12." >&2
     exit 2
 fi
 cell=$(tests/e2e/openstack/cell.sh --name) || exit
 if [ "$codename" != "$RELEASE" ]; then
-    build $programs # a cell has no network to download from
+    build "${programs[@]}" # a cell has no network to download from
     exec tests/e2e/openstack/cell.sh tests/e2e/e2e.sh "$@"
+fi
+# Runs of parts may share an OpenStack. A whole run begins by deleting the output, and ends by deleting the OpenStack.
+mkdir -p out/e2e
+exec 9>"out/e2e/$cell.lock"
+if [ $# -gt 0 ]; then mode=--shared; else mode=--exclusive; fi
+if ! flock --nonblock $mode 9; then
+    echo "Another run uses the OpenStack of $cell: start this one when it has ended." >&2
+    exit 2
 fi
 output "$cell" "$@"
 export E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
@@ -84,7 +92,14 @@ export E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
 # more of them make each other slow, and end no sooner.
 parallel=$(($(nproc) * 2))
 [ $parallel -le 8 ] || parallel=8
-[ $# = 0 ] || E2E_KEEP=1
+if [ $# -gt 0 ]; then
+    E2E_KEEP=1
+    # Before the trap: another process may be bringing it up.
+    if [ ! -e "$E2E_STATE/info.json" ]; then
+        echo "There is no OpenStack in $E2E_STATE: bring it up with 'make e2e-up', or keep that of a run with 'E2E_KEEP=1 make e2e'." >&2
+        exit 2
+    fi
+fi
 finish() {
     local result=$?
     if [ $result != 0 ] && [ -d "$E2E_STATE/log" ]; then
@@ -109,15 +124,7 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
-if [ $# -gt 0 ]; then
-    if [ ! -e "$E2E_STATE/info.json" ]; then
-        echo "There is no OpenStack in $E2E_STATE: bring it up with 'make e2e-up', or keep that of a run with 'E2E_KEEP=1 make e2e'." >&2
-        exit 2
-    fi
-else
-    echo "make e2e installs packages, builds Kubernetes' programs, brings up an OpenStack in $E2E_STATE, plays the suite"
-    echo "and takes the OpenStack down again: about twelve minutes on two idle cores, half an hour the first time"
-fi
-build $programs
+[ $# -gt 0 ] || echo "builds Kubernetes' programs, brings up an OpenStack in $E2E_STATE, plays the suite and takes the OpenStack down again; docs/internals/testing.md has the times"
+build "${programs[@]}"
 [ $# -gt 0 ] || tests/e2e/openstack/up.sh || exit
 play "${E2E_TIMEOUT:-3h}" "$suite$part" $parallel

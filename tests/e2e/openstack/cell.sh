@@ -5,8 +5,8 @@
 # The cell has network, mounts, processes and a host name of its own. Its network is only lo, so
 # that no packet leaves it, and its ports are free whatever else runs here. Of this machine it
 # contains only the checkout, Go, and the caches of both. Its root is made once and cached; its writes
-# are in memory. The cell ends with the command, unless the command leaves the state of an OpenStack
-# in it.
+# are in memory. The cell ends with its last command, unless the command leaves the state of an
+# OpenStack in it.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 CHECKOUT=$(realpath "$HERE/../../..")
@@ -53,13 +53,14 @@ start() {
     local root log=$CACHE/cell-$CELL.log
     hold root "$HERE/root.sh"
     # shellcheck disable=SC2046
-    setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root${LAYERS:-}" $(shared) </dev/null >"$log" 2>&1 &
+    setsid unshare --mount --net --pid --uts --ipc --fork --kill-child "$HERE/cell.sh" --inside "$root${LAYERS:-}" $(shared) </dev/null >"$log" 2>&1 8>&- &
     local outer=$!
-    for _ in $(seq 100); do
-        cat "/proc/$outer/task/$outer/children" 2>/dev/null | tr -d ' ' >"$PID" || true
+    for _ in $(seq 600); do
+        tr -d ' ' 2>/dev/null <"/proc/$outer/task/$outer/children" >"$PID" || break
         if alive; then return 0; fi
         sleep 0.1
     done
+    kill -KILL "$outer" 2>/dev/null || true
     die "the cell did not start, see $log"
 }
 
@@ -115,11 +116,16 @@ case ${1:?a command} in
     */down.sh) alive || exit 0 ;;
     *) hold_images ;;
     esac
-    alive || start
+    # A shared lock, while the command runs, keeps others from ending the cell.
+    exec 8>>"$PID.lock"
+    until flock --shared 8 && alive; do
+        flock 8
+        alive || start
+    done
     result=0
     trap : INT TERM # which the command gets, too
-    enter "$@" || result=$?
-    if alive && ! has "$E2E_STATE"; then stop; fi # another command may have ended it
+    enter "$@" 8>&- || result=$?
+    if flock --nonblock 8 && alive && ! has "$E2E_STATE"; then stop; fi
     exit $result
     ;;
 esac

@@ -33,6 +33,10 @@ export HOME=$E2E_STATE/home
 export E2E_STATE E2E_HOST E2E_AMPHORA_DELAY_FILE=$E2E_STATE/amphora-delay
 unset "${!OS_@}"
 
+# After another boot of the machine the pids are those of other processes.
+BOOT=$(cat /proc/sys/kernel/random/boot_id)
+[ ! -e "$RUN/boot" ] || [ "$(cat "$RUN/boot")" = "$BOOT" ] || rm -f "$RUN"/*.pid
+
 say() { printf '%s [%4ds] %s\n' "$(date +%H:%M:%S)" "$SECONDS" "$*"; }
 die() { say "ERROR: $*" >&2; exit 1; }
 

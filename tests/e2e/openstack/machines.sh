@@ -22,7 +22,7 @@ device() { echo "e2e$(printf %s "$1" | cksum | cut -d' ' -f1)"; } # NAMESPACE
 
 plug() { # NAMESPACE BRIDGE DEVICE MTU [PORT-ID MAC]
     local ns=$1 br=$2 dev=$3 mtu=$4 id=${5:-} mac=${6:-}
-    ip netns list | grep -q "^$ns\b" || ip netns add "$ns"
+    [ -e "/run/netns/$ns" ] || ip netns add "$ns"
     ip -n "$ns" link set lo up
     ip -n "$ns" link show "$dev" >/dev/null 2>&1 && return 0
     # shellcheck disable=SC2086
@@ -66,9 +66,12 @@ tap() { # DEVICE PORT-ID MAC
         external_ids:iface-id="$2" external_ids:attached-mac="$3" external_ids:iface-status=active
 }
 
-outside() { # e2e-ext gets the external network
-    plug e2e-ext br-ex e2eext 1500
-    ip -n e2e-ext addr replace 172.24.4.1/22 dev e2eext
+outside() { # e2e-ext, of all tenants, gets the external network
+    (
+        flock 9
+        plug e2e-ext br-ex e2eext 1500
+        ip -n e2e-ext addr replace 172.24.4.1/22 dev e2eext
+    ) 9>>"$RUN/outside.lock"
 }
 
 untap() { # DEVICE

@@ -12,20 +12,25 @@ for a in "$@"; do case $a in
 esac; done
 [ "$(id -u)" = 0 ] || die "must run as root"
 
+# Packages that the command installs start no daemons. A killed run may have left the file.
+without_daemons() ( # COMMAND...
+    file=/usr/sbin/policy-rc.d
+    if [ ! -e $file ] || grep -q "^# openstack-ccm's" $file; then
+        trap 'rm -f $file' EXIT
+        printf "#!/bin/sh\n# openstack-ccm's end-to-end tests install packages\nexit 101\n" >$file
+        chmod 755 $file
+    fi
+    "$@"
+)
+
 install_packages() {
     local missing=() p
     for p in $PACKAGES; do dpkg -s "$p" 2>/dev/null | grep -q '^Status: install ok' || missing+=("$p"); done
     if [ ${#missing[@]} -gt 0 ]; then
         say "installing ${#missing[@]} packages"
-        local made=0
-        if [ ! -e /usr/sbin/policy-rc.d ]; then   # do not let packages start daemons
-            printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d; made=1
-        fi
         apt-get update -q >"$LOG/apt.log" 2>&1 || say "apt-get update failed, going on"
-        DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -q --no-install-recommends "${missing[@]}" >>"$LOG/apt.log" 2>&1
-        local rc=$?
-        [ $made = 1 ] && rm -f /usr/sbin/policy-rc.d
-        [ $rc = 0 ] || die "apt-get failed, see $LOG/apt.log"
+        without_daemons env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -q --no-install-recommends \
+            "${missing[@]}" >>"$LOG/apt.log" 2>&1 || die "apt-get failed, see $LOG/apt.log"
     fi
     [ -e "$PKG/.done" ] || unpack "$PKG" apt-get >>"$LOG/apt.log" 2>&1 || die "apt-get download failed"
 }
@@ -212,10 +217,15 @@ connect_octavia() { # to the management network of amphorae
 }
 
 mkdir -p "$RUN" "$LOG" "$ETC" "$PKG" "$E2E_STATE/done" "$E2E_STATE/home"
+echo "$BOOT" >"$RUN/boot"
 chmod 755 "$E2E_STATE"
 [ -s "$E2E_STATE/password" ] || (umask 077; head -c 12 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$E2E_STATE/password")
 E2E_PASSWORD=$(cat "$E2E_STATE/password"); export E2E_PASSWORD
 [ -e "$E2E_AMPHORA_DELAY_FILE" ] || printf 'update=0\ncreate=0\ndelete=0\nfail=0\n' >"$E2E_AMPHORA_DELAY_FILE"
+
+# If this script is interrupted, what it has in the background would write to a state that is being deleted.
+background=()
+trap 'for p in "${background[@]}"; do kill "$p" $(pgrep -P "$p"); done' EXIT
 
 [ -z "$AMPHORA" ] || try_amphora
 [ $INSTALL = 1 ] && install_packages
@@ -232,19 +242,21 @@ step sync_keystone sync_keystone || exit 1
 uwsgi_daemon keystone "$KEYSTONE_PORT" /usr/bin/keystone-wsgi-public 2 OS_KEYSTONE_CONFIG_DIR="$ETC/keystone"
 wait_for 60 keystone http_up "$AUTH_URL"
 step identity python3 "$HERE/identity.py" || exit 1
-( step sync_neutron sync_neutron; step sync_glance sync_glance ) & p1=$!
-( step sync_nova sync_nova ) & p2=$!
-( step sync_octavia sync_octavia; step sync_placement sync_placement; [ -z "$AMPHORA" ] || step sync_barbican sync_barbican ) & p3=$!
-wait $p1 $p2 $p3
+( step sync_neutron sync_neutron; step sync_glance sync_glance ) & background+=($!)
+( step sync_nova sync_nova ) & background+=($!)
+( step sync_octavia sync_octavia; step sync_placement sync_placement; [ -z "$AMPHORA" ] || step sync_barbican sync_barbican ) & background+=($!)
+wait "${background[@]}"
+background=()
 for s in neutron glance nova octavia placement ${AMPHORA:+barbican}; do [ -e "$E2E_STATE/done/sync_$s" ] || die "database of $s"; done
 wait_for 60 rabbitmq bash -c "exec 3<>/dev/tcp/127.0.0.1/$RABBIT_PORT"
 say "starting the services"
 start_services
 say "all APIs answer"
 if [ $PROVISION = 1 ]; then
-    (python3 "$HERE/provision.py" network compute || die "provisioning") & provisioning=$!
+    (python3 "$HERE/provision.py" network compute || die "provisioning") & background+=($!)
     wait_for 60 'nova cell mapping' bash -c "'$E2E_STATE/bin/nova-manage' --config-file '$ETC/nova/nova.conf' cell_v2 discover_hosts >/dev/null 2>&1; mariadb --socket='$RUN/mysqld.sock' -uroot -N -e 'select host from nova_api.host_mappings' | grep -q ."
-    wait $provisioning || exit 1
+    wait "${background[@]}" || exit 1
+    background=()
     write_octavia_conf # with the management network
 fi
 start_octavia_workers
