@@ -109,14 +109,13 @@ finish() {
     local keep=${E2E_KEEP:-}
     if [ "$keep" = failed ] && [ $result != 0 ]; then keep=1; fi
     if [ "$keep" = 1 ] && [ -e "$E2E_STATE/info.json" ]; then
-        local which="RELEASE=$RELEASE"
-        [ -z "${AMPHORA:-}" ] || which="AMPHORA=$AMPHORA"
-        local again="make e2e-run $which RUN=ovn/Life"
-        [ -z "${AMPHORA:-}" ] || again="make e2e-run $which RUN=amphora/MonitorTypes"
-        if [ -n "${KUBELETS:-}" ]; then
-            which="KUBELETS=$KUBELETS"
-            again="E2E_KEEP=1 make e2e-upstream FOCUS=REGEXP"
-        fi
+        local which again
+        case ${AMPHORA:-}${KUBELETS:+kubelets} in
+        '') which="RELEASE=$RELEASE" again="make e2e-run $which RUN=ovn/Life" ;;
+        real) which=AMPHORA=real again="make e2e-run $which RUN=amphora/Life" ;;
+        tcg) which=AMPHORA=tcg again="make e2e-run $which RUN=amphora/Datagrams" ;;
+        *) which=KUBELETS=real again="E2E_KEEP=1 make e2e-upstream FOCUS=REGEXP" ;;
+        esac
         echo "The OpenStack in $E2E_STATE is still up. Run a part on it: $again. Take it down: make e2e-down $which."
     else
         tests/e2e/openstack/down.sh --purge

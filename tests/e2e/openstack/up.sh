@@ -260,7 +260,7 @@ if [ $PROVISION = 1 ]; then
     write_octavia_conf # with the management network
 fi
 start_octavia_workers
-# that of OVN 23.03 sometimes ends without a word when it meets a bridge that is new
+# That of OVN 23.03 and 25.03 sometimes crashes when it meets a new bridge: bash then prints its segmentation fault.
 alive ovn-controller || { say "ovn-controller has ended, starting it anew"; start_ovn_controller; sleep 2; }
 for f in "$RUN"/*.pid; do
     n=$(basename "$f" .pid); [ "$n" = rabbit-beam ] || alive "$n" || die "$n has ended, see $LOG/$n.out"
