@@ -57,11 +57,11 @@ func WithKnownAnnotations(conf *config.Config) *config.Config {
 func logRefused(ctx context.Context, refused config.Refused) {
 	logger := klog.FromContext(ctx)
 	for _, err := range refused.LoadBalancers {
-		logger.Error(err, "Services of type LoadBalancer are refused until cloud.conf is corrected: their load balancers only follow the nodes. Nodes and routes are served")
+		logger.Error(err, "Services of type LoadBalancer are refused until cloud.conf is corrected: their load balancers only follow nodes and pods. Nodes and routes are served")
 	}
 	for _, name := range slices.Sorted(maps.Keys(refused.Classes)) {
 		for _, err := range refused.Classes[name] {
-			logger.Error(err, "Services of a load balancer class are refused until cloud.conf is corrected: their load balancers only follow the nodes", "class", name)
+			logger.Error(err, "Services of a load balancer class are refused until cloud.conf is corrected: their load balancers only follow nodes and pods", "class", name)
 		}
 	}
 }

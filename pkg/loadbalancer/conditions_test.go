@@ -124,7 +124,7 @@ func TestConditions_FollowTheLifeOfAService(t *testing.T) {
 		t.Fatal("it is not refused")
 	}
 	said := env.states(svc, "Provisioned=false LoadBalancerRefused", "Refused=true LoadBalancerRequestInvalid", sound, undrifted)
-	if !strings.Contains(said, "max-members") || !strings.Contains(said, "keeps its last good settings and follows the nodes") {
+	if !strings.Contains(said, "max-members") || !strings.Contains(said, "keeps its last good settings and follows its nodes or pods") {
 		t.Errorf("it is refused with: %s", said)
 	}
 	delete(svc.Annotations, annotation.MaxMembers)

@@ -142,12 +142,12 @@ func TestRefusal_FollowsExclusionOfAllNodes(t *testing.T) {
 				env.restart()
 			}
 			svc.Annotations[annotation.NodeSelector] = "pool=none"
-			env.refused(svc, nodes[1:], "follows the nodes")
+			env.refused(svc, nodes[1:], "follows its nodes or pods")
 			env.membersAre(nodes[1:])
 			delete(svc.Annotations, annotation.NodeSelector)
-			env.refused(svc, states(nodes, labelled), "follows the nodes")
+			env.refused(svc, states(nodes, labelled), "follows its nodes or pods")
 			env.membersAre(nil)
-			env.refused(svc, nodes, "follows the nodes")
+			env.refused(svc, nodes, "follows its nodes or pods")
 			env.membersAre(nodes)
 			delete(svc.Annotations, annotation.MaxMembers)
 			env.ensure(svc, nodes)

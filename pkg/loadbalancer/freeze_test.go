@@ -64,7 +64,7 @@ func keptAlive(t *testing.T, way refusing, restart bool) {
 	refusal := func(nodes []*v1.Node) {
 		t.Helper()
 		_, err := env.engine.Ensure(env.ctx, svc, nodes)
-		if err == nil || !strings.Contains(err.Error(), way.want) || !strings.Contains(err.Error(), "follows the nodes") {
+		if err == nil || !strings.Contains(err.Error(), way.want) || !strings.Contains(err.Error(), "follows its nodes or pods") {
 			t.Fatalf("got %v, want that %q is refused, and that the nodes are followed", err, way.want)
 		}
 		if got := env.refusedFor(); got != way.reason {
@@ -192,7 +192,7 @@ func TestRefusal_StillRepairsDrift(t *testing.T) {
 				if restart {
 					env.restart()
 				}
-				env.refused(svc, nodes, "follows the nodes")
+				env.refused(svc, nodes, "follows its nodes or pods")
 				lb := env.loadBalancer()
 				env.emitted()
 				if err := c.spoil(env, lb); err != nil {
@@ -279,7 +279,7 @@ func TestReplacement_LetsOldLoadBalancerFollowNodes(t *testing.T) {
 			svc.Annotations[annotation.AllowReplace], svc.Annotations[annotation.FlavorID] = "true", env.catalogue().ID
 			env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: listenersRoute, Status: http.StatusForbidden,
 				Body: `{"faultcode": "Client", "faultstring": "Quota has been met for resources: Listener"}`})
-			env.refused(svc, nodes, "follows the nodes")
+			env.refused(svc, nodes, "follows its nodes or pods")
 			env.loadBalancers(2)
 			if restart {
 				env.restart()
@@ -315,7 +315,7 @@ func TestQuota_OfMembersIsFreedByNodesThatAreGone(t *testing.T) {
 		grown = append(grown, env.node(3+i))
 	}
 	for range 2 { // no other Service reports it or retries
-		if _, err := env.engine.Repair(env.ctx, svc, grown, there); err == nil || !strings.Contains(err.Error(), "follows the nodes") {
+		if _, err := env.engine.Repair(env.ctx, svc, grown, there); err == nil || !strings.Contains(err.Error(), "follows its nodes or pods") {
 			t.Errorf("got %v, want the refusal", err)
 		}
 		env.membersAre(grown[:3])
@@ -323,7 +323,7 @@ func TestQuota_OfMembersIsFreedByNodesThatAreGone(t *testing.T) {
 			t.Errorf("counted as %q", got)
 		}
 	}
-	env.refused(svc, grown, "follows the nodes")
+	env.refused(svc, grown, "follows its nodes or pods")
 	if _, err := env.engine.Repair(env.ctx, svc, grown, there); err != nil {
 		t.Errorf("emitted twice: %v", err)
 	}
@@ -347,7 +347,7 @@ func TestRefusal_OpensServiceNoWider(t *testing.T) {
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "all"}
 	env.restart()
 	replaced := []*v1.Node{env.node(2), env.node(3)}
-	env.refused(svc, replaced, "follows the nodes")
+	env.refused(svc, replaced, "follows its nodes or pods")
 	env.membersAre(replaced)
 	env.rules(env.group(), rules...)
 	env.uses(env.group().ID, replaced...)
@@ -361,7 +361,7 @@ func TestRefusal_OpensServiceNoWider(t *testing.T) {
 		}
 	}
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "192.0.2.0/24"}
-	env.refused(svc, []*v1.Node{replaced[1], open}, "follows the nodes")
+	env.refused(svc, []*v1.Node{replaced[1], open}, "follows its nodes or pods")
 	env.membersAre(replaced[1:])
 	env.rules(env.group(), rules...)
 }
@@ -377,7 +377,7 @@ func TestRefusal_FollowsNodesOnSharedLoadBalancer(t *testing.T) {
 	guest.Annotations[annotation.MaxMembers] = "many"
 	env.restart()
 	replaced := []*v1.Node{env.node(2), env.node(3)}
-	env.refused(guest, replaced, "follows the nodes")
+	env.refused(guest, replaced, "follows its nodes or pods")
 	lb := env.loadBalancer()
 	for _, pool := range lb.Pools {
 		if strings.Contains(pool.Name, "guest") {

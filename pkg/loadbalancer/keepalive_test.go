@@ -70,7 +70,7 @@ func TestRefusal_FollowsNodes(t *testing.T) {
 				}
 				env.membersAre(replaced)
 				_, err := env.engine.Ensure(env.ctx, svc, replaced[:1])
-				if err == nil || !strings.Contains(err.Error(), "follows the nodes") {
+				if err == nil || !strings.Contains(err.Error(), "follows its nodes or pods") {
 					t.Errorf("got %v, want the refusal, and that the nodes are followed", err)
 				}
 				env.membersAre(replaced[:1])

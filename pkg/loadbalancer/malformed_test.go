@@ -52,7 +52,7 @@ func TestRefusal_KeepsServiceInternalWhenAnnotationIsMalformed(t *testing.T) {
 		env.writes(0)
 	}
 	env.floatingIPs(0)
-	env.refused(svc, nodes, "follows the nodes")
+	env.refused(svc, nodes, "follows its nodes or pods")
 	env.membersAre(nodes)
 	svc.Annotations[annotation.Internal] = "false"
 	env.ensure(svc, nodes)

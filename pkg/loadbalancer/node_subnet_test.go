@@ -54,8 +54,8 @@ func TestMembers_AreInSubnetOfNodeThatGotAnotherPort(t *testing.T) {
 			if refused {
 				svc.Annotations[annotation.MaxMembers] = "many"
 				env.restart()
-				env.refused(svc, nodes[:2], "follows the nodes") // which reads the ports
-				env.refused(svc, nodes, "follows the nodes")
+				env.refused(svc, nodes[:2], "follows its nodes or pods") // which reads the ports
+				env.refused(svc, nodes, "follows its nodes or pods")
 				env.subnetIs("at once", "127.101.1.3", other)
 				return
 			}

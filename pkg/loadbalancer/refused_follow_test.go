@@ -105,12 +105,12 @@ func TestRefusal_GoesWhereKubeProxyServes(t *testing.T) {
 						want = c.restarted
 					}
 				}
-				env.refused(svc, nodes, "follows the nodes")
+				env.refused(svc, nodes, "follows its nodes or pods")
 				if got := pooled(env.loadBalancer()); got != want {
 					t.Errorf("it has   %s\nwant     %s", got, want)
 				}
 				env.Cloud.RequestLog.Reset()
-				env.refused(svc, nodes, "follows the nodes")
+				env.refused(svc, nodes, "follows its nodes or pods")
 				env.writes(0)
 			})
 		}
@@ -137,7 +137,7 @@ func TestRefusal_GoesWhereKubeProxyServesOnSharedLoadBalancer(t *testing.T) {
 			if restart {
 				env.restart()
 			}
-			env.refused(guest, nodes, "follows the nodes")
+			env.refused(guest, nodes, "follows its nodes or pods")
 			if got, want := pooled(env.loadBalancer()), "TCP/443 2 at 31443 asked at 32200 by HTTP, TCP/80 2 at 30080"; got != want {
 				t.Errorf("it has %s, want %s", got, want)
 			}
@@ -165,7 +165,7 @@ func TestRefusal_OpensPortsThatKubeProxyServes(t *testing.T) {
 			if restart {
 				env.restart()
 			}
-			env.refused(svc, nodes, "follows the nodes")
+			env.refused(svc, nodes, "follows its nodes or pods")
 			rules := strings.Join(rulesOf(env.group()), "\n")
 			if !strings.Contains(rules, "31080") || strings.Contains(rules, "30080") || strings.Contains(rules, "32100") {
 				t.Errorf("rules:\n%s", rules)
@@ -193,7 +193,7 @@ func TestRefusal_FollowsNodesWithoutQuotaForMonitors(t *testing.T) {
 				env.restart()
 			}
 			nodes = append(nodes, env.node(2))[1:]
-			env.refused(svc, nodes, "follows the nodes")
+			env.refused(svc, nodes, "follows its nodes or pods")
 			env.membersAre(nodes)
 		})
 	}

@@ -70,7 +70,7 @@ const (
 	QuotaExceeded Reason = "LoadBalancerQuotaExceeded"
 	// OctaviaNotFound reports that the catalog has no endpoint of Octavia.
 	OctaviaNotFound Reason = "OctaviaEndpointNotFound"
-	// UpdateFailed reports why a load balancer cannot follow the nodes, or cannot be repaired. The
+	// UpdateFailed reports why a load balancer cannot follow nodes or pods, or cannot be repaired. The
 	// service controller uses the same reason.
 	UpdateFailed Reason = "UpdateLoadBalancerFailed"
 	// Updated reports that a load balancer is up to date again after UpdateFailed. The service

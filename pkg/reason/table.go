@@ -184,7 +184,7 @@ func troubles() []Entry {
 		},
 		{
 			Reason: UpdateFailed, On: Service, Type: v1.EventTypeWarning,
-			When: "a load balancer could not follow a change of nodes, or of cloud.conf, or be repaired: the error",
+			When: "a load balancer could not follow a change of nodes or pods, or of cloud.conf, or be repaired: the error",
 			Do:   "the controller retries within five minutes. If the error persists: it has the step and the ID of the request, with which the cloud's operator can find the cause; new nodes get no traffic meanwhile",
 		},
 		{

@@ -67,7 +67,7 @@ func (s Service) refused() string {
 	case s.Refusal.Stuck != "":
 		return "and does not change"
 	case len(s.Steps) > 0:
-		return "keeps its load balancer, which follows the nodes: " + s.Cost.String()
+		return "keeps its load balancer, which follows its nodes or pods: " + s.Cost.String()
 	}
 	return "keeps its load balancer"
 }

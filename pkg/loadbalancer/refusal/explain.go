@@ -30,7 +30,7 @@ const (
 func Explain(refusal, failure error, timeout time.Duration) error {
 	rest := kept(refusal, failure)
 	if failure != nil && !errors.Is(failure, ErrNothingKept) {
-		rest = "; and its load balancer cannot follow the nodes: " + message.Truncate(failure.Error(), message.MaxError/2)
+		rest = "; and its load balancer cannot follow its nodes or pods: " + message.Truncate(failure.Error(), message.MaxError/2)
 	}
 	err := &refusedError{message.Truncate(refusal.Error(), message.MaxError-len(rest)) + rest, errors.Join(refusal, failure), failure}
 	reason := Reason(refusal)
@@ -79,10 +79,10 @@ const NothingServes = "nothing serves the Service yet"
 // The states of the load balancer of a refused Service.
 const (
 	separator     = "; "
-	keepsSettings = separator + "the load balancer keeps its last good settings and follows the nodes"
-	restGoesOn    = separator + "the rest goes on: the load balancer follows the nodes"
+	keepsSettings = separator + "the load balancer keeps its last good settings and follows its nodes or pods"
+	restGoesOn    = separator + "the rest goes on: the load balancer follows its nodes or pods"
 	nothingServes = separator + NothingServes
-	cannotFollow  = separator + "its load balancer cannot follow the nodes at the moment"
+	cannotFollow  = separator + "its load balancer cannot follow its nodes or pods at the moment"
 )
 
 // kept returns the state of the load balancer of a refused Service; "" if the reconciliation

@@ -114,10 +114,10 @@ func TestStated_HasAReasonForEach(t *testing.T) {
 func TestStanding_IsTheSameHoweverTheLoadBalancerFails(t *testing.T) {
 	t.Parallel()
 	invalid := error(field.Invalid(field.NewPath("spec"), "x", "not allowed"))
-	if a, b := refusal.Standing(invalid, errors.New("a")), refusal.Standing(invalid, errors.New("b")); a != b || !strings.HasSuffix(a, "cannot follow the nodes at the moment") {
+	if a, b := refusal.Standing(invalid, errors.New("a")), refusal.Standing(invalid, errors.New("b")); a != b || !strings.HasSuffix(a, "cannot follow its nodes or pods at the moment") {
 		t.Errorf("%q and %q", a, b)
 	}
-	for failure, want := range map[error]string{nil: "keeps its last good settings and follows the nodes", refusal.ErrNothingKept: "nothing serves the Service yet"} {
+	for failure, want := range map[error]string{nil: "keeps its last good settings and follows its nodes or pods", refusal.ErrNothingKept: "nothing serves the Service yet"} {
 		if got := refusal.Standing(invalid, failure); !strings.HasSuffix(got, want) || !strings.Contains(got, "not allowed") {
 			t.Errorf("%q, want the end %q", got, want)
 		}
@@ -161,15 +161,15 @@ func TestExplain_SaysWhatBecomesOfTheLoadBalancer(t *testing.T) {
 		timeout, retry   time.Duration
 		want             string
 	}{
-		"kept":               {refused: invalid, retry: 5 * time.Minute, want: "; the load balancer keeps its last good settings and follows the nodes"},
-		"kept after a limit": {refused: &state.QuotaError{}, want: "; the load balancer keeps its last good settings and follows the nodes"},
-		"halfway":            {refused: octavia("POST", 400, "no"), want: "; the rest goes on: the load balancer follows the nodes"},
+		"kept":               {refused: invalid, retry: 5 * time.Minute, want: "; the load balancer keeps its last good settings and follows its nodes or pods"},
+		"kept after a limit": {refused: &state.QuotaError{}, want: "; the load balancer keeps its last good settings and follows its nodes or pods"},
+		"halfway":            {refused: octavia("POST", 400, "no"), want: "; the rest goes on: the load balancer follows its nodes or pods"},
 		"nothing to keep":    {refused: invalid, failure: refusal.ErrNothingKept, want: "not allowed"},
-		"not kept":           {refused: invalid, failure: lost, want: "; and its load balancer cannot follow the nodes: no node"},
-		"long":               {refused: long, want: "…; the load balancer keeps its last good settings and follows the nodes"},
+		"not kept":           {refused: invalid, failure: lost, want: "; and its load balancer cannot follow its nodes or pods: no node"},
+		"long":               {refused: long, want: "…; the load balancer keeps its last good settings and follows its nodes or pods"},
 		"both long":          {refused: fmt.Errorf("%w %w", invalid, long), failure: long, want: "x…"},
 		"parts quota":        {refused: full, retry: 5 * time.Minute, want: "; trying again in 5m0s"},
-		"too slow":           {refused: lost, failure: lost, timeout: time.Minute, retry: 30 * time.Second, want: "; and its load balancer cannot follow the nodes: no node"},
+		"too slow":           {refused: lost, failure: lost, timeout: time.Minute, retry: 30 * time.Second, want: "; and its load balancer cannot follow its nodes or pods: no node"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
