@@ -199,6 +199,64 @@ func TestEndpoints_LeaveWithoutCuttingConnections(t *testing.T) {
 	}
 }
 
+// A member that leaves ahead of the end of its pods does not come back with the next process, which does not know when
+// these began to terminate. It comes back with a pod that is ready, or if no endpoint is ready.
+//
+//proves:55
+func TestEndpoints_ThatTerminateBringNoMemberBack(t *testing.T) {
+	t.Parallel()
+	refuse := func(svc *v1.Service) { svc.Annotations[annotation.MaxMembers] = "many" }
+	for name, c := range map[string]struct {
+		change func(*v1.Service)
+		fresh  bool
+	}{"the same process": {}, "after a restart": {fresh: true}, "refused": {change: refuse}, "refused, after a restart": {change: refuse, fresh: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, f, svc := following(t, "ovn", 2, "0 1")
+			nodes := env.nodes(3)
+			env.ensure(svc, nodes)
+			if c.change != nil {
+				c.change(svc)
+			}
+			ensure := func(endpoints, want string) {
+				t.Helper()
+				f.on(svc, endpoints)
+				if c.fresh {
+					env.restart()
+				}
+				if _, err := env.engine.Ensure(env.ctx, svc, nodes); (err != nil) != (c.change != nil) {
+					t.Fatal(err)
+				}
+				env.areOnNodes(want + "; " + want)
+			}
+			ensure("0 1-", "0 1")
+			ensure("0", "0") // the endpoint on 1 stops soon
+			ensure("0 1-", "0")
+			ensure("0 1- 2-", "0")
+			ensure("0 1- 2", "0 2")
+			ensure("0 1- 1 2", "0 1 2")
+			ensure("0 1- 2", "0 1 2")
+			ensure("0 2-", "0 2")
+			ensure("0- 1-", "0 1")
+			ensure("1- 2", "1 2")
+		})
+	}
+}
+
+// A new load balancer has no members whose endpoints terminate beside others.
+func TestEndpoints_ThatTerminateAreNoMembersOfNewPools(t *testing.T) {
+	t.Parallel()
+	env, f, svc := following(t, "ovn", 1, "0 1-")
+	nodes := env.nodes(3)
+	env.ensure(svc, nodes)
+	env.areOnNodes("0")
+	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
+	f.on(svc, "0 1-")
+	env.ensure(svc, nodes)
+	env.areOnNodes("0; 0")
+	env.unchanged(svc, nodes)
+}
+
 // A pool is never emptied because a Service has no endpoint, but a node that is deleted leaves.
 //
 //proves:55

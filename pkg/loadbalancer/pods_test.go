@@ -556,3 +556,24 @@ func TestPods_NeedNoRouteInNetworksOfNodesAndBGP(t *testing.T) {
 		})
 	}
 }
+
+// A pod that leaves ahead of its end does not come back with the next process.
+//
+//proves:57
+func TestPods_ThatTerminateDoNotComeBack(t *testing.T) {
+	t.Parallel()
+	env, f, svc, nodes := withPods(t, map[string]string{"lb-provider": "ovn"}, 1, "0:11 0:12")
+	env.ensure(svc, nodes)
+	for _, step := range []struct{ pods, want string }{
+		{"0:11 0:12-", "0.11:8080 0.12:8080"},
+		{"0:11", "0.11:8080"}, // 0.12 stops soon
+		{"0:11 0:12-", "0.11:8080"},
+		{"0:11 0:12- 1:13", "0.11:8080 1.13:8080"},
+		{"0:11- 1:13-", "0.11:8080 1.13:8080"},
+	} {
+		f.pods(svc, step.pods)
+		env.restart()
+		env.ensure(svc, nodes)
+		env.areAt(step.want)
+	}
+}

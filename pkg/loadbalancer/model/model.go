@@ -170,6 +170,9 @@ type Member struct {
 	// an operator has taken it out of service permanently (plan keeps that). AdminDown is set if
 	// admin_state_up is false, which only an operator requests.
 	Drained, AdminDown bool
+	// Leaving is set in a desired member whose endpoints terminate beside ready ones: it stays if it exists, and is not
+	// added.
+	Leaving bool `json:",omitempty"`
 	// Backup is set if it gets traffic only when all others are down. It is never desired.
 	Backup bool
 	// Unasked are further settings that no Service can request, such as a monitor_address; "" for none. A

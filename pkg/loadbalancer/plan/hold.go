@@ -15,9 +15,9 @@ import (
 //	there is no such pool       none
 //
 // They keep their weights, unless these are switched off: Options.Weighed without Options.Drains. A replacement takes
-// over the members of the load balancer that it replaces.
+// over the members of the load balancer that it replaces. Of other pools, members that leave are left out unless they exist.
 func Hold(desired *model.LoadBalancer, observed model.Observed, opts Options) *model.LoadBalancer {
-	if !slices.ContainsFunc(desired.Listeners, func(l model.Listener) bool { return l.Pool.Held }) {
+	if !slices.ContainsFunc(desired.Listeners, func(l model.Listener) bool { return l.Pool.Held || anyKind(l.Pool.Members, leaves) }) {
 		return desired
 	}
 	there := cmp.Or(observed.Outgoing, observed.LoadBalancer)
@@ -25,16 +25,17 @@ func Hold(desired *model.LoadBalancer, observed model.Observed, opts Options) *m
 	held.Listeners = slices.Clone(desired.Listeners)
 	for i := range held.Listeners {
 		l := &held.Listeners[i]
-		if !l.Pool.Held {
-			continue
-		}
-		l.Pool.Held = false
 		var have model.Members
 		if there != nil {
 			if existing := there.Listener(l.Key()); existing != nil {
 				have = existing.Pool.Members
 			}
 		}
+		if !l.Pool.Held {
+			l.Pool.Members = withoutNew(l.Pool.Members, opts.same(l.Pool.Members, have))
+			continue
+		}
+		l.Pool.Held = false
 		if opts.Weighed && !opts.Drains {
 			have = have.Map(func(_ int, m model.Member) model.Member {
 				m.Weight, m.Drained = 0, false
@@ -44,6 +45,20 @@ func Hold(desired *model.LoadBalancer, observed model.Observed, opts Options) *m
 		l.Pool.Members = heldMembers(l.Pool.Members, have)
 	}
 	return &held
+}
+
+// leaves reports whether a member must not be added.
+func leaves(m model.Member) bool { return m.Leaving }
+
+// withoutNew returns the wanted members without those that leave and continue none: their index in at is -1.
+func withoutNew(wanted model.Members, at []int) model.Members {
+	if !anyKind(wanted, leaves) {
+		return wanted
+	}
+	return wanted.Filter(func(i int) bool { return at[i] >= 0 || !wanted.Kind(i).Leaving }).Map(func(_ int, m model.Member) model.Member {
+		m.Leaving = false
+		return m
+	})
 }
 
 func heldMembers(wanted, have model.Members) model.Members {

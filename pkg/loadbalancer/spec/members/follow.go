@@ -23,12 +23,14 @@ type Port struct {
 	// Held is set if no member may be added: the existing ones among Hosts stay. See
 	// model.Pool.Held.
 	Held bool
+	// Leaving are the addresses of Hosts that are not added: see model.Member.Leaving.
+	Leaving []string
 }
 
 // Members returns the members, which are like one except for ID, name and address and, for Pods, the
 // port.
 func (p Port) Members(like model.Member) model.Members {
-	if p.Pods.Len() == 0 && len(p.Weights) == 0 {
+	if p.Pods.Len() == 0 && len(p.Weights)+len(p.Leaving) == 0 {
 		return p.Hosts.Members(like)
 	}
 	if p.Pods.Len() == 0 {
@@ -36,12 +38,13 @@ func (p Port) Members(like model.Member) model.Members {
 			if weight, is := p.Weights[m.Address]; is {
 				m.Weight, m.Drained = weight, weight == 0
 			}
+			m.Leaving = slices.Contains(p.Leaving, m.Address)
 			return m
 		})
 	}
 	return p.Pods.Map(func(_ int, pod model.Member) model.Member {
 		m := like
-		m.Name, m.Address, m.Port, m.Drained = pod.Name, pod.Address, pod.Port, pod.Drained
+		m.Name, m.Address, m.Port, m.Drained, m.Leaving = pod.Name, pod.Address, pod.Port, pod.Drained, pod.Leaving
 		return m
 	})
 }
@@ -114,6 +117,9 @@ func (s *Set) InAll(of *settings.Settings) Ports {
 //	terminating on A, but still serving       A: kube-proxy sends them new connections
 //	none                                      the last ones stay, of a new pool there are none
 //
+// C is Leaving. It may have left before its pods stop, and a process that starts does not know when these began to
+// terminate.
+//
 // Endpoints without a node, such as those of a gateway that answers on every node, and endpoints on
 // nodes that cannot be members make all nodes members, the latter only with externalTrafficPolicy
 // Cluster. A node that is about to be deleted is a member only if no other one has endpoints.
@@ -126,16 +132,18 @@ func (s *Set) Follow(of *settings.Settings, endpoints Endpoints, cuts bool) Foll
 		return Followed{Ports: s.InAll(of), Placeless: true}
 	}
 	var f Followed
-	known := map[string]Port{} // by the names and weights of its nodes
+	known := map[string]Port{} // by the names and weights of its nodes, and those that leave
 	for _, port := range of.Traffic.Ports {
-		names, weights := endpoints.of(port.Name).members(cuts), map[string]int(nil)
+		at := endpoints.of(port.Name)
+		names, weights := at.members(cuts), map[string]int(nil)
 		if of.Members.Drains() && !cuts {
-			weights = endpoints.of(port.Name).weights(of.Members.Counts())
+			weights = at.weights(of.Members.Counts())
 		}
-		key := fmt.Sprint(strings.Join(names, "\n"), weights)
+		leaving := without(names, at.nodes(Endpoint.isReady))
+		key := fmt.Sprint(strings.Join(names, "\n"), leaving, weights)
 		one, is := known[key]
 		if !is {
-			if one = s.port(of, names, weights); one.Held && len(names) > 0 && !of.Traffic.Local {
+			if one = s.port(of, names, leaving, weights); one.Held && len(names) > 0 && !of.Traffic.Local {
 				return Followed{Ports: s.InAll(of), Placeless: true}
 			}
 			known[key] = one
@@ -165,9 +173,9 @@ func without[T comparable](all, other []T) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return slices.Contains(other, one) })
 }
 
-// port returns the members of a port with endpoints on some nodes, and those among the nodes with weights that
-// get no new connections. These are members only beside others.
-func (s *Set) port(of *settings.Settings, names []string, weights map[string]int) Port {
+// port returns the members of a port with endpoints on some nodes, of which some are leaving, and those among the nodes
+// with weights that get no new connections. These are members only beside others.
+func (s *Set) port(of *settings.Settings, names, leaving []string, weights map[string]int) Port {
 	backends := among(s.Backends, names)
 	if len(backends) == 0 {
 		backends = among(s.leaving, names)
@@ -176,7 +184,7 @@ func (s *Set) port(of *settings.Settings, names []string, weights map[string]int
 		return Port{Hosts: s.Hosts, Held: true}
 	}
 	backends = slices.Clone(subset(backends, of.Members.Max, of.Members.Seed))
-	p := Port{Weights: map[string]int{}}
+	p := Port{Weights: map[string]int{}, Leaving: addressesOf(among(backends, leaving), len(backends))}
 	for _, b := range s.Backends {
 		if weight, is := weights[b.Node.Name]; is && weight == 0 {
 			backends = append(backends, b)
@@ -189,4 +197,15 @@ func (s *Set) port(of *settings.Settings, names []string, weights map[string]int
 	}
 	p.Hosts = hosts(backends)
 	return p
+}
+
+// addressesOf returns the addresses of the members that leave, none if these are all members.
+func addressesOf(leaving []Backend, all int) (addresses []string) {
+	if len(leaving) == all {
+		return nil
+	}
+	for _, b := range leaving {
+		addresses = append(addresses, b.Address)
+	}
+	return addresses
 }

@@ -28,6 +28,8 @@ type Pod struct {
 //	only terminating ones that still serve     these
 //	none                                       the last ones stay, of a new pool there are none
 //
+// Those that terminate beside ready ones are Leaving, as in Follow.
+//
 // Endpoints on nodes that cannot be members are left out, those on nodes that are about to be deleted
 // unless there are no others. An endpoint without a node is a member. An address in two slices is one
 // member. Placeless is set for the endpoint of a gateway that answers on every node (Cilium): it has an
@@ -43,7 +45,11 @@ func (s *Set) Pods(of *settings.Settings, endpoints Endpoints, cuts bool) Follow
 		if of.Members.Drains() && len(pods) > 0 {
 			drained = onNodes(s.Backends, without(endpoints.pods(port.Name, true), pods))
 		}
-		f.add(port, Port{Pods: membersAt(pods, drained), Held: len(pods) == 0})
+		leaving := without(pods, endpoints.podsThat(Endpoint.isReady, port.Name))
+		if len(leaving) == len(pods) {
+			leaving = nil
+		}
+		f.add(port, Port{Pods: membersAt(pods, drained, leaving), Held: len(pods) == 0})
 	}
 	f.Placeless = len(f.Empty) == len(of.Traffic.Ports) && endpoints.some(Endpoint.serves) && !endpoints.some(Endpoint.hasNode)
 	return f
@@ -101,12 +107,12 @@ func comparePods(a, b Pod) int {
 	return strings.Compare(a.Node, b.Node)
 }
 
-// membersAt returns members at pods and at drained ones, with the names of their nodes, or with the
+// membersAt returns members at pods, some of which are leaving, and at drained ones, with the names of their nodes, or with the
 // address of one without a node.
-func membersAt(pods, drained []Pod) model.Members {
+func membersAt(pods, drained, leaving []Pod) model.Members {
 	list := make([]model.Member, 0, len(pods)+len(drained))
 	for i, pod := range slices.Concat(pods, drained) {
-		m := model.Member{Name: pod.Node, Address: pod.Address.String(), Port: pod.Port, Drained: i >= len(pods)}
+		m := model.Member{Name: pod.Node, Address: pod.Address.String(), Port: pod.Port, Drained: i >= len(pods), Leaving: slices.Contains(leaving, pod)}
 		if m.Name == "" {
 			m.Name = m.Address
 		}
