@@ -91,8 +91,14 @@ func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
 
 // notSupported returns an error for a value that the driver does not support.
 func notSupported[T ~string](path *field.Path, value T, supported []T, drv driver.Driver) *field.Error {
-	err := field.NotSupported(path, value, supported)
-	err.Detail += fmt.Sprintf(", because the provider is %s and the version of Octavia's API %s", drv.Name, drv.Version)
+	err, why := field.NotSupported(path, value, supported), "because the provider is "+drv.Name
+	if !driver.WithoutOctavia(drv.Name) {
+		why += fmt.Sprintf(" and the version of Octavia's API %s", drv.Version)
+	}
+	if err.Detail != "" {
+		err.Detail += ", "
+	}
+	err.Detail += why
 	return err
 }
 

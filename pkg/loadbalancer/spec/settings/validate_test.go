@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,6 +31,10 @@ func TestValidate_RefusesWhatCannotBeServed(t *testing.T) {
 		{"no ports", fixture.Service(fixture.Ports()), fixture.Amphora(), []string{"spec.ports", "at least one port"}},
 		{"SCTP of an older Octavia", fixture.Service(fixture.Ports(fixture.Port(v1.ProtocolSCTP, 80))), driver.Of("amphora", model.Version{Major: 2, Minor: 22}),
 			[]string{"spec.ports[0].protocol", `"SCTP"`, `"TCP", "UDP"`}},
+		{"SCTP of port forwardings", fixture.Service(fixture.Ports(fixture.Port(v1.ProtocolSCTP, 80))), driver.Of(driver.PortForwarding, driver.VersionTags),
+			[]string{`spec.ports[0].protocol: Unsupported value: "SCTP": supported values: "TCP", "UDP", because the provider is port-forwarding`}},
+		{"an algorithm of provider router", fixture.Service(fixture.Annotated(annotation.Method, "ROUND_ROBIN")), driver.Of(driver.Router, driver.VersionTags),
+			[]string{annotation.Method, `Unsupported value: "ROUND_ROBIN": because the provider is router`}},
 		{"port 0", fixture.Service(change(func(p *v1.ServicePort) { p.Port = 0 })), fixture.Amphora(), []string{"spec.ports[0].port", "from 1 to 65535"}},
 		{"port 65536", fixture.Service(change(func(p *v1.ServicePort) { p.Port = 65536 })), fixture.Amphora(), []string{"spec.ports[0].port", "65536"}},
 		{"one port twice", fixture.Service(fixture.Ports(fixture.Port(tcp, 80), fixture.Port(udp, 80), fixture.Port(tcp, 80))), fixture.Amphora(), []string{"spec.ports[2]", `"TCP/80"`}},
@@ -110,6 +115,18 @@ func TestAlgorithm_OfProviderOverridesSection(t *testing.T) {
 		lb := fixture.Desired(t, fixture.Service(), cfg, drv)
 		if got := lb.Listeners[0].Pool.Algorithm; got != test.want {
 			t.Errorf("%s with lb-method=%s: %s, want %s", test.provider, test.asked, got, test.want)
+		}
+	}
+}
+
+// Providers without Octavia are not explained by its version.
+func TestValidate_NamesNoOctaviaForProvidersWithoutIt(t *testing.T) {
+	t.Parallel()
+	svc := fixture.Service(fixture.Ports(fixture.Port(v1.ProtocolSCTP, 80)), fixture.Annotated(annotation.Method, "ROUND_ROBIN"))
+	for _, provider := range []string{driver.Router, driver.PortForwarding} {
+		errs := fixture.Settings(t, svc, fixture.Config()).Validate(driver.Of(provider, driver.VersionTags))
+		if text := errs.ToAggregate().Error(); strings.Contains(text, "Octavia") {
+			t.Errorf("%s: %s", provider, text)
 		}
 	}
 }
