@@ -78,16 +78,15 @@ if [ "$codename" != "$RELEASE" ]; then
     build "${programs[@]}" # a cell has no network to download from
     exec tests/e2e/openstack/cell.sh tests/e2e/e2e.sh "$@"
 fi
+export E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
 # Runs of parts may share an OpenStack. A whole run begins by deleting the output, and ends by deleting the OpenStack.
-mkdir -p out/e2e
-exec 9>"out/e2e/$cell.lock"
+exec 9>>"$E2E_STATE.lock"
 if [ $# -gt 0 ]; then mode=--shared; else mode=--exclusive; fi
 if ! flock --nonblock $mode 9; then
-    echo "Another run uses the OpenStack of $cell: start this one when it has ended." >&2
+    echo "Another run uses the OpenStack in $E2E_STATE: start this one when it has ended." >&2
     exit 2
 fi
 output "$cell" "$@"
-export E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
 # Both providers together have so many scenarios at work. Everything here is bound by CPU:
 # more of them make each other slow, and end no sooner.
 parallel=$(($(nproc) * 2))
