@@ -124,7 +124,7 @@ type Monitor struct {
 	Status
 }
 
-// Member is a NodePort of a node.
+// Member is a NodePort of a node, or a pod.
 type Member struct {
 	ID string `json:"id"`
 	// Node is the one with the address, "" for none.
@@ -132,8 +132,13 @@ type Member struct {
 	Name    string `json:"name,omitempty"`
 	Address string `json:"address"`
 	Port    int    `json:"port"`
+	// Weight is nil if it is 1, or was not read: that of Services that request weights is. A drained member has 0.
+	Weight *int `json:"weight,omitempty"`
 	Status
 }
+
+// drained reports whether the member gets no new connections.
+func (m Member) drained() bool { return m.Weight != nil && *m.Weight == 0 }
 
 // key returns the name of a listener, such as TCP/443.
 func (l Listener) key() string { return keyOf(l).String() }
@@ -194,8 +199,8 @@ func statusOf(s model.Status, down bool) Status {
 }
 
 // fill updates statuses from the status tree, and adds the members, which only the tree has. Nodes
-// are the names of nodes by address.
-func (lb *LoadBalancer) fill(tree *octavia.StatusTree, nodes map[string]string) {
+// are the names of nodes by address, weights those of members by ID that have another one than 1.
+func (lb *LoadBalancer) fill(tree *octavia.StatusTree, nodes map[string]string, weights map[string]int) {
 	lb.update(tree.NodeStatus)
 	for i := range lb.Listeners {
 		l := &lb.Listeners[i]
@@ -206,19 +211,22 @@ func (lb *LoadBalancer) fill(tree *octavia.StatusTree, nodes map[string]string) 
 		l.update(tree.Listeners[at].NodeStatus)
 		for _, pool := range tree.Listeners[at].Pools {
 			if l.Pool != nil && pool.ID == l.Pool.ID {
-				l.Pool.fill(pool, nodes)
+				l.Pool.fill(pool, nodes, weights)
 			}
 		}
 	}
 }
 
-func (p *Pool) fill(tree octavia.PoolStatus, nodes map[string]string) {
+func (p *Pool) fill(tree octavia.PoolStatus, nodes map[string]string, weights map[string]int) {
 	p.update(tree.NodeStatus)
 	if p.Monitor != nil && p.Monitor.ID == tree.Monitor.ID {
 		p.Monitor.update(tree.Monitor.NodeStatus)
 	}
 	for _, m := range tree.Members {
 		member := Member{ID: m.ID, Node: nodes[m.Address], Name: m.Name, Address: m.Address, Port: m.Port}
+		if weight, other := weights[m.ID]; other {
+			member.Weight = &weight
+		}
 		member.update(m.NodeStatus)
 		p.Members = append(p.Members, member)
 	}

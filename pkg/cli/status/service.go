@@ -59,7 +59,7 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 		}
 	}
 	if rd.detailed {
-		if err := rd.details(ctx, have, &read); err != nil {
+		if err := rd.details(ctx, asked, have, &read); err != nil {
 			return read, err
 		}
 	}
@@ -188,13 +188,18 @@ func (rd *round) refusals(asked *settings.Settings, errs field.ErrorList, versio
 }
 
 // details adds the members, the traffic and the security groups.
-func (rd *round) details(ctx context.Context, have held, read *Service) error {
+func (rd *round) details(ctx context.Context, asked *settings.Settings, have held, read *Service) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var tree *octavia.StatusTree
+	var weights map[string]int
 	if have.balancer != nil && !driver.WithoutOctavia(have.balancer.Provider) {
 		group.Go(func() (err error) {
 			tree, err = rd.options.Session.Octavia().StatusTree(ctx, have.balancer.ID)
 			return apierror.IgnoreNotFound(err)
+		})
+		group.Go(func() (err error) {
+			weights, err = rd.weights(ctx, asked.Members, have.balancer.Listeners)
+			return err
 		})
 		group.Go(func() error {
 			traffic, err := rd.options.Session.Octavia().Statistics(ctx, have.balancer.ID)
@@ -216,7 +221,37 @@ func (rd *round) details(ctx context.Context, have held, read *Service) error {
 		return err
 	}
 	if tree != nil {
-		have.balancer.fill(tree, rd.cluster.names)
+		have.balancer.fill(tree, rd.cluster.names, weights)
 	}
 	return nil
+}
+
+// weights returns the weights of members by ID, as far as they differ from 1. It costs one request for each pool of a
+// Service that requests weights, and none for others.
+func (rd *round) weights(ctx context.Context, asked settings.MemberSettings, on []Listener) (map[string]int, error) {
+	found := map[string]int{}
+	if !asked.Drains() {
+		return found, nil
+	}
+	for _, l := range on {
+		if l.Pool == nil {
+			continue
+		}
+		read := rd.options.Session.Octavia().Members
+		if !asked.Counts() { // the others have the weight 1
+			read = func(ctx context.Context, poolID string) ([]octavia.Member, error) {
+				return rd.options.Session.Octavia().MembersWith(ctx, poolID, "weight", "0")
+			}
+		}
+		members, err := read(ctx, l.Pool.ID)
+		if apierror.IgnoreNotFound(err) != nil {
+			return nil, err
+		}
+		for _, m := range members {
+			if weight := observe.Member(m).EffectiveWeight(); weight != 1 {
+				found[m.ID] = weight
+			}
+		}
+	}
+	return found, nil
 }

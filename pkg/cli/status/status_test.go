@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -330,6 +331,49 @@ func TestStatus_KnowsARefusalWhoseEventsAreGone(t *testing.T) {
 		if found.State != status.Refused || found.LastError != nil || report.ExitCode() != status.ExitFailed ||
 			worst.Reason != reason.QuotaExceeded || !strings.Contains(worst.Text, "is used up") || worst.Kept == "" || !worst.Since.Equal(env.now.Add(-14*time.Minute)) {
 			t.Errorf("with conditions alone: %+v", found)
+		}
+	}
+}
+
+// The members of a Service that requests weights are shown with each weight other than 1. A drained one is shown in a large pool,
+// too.
+func TestStatus_ShowsWeightsOfMembers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		nodes   int
+		asked   string
+		weights map[string]any
+		want    map[string]int
+		shown   []string
+	}{
+		{3, "drain", map[string]any{"node-1": 0}, map[string]int{"node-1": 0}, []string{"127.100.1.11:30080, weight 0\n"}},
+		{10, "drain", map[string]any{"node-1": 0}, map[string]int{"node-1": 0}, []string{"127.100.1.11:30080, weight 0\n", "9 more"}},
+		{3, "endpoints", map[string]any{"node-0": 0, "node-2": 5}, map[string]int{"node-0": 0, "node-2": 5}, []string{"127.100.1.10:30080, weight 0\n", "127.100.1.12:30080, weight 5\n"}},
+		{3, "equal", map[string]any{"node-1": 0}, map[string]int{}, nil},
+	} {
+		env := newEnvironment(t, nil)
+		env.addNodes(test.nodes)
+		_, lb := env.served("web", []int32{80}, annotated("member-weights", test.asked))
+		for _, member := range lb.Pools[0].Members {
+			if weight, other := test.weights[member.Name]; other {
+				env.must(env.session.Octavia().UpdateMember(t.Context(), lb.Pools[0].ID, member.ID, octavia.Changes{"weight": weight}))
+				env.Settle()
+			}
+		}
+		report := env.read(t, "web")
+		got := map[string]int{}
+		for _, member := range report.Services[0].LoadBalancer.Listeners[0].Pool.Members {
+			if member.Weight != nil {
+				got[member.Node] = *member.Weight
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s, %d nodes: weights (-want +got):\n%s", test.asked, test.nodes, diff)
+		}
+		for _, want := range test.shown {
+			if shown := text(t, report); !strings.Contains(shown, want) {
+				t.Errorf("%s, %d nodes: no %q in\n%s", test.asked, test.nodes, want, shown)
+			}
 		}
 	}
 }

@@ -134,6 +134,9 @@ func (t *tree) pool(indent string, local bool, p Pool) {
 		if m.Node == "" && m.Name != "" {
 			about += ", no node has the address"
 		}
+		if m.Weight != nil {
+			about += fmt.Sprintf(", weight %d", *m.Weight)
+		}
 		t.row(indent+branch(i == len(shown)-1 && good == 0)+m.title(), m.Status, about)
 	}
 	if good > 0 {
@@ -144,7 +147,7 @@ func (t *tree) pool(indent string, local bool, p Pool) {
 // shownMembers returns the members to show, and the number of the omitted good ones.
 func shownMembers(all []Member) (shown []Member, good int) {
 	for _, m := range all {
-		fine := m.Provisioning == model.StatusActive && (m.Operating == "ONLINE" || m.Operating == "NO_MONITOR")
+		fine := m.Provisioning == model.StatusActive && (m.Operating == "ONLINE" || m.Operating == "NO_MONITOR") && !m.drained()
 		if fine && len(all) > mostMembers {
 			good++
 			continue
