@@ -61,6 +61,7 @@ start() {
         sleep 0.1
     done
     kill -KILL "$outer" 2>/dev/null || true
+    rm -f "$PID"
     die "the cell did not start, see $log"
 }
 
