@@ -48,24 +48,36 @@ func (r *Report) writeList(out *screen.Screen) {
 		if len(s.Addresses) > 0 {
 			address = strings.Join(s.Addresses, ",")
 		}
-		why := ""
-		if len(s.Problems) > 0 {
-			worst := s.Problems[0]
-			if worst.Reason == reason.SettingIgnored {
-				worst.Text = "ignored: " + worst.Text
-			}
-			worst.Text, worst.Reason = message.Truncate(worst.Text, mostReason), ""
-			why = r.problem(worst)
-		}
-		if more := len(s.Problems) - 1; more > 0 {
-			why += fmt.Sprintf(" (and %d more)", more)
-		}
 		rows = append(rows, []screen.Cell{
 			screen.Text(s.Namespace), screen.Text(s.Name), {Text: string(s.State), Color: scale().Color(s.State)},
-			screen.Text(address), screen.Text(why),
+			screen.Text(address), screen.Text(r.why(s)),
 		})
 	}
 	out.Table(0, rows)
+}
+
+// why returns the worst problem of a Service, the number of the others, and whether its rollouts lose connections, of which only
+// trees have the event.
+func (r *Report) why(s Service) string {
+	var parts []string
+	if len(s.Problems) > 0 {
+		worst := s.Problems[0]
+		if worst.Reason == reason.SettingIgnored {
+			worst.Text = "ignored: " + worst.Text
+		}
+		worst.Text, worst.Reason = message.Truncate(worst.Text, mostReason), ""
+		why := r.problem(worst)
+		if more := len(s.Problems) - 1; more > 0 {
+			why += fmt.Sprintf(" (and %d more)", more)
+		}
+		parts = append(parts, why)
+	}
+	for _, e := range s.Warnings {
+		if e.Reason == string(reason.RolloutLoses) {
+			parts = append(parts, "rollouts lose connections ("+r.age(e.Last)+" ago)")
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // fromTheBest returns the Services by their states, the best first.
