@@ -77,6 +77,45 @@ func TestDrain_GoesOnWhileServiceIsRefused(t *testing.T) {
 	env.weigh("0:1 1:1")
 }
 
+// Members that stay because there are no endpoints keep their weights while the Service is refused, and get the default
+// when weights are switched off.
+//
+//proves:54
+func TestDrain_KeepsWeightsWithoutEndpointsWhileServiceIsRefused(t *testing.T) {
+	t.Parallel()
+	for weights, want := range map[string]string{annotation.WeightsDrain: "0:1 1:0", annotation.WeightsEndpoints: "0:2 1:1 2:0"} {
+		for _, restarts := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, restarts %v", weights, restarts), func(t *testing.T) {
+				t.Parallel()
+				env, f, svc := following(t, "amphora", 1, "0 1")
+				svc.Annotations[annotation.MemberWeights] = weights
+				nodes := env.nodes(3)
+				env.ensure(svc, nodes)
+				f.on(svc, map[string]string{annotation.WeightsDrain: "0 1-", annotation.WeightsEndpoints: "0 0 1 2-"}[weights])
+				env.ensure(svc, nodes)
+				env.weigh(want)
+				f.on(svc, "")
+				svc.Annotations[annotation.MaxMembers] = "many"
+				for range 2 {
+					if restarts {
+						env.end()
+						env.restart()
+					}
+					env.Cloud.RequestLog.Reset()
+					env.refused(svc, nodes, "max-members")
+					env.writes(0)
+					env.weigh(want)
+				}
+				delete(svc.Annotations, annotation.MemberWeights)
+				env.refused(svc, nodes, "max-members")
+				delete(svc.Annotations, annotation.MaxMembers)
+				env.ensure(svc, nodes)
+				env.weigh(map[string]string{annotation.WeightsDrain: "0:1 1:1", annotation.WeightsEndpoints: "0:1 1:1 2:1"}[weights])
+			})
+		}
+	}
+}
+
 // Without the setting, weights are those of others.
 //
 //proves:54,89

@@ -223,6 +223,7 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 		ID: k.in.ID, Driver: want.Facts.Driver,
 		Unchosen: k.unread.Selector, Capped: k.limits.Full, NoMonitors: k.limits.NoMonitors,
 		Excluded: k.in.Members.Standing == members.Excluded,
+		Weighs:   k.in.Settings.Members.Drains(),
 		Drains:   k.in.Settings.Members.Drains() || k.planner.memory.weighed(k.in.Owner.UID),
 		Subnet:   cmp.Or(k.in.Settings.Members.SubnetID, k.in.Settings.Members.DefaultSubnetID), Places: !lb.Adopted,
 	}

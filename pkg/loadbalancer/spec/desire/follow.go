@@ -34,8 +34,8 @@ type Followers struct {
 	Capped, NoMonitors bool
 	// Places is set if a member without a subnet gets Subnet together with another port.
 	Places bool
-	// Drains is set if members have weights of their own, or had: see plan.Options.
-	Drains bool
+	// Weighs is set if members have weights of their own, Drains also if they had: see plan.Options.
+	Weighs, Drains bool
 	// Excluded is set if the operator has excluded all nodes from load balancers.
 	Excluded bool
 }
@@ -53,7 +53,11 @@ func Follow(s *settings.Settings, kept *model.LoadBalancer, nodes Followers) *mo
 		})
 		if at >= 0 && (s.Traffic.Ports[at].NodePort != 0 || nodes.Ports.At(at).Pods.Len() > 0) {
 			asked := nodes.monitor(&l.Pool, s.OfPort(s.Traffic.Ports[at]), nodes.ID.MonitorName(at))
-			l.Pool.Members = nodes.members(l.Pool.Members, nodes.Ports.At(at), int(s.Traffic.Ports[at].NodePort), asked)
+			on := nodes.Ports.At(at)
+			l.Pool.Members = nodes.members(l.Pool.Members, on, int(s.Traffic.Ports[at].NodePort), asked)
+			if on.Held && nodes.Weighs {
+				l.Pool.Members = weighed(l.Pool.Members, kept.Listeners[i].Pool.Members)
+			}
 		}
 	}
 	return lb
@@ -123,6 +127,16 @@ func (f Followers) members(there model.Members, on members.Port, port, monitorPo
 		come = come[:there.Len()-len(stay)]
 	}
 	return model.MembersOf(append(stay, come...)...)
+}
+
+// weighed returns members with the weights of those at the same addresses.
+func weighed(members, like model.Members) model.Members {
+	return members.Map(func(_ int, m model.Member) model.Member {
+		if at, is := like.FindAddress(m.Address); is {
+			m.Weight, m.Drained = like.Kind(at).Weight, like.Kind(at).Drained
+		}
+		return m
+	})
 }
 
 // subnet returns that of a member at a port, given an existing member of its pool.
