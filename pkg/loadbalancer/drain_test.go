@@ -184,6 +184,31 @@ func TestDrain_RestoresWeightsWhenSwitchedOff(t *testing.T) {
 	}
 }
 
+// Without the right to watch EndpointSlices, all nodes are members with the same weight, and an event states that.
+//
+//proves:54
+func TestDrain_IsReportedWithoutRight(t *testing.T) {
+	t.Parallel()
+	for weights, want := range map[string]bool{annotation.WeightsDrain: true, annotation.WeightsEndpoints: true, annotation.WeightsEqual: false} {
+		env, f, svc := following(t, "amphora", 1, "0 1-")
+		f.forbidden = true
+		svc.Annotations[annotation.MemberWeights] = weights
+		nodes := env.nodes(2)
+		env.ensure(svc, nodes)
+		env.weigh("0:1 1:1")
+		text := annotation.MemberWeights + ": " + weights + " has no effect"
+		if emitted := env.emitted(); strings.Contains(emitted, text) != want {
+			t.Errorf("%s: events:\n%s", weights, emitted)
+		}
+		f.forbidden = false
+		env.restart()
+		env.ensure(svc, nodes)
+		if emitted := env.emitted(); strings.Contains(emitted, text) {
+			t.Errorf("%s, with the right: events:\n%s", weights, emitted)
+		}
+	}
+}
+
 // A provider that ignores weights cannot drain.
 //
 //proves:54

@@ -45,6 +45,9 @@ func (s *Settings) Unused(drv driver.Driver) []annotation.Notice {
 	}
 	if s.LacksEndpoints(drv) {
 		notices = append(notices, EndpointsForbidden())
+		if s.Members.Drains() {
+			add(annotation.MemberWeights, s.Members.Weights+" has no effect: the controller does not know the endpoints of the members")
+		}
 	}
 	if mode := s.Ingress("").IPMode; s.ByPods() && drv.Quirks.CutsHairpins && (mode == nil || *mode != v1.LoadBalancerIPModeVIP) {
 		add(annotation.Members, "clients in the cluster cannot reach pods on their own node: the Service has a host name or ipMode Proxy, so that their connections "+
