@@ -136,6 +136,28 @@ func TestSample_StaysTheSameWhenOtherFunctionsChange(t *testing.T) {
 	}
 }
 
+// An entry of a mutant that the code no longer has would be forgotten, and hide another one some day.
+func TestEquivalent_HasOnlyMutantsOfTheCode(t *testing.T) {
+	t.Parallel()
+	var patterns []string
+	for _, e := range equivalent() {
+		patterns = append(patterns, "./"+filepath.Dir(e.file))
+	}
+	packages, err := load(t.Context(), "../../..", patterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*mutant
+	for _, p := range packages {
+		all = append(all, p.mutants()...)
+	}
+	for _, e := range equivalent() {
+		if !slices.ContainsFunc(all, e.is) {
+			t.Errorf("there is no mutant %+v", e)
+		}
+	}
+}
+
 func TestRun_CountsMutantsThatTestsNoticeAndThoseThatTheyDoNot(t *testing.T) {
 	t.Parallel()
 	root := module(t, `
