@@ -14,6 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -51,12 +52,15 @@ func (r *Reconciler) setConditions(svc *v1.Service, round conditions.Round) {
 	if change := known.Drift.Reason; round.Err != nil && change != "" && change != state.ReasonFailed {
 		round.Drift = fmt.Sprintf("Another client has changed something, and it could not be reverted yet: %s", change)
 	}
-	if round.Err == nil {
+	if round.Err == nil || round.Refusal != "" {
 		_, ignored, _ := r.engine().Settings.Parse(svc)
 		if known.Applied != nil && known.Applied.LoadBalancer.AllNodes {
 			ignored = append(ignored, settings.EndpointsForbidden())
 		}
 		round.Ignored = events.Listed(ignored)
+	}
+	if round.Refusal != "" {
+		round.Kept = refusal.WithIgnored(round.Kept, round.Ignored)
 	}
 	if said := round.Conditions(svc); len(said) > 0 {
 		r.options.Conditions.Set(cluster.Key(svc), svc.UID, said, record)

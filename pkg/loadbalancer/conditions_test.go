@@ -127,6 +127,15 @@ func TestConditions_FollowTheLifeOfAService(t *testing.T) {
 	if !strings.Contains(said, "max-members") || !strings.Contains(said, "keeps its last good settings and follows its nodes or pods") {
 		t.Errorf("it is refused with: %s", said)
 	}
+	set(annotation.Prefix+"max-membres", "7")(svc)
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+		t.Fatal("it is not refused")
+	}
+	said = env.states(svc, "Provisioned=false LoadBalancerRefused", "Refused=true LoadBalancerRequestInvalid", sound, undrifted)
+	if !strings.Contains(said, "its nodes or pods; without effect: "+annotation.Prefix+"max-membres") {
+		t.Errorf("it is refused with: %s", said)
+	}
+	delete(svc.Annotations, annotation.Prefix+"max-membres")
 	delete(svc.Annotations, annotation.MaxMembers)
 	env.ensure(svc, nodes)
 	env.states(svc, ready, unrefused, sound, undrifted)

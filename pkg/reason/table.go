@@ -238,7 +238,7 @@ func conditions() []Entry {
 // refusals are reasons for which Services are refused.
 func refusals() []Entry {
 	refused := func(reason Reason, when, do string) Entry {
-		return Entry{Reason: reason, On: Service, States: []State{{IsRefused, true}}, When: when + ", and the parts that are kept in operation", Do: do}
+		return Entry{Reason: reason, On: Service, States: []State{{IsRefused, true}}, When: when + ", and the parts that are kept in operation; then settings without effect", Do: do}
 	}
 	return []Entry{
 		refused(Invalid, "a value is not allowed: the field, the value, the allowed values", "correct the annotation or field that the message names: [annotations.md](annotations.md) has the allowed values"),

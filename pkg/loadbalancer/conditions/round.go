@@ -18,7 +18,7 @@ type Round struct {
 	// other.
 	Reported reason.Reason
 	// Refusal is the reason why the Service is refused, "" if it is not. Kept describes the refused
-	// request and the parts that are kept in operation.
+	// request, the parts that are kept in operation, and the settings without effect.
 	Refusal reason.Reason
 	Kept    string
 	// LoadBalancerID and Address are those in operation; "" if they are unknown.

@@ -62,9 +62,21 @@ func Standing(refusal, failure error) string {
 	return message.Truncate(refusal.Error(), message.MaxError-len(rest)) + rest
 }
 
+// WithIgnored appends the settings without effect, "" for none, to the result of Standing, as far as there is room.
+func WithIgnored(standing, ignored string) string {
+	room := message.MaxError - len(standing) - len(withoutEffect)
+	if ignored == "" || room < leastIgnored {
+		return standing
+	}
+	return standing + withoutEffect + message.Truncate(ignored, room)
+}
+
 // Parts splits the result of Standing into the reason of the refusal and the state of the load
-// balancer; rest is "" if the text does not end with that.
+// balancer; rest is "" if the text does not end with that. It drops what WithIgnored has appended.
 func Parts(standing string) (why, rest string) {
+	if at := strings.LastIndex(standing, withoutEffect); at >= 0 {
+		standing = standing[:at]
+	}
 	for _, rest := range []string{keepsSettings, restGoesOn, nothingServes, cannotFollow} {
 		if why, has := strings.CutSuffix(standing, rest); has {
 			return why, strings.TrimPrefix(rest, separator)
@@ -82,8 +94,12 @@ const (
 	keepsSettings = separator + "the load balancer keeps its last good settings and follows its nodes or pods"
 	restGoesOn    = separator + "the rest goes on: the load balancer follows its nodes or pods"
 	nothingServes = separator + NothingServes
+	withoutEffect = separator + "without effect: "
 	cannotFollow  = separator + "its load balancer cannot follow its nodes or pods at the moment"
 )
+
+// leastIgnored is the least room for settings without effect, in bytes: about the name of an annotation.
+const leastIgnored = 60
 
 // kept returns the state of the load balancer of a refused Service; "" if the reconciliation
 // failed.

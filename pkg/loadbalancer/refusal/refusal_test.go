@@ -130,6 +130,15 @@ func TestParts_AreWhatStandingPutsTogether(t *testing.T) {
 	for _, refused := range []error{invalid, byCloud} {
 		for _, failure := range []error{nil, errors.New("no node"), refusal.ErrNothingKept} {
 			standing := refusal.Standing(refused, failure)
+			for _, ignored := range []string{"", "x: unknown; y: unknown", strings.Repeat("x: unknown; ", 100)} {
+				with := refusal.WithIgnored(standing, ignored)
+				if why, kept := refusal.Parts(with); why != refused.Error() || why+"; "+kept != standing || len(with) > message.MaxError || !strings.HasPrefix(with, standing) {
+					t.Errorf("%q is %q and %q", with, why, kept)
+				}
+				if has := strings.Contains(with, "; without effect: x: unknown"); has != (ignored != "") {
+					t.Errorf("%q, want %q", with, ignored)
+				}
+			}
 			why, kept := refusal.Parts(standing)
 			if why != refused.Error() || kept == "" || why+"; "+kept != standing {
 				t.Errorf("%q is %q and %q", standing, why, kept)
