@@ -25,6 +25,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
@@ -564,5 +565,39 @@ func TestEndpoints_ReportThatPodsStopBeforeRemoval(t *testing.T) {
 				t.Errorf("members stay for %s after their pods began to terminate", stay)
 			}
 		})
+	}
+}
+
+// The time that the removal of a member takes is measured for each Service: a driver that changes members one by one works
+// longer on larger pools.
+//
+//proves:143
+func TestEndpoints_MeasureRemovalsOfEachService(t *testing.T) {
+	t.Parallel()
+	const each = 30 * time.Millisecond
+	pod := &v1.Pod{Spec: v1.PodSpec{TerminationGracePeriodSeconds: ptr.To[int64](90), Containers: []v1.Container{{
+		Lifecycle: &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 60}}},
+	}}}}
+	delays := fastDelays()
+	slow := delays[octavia.ProviderOVN]
+	slow.Members = each
+	delays[octavia.ProviderOVN] = slow
+	env, f, small := followingWith(t, "ovn", 1, "0 1", environmentOptions{
+		pods:      func(context.Context, string, string) (*v1.Pod, error) { return pod, nil },
+		simulator: simulator.Options{Delays: delays},
+	})
+	large, nodes := service("large", 1), env.nodes(12)
+	policyLocal(large)
+	turn := func(svc *v1.Service, endpoints ...string) {
+		for _, on := range endpoints {
+			f.on(svc, on)
+			env.ensure(svc, nodes)
+		}
+	}
+	turn(small, "0 1", "1 2", "2 3", "3 4")
+	turn(large, numbers(0, 6), numbers(6, 12), numbers(0, 6), numbers(6, 12))
+	turn(small, "4 5")
+	if of, other := env.engine.Stay(small), env.engine.Stay(large); of < other+6*each {
+		t.Errorf("members of the small pool stay for %s, those of the large one for %s", of, other)
 	}
 }

@@ -233,6 +233,9 @@ func (p *pursuit) apply(ctx context.Context) (downgraded bool, err error) {
 	if async.IsWaiting(err) {
 		return false, err
 	}
+	if took := p.run.MembersTook(); took > 0 {
+		p.store.RecordMemberChange(in.Owner.UID, took)
+	}
 	p.run = nil
 	round.Have.Observed = &observed
 	p.engine().Changes.End(in, observed, err)

@@ -33,7 +33,8 @@ type rollouts struct {
 // compare records how long members stay in a rollout of a Service, and reports whether connections fail during
 // one: they do if members follow its endpoints, only the pods at a member serve, and they stop before it is
 // removed, which takes one change of the load balancer for each port. It reports nothing that it cannot know. If
-// removed members lose their connections, and the pods cannot be read, members stay until these stop.
+// removed members lose their connections, and the pods cannot be read, members stay until these stop. The time is that of
+// the Service's own changes, because a driver may work longer on larger pools, else that of others on its provider.
 func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	settings, drv := in.Settings.On(round.Have.LoadBalancer), round.Want.Facts.Driver
 	if !settings.ByPods() && !settings.Traffic.Local || !settings.FollowsEndpoints(drv) || round.Want.Followed.Placeless {
@@ -42,7 +43,10 @@ func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 		return
 	}
 	provider := round.Have.LoadBalancer.Provider
-	cycle, measured := r.took(watcher.Kind{Provider: provider, Operation: watcher.ChangingMembers})
+	cycle, measured := r.store.Get(in.Owner.UID).MemberChange()
+	if !measured {
+		cycle, measured = r.took(watcher.Kind{Provider: provider, Operation: watcher.ChangingMembers})
+	}
 	if !measured {
 		cycle, measured = r.took(watcher.Kind{Provider: provider, Operation: watcher.Updating})
 	}

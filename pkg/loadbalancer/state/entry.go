@@ -37,6 +37,8 @@ type Entry struct {
 	Grace Grace
 	// Stay is how long a member stays after its endpoints began to terminate, 0 if until they have ended.
 	Stay time.Duration
+	// memberChanges are the times that the last changes of the members of a pool took, the newest last.
+	memberChanges []time.Duration
 	// Made are the objects that this process created for the Service.
 	Made Made
 	// SecurityGroups is the knowledge of package securitygroup of the Service.
@@ -148,6 +150,26 @@ func (s *Store) SetStay(uid types.UID, stay time.Duration) {
 	if s.Get(uid).Stay != stay {
 		s.update(uid, func(e *Entry) { e.Stay = stay })
 	}
+}
+
+// The number of changes of members whose times are kept for a Service, and the number that is enough for MemberChange.
+const mostMemberChanges, enoughMemberChanges = 9, 3
+
+// RecordMemberChange records how long a change of the members of a pool of a Service took.
+func (s *Store) RecordMemberChange(uid types.UID, took time.Duration) {
+	s.update(uid, func(e *Entry) {
+		last := e.memberChanges[max(0, len(e.memberChanges)+1-mostMemberChanges):]
+		e.memberChanges = append(slices.Clone(last), took)
+	})
+}
+
+// MemberChange returns the median time of the Service's changes of the members of a pool; false if too few are known.
+func (e Entry) MemberChange() (time.Duration, bool) {
+	all := slices.Sorted(slices.Values(e.memberChanges))
+	if len(all) < enoughMemberChanges {
+		return 0, false
+	}
+	return all[len(all)/2], true
 }
 
 // MarkTouched records that a change was begun for the Service.

@@ -32,6 +32,7 @@ func service(name, version string) *v1.Service {
 // fill records all kinds of knowledge of a Service.
 func fill(store *state.Store, svc *v1.Service) {
 	store.Advance(svc.UID, svc.ResourceVersion)
+	store.RecordMemberChange(svc.UID, time.Second)
 	store.Accept(svc)
 	store.SetApplied(svc.UID, applied("lb"))
 	store.MarkDrifted(svc.UID, store.Get(svc.UID).Applied, "changed")

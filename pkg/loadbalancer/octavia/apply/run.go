@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -33,6 +34,8 @@ type Run struct {
 	leaving  []*poolDeletion
 	// waited is set if time has passed since the load balancers were read.
 	waited bool
+	// membersTook is how long the changes of the members of a pool took, 0 if there were none so far.
+	membersTook time.Duration
 	// answer is that of the last change in a load balancer, current the progress of the first step.
 	answer  answer
 	current current
@@ -71,6 +74,9 @@ type answer struct {
 func NewRun(req Request) *Run {
 	return &Run{id: req.ID, observed: req.Observed.Clone(), steps: req.Plan.Steps, waited: req.Later}
 }
+
+// MembersTook returns how long the driver worked on the members of a pool on average, 0 if it has finished no change.
+func (r *Run) MembersTook() time.Duration { return r.membersTook }
 
 // all applies all steps, and waits until the cloud has finished them.
 func (r *Run) all(ctx context.Context) (err error) {

@@ -130,6 +130,7 @@ func (r *Run) settleChildren(ctx context.Context, members bool) error {
 	r.settling = nil
 	if r.observed.LoadBalancer = lb; err == nil {
 		if took := r.written.settled(r.Clock.Now()); took > 0 {
+			r.membersTook = took
 			r.Watcher.Record(watcher.Kind{Provider: lb.Provider, Operation: watcher.ChangingMembers}, took)
 		}
 	}

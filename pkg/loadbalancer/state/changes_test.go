@@ -1,0 +1,30 @@
+package state_test
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+func TestMemberChange_IsMedianOfLastOnesOfService(t *testing.T) {
+	t.Parallel()
+	store := state.New(clock.RealClock{}, nil)
+	for i, step := range []struct {
+		took, want time.Duration // want is 0 for none
+	}{{60, 0}, {10, 0}, {20, 20}, {30, 30}, {9, 20}, {1, 20}, {1, 10}, {1, 10}, {1, 9}, {1, 1}} {
+		store.RecordMemberChange("a", step.took*time.Second)
+		if got, known := store.Get("a").MemberChange(); got != step.want*time.Second || known != (step.want > 0) {
+			t.Errorf("after %d changes: %s (%v), want %d s", i+1, got, known, step.want)
+		}
+	}
+	if got, known := store.Get("b").MemberChange(); known {
+		t.Errorf("%s for another Service", got)
+	}
+	store.Forget("a", true)
+	if store.Len() != 0 {
+		t.Errorf("%d entries are left", store.Len())
+	}
+}
