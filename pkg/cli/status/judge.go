@@ -18,6 +18,8 @@ import (
 // evidence are the facts about a Service.
 type evidence struct {
 	service *v1.Service
+	// local is that of the status.
+	local bool
 	// refused are the reasons of a refusal by the controller's own code.
 	refused []string
 	// ignored are its settings without effect.
@@ -245,14 +247,10 @@ func (e evidence) judgeMembers(found *verdicts, l Listener, silent []string, ser
 		found.add(Degraded, nil, "%s has no members", l.key())
 	case serving == 0 && len(silent) > 0:
 		found.add(Failed, nil, "no member of %s answers its health monitor", l.key())
-	case len(silent) > 0 && !e.local():
+	case len(silent) > 0 && !e.local:
 		found.add(Degraded, nil, "%s: no answer to the health monitor from %d of %s: %s",
 			l.key(), len(silent), counted(len(l.Pool.Members), "member"), message.JoinLimited(silent))
 	}
-}
-
-func (e evidence) local() bool {
-	return e.service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
 }
 
 // judgePart evaluates the provisioning status of a part: one that is PENDING with the load balancer
@@ -275,7 +273,7 @@ func (e evidence) judgePool(found *verdicts, of string, s Status) {
 	switch {
 	case s.silent():
 		found.add(Failed, nil, "no member of %s answers its health monitor", of)
-	case s.Operating == "DEGRADED" && !e.local():
+	case s.Operating == "DEGRADED" && !e.local:
 		found.add(Degraded, nil, "not every member of %s answers its health monitor", of)
 	}
 }

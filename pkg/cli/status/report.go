@@ -72,7 +72,9 @@ type Service struct {
 	State     State  `json:"state"`
 	// Problems are the reasons why it is not good, the worst first.
 	Problems []Problem `json:"problems,omitempty"`
-	// Local is set if only nodes with endpoints must answer (externalTrafficPolicy: Local).
+	// Pods is set if pods are the members, and not NodePorts of nodes.
+	Pods bool `json:"membersArePods,omitempty"`
+	// Local is set if only nodes with endpoints must answer: externalTrafficPolicy Local, and pods are not the members.
 	Local bool `json:"externalTrafficPolicyLocal,omitempty"`
 	// Addresses are the published ones, IP addresses or host names.
 	Addresses      []string        `json:"addresses,omitempty"`

@@ -36,7 +36,9 @@ type held struct {
 
 // service reads the status of one Service. On an error it returns the status in Kubernetes.
 func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) {
-	read := Service{Namespace: svc.Namespace, Name: svc.Name, Local: svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal}
+	asked, ignored, errs := rd.parser.Parse(svc)
+	read := Service{Namespace: svc.Namespace, Name: svc.Name, Pods: asked.ByPods()}
+	read.Local = svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal && !read.Pods
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {
 		if ingress.IP != "" {
 			read.Addresses = append(read.Addresses, ingress.IP)
@@ -47,7 +49,6 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 	events := rd.cluster.events[svc.UID]
 	read.Conditions = conditionsOf(svc, served(events))
 	read.LastError, read.Warnings = lastError(events, rd.options.Clock.Now())
-	asked, ignored, errs := rd.parser.Parse(svc)
 	have, err := rd.held(ctx, svc, asked, read.Addresses)
 	if err != nil {
 		return read, err
@@ -68,7 +69,7 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 	}
 	read.LoadBalancer = have.balancer
 	rd.judge(&read, evidence{
-		service: svc, refused: rd.refusals(asked, errs, version, have), ignored: ignored, balancer: have.balancer, further: have.further, replaces: have.found.Replaces,
+		service: svc, local: read.Local, refused: rd.refusals(asked, errs, version, have), ignored: ignored, balancer: have.balancer, further: have.further, replaces: have.found.Replaces,
 		unhealthy: rd.unhealthy, conditions: read.Conditions, lastError: read.LastError,
 	})
 	return read, nil

@@ -377,3 +377,23 @@ func TestStatus_ShowsWeightsOfMembers(t *testing.T) {
 		}
 	}
 }
+
+// With policy Local, nodes without endpoints need not answer the health monitor, but each pod must.
+func TestStatus_MissesPodsThatDoNotAnswerWithPolicyLocal(t *testing.T) {
+	t.Parallel()
+	for members, want := range map[string]status.State{"nodes": status.Good, "pods": status.Degraded} {
+		env := newEnvironment(t, map[string]string{"create-monitor": "true"})
+		env.addNodes(2)
+		svc, lb := env.served("web", []int32{80}, func(svc *v1.Service) {
+			svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyLocal, 32000
+		})
+		env.must(env.Cloud.Octavia.SetMemberOperatingStatus(lb.Pools[0].Members[1].ID, simoctavia.Error))
+		annotated("members", members)(svc)
+		env.store(svc)
+		for _, report := range []*status.Report{env.read(t), env.read(t, "web")} {
+			if s := report.Services[0]; s.State != want || s.Local != (members == "nodes") {
+				t.Errorf("%s: %+v", members, s)
+			}
+		}
+	}
+}

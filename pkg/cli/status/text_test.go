@@ -35,3 +35,19 @@ func TestWriteText_HintsInListAtRolloutsThatLoseConnections(t *testing.T) {
 		}
 	}
 }
+
+// A pod is shown with its name and address; no node has that.
+func TestWriteText_MissesNoNodeOfMembersThatArePods(t *testing.T) {
+	t.Parallel()
+	for _, pods := range []bool{false, true} {
+		pool := &Pool{Members: []Member{{Name: "web-1", Address: "10.244.1.5", Port: 8080}}}
+		report := &Report{At: now, detailed: true, Services: []Service{{State: Good, Pods: pods, LoadBalancer: &LoadBalancer{Listeners: []Listener{{Pool: pool}}}}}}
+		var out bytes.Buffer
+		if err := report.WriteText(screen.New(&out, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if misses := strings.Contains(out.String(), "10.244.1.5:8080, no node has the address"); misses == pods {
+			t.Errorf("pods %v:\n%s", pods, out.String())
+		}
+	}
+}

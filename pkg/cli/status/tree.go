@@ -61,7 +61,7 @@ func (r *Report) tree(s Service) [][]screen.Cell {
 		t.plain(branch(last && i == len(lb.NextHops)-1)+"next hop", strings.TrimSpace(hop.Node+"  "+hop.Address))
 	}
 	for i, l := range lb.Listeners {
-		t.listener(l, s.Local, i == len(lb.Listeners)-1 && len(s.SecurityGroups) == 0 && lb.Traffic == nil)
+		t.listener(l, s, i == len(lb.Listeners)-1 && len(s.SecurityGroups) == 0 && lb.Traffic == nil)
 	}
 	for i, group := range s.SecurityGroups {
 		t.rows = append(t.rows, groupRows(branch(i == len(s.SecurityGroups)-1 && lb.Traffic == nil), []SecurityGroup{group})...)
@@ -101,7 +101,7 @@ func below(last bool) string {
 	return "│  "
 }
 
-func (t *tree) listener(l Listener, local, last bool) {
+func (t *tree) listener(l Listener, of Service, last bool) {
 	about := "open to all"
 	if len(l.AllowedCIDRs) > 0 {
 		about = "open to " + message.JoinLimited(l.AllowedCIDRs)
@@ -111,16 +111,16 @@ func (t *tree) listener(l Listener, local, last bool) {
 	}
 	t.row(branch(last)+"listener "+l.key(), l.Status, about)
 	if l.Pool != nil {
-		t.pool(below(last), local, *l.Pool)
+		t.pool(below(last), of, *l.Pool)
 	}
 }
 
-func (t *tree) pool(indent string, local bool, p Pool) {
+func (t *tree) pool(indent string, of Service, p Pool) {
 	about := []string{p.Algorithm, counted(len(p.Members), "member")}
 	if p.Persistence != "" {
 		about = append(about, "persistence "+p.Persistence)
 	}
-	if local {
+	if of.Local {
 		about = append(about, "only nodes with endpoints answer")
 	}
 	t.row(indent+branch(true)+"pool", p.Status, strings.Join(about, ", "))
@@ -131,7 +131,7 @@ func (t *tree) pool(indent string, local bool, p Pool) {
 	}
 	for i, m := range shown {
 		about := fmt.Sprintf("%s:%d", m.Address, m.Port)
-		if m.Node == "" && m.Name != "" {
+		if m.Node == "" && m.Name != "" && !of.Pods {
 			about += ", no node has the address"
 		}
 		if m.Weight != nil {
