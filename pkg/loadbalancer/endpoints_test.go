@@ -25,7 +25,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/memorynet"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
@@ -114,6 +113,21 @@ func followingWith(t *testing.T, provider string, ports int, nodes string, optio
 		svc.Annotations[annotation.Members] = annotation.MembersEndpointNodes
 	}
 	f.on(svc, nodes)
+	return env, f, svc
+}
+
+// followingOnSlowOVN is following in a bubble, with an ovn that takes one and a half seconds for a member, and with the
+// timing of its driver. All endpoints are those of one pod.
+func followingOnSlowOVN(t *testing.T, nodes string, pod *v1.Pod) (*environment, *fakeEndpoints, *v1.Service) {
+	t.Helper()
+	slow := simoctavia.Delays{Create: time.Second, Update: time.Second, Delete: time.Second, Members: 500 * time.Millisecond} // three steps
+	env, f, svc := followingWith(t, "ovn", 1, nodes, environmentOptions{
+		network: &memorynet.Network{}, hold: time.Hour, patience: time.Hour,
+		simulator: simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderOVN: slow}},
+		pods:      func(context.Context, string, string) (*v1.Pod, error) { return pod, nil },
+	})
+	env.timing = driver.Timing{}
+	env.restart()
 	return env, f, svc
 }
 
@@ -493,16 +507,7 @@ func TestEndpoints_MeasureRemovalFromLargePool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const nodes, leave = 90, 31
-		third := 500 * time.Millisecond // the driver takes three steps for each member
-		env, f, svc := followingWith(t, "ovn", 1, numbers(0, nodes), environmentOptions{
-			network: &memorynet.Network{}, hold: time.Hour, patience: time.Hour,
-			simulator: simulator.Options{Delays: map[string]simoctavia.Delays{
-				simoctavia.ProviderOVN: {Create: time.Second, Update: time.Second, Delete: time.Second, Members: third},
-			}},
-			pods: func(context.Context, string, string) (*v1.Pod, error) { return &v1.Pod{}, nil },
-		})
-		env.timing = driver.Timing{} // that of the driver
-		env.restart()
+		env, f, svc := followingOnSlowOVN(t, numbers(0, nodes), &v1.Pod{})
 		all := env.nodes(nodes)
 		env.ensure(svc, all)
 		f.on(svc, numbers(0, nodes-leave))
@@ -574,30 +579,26 @@ func TestEndpoints_ReportThatPodsStopBeforeRemoval(t *testing.T) {
 //proves:143
 func TestEndpoints_MeasureRemovalsOfEachService(t *testing.T) {
 	t.Parallel()
-	const each = 30 * time.Millisecond
-	pod := &v1.Pod{Spec: v1.PodSpec{TerminationGracePeriodSeconds: ptr.To[int64](90), Containers: []v1.Container{{
-		Lifecycle: &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 60}}},
+	pod := &v1.Pod{Spec: v1.PodSpec{TerminationGracePeriodSeconds: ptr.To[int64](900), Containers: []v1.Container{{
+		Lifecycle: &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 600}}},
 	}}}}
-	delays := fastDelays()
-	slow := delays[octavia.ProviderOVN]
-	slow.Members = each
-	delays[octavia.ProviderOVN] = slow
-	env, f, small := followingWith(t, "ovn", 1, "0 1", environmentOptions{
-		pods:      func(context.Context, string, string) (*v1.Pod, error) { return pod, nil },
-		simulator: simulator.Options{Delays: delays},
-	})
-	large, nodes := service("large", 1), env.nodes(12)
-	policyLocal(large)
-	turn := func(svc *v1.Service, endpoints ...string) {
-		for _, on := range endpoints {
-			f.on(svc, on)
-			env.ensure(svc, nodes)
+	synctest.Test(t, func(t *testing.T) {
+		env, f, small := followingOnSlowOVN(t, "0 1", pod)
+		large, nodes := service("large", 1), env.nodes(12)
+		policyLocal(large)
+		turn := func(svc *v1.Service, endpoints ...string) {
+			for _, on := range endpoints {
+				f.on(svc, on)
+				env.ensure(svc, nodes)
+			}
 		}
-	}
-	turn(small, "0 1", "1 2", "2 3", "3 4")
-	turn(large, numbers(0, 6), numbers(6, 12), numbers(0, 6), numbers(6, 12))
-	turn(small, "4 5")
-	if of, other := env.engine.Stay(small), env.engine.Stay(large); of < other+6*each {
-		t.Errorf("members of the small pool stay for %s, those of the large one for %s", of, other)
-	}
+		turn(small, "0 1", "1 2", "2 3", "3 4")
+		for range 3 { // most changes of the provider are those of the large pool
+			turn(large, numbers(0, 6), numbers(6, 12))
+		}
+		turn(small, "4 5")
+		if of, other := env.engine.Stay(small), env.engine.Stay(large); of < other+10*time.Second || other <= 0 {
+			t.Errorf("members of the small pool stay for %s, those of the large one for %s", of, other)
+		}
+	})
 }
