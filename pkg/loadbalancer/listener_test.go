@@ -472,6 +472,8 @@ func TestProvider_ReportsSettingsItDoesNotSupport(t *testing.T) {
 }
 
 // Octavia reads the certificates of a load balancer anew at each change, and puts a listener into ERROR if its own is gone.
+//
+//proves:6
 func TestTLS_ReplacesCertificateDeletedWhileInUse(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

@@ -44,6 +44,13 @@ func listenerBreaks() []Break {
 			Tests: []string{"TestListeners_HaveProtocolOfFirstSettingThatDecides"},
 		},
 		{
+			Row: 6, What: "a listener is written although its certificate no longer exists",
+			File:  "pkg/loadbalancer/goal/checks.go",
+			Old:   `return lookup.CertificatesInUse(ctx, c.barbican, kept, askedBy)`,
+			New:   `return nil`,
+			Tests: []string{"TestTLS_ReplacesCertificateDeletedWhileInUse"},
+		},
+		{
 			Row: 6, What: "listeners that terminate TLS have no certificate",
 			File:  desire + "desire.go",
 			Old:   `l.TLSContainerRef = s.Listeners.TLSContainerRef`,

@@ -152,6 +152,27 @@ func memberBreaks() []Break {
 			Tests: []string{"TestRollout_WaitsForLongQueueOfDriver"},
 		},
 		{
+			Row: 55, What: "a new process adds the members again that left before their pods stop",
+			File:  "pkg/loadbalancer/plan/hold.go",
+			Old:   `at[i] >= 0 || !wanted.Kind(i).Leaving`,
+			New:   `true`,
+			Tests: []string{"TestEndpoints_ThatTerminateBringNoMemberBack"},
+		},
+		{
+			Row: 57, What: "a new process adds the pods again that left before they stop",
+			File:  "pkg/loadbalancer/plan/hold.go",
+			Old:   `at[i] >= 0 || !wanted.Kind(i).Leaving`,
+			New:   `true`,
+			Tests: []string{"TestPods_ThatTerminateDoNotComeBack"},
+		},
+		{
+			Row: 143, What: "one large pool makes all Services believe in long removals",
+			File:  "pkg/loadbalancer/goal/rollout.go",
+			Old:   `cycle, measured := r.store.Get(in.Owner.UID).MemberChange()`,
+			New:   `cycle, measured := time.Duration(0), false`,
+			Tests: []string{"TestEndpoints_MeasureRemovalsOfEachService"},
+		},
+		{
 			Row: 143, What: "pods that stop too early are not noticed",
 			File:  "pkg/loadbalancer/spec/members/rollout.go",
 			Old:   `case !r.Cuts && r.Grace < r.Removal:`,
