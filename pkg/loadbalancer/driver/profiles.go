@@ -98,7 +98,7 @@ var profiles = sync.OnceValue(func() []profile {
 			// Only the version of Octavia's API shows the version of the driver; it is the same for
 			// 3.0 (Zed) and 4.0 (2023.1).
 			soundMonitors: &VersionSoundOVNMonitors,
-			affinity:      &VersionOVNAffinity, // seen with 8.0 (2025.1); 11.0 (2026.2) has the same source
+			affinity:      &VersionOVNAffinity, // seen with 8.0 (2025.1) and 11.0 (2026.2)
 			timing:        databaseTiming(),
 			sourceKnown:   true, // it refuses a whole batch because of one member
 		},

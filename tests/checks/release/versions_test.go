@@ -90,7 +90,7 @@ func suiteReleases(t *testing.T) map[string]string {
 	suite := map[string]string{}
 	for _, file := range files {
 		text := read(t, file)
-		found := regexp.MustCompile(`# (Debian \d+): .*(ovn-octavia-provider [\d.]+)(?s:.*)\nOPENSTACK=(\S+)\n`).FindStringSubmatch(text)
+		found := regexp.MustCompile(`# (Debian (?:\d+|unstable \(best effort\))): .*(ovn-octavia-provider [\d.]+)(?s:.*)\nOPENSTACK=(\S+)\n`).FindStringSubmatch(text)
 		if found == nil {
 			t.Fatalf("%s does not name its packages", file)
 		}

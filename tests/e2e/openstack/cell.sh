@@ -83,6 +83,8 @@ inside() { # ROOT[:LAYER...] SHARED...: the first process of a cell; layers add 
     ip link set lo up
     hostname cell
     echo '127.0.0.1 localhost cell' >etc/hosts
+    # Scripts compare this name with RELEASE; in sid it is that of the next stable release.
+    sed -i "s/^VERSION_CODENAME=.*/VERSION_CODENAME=$RELEASE/" etc/os-release
     mkdir -p run/lock old
     # In place of chroot: a process that enters the namespaces later has this root, too.
     pivot_root . old

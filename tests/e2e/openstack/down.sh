@@ -6,7 +6,7 @@ purge=; patience=15
 [ "${1:-}" = --purge ] && purge=1 patience=2
 "$HERE/machines.sh" down >/dev/null 2>&1
 for s in octavia-driver-agent octavia-worker octavia-health-manager octavia-housekeeping octavia-api-ovn octavia-api-amphora nova-compute nova-api nova-scheduler nova-conductor \
-    neutron-server glance-api placement barbican keystone ovn-controller ovn-northd; do stop "$s" $patience & done; wait
+    neutron-server neutron-rpc neutron-periodic neutron-ovn_maintenance glance-api placement barbican keystone ovn-controller ovn-northd; do stop "$s" $patience & done; wait
 if [ $purge ] && alive ovs-vswitchd; then
     for b in $(ovs-vsctl --timeout=5 list-br); do ovs-vsctl --timeout=5 del-br "$b"; done
 fi

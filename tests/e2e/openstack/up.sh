@@ -157,19 +157,38 @@ sync_neutron() { "$E2E_STATE/bin/neutron-db-manage" --config-file "$ETC/neutron/
 sync_barbican() { HOME=$ETC/barbican-home barbican-manage db upgrade; }
 sync_octavia() { octavia-db-manage --config-file "$ETC/octavia/octavia.conf" upgrade head; }
 
+wsgi_file() { # SERVICE PROGRAM: the API of a service for uwsgi, which a package has as a module or as a program
+    if [ -n "${WSGI_MODULES:-}" ]; then echo "$WSGI_MODULES/$1/wsgi/api.py"; else echo "/usr/bin/$2"; fi
+}
+
+start_apis() { # of Glance, Neutron and Nova
+    local n=$ETC/nova/nova.conf e=$ETC/neutron b=$E2E_STATE/bin w=${WSGI_MODULES:-} worker
+    if [ -z "$w" ]; then
+        daemon glance-api "$b/glance-api" --config-file "$ETC/glance/glance-api.conf"
+        daemon neutron-server "$b/neutron-server" --config-file "$e/neutron.conf" --config-file "$e/ml2.ini"
+        daemon nova-api "$b/nova-api" --config-file "$n"
+        return
+    fi
+    uwsgi_daemon glance-api "$GLANCE_PORT" "$w/glance/wsgi/api.py" 1 OS_GLANCE_CONFIG_DIR="$ETC/glance"
+    uwsgi_daemon neutron-server "$NEUTRON_PORT" "$w/neutron/wsgi/api.py" "${E2E_NEUTRON_WORKERS:-2}" OS_NEUTRON_CONFIG_FILES="$e/neutron.conf;$e/ml2.ini"
+    uwsgi_daemon nova-api "$NOVA_PORT" "$w/nova/wsgi/osapi_compute.py" 2 OS_NOVA_CONFIG_FILES="$PKG/usr/share/nova-common/api-paste.ini;$n"
+    for worker in rpc periodic ovn_maintenance; do # children of neutron-server where it is a program
+        daemon "neutron-$worker" python3 -c "from neutron.cmd.server import main_$worker as main; main()" \
+            --config-file "$e/neutron.conf" --config-file "$e/ml2.ini"
+    done
+}
+
 start_services() {
     local n=$ETC/nova/nova.conf o=$ETC/octavia/octavia.conf b=$E2E_STATE/bin
-    uwsgi_daemon placement "$PLACEMENT_PORT" /usr/bin/placement-api 1 OS_PLACEMENT_CONFIG_DIR="$ETC/placement"
+    uwsgi_daemon placement "$PLACEMENT_PORT" "$(wsgi_file placement placement-api)" 1 OS_PLACEMENT_CONFIG_DIR="$ETC/placement"
     [ -z "$AMPHORA" ] || uwsgi_daemon barbican "$BARBICAN_PORT" "$b/barbican-wsgi" 1 HOME="$ETC/barbican-home"
-    daemon glance-api "$b/glance-api" --config-file "$ETC/glance/glance-api.conf"
-    daemon neutron-server "$b/neutron-server" --config-file "$ETC/neutron/neutron.conf" --config-file "$ETC/neutron/ml2.ini"
+    start_apis
     daemon nova-conductor "$b/nova-conductor" --config-file "$n"
     daemon nova-scheduler "$b/nova-scheduler" --config-file "$n"
-    daemon nova-api "$b/nova-api" --config-file "$n"
     mkdir -p /var/run/octavia
     daemon octavia-driver-agent "$b/octavia-driver-agent" --config-file "$o"
-    uwsgi_daemon octavia-api-ovn "$OCTAVIA_PORT" /usr/bin/octavia-wsgi 1 HOME="$ETC/octavia-home"
-    uwsgi_daemon octavia-api-amphora "$OCTAVIA2_PORT" /usr/bin/octavia-wsgi 1 HOME="$ETC/octavia-home"
+    uwsgi_daemon octavia-api-ovn "$OCTAVIA_PORT" "$(wsgi_file octavia octavia-wsgi)" 1 HOME="$ETC/octavia-home"
+    uwsgi_daemon octavia-api-amphora "$OCTAVIA2_PORT" "$(wsgi_file octavia octavia-wsgi)" 1 HOME="$ETC/octavia-home"
     wait_for 120 placement http_up "http://127.0.0.1:$PLACEMENT_PORT/"
     wait_for 120 glance http_up "http://127.0.0.1:$GLANCE_PORT/"
     wait_for 120 neutron http_up "http://127.0.0.1:$NEUTRON_PORT/"
@@ -239,7 +258,7 @@ start_ovn
 wait_for 60 mariadb sql -e 'select 1'
 create_databases
 step sync_keystone sync_keystone || exit 1
-uwsgi_daemon keystone "$KEYSTONE_PORT" /usr/bin/keystone-wsgi-public 2 OS_KEYSTONE_CONFIG_DIR="$ETC/keystone"
+uwsgi_daemon keystone "$KEYSTONE_PORT" "$(wsgi_file keystone keystone-wsgi-public)" 2 OS_KEYSTONE_CONFIG_DIR="$ETC/keystone"
 wait_for 60 keystone http_up "$AUTH_URL"
 step identity python3 "$HERE/identity.py" || exit 1
 ( step sync_neutron sync_neutron; step sync_glance sync_glance ) & background+=($!)
