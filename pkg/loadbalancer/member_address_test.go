@@ -1,12 +1,14 @@
 package loadbalancer_test
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -54,6 +56,39 @@ func TestMembers_HaveAddressInMemberSubnet(t *testing.T) {
 			env.ensure(svc, nodes)
 			if at := env.memberAddresses(); !at["127.100.1.10"] {
 				t.Errorf("switched off: %v", at)
+			}
+		})
+	}
+}
+
+// Neutron may not find the member subnet for a moment. The members keep their addresses then, and no load balancer is
+// created with others.
+//
+//proves:128
+func TestMembers_KeepAddressesWhileMemberSubnetIsNotFound(t *testing.T) {
+	t.Parallel()
+	for _, exists := range []bool{false, true} {
+		t.Run(map[bool]string{false: "new", true: "existing, new process"}[exists], func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{})
+			other := env.subnet("127.101.0.0/16")
+			nodes, svc := env.nodes(2), service("web", 1)
+			both := env.moveTo(nodes[0], other, "127.101.1.10")
+			both.Status.Addresses = append([]v1.NodeAddress{nodes[0].Status.Addresses[0]}, both.Status.Addresses...)
+			nodes[0] = both
+			annotate(annotation.MemberSubnetID, other, annotation.MemberAddress, "true")(svc)
+			if exists {
+				env.ensure(svc, nodes)
+				env.restart()
+			}
+			env.Cloud.RequestLog.Reset()
+			found := env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/network/v2.0/subnets/*", Status: http.StatusNotFound, Worded: true})
+			env.refused(svc, nodes, "metadata.annotations["+annotation.MemberSubnetID+"]: there is no subnet "+other)
+			env.writes(0)
+			found()
+			env.ensure(svc, nodes)
+			if at := env.memberAddresses(); !at["127.101.1.10"] || !at["127.100.1.11"] || len(at) != 2 {
+				t.Errorf("members at %v", at)
 			}
 		})
 	}

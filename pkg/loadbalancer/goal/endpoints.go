@@ -11,6 +11,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
@@ -65,20 +66,19 @@ func (e *Engine) choose(ctx context.Context, s *settings.Settings, nodes []*v1.N
 	return e.Members.Select(s, nodes)
 }
 
-// locate sets in the settings of a Service the ranges of the members' addresses. An unknown subnet has
-// none.
+// locate sets in the settings of a Service the ranges of the members' addresses. The error is that of lookup.Reader.Range.
 func (e *Engine) locate(ctx context.Context, s *settings.Settings) error {
 	s.Members.Within = nil
 	if !s.Members.BySubnet || s.Members.SubnetID == "" {
 		return nil
 	}
-	within := map[v1.IPFamily]netip.Prefix{}
+	within, askedBy := map[v1.IPFamily]netip.Prefix{}, s.Origin(annotation.MemberSubnetID).Name
 	for _, family := range []v1.IPFamily{s.Family, s.AskedSecond()} {
 		if family == "" {
 			continue
 		}
 		var err error
-		if within[family], err = e.Cloud.Lookup.Range(ctx, s.Members.SubnetID, family); err != nil {
+		if within[family], err = e.Cloud.Lookup.Range(ctx, s.Members.SubnetID, family, askedBy); err != nil {
 			return err
 		}
 	}

@@ -121,7 +121,7 @@ func (r *Reader) namedVIPSubnet(ctx context.Context, families []v1.IPFamily, id,
 	subnet, err := r.subnet.get(ctx, id, r.neutron.Subnet)
 	switch {
 	case apierror.IsNotFound(err):
-		return nil, refused("there is no subnet %s, or this project cannot see it: correct the ID, or share the network with the project", id)
+		return nil, noSubnet(annotation.AdditionalSubnets, id)
 	case err != nil:
 		return nil, err
 	case subnet.NetworkID != network:

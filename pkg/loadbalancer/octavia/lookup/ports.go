@@ -97,12 +97,13 @@ func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
 }
 
 // Range returns the CIDR of a subnet or, if that is of another IP family, of the first subnet of the family in
-// its network. It is not valid if the project sees none.
-func (r *Reader) Range(ctx context.Context, id string, family v1.IPFamily) (netip.Prefix, error) {
+// its network. It is not valid if the project sees none of the family. The error is an *Error that names the setting
+// askedBy if the project does not see the subnet itself: without its range, members would get other addresses of their nodes.
+func (r *Reader) Range(ctx context.Context, id string, family v1.IPFamily, askedBy string) (netip.Prefix, error) {
 	subnet, err := r.subnet.get(ctx, id, r.neutron.Subnet)
 	switch {
 	case apierror.IsNotFound(err):
-		return netip.Prefix{}, nil
+		return netip.Prefix{}, noSubnet(askedBy, id)
 	case err != nil:
 		return netip.Prefix{}, err
 	case familyOf(*subnet) == family:

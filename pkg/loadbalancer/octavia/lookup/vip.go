@@ -57,7 +57,7 @@ func (g gathering) named(ctx context.Context, name, id string) error {
 	}
 	_, err := g.subnet.get(ctx, id, g.neutron.Subnet)
 	if apierror.IsNotFound(err) {
-		return &Error{Message: fmt.Sprintf("%s: there is no subnet %s, or this project cannot see it: correct the ID, or share the network with the project", by.Name, id)}
+		return noSubnet(by.Name, id)
 	}
 	return err
 }
