@@ -258,6 +258,38 @@ func TestEndpoints_ThatTerminateBringNoMemberBack(t *testing.T) {
 	}
 }
 
+// A member that leaves stays beside the maximum number of members: it does not take the place of another one, neither before it has
+// left nor in the next process.
+//
+//proves:55
+func TestEndpoints_ThatTerminateDisplaceNoMemberOfLimitedPool(t *testing.T) {
+	t.Parallel()
+	env, f, svc := following(t, "ovn", 1, "0 1 2")
+	svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyCluster, 0
+	svc.Annotations[annotation.Members], svc.Annotations[annotation.MaxMembers] = annotation.MembersEndpointNodes, "2"
+	nodes := env.nodes(3)
+	env.ensure(svc, nodes)
+	chosen := strings.Fields(env.onNodes())
+	first, second, third := chosen[0], chosen[1], "3"
+	for i := range nodes {
+		if !slices.Contains(chosen, itoa(i)) {
+			third = itoa(i)
+		}
+	}
+	step := func(endpoints string, want ...string) {
+		t.Helper()
+		f.on(svc, endpoints)
+		env.ensure(svc, nodes)
+		slices.Sort(want)
+		env.areOnNodes(strings.Join(want, " "))
+	}
+	step(strings.Join([]string{first + "-", second, third}, " "), first, second, third)
+	step(strings.Join([]string{second, third}, " "), second, third) // the endpoint on the first one stops soon
+	env.restart()
+	step(strings.Join([]string{first + "-", second, third}, " "), second, third)
+	step(strings.Join([]string{first, second, third}, " "), first, second)
+}
+
 // A new load balancer has no members whose endpoints terminate beside others.
 func TestEndpoints_ThatTerminateAreNoMembersOfNewPools(t *testing.T) {
 	t.Parallel()

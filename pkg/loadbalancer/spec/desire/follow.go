@@ -106,6 +106,9 @@ func (f Followers) members(there model.Members, on members.Port, port, monitorPo
 			stay = append(stay, member)
 			continue
 		}
+		if b.Leaving {
+			continue
+		}
 		member := b
 		member.SubnetID = cmp.Or(f.Subnets[b.Address], f.Subnet)
 		if there.Len() > 0 && !pods {

@@ -59,6 +59,8 @@ func TestFollow_ChangesMembersWithNodes(t *testing.T) {
 	unchosen.Unchosen, capped.Capped, placed.Subnets = true, true, map[string]string{"10.0.0.3": "b"}
 	replaced := followers("10.0.0.3")
 	replaced.Unchosen = true
+	leaving, alone := followers("10.0.0.0", "10.0.0.1", "10.0.0.3"), followers("10.0.0.3")
+	leaving.Capped, leaving.Ports[0].Leaving, alone.Ports[0].Leaving = true, []string{"10.0.0.0"}, []string{"10.0.0.3"}
 	one, three := "10.0.0.1:30080 node-10.0.0.1 a monitor 32000 drained false", "10.0.0.3:30080 node-10.0.0.3 a monitor 32000 drained false"
 	two := "10.0.0.2:30080 node-10.0.0.2 a monitor 32000 drained true"
 	for name, c := range map[string]struct {
@@ -71,6 +73,8 @@ func TestFollow_ChangesMembersWithNodes(t *testing.T) {
 		"nobody knows who is chosen":          {unchosen, []string{one}},
 		"nobody knows, and all are replaced":  {replaced, []string{three}},
 		"no more members than there are":      {capped, []string{one, three}},
+		"one that leaves takes no place":      {leaving, []string{one, three}},
+		"only one that leaves could come":     {alone, []string{one, two}},
 		"the subnet of a new member is known": {placed, []string{"10.0.0.3:30080 node-10.0.0.3 b monitor 32000 drained false"}},
 	} {
 		if got := followed(30080, c.nodes); !slices.Equal(got, c.want) {

@@ -174,7 +174,7 @@ func without[T comparable](all, other []T) []T {
 }
 
 // port returns the members of a port with endpoints on some nodes, of which some are leaving, and those among the nodes
-// with weights that get no new connections. These are members only beside others.
+// with weights that get no new connections. Both of these are members only beside others, and do not count for the maximum.
 func (s *Set) port(of *settings.Settings, names, leaving []string, weights map[string]int) Port {
 	backends := among(s.Backends, names)
 	if len(backends) == 0 {
@@ -183,8 +183,12 @@ func (s *Set) port(of *settings.Settings, names, leaving []string, weights map[s
 	if len(backends) == 0 {
 		return Port{Hosts: s.Hosts, Held: true}
 	}
-	backends = slices.Clone(subset(backends, of.Members.Max, of.Members.Seed))
-	p := Port{Weights: map[string]int{}, Leaving: addressesOf(among(backends, leaving), len(backends))}
+	leave, stay := among(backends, leaving), among(backends, without(names, leaving))
+	if len(stay) == 0 {
+		leave, stay = nil, backends
+	}
+	backends = slices.Concat(subset(stay, of.Members.Max, of.Members.Seed), leave)
+	p := Port{Weights: map[string]int{}, Leaving: addressesOf(leave)}
 	for _, b := range s.Backends {
 		if weight, is := weights[b.Node.Name]; is && weight == 0 {
 			backends = append(backends, b)
@@ -199,12 +203,8 @@ func (s *Set) port(of *settings.Settings, names, leaving []string, weights map[s
 	return p
 }
 
-// addressesOf returns the addresses of the members that leave, none if these are all members.
-func addressesOf(leaving []Backend, all int) (addresses []string) {
-	if len(leaving) == all {
-		return nil
-	}
-	for _, b := range leaving {
+func addressesOf(backends []Backend) (addresses []string) {
+	for _, b := range backends {
 		addresses = append(addresses, b.Address)
 	}
 	return addresses

@@ -114,6 +114,8 @@ func TestFollow_SelectsNodesWithEndpoints(t *testing.T) {
 		"only on an excluded node, Cluster": {endpoints: members.Endpoints{slice("d")}, want: "a b", placeless: true},
 		"on an unknown node":                {endpoints: members.Endpoints{slice("a x")}, want: "a"},
 		"limited":                           {endpoints: members.Endpoints{slice("b")}, change: func(s *settings.Settings) { s.Members.Max = 1 }, want: "b"},
+		"limited, the first terminates":     {endpoints: members.Endpoints{slice("a- b")}, change: func(s *settings.Settings) { s.Members.Max = 1 }, want: "b", cuts: "a b"},
+		"limited, the second terminates":    {endpoints: members.Endpoints{slice("a b-")}, change: func(s *settings.Settings) { s.Members.Max = 1 }, want: "a", cuts: "a b"},
 	} {
 		change := test.change
 		if change == nil {
