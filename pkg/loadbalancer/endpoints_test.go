@@ -116,11 +116,11 @@ func followingWith(t *testing.T, provider string, ports int, nodes string, optio
 	return env, f, svc
 }
 
-// followingOnSlowOVN is following in a bubble, with an ovn that takes one and a half seconds for a member, and with the
-// timing of its driver. All endpoints are those of one pod.
-func followingOnSlowOVN(t *testing.T, nodes string, pod *v1.Pod) (*environment, *fakeEndpoints, *v1.Service) {
+// followingOnSlowOVN is following in a bubble, with an ovn that takes so long for a member, and with the timing of its
+// driver. All endpoints are those of one pod.
+func followingOnSlowOVN(t *testing.T, perMember time.Duration, nodes string, pod *v1.Pod) (*environment, *fakeEndpoints, *v1.Service) {
 	t.Helper()
-	slow := simoctavia.Delays{Create: time.Second, Update: time.Second, Delete: time.Second, Members: 500 * time.Millisecond} // three steps
+	slow := simoctavia.Delays{Create: time.Second, Update: time.Second, Delete: time.Second, Members: perMember / 3} // three steps
 	env, f, svc := followingWith(t, "ovn", 1, nodes, environmentOptions{
 		network: &memorynet.Network{}, hold: time.Hour, patience: time.Hour,
 		simulator: simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderOVN: slow}},
@@ -539,7 +539,7 @@ func TestEndpoints_MeasureRemovalFromLargePool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const nodes, leave = 90, 31
-		env, f, svc := followingOnSlowOVN(t, numbers(0, nodes), &v1.Pod{})
+		env, f, svc := followingOnSlowOVN(t, 1500*time.Millisecond, numbers(0, nodes), &v1.Pod{})
 		all := env.nodes(nodes)
 		env.ensure(svc, all)
 		f.on(svc, numbers(0, nodes-leave))
@@ -547,6 +547,29 @@ func TestEndpoints_MeasureRemovalFromLargePool(t *testing.T) {
 		env.inBatches(1)
 		if emitted := env.emitted(); !strings.Contains(emitted, "Removing a member takes about 2m") {
 			t.Errorf("events:\n%s", emitted)
+		}
+	})
+}
+
+// A batch is not sent again while the driver works on it, however slow the driver is, and members that come back afterwards stay.
+//
+//proves:55
+func TestEndpoints_WaitForBatchOfSlowDriver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const nodes, leave = 90, 40
+		env, f, svc := followingOnSlowOVN(t, 6*time.Second, numbers(0, nodes), &v1.Pod{})
+		all := env.nodes(nodes)
+		env.ensure(svc, all)
+		for _, most := range []int{nodes - leave, nodes} {
+			f.on(svc, numbers(0, most))
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, all)
+			env.membersAre(all[:most])
+			env.writes(1)
+		}
+		if twice := env.Cloud.Octavia.RemovedTwice(); len(twice) > 0 {
+			t.Errorf("%d members are removed twice", len(twice))
 		}
 	})
 }
@@ -615,7 +638,7 @@ func TestEndpoints_MeasureRemovalsOfEachService(t *testing.T) {
 		Lifecycle: &v1.Lifecycle{PreStop: &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 600}}},
 	}}}}
 	synctest.Test(t, func(t *testing.T) {
-		env, f, small := followingOnSlowOVN(t, "0 1", pod)
+		env, f, small := followingOnSlowOVN(t, 1500*time.Millisecond, "0 1", pod)
 		large, nodes := service("large", 1), env.nodes(12)
 		policyLocal(large)
 		turn := func(svc *v1.Service, endpoints ...string) {

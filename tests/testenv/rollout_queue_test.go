@@ -47,11 +47,11 @@ func TestRollout_WaitsForLongQueueOfDriver(t *testing.T) {
 	}
 }
 
-// slowQueue runs a test with a Service of one port and endpoints on all nodes, on an ovn that takes one and a half seconds for a
+// slowQueue runs a test with a Service of one port and endpoints on all nodes, on an ovn that takes two seconds for a
 // member.
 func slowQueue(t *testing.T, nodes int, test func(r *rollout)) {
 	t.Helper()
-	const perMember = 1500 * time.Millisecond // in three steps
+	const perMember = 2 * time.Second // in three steps
 	one := octavia.Delays{Create: 5 * time.Second, Update: 400 * time.Millisecond, Delete: 2 * time.Second, Members: perMember / 3}
 	options := testenv.Options{Keys: map[string]string{"lb-provider": "ovn"}, Simulator: simulator.Options{
 		Release: "2025.1", Delays: map[string]octavia.Delays{octavia.ProviderOVN: one},

@@ -19,6 +19,7 @@ import (
 
 // Octavia is the part of the load balancer service that this package uses.
 type Octavia interface {
+	LoadBalancerState(ctx context.Context, id string) (octavia.LoadBalancerState, error)
 	CreateLoadBalancer(ctx context.Context, lb octavia.LoadBalancer) (*octavia.LoadBalancer, error)
 	UpdateLoadBalancer(ctx context.Context, id string, changes octavia.Changes) error
 	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error

@@ -142,12 +142,16 @@ func (r *Run) settleChildren(ctx context.Context, members bool) error {
 // *ChangedError if the cloud has other parts than the load balancer, and a *ChildrenError if parts
 // are in ERROR, or stay PENDING for too long without any progress; the result has the statuses of
 // the last read then. Any other error is that of a request or of the context, and the result is the
-// unchanged load balancer.
+// unchanged load balancer. Of a driver that changes members one by one, each report is progress: it may be slower than
+// Timing.Batch expects.
 func (a *Applier) Settle(ctx context.Context, s *Settling) (*model.LoadBalancer, error) {
 	timing := a.Drivers.Timing(s.lb.Provider)
 	for ; ; s.after = timing.ChildInterval {
 		tree, err := a.Watcher.StatusTree(ctx, s.lb.ID, s.after)
 		if err != nil {
+			return s.lb, err
+		}
+		if err := a.prolong(ctx, s, timing); err != nil {
 			return s.lb, err
 		}
 		if lb, ended, err := a.compare(s, tree, timing); ended {
@@ -156,9 +160,24 @@ func (a *Applier) Settle(ctx context.Context, s *Settling) (*model.LoadBalancer,
 	}
 }
 
+// prolong moves the deadline of Settle, if it is over, for a driver that has reported something since the last time.
+func (a *Applier) prolong(ctx context.Context, s *Settling, timing driver.Timing) error {
+	if s.deadline.IsZero() || !a.Clock.Now().After(s.deadline) || !driver.QuirksOf(s.lb.Provider).MemberByMember {
+		return nil
+	}
+	now, err := a.Octavia.LoadBalancerState(ctx, s.lb.ID)
+	if err != nil {
+		return err
+	}
+	if !now.UpdatedAt.Equal(s.reported) {
+		s.reported, s.deadline = now.UpdatedAt, a.Clock.Now().Add(timing.ChildTimeout)
+	}
+	return nil
+}
+
 // NewSettling returns the initial state of Settle for a load balancer.
 func NewSettling(lb *model.LoadBalancer) *Settling {
-	return &Settling{lb: lb, fewest: math.MaxInt}
+	return &Settling{lb: lb, fewest: math.MaxInt, reported: lb.UpdatedAt}
 }
 
 // Settling is the progress of Settle for a load balancer.
@@ -171,10 +190,11 @@ type Settling struct {
 	// Members that stay PENDING for too long are not an error then.
 	members bool
 	// fewest is the smallest number of unsound parts so far, deadline the time by which it must
-	// decrease, after the pause before the next poll.
+	// decrease, after the pause before the next poll. reported is the last known updated_at: see prolong.
 	fewest   int
 	deadline time.Time
 	after    time.Duration
+	reported time.Time
 }
 
 // patience returns the longest time without progress.
