@@ -52,6 +52,6 @@ func (p Port) with(second Port, both bool) Port {
 	weights := map[string]int{}
 	maps.Copy(weights, p.Weights)
 	maps.Copy(weights, second.Weights)
-	p.Hosts, p.Weights, p.Leaving = model.HostsOf(all...), weights, slices.Concat(p.Leaving, second.Leaving)
+	p.Hosts, p.Weights, p.Leaving = model.HostsOf(all...), weights, slices.Sorted(slices.Values(slices.Concat(p.Leaving, second.Leaving)))
 	return p
 }

@@ -23,7 +23,7 @@ type Port struct {
 	// Held is set if no member may be added: the existing ones among Hosts stay. See
 	// model.Pool.Held.
 	Held bool
-	// Leaving are the addresses of Hosts that are not added: see model.Member.Leaving.
+	// Leaving are the addresses of Hosts that are not added, sorted: see model.Member.Leaving.
 	Leaving []string
 }
 
@@ -38,7 +38,7 @@ func (p Port) Members(like model.Member) model.Members {
 			if weight, is := p.Weights[m.Address]; is {
 				m.Weight, m.Drained = weight, weight == 0
 			}
-			m.Leaving = slices.Contains(p.Leaving, m.Address)
+			m.Leaving = includes(p.Leaving, m.Address, strings.Compare)
 			return m
 		})
 	}
@@ -139,7 +139,7 @@ func (s *Set) Follow(of *settings.Settings, endpoints Endpoints, cuts bool) Foll
 		if of.Members.Drains() && !cuts {
 			weights = at.weights(of.Members.Counts())
 		}
-		leaving := without(names, at.nodes(Endpoint.isReady))
+		leaving := without(names, at.nodes(Endpoint.isReady), strings.Compare)
 		key := fmt.Sprint(strings.Join(names, "\n"), leaving, weights)
 		one, is := known[key]
 		if !is {
@@ -168,9 +168,15 @@ func (e Endpoints) members(cuts bool) []string {
 	return names
 }
 
-// without returns the elements of a list that another one does not have.
-func without[T comparable](all, other []T) []T {
-	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return slices.Contains(other, one) })
+// without returns the elements of a list that another one does not have. The other one is sorted.
+func without[T any](all, other []T, compare func(a, b T) int) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return includes(other, one, compare) })
+}
+
+// includes reports whether a sorted list has an element.
+func includes[T any](sorted []T, one T, compare func(a, b T) int) bool {
+	_, is := slices.BinarySearchFunc(sorted, one, compare)
+	return is
 }
 
 // port returns the members of a port with endpoints on some nodes, of which some are leaving, and those among the nodes
@@ -183,9 +189,13 @@ func (s *Set) port(of *settings.Settings, names, leaving []string, weights map[s
 	if len(backends) == 0 {
 		return Port{Hosts: s.Hosts, Held: true}
 	}
-	leave, stay := among(backends, leaving), among(backends, without(names, leaving))
-	if len(stay) == 0 {
-		leave, stay = nil, backends
+	leave, stay := among(backends, leaving), backends
+	switch len(leave) {
+	case 0:
+	case len(backends):
+		leave = nil
+	default:
+		stay = among(backends, without(names, leaving, strings.Compare))
 	}
 	backends = slices.Concat(subset(stay, of.Members.Max, of.Members.Seed), leave)
 	p := Port{Weights: map[string]int{}, Leaving: addressesOf(leave)}
@@ -203,9 +213,11 @@ func (s *Set) port(of *settings.Settings, names, leaving []string, weights map[s
 	return p
 }
 
+// addressesOf returns the addresses of nodes, sorted.
 func addressesOf(backends []Backend) (addresses []string) {
 	for _, b := range backends {
 		addresses = append(addresses, b.Address)
 	}
+	slices.Sort(addresses)
 	return addresses
 }

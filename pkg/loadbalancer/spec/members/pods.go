@@ -1,6 +1,7 @@
 package members
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -43,9 +44,9 @@ func (s *Set) Pods(of *settings.Settings, endpoints Endpoints, cuts bool) Follow
 	for _, port := range of.Traffic.Ports {
 		pods, drained := s.may(endpoints.pods(port.Name, cuts)), []Pod(nil)
 		if of.Members.Drains() && len(pods) > 0 {
-			drained = onNodes(s.Backends, without(endpoints.pods(port.Name, true), pods))
+			drained = onNodes(s.Backends, without(endpoints.pods(port.Name, true), pods, comparePlaces))
 		}
-		leaving := without(pods, endpoints.podsThat(Endpoint.isReady, port.Name))
+		leaving := without(pods, endpoints.podsThat(Endpoint.isReady, port.Name), comparePlaces)
 		if len(leaving) == len(pods) {
 			leaving = nil
 		}
@@ -94,25 +95,20 @@ func (e Endpoints) podsThat(has func(Endpoint) bool, port string) []Pod {
 		}
 	}
 	slices.SortFunc(pods, comparePods)
-	return slices.CompactFunc(pods, func(a, b Pod) bool { return a.Address == b.Address && a.Port == b.Port })
+	return slices.CompactFunc(pods, func(a, b Pod) bool { return comparePlaces(a, b) == 0 })
 }
 
-func comparePods(a, b Pod) int {
-	if order := a.Address.Compare(b.Address); order != 0 {
-		return order
-	}
-	if a.Port != b.Port {
-		return a.Port - b.Port
-	}
-	return strings.Compare(a.Node, b.Node)
-}
+func comparePods(a, b Pod) int { return cmp.Or(comparePlaces(a, b), strings.Compare(a.Node, b.Node)) }
+
+// comparePlaces is comparePods without the nodes.
+func comparePlaces(a, b Pod) int { return cmp.Or(a.Address.Compare(b.Address), a.Port-b.Port) }
 
 // membersAt returns members at pods, some of which are leaving, and at drained ones, with the names of their nodes, or with the
 // address of one without a node.
 func membersAt(pods, drained, leaving []Pod) model.Members {
 	list := make([]model.Member, 0, len(pods)+len(drained))
 	for i, pod := range slices.Concat(pods, drained) {
-		m := model.Member{Name: pod.Node, Address: pod.Address.String(), Port: pod.Port, Drained: i >= len(pods), Leaving: slices.Contains(leaving, pod)}
+		m := model.Member{Name: pod.Node, Address: pod.Address.String(), Port: pod.Port, Drained: i >= len(pods), Leaving: includes(leaving, pod, comparePlaces)}
 		if m.Name == "" {
 			m.Name = m.Address
 		}
