@@ -116,6 +116,33 @@ func TestDrain_KeepsWeightsWithoutEndpointsWhileServiceIsRefused(t *testing.T) {
 	}
 }
 
+// A typing error in the setting itself does not end the draining, in this process and in the next one.
+//
+//proves:54
+func TestDrain_GoesOnWhileItsOwnSettingIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, restarts := range []bool{false, true} {
+		env, f, svc := following(t, "amphora", 1, "0 1")
+		svc.Annotations[annotation.MemberWeights] = annotation.WeightsDrain
+		nodes := env.nodes(2)
+		env.ensure(svc, nodes)
+		f.on(svc, "0 1-")
+		env.ensure(svc, nodes)
+		svc.Annotations[annotation.MemberWeights] = "drian"
+		for _, endpoints := range []string{"0 1-", "", "0 1-"} {
+			f.on(svc, endpoints)
+			if restarts {
+				env.end()
+				env.restart()
+			}
+			env.Cloud.RequestLog.Reset()
+			env.refused(svc, nodes, "drian")
+			env.writes(0)
+			env.weigh("0:1 1:0")
+		}
+	}
+}
+
 // Without the setting, weights are those of others.
 //
 //proves:54,89

@@ -22,6 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
@@ -92,6 +93,9 @@ func (l Limits) Learn(err error) (Limits, bool) {
 func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept, error) {
 	svc := of.Service
 	parsed, unread := e.Settings.ParseKept(svc)
+	if unread.Weights && e.Memory.weighed(svc.UID) { // how is unknown: members that get no new connections stay so
+		parsed.Members.Weights = annotation.WeightsDrain
+	}
 	version, err := e.Cloud.Lookup.Version(ctx)
 	if err != nil {
 		return nil, err

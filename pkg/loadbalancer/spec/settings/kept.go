@@ -11,8 +11,8 @@ import (
 
 // Unread reports the settings of a refused Service that cannot be read.
 type Unread struct {
-	// Selector is the node selector, Ranges the source ranges.
-	Selector, Ranges bool
+	// Selector is the node selector, Ranges the source ranges, Weights the weights of members.
+	Selector, Ranges, Weights bool
 }
 
 // ParseKept returns the settings with which the load balancer of a refused Service is kept in
@@ -26,6 +26,7 @@ func (p *Parser) ParseKept(svc *v1.Service) (*Settings, Unread) {
 	var unread Unread
 	for _, err := range errs {
 		unread.Selector = unread.Selector || err.Field == annotation.Path(annotation.NodeSelector).String() || err.Field == selectorPlace
+		unread.Weights = unread.Weights || err.Field == annotation.Path(annotation.MemberWeights).String()
 		for _, path := range []*field.Path{inSpec("loadBalancerSourceRanges"), annotation.Path(annotation.SourceRanges)} {
 			unread.Ranges = unread.Ranges || strings.HasPrefix(err.Field, path.String())
 		}

@@ -86,6 +86,7 @@ func TestParseKept_KeepsWhatExistsAndSaysWhatIsUnread(t *testing.T) {
 		"selector": {fixture.Service(fixture.Annotated(annotation.NodeSelector, "!!")), settings.Unread{Selector: true}},
 		"ranges":   {fixture.Service(fixture.Annotated(annotation.SourceRanges, "x")), settings.Unread{Ranges: true}},
 		"field":    {fixture.Service(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"x"} }), settings.Unread{Ranges: true}},
+		"weights":  {fixture.Service(fixture.Annotated(annotation.MemberWeights, "x")), settings.Unread{Weights: true}},
 		"others":   {fixture.Service(fixture.Annotated(annotation.MonitorPort, "x")), settings.Unread{}},
 	} {
 		if _, unread := parser.ParseKept(test.svc); unread != test.want {
