@@ -191,6 +191,5 @@ func databaseTiming() Timing {
 	quick := PollInterval{First: 500 * time.Millisecond, Step: 500 * time.Millisecond, Cap: latestPoll}
 	timing.Create, timing.Update, timing.Delete = quick, quick, quick
 	timing.ChildTimeout = time.Minute
-	timing.PerMember = 2 * time.Second // ovn of 2025.1: 1.1 s, and 1.5 s for a single change
 	return timing
 }

@@ -15,8 +15,8 @@
 // The ovn of Zed works on a batch member by member, and reports the load balancer ACTIVE with the first: a
 // hundred members take two minutes on a busy cloud, longer than the wait for the batch. A run therefore
 // waits for members that are still being removed, after a change and before the next one, as long as one of
-// them goes within the time that all members may take (Timing.Batch), and after that as long as the driver reports anything
-// every minute (ChildTimeout): it updates all members that stay before it removes the first. Another batch would make the driver remove them again, and a member that comes back meanwhile
+// them goes, or the driver reports anything, every minute (ChildTimeout): it updates all members that stay before it
+// removes the first. Another batch would make the driver remove them again, and a member that comes back meanwhile
 // would go with them.
 //
 // The ovn of 2025.1 does the same, and reports the members that it still has to remove as ACTIVE too. So no

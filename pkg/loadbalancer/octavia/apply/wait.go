@@ -142,8 +142,8 @@ func (r *Run) settleChildren(ctx context.Context, members bool) error {
 // *ChangedError if the cloud has other parts than the load balancer, and a *ChildrenError if parts
 // are in ERROR, or stay PENDING for too long without any progress; the result has the statuses of
 // the last read then. Any other error is that of a request or of the context, and the result is the
-// unchanged load balancer. Of a driver that changes members one by one, each report is progress: it may be slower than
-// Timing.Batch expects.
+// unchanged load balancer. Of a driver that changes members one by one, each report is progress: it works through those
+// that stay before it removes the first.
 func (a *Applier) Settle(ctx context.Context, s *Settling) (*model.LoadBalancer, error) {
 	timing := a.Drivers.Timing(s.lb.Provider)
 	for ; ; s.after = timing.ChildInterval {
@@ -197,14 +197,6 @@ type Settling struct {
 	reported time.Time
 }
 
-// patience returns the longest time without progress.
-func (s *Settling) patience(timing driver.Timing) time.Duration {
-	if !s.wrote.batch {
-		return timing.ChildTimeout
-	}
-	return timing.Batch(s.lb.CountMembers() + len(s.wrote.removed))
-}
-
 // compare returns the load balancer with the statuses of a tree. Ended is set if Settle has a
 // result.
 func (a *Applier) compare(s *Settling, tree *octavia.StatusTree, timing driver.Timing) (lb *model.LoadBalancer, ended bool, err error) {
@@ -217,7 +209,7 @@ func (a *Applier) compare(s *Settling, tree *octavia.StatusTree, timing driver.T
 		unsound = slices.DeleteFunc(unsound, func(c model.Child) bool { return c.Kind != model.KindMember || !c.Status.Pending() })
 	}
 	if len(unsound) < s.fewest { // there is progress
-		s.fewest, s.deadline = len(unsound), a.Clock.Now().Add(s.patience(timing))
+		s.fewest, s.deadline = len(unsound), a.Clock.Now().Add(timing.ChildTimeout)
 	}
 	late := a.Clock.Now().After(s.deadline)
 	switch {
