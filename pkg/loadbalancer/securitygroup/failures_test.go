@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
@@ -136,5 +138,76 @@ func TestOpen_TakesGroupOffPortThatOneAnswerDenies(t *testing.T) {
 	}
 	if using != 1 {
 		t.Errorf("%d ports use the group, want that of the node which stayed", using)
+	}
+}
+
+// Neutron answers 404 to a list of groups with one that was deleted after the port was read, whatever the port's revision:
+// another Service of the cluster ends at the same time. The port is read again at once.
+func TestGroups_ChangePortsWhileOtherGroupOnThemIsDeleted(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*environment) error{
+		"put on":   func(env *environment) error { return env.serve(securitygroup.PerService) },
+		"take off": func(env *environment) error { return env.groups.Remove(env.T.Context(), id("web")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := &network{}
+			env := newEnvironment(t, securitygroup.PerService, n)
+			if name == "take off" {
+				if err := env.serve(securitygroup.PerService); err != nil {
+					t.Fatal(err)
+				}
+			}
+			other, before := env.group("other"), map[string][]string{}
+			for _, port := range env.ports() {
+				before[port.ID] = port.SecurityGroups
+				env.set(port, append(slices.Clone(port.SecurityGroups), other)...)
+			}
+			env.groups = env.restart(time.Hour)
+			var once sync.Once
+			n.writing = func() {
+				once.Do(func() {
+					for _, port := range env.ports() {
+						env.set(port, before[port.ID]...)
+					}
+					if err := env.Cloud.Neutron.DeleteSecurityGroup(other); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			if err := change(env); err != nil {
+				t.Fatal(err)
+			}
+			for _, port := range env.ports() {
+				if want := map[string]int{"put on": 2, "take off": 1}[name]; len(port.SecurityGroups) != want {
+					t.Errorf("port %s uses %v, want %d", port.ID, port.SecurityGroups, want)
+				}
+			}
+		})
+	}
+}
+
+// A group that is deleted while it is put on ports is an error: it is not looked for on each port again.
+func TestOpen_FailsIfGroupIsDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	n := &network{}
+	env := newEnvironment(t, securitygroup.PerService, n)
+	var once sync.Once
+	n.writing = func() {
+		once.Do(func() {
+			for _, group := range env.Cloud.Neutron.SecurityGroups() {
+				if group.Name != "default" {
+					if err := env.Cloud.Neutron.DeleteSecurityGroup(group.ID); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	if err := env.serve(securitygroup.PerService); !apierror.IsUnknownGroup(err) {
+		t.Errorf("got %v", err)
+	}
+	if err := env.serve(securitygroup.PerService); err != nil {
+		t.Errorf("the next time: %v", err)
 	}
 }

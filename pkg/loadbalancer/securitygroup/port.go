@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -90,7 +91,7 @@ func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Po
 		case err == nil:
 			g.facts.KeepPort(*changed)
 			return true, nil
-		case apierror.IsStale(err) && try < tries:
+		case outdated(err, groupID) && try < tries:
 			read = nil
 		case apierror.NeutronType(err) == "PortNotFound":
 			return false, nil
@@ -98,6 +99,12 @@ func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Po
 			return false, err
 		}
 	}
+}
+
+// outdated reports whether a port has changed since it was read. Neutron looks for the groups of a request before it compares
+// revisions: 404 for another group than the one that is added shows that this group was taken off the port and deleted.
+func outdated(err error, groupID string) bool {
+	return apierror.IsStale(err) || apierror.IsUnknownGroup(err) && !strings.Contains(apierror.Message(err), groupID)
 }
 
 // readPort returns a port with its server, nil if it does not exist. For a port that must leave the

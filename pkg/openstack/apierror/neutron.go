@@ -43,6 +43,9 @@ func IsPortBound(err error) bool { return NeutronType(err) == "PortHasBindingFlo
 // IsStale reports whether an object was changed after it was read (412).
 func IsStale(err error) bool { return StatusCode(err) == http.StatusPreconditionFailed }
 
+// IsUnknownGroup reports whether a security group in a request does not exist.
+func IsUnknownGroup(err error) bool { return NeutronType(err) == "SecurityGroupNotFound" }
+
 // IsInUse reports whether a security group cannot be deleted because ports use it.
 func IsInUse(err error) bool { return NeutronType(err) == "SecurityGroupInUse" }
 

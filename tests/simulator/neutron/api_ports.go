@@ -153,6 +153,11 @@ func (n *Neutron) putPort(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if groups := listOf(request.SecurityGroups); groups != nil { // Neutron looks for them before it compares revisions
+		if _, err := n.knownGroups(*groups); err != nil {
+			return 0, nil, err
+		}
+	}
 	if err := matchRevision(c, record.standard); err != nil {
 		return 0, nil, err
 	}

@@ -148,6 +148,10 @@ func TestPorts_RefuseStaleRevisionByIfMatch(t *testing.T) {
 	if kind := answer["NeutronError"].(map[string]any)["type"]; status != http.StatusPreconditionFailed || kind != "RevisionNumberConstraintFailed" {
 		t.Errorf("a stale revision was answered %d %v", status, answer)
 	}
+	gone := map[string]any{"port": map[string]any{"security_groups": []string{"gone"}}}
+	if status, _ := env.call(http.MethodPut, path, gone, "If-Match", current); status != http.StatusNotFound {
+		t.Errorf("a stale revision with an unknown group was answered %d", status)
+	}
 	if status, _ := env.call(http.MethodDelete, path, nil, "If-Match", current); status != http.StatusPreconditionFailed {
 		t.Errorf("a stale delete was answered %d", status)
 	}
