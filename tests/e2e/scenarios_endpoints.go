@@ -189,23 +189,6 @@ func (p *pod) move(to string) {
 	p.Helper()
 	open := p.connect()
 	p.set([]string{to}, p.on)
-	p.leave(to, open)
-}
-
-// moveAndBack moves the pod to another node and, while it still serves on the first one, back.
-func (p *pod) moveAndBack(to string) {
-	p.Helper()
-	p.set([]string{to}, p.on)
-	time.Sleep(hasteTime)
-	p.set([]string{p.on}, to)
-	from := p.on
-	p.on = to
-	p.leave(from, nil)
-}
-
-// leave lets the pod on its node stop when another node serves too, and waits for the end of the change.
-func (p *pod) leave(to string, open *held) {
-	p.Helper()
 	grace := time.After(p.serves)
 	for _, of := range p.of {
 		if p.Provider == "ovn" { // it cuts the connections of members that leave
@@ -214,6 +197,34 @@ func (p *pod) leave(to string, open *held) {
 			of.onNodes([]string{to})
 		}
 	}
+	p.leave(to, grace, open)
+}
+
+// moveAndBack moves the pod to another node and, while it still serves on the first one, back. The other node may not have
+// become a member meanwhile: it does not while its pod terminates.
+func (p *pod) moveAndBack(to string) {
+	p.Helper()
+	p.set([]string{to}, p.on)
+	time.Sleep(hasteTime)
+	p.set([]string{p.on}, to)
+	grace := time.After(p.serves)
+	from := p.on
+	p.on = to
+	for _, of := range p.of {
+		p.eventually("members of "+of.name+" on "+from, func(ctx context.Context) error {
+			err := of.isOn(ctx, []string{from})
+			if err != nil && p.Provider == "ovn" && of.isOn(ctx, []string{from, to}) == nil {
+				return nil
+			}
+			return err
+		})
+	}
+	p.leave(from, grace, nil)
+}
+
+// leave lets the pod on its node stop after its grace, and waits until only another node is a member.
+func (p *pod) leave(to string, grace <-chan time.Time, open *held) {
+	p.Helper()
 	if err := open.failure(); err != nil {
 		p.Errorf("connection to the pod on %s, which still serves: %v", p.on, err)
 	}

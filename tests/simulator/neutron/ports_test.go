@@ -148,7 +148,7 @@ func TestPorts_RefuseStaleRevisionByIfMatch(t *testing.T) {
 	if kind := answer["NeutronError"].(map[string]any)["type"]; status != http.StatusPreconditionFailed || kind != "RevisionNumberConstraintFailed" {
 		t.Errorf("a stale revision was answered %d %v", status, answer)
 	}
-	gone := map[string]any{"port": map[string]any{"security_groups": []string{"gone"}}}
+	gone := map[string]any{"port": map[string]any{"security_groups": []string{"5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"}}}
 	if status, _ := env.call(http.MethodPut, path, gone, "If-Match", current); status != http.StatusNotFound {
 		t.Errorf("a stale revision with an unknown group was answered %d", status)
 	}
