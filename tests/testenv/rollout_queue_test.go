@@ -18,41 +18,44 @@ import (
 func TestRollout_WaitsForLongQueueOfDriver(t *testing.T) {
 	t.Parallel()
 	const nodes, leave = 90, 20
-	for _, killed := range []bool{false, true} {
-		for _, back := range []bool{false, true} {
-			t.Run(fmt.Sprintf("killed %t, nodes come back %t", killed, back), func(t *testing.T) {
-				t.Parallel()
-				slowQueue(t, nodes, func(r *rollout) {
-					want, writes := nodes-leave, 1
+	for _, c := range []struct {
+		killed, back bool
+		perMember    time.Duration
+	}{{false, false, usualPerMember}, {false, true, usualPerMember}, {true, false, usualPerMember}, {true, true, usualPerMember}, {true, true, 2 * usualPerMember}} {
+		t.Run(fmt.Sprintf("killed %t, nodes come back %t, %s for each member", c.killed, c.back, c.perMember), func(t *testing.T) {
+			t.Parallel()
+			slowQueue(t, nodes, c.perMember, func(r *rollout) {
+				want, writes := nodes-leave, 1
+				r.onFirst(want)
+				time.Sleep(10 * time.Second)
+				if c.killed {
+					r.Kill()
+				}
+				if c.back {
+					time.Sleep(5 * time.Second)
+					want, writes = nodes, 2
 					r.onFirst(want)
-					time.Sleep(10 * time.Second)
-					if killed {
-						r.Kill()
-					}
-					if back {
-						time.Sleep(5 * time.Second)
-						want, writes = nodes, 2
-						r.onFirst(want)
-					}
-					r.settled()
-					r.assertServing(want)
-					r.assertWrites(writes)
-					r.assertCalm()
-					if twice := r.Cloud.Octavia.RemovedTwice(); len(twice) > 0 {
-						t.Errorf("%d members are removed twice", len(twice))
-					}
-				})
+				}
+				r.settled()
+				r.assertServing(want)
+				r.assertWrites(writes)
+				r.assertCalm()
+				if twice := r.Cloud.Octavia.RemovedTwice(); len(twice) > 0 {
+					t.Errorf("%d members are removed twice", len(twice))
+				}
 			})
-		}
+		})
 	}
 }
 
-// slowQueue runs a test with a Service of one port and endpoints on all nodes, on an ovn that takes two seconds for a
+// usualPerMember is how long the driver takes for a member.
+const usualPerMember = 2 * time.Second
+
+// slowQueue runs a test with a Service of one port and endpoints on all nodes, on an ovn that takes so long for a
 // member.
-func slowQueue(t *testing.T, nodes int, test func(r *rollout)) {
+func slowQueue(t *testing.T, nodes int, perMember time.Duration, test func(r *rollout)) {
 	t.Helper()
-	const perMember = 2 * time.Second // in three steps
-	one := octavia.Delays{Create: 5 * time.Second, Update: 400 * time.Millisecond, Delete: 2 * time.Second, Members: perMember / 3}
+	one := octavia.Delays{Create: 5 * time.Second, Update: 400 * time.Millisecond, Delete: 2 * time.Second, Members: perMember / 3} // three steps
 	options := testenv.Options{Keys: map[string]string{"lb-provider": "ovn"}, Simulator: simulator.Options{
 		Release: "2025.1", Delays: map[string]octavia.Delays{octavia.ProviderOVN: one},
 	}}

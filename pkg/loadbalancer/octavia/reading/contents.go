@@ -101,8 +101,8 @@ func (r Reader) contentsOf(ctx context.Context, id ownership.Identity, scope Sco
 const restIntervals = 5
 
 // perMember is how long a driver that changes members one by one works at most on each of a batch: 1.1 s were
-// measured, and 1.5 s for a single change.
-const perMember = 2 * time.Second
+// measured, and four times as long on a busy cloud.
+const perMember = 5 * time.Second
 
 // contentsAtRest reads the contents of a load balancer, for a driver that changes members one by one
 // only once it is at rest, for ChildTimeout at least and as long as a batch of all members may take. It does not wait if
