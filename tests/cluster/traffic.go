@@ -145,8 +145,13 @@ func (c Client) Answers(ctx context.Context, address string, requests int) (map[
 	return answers, nil
 }
 
-// hammerPause makes fifty requests in a second at most.
-const hammerPause = 20 * time.Millisecond
+const (
+	// hammerPause makes fifty requests in a second at most.
+	hammerPause = 20 * time.Millisecond
+	// laterPause follows after many requests, so that the ports of two clients suffice for an hour. OVN tracks a connection
+	// that it has cut, and takes a new one from the same port for it.
+	laterPause, manyRequests = 200 * time.Millisecond, 10_000
+)
 
 // Hammer asks over new connections until it is stopped, and counts.
 type Hammer struct {
@@ -191,13 +196,16 @@ func hammer(ctx context.Context, ask func(context.Context) error) *Hammer {
 		for ctx.Err() == nil {
 			began := time.Now()
 			err := ask(context.WithoutCancel(ctx))
-			h.asked.Add(1)
+			pause := hammerPause
+			if h.asked.Add(1) > manyRequests {
+				pause = laterPause
+			}
 			if err != nil {
 				h.Failures = append(h.Failures, Failure{began, err})
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(hammerPause):
+			case <-time.After(pause):
 			}
 		}
 	})
