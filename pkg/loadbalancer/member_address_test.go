@@ -22,6 +22,16 @@ func (env *environment) memberAddresses() map[string]bool {
 	return addresses
 }
 
+// nodesInTwoSubnets returns two nodes, and a subnet in which the first of them has its second address, 127.101.1.10.
+func (env *environment) nodesInTwoSubnets() (nodes []*v1.Node, other string) {
+	env.T.Helper()
+	nodes, other = env.nodes(2), env.subnet("127.101.0.0/16")
+	both := env.moveTo(nodes[0], other, "127.101.1.10")
+	both.Status.Addresses = append([]v1.NodeAddress{nodes[0].Status.Addresses[0]}, both.Status.Addresses...)
+	nodes[0] = both
+	return nodes, other
+}
+
 // Of a node with several addresses, the first one is the member, unless a setting prefers those in
 // the member subnet. A node without such an address keeps its first one.
 //
@@ -32,11 +42,8 @@ func TestMembers_HaveAddressInMemberSubnet(t *testing.T) {
 		t.Run(map[bool]string{false: "annotation", true: "cloud.conf"}[byKey], func(t *testing.T) {
 			t.Parallel()
 			env := newEnvironment(t, environmentOptions{keys: map[string]string{"member-address-by-subnet": map[bool]string{false: "false", true: "true"}[byKey]}})
-			other := env.subnet("127.101.0.0/16")
-			nodes, svc := env.nodes(2), service("web", 1)
-			both := env.moveTo(nodes[0], other, "127.101.1.10")
-			both.Status.Addresses = append([]v1.NodeAddress{nodes[0].Status.Addresses[0]}, both.Status.Addresses...)
-			nodes[0] = both
+			nodes, other := env.nodesInTwoSubnets()
+			svc := service("web", 1)
 			annotate(annotation.MemberSubnetID, other, annotation.MemberAddress, "false")(svc)
 			env.ensure(svc, nodes)
 			if at := env.memberAddresses(); !at["127.100.1.10"] || !at["127.100.1.11"] || len(at) != 2 {
@@ -71,11 +78,8 @@ func TestMembers_KeepAddressesWhileMemberSubnetIsNotFound(t *testing.T) {
 		t.Run(map[bool]string{false: "new", true: "existing, new process"}[exists], func(t *testing.T) {
 			t.Parallel()
 			env := newEnvironment(t, environmentOptions{})
-			other := env.subnet("127.101.0.0/16")
-			nodes, svc := env.nodes(2), service("web", 1)
-			both := env.moveTo(nodes[0], other, "127.101.1.10")
-			both.Status.Addresses = append([]v1.NodeAddress{nodes[0].Status.Addresses[0]}, both.Status.Addresses...)
-			nodes[0] = both
+			nodes, other := env.nodesInTwoSubnets()
+			svc := service("web", 1)
 			annotate(annotation.MemberSubnetID, other, annotation.MemberAddress, "true")(svc)
 			if exists {
 				env.ensure(svc, nodes)
