@@ -290,7 +290,7 @@ func TestEndpoints_ThatTerminateDisplaceNoMemberOfLimitedPool(t *testing.T) {
 	step(strings.Join([]string{first, second, third}, " "), first, second)
 }
 
-// A new load balancer has no members whose endpoints terminate beside others.
+// A new load balancer has no member at endpoints that terminate beside ready ones.
 func TestEndpoints_ThatTerminateAreNoMembersOfNewPools(t *testing.T) {
 	t.Parallel()
 	env, f, svc := following(t, "ovn", 1, "0 1-")

@@ -161,8 +161,8 @@ func (v *vip) admits(sources string, admitted bool) {
 	})
 }
 
-// movesAsPlanned moves the VIP to other nodes while clients connect: no new connection is lost, and of UDP at most what is
-// on its way. Established connections may be reset: their next packet reaches a node that does not know them.
+// movesAsPlanned moves the VIP to other nodes while clients connect: no new connection is lost, and of UDP only datagrams
+// on their way. Established connections may be reset: their next packet reaches a node that does not know them.
 func (v *vip) movesAsPlanned() {
 	v.Helper()
 	moves, least := 2, 50

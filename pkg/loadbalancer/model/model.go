@@ -170,7 +170,7 @@ type Member struct {
 	// an operator has taken it out of service permanently (plan keeps that). AdminDown is set if
 	// admin_state_up is false, which only an operator requests.
 	Drained, AdminDown bool
-	// Leaving is set in a desired member whose endpoints terminate beside ready ones: it stays if it exists, and is not
+	// Leaving is set in a desired member if its endpoints terminate beside ready ones: it stays if it exists, and is not
 	// added.
 	Leaving bool `json:",omitempty"`
 	// Backup is set if it gets traffic only when all others are down. It is never desired.

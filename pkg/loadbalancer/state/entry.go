@@ -152,7 +152,7 @@ func (s *Store) SetStay(uid types.UID, stay time.Duration) {
 	}
 }
 
-// The number of changes of members whose times are kept for a Service, and the number that is enough for MemberChange.
+// A Service keeps the times of so many changes of members at most, and MemberChange needs so many.
 const mostMemberChanges, enoughMemberChanges = 9, 3
 
 // RecordMemberChange records how long a change of the members of a pool of a Service took.
