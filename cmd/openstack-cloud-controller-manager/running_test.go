@@ -18,13 +18,14 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 )
 
 // standbyFlags returns the flags of a process that never leads, because it has no API server, and
 // that listens where running expects it.
 func standbyFlags(t *testing.T) []string {
 	t.Helper()
-	return append(clusterFlags(t), "--leader-elect=true", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", freePort(t)),
+	return append(clusterFlags(t), "--leader-elect=true", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", loopback.FreePort(t)),
 		"--webhook-secure-port=0", "--cert-dir="+filepath.Join(t.TempDir(), "certs"))
 }
 

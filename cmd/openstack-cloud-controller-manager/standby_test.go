@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -19,15 +18,4 @@ func TestProgram_IsReadyAsStandby(t *testing.T) {
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/livez": 404} {
 		p.answers(t, path, want)
 	}
-}
-
-// freePort returns a port that is free now.
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }

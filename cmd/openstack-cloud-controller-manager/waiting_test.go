@@ -11,13 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
 // During an outage of Keystone no probe restarts the container, and none is delayed after it.
 func TestProgram_WaitsForKeystone(t *testing.T) {
 	t.Parallel()
-	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	address := fmt.Sprintf("127.0.0.1:%d", loopback.FreePort(t))
 	conf := signInAt("http://" + address + "/identity/v3")
 	path := file(t, "cloud.conf", conf)
 	p := startProgram(t, nil, append(standbyFlags(t), "--cloud-config="+path, "--v=8")...)

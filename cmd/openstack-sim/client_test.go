@@ -30,6 +30,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -95,17 +96,6 @@ func freeSubnet(t *testing.T, label string) string {
 	t.Helper()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", t.Name(), label, os.Getpid()))
 	return fmt.Sprintf("127.%d.%d.0/24", 16+sum[0]%80, sum[1])
-}
-
-// freePort is a port that is free on all of the loopback addresses.
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // client is a tenant with the API clients that it needs.
@@ -210,7 +200,7 @@ func web(t *testing.T, address, name string) netip.AddrPort {
 // it is ACTIVE and returns where its listener is.
 func (c *client) balance(t *testing.T, provider, protocol string, member netip.AddrPort, monitor *monitors.CreateOpts) string {
 	t.Helper()
-	port := freePort(t)
+	port := loopback.FreePort(t)
 	method := pools.LBMethodRoundRobin
 	if provider == "ovn" {
 		method = pools.LBMethodSourceIpPort

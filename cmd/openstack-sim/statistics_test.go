@@ -8,6 +8,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 )
 
 // counted is what the API counts of a load balancer or listener.
@@ -59,7 +61,7 @@ func TestStatusTree_ShowsWhatMonitorFinds(t *testing.T) {
 		Type: monitors.TypeTCP, Delay: 5, Timeout: 5, MaxRetries: 1, MaxRetriesDown: 1,
 	})
 	lb := c.only(t)
-	dead := freePort(t)
+	dead := loopback.FreePort(t)
 	if _, err := pools.CreateMember(t.Context(), c.loadBalancer, lb.Pools[0].ID, pools.CreateMemberOpts{
 		Address: servers[1].Address, ProtocolPort: dead,
 	}).Extract(); err != nil {

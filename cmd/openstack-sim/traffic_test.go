@@ -10,6 +10,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 )
 
 func TestTraffic_ReachesLoadBalancerOnVIPAndFloatingIP(t *testing.T) {
@@ -95,7 +97,7 @@ func TestTraffic_AvoidsMemberThatMonitorPutsInError(t *testing.T) {
 	lb := c.only(t)
 	pool := lb.Pools[0].ID
 	added, err := pools.CreateMember(t.Context(), c.loadBalancer, pool, pools.CreateMemberOpts{
-		Address: servers[1].Address, ProtocolPort: freePort(t),
+		Address: servers[1].Address, ProtocolPort: loopback.FreePort(t),
 	}).Extract()
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/process"
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/secrets"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -139,7 +140,7 @@ func (env *environment) serve(t *testing.T, row container) {
 	f.token = token(t.Context(), t, env.plane, row)
 	directory := t.TempDir()
 	// Other tests run at the same time on this machine: the port is another one.
-	box, err := row.prepare(env.image, &f, directory, fmt.Sprintf("--secure-port=%d", freePort(t)))
+	box, err := row.prepare(env.image, &f, directory, fmt.Sprintf("--secure-port=%d", loopback.FreePort(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,14 +262,4 @@ func (env *environment) leads(ctx context.Context, row container) error {
 		return errors.New("no process has lease " + name)
 	}
 	return nil
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }

@@ -1,5 +1,5 @@
-// Package loopback shares the loopback network out among tests that need addresses
-// of their own, in this process and in others.
+// Package loopback shares the addresses and ports of the loopback network out among the tests of
+// this process and of others.
 package loopback
 
 import (
@@ -29,5 +29,31 @@ func Block(t *testing.T) int {
 		return block
 	}
 	t.Fatal("every block of 127.229.0.0/16 is taken")
+	return 0
+}
+
+// FreePort returns a port that is free on the loopback addresses, and that no other test on this
+// machine gets until the end of this one. It is below the ports that Linux gives to outgoing
+// connections (32768 to 60999): those may take a port between the moment at which it was free
+// and the moment at which a server listens.
+func FreePort(t *testing.T) int {
+	t.Helper()
+	const first, ports = 10000, 20000
+	for range 100 {
+		port := first + rand.IntN(ports)
+		claim, err := net.Listen("tcp", fmt.Sprintf("127.229.250.1:%d", port))
+		if err != nil {
+			continue
+		}
+		server, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			_ = claim.Close()
+			continue
+		}
+		_ = server.Close()
+		t.Cleanup(func() { _ = claim.Close() })
+		return port
+	}
+	t.Fatal("no free port")
 	return 0
 }

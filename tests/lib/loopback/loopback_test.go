@@ -17,3 +17,15 @@ func TestBlock_IsNeverReturnedTwice(t *testing.T) {
 		seen[block] = true
 	}
 }
+
+func TestFreePort_IsNeverReturnedTwiceAndIsNotOneOfOutgoingConnections(t *testing.T) {
+	t.Parallel()
+	seen := map[int]bool{}
+	for range 500 {
+		port := loopback.FreePort(t)
+		if seen[port] || port >= 32768 {
+			t.Errorf("port %d", port)
+		}
+		seen[port] = true
+	}
+}

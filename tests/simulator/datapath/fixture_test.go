@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 )
 
 // memory is a Source and Sink that tests write to.
@@ -121,31 +122,11 @@ func start(t *testing.T, source *memory, adjust ...func(*Options)) *Plane {
 	return plane
 }
 
-// loopback returns an address of 127.0.0.0/8 that no other test uses.
-func loopback(t *testing.T, label string) netip.Addr {
+// ownAddress returns an address of 127.0.0.0/8 that no other test uses.
+func ownAddress(t *testing.T, label string) netip.Addr {
 	t.Helper()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", t.Name(), label, os.Getpid()))
 	return netip.AddrFrom4([4]byte{127, 16 + sum[0]%200, sum[1], 1 + sum[2]%250})
-}
-
-// freePort returns a port that is free for TCP and UDP on the address.
-func freePort(t *testing.T, address netip.Addr) uint16 {
-	t.Helper()
-	for range 100 {
-		listener, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(address, 0)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := listener.Addr().(*net.TCPAddr).AddrPort().Port()
-		socket, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(address, port)))
-		_ = listener.Close()
-		if err == nil {
-			_ = socket.Close()
-			return port
-		}
-	}
-	t.Fatal("no free port")
-	return 0
 }
 
 // backend is a TCP server that greets with its name and the client's address, and then
@@ -189,10 +170,10 @@ func member(name string, at netip.AddrPort) Member {
 // balancer returns a settled load balancer with one listener of the protocol and one pool.
 func balancer(t *testing.T, protocol string, members ...Member) LoadBalancer {
 	t.Helper()
-	vip := loopback(t, "vip")
+	vip := ownAddress(t, "vip")
 	return LoadBalancer{
 		ID: "lb", Settled: true, AdminUp: true, Addresses: []netip.Addr{vip},
-		Listeners: []Listener{{ID: "listener", Protocol: protocol, Port: freePort(t, vip), AdminUp: true, PoolID: "pool"}},
+		Listeners: []Listener{{ID: "listener", Protocol: protocol, Port: uint16(loopback.FreePort(t)), AdminUp: true, PoolID: "pool"}},
 		Pools:     []Pool{{ID: "pool", Algorithm: AlgorithmRoundRobin, AdminUp: true, Members: members}},
 	}
 }

@@ -70,7 +70,7 @@ func TestLimit_MakesConnectionsBeyondItWait(t *testing.T) {
 func TestLimit_CountsOverAllAddresses(t *testing.T) {
 	t.Parallel()
 	lb := limited(balancer(t, "TCP", backend(t, "a")), 1)
-	lb.Addresses = append(lb.Addresses, loopback(t, "floating"))
+	lb.Addresses = append(lb.Addresses, ownAddress(t, "floating"))
 	start(t, newMemory(lb))
 	floating := netip.AddrPortFrom(lb.Addresses[1], lb.Listeners[0].Port)
 	first := open(t, floating)

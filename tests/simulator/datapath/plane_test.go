@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 )
 
 func TestPlane_StartsToServeActiveLoadBalancersOnly(t *testing.T) {
@@ -18,7 +19,7 @@ func TestPlane_StartsToServeActiveLoadBalancersOnly(t *testing.T) {
 	lb := balancer(t, "TCP", backend(t, "a"))
 	lb.Settled = false
 	other := balancer(t, "TCP", backend(t, "b"))
-	other.ID, other.Addresses = "other", []netip.Addr{loopback(t, "other")}
+	other.ID, other.Addresses = "other", []netip.Addr{ownAddress(t, "other")}
 	source := newMemory(lb, other)
 	start(t, source)
 
@@ -40,7 +41,7 @@ func TestPlane_AppliesUpdateWhenItIsDone(t *testing.T) {
 
 	pending := lb
 	pending.Settled = false
-	pending.Addresses = []netip.Addr{lb.Addresses[0], loopback(t, "floating")}
+	pending.Addresses = []netip.Addr{lb.Addresses[0], ownAddress(t, "floating")}
 	pending.Pools = []Pool{lb.Pools[0]}
 	pending.Pools[0].Members = []Member{backend(t, "b")}
 	source.put(pending)
@@ -77,7 +78,7 @@ func TestPlane_KeepsConnectionsWhenConfigurationChanges(t *testing.T) {
 			next.Pools = []Pool{lb.Pools[0]}
 			next.Pools[0].Members = slices.Clone(lb.Pools[0].Members)
 			change(t, &next)
-			next.Addresses = append(slices.Clone(lb.Addresses), loopback(t, "marker"))
+			next.Addresses = append(slices.Clone(lb.Addresses), ownAddress(t, "marker"))
 			next.Listeners = append(slices.Clone(next.Listeners), marker(t, next.Addresses[1]))
 			source.put(next)
 			waitOpen(t, netip.AddrPortFrom(next.Addresses[1], next.Listeners[len(next.Listeners)-1].Port))
@@ -91,7 +92,7 @@ func TestPlane_KeepsConnectionsWhenConfigurationChanges(t *testing.T) {
 // marker is a listener that is open when the plane has applied a change.
 func marker(t *testing.T, address netip.Addr) Listener {
 	t.Helper()
-	return Listener{ID: "marker", Protocol: "TCP", Port: freePort(t, address), AdminUp: true}
+	return Listener{ID: "marker", Protocol: "TCP", Port: uint16(loopback.FreePort(t)), AdminUp: true}
 }
 
 func waitOpen(t *testing.T, at netip.AddrPort) {
@@ -125,7 +126,7 @@ func TestPlane_OpensAndClosesFloatingIPWithItsConnections(t *testing.T) {
 	direct := open(t, vip(lb))
 
 	withFloating := lb
-	withFloating.Addresses = append(slices.Clone(lb.Addresses), loopback(t, "floating"))
+	withFloating.Addresses = append(slices.Clone(lb.Addresses), ownAddress(t, "floating"))
 	source.put(withFloating)
 	floating := netip.AddrPortFrom(withFloating.Addresses[1], lb.Listeners[0].Port)
 	through := open(t, floating)

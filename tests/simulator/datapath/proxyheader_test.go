@@ -57,7 +57,7 @@ func TestProxyHeader_NamesClientToMembers(t *testing.T) {
 			t.Parallel()
 			lb := balancer(t, "TCP", headerMember(t, "a"))
 			lb.Pools[0].Protocol = protocol
-			floating := loopback(t, "floating")
+			floating := ownAddress(t, "floating")
 			lb.Fixed = map[netip.Addr]netip.Addr{floating: lb.Addresses[0]}
 			lb.Addresses = append(lb.Addresses, floating)
 			start(t, newMemory(lb))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/lib/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/lib/loopback"
 )
 
 func TestTCP_ReachesMemberFromVIP(t *testing.T) {
@@ -112,7 +113,7 @@ func TestTCP_ReplacesMemberThatRefuses(t *testing.T) {
 func TestTCP_IgnoresMonitorsOnUncheckedFloatingIPs(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", refusing(t, "a"))
-	floating := loopback(t, "floating")
+	floating := ownAddress(t, "floating")
 	lb.Addresses, lb.Fixed = append(lb.Addresses, floating), map[netip.Addr]netip.Addr{floating: lb.Addresses[0]}
 	lb.FloatingUnchecked = true
 	b := backend(t, "b")
@@ -143,8 +144,8 @@ func TestTCP_IgnoresMonitorsOnUncheckedFloatingIPs(t *testing.T) {
 // refusing is a member with a closed port.
 func refusing(t *testing.T, name string) Member {
 	t.Helper()
-	address := loopback(t, name)
-	return member(name, netip.AddrPortFrom(address, freePort(t, address)))
+	address := ownAddress(t, name)
+	return member(name, netip.AddrPortFrom(address, uint16(loopback.FreePort(t))))
 }
 
 func TestTCP_EndsConnectionsAtOnceWhenNobodyCanServe(t *testing.T) {
