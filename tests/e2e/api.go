@@ -234,8 +234,13 @@ func (a *API) SecurityGroups(ctx context.Context, part string) ([]groups.SecGrou
 // serviceGroups begins the names of the security groups of Services.
 const serviceGroups = "lb-sg-"
 
+// deletionLimit is for the load balancers that an interrupted run has left. One that Octavia does
+// not delete ends the next run with its message.
+const deletionLimit = 15 * time.Minute
+
 // clear deletes all load balancers, floating IPs and security groups of Services of
-// the project with the part in their name or description.
+// the project with the part in their name or description. It returns when they are gone, or
+// after deletionLimit.
 func (a *API) clear(ctx context.Context, part string) error {
 	balancers, err := a.LoadBalancers(ctx, part)
 	if err != nil {
@@ -268,6 +273,8 @@ func (a *API) clear(ctx context.Context, part string) error {
 			return err
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, deletionLimit)
+	defer cancel()
 	return await.Every(ctx, time.Second, func(ctx context.Context) error {
 		left, err := a.LoadBalancers(ctx, part)
 		if err == nil && len(left) > 0 {
