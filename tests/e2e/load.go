@@ -28,10 +28,7 @@ func (s *scene) bears(protocol corev1.Protocol) bool {
 func (s *scene) load(what string, client cluster.Client, address string, clients int) *load {
 	s.Helper()
 	l := &load{s: s, what: what}
-	tcp, udp := client, client
-	if client.From != "" { // which has all ports to itself
-		tcp.Ports, udp.Ports = &cluster.Ports{}, &cluster.Ports{}
-	}
+	tcp, udp := withPorts(client), withPorts(client)
 	for range clients {
 		if s.bears(corev1.ProtocolTCP) {
 			l.tcp = append(l.tcp, tcp.Hammer(s.Context(), address))
@@ -41,6 +38,14 @@ func (s *scene) load(what string, client cluster.Client, address string, clients
 		}
 	}
 	return l
+}
+
+// withPorts returns a client that uses no source port twice, if it has a network namespace to itself.
+func withPorts(client cluster.Client) cluster.Client {
+	if client.From != "" {
+		client.Ports = &cluster.Ports{}
+	}
+	return client
 }
 
 // stop ends the load after at least so many connections of each protocol, and returns those that failed.

@@ -208,7 +208,7 @@ func (s *scene) unharmed(client cluster.Client, address string) (stop func()) {
 	if !s.carries(corev1.ProtocolTCP) {
 		return func() {}
 	}
-	hammer := client.Hammer(s.Context(), address)
+	hammer := withPorts(client).Hammer(s.Context(), address)
 	return func() {
 		s.Helper()
 		hammer.Stop()
