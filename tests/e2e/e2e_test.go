@@ -41,7 +41,7 @@ func TestSuite_WaitsForSlowCloud(t *testing.T) {
 // TestSuite_SucceedsOnLocalOpenStack needs the OpenStack of make e2e-up, which it finds by
 // E2E_STATE.
 //
-//proves:118
+//proves:118,145
 func TestSuite_SucceedsOnLocalOpenStack(t *testing.T) {
 	state := os.Getenv("E2E_STATE")
 	if state == "" {
@@ -65,6 +65,8 @@ func TestSuite_SucceedsOnLocalOpenStack(t *testing.T) {
 
 // TestSuite_SucceedsWithRealAmphorae needs the OpenStack of make e2e-amphora or make e2e-amphora-udp. Each load
 // balancer is a machine there, and none may be left at the end.
+//
+//proves:146
 func TestSuite_SucceedsWithRealAmphorae(t *testing.T) {
 	state := os.Getenv("E2E_STATE")
 	scenarios := map[string][]string{"real": e2e.WithRealAmphorae(), "tcg": e2e.WithEmulatedAmphorae()}[os.Getenv("AMPHORA")]

@@ -14,6 +14,8 @@ import (
 
 // TestUpstream_PassesSpecsOfKubernetes needs the OpenStack of make e2e-upstream. FOCUS selects specs by a
 // regular expression.
+//
+//proves:146
 func TestUpstream_PassesSpecsOfKubernetes(t *testing.T) {
 	state := os.Getenv("E2E_STATE")
 	if state == "" || os.Getenv("KUBELETS") != "real" {
