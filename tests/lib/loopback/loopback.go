@@ -35,13 +35,14 @@ func Block(t *testing.T) int {
 // FreePort returns a port that is free on the loopback addresses, and that no other test on this
 // machine gets until the end of this one. It is below the ports that Linux gives to outgoing
 // connections (32768 to 60999): those may take a port between the moment at which it was free
-// and the moment at which a server listens.
+// and the moment at which a server listens. The claim is a socket of UDP, so that a server of TCP
+// may listen on all addresses.
 func FreePort(t *testing.T) int {
 	t.Helper()
 	const first, ports = 10000, 20000
 	for range 100 {
 		port := first + rand.IntN(ports)
-		claim, err := net.Listen("tcp", fmt.Sprintf("127.229.250.1:%d", port))
+		claim, err := net.ListenPacket("udp", fmt.Sprintf("127.229.250.1:%d", port))
 		if err != nil {
 			continue
 		}
