@@ -13,10 +13,10 @@ func TestMemberChange_IsMedianOfLastOnesOfService(t *testing.T) {
 	t.Parallel()
 	store := state.New(clock.RealClock{}, nil)
 	for i, step := range []struct {
-		took, want time.Duration // want is 0 for none
+		took, want int // in seconds; want is 0 for none
 	}{{60, 0}, {10, 0}, {20, 20}, {30, 30}, {9, 20}, {1, 20}, {1, 10}, {1, 10}, {1, 9}, {1, 1}} {
-		store.RecordMemberChange("a", step.took*time.Second)
-		if got, known := store.Get("a").MemberChange(); got != step.want*time.Second || known != (step.want > 0) {
+		store.RecordMemberChange("a", seconds(step.took))
+		if got, known := store.Get("a").MemberChange(); got != seconds(step.want) || known != (step.want > 0) {
 			t.Errorf("after %d changes: %s (%v), want %d s", i+1, got, known, step.want)
 		}
 	}
@@ -28,3 +28,5 @@ func TestMemberChange_IsMedianOfLastOnesOfService(t *testing.T) {
 		t.Errorf("%d entries are left", store.Len())
 	}
 }
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

@@ -79,7 +79,7 @@ func TestPlane_KeepsConnectionsWhenConfigurationChanges(t *testing.T) {
 			next.Pools[0].Members = slices.Clone(lb.Pools[0].Members)
 			change(t, &next)
 			next.Addresses = append(slices.Clone(lb.Addresses), ownAddress(t, "marker"))
-			next.Listeners = append(slices.Clone(next.Listeners), marker(t, next.Addresses[1]))
+			next.Listeners = append(slices.Clone(next.Listeners), marker(t))
 			source.put(next)
 			waitOpen(t, netip.AddrPortFrom(next.Addresses[1], next.Listeners[len(next.Listeners)-1].Port))
 			if err := old.echo("still here"); err != nil {
@@ -90,7 +90,7 @@ func TestPlane_KeepsConnectionsWhenConfigurationChanges(t *testing.T) {
 }
 
 // marker is a listener that is open when the plane has applied a change.
-func marker(t *testing.T, address netip.Addr) Listener {
+func marker(t *testing.T) Listener {
 	t.Helper()
 	return Listener{ID: "marker", Protocol: "TCP", Port: uint16(loopback.FreePort(t)), AdminUp: true}
 }
