@@ -239,8 +239,8 @@ const serviceGroups = "lb-sg-"
 const deletionLimit = 15 * time.Minute
 
 // clear deletes all load balancers, floating IPs and security groups of Services of
-// the project with the part in their name or description. It returns when they are gone, or
-// after deletionLimit.
+// the project with the part in their name or description. It returns when they are gone, or an
+// error after deletionLimit.
 func (a *API) clear(ctx context.Context, part string) error {
 	balancers, err := a.LoadBalancers(ctx, part)
 	if err != nil {

@@ -32,14 +32,15 @@ func Block(t *testing.T) int {
 	return 0
 }
 
-// FreePort returns a port that is free on the loopback addresses, and that no other test on this
-// machine gets until the end of this one. It is below the ports that Linux gives to outgoing
-// connections (32768 to 60999): those may take a port between the moment at which it was free
-// and the moment at which a server listens. The claim is a socket of UDP, so that a server of TCP
-// may listen on all addresses.
+// FreePort returns a TCP port that is free on 127.0.0.1, and that no other test on this machine
+// gets until the end of this one. It is below the ports that Linux gives to outgoing connections
+// (32768 to 60999): those may take a port between the moment at which it was free and the moment
+// at which a server listens. It is also none of Kubernetes' own (10248 to 10260), nor of the
+// OpenStack of make e2e (21211 to 29877). The claim is a socket of UDP, so that a server of TCP may
+// listen on all addresses.
 func FreePort(t *testing.T) int {
 	t.Helper()
-	const first, ports = 10000, 20000
+	const first, ports = 11000, 10000
 	for range 100 {
 		port := first + rand.IntN(ports)
 		claim, err := net.ListenPacket("udp", fmt.Sprintf("127.229.250.1:%d", port))
