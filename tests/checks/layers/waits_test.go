@@ -36,7 +36,7 @@ func allowed() map[string]string {
 		"pkg/loadbalancer/dispatch/dispatch.go: Dispatcher.step":               requests,
 		"pkg/loadbalancer/dispatch/calls.go: Dispatcher.Wait":                  caller,
 		"pkg/loadbalancer/octavia/drift/detector.go: Detector.Watch":           apart,
-		"pkg/loadbalancer/octavia/drift/records.go: Detector.PersistRecords":   apart,
+		"pkg/loadbalancer/octavia/drift/records.go: persister.run":             apart,
 		"pkg/loadbalancer/octavia/garbage/collector.go: Collector.Run":         apart,
 		"pkg/loadbalancer/octavia/garbage/remove.go: remover.each":             apart,
 		"pkg/loadbalancer/octavia/garbage/remove.go: remover.wait":             apart,

@@ -14,9 +14,30 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
+// comparer compares load balancers in the cloud with their applied states. It only reads.
+type comparer struct {
+	octavia  Octavia
+	observer Observer
+}
+
+// read reads a load balancer as far as the inspection requires, and reports whether it has its
+// applied state.
+func (c comparer) read(ctx context.Context, id ownership.Identity, i inspection) (same bool, err error) {
+	if i.health {
+		same, err = c.sameParts(ctx, i.contents)
+	} else {
+		same, err = c.sameSettings(ctx, id, i)
+	}
+	if err != nil || !same || !i.others || i.health && !serviceChanged(i.contents) {
+		return same, err
+	}
+	changed, err := c.observer.MembersChanged(ctx, i.contents, i.depth, i.weighed)
+	return !changed, err
+}
+
 // sameParts compares the parts of a load balancer with the status tree, and records their statuses.
-func (d *Detector) sameParts(ctx context.Context, lb *model.LoadBalancer) (bool, error) {
-	tree, err := d.options.Octavia.StatusTree(ctx, lb.ID)
+func (c comparer) sameParts(ctx context.Context, lb *model.LoadBalancer) (bool, error) {
+	tree, err := c.octavia.StatusTree(ctx, lb.ID)
 	if err != nil || observe.Compare(lb, tree) != "" {
 		return false, err
 	}
@@ -27,9 +48,9 @@ func (d *Detector) sameParts(ctx context.Context, lb *model.LoadBalancer) (bool,
 // sameSettings reads listeners, pools and monitors of a load balancer in a snapshot, and reports
 // whether they match the applied ones: no step is left, and no other client has added or removed
 // anything.
-func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, i inspection) (bool, error) {
+func (c comparer) sameSettings(ctx context.Context, id ownership.Identity, i inspection) (bool, error) {
 	lb := i.contents
-	read, members, err := d.settings(ctx, id, lb, i.seen, i.settings)
+	read, members, err := c.settings(ctx, id, lb, i.seen, i.settings)
 	if err != nil {
 		return false, err
 	}
@@ -43,11 +64,11 @@ func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, i in
 
 // sameAsRecorded is sameSettings for a state that the previous process has recorded: the same parts
 // exist, by their IDs, with the desired settings.
-func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, seen project.LoadBalancer) (bool, error) {
+func (c comparer) sameAsRecorded(ctx context.Context, applied *state.Applied, seen project.LoadBalancer) (bool, error) {
 	lb := applied.Contents.Clone()
 	lb.ID, lb.Name, lb.Description, lb.Tags, lb.Provider = seen.ID, seen.Name, seen.Description, seen.Tags, seen.Provider
 	lb.Status = model.Status{Provisioning: seen.Status, Operating: seen.Operating}
-	read, members, err := d.settings(ctx, applied.Identity, lb, seen, nil)
+	read, members, err := c.settings(ctx, applied.Identity, lb, seen, nil)
 	if err != nil {
 		return false, err
 	}
@@ -63,12 +84,12 @@ func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, s
 
 // settings reads listeners, pools and monitors of a load balancer in a snapshot, unless they were
 // read in a group. Of members it returns only the IDs, by the ID of their pool.
-func (d *Detector) settings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen project.LoadBalancer, together settingsRead) (*model.LoadBalancer, func(poolID string) []string, error) {
+func (c comparer) settings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen project.LoadBalancer, together settingsRead) (*model.LoadBalancer, func(poolID string) []string, error) {
 	listed := octavia.LoadBalancer{ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider}
 	parts, there := together[lb.ID]
 	if !there {
 		var err error
-		if parts, err = d.options.Observer.Settings(ctx, id, listed); err != nil {
+		if parts, err = c.observer.Settings(ctx, id, listed); err != nil {
 			return nil, nil, err
 		}
 	}

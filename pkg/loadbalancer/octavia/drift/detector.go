@@ -98,11 +98,14 @@ type Options struct {
 
 // Detector finds drift. Watch and PersistRecords may run at the same time.
 type Detector struct {
-	options Options
+	options   Options
+	inspector *inspector
 }
 
 // New returns a Detector.
-func New(options Options) *Detector { return &Detector{options} }
+func New(options Options) *Detector {
+	return &Detector{options, &inspector{options, comparer{options.Octavia, options.Observer}}}
+}
 
 // startsPerInterval divides the interval: the first look takes a snapshot that is no older than one part,
 // because the rounds of a start read one at the same time.
@@ -150,12 +153,12 @@ func (d *Detector) detect(ctx context.Context, age time.Duration, drifted func(t
 func (d *Detector) detectLoadBalancers(ctx context.Context, snap *project.Snapshot, drifted func(types.NamespacedName)) {
 	d.options.Store.Sweep(snap)
 	all := d.options.Store.AllApplied()
-	for uid, read := range d.together(ctx, all, snap) {
+	for uid, read := range d.inspector.together(ctx, all, snap) {
 		applied := all[uid]
-		if d.changing(uid, applied) {
+		if d.inspector.changing(uid, applied) {
 			continue
 		}
-		reason := cmp.Or(d.inspect(ctx, uid, applied, snap, read), d.duplicate(uid, applied, snap))
+		reason := cmp.Or(d.inspector.inspect(ctx, uid, applied, snap, read), duplicate(d.identity(uid), applied, snap))
 		if reason != "" && d.mark(uid, applied, reason) {
 			klog.FromContext(ctx).Info("Another client changed a load balancer", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "change", reason)
 			drifted(applied.Service)
@@ -166,6 +169,11 @@ func (d *Detector) detectLoadBalancers(ctx context.Context, snap *project.Snapsh
 	}
 }
 
+// identity returns the identity of a Service in tags.
+func (d *Detector) identity(uid types.UID) ownership.Identity {
+	return ownership.Identity{ClusterID: d.options.ClusterID, ServiceUID: string(uid)}
+}
+
 // detectLeft finds load balancers of Services with provider router: those of an interrupted change to another
 // provider that was taken back. It skips Services with steps that are only reported.
 func (d *Detector) detectLeft(ctx context.Context, snap *project.Snapshot, drifted func(types.NamespacedName)) {
@@ -173,7 +181,7 @@ func (d *Detector) detectLeft(ctx context.Context, snap *project.Snapshot, drift
 		if len(routed.Reported) > 0 {
 			continue
 		}
-		id := ownership.Identity{ClusterID: d.options.ClusterID, ServiceUID: string(uid)}
+		id := d.identity(uid)
 		for _, lb := range snap.Tagged(id.ServiceTag()) {
 			if id.Claim(lb.Tags, "") != ownership.Ours {
 				continue
@@ -240,16 +248,7 @@ func (d *Detector) markGroup(uid types.UID, reason string) (service types.Namesp
 	return d.options.Routed.Mark(uid, reason)
 }
 
-// changing reports whether this process is changing something for a Service or on its load
-// balancer, or has done so since the state was recorded: then it has caused the difference itself.
-// A failed round is followed by another, which reads; a refused Service keeps its state.
-func (d *Detector) changing(uid types.UID, applied *state.Applied) bool {
-	entry := d.options.Store.Get(uid)
-	failed := !entry.Unsettled.Since.IsZero() && entry.Refusal == (state.Refusal{})
-	return d.options.Busy(uid, applied.LoadBalancer.ID) || entry.Applied != applied || failed
-}
-
 // mark records drift, unless this process is changing something there. It reports whether it has.
 func (d *Detector) mark(uid types.UID, applied *state.Applied, reason string) bool {
-	return !d.changing(uid, applied) && d.options.Store.MarkDrifted(uid, applied, reason)
+	return !d.inspector.changing(uid, applied) && d.options.Store.MarkDrifted(uid, applied, reason)
 }

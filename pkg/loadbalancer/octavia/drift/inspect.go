@@ -20,6 +20,12 @@ import (
 // the status tree. The settings are read once, by the first snapshot after that second, of this
 // process or of the next one.
 
+// inspector compares load balancers in snapshots with their applied states, and stores what it learns.
+type inspector struct {
+	options  Options
+	comparer comparer
+}
+
 // inspect compares a load balancer with its applied state, and reads the settings that a snapshot
 // lacks. It returns a description of the difference, "" for none or if it cannot be determined now.
 //
@@ -35,7 +41,7 @@ import (
 //	anything else                             nothing: it is drift
 //
 // Settings in read are not read again.
-func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, snap *project.Snapshot, read settingsRead) string {
+func (in *inspector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, snap *project.Snapshot, read settingsRead) string {
 	reason := applied.DriftIn(snap)
 	moved := reason == state.ReasonChanged && applied.Depth != model.Listed && applied.FloatingIPDriftIn(snap) == ""
 	if reason == "" && !applied.ConfirmableBy(snap) || reason != "" && !moved {
@@ -46,7 +52,7 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 	case applied.Depth == model.Listed && applied.Parts == "":
 		return state.ReasonChanged
 	case applied.Depth == model.Listed:
-		return d.inspectRestored(ctx, uid, applied, seen)
+		return in.inspectRestored(ctx, uid, applied, seen)
 	}
 	i := inspection{
 		began: snap.Began, seen: seen, contents: applied.Contents.Clone(),
@@ -54,20 +60,20 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 		others: moved || applied.Seen.ChangedByOthers, depth: applied.Depth, settings: read,
 		weighed: applied.LoadBalancer.Weighed,
 	}
-	same, err := d.read(ctx, applied.Identity, i)
-	return d.judge(ctx, uid, applied, same, err, func() *state.Applied { return i.confirm(applied, d.options.Clock.Now()) })
+	same, err := in.comparer.read(ctx, applied.Identity, i)
+	return in.judge(ctx, uid, applied, same, err, func() *state.Applied { return i.confirm(applied, in.options.Clock.Now()) })
 }
 
 // inspectRestored is inspect for a load balancer that is only known from the record of the previous
 // process, and unchanged in a snapshot.
-func (d *Detector) inspectRestored(ctx context.Context, uid types.UID, applied *state.Applied, seen project.LoadBalancer) string {
-	same, err := d.sameAsRecorded(ctx, applied, seen)
+func (in *inspector) inspectRestored(ctx context.Context, uid types.UID, applied *state.Applied, seen project.LoadBalancer) string {
+	same, err := in.comparer.sameAsRecorded(ctx, applied, seen)
 	if err == nil && !same {
 		unknown := *applied
 		unknown.Digests = state.Digests{}
-		d.record(uid, &unknown, "") // otherwise the round that repairs it would trust the record again
+		in.record(uid, &unknown, "") // otherwise the round that repairs it would trust the record again
 	}
-	return d.judge(ctx, uid, applied, same, err, func() *state.Applied {
+	return in.judge(ctx, uid, applied, same, err, func() *state.Applied {
 		known := *applied
 		known.Confirmed, known.Contents, known.Parts = true, nil, ""
 		return &known
@@ -76,7 +82,7 @@ func (d *Detector) inspectRestored(ctx context.Context, uid types.UID, applied *
 
 // judge returns the difference between a read load balancer and its applied state; without one it
 // records the new knowledge.
-func (d *Detector) judge(ctx context.Context, uid types.UID, applied *state.Applied, same bool, err error, known func() *state.Applied) string {
+func (in *inspector) judge(ctx context.Context, uid types.UID, applied *state.Applied, same bool, err error, known func() *state.Applied) string {
 	switch {
 	case err != nil:
 		klog.FromContext(ctx).V(2).Info("Cannot read a load balancer, retrying in the next interval", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "err", err)
@@ -84,8 +90,24 @@ func (d *Detector) judge(ctx context.Context, uid types.UID, applied *state.Appl
 	case !same:
 		return state.ReasonChanged
 	}
-	d.options.Store.ReplaceApplied(uid, applied, known())
+	in.options.Store.ReplaceApplied(uid, applied, known())
 	return ""
+}
+
+// record stores the record of a Service; parts are "" if it is confirmed.
+func (in *inspector) record(uid types.UID, applied *state.Applied, parts string) {
+	record := applied.Record(uid)
+	record.Parts, record.Warnings = parts, in.options.Store.Warnings(uid)
+	in.options.Records.Set(uid, record.String())
+}
+
+// changing reports whether this process is changing something for a Service or on its load
+// balancer, or has done so since the state was recorded: then it has caused the difference itself.
+// A failed round is followed by another, which reads; a refused Service keeps its state.
+func (in *inspector) changing(uid types.UID, applied *state.Applied) bool {
+	entry := in.options.Store.Get(uid)
+	failed := !entry.Unsettled.Since.IsZero() && entry.Refusal == (state.Refusal{})
+	return in.options.Busy(uid, applied.LoadBalancer.ID) || entry.Applied != applied || failed
 }
 
 // inspection is a load balancer to read, because a snapshot lacks its settings.
@@ -104,21 +126,6 @@ type inspection struct {
 	weighed bool
 	// settings were read in the group.
 	settings settingsRead
-}
-
-// read reads a load balancer as far as the inspection requires, and reports whether it has its
-// applied state.
-func (d *Detector) read(ctx context.Context, id ownership.Identity, i inspection) (same bool, err error) {
-	if i.health {
-		same, err = d.sameParts(ctx, i.contents)
-	} else {
-		same, err = d.sameSettings(ctx, id, i)
-	}
-	if err != nil || !same || !i.others || i.health && !serviceChanged(i.contents) {
-		return same, err
-	}
-	changed, err := d.options.Observer.MembersChanged(ctx, i.contents, i.depth, i.weighed)
-	return !changed, err
 }
 
 // confirm returns the knowledge of a load balancer in its applied state.
@@ -174,11 +181,10 @@ func anyMember(lb *model.LoadBalancer, is func(model.Member) bool) bool {
 
 // duplicate reports a second load balancer of a Service in a snapshot; it returns "" if there is
 // none, if it is known and ignored, or if it is being created.
-func (d *Detector) duplicate(uid types.UID, applied *state.Applied, snap *project.Snapshot) string {
+func duplicate(id ownership.Identity, applied *state.Applied, snap *project.Snapshot) string {
 	if applied.LoadBalancer.Shared != nil || snap.Began.Before(applied.Seen.Since) {
 		return ""
 	}
-	id := ownership.Identity{ClusterID: d.options.ClusterID, ServiceUID: string(uid)}
 	for _, lb := range snap.Tagged(id.ServiceTag()) {
 		replaced, _ := ownership.Replaces(lb.Tags)
 		switch {

@@ -31,18 +31,30 @@ type WriteRecord func(ctx context.Context, service types.NamespacedName, uid typ
 // watched, it takes the snapshots itself. When the context ends, it records the rest, confirmed or
 // not, and returns.
 func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
+	p := &persister{d.options, d.inspector, write}
+	p.run(ctx)
+}
+
+// persister persists the knowledge of load balancers.
+type persister struct {
+	options   Options
+	inspector *inspector
+	write     WriteRecord
+}
+
+func (p *persister) run(ctx context.Context) {
 	var pause time.Time
 	for {
-		timer := d.options.Clock.NewTimer(recordInterval)
+		timer := p.options.Clock.NewTimer(recordInterval)
 		select {
 		case <-timer.C():
-			if now := d.options.Clock.Now(); d.options.Interval == 0 && now.After(pause) && !d.confirmDue(ctx) {
+			if now := p.options.Clock.Now(); p.options.Interval == 0 && now.After(pause) && !p.confirmDue(ctx) {
 				pause = now.Add(confirmRetry)
 			}
-			d.persistDue(ctx, write)
+			p.persistDue(ctx)
 		case <-ctx.Done():
 			timer.Stop()
-			d.recordRest()
+			p.recordRest()
 			return
 		}
 	}
@@ -51,48 +63,41 @@ func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 // recordRest records states that were confirmed since the last persistDue, and unconfirmed ones,
 // which a snapshot of the next process will confirm. States that are being changed, or were changed
 // by others, even if that is only reported, must be read by the next process.
-func (d *Detector) recordRest() {
-	entered := d.options.Store.Entered()
-	for uid, applied := range d.options.Store.AllApplied() {
+func (p *persister) recordRest() {
+	entered := p.options.Store.Entered()
+	for uid, applied := range p.options.Store.AllApplied() {
 		if len(applied.Reported) > 0 || entered[applied.LoadBalancer.ID] {
 			continue
 		}
 		if applied.RecordDue() {
-			d.record(uid, applied, "")
+			p.inspector.record(uid, applied, "")
 		}
-		refused := d.options.Store.Get(uid).Refusal != (state.Refusal{})
+		refused := p.options.Store.Get(uid).Refusal != (state.Refusal{})
 		if applied.Confirmed || applied.Seen.ChangedByOthers || applied.Depth == model.Settings || applied.LoadBalancer.Shared != nil ||
-			refused || d.changing(uid, applied) {
+			refused || p.inspector.changing(uid, applied) {
 			continue
 		}
 		if parts := knownParts(applied); parts != "" {
-			d.record(uid, applied, parts)
+			p.inspector.record(uid, applied, parts)
 		}
 	}
 }
 
-// record stores the record of a Service; parts are "" if it is confirmed.
-func (d *Detector) record(uid types.UID, applied *state.Applied, parts string) {
-	record := applied.Record(uid)
-	record.Parts, record.Warnings = parts, d.options.Store.Warnings(uid)
-	d.options.Records.Set(uid, record.String())
-}
-
 // persistDue persists new knowledge, except drift that is only reported (drift-policy=report). A load balancer to which
 // another Service moves is not recorded: the next process must read it to find the parts of a move that is taken back.
-func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
-	entered := d.options.Store.Entered()
-	for uid, applied := range d.options.Store.Unpersisted() {
+func (p *persister) persistDue(ctx context.Context) {
+	entered := p.options.Store.Entered()
+	for uid, applied := range p.options.Store.Unpersisted() {
 		persisted := applied.Persisted
 		if len(applied.Reported) > 0 {
 			continue
 		}
 		if applied.RecordDue() && !entered[applied.LoadBalancer.ID] {
-			d.record(uid, applied, "")
+			p.inspector.record(uid, applied, "")
 			persisted.Record = true
 		}
-		if addressDue(applied, d.options.Clock.Now()) && !d.options.Brought(applied.Service, uid) {
-			err := write(ctx, applied.Service, uid, RecordOf(uid, applied))
+		if addressDue(applied, p.options.Clock.Now()) && !p.options.Brought(applied.Service, uid) {
+			err := p.write(ctx, applied.Service, uid, RecordOf(uid, applied))
 			if err != nil {
 				klog.FromContext(ctx).V(2).Info("Cannot write the address of a load balancer, retrying", "service", applied.Service, "err", err)
 			}
@@ -101,27 +106,27 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 		if persisted != applied.Persisted {
 			known := *applied
 			known.Persisted = persisted
-			d.options.Store.ReplaceApplied(uid, applied, &known)
+			p.options.Store.ReplaceApplied(uid, applied, &known)
 		}
 	}
-	d.unname(ctx, write)
+	p.unname(ctx)
 }
 
 // unname removes the load balancer of another provider from the annotations of Services with provider router, once
 // all writes before have reached the informer.
-func (d *Detector) unname(ctx context.Context, write WriteRecord) {
-	now := d.options.Clock.Now()
-	for uid, routed := range d.options.Store.AllRouted() {
-		if routed.Unnamed || now.Sub(routed.Since) < state.ConfirmAfter || d.options.Brought(routed.Service, uid) {
+func (p *persister) unname(ctx context.Context) {
+	now := p.options.Clock.Now()
+	for uid, routed := range p.options.Store.AllRouted() {
+		if routed.Unnamed || now.Sub(routed.Since) < state.ConfirmAfter || p.options.Brought(routed.Service, uid) {
 			continue
 		}
-		if err := write(ctx, routed.Service, uid, RecordOfRouted(uid, routed)); err != nil {
+		if err := p.write(ctx, routed.Service, uid, RecordOfRouted(uid, routed)); err != nil {
 			klog.FromContext(ctx).V(2).Info("Cannot remove the ID of a left load balancer, retrying", "service", routed.Service, "err", err)
 			continue
 		}
 		known := *routed
 		known.Unnamed = true
-		d.options.Store.ReplaceRouted(uid, routed, &known)
+		p.options.Store.ReplaceRouted(uid, routed, &known)
 	}
 }
 
@@ -150,28 +155,28 @@ func addressDue(applied *state.Applied, now time.Time) bool {
 // confirmDue confirms changes that have come to rest, and drops states that another client has
 // changed. It reports whether none is left: this process may be changing them, or the cloud may not
 // answer.
-func (d *Detector) confirmDue(ctx context.Context) bool {
-	all, now := d.options.Store.AllApplied(), d.options.Clock.Now()
+func (p *persister) confirmDue(ctx context.Context) bool {
+	all, now := p.options.Store.AllApplied(), p.options.Clock.Now()
 	maps.DeleteFunc(all, func(_ types.UID, applied *state.Applied) bool { return !applied.Confirmable(now) })
 	if len(all) == 0 {
 		return true
 	}
-	snap, err := d.options.Project.Snapshot(ctx, 0)
+	snap, err := p.options.Project.Snapshot(ctx, 0)
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot read changed load balancers, retrying", "err", err)
 		return false
 	}
-	d.options.Store.Sweep(snap)
+	p.options.Store.Sweep(snap)
 	done := true
-	for uid, read := range d.together(ctx, all, snap) {
+	for uid, read := range p.inspector.together(ctx, all, snap) {
 		applied := all[uid]
-		if d.changing(uid, applied) {
+		if p.inspector.changing(uid, applied) {
 			continue
 		}
-		if d.inspect(ctx, uid, applied, snap, read) != "" {
-			d.options.Store.DropAppliedIf(uid, applied)
+		if p.inspector.inspect(ctx, uid, applied, snap, read) != "" {
+			p.options.Store.DropAppliedIf(uid, applied)
 		}
-		done = done && d.options.Store.Get(uid).Applied != applied
+		done = done && p.options.Store.Get(uid).Applied != applied
 	}
 	return done
 }

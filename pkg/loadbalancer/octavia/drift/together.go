@@ -32,12 +32,12 @@ type settingsRead map[string]observe.Parts
 
 // together yields all Services, each with the settings of its group. A group is read with its first
 // Service, so that only one is in memory.
-func (d *Detector) together(ctx context.Context, all map[types.UID]*state.Applied, snap *project.Snapshot) iter.Seq2[types.UID, settingsRead] {
+func (in *inspector) together(ctx context.Context, all map[types.UID]*state.Applied, snap *project.Snapshot) iter.Seq2[types.UID, settingsRead] {
 	return func(yield func(types.UID, settingsRead) bool) {
 		var group []types.UID
 		members := 0
 		end := func() bool {
-			read := d.readGroup(ctx, all, group)
+			read := in.readGroup(ctx, all, group)
 			for _, uid := range group {
 				if !yield(uid, read) {
 					return false
@@ -47,7 +47,7 @@ func (d *Detector) together(ctx context.Context, all map[types.UID]*state.Applie
 			return true
 		}
 		for uid, applied := range all {
-			if !d.readInGroup(uid, applied, snap) {
+			if !in.readInGroup(uid, applied, snap) {
 				if !yield(uid, nil) {
 					return
 				}
@@ -65,14 +65,14 @@ func (d *Detector) together(ctx context.Context, all map[types.UID]*state.Applie
 
 // readInGroup reports whether inspect reads the settings of a load balancer, and tags should show
 // all of them.
-func (d *Detector) readInGroup(uid types.UID, applied *state.Applied, snap *project.Snapshot) bool {
+func (in *inspector) readInGroup(uid types.UID, applied *state.Applied, snap *project.Snapshot) bool {
 	return applied.Depth != model.Listed && applied.LoadBalancer.Shared == nil && applied.ConfirmableBy(snap) && applied.DriftIn(snap) == "" &&
-		slices.Contains(snap.LoadBalancers[applied.LoadBalancer.ID].Tags, applied.Identity.ServiceTag()) && !d.changing(uid, applied)
+		slices.Contains(snap.LoadBalancers[applied.LoadBalancer.ID].Tags, applied.Identity.ServiceTag()) && !in.changing(uid, applied)
 }
 
 // readGroup reads the settings of a group; nil if it has only one, or on an error: then each is
 // read alone.
-func (d *Detector) readGroup(ctx context.Context, all map[types.UID]*state.Applied, group []types.UID) settingsRead {
+func (in *inspector) readGroup(ctx context.Context, all map[types.UID]*state.Applied, group []types.UID) settingsRead {
 	if len(group) < 2 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (d *Detector) readGroup(ctx context.Context, all map[types.UID]*state.Appli
 	for _, uid := range group {
 		services = append(services, all[uid].Identity)
 	}
-	read, err := d.options.Project.SettingsOf(ctx, services)
+	read, err := in.options.Project.SettingsOf(ctx, services)
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot read load balancers together, reading each", "loadBalancers", len(group), "err", err)
 		return nil
