@@ -10,21 +10,40 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// ask reads the load balancers of these waiters: with one request for one of them, and with a few
-// lists for many. It returns an answer for each of them, and for the load balancers of other
-// waiters in the lists.
-func (w *Watcher) ask(due []*waiter) map[string]answer {
-	pending := make(map[string]string, len(due))
-	for _, p := range due {
-		pending[p.id] = p.pending
+// poll asks once for the load balancers of several waiters.
+type poll struct {
+	octavia Octavia
+	// total is the length of the last list of all load balancers.
+	total int
+	// asked has the last known statuses of the load balancers to ask for, others are those of waiters that
+	// are not due.
+	asked  map[string]string
+	others map[string]bool
+	// answers has one for each that is asked for, and for others that were in a list.
+	answers map[string]answer
+}
+
+func newPoll(octaviaAPI Octavia, total int, due, others []*waiter) *poll {
+	p := &poll{octaviaAPI, total, make(map[string]string, len(due)), make(map[string]bool, len(others)), make(map[string]answer, len(due))}
+	for _, waits := range due {
+		p.asked[waits.id] = waits.pending
 	}
+	for _, waits := range others {
+		p.others[waits.id] = true
+	}
+	return p
+}
+
+// ask reads the load balancers: with one request for one of them, and with a few lists for many.
+func (p *poll) ask(ctx context.Context) {
 	switch {
-	case len(pending) == 1, len(pending) <= few && w.total >= many:
-		return w.askForEach(pending, map[string]answer{})
-	case w.filters(pending):
-		return w.askByStatus(pending)
+	case len(p.asked) == 1, len(p.asked) <= few && p.total >= many:
+		p.askForEach(ctx)
+	case filters(p.total, p.asked):
+		p.askByStatus(ctx)
+	default:
+		p.askForAll(ctx)
 	}
-	return w.askForAll(pending, make(map[string]answer, len(pending)))
 }
 
 const (
@@ -35,104 +54,87 @@ const (
 )
 
 // filters reports whether lists by status are smaller: there are many load balancers, of which few
-// are waited for, in known statuses. A list of the PENDING ones costs Octavia milliseconds; one of
+// are asked for, in known statuses. A list of the PENDING ones costs Octavia milliseconds; one of
 // a thousand in all costs a second.
-func (w *Watcher) filters(pending map[string]string) bool {
+func filters(total int, asked map[string]string) bool {
 	const part = 4
-	for _, status := range pending {
+	for _, status := range asked {
 		if status == "" {
 			return false
 		}
 	}
-	return w.total >= many && len(pending) < w.total/part
+	return total >= many && len(asked) < total/part
 }
 
 // askByStatus lists the load balancers that are still PENDING, by status, and then reads the
 // others.
-func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
-	answers := make(map[string]answer, len(pending))
-	for _, status := range slices.Sorted(maps.Keys(statusesOf(pending))) {
-		still, err := w.octavia.LoadBalancerStates(w.ctx, status)
+func (p *poll) askByStatus(ctx context.Context) {
+	for _, status := range slices.Compact(slices.Sorted(maps.Values(p.asked))) {
+		still, err := p.octavia.LoadBalancerStates(ctx, status)
 		if err != nil {
-			return failed(pending, answers, err)
+			p.fail(err)
+			return
 		}
-		w.addAnswers(answers, still, pending)
+		p.add(still)
 	}
-	if rest := without(pending, answers); len(rest) > few {
-		return w.askForAll(rest, answers)
+	if len(p.unanswered()) > few {
+		p.askForAll(ctx)
+	} else {
+		p.askForEach(ctx)
 	}
-	return w.askForEach(pending, answers)
-}
-
-// addAnswers adds the load balancers of a list that are requested or have a waiter.
-func (w *Watcher) addAnswers(answers map[string]answer, listed []octavia.LoadBalancerState, asked map[string]string) {
-	w.mu.Lock()
-	others := make(map[string]bool, len(w.parked))
-	for p := range w.parked {
-		if _, is := asked[p.id]; !is {
-			others[p.id] = true
-		}
-	}
-	w.mu.Unlock()
-	for _, lb := range listed {
-		if _, is := asked[lb.ID]; is || others[lb.ID] {
-			answers[lb.ID] = answer{token: tokenOf(lb)}
-		}
-	}
-}
-
-// without returns the load balancers without an answer.
-func without(ids map[string]string, answers map[string]answer) map[string]string {
-	rest := map[string]string{}
-	for id, status := range ids {
-		if _, known := answers[id]; !known {
-			rest[id] = status
-		}
-	}
-	return rest
-}
-
-// failed returns an error as the answer for load balancers.
-func failed(ids map[string]string, answers map[string]answer, err error) map[string]answer {
-	for id := range without(ids, answers) {
-		answers[id] = answer{err: err}
-	}
-	return answers
-}
-
-// statusesOf returns the statuses that occur.
-func statusesOf(pending map[string]string) map[string]bool {
-	statuses := map[string]bool{}
-	for _, status := range pending {
-		statuses[status] = true
-	}
-	return statuses
 }
 
 // askForAll reads load balancers with one list of all.
-func (w *Watcher) askForAll(ids map[string]string, answers map[string]answer) map[string]answer {
-	listed, err := w.octavia.LoadBalancerStates(w.ctx, "")
+func (p *poll) askForAll(ctx context.Context) {
+	listed, err := p.octavia.LoadBalancerStates(ctx, "")
 	if err != nil {
-		return failed(ids, answers, err)
+		p.fail(err)
+		return
 	}
-	w.total = len(listed)
-	w.addAnswers(answers, listed, ids)
+	p.total = len(listed)
+	p.add(listed)
 	// A list may miss existing load balancers: only a 404 proves that one is gone.
-	return w.askForEach(ids, answers)
+	p.askForEach(ctx)
 }
 
 // askForEach reads the load balancers without an answer one by one. An error of one of them does
 // not affect the others; a temporary error is used for the rest as well, because the next request
 // would fail too.
-func (w *Watcher) askForEach(ids map[string]string, answers map[string]answer) map[string]answer {
-	for id := range without(ids, answers) {
-		token, err := Read(w.ctx, w.octavia, id)
+func (p *poll) askForEach(ctx context.Context) {
+	for _, id := range p.unanswered() {
+		token, err := Read(ctx, p.octavia, id)
 		if err != nil && !final(err) {
-			return failed(ids, answers, err)
+			p.fail(err)
+			return
 		}
-		answers[id] = answer{token: token, err: err}
+		p.answers[id] = answer{token: token, err: err}
 	}
-	return answers
+}
+
+// add adds the load balancers of a list that have a waiter.
+func (p *poll) add(listed []octavia.LoadBalancerState) {
+	for _, lb := range listed {
+		if _, is := p.asked[lb.ID]; is || p.others[lb.ID] {
+			p.answers[lb.ID] = answer{token: tokenOf(lb)}
+		}
+	}
+}
+
+// fail makes an error the answer for all that have none.
+func (p *poll) fail(err error) {
+	for _, id := range p.unanswered() {
+		p.answers[id] = answer{err: err}
+	}
+}
+
+// unanswered returns the load balancers to ask for that have no answer.
+func (p *poll) unanswered() (ids []string) {
+	for id := range p.asked {
+		if _, known := p.answers[id]; !known {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // Read reads the state of one load balancer.

@@ -190,7 +190,7 @@ func (e *env) waitAll(ids ...string) []<-chan result {
 	for _, id := range ids {
 		ended = append(ended, e.wait(e.t.Context(), id))
 	}
-	e.until("all are parked", func() bool { return e.watcher.Parked() == len(ids) })
+	e.until("all are parked", func() bool { return e.watcher.Waiting() == len(ids) })
 	return ended
 }
 
@@ -211,10 +211,10 @@ func (e *env) until(what string, holds func() bool) {
 func (e *env) advance(d time.Duration) {
 	e.t.Helper()
 	for step := min(d, 100*time.Millisecond); d > 0; d -= step {
-		e.until("the watcher sleeps", func() bool { return e.clock.HasWaiters() || e.watcher.Parked() == 0 })
+		e.until("the watcher sleeps", func() bool { return e.clock.HasWaiters() || e.watcher.Waiting() == 0 })
 		e.clock.Step(step)
 	}
-	e.until("the watcher sleeps", func() bool { return e.clock.HasWaiters() || e.watcher.Parked() == 0 })
+	e.until("the watcher sleeps", func() bool { return e.clock.HasWaiters() || e.watcher.Waiting() == 0 })
 }
 
 // advanceUntil advances the clock until a condition holds.

@@ -14,8 +14,7 @@ func TestFilters_ListsByStatusWhereFewOfManyArePendingInAKnownOne(t *testing.T) 
 		"in no known state": {100, map[string]string{"a": "PENDING_UPDATE", "b": ""}, false},
 		"many":              {8, map[string]string{"a": "PENDING_UPDATE", "b": "PENDING_CREATE"}, false},
 	} {
-		w := &Watcher{total: test.total}
-		if filters := w.filters(test.pending); filters != test.filters {
+		if filters := filters(test.total, test.pending); filters != test.filters {
 			t.Errorf("%s: listed by status: %v", name, filters)
 		}
 	}

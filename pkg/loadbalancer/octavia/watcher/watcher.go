@@ -297,12 +297,14 @@ func (w *Watcher) round() {
 	if len(due) == 0 {
 		return
 	}
-	answers := w.ask(due)
+	poll := newPoll(w.octavia, w.total, due, others)
+	poll.ask(w.ctx)
+	w.total = poll.total
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock.Now()
 	for _, p := range due {
-		got := answers[p.id]
+		got := poll.answers[p.id]
 		if !w.settle(p, got, now) {
 			p.polled, p.last, p.due = true, got.err, now.Add(jitter(p.interval))
 			if len(due) < crowd || now.Sub(p.parked) > eager {
@@ -311,7 +313,7 @@ func (w *Watcher) round() {
 		}
 	}
 	for _, p := range others {
-		got, listed := answers[p.id]
+		got, listed := poll.answers[p.id]
 		if listed && got.err == nil && !w.settle(p, got, now) && p.polled {
 			p.due = now.Add(jitter(p.interval))
 		}

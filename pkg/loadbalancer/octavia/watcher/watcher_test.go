@@ -21,7 +21,7 @@ func TestSettled_ReadsOneLoadBalancerForOneWaiter(t *testing.T) {
 	ended := e.waitAll("a")
 	e.advanceUntil("asked three times", func() bool { return len(e.octavia.requests("a")) == 3 })
 	e.octavia.set("ACTIVE", "a")
-	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 	got := e.ended(ended[0])
 	if got.err != nil || got.token.Gone || got.token.Status.Provisioning != "ACTIVE" || !got.token.UpdatedAt.Equal(updatedAt("a")) {
 		t.Errorf("ended with %+v", got)
@@ -47,7 +47,7 @@ func TestSettled_SharesOneRequestARound(t *testing.T) {
 		t.Errorf("%d lists in a minute for %d waiters", len(lists), many)
 	}
 	e.octavia.set("ACTIVE", ids...)
-	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 	for i, c := range ended {
 		if got := e.ended(c); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
 			t.Fatalf("%s ended with %+v", ids[i], got)
@@ -74,12 +74,12 @@ func TestSettled_ListsOnlyPendingOfManyLoadBalancers(t *testing.T) {
 	}
 	before := e.octavia.all()
 	e.octavia.set("ACTIVE", ids[:2]...)
-	e.advanceUntil("two have left", func() bool { return e.watcher.Parked() == 38 })
+	e.advanceUntil("two have left", func() bool { return e.watcher.Waiting() == 38 })
 	e.octavia.set("PENDING_DELETE", ids[2])
 	e.octavia.set("ACTIVE", ids[3:40]...)
-	e.advanceUntil("one is left", func() bool { return e.watcher.Parked() == 1 })
+	e.advanceUntil("one is left", func() bool { return e.watcher.Waiting() == 1 })
 	e.octavia.set("ERROR", ids[2])
-	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 	for i, c := range ended {
 		want := "ACTIVE"
 		if i == 2 {
@@ -99,7 +99,7 @@ func TestSettled_ReadsOnceForTwoWaitersOfOneLoadBalancer(t *testing.T) {
 	e := newEnv(t, pending("a"))
 	ended := e.waitAll("a", "a")
 	e.octavia.set("ERROR", "a")
-	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 	for _, c := range ended {
 		if got := e.ended(c); got.err != nil || got.token.Status.Provisioning != "ERROR" {
 			t.Errorf("ended with %+v", got)
@@ -115,7 +115,7 @@ func TestSettled_EndsEachWaitWithItsOwnLoadBalancer(t *testing.T) {
 	e := newEnv(t, pending("a", "b"))
 	ended := e.waitAll("a", "b")
 	e.octavia.set("ACTIVE", "b")
-	e.advanceUntil("one has left", func() bool { return e.watcher.Parked() == 1 })
+	e.advanceUntil("one has left", func() bool { return e.watcher.Waiting() == 1 })
 	e.ended(ended[1])
 	select {
 	case got := <-ended[0]:
@@ -189,14 +189,14 @@ func TestSettled_PollsManyInTimeOnceOneChangeIsKnown(t *testing.T) {
 				for _, id := range ids[at*perTick : (at+1)*perTick] {
 					e.waitAt(t.Context(), id, changePace())
 				}
-				e.until("they are parked", func() bool { return e.watcher.Parked() == (at+1)*perTick })
+				e.until("they are parked", func() bool { return e.watcher.Waiting() == (at+1)*perTick })
 			}
 			if done := int((now - takes) / tick); now >= takes && done < ticks {
 				e.octavia.set("ACTIVE", ids[done*perTick:(done+1)*perTick]...)
 			}
 			e.advance(tick)
 			if now >= takes {
-				for ; left < len(ids)-e.watcher.Parked(); left++ {
+				for ; left < len(ids)-e.watcher.Waiting(); left++ {
 					late = append(late, e.clock.Now().Sub(begin)-takes-time.Duration(left/perTick)*tick)
 				}
 			}
@@ -250,14 +250,14 @@ func createInTurn(t *testing.T, n int, every time.Duration) (rounds int, late ti
 			e.octavia.set("PENDING_CREATE", id)
 			go func() { _, _ = e.watcher.Settled(t.Context(), id, pace) }()
 			begun++
-			e.until("it is parked", func() bool { return e.watcher.Parked() == begun-seen })
+			e.until("it is parked", func() bool { return e.watcher.Waiting() == begun-seen })
 		}
 		if done < begun && now >= time.Duration(done)*every+takes {
 			e.octavia.set("ACTIVE", ids[done])
 			done++
 		}
 		e.advance(tick)
-		for ; seen < begun-e.watcher.Parked(); seen++ {
+		for ; seen < begun-e.watcher.Waiting(); seen++ {
 			if seen >= n/2 {
 				late = max(late, e.clock.Now().Sub(begin)-time.Duration(seen)*every-takes)
 			}
@@ -282,7 +282,7 @@ func TestSettled_PollsSoonAfterALateFirstPoll(t *testing.T) {
 	go func() {
 		_, _ = e.watcher.Settled(t.Context(), "a", watcher.Pace{First: 30 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second})
 	}()
-	e.until("it is parked", func() bool { return e.watcher.Parked() == 1 })
+	e.until("it is parked", func() bool { return e.watcher.Waiting() == 1 })
 	e.advanceUntil("asked twice", func() bool { return e.octavia.all() == 2 })
 	asked := e.octavia.requests("a")
 	if first, second := asked[0].at.Sub(start), asked[1].at.Sub(asked[0].at); first < 30*time.Second || second > 3*time.Second {
@@ -294,7 +294,7 @@ func TestSettled_ReportsGoneFor404(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, nil)
 	ended := e.waitAll("a")
-	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 	if got := e.ended(ended[0]); got.err != nil || !got.token.Gone {
 		t.Errorf("ended with %+v", got)
 	}
@@ -304,7 +304,7 @@ func TestSettled_ReportsGoneForDeleted(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, map[string]string{"a": "DELETED"})
 	ended := e.waitAll("a")
-	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 	if got := e.ended(ended[0]); got.err != nil || !got.token.Gone {
 		t.Errorf("ended with %+v", got)
 	}
@@ -315,12 +315,12 @@ func TestSettled_ReportsGoneAfter404OfOneMissingFromAList(t *testing.T) {
 	e := newEnv(t, pending("a", "hidden"))
 	e.octavia.unlisted["hidden"] = true
 	ended := e.waitAll("a", "hidden", "gone")
-	e.advanceUntil("one has left", func() bool { return e.watcher.Parked() == 2 })
+	e.advanceUntil("one has left", func() bool { return e.watcher.Waiting() == 2 })
 	if got := e.ended(ended[2]); got.err != nil || !got.token.Gone {
 		t.Errorf("the one that is gone ended with %+v", got)
 	}
 	e.octavia.set("ACTIVE", "hidden")
-	e.advanceUntil("another has left", func() bool { return e.watcher.Parked() == 1 })
+	e.advanceUntil("another has left", func() bool { return e.watcher.Waiting() == 1 })
 	if got := e.ended(ended[1]); got.err != nil || got.token.Gone || got.token.Status.Provisioning != "ACTIVE" {
 		t.Errorf("the one that lists miss ended with %+v", got)
 	}
@@ -335,7 +335,7 @@ func TestSettled_WaitsOutErrorsThatPass(t *testing.T) {
 		e.advanceUntil("several have failed", func() bool { return e.octavia.all() > 5 })
 		e.octavia.set("ACTIVE", ids...)
 		e.octavia.fail(nil)
-		e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+		e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 		for _, c := range ended {
 			if got := e.ended(c); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
 				t.Errorf("ended with %+v", got)
@@ -350,7 +350,7 @@ func TestSettled_FailsForErrorsThatWouldComeAgain(t *testing.T) {
 		e := newEnv(t, pending("a", "b"))
 		e.octavia.fail(answer(status, "no"))
 		ended := e.waitAll("a", "b")
-		e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+		e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 		for _, c := range ended {
 			if got := e.ended(c); apierror.StatusCode(got.err) != status {
 				t.Errorf("ended with %+v, want the %d", got, status)
@@ -367,12 +367,12 @@ func TestSettled_EndsNoOtherWaitForAnErrorOfOne(t *testing.T) {
 		e.octavia.unlisted["a"], e.octavia.unlisted["b"], e.octavia.unlisted["c"] = true, true, true
 		e.octavia.failFor("b", answer(http.StatusForbidden, "no"))
 		ended := e.waitAll("a", "b", "c")
-		e.advanceUntil("one has left", func() bool { return e.watcher.Parked() == 2 })
+		e.advanceUntil("one has left", func() bool { return e.watcher.Waiting() == 2 })
 		if got := e.ended(ended[1]); apierror.StatusCode(got.err) != http.StatusForbidden {
 			t.Errorf("ended with %+v, want the 403", got)
 		}
 		e.octavia.set("ACTIVE", "a", "c")
-		e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+		e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 		for _, i := range []int{0, 2} {
 			if got := e.ended(ended[i]); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
 				t.Errorf("another ended with %+v", got)
@@ -397,7 +397,7 @@ func TestSettled_EndsEachOfManyWaitsWithTheNextPoll(t *testing.T) {
 				ended[i] <- e.clock.Now()
 			}
 		}()
-		e.until("it is parked", func() bool { return e.watcher.Parked() == i+1 })
+		e.until("it is parked", func() bool { return e.watcher.Waiting() == i+1 })
 		e.advance(5 * time.Second)
 	}
 	e.advance(15 * time.Second)
@@ -406,7 +406,7 @@ func TestSettled_EndsEachOfManyWaitsWithTheNextPoll(t *testing.T) {
 		e.advance(time.Duration(700*(i%4)) * time.Millisecond)
 		ready := e.clock.Now()
 		e.octavia.set("ACTIVE", ids[i])
-		e.advanceUntil("it has left", func() bool { return e.watcher.Parked() == many-i-1 })
+		e.advanceUntil("it has left", func() bool { return e.watcher.Waiting() == many-i-1 })
 		if late := (<-ended[i]).Sub(ready); late > 3200*time.Millisecond { // the clock's steps are of 0.1 s
 			t.Errorf("%s ended %s late", ids[i], late)
 		}
@@ -429,9 +429,9 @@ func TestSettled_EndsNoFreshWaitWithAnEarlierList(t *testing.T) {
 		_, err := e.watcher.Settled(t.Context(), "new", watcher.Pace{First: time.Minute, Cap: time.Minute})
 		slow <- err
 	}()
-	e.until("it is parked", func() bool { return e.watcher.Parked() == 3 })
+	e.until("it is parked", func() bool { return e.watcher.Waiting() == 3 })
 	came := e.clock.Now()
-	e.advanceUntil("its wait has ended", func() bool { return e.watcher.Parked() == 2 })
+	e.advanceUntil("its wait has ended", func() bool { return e.watcher.Waiting() == 2 })
 	if waited := e.clock.Now().Sub(came); waited < time.Second || waited > 15*time.Second {
 		t.Errorf("it ended after %s, want the first list after a second", waited)
 	}
@@ -450,7 +450,7 @@ func TestSettled_SpreadsItsIntervals(t *testing.T) {
 	go func() {
 		_, _ = e.watcher.Settled(t.Context(), "a", watcher.Pace{First: 20 * time.Second, Cap: 20 * time.Second})
 	}()
-	e.until("it is parked", func() bool { return e.watcher.Parked() == 1 })
+	e.until("it is parked", func() bool { return e.watcher.Waiting() == 1 })
 	e.advanceUntil("asked eight times", func() bool { return e.octavia.all() == 8 })
 	asked, least, most := e.octavia.requests("a"), time.Hour, time.Duration(0)
 	for i := 1; i < len(asked); i++ {
@@ -468,15 +468,15 @@ func TestSettled_EndsOneWaitWithItsContext(t *testing.T) {
 	e := newEnv(t, pending("a", "b"))
 	ctx, cancel := context.WithCancel(t.Context())
 	leaving := e.wait(ctx, "a")
-	e.until("it is parked", func() bool { return e.watcher.Parked() == 1 })
+	e.until("it is parked", func() bool { return e.watcher.Waiting() == 1 })
 	staying := e.wait(t.Context(), "b")
-	e.until("both are parked", func() bool { return e.watcher.Parked() == 2 })
+	e.until("both are parked", func() bool { return e.watcher.Waiting() == 2 })
 	cancel()
 	if got := e.ended(leaving); !errors.Is(got.err, context.Canceled) {
 		t.Errorf("ended with %+v", got)
 	}
 	e.octavia.set("ACTIVE", "b")
-	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 	if got := e.ended(staying); got.err != nil {
 		t.Errorf("the other ended with %+v", got)
 	}
@@ -491,7 +491,7 @@ func TestSettled_ReturnsTheErrorOfTheLastRequest(t *testing.T) {
 	e.octavia.fail(answer(http.StatusServiceUnavailable, "come back later"))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := e.wait(ctx, "a")
-	e.until("it is parked", func() bool { return e.watcher.Parked() == 1 })
+	e.until("it is parked", func() bool { return e.watcher.Waiting() == 1 })
 	e.advanceUntil("several have failed", func() bool { return e.octavia.all() > 2 })
 	cancel()
 	got := e.ended(ended)
@@ -522,7 +522,7 @@ func TestWatcher_StartsAgainAfterAPause(t *testing.T) {
 	e.octavia.set("ACTIVE", "a")
 	for range 5 {
 		ended := e.waitAll("a")
-		e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+		e.advanceUntil("nobody waits", func() bool { return e.watcher.Waiting() == 0 })
 		if got := e.ended(ended[0]); got.err != nil {
 			t.Fatalf("ended with %+v", got)
 		}
