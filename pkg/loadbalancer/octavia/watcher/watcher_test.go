@@ -551,7 +551,7 @@ func TestWatcher_ServesManyThatComeAndGo(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := many.Parked(); n > 0 {
+	if n := many.Waiting(); n > 0 {
 		t.Errorf("%d are still parked", n)
 	}
 	many.Close()
