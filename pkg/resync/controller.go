@@ -114,17 +114,12 @@ type Controller struct {
 	endpoints *endpointTable
 	slices    *cache.Reflector
 	// gates is nil if those of pods are not opened.
-	gates *gates.Gates
-	// lastNodeChange is used only by the goroutine of the informer's events.
-	lastNodeChange time.Time
-	client         corev1.CoreV1Interface
-	recorder       record.EventRecorder
-	queue          workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	gates    *gates.Gates
+	api      *serviceAPI
+	recorder record.EventRecorder
+	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	// failed has the UIDs of Services with an event about their last sync, which failed.
 	failed sync.Map
-	// getForbidden and patchForbidden log once that the role of this process lacks these rights for
-	// Services.
-	getForbidden, patchForbidden sync.Once
 }
 
 // New returns a Controller that listens to changes of nodes. It syncs nothing before Run.
@@ -136,14 +131,15 @@ func New(options Options) (*Controller, error) {
 		synced:      core.Services().Informer().HasSynced,
 		nodes:       core.Nodes().Lister(),
 		nodeVersion: core.Nodes().Informer().GetIndexer().LastStoreSyncResourceVersion,
-		client:      options.Client,
+		api:         &serviceAPI{client: options.Client, services: core.Services().Lister()},
 		recorder:    options.Recorder,
 		clock:       options.Clock,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetryDelay, lastRetryDelay),
 			workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Clock: options.Clock}),
 	}
-	if _, err := core.Nodes().Informer().AddEventHandler(c.nodeEvents()); err != nil {
+	nodes := &nodeChanges{nodes: c.Nodes, selects: c.engine.SelectsNodes, enqueue: c.enqueueWhere, clock: options.Clock}
+	if _, err := core.Nodes().Informer().AddEventHandler(nodes.events()); err != nil {
 		return nil, fmt.Errorf("listen to nodes: %w", err)
 	}
 	if options.Slices != nil {
@@ -190,7 +186,7 @@ func (c *Controller) Run(ctx context.Context) {
 		work.Go(func() { c.gates.Run(ctx) })
 	}
 	work.Go(func() { c.engine.WatchDrift(ctx, c.queue.Add) })
-	work.Go(func() { c.engine.PersistRecords(ctx, c.writeRecord) })
+	work.Go(func() { c.engine.PersistRecords(ctx, c.api.writeRecord) })
 	<-ctx.Done()
 	c.queue.ShutDown()
 	work.Wait()
@@ -224,7 +220,7 @@ func (c *Controller) sync(ctx context.Context, key types.NamespacedName, ended f
 		ended(err)
 		return
 	}
-	exists := func(ctx context.Context) (bool, error) { return c.exists(ctx, service) }
+	exists := func(ctx context.Context) (bool, error) { return c.api.exists(ctx, service) }
 	followed, again := c.following(key), c.lookAtStops(key)
 	c.engine.Repair(ctx, service, exists, func(status *v1.LoadBalancerStatus, err error) {
 		followed(err)
@@ -245,7 +241,7 @@ func (c *Controller) report(key types.NamespacedName, service *v1.Service, statu
 		c.failed.Store(key, service.UID)
 		return errors.Join(err, c.PublishRefused(service, status))
 	case published(service): // the service controller publishes the first address
-		if err := c.publish(service, status); err != nil {
+		if err := c.api.publish(service, status); err != nil {
 			return err
 		}
 	}

@@ -6,26 +6,39 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
-// nodeEvents returns the handler of events of nodes. Nodes that exist when the process starts cause
+// nodeChanges enqueues Services after changes of nodes. Only the goroutine of the informer's events uses it.
+type nodeChanges struct {
+	// nodes returns all nodes.
+	nodes func() []*v1.Node
+	// selects reports whether labels decide which nodes are members of a Service's load balancer.
+	selects func(*v1.Service) bool
+	// enqueue enqueues the managed Services that match.
+	enqueue func(matches func(*v1.Service) bool, after time.Duration)
+	clock   clock.PassiveClock
+	// last is the time of the last change.
+	last time.Time
+}
+
+// events returns the handler of events of nodes. Nodes that exist when the process starts cause
 // no events, as the service controller then ensures every Service.
-func (c *Controller) nodeEvents() cache.ResourceEventHandler {
+func (c *nodeChanges) events() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(added any, initial bool) {
 			if node, ok := added.(*v1.Node); ok && !initial {
-				c.nodeChanged(nil, node)
+				c.changed(nil, node)
 			}
 		},
 		UpdateFunc: func(before, after any) {
 			old, okOld := before.(*v1.Node)
 			node, okNew := after.(*v1.Node)
 			if okOld && okNew {
-				c.nodeChanged(old, node)
+				c.changed(old, node)
 			}
 		},
 		DeleteFunc: func(last any) {
@@ -33,13 +46,13 @@ func (c *Controller) nodeEvents() cache.ResourceEventHandler {
 				last = unknown.Obj
 			}
 			if node, ok := last.(*v1.Node); ok {
-				c.nodeChanged(node, nil)
+				c.changed(node, nil)
 			}
 		},
 	}
 }
 
-// nodeChanged enqueues the Services that a change of a node can affect:
+// changed enqueues the Services that a change of a node can affect:
 //
 //	the node                                             which Services   after
 //	goes, becomes excluded or has no address any more    all              promptBatchPeriod
@@ -51,31 +64,31 @@ func (c *Controller) nodeEvents() cache.ResourceEventHandler {
 //
 // Before is nil for a new node, after for one that is gone. A node that is about to go is a member
 // only for Services without another one: those that select nodes, or all if no other node is left.
-func (c *Controller) nodeChanged(before, after *v1.Node) {
+func (c *nodeChanges) changed(before, after *v1.Node) {
 	was, is := canBeMember(before), canBeMember(after)
 	all := func(*v1.Service) bool { return true }
 	switch {
 	case was && !is:
-		c.lastNodeChange = c.clock.Now()
-		c.enqueueWhere(all, promptBatchPeriod)
+		c.last = c.clock.Now()
+		c.enqueue(all, promptBatchPeriod)
 	case !was && is:
-		c.enqueueWhere(all, c.period())
-	case !was && canBeLast(before) != canBeLast(after) && !slices.ContainsFunc(c.Nodes(), canBeMember):
-		c.enqueueWhere(all, promptBatchPeriod)
+		c.enqueue(all, c.period())
+	case !was && canBeLast(before) != canBeLast(after) && !slices.ContainsFunc(c.nodes(), canBeMember):
+		c.enqueue(all, promptBatchPeriod)
 	case !was && canBeLast(before) != canBeLast(after):
-		c.enqueueWhere(c.engine.SelectsNodes, promptBatchPeriod)
+		c.enqueue(c.selects, promptBatchPeriod)
 	case !was:
 	case before.Spec.ProviderID != after.Spec.ProviderID, !slices.Equal(cluster.MemberAddresses(before), cluster.MemberAddresses(after)):
-		c.enqueueWhere(all, c.period())
+		c.enqueue(all, c.period())
 	case !maps.Equal(before.Labels, after.Labels):
-		c.enqueueWhere(c.engine.SelectsNodes, c.period())
+		c.enqueue(c.selects, c.period())
 	}
 }
 
 // period returns for how long changes of nodes are collected that begin with one now.
-func (c *Controller) period() time.Duration {
-	last, now := c.lastNodeChange, c.clock.Now()
-	c.lastNodeChange = now
+func (c *nodeChanges) period() time.Duration {
+	last, now := c.last, c.clock.Now()
+	c.last = now
 	return periodAfter(now.Sub(last), false)
 }
 
@@ -87,19 +100,6 @@ func canBeMember(node *v1.Node) bool {
 // canBeLast reports whether a node is about to go, but would be a member otherwise.
 func canBeLast(node *v1.Node) bool {
 	return node != nil && cluster.LosesNode(node) && !cluster.ExcludesNode(node) && cluster.HasMemberAddress(node)
-}
-
-// enqueueWhere enqueues the managed Services that match.
-func (c *Controller) enqueueWhere(matches func(*v1.Service) bool, after time.Duration) {
-	services, err := c.services.List(labels.Everything())
-	if err != nil {
-		return // a lister of an informer has no errors
-	}
-	for _, service := range services {
-		if managed(service) && matches(service) {
-			c.queue.AddAfter(cluster.Key(service), after)
-		}
-	}
 }
 
 // Excluded reports whether the service controller leaves a node out of load balancers

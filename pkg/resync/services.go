@@ -2,15 +2,14 @@ package resync
 
 import (
 	"context"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
-	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
@@ -49,6 +48,28 @@ func (c *Controller) EnqueueAll() {
 			c.queue.AddAfter(cluster.Key(service), batchPeriod)
 		}
 	}
+}
+
+// enqueueWhere enqueues the managed Services that match.
+func (c *Controller) enqueueWhere(matches func(*v1.Service) bool, after time.Duration) {
+	services, err := c.services.List(labels.Everything())
+	if err != nil {
+		return // a lister of an informer has no errors
+	}
+	for _, service := range services {
+		if managed(service) && matches(service) {
+			c.queue.AddAfter(cluster.Key(service), after)
+		}
+	}
+}
+
+// PublishRefused publishes the address that accompanies the error of a refused Service, because the
+// service controller does not. It does nothing for a Service without an address.
+func (c *Controller) PublishRefused(service *v1.Service, status *v1.LoadBalancerStatus) error {
+	if status == nil || len(status.Ingress) == 0 || !published(service) {
+		return nil
+	}
+	return c.api.publish(service, status)
 }
 
 // Newest returns the informers' present version of a Service, and the nodes in the order of their
@@ -108,22 +129,4 @@ func (c *Controller) Live() map[types.UID]bool {
 		live[service.UID] = true
 	}
 	return live
-}
-
-// exists asks the API server, not the cache, whether a Service still exists and has an address.
-// Without the right to get Services (the role of cloud-provider-openstack permits only list and
-// watch) it uses the cache, which lags by moments: the deletion of a Service finds the objects that
-// were created meanwhile.
-func (c *Controller) exists(ctx context.Context, service *v1.Service) (bool, error) {
-	now, err := c.client.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
-	if apierrors.IsForbidden(err) {
-		c.getForbidden.Do(func() {
-			klog.FromContext(ctx).Info("May not get Services, going by those that are watched: give the role of the cloud-controller-manager the verb get for services", "err", err)
-		})
-		now, err = c.services.Services(service.Namespace).Get(service.Name)
-	}
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil && now.UID == service.UID && published(now), err
 }

@@ -132,7 +132,7 @@ func TestExists_OnlyForTheSameService(t *testing.T) {
 	t.Parallel()
 	run(t, &fakeEngine{}, objects(newService("web"), deleting("deleting"), newService("other"), recreated("recreated")), func(f *fixture) {
 		for name, want := range map[string]bool{"web": true, "deleting": false, "recreated": false, "deleted": false} {
-			if got, err := f.controller.exists(f.t.Context(), newService(name)); got != want || err != nil {
+			if got, err := f.controller.api.exists(f.t.Context(), newService(name)); got != want || err != nil {
 				t.Errorf("%s: exists %v, error %v, want %v", name, got, err, want)
 			}
 		}
@@ -150,7 +150,7 @@ func TestExists_GoesByTheCacheWithoutTheRightToGetServices(t *testing.T) {
 		} {
 			f.client.PrependReactor("get", "services", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, refusal })
 			for name, want := range map[string]bool{"web": true, "deleting": false, "recreated": false, "deleted": false} {
-				if got, err := f.controller.exists(f.t.Context(), newService(name)); got != (want && served) || (err == nil) != served {
+				if got, err := f.controller.api.exists(f.t.Context(), newService(name)); got != (want && served) || (err == nil) != served {
 					t.Errorf("%v, %s: exists %v, error %v, want %v", refusal, name, got, err, want)
 				}
 			}

@@ -67,7 +67,7 @@ func TestWriteRecord_RemovesLoadBalancerThatTheServiceHasLeft(t *testing.T) {
 	web := newService("web")
 	web.Annotations = map[string]string{annotation.LoadBalancerID: "lb", annotation.WrittenFor: "lb uid-web", annotation.LoadBalancerAddress: "203.0.113.9", "other": "a"}
 	run(t, &fakeEngine{}, objects(web), func(f *fixture) {
-		if err := f.controller.writeRecord(f.t.Context(), cluster.Key(web), web.UID, annotation.Record{Service: web.UID, Left: true}); err != nil {
+		if err := f.controller.api.writeRecord(f.t.Context(), cluster.Key(web), web.UID, annotation.Record{Service: web.UID, Left: true}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(map[string]string{"other": "a"}, f.service("web").Annotations); diff != "" {
@@ -83,7 +83,7 @@ func TestWriteRecord_IsNoErrorWithoutTheRightToPatchServices(t *testing.T) {
 		f.client.PrependReactor("patch", "services", func(k8stesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(v1.Resource("services"), "web", errors.New("no"))
 		})
-		if err := f.controller.writeRecord(f.t.Context(), cluster.Key(web), web.UID, annotation.Record{Address: "203.0.113.9"}); err != nil {
+		if err := f.controller.api.writeRecord(f.t.Context(), cluster.Key(web), web.UID, annotation.Record{Address: "203.0.113.9"}); err != nil {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -92,7 +92,7 @@ func TestWriteRecord_IsNoErrorWithoutTheRightToPatchServices(t *testing.T) {
 func TestWriteRecord_IsNoErrorOnceTheServiceIsGone(t *testing.T) {
 	t.Parallel()
 	run(t, &fakeEngine{}, objects(), func(f *fixture) {
-		if err := f.controller.writeRecord(f.t.Context(), cluster.Key(newService("gone")), "uid-gone", annotation.Record{Address: "203.0.113.9"}); err != nil {
+		if err := f.controller.api.writeRecord(f.t.Context(), cluster.Key(newService("gone")), "uid-gone", annotation.Record{Address: "203.0.113.9"}); err != nil {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -112,7 +112,7 @@ func TestWriteRecord_HoldsOnlyForTheServiceAsItIsKnown(t *testing.T) {
 			}
 			return true, nil, apierrors.NewConflict(v1.Resource("services"), "web", errors.New("changed"))
 		})
-		err := f.controller.writeRecord(f.t.Context(), cluster.Key(web), web.UID, annotation.Record{Address: "203.0.113.9"})
+		err := f.controller.api.writeRecord(f.t.Context(), cluster.Key(web), web.UID, annotation.Record{Address: "203.0.113.9"})
 		if !apierrors.IsConflict(err) {
 			t.Errorf("error %v, want a conflict: it is to be tried again", err)
 		}
