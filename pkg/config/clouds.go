@@ -35,7 +35,7 @@ func (l *loader) readClouds() {
 func (l *loader) warnIdleClouds() {
 	for _, key := range []string{"cloud", "clouds-file"} {
 		if at := l.places[key]; strings.HasPrefix(string(at), "cloud.conf") {
-			l.warnAt(at, "is ignored without use-clouds=true")
+			l.warn(warningAt(at, "is ignored without use-clouds=true"))
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (l *loader) overlay(lower Global, at place) {
 		given[thing(key)] = true
 	}
 	s := globalSection()
-	from, to := reflect.ValueOf(lower), l.structOf(s)
+	from, to := reflect.ValueOf(lower), structOf(l.config, s)
 	for _, o := range s.options {
 		if given[thing(o.key)] || from.Field(o.index).IsZero() {
 			continue
@@ -81,23 +81,22 @@ func (l *loader) loadCloud() (Global, place, error) {
 		return Global{}, "", err
 	}
 	l.config.Global.Cloud, l.config.Global.CloudsFile = name, files.path
-	return l.fromFiles(files, name)
+	return files.cloud(name, l.config.Global.Region)
 }
 
-// fromFiles reads an entry, for the region of cloud.conf if it has one.
-func (l *loader) fromFiles(files cloudFiles, name string) (Global, place, error) {
-	layers := files.layers(name)
-	region := l.config.Global.Region
+// cloud returns the settings of an entry and its place. Without a region, they are those of the entry's own.
+func (f cloudFiles) cloud(name, region string) (Global, place, error) {
+	layers := f.layers(name)
 	if region == "" {
 		region = layers.region()
 	}
-	cloud, err := clientconfig.GetCloudFromYAML(&clientconfig.ClientOpts{Cloud: name, RegionName: region, YAMLOpts: files})
+	cloud, err := clientconfig.GetCloudFromYAML(&clientconfig.ClientOpts{Cloud: name, RegionName: region, YAMLOpts: f})
 	if err != nil {
-		return Global{}, "", fmt.Errorf("%s: %w", files.path, err)
+		return Global{}, "", fmt.Errorf("%s: %w", f.path, err)
 	}
 	global, err := fromCloud(cloud, layers.withRegion(region))
 	if err != nil {
-		return Global{}, "", fmt.Errorf("%s: cloud %q: %w", files.path, name, err)
+		return Global{}, "", fmt.Errorf("%s: cloud %q: %w", f.path, name, err)
 	}
 	global.Region = region
 	return global, place(fmt.Sprintf("clouds.yaml cloud %q", name)), nil

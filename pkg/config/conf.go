@@ -27,14 +27,14 @@ func (l *loader) readConf(content []byte) error {
 	if fatal := gcfg.FatalOnly(err); fatal != nil {
 		return syntaxError(string(content), fatal)
 	}
-	l.warnUnknown(string(content), warnings.WarningsOnly(err))
+	l.warn(unknownWarnings(string(content), warnings.WarningsOnly(err))...)
 	for _, s := range sections() {
 		field := raw.Elem().Field(s.index)
 		if s.named {
 			l.readClasses(s, field)
 			continue
 		}
-		l.readSection(s, "", textsOf(s, field), l.structOf(s))
+		l.readSection(s, "", textsOf(s, field), structOf(l.config, s))
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (l *loader) readClasses(s section, raw reflect.Value) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(classes)) {
 		if name == "" {
-			l.warn(`cloud.conf [%s] has no name and is ignored: write [%s "name"]`, s.name, s.name)
+			l.warn(warning(`cloud.conf [%s] has no name and is ignored: write [%s "name"]`, s.name, s.name))
 			continue
 		}
 		class := &LoadBalancerClass{}
@@ -123,7 +123,7 @@ func (l *loader) given(o option, at place, texts []string) ([]string, error) {
 	case len(texts) == 0 && !o.isList():
 		return nil, fmt.Errorf("%s has no value: allowed is %s", at, o.allowed())
 	case len(texts) > 1 && !o.isList():
-		l.warnAt(at, "is given %d times: the last value is used", len(texts))
+		l.warn(warningAt(at, "is given %d times: the last value is used", len(texts)))
 		texts = texts[len(texts)-1:]
 	}
 	var values []string
@@ -132,9 +132,9 @@ func (l *loader) given(o option, at place, texts []string) ([]string, error) {
 		case text != "" || !o.emptyIsNone():
 			values = append(values, text)
 		case o.byDef != "":
-			l.warnAt(at, "is empty, which counts as not given: it is %s", o.byDef)
+			l.warn(warningAt(at, "is empty, which counts as not given: it is %s", o.byDef))
 		default:
-			l.warnAt(at, "is empty, which counts as not given")
+			l.warn(warningAt(at, "is empty, which counts as not given"))
 		}
 	}
 	return values, nil

@@ -135,6 +135,17 @@ func (g Global) missing() []setting {
 	}
 }
 
+// missingCertificate returns the file that a client certificate lacks, nil if there is none or it is complete.
+func (g Global) missingCertificate() setting {
+	switch {
+	case g.CertFile != "" && g.KeyFile == "":
+		return setting{"key-file"}
+	case g.CertFile == "" && g.KeyFile != "":
+		return setting{"cert-file"}
+	}
+	return nil
+}
+
 func (g Global) missingPassword(keys setting) []setting {
 	if _, _, password := g.User(); password == "" {
 		return []setting{keys}

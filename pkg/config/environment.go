@@ -19,12 +19,12 @@ func (l *loader) readEnvironment() {
 		if o.kind() == "boolean" {
 			text = literalBool(text)
 		}
-		l.refuse(o, "", o.set(l.structOf(s).Field(o.index), text, at))
+		l.refuse(o, "", o.set(structOf(l.config, s).Field(o.index), text, at))
 	}
 	global := &l.config.Global
 	global.UseClouds = global.Cloud != ""
 	if global.CloudsFile != "" && global.Cloud == "" {
-		l.warn("environment OS_CLIENT_CONFIG_FILE is ignored without OS_CLOUD")
+		l.warn(warning("environment OS_CLIENT_CONFIG_FILE is ignored without OS_CLOUD"))
 	}
 	if domain := l.env.get("OS_DEFAULT_DOMAIN"); domain != "" {
 		global.setDefaultDomain(domain)
@@ -42,15 +42,16 @@ const regionalIDs = "OS_CCM_REGIONAL"
 // as in cloud-provider-openstack.
 func (e Environment) RegionalIDs() bool { return e.get(regionalIDs) == "true" }
 
-// checkRegionalIDs warns if OS_CCM_REGIONAL has no effect.
-func (l *loader) checkRegionalIDs() {
-	switch value := l.env.get(regionalIDs); {
+// regionalIDWarnings returns a warning if OS_CCM_REGIONAL has no effect with the region of [Global].
+func (e Environment) regionalIDWarnings(region string) []Warning {
+	switch value := e.get(regionalIDs); {
 	case value == "", value == "false":
 	case value != "true":
-		l.warn("environment %s %q has no effect: allowed is true", regionalIDs, value)
-	case l.config.Global.Region == "":
-		l.warn("environment %s has no effect without a region: set [Global] region", regionalIDs)
+		return []Warning{warning("environment %s %q has no effect: allowed is true", regionalIDs, value)}
+	case region == "":
+		return []Warning{warning("environment %s has no effect without a region: set [Global] region", regionalIDs)}
 	}
+	return nil
 }
 
 // firstVariable returns the first variable that is set and not empty.

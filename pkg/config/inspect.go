@@ -59,7 +59,7 @@ func Inspect(path string, env Environment) *Inspection {
 	}
 	l.complete()
 	i.lines = linesOf(content)
-	i.Settings, i.Warnings, i.Problems = l.settings(i.lines), l.warnings, l.problems
+	i.Settings, i.Warnings, i.Problems = settingsOf(l.config, origins{l.places, l.written, i.lines}), l.warnings, l.problems
 	return i
 }
 
@@ -113,22 +113,30 @@ func (s Setting) SectionName() string {
 // Place returns the place by which problems and warnings refer to the setting.
 func (s Setting) Place() string { return string(s.place) }
 
-// settings returns all keys with their values and origins.
-func (l *loader) settings(lines map[place]int) []Setting {
+// settingsOf returns all keys with their values and origins.
+func settingsOf(config *Config, from origins) []Setting {
 	var all []Setting
 	for _, s := range sections() {
 		if !s.named {
-			all = append(all, l.settingsOf(s, "", l.structOf(s), lines)...)
+			all = append(all, from.section(s, "", structOf(config, s))...)
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(l.config.LoadBalancerClass)) {
-			all = append(all, l.settingsOf(s, name, reflect.ValueOf(l.config.LoadBalancerClass[name]).Elem(), lines)...)
+		for _, name := range slices.Sorted(maps.Keys(config.LoadBalancerClass)) {
+			all = append(all, from.section(s, name, reflect.ValueOf(config.LoadBalancerClass[name]).Elem())...)
 		}
 	}
 	return all
 }
 
-func (l *loader) settingsOf(s section, name string, values reflect.Value, lines map[place]int) []Setting {
+// origins are the places of values.
+type origins struct {
+	global  map[string]place // of the given keys of [Global]
+	written map[place]bool   // in cloud.conf
+	lines   map[place]int    // of cloud.conf
+}
+
+// section returns the keys of a section, which may have a name.
+func (from origins) section(s section, name string, values reflect.Value) []Setting {
 	header := "[" + s.name + "]"
 	if name != "" {
 		header = fmt.Sprintf("[%s %q]", s.name, name)
@@ -136,11 +144,11 @@ func (l *loader) settingsOf(s section, name string, values reflect.Value, lines 
 	all := make([]Setting, 0, len(s.options))
 	for _, o := range s.options {
 		one := Setting{Section: header, Key: o.key, Value: o.text(values.Field(o.index)), place: confPlace(s.name, name, o.key), New: o.isNew}
-		one.Given = l.written[one.place]
-		if at, found := l.places[o.key]; found && s.name == globalSection().name {
+		one.Given = from.written[one.place]
+		if at, found := from.global[o.key]; found && s.name == globalSection().name {
 			one.place, one.Given = at, true
 		}
-		switch number := lines[one.place]; {
+		switch number := from.lines[one.place]; {
 		case one.Given && number > 0:
 			one.Source = fmt.Sprintf("line %d", number)
 		case one.Given:

@@ -112,36 +112,29 @@ func newLoader(env Environment) *loader {
 // because the reloader loads the configuration every few seconds. No list or pointer has a default,
 // so that copies share nothing.
 var defaults = sync.OnceValue(func() Config {
-	l := &loader{config: &Config{}}
+	var config Config
 	for _, s := range sections() {
 		if s.named {
 			continue
 		}
 		for _, o := range s.options {
-			o.setDefault(l.structOf(s).Field(o.index))
+			o.setDefault(structOf(&config, s).Field(o.index))
 		}
 	}
-	return *l.config
+	return config
 })
 
 // structOf returns the struct of a section without a name.
-func (l *loader) structOf(s section) reflect.Value {
-	return reflect.ValueOf(l.config).Elem().Field(s.index)
+func structOf(config *Config, s section) reflect.Value {
+	return reflect.ValueOf(config).Elem().Field(s.index)
 }
 
-// warn adds a warning without a place.
-func (l *loader) warn(format string, args ...any) {
-	l.addWarning(Warning{Text: fmt.Sprintf(format, args...)})
-}
-
-// warnAt adds a warning that begins with its place.
-func (l *loader) warnAt(at place, format string, args ...any) {
-	l.addWarning(Warning{Text: string(at) + " " + fmt.Sprintf(format, args...), Place: string(at)})
-}
-
-func (l *loader) addWarning(w Warning) {
-	if !slices.Contains(l.warnings, w) {
-		l.warnings = append(l.warnings, w)
+// warn adds warnings, each once.
+func (l *loader) warn(all ...Warning) {
+	for _, w := range all {
+		if !slices.Contains(l.warnings, w) {
+			l.warnings = append(l.warnings, w)
+		}
 	}
 }
 
@@ -187,7 +180,7 @@ func (l *loader) complete() {
 	l.readClouds()
 	l.checkGlobal()
 	l.checkLoadBalancer()
-	l.checkMetadata()
+	l.warn(l.config.Metadata.warnings()...)
 	l.checkNode()
-	l.checkRegionalIDs()
+	l.warn(l.env.regionalIDWarnings(l.config.Global.Region)...)
 }

@@ -69,5 +69,13 @@ type Warning struct {
 	Place string
 }
 
+// warning returns a Warning without a place.
+func warning(format string, args ...any) Warning { return Warning{Text: fmt.Sprintf(format, args...)} }
+
+// warningAt returns a Warning that begins with its place.
+func warningAt(at place, format string, args ...any) Warning {
+	return Warning{Text: string(at) + " " + fmt.Sprintf(format, args...), Place: string(at)}
+}
+
 // String returns the text.
 func (w Warning) String() string { return w.Text }

@@ -15,20 +15,22 @@ type unknownData struct {
 	line int
 }
 
-// warnUnknown converts gcfg's warnings, and suggests the nearest known section or key.
-func (l *loader) warnUnknown(content string, found []error) {
+// unknownWarnings converts gcfg's warnings, and suggests the nearest known section or key.
+func unknownWarnings(content string, found []error) []Warning {
+	var all []Warning
 	unnamed := possibleSecrets(content)
 	for _, err := range found {
 		u, ok := parseUnknown(err.Error())
 		if !ok {
-			l.warn("cloud.conf: %v", err)
+			all = append(all, warning("cloud.conf: %v", err))
 			continue
 		}
 		u.line = unnamed[strings.ToLower(u.key)]
 		if text := u.message(); text != "" {
-			l.addWarning(Warning{Text: text, Place: string(confPlace(sectionNamed(u.section), u.name, u.key))})
+			all = append(all, Warning{Text: text, Place: string(confPlace(sectionNamed(u.section), u.name, u.key))})
 		}
 	}
+	return all
 }
 
 // parseUnknown parses the text of gcfg's warning, since its type is not exported. A test covers the

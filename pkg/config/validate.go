@@ -12,7 +12,9 @@ import (
 func (l *loader) checkGlobal() {
 	global := &l.config.Global
 	global.EndpointType = strings.TrimSuffix(global.EndpointType, "URL")
-	l.checkClientCertificate()
+	if missing := global.missingCertificate(); missing != nil {
+		l.missing("the client certificate is", missing)
+	}
 	if l.noClouds {
 		return // the missing settings may be in the file that could not be read
 	}
@@ -20,16 +22,6 @@ func (l *loader) checkGlobal() {
 		l.missing("sign-in is", setting{"auth-url"})
 	}
 	l.checkCredentials()
-}
-
-func (l *loader) checkClientCertificate() {
-	cert, key := l.config.Global.CertFile, l.config.Global.KeyFile
-	switch {
-	case cert != "" && key == "":
-		l.missing("the client certificate is", setting{"key-file"})
-	case cert == "" && key != "":
-		l.missing("the client certificate is", setting{"cert-file"})
-	}
 }
 
 func (l *loader) checkCredentials() {
@@ -45,10 +37,10 @@ func (l *loader) checkCredentials() {
 		return
 	}
 	if idle := global.idleSecrets(method); len(idle) > 0 {
-		l.warn("%s: signing in by %s, so %s is not used", l.source, method, strings.Join(idle, ", "))
+		l.warn(warning("%s: signing in by %s, so %s is not used", l.source, method, strings.Join(idle, ", ")))
 	}
 	if method == AuthToken {
-		l.warnAt(l.places["token"], "cannot be renewed: every call fails once it has expired")
+		l.warn(warningAt(l.places["token"], "cannot be renewed: every call fails once it has expired"))
 	}
 }
 
@@ -75,7 +67,10 @@ func (l *loader) missing(what string, settings ...setting) {
 	var names []string
 	for _, keys := range settings {
 		if !slices.ContainsFunc(keys, func(key string) bool { return l.refused[key] }) {
-			names = append(names, strings.Join(l.namesIn(keys), " or "))
+			if l.fromEnv {
+				keys = variablesOf(keys)
+			}
+			names = append(names, strings.Join(keys, " or "))
 		}
 	}
 	if len(names) > 0 {
@@ -83,10 +78,8 @@ func (l *loader) missing(what string, settings ...setting) {
 	}
 }
 
-func (l *loader) namesIn(keys setting) []string {
-	if !l.fromEnv {
-		return keys
-	}
+// variablesOf returns the environment variables of keys of [Global].
+func variablesOf(keys setting) []string {
 	var names []string
 	for _, o := range globalSection().options {
 		if slices.Contains(keys, o.key) && len(o.env) > 0 {
@@ -96,30 +89,37 @@ func (l *loader) namesIn(keys setting) []string {
 	return names
 }
 
-// checkLoadBalancer validates the settings of [LoadBalancer] against each other.
+// checkLoadBalancer validates the settings of [LoadBalancer] against each other. The default of
+// lb-method at ovn is the only one that it supports.
 func (l *loader) checkLoadBalancer() {
 	lb := &l.config.LoadBalancer
-	if lb.MonitorTimeout.Duration > lb.MonitorDelay.Duration {
-		l.warnAt(confPlace("LoadBalancer", "", "monitor-timeout"), "%s is longer than monitor-delay, %s: probes of a member overlap",
-			lb.MonitorTimeout, lb.MonitorDelay)
+	if lb.LBProvider == "ovn" && !l.written[confPlace("LoadBalancer", "", "lb-method")] {
+		lb.LBMethod = ovnMethod
 	}
-	l.checkProvider()
+	l.warn(lb.warnings()...)
 }
 
-// checkProvider warns about unknown providers, and about algorithms other than the only one of ovn.
-func (l *loader) checkProvider() {
-	lb := &l.config.LoadBalancer
+// ovnMethod is the only algorithm of ovn.
+const ovnMethod = "SOURCE_IP_PORT"
+
+// warnings returns warnings about probes that overlap, unknown providers, and algorithms other than the
+// only one of ovn.
+func (lb LoadBalancer) warnings() []Warning {
+	var all []Warning
+	warn := func(key, format string, args ...any) {
+		all = append(all, warningAt(confPlace("LoadBalancer", "", key), format, args...))
+	}
+	if lb.MonitorTimeout.Duration > lb.MonitorDelay.Duration {
+		warn("monitor-timeout", "%s is longer than monitor-delay, %s: probes of a member overlap", lb.MonitorTimeout, lb.MonitorDelay)
+	}
 	known := []string{"amphora", "amphorav2", "octavia", "ovn", "f5", "router", "port-forwarding"}
 	if lb.LBProvider != "" && !slices.Contains(known, lb.LBProvider) {
-		l.warnAt(confPlace("LoadBalancer", "", "lb-provider"), "%q is used as it is: known are %s", lb.LBProvider, strings.Join(known, ", "))
+		warn("lb-provider", "%q is used as it is: known are %s", lb.LBProvider, strings.Join(known, ", "))
 	}
-	switch {
-	case lb.LBProvider != "ovn" || lb.LBMethod == "SOURCE_IP_PORT":
-	case l.written[confPlace("LoadBalancer", "", "lb-method")]:
-		l.warnAt(confPlace("LoadBalancer", "", "lb-method"), "%q: provider ovn supports only SOURCE_IP_PORT", lb.LBMethod)
-	default:
-		lb.LBMethod = "SOURCE_IP_PORT"
+	if lb.LBProvider == "ovn" && lb.LBMethod != ovnMethod {
+		warn("lb-method", "%q: provider ovn supports only "+ovnMethod, lb.LBMethod)
 	}
+	return all
 }
 
 // checkNode requires [Global] region beside other regions: without it, a Node could be in any of
@@ -130,11 +130,12 @@ func (l *loader) checkNode() {
 	}
 }
 
-// checkMetadata warns about calls without a time limit.
-func (l *loader) checkMetadata() {
-	if l.config.Metadata.RequestTimeout.Duration == 0 {
-		l.warnAt(confPlace("Metadata", "", "request-timeout"), "is 0: a call that gets no answer waits for ten minutes")
+// warnings returns a warning about calls without a time limit.
+func (m Metadata) warnings() []Warning {
+	if m.RequestTimeout.Duration != 0 {
+		return nil
 	}
+	return []Warning{warningAt(confPlace("Metadata", "", "request-timeout"), "is 0: a call that gets no answer waits for ten minutes")}
 }
 
 // Class returns a class by its name. The error lists the existing names, or the errors of the
