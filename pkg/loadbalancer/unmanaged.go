@@ -54,7 +54,7 @@ func (u *unmanaged) Step(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	for _, step := range u.noted.steps {
 		steps = append(steps, step.Text)
 	}
-	r.engine().Events.Unmanaged(events.Object{Owner: settings.OwnerOf(svc)}, steps, err)
+	r.engine().Events.Warn(events.Object{Owner: settings.OwnerOf(svc)}, events.Unmanaged(steps, err))
 	return status, nil
 }
 

@@ -1,5 +1,5 @@
 // Package events emits the events on Services of type LoadBalancer. A Recorder has one method for
-// each kind of event; lasting conditions, such as settings without effect, it emits only when they
+// each kind of event. Lasting states, such as settings without effect, are Warnings, which it emits only when they
 // have changed.
 package events
 
@@ -12,36 +12,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
-	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
-)
-
-// The subjects of events that are emitted only if their text has changed.
-const (
-	// Settings are those without effect in any cloud, and Provider those that the provider ignores.
-	Settings = "settings"
-	Provider = "provider"
-	// Rollouts are those that lose connections.
-	Rollouts = "rollouts"
-
-	nodes = "nodes"
-	// withoutEndpoints are the ports without endpoints.
-	withoutEndpoints = "endpoints"
-	left             = "members"
-	allNodes         = "all-nodes"
-	udpFlows         = "udp-flows"
-	monitors         = "monitors"
-	unmanaged        = "unmanaged"
-	ports            = "ports"
-	share            = "share"
-	trouble          = "trouble"
 )
 
 // Object is the object of an event, and the place that it shows.
@@ -91,10 +67,12 @@ func (r *Recorder) emitf(on Object, why reason.Reason, format string, args ...an
 	r.emit(on, why, fmt.Sprintf(format, args...))
 }
 
-// emitChanged emits a text unless it is empty or the last one on the subject.
-func (r *Recorder) emitChanged(on Object, subject string, why reason.Reason, text string) {
-	if r.memory.Warn(on.Owner.UID, subject, text) {
-		r.emit(on, why, text)
+// Warn emits warnings, except for those that are the last ones on their subjects, or over.
+func (r *Recorder) Warn(on Object, all ...Warning) {
+	for _, w := range all {
+		if r.memory.Warn(on.Owner.UID, w.Subject, cmp.Or(w.Key, w.Text)) {
+			r.emit(on, w.Reason, w.Text)
+		}
 	}
 }
 
@@ -169,123 +147,6 @@ func (r *Recorder) NotDeleted(on Object, why error) {
 	r.emitf(on, reason.NotDeleted, "Not deleted: %v", why)
 }
 
-// SettingsIgnored emits the settings that have no effect. The subject is Settings or
-// Provider.
-func (r *Recorder) SettingsIgnored(on Object, subject string, ignored []annotation.Notice) {
-	r.emitChanged(on, subject, reason.SettingIgnored, Listed(ignored))
-}
-
-// Listed formats settings that have no effect, "" for none.
-func Listed(ignored []annotation.Notice) string {
-	texts := make([]string, 0, len(ignored))
-	for _, notice := range ignored {
-		texts = append(texts, notice.Annotation+": "+notice.Message)
-	}
-	return message.Join(texts, "; ", message.MaxEvent)
-}
-
-// NodesSkipped emits the nodes that are no members because they have no address of the Service's
-// family.
-func (r *Recorder) NodesSkipped(on Object, family v1.IPFamily, names []string) {
-	text := ""
-	if len(names) > 0 {
-		text = fmt.Sprintf("Not added as members because they have no %s address: %s", family, message.JoinLimited(names))
-	}
-	r.emitChanged(on, nodes+"-"+string(family), reason.NodeSkipped, text)
-}
-
-// HopsSkipped emits the nodes that cannot be next hops of the VIP of a Service with provider router.
-func (r *Recorder) HopsSkipped(on Object, names []string, why string) {
-	text := ""
-	if len(names) > 0 {
-		text = fmt.Sprintf("Each of these nodes is %s: %s", why, message.JoinLimited(names))
-	}
-	r.emitChanged(on, nodes+"-router", reason.NodeSkipped, text)
-}
-
-// MembersLeft emits that a Service has no members because of labels or its node selector, or only
-// members that are about to be deleted.
-func (r *Recorder) MembersLeft(on Object, selector string, of *members.Set) {
-	var names []string
-	for _, b := range of.Backends {
-		names = append(names, b.Node.Name)
-	}
-	why, text := reason.NoMembers, ""
-	switch of.Standing {
-	case members.Usual:
-	case members.Last:
-		why, text = reason.LastMembers, "All nodes that could be members are about to be deleted; these serve until then: "+message.JoinLimited(names)
-	case members.Excluded:
-		text = "The load balancer has no members, and serves no traffic: all nodes have the label " + v1.LabelNodeExcludeBalancers
-	case members.Unselected:
-		text = fmt.Sprintf("The load balancer has no members, and serves no traffic: no node that is not excluded matches the node selector %q", message.TruncateValue(selector))
-	}
-	r.emitChanged(on, left, why, text)
-}
-
-// MembersFollow emits why members do not follow the endpoints of a Service: some ports have none, the
-// endpoints have no nodes, or keeps is set: another controller created the load balancer. Stays is set
-// if UDP flows stay with nodes that the endpoints have left.
-func (r *Recorder) MembersFollow(on Object, of members.Followed, keeps, stays bool) {
-	empty, nodes, flows := "", "", ""
-	if stays {
-		flows = "UDP flows that go on stay with a node after its pods have left, until they pause for the timeout of the connection tracking (30 to 120 seconds): " +
-			"ask the operator of the cloud for options:ct_flush, or use another provider"
-	}
-	if len(of.Empty) > 0 {
-		empty = "No endpoint is on a node that can be a member, for " + message.JoinLimited(of.Empty) + ": the last members stay, and new pools are empty until then"
-	}
-	switch {
-	case of.Placeless:
-		nodes = "All nodes are members: no endpoint of the Service is on a node that can be a member"
-	case keeps:
-		nodes = fmt.Sprintf("All nodes stay members: another controller created the load balancer. With externalTrafficPolicy Local, nodes without endpoints drop "+
-			"connections; set %s: %s, and only nodes with endpoints are members", annotation.Members, annotation.MembersAuto)
-	}
-	r.emitChanged(on, withoutEndpoints, reason.NoEndpoints, empty)
-	r.emitChanged(on, udpFlows, reason.FlowsStay, flows)
-	r.emitChanged(on, allNodes, reason.AllNodes, nodes)
-}
-
-// RolloutLoses emits once why connections fail during rollouts of a Service, "" if they do not. The
-// durations in the text vary.
-func (r *Recorder) RolloutLoses(on Object, text string) {
-	is := ""
-	if text != "" {
-		is = "yes"
-	}
-	if r.memory.Warn(on.Owner.UID, Rollouts, is) {
-		r.emit(on, reason.RolloutLoses, text)
-	}
-}
-
-// Unmanaged emits the changes that are not made because the Service is not managed, or the error of
-// the attempt to find them.
-func (r *Recorder) Unmanaged(on Object, steps []string, err error) {
-	text := "The load balancer is as the Service asks"
-	switch {
-	case err != nil:
-		text = "The Service would be refused: " + err.Error()
-	case len(steps) > 0:
-		text = "Would change: " + SummaryOf(steps)
-	}
-	r.emitChanged(on, unmanaged, reason.Unmanaged, "Nothing is written, because "+annotation.Managed+` is "false". `+text)
-}
-
-// ShareWaits emits why the Service still waits for the load balancer of its share, "" if it does not.
-func (r *Recorder) ShareWaits(on Object, why string) {
-	text := ""
-	if why != "" {
-		text = "Waits: " + why + "; see the events of that Service, or remove its annotation " + annotation.Share
-	}
-	r.emitChanged(on, share, reason.ShareWaits, text)
-}
-
-// HealthMonitorMissing emits the effect of missing health monitors, "" for none.
-func (r *Recorder) HealthMonitorMissing(on Object, text string) {
-	r.emitChanged(on, monitors, reason.HealthMonitorMissing, text)
-}
-
 // Chosen emits the networks that the controller chose for the addresses of a plan, because neither
 // the Service nor cloud.conf does.
 func (r *Recorder) Chosen(on Object, facts desire.Facts, p plan.Plan) {
@@ -312,45 +173,6 @@ func (r *Recorder) ForeignFloatingIP(on Object, fip model.FloatingIP, vip string
 	r.emitf(on, reason.ForeignFloatingIP, "Another client attached floating IP %s (%s) to VIP %s of the load balancer, which should have none: "+
 		"it is left attached, and clients can reach the Service through it", fip.Address, fip.ID, vip)
 }
-
-// PortsNotFound emits the nodes that the security groups do not open: unfound ones have an address
-// on no Neutron port; strayed ones have no known server, and only a port outside of the members'
-// subnets has their address; the address of taken ones is on the port of another server. It omits
-// new Nodes that wait for their initialization, which triggers a reconciliation.
-func (r *Recorder) PortsNotFound(on Object, unfound, strayed, taken []string, backends []members.Backend) {
-	initialized := func(names []string) []string {
-		return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-			return slices.ContainsFunc(backends, func(b members.Backend) bool { return b.Node.Name == name && uninitialized(b.Node) })
-		})
-	}
-	var texts []string
-	if names := initialized(unfound); len(names) > 0 {
-		texts = append(texts, fmt.Sprintf("No Neutron port of this project has the address of %s: open the NodePorts there to the load balancer yourself", message.JoinLimited(names)))
-	}
-	if names := initialized(strayed); len(names) > 0 {
-		texts = append(texts, fmt.Sprintf("The servers of %s are unknown, as their provider IDs name none that has their address, and no port in the members' subnets has it either: "+
-			"correct the provider IDs, or name the subnet of the nodes with member-subnet-id", message.JoinLimited(names)))
-	}
-	if names := initialized(taken); len(names) > 0 {
-		texts = append(texts, fmt.Sprintf("The addresses of %s are on ports that are not of their servers, so no security group is put on those: "+
-			"delete the Nodes if their servers are gone, or correct their provider IDs", message.JoinLimited(names)))
-	}
-	r.emitChanged(on, ports, reason.PortNotFound, strings.Join(texts, ". "))
-}
-
-func uninitialized(node *v1.Node) bool {
-	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
-}
-
-// Trouble emits an obstacle in the cloud, unless the Service's last one had the same key.
-func (r *Recorder) Trouble(on Object, why reason.Reason, key, text string) {
-	if r.memory.Warn(on.Owner.UID, trouble, string(why)+" "+key) {
-		r.emit(on, why, text)
-	}
-}
-
-// TroubleOver makes the next trouble be emitted.
-func (r *Recorder) TroubleOver(on Object) { r.memory.Warn(on.Owner.UID, trouble, "") }
 
 // Summary formats the first steps of a plan for an event, and the number of the others; "" for
 // none.

@@ -92,12 +92,15 @@ func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 		"ready by port forwardings": {func(r *events.Recorder) {
 			r.Ready(svc, &model.LoadBalancer{ID: "fip-1", FloatingIP: attached.FloatingIP}, []string{"203.0.113.5"})
 		}, "Normal LoadBalancerReady Port forwardings of floating IP fip-1 serve the Service at 203.0.113.5"},
-		"published already":  {func(r *events.Recorder) { r.Ready(published("10.0.0.5"), lb, []string{"10.0.0.5"}) }, ""},
-		"another address":    {func(r *events.Recorder) { r.AddressChanged(svc, "10.0.0.5", "10.0.0.6") }, "Normal LoadBalancerAddressChanged The address changed from 10.0.0.5 to 10.0.0.6"},
-		"the same address":   {func(r *events.Recorder) { r.AddressChanged(svc, "10.0.0.5", "10.0.0.5") }, ""},
-		"the first address":  {func(r *events.Recorder) { r.AddressChanged(svc, "", "10.0.0.5") }, ""},
-		"not deleted":        {func(r *events.Recorder) { r.NotDeleted(svc, errors.New("nothing proves it")) }, "Warning LoadBalancerNotDeleted Not deleted: nothing proves it"},
-		"monitors missing":   {func(r *events.Recorder) { r.HealthMonitorMissing(svc, "none"); r.HealthMonitorMissing(svc, "none") }, "Normal LoadBalancerHealthMonitorMissing none"},
+		"published already": {func(r *events.Recorder) { r.Ready(published("10.0.0.5"), lb, []string{"10.0.0.5"}) }, ""},
+		"another address":   {func(r *events.Recorder) { r.AddressChanged(svc, "10.0.0.5", "10.0.0.6") }, "Normal LoadBalancerAddressChanged The address changed from 10.0.0.5 to 10.0.0.6"},
+		"the same address":  {func(r *events.Recorder) { r.AddressChanged(svc, "10.0.0.5", "10.0.0.5") }, ""},
+		"the first address": {func(r *events.Recorder) { r.AddressChanged(svc, "", "10.0.0.5") }, ""},
+		"not deleted":       {func(r *events.Recorder) { r.NotDeleted(svc, errors.New("nothing proves it")) }, "Warning LoadBalancerNotDeleted Not deleted: nothing proves it"},
+		"monitors missing": {func(r *events.Recorder) {
+			r.Warn(svc, events.HealthMonitorMissing("none"))
+			r.Warn(svc, events.HealthMonitorMissing("none"))
+		}, "Normal LoadBalancerHealthMonitorMissing none"},
 		"shared without one": {func(r *events.Recorder) { r.SharedWithoutFloatingIP(svc, "10.0.0.5") }, "Warning LoadBalancerForcedInternal The load balancer that the Service shares has no floating IP"},
 		"a foreign floating IP": {func(r *events.Recorder) {
 			r.ForeignFloatingIP(svc, model.FloatingIP{ID: "fip-1", Address: "203.0.113.5"}, "10.0.0.5")
@@ -106,19 +109,19 @@ func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 			"Warning LoadBalancerForcedInternal no network\nNormal LoadBalancerSubnetChosen subnet-1\nNormal LoadBalancerExternalNetworkChosen network-1"},
 		"chosen before": {func(r *events.Recorder) { r.Chosen(svc, chosen, plan.Plan{}) }, ""},
 		"ports not found": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, []string{"node-1", "node-2"}, nil, nil, []members.Backend{backend("node-1", waiting), backend("node-2")})
+			r.Warn(svc, events.PortsNotFound([]string{"node-1", "node-2"}, nil, nil, []members.Backend{backend("node-1", waiting), backend("node-2")}))
 		}, "Warning SecurityGroupPortNotFound No Neutron port of this project has the address of node-2:"},
 		"only a node that waits": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, []string{"node-1"}, []string{"node-1"}, nil, []members.Backend{backend("node-1", waiting)})
+			r.Warn(svc, events.PortsNotFound([]string{"node-1"}, []string{"node-1"}, nil, []members.Backend{backend("node-1", waiting)}))
 		}, ""},
 		"addresses elsewhere": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, nil, []string{"node-1", "node-2"}, nil, []members.Backend{backend("node-1"), backend("node-2")})
+			r.Warn(svc, events.PortsNotFound(nil, []string{"node-1", "node-2"}, nil, []members.Backend{backend("node-1"), backend("node-2")}))
 		}, "Warning SecurityGroupPortNotFound The servers of node-1, node-2 are unknown,"},
 		"addresses of others": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, nil, nil, []string{"node-1", "node-2"}, []members.Backend{backend("node-1", waiting), backend("node-2")})
+			r.Warn(svc, events.PortsNotFound(nil, nil, []string{"node-1", "node-2"}, []members.Backend{backend("node-1", waiting), backend("node-2")}))
 		}, "Warning SecurityGroupPortNotFound The addresses of node-2 are on ports that are not of their servers,"},
 		"addresses nowhere and elsewhere": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, []string{"node-1"}, []string{"node-2"}, nil, []members.Backend{backend("node-1"), backend("node-2")})
+			r.Warn(svc, events.PortsNotFound([]string{"node-1"}, []string{"node-2"}, nil, []members.Backend{backend("node-1"), backend("node-2")}))
 		}, "Warning SecurityGroupPortNotFound No Neutron port of this project has the address of node-1: open the NodePorts there to the load balancer yourself. The servers of node-2 are"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,11 +139,11 @@ func TestSettingsIgnored_EmitsOneEventUntilTheTextChanges(t *testing.T) {
 	svc := published("")
 	first := []annotation.Notice{{Annotation: "a", Message: "has no effect"}, {Annotation: "b", Message: "neither"}}
 	got := emitted(func(r *events.Recorder) {
-		r.SettingsIgnored(svc, events.Settings, first)
-		r.SettingsIgnored(svc, events.Settings, first)
-		r.SettingsIgnored(svc, events.Provider, nil)
-		r.SettingsIgnored(svc, events.Provider, first[1:]) // another subject
-		r.SettingsIgnored(svc, events.Settings, first[:1])
+		r.Warn(svc, events.SettingsIgnored(events.Settings, first))
+		r.Warn(svc, events.SettingsIgnored(events.Settings, first))
+		r.Warn(svc, events.SettingsIgnored(events.Provider, nil))
+		r.Warn(svc, events.SettingsIgnored(events.Provider, first[1:])) // another subject
+		r.Warn(svc, events.SettingsIgnored(events.Settings, first[:1]))
 	})
 	const reason = "Warning LoadBalancerSettingIgnored "
 	if want := reason + "a: has no effect; b: neither\n" + reason + "b: neither\n" + reason + "a: has no effect"; got != want {
@@ -153,7 +156,7 @@ func TestNodesSkipped_EmitsAgainAfterTheNodesWereFine(t *testing.T) {
 	svc := published("")
 	got := emitted(func(r *events.Recorder) {
 		for _, names := range [][]string{{"node-1"}, {"node-1"}, nil, {"node-1"}} {
-			r.NodesSkipped(svc, v1.IPv6Protocol, names)
+			r.Warn(svc, events.NodesSkipped(v1.IPv6Protocol, names))
 		}
 	})
 	const event = "Warning LoadBalancerNodeSkipped Not added as members because they have no IPv6 address: node-1"

@@ -56,7 +56,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	}
 	settings, ignored, errs := e.Settings.Parse(svc)
 	if !quiet {
-		e.Events.SettingsIgnored(object, events.Settings, ignored)
+		e.Events.Warn(object, events.SettingsIgnored(events.Settings, ignored))
 	}
 	if len(errs) > 0 {
 		return nil, message.Invalid(errs)
@@ -81,8 +81,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 		return nil, err
 	}
 	second := e.second(settings, of.Nodes)
-	e.Events.NodesSkipped(object, settings.Family, selected.Without)
-	e.Events.MembersLeft(object, settings.Members.NodeSelector.String(), selected)
+	e.Events.Warn(object, events.NodesSkipped(settings.Family, selected.Without), events.MembersLeft(settings.Members.NodeSelector.String(), selected))
 	in := e.inputs(of, settings, selected, version)
 	in.Endpoints, in.Second, in.VIPs = endpoints, second, vips
 	return &Asked{
@@ -226,12 +225,12 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	if lb == nil {
 		settings = settings.ForNew(r.Want.Facts.Driver)
 	}
-	emit.MembersFollow(object, r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver), settings.KeepsFlows(r.Want.Facts.Driver))
-	emit.HealthMonitorMissing(object, settings.MissingMonitors(r.Want.Facts.Driver))
+	emit.Warn(object, events.MembersFollow(r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver), settings.KeepsFlows(r.Want.Facts.Driver))...)
+	emit.Warn(object, events.HealthMonitorMissing(settings.MissingMonitors(r.Want.Facts.Driver)))
 	a.announceUnused(r.Want, settings.Unused(r.Want.Facts.Driver), lb)
 	emit.Chosen(object, r.Want.Facts, todo)
 	if second := r.Want.Settings.Second; second != "" {
-		emit.NodesSkipped(object, second, a.in.Second.Without)
+		emit.Warn(object, events.NodesSkipped(second, a.in.Second.Without))
 	}
 	if fip := a.newForeignFloatingIP(r); fip != nil {
 		emit.ForeignFloatingIP(object, *fip, lb.VIP.Address)
@@ -245,7 +244,7 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 // the desired state, so that they can change without it.
 func (a *Asked) announceUnused(want *Desired, unused []annotation.Notice, lb *model.LoadBalancer) {
 	if !a.quiet {
-		a.events.SettingsIgnored(a.in.Object(), events.Provider, slices.Concat(want.Facts.Ignored, unused, missingNamed(a.in, lb)))
+		a.events.Warn(a.in.Object(), events.SettingsIgnored(events.Provider, slices.Concat(want.Facts.Ignored, unused, missingNamed(a.in, lb))))
 	}
 }
 

@@ -113,7 +113,7 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	if err != nil {
 		return nil, err
 	}
-	e.Events.MembersLeft(ObjectOf(svc), parsed.Members.NodeSelector.String(), selected)
+	e.Events.Warn(ObjectOf(svc), events.MembersLeft(parsed.Members.NodeSelector.String(), selected))
 	if parsed.LoadBalancer.Share != "" { // it stays where it is
 		parsed.LoadBalancer.ID, parsed.LoadBalancer.Share = e.Memory.placeOf(svc)
 	}

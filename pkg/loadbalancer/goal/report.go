@@ -75,7 +75,7 @@ func (p *reporter) announce(in Inputs, r Round, todo, reported plan.Plan) {
 	case drift == state.ReasonFailed && !r.Report.Drifted():
 		drift = ""
 	}
-	p.events.PortsNotFound(object, r.Groups.Unfound, r.Groups.Strayed, r.Groups.Taken, in.Members.Backends)
+	p.events.Warn(object, events.PortsNotFound(r.Groups.Unfound, r.Groups.Strayed, r.Groups.Taken, in.Members.Backends))
 	if groups := events.Summary(r.Groups.Steps()); r.Report.All() {
 		p.events.DriftReported(object, drift, groups)
 	} else {

@@ -39,7 +39,7 @@ func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	settings, drv := in.Settings.On(round.Have.LoadBalancer), round.Want.Facts.Driver
 	if !settings.ByPods() && !settings.Traffic.Local || !settings.FollowsEndpoints(drv) || round.Want.Followed.Placeless {
 		r.store.SetStay(in.Owner.UID, 0)
-		r.events.RolloutLoses(in.Object(), "")
+		r.events.Warn(in.Object(), events.RolloutLoses(""))
 		return
 	}
 	provider := round.Have.LoadBalancer.Provider
@@ -60,7 +60,7 @@ func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	}
 	rollout.Grace, rollout.Unread = grace, !known
 	r.store.SetStay(in.Owner.UID, rollout.Stay())
-	r.events.RolloutLoses(in.Object(), rollout.Problem(in.Owner.Name))
+	r.events.Warn(in.Object(), events.RolloutLoses(rollout.Problem(in.Owner.Name)))
 }
 
 // grace returns how long the pods of a Service serve after their deletion, by one of them.

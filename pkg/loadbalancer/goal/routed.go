@@ -51,7 +51,7 @@ type Routed struct {
 func (e *Engine) NewRouted(ctx context.Context, of Subject, quiet bool) (*Routed, error) {
 	asked, ignored, errs := e.Settings.Parse(of.Service)
 	if !quiet {
-		e.Events.SettingsIgnored(ObjectOf(of.Service), events.Settings, ignored)
+		e.Events.Warn(ObjectOf(of.Service), events.SettingsIgnored(events.Settings, ignored))
 	}
 	if len(errs) > 0 {
 		return nil, message.Invalid(errs)
@@ -87,8 +87,7 @@ func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *se
 	if err != nil {
 		return nil, err
 	}
-	e.Events.NodesSkipped(object, asked.Family, selected.Without)
-	e.Events.MembersLeft(object, asked.Members.NodeSelector.String(), selected)
+	e.Events.Warn(object, events.NodesSkipped(asked.Family, selected.Without), events.MembersLeft(asked.Members.NodeSelector.String(), selected))
 	g.in = e.inputs(of, asked, selected, driver.VersionTags)
 	g.in.Endpoints = endpoints
 	if g.unread == nil && !g.forwards() { // else the VIP stays in its pool
@@ -229,7 +228,7 @@ func (g *Routed) reported(r Round, first plan.Plan, groups *securitygroup.Task) 
 // Announce emits the planned changes, and settings without effect.
 func (g *Routed) Announce(r Round, todo, reported plan.Plan) {
 	object, groups := g.in.Object(), events.Summary(r.Groups.Steps())
-	g.Events.PortsNotFound(object, r.Groups.Unfound, r.Groups.Strayed, r.Groups.Taken, g.in.Members.Backends)
+	g.Events.Warn(object, events.PortsNotFound(r.Groups.Unfound, r.Groups.Strayed, r.Groups.Taken, g.in.Members.Backends))
 	changed := g.in.Drift.Reason
 	if r.Report.All() {
 		g.Events.DriftReported(object, changed, groups)
@@ -239,7 +238,7 @@ func (g *Routed) Announce(r Round, todo, reported plan.Plan) {
 		g.Events.Planned(object, todo)
 		g.Events.DriftReverted(object, changed, events.Summary(todo.Steps))
 	}
-	g.Events.MembersFollow(object, r.Want.Followed, false, false)
+	g.Events.Warn(object, events.MembersFollow(r.Want.Followed, false, false)...)
 	if g.pool != nil {
 		var unfit []string
 		for _, b := range g.in.Members.Backends {
@@ -247,7 +246,7 @@ func (g *Routed) Announce(r Round, todo, reported plan.Plan) {
 				unfit = append(unfit, b.Node.Name)
 			}
 		}
-		g.Events.HopsSkipped(object, unfit, g.unfit())
+		g.Events.Warn(object, events.HopsSkipped(unfit, g.unfit()))
 	}
 	g.announceUnused(r.Want)
 }
@@ -261,7 +260,7 @@ func (g *Routed) announceUnused(want *Desired) {
 	if g.noFloatingIP != "" {
 		ignored = append(ignored, annotation.Notice{Annotation: annotation.Internal, Message: g.noFloatingIP})
 	}
-	g.Events.SettingsIgnored(g.in.Object(), events.Provider, ignored)
+	g.Events.Warn(g.in.Object(), events.SettingsIgnored(events.Provider, ignored))
 }
 
 // Prepare refuses a plan that exceeds limits of cloud.conf, or opens a port with other source ranges than

@@ -75,7 +75,7 @@ func (s *sharers) join(ctx context.Context, svc *v1.Service, into *settings.Sett
 			into.LoadBalancer.ID = sharing.PlaceOf(all, gone)
 			creator := s.creator(svc.Namespace, share, all)
 			if into.LoadBalancer.ID != "" || creator.UID == svc.UID {
-				s.events.ShareWaits(ObjectOf(svc), "")
+				s.events.Warn(ObjectOf(svc), events.ShareWaits(""))
 				return nil
 			}
 			if err := s.mayWait(ctx, svc, &WaitsError{share, svc.Namespace + "/" + creator.Name}, others); err != nil {
@@ -123,7 +123,7 @@ func (s *sharers) mayWait(ctx context.Context, svc *v1.Service, why *WaitsError,
 		return errShareChanged
 	}
 	if _, watch := telemetry.Measure(ctx, s.clock); watch.Times()[telemetry.Queue] >= sharePatience {
-		s.events.ShareWaits(ObjectOf(svc), why.Error())
+		s.events.Warn(ObjectOf(svc), events.ShareWaits(why.Error()))
 	}
 	return nil
 }

@@ -43,14 +43,14 @@ func (t *Troubles) Report(ctx context.Context, on events.Object, err error, expi
 	var broken *apply.ChildrenError
 	switch {
 	case err == nil:
-		t.events.TroubleOver(on)
+		t.events.Warn(on, events.TroubleOver())
 	case refusal.ByCloud(err) && apierror.IsQuota(err):
 		return reason.QuotaExceeded, t.reportExhausted(ctx, on, err)
 	case errors.As(err, &blocked) && blocked.Failed:
-		t.events.Trouble(on, reason.InError, blocked.Why, blocked.Why)
+		t.events.Warn(on, events.Trouble(reason.InError, blocked.Why, blocked.Why))
 		return reason.InError, err
 	case expired && errors.As(err, &pending):
-		t.events.Trouble(on, reason.Pending, pending.What(), pending.What())
+		t.events.Warn(on, events.Trouble(reason.Pending, pending.What(), pending.What()))
 		return reason.Pending, err
 	case errors.As(err, &broken):
 		return reason.InError, t.reportBroken(on, err, broken)
@@ -68,7 +68,7 @@ func (t *Troubles) reportExhausted(ctx context.Context, on events.Object, err er
 	trouble := t.store.RecordTrouble(on.Owner.UID, what, func(since time.Time) string {
 		return fmt.Sprintf("%s; since %s %s", message.Truncate(err.Error(), message.MaxError/2), stamp(since), what)
 	})
-	t.events.Trouble(on, reason.QuotaExceeded, trouble.Key, trouble.Text)
+	t.events.Warn(on, events.Trouble(reason.QuotaExceeded, trouble.Key, trouble.Text))
 	return &troubleError{trouble.Text, err}
 }
 
@@ -79,7 +79,7 @@ func (t *Troubles) reportBroken(on events.Object, err error, broken *apply.Child
 		return fmt.Sprintf("%s since %s, however often that is written; what else is in it goes on: "+
 			"ask the cloud's operator why, or to fail it over (openstack loadbalancer failover %s)", broken, stamp(since), broken.ID)
 	})
-	t.events.Trouble(on, reason.InError, trouble.Key, trouble.Text)
+	t.events.Warn(on, events.Trouble(reason.InError, trouble.Key, trouble.Text))
 	after := first
 	for range trouble.Times - 1 {
 		after = min(2*after, longest)

@@ -49,7 +49,7 @@ func sharingBreaks() []Break {
 		{
 			Row: 60, What: "a Service waits for the load balancer of another one without an event",
 			File:  "pkg/loadbalancer/goal/share.go",
-			Old:   `s.events.ShareWaits(ObjectOf(svc), why.Error())`,
+			Old:   `s.events.Warn(ObjectOf(svc), events.ShareWaits(why.Error()))`,
 			New:   `_ = why`,
 			Tests: []string{"TestShare_NamesServiceThatOthersWaitForTooLong"},
 		},
