@@ -24,7 +24,7 @@ const BodyLimit = 114_688 - 100
 // after: if the second row would leave fewer, the others are used.
 
 // cut returns the steps for a batch of a pool with before members.
-func (d *differ) cut(before int, s SetMembers) []Step {
+func (d *memberDiffer) cut(before int, s SetMembers) []Step {
 	if s.single() || d.fits(s) {
 		return s.smallest()
 	}
@@ -39,7 +39,7 @@ func (d *differ) cut(before int, s SetMembers) []Step {
 }
 
 // fits reports whether a batch fits into one request.
-func (d *differ) fits(s SetMembers) bool {
+func (d *memberDiffer) fits(s SetMembers) bool {
 	if n, _ := d.fit(s.Members, true, BodyLimit); n == s.Members.Len() {
 		return true // none takes more than one that is added
 	}
@@ -60,7 +60,10 @@ func (s SetMembers) staying() model.Members {
 }
 
 // fill returns the steps that bring members to a new pool.
-func (d *differ) fill(pool PoolRef, members model.Members) []Step {
+func (d *memberDiffer) fill(pool PoolRef, members model.Members) []Step {
+	if !d.opts.Driver.Supports(driver.MemberBatches) {
+		return d.oneByOne(pool, model.Members{}, members)
+	}
 	if all := (SetMembers{Pool: pool, Members: members, Added: members}); d.fits(all) {
 		return []Step{all}
 	}
@@ -68,7 +71,7 @@ func (d *differ) fill(pool PoolRef, members model.Members) []Step {
 }
 
 // additions returns the batches that change and add members, and leave the others alone.
-func (d *differ) additions(pool PoolRef, changed, added model.Members) (steps []Step) {
+func (d *memberDiffer) additions(pool PoolRef, changed, added model.Members) (steps []Step) {
 	for changed.Len()+added.Len() > 0 {
 		c, room := d.fit(changed, false, BodyLimit)
 		a, _ := d.fit(added, true, room)
@@ -83,7 +86,7 @@ func (d *differ) additions(pool PoolRef, changed, added model.Members) (steps []
 // replacing returns a batch that replaces the members that leave by as many of the new ones as fit,
 // and batches that add the others. It returns none if that would omit a member that stays, or leave
 // fewer members than before and after.
-func (d *differ) replacing(before int, s SetMembers) []Step {
+func (d *memberDiffer) replacing(before int, s SetMembers) []Step {
 	staying := s.staying()
 	n, room := d.fit(staying, false, BodyLimit)
 	a, _ := d.fit(s.Added, true, room)
@@ -101,14 +104,14 @@ func (d *differ) rebuilds(want, have *model.Listener) bool {
 	from, to := have.Pool, want.Pool
 	all := SetMembers{Members: to.Members, Added: to.Members}
 	if from.ID == "" || from.Protocol != to.Protocol || have.Protocol != want.Protocol || d.staleMonitors ||
-		!d.opts.Driver.Supports(driver.MemberBatches) || d.fits(all) {
+		!d.members.opts.Driver.Supports(driver.MemberBatches) || d.members.fits(all) {
 		return false
 	}
-	anew := 3 + len(d.additions(PoolRef{}, model.Members{}, to.Members))
+	anew := 3 + len(d.members.additions(PoolRef{}, model.Members{}, to.Members))
 	if to.Monitor != nil {
 		anew++
 	}
-	return len(d.members(PoolRef{}, from.Members, to.Members)) > anew
+	return len(d.members.change(PoolRef{}, from.Members, to.Members)) > anew
 }
 
 // poolsToRebuild returns the IDs of the pools that are replaced by new ones.
@@ -125,7 +128,7 @@ func (d *differ) poolsToRebuild() map[string]bool {
 
 // fit returns how many of some members fit into the remaining room of a request, and the room left
 // after them.
-func (d *differ) fit(members model.Members, added bool, room int) (n, left int) {
+func (d *memberDiffer) fit(members model.Members, added bool, room int) (n, left int) {
 	for i := range members.Len() {
 		size := len(members.Key(i).Address) + d.bytes(members.Kind(i), added)
 		if size > room {
@@ -138,9 +141,9 @@ func (d *differ) fit(members model.Members, added bool, room int) (n, left int) 
 
 // bytes returns the minimum size of a member of a kind in a request, without its address: its name
 // is optional, and only some drivers need the subnet of an existing one, or of one in the VIP's.
-func (d *differ) bytes(m model.Member, added bool) int {
+func (d *memberDiffer) bytes(m model.Member, added bool) int {
 	n := len(`{"address":"","protocol_port":65535},`)
-	if m.SubnetID != "" && (d.opts.Driver.Quirks.AlwaysSendSubnet || added && m.SubnetID != d.observed.VIP.SubnetID) {
+	if m.SubnetID != "" && (d.opts.Driver.Quirks.AlwaysSendSubnet || added && m.SubnetID != d.vipSubnet) {
 		n += len(`"subnet_id":"",`) + len(m.SubnetID)
 	}
 	if m.MonitorPort != 0 {

@@ -56,7 +56,8 @@ func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {
 	if ends && (opts.Cascade || lb.Status.Failed() || lb.Shared != nil) {
 		return []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true}}
 	}
-	d := differ{desired: &model.LoadBalancer{}, observed: lb, staleMonitors: !ends && opts.Driver.Quirks.StaleMonitors}
+	opts.Driver.Quirks.StaleMonitors = opts.Driver.Quirks.StaleMonitors && !ends
+	d := newDiffer(&model.LoadBalancer{}, lb, opts)
 	d.dropListeners()
 	if ends {
 		d.add(DeleteLoadBalancer{ID: lb.ID, Name: lb.Name})

@@ -146,8 +146,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 // contents returns the differ with the steps for the children of a load balancer.
 func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	desired = KeepMembers(desired, lb, opts)
-	d := &differ{desired: desired, observed: lb, opts: opts, staleMonitors: opts.Driver.Quirks.StaleMonitors}
-	d.rebuilt = d.poolsToRebuild()
+	d := newDiffer(desired, lb, opts)
 	d.add(updateVIP(desired, lb)...)
 	d.restrict()
 	d.dropListeners()
@@ -196,7 +195,7 @@ func atOnce(desired *model.LoadBalancer, opts Options) (*model.LoadBalancer, []S
 	case createsEmpty(desired, opts):
 		empty := *desired
 		empty.Listeners = nil
-		d := differ{desired: desired, observed: &empty, opts: opts, staleMonitors: stale}
+		d := newDiffer(desired, &empty, opts)
 		d.createListeners()
 		made, rest = &empty, append(d.steps, d.last...)
 	case stale:
@@ -259,13 +258,20 @@ func conflict(desired, lb *model.LoadBalancer) string {
 // differ collects the steps between two load balancers.
 type differ struct {
 	desired, observed *model.LoadBalancer
-	opts              Options
+	members           memberDiffer
 	steps             []Step
 	// staleMonitors is the driver's quirk: monitors are created after all other steps, in last.
 	staleMonitors bool
 	last          []Step
 	// recreated are the pools with monitors to recreate, rebuilt the pools to replace.
 	recreated, rebuilt map[string]bool
+}
+
+// newDiffer returns a differ without steps.
+func newDiffer(desired, observed *model.LoadBalancer, opts Options) *differ {
+	d := &differ{desired: desired, observed: observed, members: memberDiffer{opts, observed.VIP.SubnetID}, staleMonitors: opts.Driver.Quirks.StaleMonitors}
+	d.rebuilt = d.poolsToRebuild()
+	return d
 }
 
 func (d *differ) add(steps ...Step) { d.steps = append(d.steps, steps...) }

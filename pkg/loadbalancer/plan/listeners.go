@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -180,7 +179,7 @@ func (d *differ) updatePool(pool PoolRef, from, to model.Pool) {
 		d.add(DeleteMonitor{pool, *monitor})
 		monitor = nil
 	}
-	d.add(d.members(pool, from.Members, to.Members)...)
+	d.add(d.members.change(pool, from.Members, to.Members)...)
 	switch {
 	case to.Monitor == nil:
 	case monitor == nil:
@@ -239,11 +238,7 @@ func (d *differ) reuses(orphan model.Pool) bool {
 func (d *differ) createPool(want model.Listener) {
 	d.add(CreatePool{want.Key(), want.Pool})
 	pool := poolFor(want)
-	if !d.opts.Driver.Supports(driver.MemberBatches) {
-		d.add(d.oneByOne(pool, model.Members{}, want.Pool.Members)...)
-	} else {
-		d.add(d.fill(pool, want.Pool.Members)...)
-	}
+	d.add(d.members.fill(pool, want.Pool.Members)...)
 	if want.Pool.Monitor != nil {
 		d.createMonitor(CreateMonitor{pool, *want.Pool.Monitor})
 	}

@@ -5,7 +5,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// members returns the steps from the observed members of a pool to the desired ones.
+// memberDiffer returns the steps that change the members of the pools of a load balancer.
+type memberDiffer struct {
+	opts Options
+	// vipSubnet is the subnet of the VIP, which is that of members without one.
+	vipSubnet string
+}
+
+// change returns the steps from the observed members of a pool to the desired ones.
 //
 //	differs                 steps
 //	nothing                 none: Octavia reloads even for a batch without changes
@@ -16,7 +23,7 @@ import (
 //	anything else           one batch with all members, or what cut makes of it
 //
 // A driver without batches gets each change by itself.
-func (d *differ) members(pool PoolRef, from, to model.Members) []Step {
+func (d *memberDiffer) change(pool PoolRef, from, to model.Members) []Step {
 	if !d.opts.Driver.Supports(driver.MemberBatches) {
 		return d.oneByOne(pool, from, to)
 	}
@@ -51,7 +58,7 @@ const (
 // few reports whether members are added and removed individually, because a batch would make the
 // driver process three times as many: all that the pool has afterwards, and those that are removed. A
 // member that changes and stays needs a batch, which can contain its subnet.
-func (d *differ) few(s SetMembers, after int) bool {
+func (d *memberDiffer) few(s SetMembers, after int) bool {
 	n := s.Added.Len() + s.Removed.Len()
 	if !d.opts.Driver.Quirks.MemberByMember || d.opts.Batches || n > fewMembers || fewOf*n > after+s.Removed.Len() || s.Changed.Len() > 0 {
 		return false
@@ -82,11 +89,10 @@ func singly(s SetMembers) (steps []Step) {
 // of their creation, even by another controller. One with an unread subnet moves together with
 // those that are known to be elsewhere: all of a pool were sent with the same. One without a
 // subnet, which means the VIP's, moves to its node's if KeepMembers sets that.
-func (d *differ) moves(from, to model.Members) func(old, want model.Member) bool {
+func (d *memberDiffer) moves(from, to model.Members) func(old, want model.Member) bool {
 	if !d.opts.MoveMembers {
 		return func(old, want model.Member) bool {
-			vip := d.observed.VIP.SubnetID
-			return d.opts.NodesSubnets && nowhere(old) && vip != "" && want.SubnetID != "" && want.SubnetID != vip
+			return d.opts.NodesSubnets && nowhere(old) && d.vipSubnet != "" && want.SubnetID != "" && want.SubnetID != d.vipSubnet
 		}
 	}
 	elsewhere := func(old, want model.Member) bool {
@@ -109,7 +115,7 @@ func nowhere(m model.Member) bool { return !m.SubnetUnknown && m.SubnetID == "" 
 // stages returns the successive members of a pool, the desired ones last. Members that move do so
 // in two halves, so that half of them serve at any time; with as many others that stay, they move
 // at once.
-func (d *differ) stages(from, to model.Members) []model.Members {
+func (d *memberDiffer) stages(from, to model.Members) []model.Members {
 	if !d.opts.MoveMembers && (!d.opts.NodesSubnets || !anyKind(from, nowhere)) {
 		return []model.Members{to}
 	}
@@ -149,7 +155,7 @@ func placesIn(from, to model.Members) []int {
 }
 
 // changes returns the step that replaces the members of a pool, without the list of them all.
-func (d *differ) changes(pool PoolRef, from, to model.Members) SetMembers {
+func (d *memberDiffer) changes(pool PoolRef, from, to model.Members) SetMembers {
 	var added, removed, changed []model.Member
 	for i, j := range model.Pairs(from, to) {
 		switch {
@@ -168,7 +174,7 @@ func (d *differ) changes(pool PoolRef, from, to model.Members) SetMembers {
 
 // inTheirSubnets returns members as a batch sends them. Those that stay keep their subnet: for some
 // drivers one in another subnet is another member.
-func (d *differ) inTheirSubnets(from, to model.Members) model.Members {
+func (d *memberDiffer) inTheirSubnets(from, to model.Members) model.Members {
 	have := placesIn(from, to)
 	return to.Map(func(i int, want model.Member) model.Member {
 		if have[i] < 0 {
@@ -180,7 +186,7 @@ func (d *differ) inTheirSubnets(from, to model.Members) model.Members {
 
 // keepSubnet keeps a member in its subnet. If that was not read, none is sent, and Octavia keeps
 // it; a driver that needs one gets the wanted one, and recreates the member there if it differs.
-func (d *differ) keepSubnet(old, want model.Member) model.Member {
+func (d *memberDiffer) keepSubnet(old, want model.Member) model.Member {
 	switch {
 	case old.SubnetUnknown && (!d.opts.Driver.Quirks.AlwaysSendSubnet || want.SubnetID == ""):
 		want.SubnetID, want.SubnetUnknown = "", true
@@ -192,7 +198,7 @@ func (d *differ) keepSubnet(old, want model.Member) model.Member {
 
 // oneByOne returns the equivalent without batches: first members are added and updated, then others
 // removed.
-func (d *differ) oneByOne(pool PoolRef, from, to model.Members) []Step {
+func (d *memberDiffer) oneByOne(pool PoolRef, from, to model.Members) []Step {
 	moves := d.moves(from, to)
 	var steps, removals []Step
 	for i, j := range model.Pairs(from, to) {
