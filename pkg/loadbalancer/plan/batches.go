@@ -100,26 +100,26 @@ func (d *memberDiffer) replacing(before int, s SetMembers) []Step {
 // rebuilds reports whether a new pool takes fewer steps than the change of the existing pool's
 // members. In addition to its members, the new pool is created with its monitor, the listener is
 // switched to it, and the old one is deleted.
-func (d *differ) rebuilds(want, have *model.Listener) bool {
+func (p *pair) rebuilds(want, have *model.Listener) bool {
 	from, to := have.Pool, want.Pool
 	all := SetMembers{Members: to.Members, Added: to.Members}
-	if from.ID == "" || from.Protocol != to.Protocol || have.Protocol != want.Protocol || d.staleMonitors ||
-		!d.members.opts.Driver.Supports(driver.MemberBatches) || d.members.fits(all) {
+	if from.ID == "" || from.Protocol != to.Protocol || have.Protocol != want.Protocol || p.staleMonitors ||
+		!p.members.opts.Driver.Supports(driver.MemberBatches) || p.members.fits(all) {
 		return false
 	}
-	anew := 3 + len(d.members.additions(PoolRef{}, model.Members{}, to.Members))
+	anew := 3 + len(p.members.additions(PoolRef{}, model.Members{}, to.Members))
 	if to.Monitor != nil {
 		anew++
 	}
-	return len(d.members.change(PoolRef{}, from.Members, to.Members)) > anew
+	return len(p.members.change(PoolRef{}, from.Members, to.Members)) > anew
 }
 
 // poolsToRebuild returns the IDs of the pools that are replaced by new ones.
-func (d *differ) poolsToRebuild() map[string]bool {
+func (p *pair) poolsToRebuild() map[string]bool {
 	rebuilt := map[string]bool{}
-	for i := range d.desired.Listeners {
-		want := &d.desired.Listeners[i]
-		if have := d.observed.Listener(want.Key()); have != nil && d.rebuilds(want, have) {
+	for i := range p.desired.Listeners {
+		want := &p.desired.Listeners[i]
+		if have := p.observed.Listener(want.Key()); have != nil && p.rebuilds(want, have) {
 			rebuilt[have.Pool.ID] = true
 		}
 	}

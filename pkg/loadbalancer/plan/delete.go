@@ -57,7 +57,7 @@ func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {
 		return []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true}}
 	}
 	opts.Driver.Quirks.StaleMonitors = opts.Driver.Quirks.StaleMonitors && !ends
-	d := newDiffer(&model.LoadBalancer{}, lb, opts)
+	d := differ{pair: newPair(&model.LoadBalancer{}, lb, opts)}
 	d.dropListeners()
 	if ends {
 		d.add(DeleteLoadBalancer{ID: lb.ID, Name: lb.Name})

@@ -146,7 +146,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 // contents returns the differ with the steps for the children of a load balancer.
 func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	desired = KeepMembers(desired, lb, opts)
-	d := newDiffer(desired, lb, opts)
+	d := &differ{pair: newPair(desired, lb, opts)}
 	d.add(updateVIP(desired, lb)...)
 	d.restrict()
 	d.dropListeners()
@@ -155,7 +155,7 @@ func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	d.replaceListeners()
 	d.relax()
 	d.add(d.last...)
-	if d.staleMonitors {
+	if opts.Driver.Quirks.StaleMonitors {
 		d.steps = repairStale(d.steps, desired)
 	}
 	d.add(switchOn(desired, lb)...) // this admits clients
@@ -195,7 +195,7 @@ func atOnce(desired *model.LoadBalancer, opts Options) (*model.LoadBalancer, []S
 	case createsEmpty(desired, opts):
 		empty := *desired
 		empty.Listeners = nil
-		d := newDiffer(desired, &empty, opts)
+		d := differ{pair: newPair(desired, &empty, opts)}
 		d.createListeners()
 		made, rest = &empty, append(d.steps, d.last...)
 	case stale:
@@ -257,27 +257,16 @@ func conflict(desired, lb *model.LoadBalancer) string {
 
 // differ collects the steps between two load balancers.
 type differ struct {
-	desired, observed *model.LoadBalancer
-	members           memberDiffer
-	steps             []Step
-	// staleMonitors is the driver's quirk: monitors are created after all other steps, in last.
-	staleMonitors bool
-	last          []Step
-	// recreated are the pools with monitors to recreate, rebuilt the pools to replace.
-	recreated, rebuilt map[string]bool
-}
-
-// newDiffer returns a differ without steps.
-func newDiffer(desired, observed *model.LoadBalancer, opts Options) *differ {
-	d := &differ{desired: desired, observed: observed, members: memberDiffer{opts, observed.VIP.SubnetID}, staleMonitors: opts.Driver.Quirks.StaleMonitors}
-	d.rebuilt = d.poolsToRebuild()
-	return d
+	pair  *pair
+	steps []Step
+	// last are the steps after all others: with the quirk StaleMonitors, those that create monitors.
+	last []Step
 }
 
 func (d *differ) add(steps ...Step) { d.steps = append(d.steps, steps...) }
 
 func (d *differ) createMonitor(step CreateMonitor) {
-	if d.staleMonitors {
+	if d.pair.staleMonitors {
 		d.last = append(d.last, step)
 	} else {
 		d.add(step)

@@ -25,8 +25,8 @@ type listenerChange struct {
 	rebuilt    bool
 }
 
-func (d *differ) change(want, have *model.Listener) listenerChange {
-	return listenerChange{want, have, d.lost(have.Pool), d.rebuilt[have.Pool.ID]}
+func (p *pair) change(want, have *model.Listener) listenerChange {
+	return listenerChange{want, have, p.lost(have.Pool), p.rebuilt[have.Pool.ID]}
 }
 
 func (c listenerChange) samePool() bool {
@@ -51,21 +51,11 @@ func (c listenerChange) differs() bool {
 		!slices.Equal(want.InsertHeaders, have.InsertHeaders) || want.AdminDown != have.AdminDown
 }
 
-// kept yields the listeners on ports that the load balancer has and keeps.
-func (d *differ) kept(yield func(listenerChange) bool) {
-	for i := range d.desired.Listeners {
-		want := &d.desired.Listeners[i]
-		if have := d.observed.Listener(want.Key()); have != nil && !yield(d.change(want, have)) {
-			return
-		}
-	}
-}
-
 // restrict updates the listeners that exclude more clients. The request contains all other changes
 // of the listener too, except its pool, which does not exist yet. For a listener that is recreated,
 // it contains only the clients.
 func (d *differ) restrict() {
-	for c := range d.kept {
+	for c := range d.pair.kept {
 		if !c.restricts() {
 			continue
 		}
@@ -82,7 +72,7 @@ func (d *differ) restrict() {
 // relax updates the listeners that exclude no client: more clients, limits, headers, certificates,
 // and the pool. It also repairs those in ERROR.
 func (d *differ) relax() {
-	for c := range d.kept {
+	for c := range d.pair.kept {
 		if !c.sameListener() {
 			continue
 		}
@@ -115,9 +105,9 @@ func opens(from, to []string) bool {
 
 // dropListeners deletes the listeners on ports that are not desired, and unused pools.
 func (d *differ) dropListeners() {
-	for i := range d.observed.Listeners {
-		have := &d.observed.Listeners[i]
-		if d.desired.Listener(have.Key()) != nil {
+	for i := range d.pair.observed.Listeners {
+		have := &d.pair.observed.Listeners[i]
+		if d.pair.desired.Listener(have.Key()) != nil {
 			continue
 		}
 		d.dropMonitor(poolFor(*have), have.Pool)
@@ -126,8 +116,8 @@ func (d *differ) dropListeners() {
 			d.add(DeletePool{have.Pool.ID, have.Pool.Name})
 		}
 	}
-	for _, orphan := range d.observed.Orphans {
-		if d.reuses(orphan) {
+	for _, orphan := range d.pair.observed.Orphans {
+		if d.pair.reuses(orphan) {
 			continue
 		}
 		d.dropMonitor(PoolRef{ID: orphan.ID, Name: orphan.Name, Protocol: orphan.Protocol}, orphan)
@@ -143,7 +133,7 @@ func (d *differ) dropPool(had *model.Listener) {
 
 // dropMonitor deletes the monitor before its pool, if the driver requires that.
 func (d *differ) dropMonitor(ref PoolRef, pool model.Pool) {
-	if pool.Monitor == nil || !d.staleMonitors || d.lost(pool) {
+	if pool.Monitor == nil || !d.pair.staleMonitors || d.pair.lost(pool) {
 		return
 	}
 	if !pool.Status.Sound() {
@@ -156,10 +146,7 @@ func (d *differ) dropMonitor(ref PoolRef, pool model.Pool) {
 // members change and created afterwards: otherwise the old one would probe the new ports, or the
 // new one the old ports, and all members would be down.
 func (d *differ) updatePools() {
-	if d.staleMonitors {
-		d.recreated = d.monitorsToRecreate()
-	}
-	for c := range d.kept {
+	for c := range d.pair.kept {
 		if !c.samePool() {
 			d.dropMonitor(poolFor(*c.have), c.have.Pool)
 			continue
@@ -175,11 +162,11 @@ func (d *differ) updatePool(pool PoolRef, from, to model.Pool) {
 		d.add(UpdatePool{pool, from, to})
 	}
 	monitor := from.Monitor
-	if d.dropsMonitor(from, to) {
+	if d.pair.dropsMonitor(from, to) {
 		d.add(DeleteMonitor{pool, *monitor})
 		monitor = nil
 	}
-	d.add(d.members.change(pool, from.Members, to.Members)...)
+	d.add(d.pair.members.change(pool, from.Members, to.Members)...)
 	switch {
 	case to.Monitor == nil:
 	case monitor == nil:
@@ -196,13 +183,13 @@ func poolDiffers(from, to model.Pool) bool {
 // createListeners creates the objects of new ports, the listener last: it must not send clients to
 // a pool without members. It also creates the pools of ports that get another one.
 func (d *differ) createListeners() {
-	for i := range d.desired.Listeners {
-		want := d.desired.Listeners[i]
-		have := d.observed.Listener(want.Key())
-		if orphan := d.orphanFor(want); orphan != nil {
+	for i := range d.pair.desired.Listeners {
+		want := d.pair.desired.Listeners[i]
+		have := d.pair.observed.Listener(want.Key())
+		if orphan := d.pair.orphanFor(want); orphan != nil {
 			want.Pool.ID = orphan.ID
 			d.updatePool(poolFor(want), *orphan, want.Pool)
-		} else if want.Protocol.HasPool() && (have == nil || !d.change(&want, have).samePool()) {
+		} else if want.Protocol.HasPool() && (have == nil || !d.pair.change(&want, have).samePool()) {
 			d.createPool(want)
 		}
 		if have == nil {
@@ -211,34 +198,10 @@ func (d *differ) createListeners() {
 	}
 }
 
-// orphanFor returns the pool that was created for a listener that does not exist: the cloud refused
-// the listener, or the process ended before its creation. For a driver that loses monitors a new
-// pool is created. It returns nil if there is none.
-func (d *differ) orphanFor(want model.Listener) *model.Pool {
-	if d.staleMonitors || d.observed.Listener(want.Key()) != nil {
-		return nil
-	}
-	i := slices.IndexFunc(d.observed.Orphans, func(p model.Pool) bool {
-		return p.Name == want.Pool.Name && p.Protocol == want.Pool.Protocol && p.Status.Sound()
-	})
-	if i < 0 {
-		return nil
-	}
-	return &d.observed.Orphans[i]
-}
-
-// reuses reports whether an unused pool becomes the pool of a desired listener.
-func (d *differ) reuses(orphan model.Pool) bool {
-	return slices.ContainsFunc(d.desired.Listeners, func(want model.Listener) bool {
-		reused := d.orphanFor(want)
-		return reused != nil && reused.ID == orphan.ID
-	})
-}
-
 func (d *differ) createPool(want model.Listener) {
 	d.add(CreatePool{want.Key(), want.Pool})
 	pool := poolFor(want)
-	d.add(d.members.fill(pool, want.Pool.Members)...)
+	d.add(d.pair.members.fill(pool, want.Pool.Members)...)
 	if want.Pool.Monitor != nil {
 		d.createMonitor(CreateMonitor{pool, *want.Pool.Monitor})
 	}
@@ -247,7 +210,7 @@ func (d *differ) createPool(want model.Listener) {
 // replaceListeners deletes the listeners of another protocol and creates the desired ones. Their
 // pools exist.
 func (d *differ) replaceListeners() {
-	for c := range d.kept {
+	for c := range d.pair.kept {
 		if c.sameListener() {
 			continue
 		}

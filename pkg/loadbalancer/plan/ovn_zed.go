@@ -26,8 +26,8 @@ import (
 
 // lost reports whether the driver has lost the monitor of a pool, on a load balancer that is not
 // PENDING.
-func (d *differ) lost(pool model.Pool) bool {
-	return d.staleMonitors && lostMonitor(pool)
+func (p *pair) lost(pool model.Pool) bool {
+	return p.staleMonitors && lostMonitor(pool)
 }
 
 func lostMonitor(pool model.Pool) bool {
@@ -35,9 +35,9 @@ func lostMonitor(pool model.Pool) bool {
 }
 
 // blocks reports whether the monitor of a pool prevents the creation of a listener.
-func (d *differ) blocks(pool model.Pool) bool {
-	return d.staleMonitors && slices.ContainsFunc(d.desired.Listeners, func(want model.Listener) bool {
-		return want.Protocol.Transport() == pool.Protocol.Transport() && creates(want, d.observed)
+func (p *pair) blocks(pool model.Pool) bool {
+	return p.staleMonitors && slices.ContainsFunc(p.desired.Listeners, func(want model.Listener) bool {
+		return want.Protocol.Transport() == pool.Protocol.Transport() && creates(want, p.observed)
 	})
 }
 
@@ -63,30 +63,30 @@ func foreignMonitorBeside(desired, lb *model.LoadBalancer) string {
 
 // monitorsToRecreate returns the pools, by ID, with monitors to recreate: one of a transport for
 // which another monitor is deleted and none is created.
-func (d *differ) monitorsToRecreate() map[string]bool {
+func (p *pair) monitorsToRecreate() map[string]bool {
 	deleted, made := map[model.Protocol]bool{}, map[model.Protocol]bool{}
 	keeps := map[model.Protocol]string{}
-	for _, orphan := range d.observed.Orphans {
-		if orphan.Monitor != nil && !d.lost(orphan) {
+	for _, orphan := range p.observed.Orphans {
+		if orphan.Monitor != nil && !p.lost(orphan) {
 			deleted[orphan.Protocol.Transport()] = true
 		}
 	}
-	for i := range d.observed.Listeners {
-		have := &d.observed.Listeners[i]
-		transport, known := have.Pool.Protocol.Transport(), have.Pool.Monitor != nil && !d.lost(have.Pool)
-		want := d.desired.Listener(have.Key())
+	for i := range p.observed.Listeners {
+		have := &p.observed.Listeners[i]
+		transport, known := have.Pool.Protocol.Transport(), have.Pool.Monitor != nil && !p.lost(have.Pool)
+		want := p.desired.Listener(have.Key())
 		switch {
 		case !known:
-		case want == nil || !d.change(want, have).samePool() || d.dropsMonitor(have.Pool, want.Pool):
+		case want == nil || !p.change(want, have).samePool() || p.dropsMonitor(have.Pool, want.Pool):
 			deleted[transport] = true
 		case keeps[transport] == "":
 			keeps[transport] = have.Pool.ID
 		}
 	}
-	for i := range d.desired.Listeners {
-		want := &d.desired.Listeners[i]
-		have := d.observed.Listener(want.Key())
-		fresh := have == nil || !d.change(want, have).samePool() || have.Pool.Monitor == nil || d.dropsMonitor(have.Pool, want.Pool)
+	for i := range p.desired.Listeners {
+		want := &p.desired.Listeners[i]
+		have := p.observed.Listener(want.Key())
+		fresh := have == nil || !p.change(want, have).samePool() || have.Pool.Monitor == nil || p.dropsMonitor(have.Pool, want.Pool)
 		if want.Pool.Monitor != nil && fresh {
 			made[want.Pool.Protocol.Transport()] = true
 		}
@@ -100,8 +100,8 @@ func (d *differ) monitorsToRecreate() map[string]bool {
 
 // dropsMonitor reports whether the monitor of a pool that is kept is deleted, even if another one
 // follows.
-func (d *differ) dropsMonitor(from, to model.Pool) bool {
-	return from.Monitor != nil && (to.Monitor == nil || to.Monitor.Type != from.Monitor.Type || d.blocks(from) || d.recreated[from.ID])
+func (p *pair) dropsMonitor(from, to model.Pool) bool {
+	return from.Monitor != nil && (to.Monitor == nil || to.Monitor.Type != from.Monitor.Type || p.blocks(from) || p.recreated[from.ID])
 }
 
 // withoutMonitors returns a load balancer without its monitors, and the steps that
