@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -237,25 +239,35 @@ func (g *Groups) deleteRules(ctx context.Context, t *Task, which []Held) error {
 	return nil
 }
 
-// deleteGroup removes a group from all ports, including those of other clients, and deletes it.
-func (g *Groups) deleteGroup(ctx context.Context, id string) error {
-	const tries = 3
-	for try := 1; ; try++ {
-		using, err := g.neutron.PortsInGroup(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := g.takeOff(ctx, id, using); err != nil {
-			return err
-		}
-		err = g.neutron.DeleteSecurityGroup(ctx, id)
-		if err == nil {
-			g.dropOther(id)
-		}
-		if !apierror.IsInUse(err) || try == tries {
-			return err
-		}
+func (g *Groups) changePorts(ctx context.Context, t *Task, which []NodePort, member bool) error {
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(portsAtOnce)
+	for _, port := range which {
+		group.Go(func() error {
+			there, err := g.ports.change(ctx, port.ID, nil, t.state.GroupID, member, t.current)
+			if err != nil {
+				return err
+			}
+			if member {
+				g.shared.use(t.state.GroupID, port.ID, there)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			t.state.Ports = with(t.state.Ports, port.ID, member && there)
+			return nil
+		})
 	}
+	return group.Wait()
+}
+
+// deleteGroup deletes a group that any ports use.
+func (g *Groups) deleteGroup(ctx context.Context, id string) error {
+	if err := g.ports.deleteGroup(ctx, id); err != nil {
+		return err
+	}
+	g.dropOther(id)
+	return nil
 }
 
 // dropOther records that a group was deleted. The map is replaced, because others may be reading

@@ -71,15 +71,17 @@ type common struct {
 	snapshots async.Recent[*snapshot]
 	names     async.Flight[struct{}] // its results are in others
 
-	shared sharedGroup
-	// ports serializes changes of one port, by its ID, because rounds are concurrent. The locks are
-	// held during requests, so that a wait must end with its context.
-	ports async.Locks
+	shared *sharedGroup
+	ports  *portGroups
 }
 
 // New returns Groups. mode is PerService, Shared or, for none, "".
 func New(neutronAPI Neutron, facts Facts, store Store, clk clock.PassiveClock, mode string) *Groups {
-	c := &common{neutron: neutronAPI, facts: facts, clock: clk, mode: mode, shared: newSharedGroup()}
+	shared := newSharedGroup()
+	c := &common{
+		neutron: neutronAPI, facts: facts, clock: clk, mode: mode, shared: shared,
+		ports: &portGroups{neutron: neutronAPI, facts: facts, shared: shared},
+	}
 	return &Groups{common: c, store: store}
 }
 

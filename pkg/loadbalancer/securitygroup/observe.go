@@ -80,7 +80,7 @@ func (g *Groups) readOwn(ctx context.Context, found []neutron.SecurityGroup, s *
 	s.GroupID, s.Rules = found[0].ID, heldRules(found[0].Rules)
 	s.Untagged = len(found[0].Tags) == 0 && ingress(found[0]) == 0 // groups of cloud-provider-openstack have no tags, but rules
 	var err error
-	s.Ports, err = g.using(ctx, s.GroupID)
+	s.Ports, err = portsUsing(ctx, g.neutron, g.facts, s.GroupID)
 	return err
 }
 

@@ -41,7 +41,7 @@ const (
 	alone    int64 = 1 << 30
 )
 
-func newSharedGroup() sharedGroup { return sharedGroup{held: semaphore.NewWeighted(alone)} }
+func newSharedGroup() *sharedGroup { return &sharedGroup{held: semaphore.NewWeighted(alone)} }
 
 // hold waits until a share of the group is free. The error is the context's.
 func (s *sharedGroup) hold(ctx context.Context, share int64) (release func(), err error) {
@@ -179,7 +179,7 @@ func (g *Groups) findShared(ctx context.Context, id ownership.Identity) error {
 		g.shared.set("", nil)
 		return nil
 	}
-	using, err := g.using(ctx, found[0].ID)
+	using, err := portsUsing(ctx, g.neutron, g.facts, found[0].ID)
 	if err != nil {
 		return err
 	}
@@ -211,19 +211,4 @@ func serviceRules(group neutron.SecurityGroup) int {
 		}
 	}
 	return n
-}
-
-// using returns the IDs of the ports that use a group, sorted.
-func (g *Groups) using(ctx context.Context, groupID string) ([]string, error) {
-	ports, err := g.neutron.PortsInGroup(ctx, groupID)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, 0, len(ports))
-	for _, port := range ports {
-		g.facts.KeepPort(port)
-		ids = append(ids, port.ID)
-	}
-	slices.Sort(ids)
-	return ids, nil
 }
