@@ -3,7 +3,6 @@ package securitygroup
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
@@ -266,18 +264,6 @@ func (g *Groups) deleteGroup(ctx context.Context, id string) error {
 	if err := g.ports.deleteGroup(ctx, id); err != nil {
 		return err
 	}
-	g.dropOther(id)
+	g.inventory.drop(id)
 	return nil
-}
-
-// dropOther records that a group was deleted. The map is replaced, because others may be reading
-// it.
-func (g *Groups) dropOther(id string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	others := maps.Clone(g.others)
-	for name, groups := range others {
-		others[name] = slices.DeleteFunc(slices.Clone(groups), func(o neutron.SecurityGroup) bool { return o.ID == id })
-	}
-	g.others = others
 }

@@ -6,13 +6,11 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
@@ -63,16 +61,9 @@ type common struct {
 	// mode is PerService, Shared or, for none, "".
 	mode string
 
-	mu sync.Mutex
-	// others are the names of all groups at the first read of this process. It creates groups of
-	// its own mode only, so that those of other modes can only decrease.
-	others map[string][]neutron.SecurityGroup
-
-	snapshots async.Recent[*snapshot]
-	names     async.Flight[struct{}] // its results are in others
-
-	shared *sharedGroup
-	ports  *portGroups
+	inventory *inventory
+	shared    *sharedGroup
+	ports     *portGroups
 }
 
 // New returns Groups. mode is PerService, Shared or, for none, "".
@@ -80,7 +71,8 @@ func New(neutronAPI Neutron, facts Facts, store Store, clk clock.PassiveClock, m
 	shared := newSharedGroup()
 	c := &common{
 		neutron: neutronAPI, facts: facts, clock: clk, mode: mode, shared: shared,
-		ports: &portGroups{neutron: neutronAPI, facts: facts, shared: shared},
+		inventory: &inventory{neutron: neutronAPI, clock: clk},
+		ports:     &portGroups{neutron: neutronAPI, facts: facts, shared: shared},
 	}
 	return &Groups{common: c, store: store}
 }

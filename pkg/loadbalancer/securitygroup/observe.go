@@ -45,7 +45,7 @@ func (g *Groups) read(ctx context.Context, id ownership.Identity, inherited bool
 	switch g.mode {
 	case PerService:
 		if inherited {
-			return g.inherited(ctx, id)
+			return g.inventory.inherited(ctx, id)
 		}
 		found, err := g.neutron.SecurityGroupsNamed(ctx, id.SecurityGroupName())
 		if err != nil {
@@ -115,7 +115,7 @@ func ingress(group neutron.SecurityGroup) int {
 
 // leftovers adds the objects of an earlier process in another mode.
 func (g *Groups) leftovers(ctx context.Context, id ownership.Identity, s *State) error {
-	others, err := g.readOthers(ctx)
+	others, err := g.inventory.byName(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,34 +161,6 @@ func (g *Groups) inUse(ctx context.Context, groupID string) (bool, error) {
 	return len(rules) >= most || slices.ContainsFunc(rules, func(r neutron.SecurityGroupRule) bool {
 		return !ownership.IsCommonRule(r.Description)
 	}), err
-}
-
-// readOthers returns all groups of the project by name, as of the first read of this process,
-// without those that it has deleted.
-func (g *Groups) readOthers(ctx context.Context) (map[string][]neutron.SecurityGroup, error) {
-	g.mu.Lock()
-	others := g.others
-	g.mu.Unlock()
-	if others != nil {
-		return others, nil
-	}
-	_, err := g.names.Do(ctx, "", func(ctx context.Context) (done struct{}, err error) {
-		all, err := g.neutron.SecurityGroupNames(ctx)
-		if err != nil {
-			return done, err
-		}
-		byName := map[string][]neutron.SecurityGroup{}
-		for _, group := range all {
-			byName[group.Name] = append(byName[group.Name], group)
-		}
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.others = byName
-		return done, nil
-	})
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.others, err
 }
 
 // Exists reports whether a security group or a rule of a Service still exists.
