@@ -10,7 +10,7 @@ import (
 // called.
 func (g *Groups) holdShared(ctx context.Context, t *Task) (release func(), err error) {
 	for {
-		if err := g.findShared(ctx, t.id); err != nil {
+		if err := g.shared.find(ctx, t.id); err != nil {
 			return nil, err
 		}
 		if err := g.makeShared(ctx, t); err != nil {
@@ -96,7 +96,7 @@ func (g *Groups) leaveShared(ctx context.Context, id ownership.Identity, groupID
 		return err
 	}
 	defer release()
-	used, err := g.inUse(ctx, groupID)
+	used, err := inUse(ctx, g.neutron, groupID)
 	if err != nil || used {
 		return err
 	}

@@ -2,6 +2,7 @@ package securitygroup
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -16,7 +17,7 @@ func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 		return nil, nil
 	}
 	sharedID, sharedPorts := g.shared.snapshot()
-	around, err := g.readAround(ctx)
+	around, err := readAround(ctx, g.neutron)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +33,8 @@ func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 			found[uid] = why
 		}
 	}
-	if uid, why := g.sharedDrifted(around, sharedID, sharedPorts, before); why != "" {
-		found[uid] = why
+	if g.shared.lost(around, sharedID, sharedPorts) { // a round of any Service restores it on all ports
+		found[slices.Min(slices.Collect(maps.Keys(before)))] = "the security group of the cluster was taken off a port"
 	}
 	return found, nil
 }
@@ -46,40 +47,18 @@ func (g *Groups) Reread(uid string) {
 	}
 }
 
-// sharedDrifted reports whether ports have lost the shared group: a round of any Service restores
-// it on all of them.
-func (g *Groups) sharedDrifted(around *surroundings, id string, ports []string, before map[string]*State) (uid, why string) {
-	if g.mode != Shared || id == "" {
-		return "", ""
-	}
-	now, still := g.shared.snapshot()
-	lost := slices.ContainsFunc(ports, func(port string) bool {
-		_, there := slices.BinarySearch(still, port)
-		return now == id && there && around.lost(port, id)
-	})
-	if !lost {
-		return "", ""
-	}
-	for one := range before {
-		if uid == "" || one < uid {
-			uid = one
-		}
-	}
-	return uid, "the security group of the cluster was taken off a port"
-}
-
 // surroundings are the rules of groups and the groups of ports at one time.
 type surroundings struct {
 	rules map[string][]string // IDs by group
 	ports map[string]neutron.Port
 }
 
-func (g *Groups) readAround(ctx context.Context) (*surroundings, error) {
-	rules, err := g.neutron.SecurityGroupRuleIDs(ctx)
+func readAround(ctx context.Context, neutronAPI Neutron) (*surroundings, error) {
+	rules, err := neutronAPI.SecurityGroupRuleIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ports, err := g.neutron.GroupsOfPorts(ctx)
+	ports, err := neutronAPI.GroupsOfPorts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,4 +93,13 @@ func (s *surroundings) differs(known *State, alone bool) string {
 		}
 	}
 	return ""
+}
+
+// lost reports whether a port does not use the group any more that used it before the surroundings were read, and still should.
+func (s *sharedGroup) lost(around *surroundings, id string, before []string) bool {
+	now, ports := s.snapshot()
+	return id != "" && now == id && slices.ContainsFunc(before, func(port string) bool {
+		_, there := slices.BinarySearch(ports, port)
+		return there && around.lost(port, id)
+	})
 }

@@ -68,7 +68,7 @@ type common struct {
 
 // New returns Groups. mode is PerService, Shared or, for none, "".
 func New(neutronAPI Neutron, facts Facts, store Store, clk clock.PassiveClock, mode string) *Groups {
-	shared := newSharedGroup()
+	shared := newSharedGroup(neutronAPI, facts, clk)
 	c := &common{
 		neutron: neutronAPI, facts: facts, clock: clk, mode: mode, shared: shared,
 		inventory: &inventory{neutron: neutronAPI, clock: clk},

@@ -13,7 +13,7 @@ import (
 func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 	s := g.known(r.ID.ServiceUID)
 	if g.mode == Shared {
-		if err := g.findShared(ctx, r.ID); err != nil {
+		if err := g.shared.find(ctx, r.ID); err != nil {
 			return nil, err
 		}
 		if id, _ := g.shared.snapshot(); s != nil && s.GroupID != id {
@@ -58,7 +58,7 @@ func (g *Groups) read(ctx context.Context, id ownership.Identity, inherited bool
 			return s, nil
 		}
 		var lately bool
-		if s.Rules, lately = g.shared.take(id.RuleDescription(), g.clock.Now()); lately {
+		if s.Rules, lately = g.shared.take(id.RuleDescription()); lately {
 			return s, nil
 		}
 		rules, err := g.neutron.SecurityGroupRules(ctx, group, id.RuleDescription(), ownership.CommonRuleDescription)
@@ -131,7 +131,7 @@ func (g *Groups) leftovers(ctx context.Context, id ownership.Identity, s *State)
 		if !id.OwnsSharedGroup(group.Name, group.Tags) {
 			continue
 		}
-		left, err := g.leftInShared(ctx, group.ID, id)
+		left, err := leftInShared(ctx, g.neutron, group.ID, id)
 		if err != nil {
 			return err
 		}
@@ -140,27 +140,6 @@ func (g *Groups) leftovers(ctx context.Context, id ownership.Identity, s *State)
 		}
 	}
 	return nil
-}
-
-// leftInShared reports whether the shared group has rules of the Service, or still exists without
-// any Service.
-func (g *Groups) leftInShared(ctx context.Context, groupID string, id ownership.Identity) (bool, error) {
-	own, err := g.neutron.SecurityGroupRules(ctx, groupID, id.RuleDescription())
-	if err != nil || len(own) > 0 {
-		return err == nil, err
-	}
-	used, err := g.inUse(ctx, groupID)
-	return err == nil && !used, err
-}
-
-// inUse reports whether the shared group has rules of any Service or of another client. Common
-// rules are few.
-func (g *Groups) inUse(ctx context.Context, groupID string) (bool, error) {
-	const most = 50
-	rules, err := g.neutron.SomeSecurityGroupRules(ctx, groupID, most)
-	return len(rules) >= most || slices.ContainsFunc(rules, func(r neutron.SecurityGroupRule) bool {
-		return !ownership.IsCommonRule(r.Description)
-	}), err
 }
 
 // Exists reports whether a security group or a rule of a Service still exists.
@@ -185,11 +164,11 @@ func (g *Groups) remains(ctx context.Context, id ownership.Identity) (*State, er
 			s.Obsolete = append(s.Obsolete, group.ID)
 		}
 	case Shared:
-		if err := g.findShared(ctx, id); err != nil {
+		if err := g.shared.find(ctx, id); err != nil {
 			return nil, err
 		}
 		if group, _ := g.shared.snapshot(); group != "" {
-			left, err := g.leftInShared(ctx, group, id)
+			left, err := leftInShared(ctx, g.neutron, group, id)
 			if err != nil {
 				return nil, err
 			}

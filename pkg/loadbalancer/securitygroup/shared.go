@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -17,6 +18,10 @@ import (
 // sharedGroup is the group of the cluster. Rounds that add to it hold it together; a round that
 // creates or deletes it holds it exclusively.
 type sharedGroup struct {
+	neutron Neutron
+	facts   Facts
+	clock   clock.PassiveClock
+
 	// held is held during requests, so that a wait must end with its context.
 	held *semaphore.Weighted
 
@@ -41,7 +46,59 @@ const (
 	alone    int64 = 1 << 30
 )
 
-func newSharedGroup() *sharedGroup { return &sharedGroup{held: semaphore.NewWeighted(alone)} }
+func newSharedGroup(neutronAPI Neutron, facts Facts, clk clock.PassiveClock) *sharedGroup {
+	return &sharedGroup{neutron: neutronAPI, facts: facts, clock: clk, held: semaphore.NewWeighted(alone)}
+}
+
+// find reads the group, once: one request for its rules of all Services, and another
+// for its ports.
+func (s *sharedGroup) find(ctx context.Context, id ownership.Identity) error {
+	if s.found() || id.SharedGroupName() == "" {
+		return nil // without waiting for its holders
+	}
+	release, err := s.hold(ctx, alone)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if s.found() {
+		return nil
+	}
+	now := s.clock.Now()
+	found, err := s.neutron.SecurityGroupsNamed(ctx, id.SharedGroupName())
+	if err != nil {
+		return err
+	}
+	found = slices.DeleteFunc(found, func(o neutron.SecurityGroup) bool { return !id.OwnsSharedGroup(o.Name, o.Tags) })
+	slices.SortFunc(found, func(a, b neutron.SecurityGroup) int { // the one in use comes first
+		return cmp.Or(cmp.Compare(serviceRules(b), serviceRules(a)), cmp.Compare(a.ID, b.ID))
+	})
+	if len(found) == 0 {
+		s.set("", nil)
+		return nil
+	}
+	using, err := portsUsing(ctx, s.neutron, s.facts, found[0].ID)
+	if err != nil {
+		return err
+	}
+	s.set(found[0].ID, using)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, second := range found[1:] {
+		s.duplicates = append(s.duplicates, second.ID)
+	}
+	s.rules, s.read = map[string][]Held{}, now
+	for _, r := range found[0].Rules {
+		h := held(r)
+		h.Common = ownership.IsCommonRule(r.Description)
+		if h.Common || ownership.IsServiceRule(r.Description) {
+			s.rules[r.Description] = append(s.rules[r.Description], h)
+		} else if r.Direction == "egress" {
+			s.stray = append(s.stray, h)
+		}
+	}
+	return nil
+}
 
 // hold waits until a share of the group is free. The error is the context's.
 func (s *sharedGroup) hold(ctx context.Context, share int64) (release func(), err error) {
@@ -140,10 +197,10 @@ func with(sorted []string, id string, member bool) []string {
 
 // take returns the recently read rules of a Service. It returns them once, because they may change
 // afterwards.
-func (s *sharedGroup) take(description string, now time.Time) ([]Held, bool) {
+func (s *sharedGroup) take(description string) ([]Held, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rules == nil || now.Sub(s.read) > snapshotAge {
+	if s.rules == nil || s.clock.Since(s.read) > snapshotAge {
 		s.rules = nil
 		return nil, false
 	}
@@ -152,54 +209,25 @@ func (s *sharedGroup) take(description string, now time.Time) ([]Held, bool) {
 	return slices.Concat(own, s.rules[ownership.CommonRuleDescription]), there
 }
 
-// findShared reads the shared group, once: one request for its rules of all Services, and another
-// for its ports.
-func (g *Groups) findShared(ctx context.Context, id ownership.Identity) error {
-	if g.shared.found() || id.SharedGroupName() == "" {
-		return nil // without waiting for its holders
+// leftInShared reports whether the shared group has rules of the Service, or still exists without
+// any Service.
+func leftInShared(ctx context.Context, neutronAPI Neutron, groupID string, id ownership.Identity) (bool, error) {
+	own, err := neutronAPI.SecurityGroupRules(ctx, groupID, id.RuleDescription())
+	if err != nil || len(own) > 0 {
+		return err == nil, err
 	}
-	release, err := g.shared.hold(ctx, alone)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if g.shared.found() {
-		return nil
-	}
-	now := g.clock.Now()
-	found, err := g.neutron.SecurityGroupsNamed(ctx, id.SharedGroupName())
-	if err != nil {
-		return err
-	}
-	found = slices.DeleteFunc(found, func(o neutron.SecurityGroup) bool { return !id.OwnsSharedGroup(o.Name, o.Tags) })
-	slices.SortFunc(found, func(a, b neutron.SecurityGroup) int { // the one in use comes first
-		return cmp.Or(cmp.Compare(serviceRules(b), serviceRules(a)), cmp.Compare(a.ID, b.ID))
-	})
-	if len(found) == 0 {
-		g.shared.set("", nil)
-		return nil
-	}
-	using, err := portsUsing(ctx, g.neutron, g.facts, found[0].ID)
-	if err != nil {
-		return err
-	}
-	g.shared.set(found[0].ID, using)
-	g.shared.mu.Lock()
-	defer g.shared.mu.Unlock()
-	for _, second := range found[1:] {
-		g.shared.duplicates = append(g.shared.duplicates, second.ID)
-	}
-	g.shared.rules, g.shared.read = map[string][]Held{}, now
-	for _, r := range found[0].Rules {
-		h := held(r)
-		h.Common = ownership.IsCommonRule(r.Description)
-		if h.Common || ownership.IsServiceRule(r.Description) {
-			g.shared.rules[r.Description] = append(g.shared.rules[r.Description], h)
-		} else if r.Direction == "egress" {
-			g.shared.stray = append(g.shared.stray, h)
-		}
-	}
-	return nil
+	used, err := inUse(ctx, neutronAPI, groupID)
+	return err == nil && !used, err
+}
+
+// inUse reports whether the shared group has rules of any Service or of another client. Common
+// rules are few.
+func inUse(ctx context.Context, neutronAPI Neutron, groupID string) (bool, error) {
+	const most = 50
+	rules, err := neutronAPI.SomeSecurityGroupRules(ctx, groupID, most)
+	return len(rules) >= most || slices.ContainsFunc(rules, func(r neutron.SecurityGroupRule) bool {
+		return !ownership.IsCommonRule(r.Description)
+	}), err
 }
 
 // serviceRules returns the number of rules of Services in a group.
