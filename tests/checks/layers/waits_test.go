@@ -47,7 +47,7 @@ func allowed() map[string]string {
 		"pkg/loadbalancer/reconciler.go: Reconciler.Repair":                    caller,
 		"pkg/loadbalancer/records/records.go: ConfigMaps.Load":                 apart,
 		"pkg/loadbalancer/records/records.go: ConfigMaps.Run":                  apart,
-		"pkg/loadbalancer/securitygroup/apply.go: Groups.changePorts":          goroutines,
+		"pkg/loadbalancer/securitygroup/change.go: change.changePorts":         goroutines,
 		"pkg/loadbalancer/securitygroup/port.go: portGroups.takeOff":           goroutines,
 		"pkg/loadbalancer/securitygroup/shared.go: sharedGroup.hold":           requests,
 		"pkg/loadbalancer/octavia/project/lists.go: Reader.list":               goroutines,
