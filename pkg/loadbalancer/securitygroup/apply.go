@@ -30,7 +30,7 @@ func (g *Groups) Close(ctx context.Context, t *Task) error {
 		return err
 	}
 	t.Plan.Close = nil
-	g.keep(t.id.ServiceUID, *t.state, true)
+	g.entries.keep(t.id.ServiceUID, *t.state, true)
 	return nil
 }
 
@@ -41,7 +41,7 @@ func (g *Groups) Remove(ctx context.Context, id ownership.Identity) error {
 		return err
 	}
 	err = g.run(ctx, &Task{id: id, state: s}, Diff(nil, *s).Close)
-	g.Forget(id.ServiceUID)
+	g.entries.forget(id.ServiceUID)
 	return err
 }
 
@@ -58,7 +58,7 @@ func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
 	if len(steps) == 0 {
 		return nil
 	}
-	g.Forget(t.id.ServiceUID) // until all of it is done
+	g.entries.forget(t.id.ServiceUID) // until all of it is done
 	for _, step := range steps {
 		if err := (change{g.common, t}).send(ctx, step); err != nil {
 			if g.mode == Shared {
@@ -67,6 +67,6 @@ func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
 			return err
 		}
 	}
-	g.keep(t.id.ServiceUID, *t.state, false)
+	g.entries.keep(t.id.ServiceUID, *t.state, false)
 	return nil
 }

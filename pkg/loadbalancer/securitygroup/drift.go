@@ -12,7 +12,7 @@ import (
 // changes of other clients, by the UID of a Service to reconcile, which begins with Reread. It
 // skips Services that are being reconciled.
 func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
-	before := g.atRest()
+	before := g.entries.atRest()
 	if len(before) == 0 {
 		return nil, nil
 	}
@@ -21,7 +21,7 @@ func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, found := g.atRest(), map[string]string{}
+	after, found := g.entries.atRest(), map[string]string{}
 	for uid, s := range before {
 		if after[uid] != s {
 			continue
@@ -41,7 +41,7 @@ func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 
 // Reread makes the next round of a Service read its groups, and that of the cluster.
 func (g *Groups) Reread(uid string) {
-	g.Forget(uid)
+	g.entries.forget(uid)
 	if g.mode == Shared {
 		g.shared.unset()
 	}

@@ -21,18 +21,21 @@ type Store interface {
 	UpdateSecurityGroups(uid types.UID, change func(*Entry))
 }
 
-// Forget invalidates the cached groups of a Service.
-func (g *Groups) Forget(uid string) {
-	g.store.UpdateSecurityGroups(types.UID(uid), func(e *Entry) { e.State, e.Settled = nil, false })
+// entries reads and changes the Entry of each Service.
+type entries struct{ store Store }
+
+// forget invalidates the cached groups of a Service.
+func (e entries) forget(uid string) {
+	e.store.UpdateSecurityGroups(types.UID(uid), func(entry *Entry) { entry.State, entry.Settled = nil, false })
 }
 
 // known returns a copy of the state of a Service whose round begins; nil if it must be read.
-func (g *Groups) known(uid string) *State {
+func (e entries) known(uid string) *State {
 	var known *State
-	g.store.UpdateSecurityGroups(types.UID(uid), func(e *Entry) {
-		e.Settled = false
-		if e.State != nil {
-			s := *e.State
+	e.store.UpdateSecurityGroups(types.UID(uid), func(entry *Entry) {
+		entry.Settled = false
+		if entry.State != nil {
+			s := *entry.State
 			known = &s
 		}
 	})
@@ -40,24 +43,24 @@ func (g *Groups) known(uid string) *State {
 }
 
 // meets reports whether this is the first round of this process for a Service.
-func (g *Groups) meets(uid string) (first bool) {
-	g.store.UpdateSecurityGroups(types.UID(uid), func(e *Entry) { first, e.Met = !e.Met, true })
+func (e entries) meets(uid string) (first bool) {
+	e.store.UpdateSecurityGroups(types.UID(uid), func(entry *Entry) { first, entry.Met = !entry.Met, true })
 	return first
 }
 
 // keep records the state of a Service, and whether it is final.
-func (g *Groups) keep(uid string, s State, settled bool) {
-	g.store.UpdateSecurityGroups(types.UID(uid), func(e *Entry) {
-		e.State, e.Settled = &s, e.Settled || settled
+func (e entries) keep(uid string, s State, settled bool) {
+	e.store.UpdateSecurityGroups(types.UID(uid), func(entry *Entry) {
+		entry.State, entry.Settled = &s, entry.Settled || settled
 	})
 }
 
 // atRest returns the states of the Services that are not being reconciled.
-func (g *Groups) atRest() map[string]*State {
+func (e entries) atRest() map[string]*State {
 	states := map[string]*State{}
-	for uid, e := range g.store.AllSecurityGroups() {
-		if e.Settled && e.State != nil && e.State.GroupID != "" {
-			states[string(uid)] = e.State
+	for uid, entry := range e.store.AllSecurityGroups() {
+		if entry.Settled && entry.State != nil && entry.State.GroupID != "" {
+			states[string(uid)] = entry.State
 		}
 	}
 	return states

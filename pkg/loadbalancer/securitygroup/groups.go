@@ -49,8 +49,7 @@ type Facts interface {
 // Service.
 type Groups struct {
 	*common
-	// store holds the knowledge about each Service.
-	store Store
+	entries entries
 }
 
 // common is shared by Groups with different stores: the cloud, and the facts about all Services.
@@ -74,11 +73,11 @@ func New(neutronAPI Neutron, facts Facts, store Store, clk clock.PassiveClock, m
 		inventory: &inventory{neutron: neutronAPI, clock: clk},
 		ports:     &portGroups{neutron: neutronAPI, facts: facts, shared: shared},
 	}
-	return &Groups{common: c, store: store}
+	return &Groups{c, entries{store}}
 }
 
 // With returns the same Groups with another store.
-func (g *Groups) With(store Store) *Groups { return &Groups{common: g.common, store: store} }
+func (g *Groups) With(store Store) *Groups { return &Groups{g.common, entries{store}} }
 
 // Request is the input of Plan for a Service.
 type Request struct {

@@ -11,7 +11,7 @@ import (
 
 // observe returns the state of a Service in the cloud. It is read once, and then tracked.
 func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
-	s := g.known(r.ID.ServiceUID)
+	s := g.entries.known(r.ID.ServiceUID)
 	if g.mode == Shared {
 		if err := g.shared.find(ctx, r.ID); err != nil {
 			return nil, err
@@ -22,7 +22,7 @@ func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 	}
 	if s == nil {
 		var err error
-		first := g.meets(r.ID.ServiceUID)
+		first := g.entries.meets(r.ID.ServiceUID)
 		if s, err = g.read(ctx, r.ID, first && r.Before); err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ func (g *Groups) Suppose(t *Task, steps []Step) {
 		g.advance(&s, step)
 	}
 	t.state = &s
-	g.keep(t.id.ServiceUID, s, false)
+	g.entries.keep(t.id.ServiceUID, s, false)
 }
 
 // advance changes the known state as a step would. It does not change group and ports of the shared
