@@ -142,7 +142,7 @@ func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
 		return nil, err
 	}
 	if r.Spec != nil && r.Spec.Restricted() && !r.Kept {
-		if err := g.openToAll(ctx, t); err != nil {
+		if err := openToAll(ctx, g.neutron, t); err != nil {
 			return nil, err
 		}
 	}
@@ -162,14 +162,14 @@ func names(all []string) string {
 
 // desire returns the wanted state of a Service.
 func (g *Groups) desire(ctx context.Context, r Request, t *Task) (*Desired, error) {
-	nearby, err := g.nearby(ctx, r)
+	from, err := nearby(ctx, g.facts, r.Spec, r.VIPSubnet)
 	if err != nil {
 		return nil, err
 	}
 	d := &Desired{
 		Name: r.ID.SecurityGroupName(), Description: r.ID.SecurityGroupDescription(), Tags: r.ID.SecurityGroupTags(),
 	}
-	own, common := r.Spec.Rules(nearby)
+	own, common := r.Spec.Rules(from)
 	if g.mode == Shared {
 		d.Name, d.Description, d.Tags = r.ID.SharedGroupName(), r.ID.SharedGroupDescription(), r.ID.SharedGroupTags()
 		d.Own, d.Common = own, common
@@ -181,23 +181,23 @@ func (g *Groups) desire(ctx context.Context, r Request, t *Task) (*Desired, erro
 }
 
 // nearby returns the CIDRs from which the load balancer sends: the subnets of members and VIP.
-func (g *Groups) nearby(ctx context.Context, r Request) ([]string, error) {
+func nearby(ctx context.Context, facts Facts, spec *Spec, vipSubnet string) ([]string, error) {
 	var cidrs []string
-	for _, id := range append(slices.Clone(r.Spec.Subnets), r.VIPSubnet) {
+	for _, id := range append(slices.Clone(spec.Subnets), vipSubnet) {
 		if id == "" {
 			continue
 		}
-		cidr, err := g.facts.SubnetCIDR(ctx, id)
+		cidr, err := facts.SubnetCIDR(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if prefix, err := netip.ParsePrefix(cidr); err == nil && (r.Spec.DualStack || prefix.Addr().Is6() == r.Spec.IPv6) {
+		if prefix, err := netip.ParsePrefix(cidr); err == nil && (spec.DualStack || prefix.Addr().Is6() == spec.IPv6) {
 			cidrs = append(cidrs, prefix.Masked().String())
-		} else if cidr == "" && id != r.VIPSubnet {
+		} else if cidr == "" && id != vipSubnet {
 			return nil, fmt.Errorf("there is no subnet %s for members, or this project cannot see it", id)
 		}
 	}
-	if len(cidrs) == 0 && !r.Spec.Direct {
+	if len(cidrs) == 0 && !spec.Direct {
 		return nil, fmt.Errorf("cannot determine the subnet from which the load balancer reaches the nodes: set member-subnet-id")
 	}
 	slices.Sort(cidrs)

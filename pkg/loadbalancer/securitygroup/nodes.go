@@ -14,7 +14,7 @@ func (g *Groups) nodePorts(ctx context.Context, r Request, t *Task, d *Desired) 
 	if g.mode == Shared {
 		nodes = slices.Concat(members, r.Spec.Others)
 	}
-	found, err := g.portsOf(ctx, nodes, append(slices.Clone(r.Spec.Subnets), r.VIPSubnet))
+	found, err := locate(ctx, g.facts, nodes, append(slices.Clone(r.Spec.Subnets), r.VIPSubnet))
 	if err != nil {
 		return err
 	}
@@ -60,66 +60,79 @@ type located struct {
 	taken            bool
 }
 
-// portsOf returns the ports of nodes, in their order: the ports of a node's server with its
+// search locates the ports of nodes.
+type search struct {
+	facts Facts
+	nodes []Node
+	// subnets are those in which the load balancer reaches the nodes.
+	subnets []string
+	// found are the ports of the nodes, in their order.
+	found []located
+}
+
+// locate returns the ports of nodes, in their order: the ports of a node's server with its
 // address. If the server is unknown, because the provider ID is another provider's or that of an
 // earlier server, it is the port with the address in one of the subnets, of which there can be only
 // one. If the provider ID names a server, a port of another server is not the node's: that server may
 // have received the address of a deleted node. If no port of a server is found, its ports are read again.
-func (g *Groups) portsOf(ctx context.Context, nodes []Node, subnets []string) ([]located, error) {
-	found := make([]located, len(nodes))
-	byServer := func() (missing []int, err error) {
-		var servers []string
-		for _, node := range nodes {
-			if node.Server != "" {
-				servers = append(servers, node.Server)
-			}
-		}
-		ports, err := g.facts.NodePorts(ctx, servers)
-		for i, node := range nodes {
-			if here := at(ports[node.Server], node.Addresses); len(here) > 0 {
-				found[i] = located{ports: here}
-			}
-			if len(found[i].ports) == 0 {
-				missing = append(missing, i)
-			}
-		}
-		return missing, err
-	}
-	missing, err := byServer()
+func locate(ctx context.Context, facts Facts, nodes []Node, subnets []string) ([]located, error) {
+	s := search{facts: facts, nodes: nodes, subnets: subnets, found: make([]located, len(nodes))}
+	missing, err := s.byServer(ctx)
 	if err != nil || len(missing) == 0 {
-		return found, err
+		return s.found, err
 	}
-	if err := g.byAddress(ctx, nodes, missing, subnets, found); err != nil {
+	if err := s.byAddress(ctx, missing); err != nil {
 		return nil, err
 	}
 	var again []string
 	for _, i := range missing {
-		if nodes[i].Server != "" && len(found[i].ports) == 0 {
+		if nodes[i].Server != "" && len(s.found[i].ports) == 0 {
 			again = append(again, nodes[i].Server)
 		}
 	}
 	if len(again) == 0 {
-		return found, nil
+		return s.found, nil
 	}
-	g.facts.ForgetPorts(again...)
-	_, err = byServer()
-	return found, err
+	facts.ForgetPorts(again...)
+	_, err = s.byServer(ctx)
+	return s.found, err
 }
 
-func (g *Groups) byAddress(ctx context.Context, nodes []Node, missing []int, subnets []string, found []located) error {
+// byServer finds the ports of the nodes' servers, and returns the positions of nodes without a port.
+func (s search) byServer(ctx context.Context) (missing []int, err error) {
+	var servers []string
+	for _, node := range s.nodes {
+		if node.Server != "" {
+			servers = append(servers, node.Server)
+		}
+	}
+	ports, err := s.facts.NodePorts(ctx, servers)
+	for i, node := range s.nodes {
+		if here := at(ports[node.Server], node.Addresses); len(here) > 0 {
+			s.found[i] = located{ports: here}
+		}
+		if len(s.found[i].ports) == 0 {
+			missing = append(missing, i)
+		}
+	}
+	return missing, err
+}
+
+// byAddress finds the ports with the addresses of some nodes.
+func (s search) byAddress(ctx context.Context, missing []int) error {
 	var addresses []string
 	for _, i := range missing {
-		addresses = append(addresses, nodes[i].Addresses...)
+		addresses = append(addresses, s.nodes[i].Addresses...)
 	}
-	all, err := g.facts.NodePortsAt(ctx, addresses)
+	all, err := s.facts.NodePortsAt(ctx, addresses)
 	if err != nil {
 		return err
 	}
 	for _, i := range missing {
-		for _, address := range nodes[i].Addresses {
+		for _, address := range s.nodes[i].Addresses {
 			for _, port := range all[address] {
-				found[i].add(port, nodes[i].has(port), slices.ContainsFunc(port.FixedIPs, func(ip neutron.FixedIP) bool {
-					return ip.IPAddress == address && ip.SubnetID != "" && slices.Contains(subnets, ip.SubnetID)
+				s.found[i].add(port, s.nodes[i].has(port), slices.ContainsFunc(port.FixedIPs, func(ip neutron.FixedIP) bool {
+					return ip.IPAddress == address && ip.SubnetID != "" && slices.Contains(s.subnets, ip.SubnetID)
 				}))
 			}
 		}

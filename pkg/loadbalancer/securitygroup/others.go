@@ -10,7 +10,7 @@ import (
 
 // openToAll returns an error for source ranges that another group on the ports of the members makes
 // ineffective, because the rules of all groups of a port are combined.
-func (g *Groups) openToAll(ctx context.Context, t *Task) error {
+func openToAll(ctx context.Context, neutronAPI Neutron, t *Task) error {
 	var ids []string
 	for id, member := range t.beside {
 		if member && id != t.state.GroupID && !slices.Contains(t.state.Obsolete, id) {
@@ -18,7 +18,7 @@ func (g *Groups) openToAll(ctx context.Context, t *Task) error {
 		}
 	}
 	slices.Sort(ids)
-	groups, err := g.neutron.SecurityGroups(ctx, ids)
+	groups, err := neutronAPI.SecurityGroups(ctx, ids)
 	if err != nil {
 		return err
 	}

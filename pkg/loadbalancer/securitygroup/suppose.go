@@ -10,24 +10,24 @@ func (g *Groups) Suppose(t *Task, steps []Step) {
 	}
 	s := *t.state
 	for _, step := range steps {
-		g.advance(&s, step)
+		s.advance(step, g.mode)
 	}
 	t.state = &s
 	g.entries.keep(t.id.ServiceUID, s, false)
 }
 
-// advance changes the known state as a step would. It does not change group and ports of the shared
+// advance changes the known state as a step would in a mode. It does not change group and ports of the shared
 // group, which are not the Service's.
-func (g *Groups) advance(s *State, step Step) {
+func (s *State) advance(step Step, mode string) {
 	switch step := step.(type) {
 	case CreateGroup:
-		if s.Rules = nil; g.mode == PerService {
+		if s.Rules = nil; mode == PerService {
 			s.GroupID = "new"
 		}
 	case TagGroup:
 		s.Untagged = false
 	case AddRules:
-		s.Rules = slices.Concat(s.Rules, supposed(step.Own, false), supposed(step.Common, g.mode == Shared))
+		s.Rules = slices.Concat(s.Rules, supposed(step.Own, false), supposed(step.Common, mode == Shared))
 	case DeleteRules:
 		s.Rules = slices.DeleteFunc(slices.Clone(s.Rules), func(h Held) bool { return slices.Contains(step.Rules, h) })
 	case JoinPorts:
