@@ -1,39 +1,16 @@
 package resync
 
 import (
-	"context"
 	"net/netip"
 	"sync"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-	discovery "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/gates"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
-)
-
-const (
-	// endpointPatience is how long the endpoints are pending after the start, and how long this
-	// process must have lacked the right to read EndpointSlices before it counts as lacking it: an
-	// API server that starts refuses requests for some moments.
-	endpointPatience = 10 * time.Second
-	// The watch of EndpointSlices is retried after forbiddenDelay while it is refused for good, else
-	// after a delay that doubles from the first to the last.
-	forbiddenDelay                        = time.Minute
-	firstEndpointDelay, lastEndpointDelay = time.Second, 30 * time.Second
 )
 
 // endpointTable has the endpoints of all Services: their nodes, addresses and conditions, some 90 bytes
@@ -54,12 +31,7 @@ type endpointTable struct {
 	mu       sync.Mutex
 	services map[types.NamespacedName]*serviceEndpoints
 	owners   map[types.NamespacedName]string // the Service of each slice
-	// synced is set once all slices are known; began is the time of the start, refused that of the
-	// first of the present refusals, zero if there is none.
-	synced         bool
-	began, refused time.Time
-	// last is the last reported state: Watched, Forbidden, or Unwatched before the first.
-	last settings.Watch
+	watch    watchState
 }
 
 // serviceEndpoints are the slices of a Service by their names, and the times of the last change of each of
@@ -100,7 +72,7 @@ func (l *lastChange) add(change members.Change, now time.Time) endpointChange {
 
 func newEndpointTable(clk clock.Clock) *endpointTable {
 	return &endpointTable{
-		clock: clk, began: clk.Now(), services: map[types.NamespacedName]*serviceEndpoints{}, owners: map[types.NamespacedName]string{},
+		clock: clk, watch: watchState{began: clk.Now()}, services: map[types.NamespacedName]*serviceEndpoints{}, owners: map[types.NamespacedName]string{},
 		ready: (*gates.Gates)(nil).Ready, stay: func(types.NamespacedName) time.Duration { return 0 },
 	}
 }
@@ -110,28 +82,11 @@ func newEndpointTable(clk clock.Clock) *endpointTable {
 func (t *endpointTable) of(service types.NamespacedName) (endpoints members.Endpoints, state settings.Watch, pending bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch state = t.state(); {
-	case state == settings.Forbidden:
-		return nil, state, false
-	case !t.synced:
-		return nil, state, t.clock.Since(t.began) < endpointPatience
+	state, pending = t.watch.at(t.clock.Now())
+	if state == settings.Forbidden || !t.watch.synced {
+		return nil, state, pending
 	}
 	return t.all(service).WithStopping(t.stopping(service)), state, false
-}
-
-// state returns whether endpoints are watched. Once all slices are known, one refusal is no reason to
-// give them up: the next attempt is refused, too (see failed), or succeeds. The caller holds the lock.
-func (t *endpointTable) state() settings.Watch {
-	if t.last == settings.Forbidden || !t.synced && t.refusedForLong() {
-		return settings.Forbidden
-	}
-	return settings.Watched
-}
-
-// refusedForLong reports whether all attempts for endpointPatience were refused. The caller holds the
-// lock.
-func (t *endpointTable) refusedForLong() bool {
-	return !t.refused.IsZero() && t.clock.Since(t.refused) >= endpointPatience
 }
 
 // all returns all endpoints of a Service; none is Stopping, so that the end of each is a change. The caller
@@ -225,7 +180,7 @@ func (t *endpointTable) put(key types.NamespacedName, to placed) {
 
 // change returns the call that reports a change of a Service, nil for none. The caller holds the lock.
 func (t *endpointTable) change(service types.NamespacedName, before members.Endpoints) func() {
-	if !t.synced {
+	if !t.watch.synced {
 		return nil
 	}
 	found, now := members.ChangeOf(before, t.all(service)), t.clock.Now()
@@ -238,218 +193,4 @@ func (t *endpointTable) change(service types.NamespacedName, before members.Endp
 	}
 	changes := endpointChanges{of.nodes.add(found.Nodes, now), of.weighed.add(found.Weighed, now), of.pods.add(found.Pods, now)}
 	return func() { t.changed(service, changes) }
-}
-
-// Add implements cache.ReflectorStore.
-func (t *endpointTable) Add(object any) error {
-	if key, service, slice, ok := parseSlice(object); ok {
-		t.set(map[types.NamespacedName]placed{key: {service, slice}})
-	}
-	return nil
-}
-
-// Update implements cache.ReflectorStore.
-func (t *endpointTable) Update(object any) error { return t.Add(object) }
-
-// Delete implements cache.ReflectorStore.
-func (t *endpointTable) Delete(object any) error {
-	if key, _, _, ok := parseSlice(object); ok {
-		t.set(map[types.NamespacedName]placed{key: {}})
-	}
-	return nil
-}
-
-// Replace implements cache.ReflectorStore: it stores all slices that exist.
-func (t *endpointTable) Replace(objects []any, _ string) error {
-	there := make(map[types.NamespacedName]placed, len(objects))
-	for _, object := range objects {
-		if key, service, slice, ok := parseSlice(object); ok {
-			there[key] = placed{service, slice}
-		}
-	}
-	t.mu.Lock()
-	for key := range t.owners {
-		if _, is := there[key]; !is {
-			there[key] = placed{}
-		}
-	}
-	t.mu.Unlock()
-	t.set(there)
-	t.answered()
-	return nil
-}
-
-// Resync implements cache.ReflectorStore.
-func (t *endpointTable) Resync() error { return nil }
-
-// answered records that all slices are known. If Services have been served without them, they are
-// served again.
-func (t *endpointTable) answered() {
-	t.mu.Lock()
-	late := !t.synced && t.clock.Since(t.began) >= endpointPatience || t.last == settings.Forbidden
-	t.synced, t.refused, t.last = true, time.Time{}, settings.Watched
-	t.mu.Unlock()
-	if late {
-		t.restated(settings.Watched)
-	}
-}
-
-// failed records the end of a watch, and returns whether this process lacks the right to it.
-func (t *endpointTable) failed(ctx context.Context, err error) (forbidden bool) {
-	t.mu.Lock()
-	if !apierrors.IsForbidden(err) {
-		if t.last != settings.Forbidden {
-			t.refused = time.Time{}
-		}
-		t.mu.Unlock()
-		return false
-	}
-	if t.refused.IsZero() {
-		t.refused = t.clock.Now()
-	}
-	begins := t.refusedForLong() && t.last != settings.Forbidden
-	if begins {
-		t.last = settings.Forbidden
-	}
-	forbidden = t.last == settings.Forbidden
-	t.mu.Unlock()
-	if begins {
-		klog.FromContext(ctx).Info("May not list and watch EndpointSlices: all nodes are members of Services that could follow their endpoints; grant the role of the "+
-			"cloud-controller-manager list and watch for endpointslices", "err", err)
-		t.restated(settings.Forbidden)
-	}
-	return forbidden
-}
-
-// run calls read, which fills the table until its watch ends, again and again until the context
-// ends.
-func (t *endpointTable) run(ctx context.Context, read func(context.Context) error) {
-	backoff := func() *wait.Backoff {
-		return &wait.Backoff{Duration: firstEndpointDelay, Factor: 2, Jitter: 0.1, Steps: 10, Cap: lastEndpointDelay}
-	}
-	retry := backoff()
-	for ctx.Err() == nil {
-		begun := t.clock.Now()
-		err := read(ctx)
-		delay := forbiddenDelay
-		if !t.failed(ctx, err) {
-			if t.clock.Since(begun) > time.Minute {
-				retry = backoff()
-			}
-			if err != nil {
-				klog.FromContext(ctx).V(2).Info("The watch of EndpointSlices has failed, trying again", "err", err)
-			}
-			delay = retry.Step()
-		}
-		select {
-		case <-ctx.Done():
-		case <-t.clock.After(delay):
-		}
-	}
-}
-
-// Transformer implements cache.TransformingStore: while the watch reads the first list, it has only
-// what parseSlice needs of the much larger objects. What it returns may be transformed again.
-func (t *endpointTable) Transformer() cache.TransformFunc {
-	return func(object any) (any, error) {
-		from, is := object.(*discovery.EndpointSlice)
-		if !is {
-			return object, nil
-		}
-		trimmed := &discovery.EndpointSlice{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: from.Namespace, Name: from.Name, UID: from.UID, ResourceVersion: from.ResourceVersion,
-				Labels: map[string]string{discovery.LabelServiceName: from.Labels[discovery.LabelServiceName]},
-			},
-			AddressType: from.AddressType, Ports: from.Ports,
-		}
-		for _, e := range from.Endpoints {
-			trimmed.Endpoints = append(trimmed.Endpoints, discovery.Endpoint{
-				Addresses: e.Addresses[:min(len(e.Addresses), 1)], Conditions: e.Conditions, NodeName: e.NodeName, TargetRef: podOf(e),
-			})
-		}
-		return trimmed, nil
-	}
-}
-
-// ReadEndpoints returns the endpoints of a Service, read from the API server. If that fails for
-// another reason than a missing right, they are Unreadable.
-func ReadEndpoints(ctx context.Context, client kubernetes.Interface, service *v1.Service, now time.Time) (members.Endpoints, settings.Watch) {
-	selector := labels.Set{discovery.LabelServiceName: service.Name}.String()
-	found, err := client.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
-	if apierrors.IsForbidden(err) {
-		return nil, settings.Forbidden
-	}
-	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot read the endpoints of a Service", "service", klog.KObj(service))
-		return nil, settings.Unreadable
-	}
-	endpoints := Endpoints(found.Items)
-	if endpoints.AllReady() {
-		return endpoints, settings.Watched
-	}
-	return endpoints.WithReady(gates.ReadReady(ctx, client, service, now)), settings.Watched
-}
-
-// Endpoints returns the endpoints in the EndpointSlices of one Service.
-func Endpoints(slices []discovery.EndpointSlice) members.Endpoints {
-	var endpoints members.Endpoints
-	for i := range slices {
-		if _, _, slice, ok := parseSlice(&slices[i]); ok {
-			endpoints = append(endpoints, slice)
-		}
-	}
-	return endpoints
-}
-
-// listerOf returns the reader of EndpointSlices. Those of headless Services, which no load balancer
-// serves, are left out.
-func listerOf(client kubernetes.Interface) cache.ListerWatcher {
-	return cluster.Labelled(client, client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll), "!"+v1.IsHeadlessService)
-}
-
-// parseSlice returns the key, the Service and the endpoints of an EndpointSlice, and false for
-// another object. A slice of no Service has an empty one.
-func parseSlice(object any) (key types.NamespacedName, service string, slice members.Slice, ok bool) {
-	from, is := object.(*discovery.EndpointSlice)
-	if !is {
-		return key, "", slice, false
-	}
-	slice = members.Slice{Family: v1.IPFamily(from.AddressType), Endpoints: make([]members.Endpoint, 0, len(from.Endpoints))}
-	for _, port := range from.Ports {
-		slice.Ports = append(slice.Ports, ptr.Deref(port.Name, ""))
-		slice.Numbers = append(slice.Numbers, int(ptr.Deref(port.Port, 0)))
-	}
-	for _, e := range from.Endpoints {
-		ready := e.Conditions.Ready == nil || *e.Conditions.Ready
-		endpoint := members.Endpoint{Ready: ready, Serving: ready, Terminating: e.Conditions.Terminating != nil && *e.Conditions.Terminating}
-		if e.Conditions.Serving != nil {
-			endpoint.Serving = *e.Conditions.Serving
-		}
-		if endpoint.Node = ptr.Deref(e.NodeName, ""); len(e.Addresses) > 0 {
-			endpoint.Address = addressOf(e.Addresses[0]) // no other one has a meaning
-		}
-		slice.Endpoints = append(slice.Endpoints, endpoint)
-		if pod := podOf(e); pod != nil && slice.Pod == "" {
-			slice.Pod = pod.Name
-		}
-	}
-	return types.NamespacedName{Namespace: from.Namespace, Name: from.Name}, from.Labels[discovery.LabelServiceName], slice, true
-}
-
-// podOf returns the name of an endpoint's pod, nil for none.
-func podOf(e discovery.Endpoint) *v1.ObjectReference {
-	if e.TargetRef == nil || e.TargetRef.Kind != "Pod" {
-		return nil
-	}
-	return &v1.ObjectReference{Kind: e.TargetRef.Kind, Name: e.TargetRef.Name}
-}
-
-// addressOf parses the address of an endpoint; one that is a name or has a zone is invalid.
-func addressOf(text string) netip.Addr {
-	address, err := netip.ParseAddr(text)
-	if err != nil || address.Zone() != "" {
-		return netip.Addr{}
-	}
-	return address.Unmap()
 }
