@@ -117,9 +117,9 @@ func listenerBreaks() []Break {
 		},
 		{
 			Row: 37, What: "the annotation for the algorithm is ignored",
-			File:  settings + "parse.go",
-			Old:   `cmp.Or(ptr.Deref(method, ""), r.conf.LBMethod)`,
-			New:   `r.conf.LBMethod`,
+			File:  settings + "levels.go",
+			Old:   `cmp.Or(ptr.Deref(method, ""), l.conf.LBMethod)`,
+			New:   `l.conf.LBMethod`,
 			Tests: []string{"TestEnsure_AppliesChangesOfServiceUntilNothingDiffers"},
 		},
 		{

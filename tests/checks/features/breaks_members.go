@@ -230,8 +230,8 @@ func memberBreaks() []Break {
 		},
 		{
 			Row: 56, What: "pods are members in a security group that Services share",
-			File:  "pkg/loadbalancer/spec/settings/parse.go",
-			Old:   `case r.conf.SecurityGroups() == config.SecurityGroupsShared:`,
+			File:  "pkg/loadbalancer/spec/settings/levels.go",
+			Old:   `case l.conf.SecurityGroups() == config.SecurityGroupsShared:`,
 			New:   `case false:`,
 			Tests: []string{"TestPods_AreRefusedInSharedSecurityGroup"},
 		},
@@ -252,8 +252,8 @@ func memberBreaks() []Break {
 		{
 			Row: 57, What: "members are at NodePorts although cloud.conf sets the Service's ports",
 			File:  "pkg/loadbalancer/spec/settings/traffic.go",
-			Old:   `if r.conf.MemberPort == config.MemberPortService {`,
-			New:   `if r.conf.MemberPort == config.MemberPortService && ports == nil {`,
+			Old:   `if r.from.conf.MemberPort == config.MemberPortService {`,
+			New:   `if r.from.conf.MemberPort == config.MemberPortService && ports == nil {`,
 			Tests: []string{"TestMembers_AreAtServicePort"},
 		},
 		{

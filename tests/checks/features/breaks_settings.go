@@ -8,15 +8,15 @@ func settingBreaks() []Break {
 		{
 			Row: 34, What: "settings of load balancer classes are ignored",
 			File:  settings + "parse.go",
-			Old:   `r.section.With(class)`,
-			New:   `r.section.With(&config.LoadBalancerClass{})`,
+			Old:   `section.With(class)`,
+			New:   `section.With(&config.LoadBalancerClass{})`,
 			Tests: []string{"TestCloudConf_YieldsToClassWhichYieldsToAnnotation", "TestAlgorithm_OfProviderOverridesClass"},
 		},
 		{
 			Row: 38, What: "the annotation for the provider is ignored",
-			File:  settings + "parse.go",
-			Old:   `cmp.Or(ptr.Deref(values.Provider, ""), r.conf.LBProvider)`,
-			New:   `r.conf.LBProvider`,
+			File:  settings + "levels.go",
+			Old:   `cmp.Or(ptr.Deref(values.Provider, ""), l.conf.LBProvider)`,
+			New:   `l.conf.LBProvider`,
 			Tests: []string{"TestProvider_IsChosenPerServiceAndThenStays"},
 		},
 		{
@@ -136,15 +136,15 @@ func settingBreaks() []Break {
 		{
 			Row: 126, What: "the ingress hostname of a Service is ignored",
 			File:  settings + "status.go",
-			Old:   `ptr.Deref(values.IngressHostname, r.conf.EnableIngressHostname)`,
-			New:   `r.conf.EnableIngressHostname`,
+			Old:   `ptr.Deref(values.IngressHostname, r.from.conf.EnableIngressHostname)`,
+			New:   `r.from.conf.EnableIngressHostname`,
 			Tests: []string{"TestEnsure_PublishesAddressOrHostname"},
 		},
 		{
 			Row: 127, What: "Services are external by default",
 			File:  settings + "parse.go",
-			Old:   `ptr.Deref(r.values.Internal, r.conf.InternalByDefault)`,
-			New:   `ptr.Deref(r.values.Internal, false)`,
+			Old:   `ptr.Deref(r.from.values.Internal, r.from.conf.InternalByDefault)`,
+			New:   `ptr.Deref(r.from.values.Internal, false)`,
 			Tests: []string{"TestInternal_IsDefaultThatAnnotationOverrides"},
 		},
 		{

@@ -17,7 +17,7 @@ func (r *reading) access(families []v1.IPFamily) AccessSettings {
 	return AccessSettings{
 		SourceRanges:      r.sourceRanges(families),
 		annotated:         len(r.svc.Spec.LoadBalancerSourceRanges) == 0,
-		SecurityGroupMode: r.conf.SecurityGroups(),
+		SecurityGroupMode: r.from.conf.SecurityGroups(),
 	}
 }
 
@@ -27,7 +27,7 @@ func (r *reading) access(families []v1.IPFamily) AccessSettings {
 func (r *reading) sourceRanges(families []v1.IPFamily) []string {
 	ranges, path := r.svc.Spec.LoadBalancerSourceRanges, inSpec("loadBalancerSourceRanges")
 	if len(ranges) == 0 {
-		ranges, path = r.values.Listeners.SourceRanges, annotation.Path(annotation.SourceRanges)
+		ranges, path = r.from.values.Listeners.SourceRanges, annotation.Path(annotation.SourceRanges)
 	}
 	var (
 		canonical, otherFamily []string

@@ -45,8 +45,8 @@ func (f FloatingSettings) Subnets() config.SubnetMatcher {
 // has the network. An annotation with an empty network disables that of the section: the controller
 // then chooses an external network.
 func (r *reading) floating() FloatingSettings {
-	values, class, section := r.values.Floating, r.class, *r.conf
-	f := FloatingSettings{ID: ptr.Deref(values.ID, ""), Tag: ptr.Deref(values.Tag, ""), Keep: r.values.KeepsFloatingIP()}
+	values, class, section := r.from.values.Floating, r.from.class, *r.from.conf
+	f := FloatingSettings{ID: ptr.Deref(values.ID, ""), Tag: ptr.Deref(values.Tag, ""), Keep: r.from.values.KeepsFloatingIP()}
 	if values.NetworkID != nil && *values.NetworkID == "" && class.FloatingNetworkID == "" && section.FloatingNetworkID != "" {
 		section.FloatingNetworkID, section.FloatingSubnetID, section.FloatingSubnet, section.FloatingSubnetTags = "", "", "", ""
 	}

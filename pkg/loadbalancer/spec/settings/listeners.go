@@ -42,15 +42,15 @@ const (
 	headerProto = "X-Forwarded-Proto"
 )
 
-func (r *reading) listeners() ListenerSettings {
-	values := r.values.Listeners
+func (l *levels) listeners() ListenerSettings {
+	values := l.values.Listeners
 	s := ListenerSettings{
-		Limits:          limits(values.Limits, *r.conf),
+		Limits:          limits(values.Limits, *l.conf),
 		annotated:       annotatedLimits(values.Limits),
-		TLSContainerRef: ptr.Deref(values.TLSContainerRef, r.conf.DefaultTLSContainerRef),
-		ExternalStore:   r.conf.ContainerStore == "external",
+		TLSContainerRef: ptr.Deref(values.TLSContainerRef, l.conf.DefaultTLSContainerRef),
+		ExternalStore:   l.conf.ContainerStore == "external",
 		Protocols:       values.Protocols,
-		AppProtocol:     ptr.Deref(values.AppProtocol, r.conf.AppProtocol),
+		AppProtocol:     ptr.Deref(values.AppProtocol, l.conf.AppProtocol),
 		byPort:          map[string]int{},
 	}
 	for i, pair := range s.Protocols {

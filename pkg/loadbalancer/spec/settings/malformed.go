@@ -31,10 +31,10 @@ type Malformed struct {
 }
 
 // malformed returns the malformed values with their replacements.
-func (r *reading) malformed() []Malformed {
+func (l *levels) malformed() []Malformed {
 	var all []Malformed
-	for _, m := range r.values.Malformed {
-		all = append(all, Malformed{m, insteadOf(m.Annotation, *r.conf)})
+	for _, m := range l.values.Malformed {
+		all = append(all, Malformed{m, insteadOf(m.Annotation, *l.conf)})
 	}
 	return all
 }

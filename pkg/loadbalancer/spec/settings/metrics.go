@@ -24,7 +24,7 @@ type MetricsSettings struct {
 }
 
 func (r *reading) metrics(family v1.IPFamily) MetricsSettings {
-	values, path := r.values.Metrics, annotation.Path(annotation.MetricsCIDRs)
+	values, path := r.from.values.Metrics, annotation.Path(annotation.MetricsCIDRs)
 	if values.Port == nil {
 		if values.AllowedCIDRs != nil {
 			r.notice(annotation.MetricsCIDRs, "has no effect without "+annotation.MetricsPort)

@@ -51,8 +51,8 @@ const (
 	healthzPath = "/healthz"
 )
 
-func (r *reading) monitor() MonitorSettings {
-	values, conf := r.values.Monitor, r.conf
+func (l *levels) monitor() MonitorSettings {
+	values, conf := l.values.Monitor, l.conf
 	s := MonitorSettings{
 		Enabled: ptr.Deref(values.Enabled, conf.CreateMonitor),
 		Off:     !ptr.Deref(values.Enabled, true),

@@ -153,7 +153,7 @@ func (s *Settings) losesDatagrams(drv driver.Driver) bool {
 
 // noticeMonitors reports settings of monitors that have no effect, or a bad one.
 func (r *reading) noticeMonitors(s *Settings) {
-	m, values := s.Monitor, r.values.Monitor
+	m, values := s.Monitor, r.from.values.Monitor
 	if m.Off && s.Traffic.Local && !s.ByPods() {
 		r.notice(annotation.Monitor, "without health monitors, externalTrafficPolicy Local loses connections: nodes without endpoints get them and drop them")
 	}
@@ -175,7 +175,7 @@ const unmonitored = "has no effect: the Service has no health monitors; " + anno
 
 // noticeUnmonitored reports settings of monitors if there are none.
 func (r *reading) noticeUnmonitored(m MonitorSettings) {
-	values := r.values.Monitor
+	values := r.from.values.Monitor
 	for _, given := range []struct {
 		name string
 		is   bool

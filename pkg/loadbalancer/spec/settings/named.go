@@ -39,9 +39,9 @@ func (p *Parser) Share(svc *v1.Service) string {
 // noticeShare notices a load-balancer-id other than the load balancer that the Service shares by
 // name.
 func (r *reading) noticeShare() {
-	id := ptr.Deref(r.values.LoadBalancer.ID, "")
+	id := ptr.Deref(r.from.values.LoadBalancer.ID, "")
 	place, share := annotation.WrittenPlace(r.svc)
-	if r.values.LoadBalancer.Share != nil && share == *r.values.LoadBalancer.Share && id != "" && id != place {
+	if r.from.values.LoadBalancer.Share != nil && share == *r.from.values.LoadBalancer.Share && id != "" && id != place {
 		r.notice(annotation.LoadBalancerID, "has no effect beside "+annotation.Share+": remove it")
 	}
 }

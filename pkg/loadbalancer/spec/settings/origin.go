@@ -70,23 +70,23 @@ func (s *Settings) origins() (all []Origin) {
 	r := s.parser.read(s.service)
 	add := func(name, value string, given *string, ofClass string) {
 		if value != "" {
-			all = append(all, r.origin(name, value, given, ofClass))
+			all = append(all, r.from.origin(name, value, given, ofClass))
 		}
 	}
-	vip, floating, class := r.values.VIP, r.values.Floating, r.class
+	vip, floating, class := r.from.values.VIP, r.from.values.Floating, r.from.class
 	add(annotation.SubnetID, s.VIP.SubnetID, vip.SubnetID, class.SubnetID)
 	add(annotation.NetworkID, s.VIP.NetworkID, vip.NetworkID, class.NetworkID)
 	add(annotation.PortID, s.VIP.PortID, vip.PortID, "")
 	add(annotation.VIPAddress, s.VIP.Address, vip.Address, "")
-	add(annotation.MemberSubnetID, s.Members.SubnetID, r.values.Members.SubnetID, class.MemberSubnetID)
-	add(annotation.NodeSelector, s.Members.NodeSelector.String(), r.values.Members.NodeSelector, "")
+	add(annotation.MemberSubnetID, s.Members.SubnetID, r.from.values.Members.SubnetID, class.MemberSubnetID)
+	add(annotation.NodeSelector, s.Members.NodeSelector.String(), r.from.values.Members.NodeSelector, "")
 	add(annotation.FloatingNetID, s.Floating.NetworkID, floating.NetworkID, class.FloatingNetworkID)
 	add(annotation.FloatingSubnet, s.Floating.SubnetID, floating.SubnetID, class.FloatingSubnetID)
 	add(annotation.FloatingIPID, s.Floating.ID, floating.ID, "")
-	add(annotation.LoadBalancerID, s.LoadBalancer.ID, r.values.LoadBalancer.ID, "")
-	add(annotation.FlavorID, s.LoadBalancer.FlavorID, r.values.LoadBalancer.FlavorID, class.FlavorID)
-	add(annotation.AvailabilityZone, s.LoadBalancer.AvailabilityZone, r.values.LoadBalancer.AvailabilityZone, class.AvailabilityZone)
-	add(annotation.TLSContainer, s.Listeners.TLSContainerRef, r.values.Listeners.TLSContainerRef, "")
+	add(annotation.LoadBalancerID, s.LoadBalancer.ID, r.from.values.LoadBalancer.ID, "")
+	add(annotation.FlavorID, s.LoadBalancer.FlavorID, r.from.values.LoadBalancer.FlavorID, class.FlavorID)
+	add(annotation.AvailabilityZone, s.LoadBalancer.AvailabilityZone, r.from.values.LoadBalancer.AvailabilityZone, class.AvailabilityZone)
+	add(annotation.TLSContainer, s.Listeners.TLSContainerRef, r.from.values.Listeners.TLSContainerRef, "")
 	add(annotation.VIPQoSPolicyID, s.VIP.QoSPolicyID, vip.QoSPolicyID, class.VIPQoSPolicyID)
 	for _, id := range s.VIP.SecurityGroupIDs {
 		add(annotation.VIPSecurityGroups, id, vip.SecurityGroups, class.VIPSecurityGroupIDs)
@@ -99,14 +99,14 @@ func (s *Settings) origins() (all []Origin) {
 
 // origin returns the origin of a value: the annotation, the class if it has a value, or else the
 // section.
-func (r *reading) origin(name, value string, given *string, ofClass string) Origin {
+func (l *levels) origin(name, value string, given *string, ofClass string) Origin {
 	o := Origin{annotation: name, value: value}
 	key := strings.TrimPrefix(name, annotation.Prefix)
 	switch {
 	case ptr.Deref(given, "") != "":
 		o.Name, o.Service = annotation.Path(name).String(), true
 	case ofClass != "":
-		o.Name = key + " of class " + cmp.Or(ptr.Deref(r.values.LoadBalancer.Class, ""), "?") + " in cloud.conf"
+		o.Name = key + " of class " + cmp.Or(ptr.Deref(l.values.LoadBalancer.Class, ""), "?") + " in cloud.conf"
 	default:
 		o.Name = key + " in cloud.conf"
 	}

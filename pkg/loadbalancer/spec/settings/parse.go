@@ -42,23 +42,23 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 		Family:       first,
 		Second:       dual.second,
 		dual:         dual,
-		Internal:     r.conf.InternalLB || ptr.Deref(r.values.Internal, r.conf.InternalByDefault),
+		Internal:     r.from.conf.InternalLB || ptr.Deref(r.from.values.Internal, r.from.conf.InternalByDefault),
 		Traffic:      r.traffic(),
-		LoadBalancer: r.loadBalancer(),
-		VIP:          r.vip(),
-		Listeners:    r.listeners(),
-		Pools:        r.pools(),
-		Monitor:      r.monitor(),
-		Malformed:    r.malformed(),
-		ports:        r.values.Ports,
+		LoadBalancer: r.from.loadBalancer(svc),
+		VIP:          r.from.vip(),
+		Listeners:    r.from.listeners(),
+		Pools:        r.from.pools(),
+		Monitor:      r.from.monitor(),
+		Malformed:    r.from.malformed(),
+		ports:        r.from.values.Ports,
 		parser:       p,
 		service:      svc,
 	}
 	r.noticeMalformed(s.Malformed)
-	if r.conf.InternalLB && r.values.Internal != nil && !*r.values.Internal {
+	if r.from.conf.InternalLB && r.from.values.Internal != nil && !*r.from.values.Internal {
 		r.notice(annotation.Internal, "cloud.conf has internal-lb=true: all load balancers are internal")
 	}
-	if !ptr.Deref(r.values.LoadBalancer.Managed, true) {
+	if !ptr.Deref(r.from.values.LoadBalancer.Managed, true) {
 		r.notice(annotation.Managed, "nothing is written to OpenStack for the Service: plan shows the changes that are not made")
 	}
 	r.noticeShare()
@@ -111,30 +111,26 @@ func (p *Parser) limitsMembers(svc *v1.Service) bool {
 
 // reading is the state of reading a Service.
 type reading struct {
-	svc    *v1.Service
-	values annotation.Values
-	// class is the class of the Service, empty for none; section is [LoadBalancer], and conf the
-	// class on top of the section. They are not modified.
-	class         *config.LoadBalancerClass
-	section, conf *config.LoadBalancer
-	notices       []annotation.Notice
-	errs          field.ErrorList
+	svc     *v1.Service
+	from    levels
+	notices []annotation.Notice
+	errs    field.ErrorList
 }
 
 func (p *Parser) read(svc *v1.Service) *reading {
 	allowed, denied := p.permitted(svc)
-	r := &reading{svc: svc, class: &config.LoadBalancerClass{}, section: &p.config.LoadBalancer, conf: &p.config.LoadBalancer}
+	section := &p.config.LoadBalancer
+	r := &reading{svc: svc, from: levels{class: &config.LoadBalancerClass{}, section: section, conf: section}}
 	var malformed field.ErrorList
-	r.values, r.notices, malformed = annotation.Parse(allowed)
+	r.from.values, r.notices, malformed = annotation.Parse(allowed)
 	r.errs = slices.Concat(wrongConfig(p.config), denied, malformed)
-	if name := r.values.LoadBalancer.Class; name != nil {
+	if name := r.from.values.LoadBalancer.Class; name != nil {
 		class, err := p.config.Class(*name)
 		if err != nil {
 			r.refuse(field.Invalid(annotation.Path(annotation.Class), *name, err.Error()+"; ask the cluster's operator for it"))
 		} else {
-			r.class = class
-			conf := r.section.With(class)
-			r.conf = &conf
+			conf := section.With(class)
+			r.from.class, r.from.conf = class, &conf
 		}
 	}
 	return r
@@ -170,68 +166,30 @@ func (p *Parser) permitted(svc *v1.Service) (map[string]string, field.ErrorList)
 	return allowed, errs
 }
 
-func (r *reading) loadBalancer() LoadBalancerSettings {
-	values := r.values.LoadBalancer
-	return LoadBalancerSettings{
-		ID:               named(r.svc, r.values),
-		Share:            ptr.Deref(values.Share, ""),
-		Provider:         cmp.Or(ptr.Deref(values.Provider, ""), r.conf.LBProvider),
-		ProviderAsked:    values.Provider != nil,
-		FlavorID:         ptr.Deref(values.FlavorID, r.conf.FlavorID),
-		AvailabilityZone: ptr.Deref(values.AvailabilityZone, r.conf.AvailabilityZone),
-		AllowReplace:     ptr.Deref(values.AllowReplace, false),
-		Tags:             r.tags(),
-	}
-}
-
-// tags returns the user's tags: those of the annotation, else the class's, else the section's. They
-// are set when parts are created and never compared: a change of the tags of a load balancer has a
-// large effect in Octavia, and others may have added tags. Those of cloud.conf were validated when
-// it was loaded.
-func (r *reading) tags() []string {
-	if r.values.LoadBalancer.Tags != nil {
-		return r.values.LoadBalancer.Tags
-	}
-	parsed, _ := config.ParseTags(r.conf.Tags)
-	return parsed
-}
-
-func (r *reading) pools() PoolSettings {
-	method := r.values.Members.Method
-	return PoolSettings{
-		Algorithm:          cmp.Or(ptr.Deref(method, ""), r.conf.LBMethod),
-		AlgorithmAsked:     method != nil,
-		AlgorithmOfClass:   method == nil && r.class.LBMethod != "",
-		Persistence:        ptr.Deref(r.values.Members.Persistence, ""),
-		CookieName:         ptr.Deref(r.values.Members.CookieName, ""),
-		algorithmOtherwise: r.conf.LBMethod,
-	}
-}
-
 func (r *reading) members(vipSubnetID string) MemberSettings {
 	m := MemberSettings{
-		Mode:            cmp.Or(ptr.Deref(r.values.Members.Mode, ""), r.conf.Members),
-		SubnetID:        cmp.Or(ptr.Deref(r.values.Members.SubnetID, ""), r.class.MemberSubnetID, r.conf.MemberSubnetID),
-		DefaultSubnetID: cmp.Or(r.section.SubnetID, vipSubnetID),
-		BySubnet:        ptr.Deref(r.values.Members.BySubnet, r.conf.MemberAddressBySubnet),
+		Mode:            cmp.Or(ptr.Deref(r.from.values.Members.Mode, ""), r.from.conf.Members),
+		SubnetID:        cmp.Or(ptr.Deref(r.from.values.Members.SubnetID, ""), r.from.class.MemberSubnetID, r.from.conf.MemberSubnetID),
+		DefaultSubnetID: cmp.Or(r.from.section.SubnetID, vipSubnetID),
+		BySubnet:        ptr.Deref(r.from.values.Members.BySubnet, r.from.conf.MemberAddressBySubnet),
 		NodeSelector:    r.nodeSelector(),
-		Weights:         cmp.Or(ptr.Deref(r.values.Members.Weights, ""), r.conf.MemberWeights),
-		Max:             r.maxMembers(),
+		Weights:         cmp.Or(ptr.Deref(r.from.values.Members.Weights, ""), r.from.conf.MemberWeights),
+		Max:             r.from.maxMembers(local(r.svc)),
 		Seed:            string(r.svc.UID),
-		NextHops:        int(r.conf.RouterNextHops),
+		NextHops:        int(r.from.conf.RouterNextHops),
 	}
-	if ptr.Deref(r.values.Members.BySubnet, false) && m.SubnetID == "" {
+	if ptr.Deref(r.from.values.Members.BySubnet, false) && m.SubnetID == "" {
 		r.notice(annotation.MemberAddress, "has no effect: neither the Service nor cloud.conf sets "+annotation.MemberSubnetID)
 	}
 	if m.Mode == annotation.MembersPods {
-		if why := r.podsForbidden(); why != "" {
+		if why := r.from.podsForbidden(); why != "" {
 			r.refuse(field.Forbidden(annotation.Path(annotation.Members), why))
-			if m.Mode = r.conf.Members; m.Mode != annotation.MembersPods { // the members that the refused Service keeps
+			if m.Mode = r.from.conf.Members; m.Mode != annotation.MembersPods { // the members that the refused Service keeps
 				return m
 			}
 		}
 		m.ofPods()
-		for name, given := range map[string]bool{annotation.MemberSubnetID: r.values.Members.SubnetID != nil, annotation.MaxMembers: r.values.Members.Max != nil} {
+		for name, given := range map[string]bool{annotation.MemberSubnetID: r.from.values.Members.SubnetID != nil, annotation.MaxMembers: r.from.values.Members.Max != nil} {
 			if given {
 				r.notice(name, "has no effect: pods are the members")
 			}
@@ -240,38 +198,8 @@ func (r *reading) members(vipSubnetID string) MemberSettings {
 	return m
 }
 
-// podsForbidden returns why pods cannot be the members with the security groups of cloud.conf, "" if they
-// can. Unlike NodePorts, pods of several Services may have the same target port.
-func (r *reading) podsForbidden() string {
-	switch {
-	case r.conf.SecurityGroups() == "":
-		return ""
-	case r.conf.SecurityGroups() == config.SecurityGroupsShared:
-		return "pods need security-group-mode=per-service of cloud.conf: Services with the same target port would take each other's rule in a shared group; " +
-			"ask the cluster's operator"
-	case r.conf.Members != annotation.MembersPods:
-		return "security groups would open the target ports of pods on all nodes: ask the cluster's operator for a class with members=pods"
-	}
-	return ""
-}
-
-// maxMembers returns the maximum number of members. With externalTrafficPolicy Local all nodes are
-// members: those without endpoints get no traffic.
-func (r *reading) maxMembers() int {
-	switch {
-	case local(r.svc):
-		return 0
-	case r.values.Members.Max != nil:
-		return *r.values.Members.Max
-	case r.class.MaxMembers > 0:
-		return int(r.class.MaxMembers)
-	default:
-		return int(r.conf.MaxMembers)
-	}
-}
-
 func (r *reading) nodeSelector() labels.Selector {
-	text := ptr.Deref(r.values.Members.NodeSelector, r.conf.NodeSelector)
+	text := ptr.Deref(r.from.values.Members.NodeSelector, r.from.conf.NodeSelector)
 	selector, err := config.ParseSelector(text)
 	if err != nil {
 		r.refuse(field.Invalid(annotation.Path(annotation.NodeSelector), text, fmt.Sprintf("%v; allowed: %s", err, config.SelectorAllowed)))

@@ -24,7 +24,7 @@ type StatusSettings struct {
 }
 
 func (r *reading) status() StatusSettings {
-	values := r.values.Status
+	values := r.from.values.Status
 	s := StatusSettings{Hostname: r.hostname(), AlwaysNamed: ptr.Deref(values.IngressHostname, false), IPMode: v1.LoadBalancerIPMode(ptr.Deref(values.IPMode, ""))}
 	if s.Hostname != "" && values.IngressHostname != nil {
 		r.notice(annotation.IngressHostname, "has no effect: the Service publishes the name in "+annotation.Hostname)
@@ -32,15 +32,15 @@ func (r *reading) status() StatusSettings {
 	if (s.Hostname != "" || s.AlwaysNamed) && s.IPMode != "" {
 		r.notice(annotation.IPMode, "has no effect: the Service publishes a name instead of the address")
 	}
-	if ptr.Deref(values.IngressHostname, r.conf.EnableIngressHostname) {
-		s.HostnameSuffix = r.conf.IngressHostnameSuffix
+	if ptr.Deref(values.IngressHostname, r.from.conf.EnableIngressHostname) {
+		s.HostnameSuffix = r.from.conf.IngressHostnameSuffix
 	}
 	return s
 }
 
 // hostname returns the name to publish, which must be valid for the API server.
 func (r *reading) hostname() string {
-	name := ptr.Deref(r.values.Hostname, "")
+	name := ptr.Deref(r.from.values.Hostname, "")
 	if name == "" {
 		return ""
 	}

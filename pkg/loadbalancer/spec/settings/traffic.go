@@ -21,19 +21,19 @@ const defaultAffinity = int(v1.DefaultClientIPServiceAffinitySeconds)
 func (r *reading) traffic() TrafficSettings {
 	svc := r.svc
 	ports := svc.Spec.Ports
-	if r.conf.MemberPort == config.MemberPortService {
+	if r.from.conf.MemberPort == config.MemberPortService {
 		ports = slices.Clone(ports)
 		for i := range ports {
 			ports[i].NodePort = ports[i].Port
 		}
-		if r.conf.SecurityGroups() == config.SecurityGroupsShared {
+		if r.from.conf.SecurityGroups() == config.SecurityGroupsShared {
 			r.refuse(field.Forbidden(inSpec("ports"), "member-port=service of cloud.conf needs security-group-mode=per-service: "+
 				"Services with the same port would take each other's rule in a shared group; ask the cluster's operator"))
 		}
 	}
 	t := TrafficSettings{
 		Ports:               ports,
-		ownPorts:            r.conf.MemberPort == config.MemberPortService,
+		ownPorts:            r.from.conf.MemberPort == config.MemberPortService,
 		Local:               local(svc),
 		HealthCheckNodePort: int(svc.Spec.HealthCheckNodePort),
 		ClientAffinity:      svc.Spec.SessionAffinity == v1.ServiceAffinityClientIP,

@@ -17,13 +17,13 @@ import (
 )
 
 // vip returns the settings of the VIP without its address.
-func (r *reading) vip() VIPSettings {
-	values := r.values.VIP
+func (l *levels) vip() VIPSettings {
+	values := l.values.VIP
 	s := VIPSettings{PortID: ptr.Deref(values.PortID, "")}
-	s.SubnetID, s.NetworkID = r.vipPlace()
-	s.AdditionalSubnetIDs = r.additionalSubnets()
-	s.QoSPolicyID = strings.ToLower(cmp.Or(ptr.Deref(values.QoSPolicyID, ""), r.conf.VIPQoSPolicyID))
-	for id := range strings.SplitSeq(cmp.Or(ptr.Deref(values.SecurityGroups, ""), r.conf.VIPSecurityGroupIDs), ",") {
+	s.SubnetID, s.NetworkID = l.vipPlace()
+	s.AdditionalSubnetIDs = l.additionalSubnets()
+	s.QoSPolicyID = strings.ToLower(cmp.Or(ptr.Deref(values.QoSPolicyID, ""), l.conf.VIPQoSPolicyID))
+	for id := range strings.SplitSeq(cmp.Or(ptr.Deref(values.SecurityGroups, ""), l.conf.VIPSecurityGroupIDs), ",") {
 		if id = strings.ToLower(strings.TrimSpace(id)); id != "" {
 			s.SecurityGroupIDs = append(s.SecurityGroupIDs, id)
 		}
@@ -34,8 +34,8 @@ func (r *reading) vip() VIPSettings {
 }
 
 // additionalSubnets returns the subnets of the VIPs besides the first, in their order.
-func (r *reading) additionalSubnets() []string {
-	text := ptr.Deref(r.values.VIP.AdditionalSubnetIDs, "")
+func (l *levels) additionalSubnets() []string {
+	text := ptr.Deref(l.values.VIP.AdditionalSubnetIDs, "")
 	if text == "" {
 		return nil
 	}
@@ -44,11 +44,11 @@ func (r *reading) additionalSubnets() []string {
 
 // vipPlace returns subnet and network of the VIP from the first of annotation, class and section
 // that has either, because a subnet of one need not be in the network of another.
-func (r *reading) vipPlace() (subnet, network string) {
+func (l *levels) vipPlace() (subnet, network string) {
 	for _, place := range [][2]string{
-		{ptr.Deref(r.values.VIP.SubnetID, ""), ptr.Deref(r.values.VIP.NetworkID, "")},
-		{r.class.SubnetID, r.class.NetworkID},
-		{r.conf.SubnetID, r.conf.NetworkID},
+		{ptr.Deref(l.values.VIP.SubnetID, ""), ptr.Deref(l.values.VIP.NetworkID, "")},
+		{l.class.SubnetID, l.class.NetworkID},
+		{l.conf.SubnetID, l.conf.NetworkID},
 	} {
 		if place[0] != "" || place[1] != "" {
 			return place[0], place[1]
@@ -89,7 +89,7 @@ func ofHost(address netip.Addr) bool {
 // vipAddress returns the address of the VIP that the Service requests in addition to its floating
 // IP.
 func (r *reading) vipAddress(families []v1.IPFamily) string {
-	text := r.values.VIP.Address
+	text := r.from.values.VIP.Address
 	if text == nil {
 		return ""
 	}
@@ -105,7 +105,7 @@ func (r *reading) vipAddress(families []v1.IPFamily) string {
 	case !ofHost(address):
 		r.refuse(field.Invalid(path, *text, notOfHost))
 		return ""
-	case r.values.VIP.PortID != nil:
+	case r.from.values.VIP.PortID != nil:
 		r.refuse(field.Forbidden(path, "the VIP has the address of the port in "+annotation.PortID))
 		return ""
 	}
