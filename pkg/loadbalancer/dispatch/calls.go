@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -53,17 +53,17 @@ func (d *Dispatcher) fetch(uid string) *task {
 // the same kind wait for the same round. The error is ErrClosed after Close.
 func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
 	before := d.fetch(string(r.Service.UID))
-	if before != nil && before.request.Operation == r.Operation && (r.Operation == Delete || d.asksFor(before.request, r.Service)) {
+	if before != nil && before.request.answers(r, d.options.Written) {
 		return before.status, before.err
 	}
 	t, err := d.submit(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	crowd, release := d.hold()
-	defer release()
+	crowded, leave := d.callers.enter()
+	defer leave()
 	waits := t.waits
-	if !crowd {
+	if !crowded {
 		waits = nil
 	}
 	timer := d.options.Clock.NewTimer(d.options.Hold)
@@ -77,22 +77,15 @@ func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatu
 	case <-waits:
 	}
 	r, left := d.leave(t)
-	if !left {
+	switch ends := d.options.Ended != nil; {
+	case !left:
 		return t.status, t.err
+	case !ends: // the next call comes after as much time as the round has taken so far
+		return nil, goesOn(r, min(max(d.options.Clock.Since(t.since), soonestCall), latestCall).Round(time.Second))
+	case r.Operation == Ensure && d.options.New(r.Service):
+		return nil, ErrInProgress
 	}
-	return nil, d.goesOn(r, t.since)
-}
-
-// hold counts a waiting call until release is called. It is a crowd if too many wait.
-func (d *Dispatcher) hold() (crowd bool, release func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.held++
-	return d.options.Workers > 0 && d.held > d.options.Workers-max(d.options.Workers/10, 1), func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.held--
-	}
+	return nil, goesOn(r, latestCall)
 }
 
 // Wait serves a request, and returns its result.
@@ -150,37 +143,47 @@ func (d *Dispatcher) abandon(ctx context.Context, t *task) (*v1.LoadBalancerStat
 		return nil, ctx.Err()
 	}
 	t.cancel(ctx.Err())
-	key := string(t.request.Service.UID)
-	if i := slices.Index(d.lines[key], t); i > 0 { // it has not begun
-		d.lines[key] = slices.Delete(d.lines[key], i, i+1)
+	withdrawn := d.lines.withdraw(t)
+	d.mu.Unlock()
+	if withdrawn {
 		d.open.Done()
-		d.mu.Unlock()
 		return nil, ctx.Err()
 	}
-	d.mu.Unlock()
 	<-t.done
 	return t.status, t.err
 }
 
-// goesOn returns the error of a call if its round, begun at a time, continues. Without
-// Options.Ended, the next call comes after as much time as the round has taken so far.
-func (d *Dispatcher) goesOn(r Request, since time.Time) error {
-	svc, operation := r.Service, r.Operation
-	ends := d.options.Ended != nil
-	if operation == Ensure && ends && d.options.New(svc) {
-		return ErrInProgress
-	}
+// Without Options.Ended, a call is repeated after soonestCall to latestCall.
+const soonestCall, latestCall = 3 * time.Second, 5 * time.Minute
+
+// goesOn returns the error of a call if its round continues; again is the time until the next call.
+func goesOn(r Request, again time.Duration) error {
 	doing := "brought up to date"
 	switch {
-	case operation == Delete:
+	case r.Operation == Delete:
 		doing = "deleted"
-	case len(svc.Status.LoadBalancer.Ingress) == 0:
+	case len(r.Service.Status.LoadBalancer.Ingress) == 0:
 		doing = "created"
 	}
-	const soonest, latest = 3 * time.Second, 5 * time.Minute
-	again := latest
-	if !ends {
-		again = min(max(d.options.Clock.Since(since), soonest), latest).Round(time.Second)
-	}
 	return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s at the latest", doing, reason.GoesOn, again), again)
+}
+
+// crowd counts the calls that wait.
+type crowd struct {
+	workers int // Options.Workers
+
+	mu   sync.Mutex
+	held int
+}
+
+// enter counts a call until leave is called. It is crowded if too many wait.
+func (c *crowd) enter() (crowded bool, leave func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held++
+	return c.workers > 0 && c.held > c.workers-max(c.workers/10, 1), func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.held--
+	}
 }

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -71,7 +70,8 @@ type Dispatcher struct {
 	options Options
 	// calls has the rounds of calls of the service controller, own the others: neither kind delays the other.
 	calls, own lane
-	nodes      nodeLists
+	states     states
+	callers    crowd
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -79,43 +79,17 @@ type Dispatcher struct {
 	open    sync.WaitGroup // requests
 
 	mu    sync.Mutex
-	lines map[string][]*task // by UID; the first is worked on
-	left  map[string]*task   // ended while no caller waited
-	held  int                // calls that wait
-}
-
-// task is a request with its round.
-type task struct {
-	request Request // written under the lock of the Dispatcher
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	lane    *lane // of the first task of a Service
-	slot    async.Slot
-	since   time.Time
-	// round is nil before the first step, steps is the context of the steps, end releases its
-	// resources. Only the worker that has the task uses them.
-	round Round
-	steps context.Context
-	end   func()
-
-	// waits is closed when the round waits for the first time.
-	waits  chan struct{}
-	waited sync.Once
-	done   chan struct{} // closed at the end; then status and err are set
-	status *v1.LoadBalancerStatus
-	err    error
-
-	// Under the lock of the Dispatcher:
-	waiting  int
-	ended    []func(*v1.LoadBalancerStatus, error)
-	detached bool // Options.Ended is called at the end
+	lines lines
+	left  map[string]*task // ended while no caller waited
 }
 
 // New returns a Dispatcher. Close ends it.
 func New(options Options) *Dispatcher {
 	d := &Dispatcher{
 		options: options, calls: newLane(), own: newLane(),
-		lines: map[string][]*task{}, left: map[string]*task{},
+		states:  states{newest: options.Newest, served: options.Served},
+		callers: crowd{workers: options.Workers},
+		lines:   lines{}, left: map[string]*task{},
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	for range workers {
@@ -159,58 +133,22 @@ func (d *Dispatcher) submit(ctx context.Context, r Request) (*task, error) {
 	if d.options.Newest == nil { // the caller's Service may change, unlike an informer's
 		r.Service = r.Service.DeepCopy()
 	}
-	key := string(r.Service.UID)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
-	t := d.join(key, r)
+	t := d.lines.join(r, d.options.Written)
 	if t == nil {
 		t = &task{request: r, since: d.options.Clock.Now(), waits: make(chan struct{}), done: make(chan struct{})}
 		t.ctx, t.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 		d.open.Add(1)
-		d.lines[key] = append(d.lines[key], t)
-		if len(d.lines[key]) == 1 {
-			d.enqueue(key, t)
+		if d.lines.add(t) {
+			d.enqueue(t)
 		}
 	}
 	t.waiting++
 	return t, nil
-}
-
-// join returns the task of a Service that also serves a request; nil for none.
-func (d *Dispatcher) join(key string, r Request) *task {
-	line := d.lines[key]
-	switch len(line) {
-	case 0:
-		return nil
-	case 1:
-		if first := line[0]; first.ctx.Err() == nil && d.joins(first.request, r) {
-			first.detached = false // this caller gets the result, or leaves too
-			return first
-		}
-		return nil
-	}
-	last := line[len(line)-1]
-	merged, ok := merge(last.request, r)
-	if !ok {
-		return nil
-	}
-	last.request = merged
-	if r.Operation == Ensure || r.Operation == Delete {
-		last.detached = false
-	}
-	return last
-}
-
-func (t *task) over() bool {
-	select {
-	case <-t.done:
-		return true
-	default:
-		return false
-	}
 }
 
 // lane is a queue of rounds, by the UID of their Services, with its workers.
@@ -224,11 +162,12 @@ func newLane() lane {
 }
 
 // enqueue has the first task of a Service begin.
-func (d *Dispatcher) enqueue(key string, t *task) {
+func (d *Dispatcher) enqueue(t *task) {
 	t.lane = &d.calls
 	if t.request.Operation == Repair {
 		t.lane = &d.own
 	}
+	key := string(t.request.Service.UID)
 	t.slot.Wake = func() { t.lane.queue.Add(key) }
 	t.slot.Wake()
 }
@@ -293,7 +232,7 @@ func (d *Dispatcher) begin(t *task) (status *v1.LoadBalancerStatus, err error, d
 	r := t.request
 	d.mu.Unlock()
 	if r.Operation != Delete {
-		if r, due = d.newest(r); !due {
+		if r, due = d.states.update(r); !due {
 			return r.Service.Status.LoadBalancer.DeepCopy(), nil, false
 		}
 	}
@@ -323,11 +262,8 @@ func (d *Dispatcher) finish(key string, t *task) {
 	}
 	close(t.done)
 	ended, detached := t.ended, t.detached
-	if line := slices.Delete(d.lines[key], 0, 1); len(line) == 0 {
-		delete(d.lines, key)
-	} else {
-		d.lines[key] = line
-		d.enqueue(key, line[0])
+	if next := d.lines.end(key); next != nil {
+		d.enqueue(next)
 	}
 	t.cancel(nil)
 	d.mu.Unlock()
@@ -338,27 +274,4 @@ func (d *Dispatcher) finish(key string, t *task) {
 		d.options.Ended(t.request.Service)
 	}
 	d.open.Done()
-}
-
-// newest returns a request with its Service and its nodes as they are now. It is false if there is
-// nothing to do: the Service wants no load balancer any more, or a round was begun with a newer state of it.
-func (d *Dispatcher) newest(r Request) (Request, bool) {
-	d.nodes.mu.Lock() // so that a later round has later nodes
-	defer d.nodes.mu.Unlock()
-	if d.options.Newest == nil {
-		r.current = d.nodes.begin(r.Nodes)
-	} else {
-		switch now, all := d.options.Newest(r.Service); {
-		case now == nil && (r.Operation == Repair || r.Nodes == nil): // it is gone
-			return r, false
-		case now == nil: // the service controller may know more than the informer
-			r.current = func() bool { return false }
-		default:
-			r.Nodes, r.current = all, d.nodes.begin(all)
-			if !Older(now, r.Service) {
-				r.Service = now
-			}
-		}
-	}
-	return r, Wanted(r.Service) && d.options.Served.Advance(r.Service.UID, r.Service.ResourceVersion)
 }

@@ -10,6 +10,36 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 )
 
+// states has the current states of Services and of the nodes.
+type states struct {
+	newest func(*v1.Service) (*v1.Service, []*v1.Node) // Options.Newest
+	served Versions
+	nodes  nodeLists
+}
+
+// update returns a request with its Service and its nodes as they are now. It is false if there is
+// nothing to do: the Service wants no load balancer any more, or a round was begun with a newer state of it.
+func (s *states) update(r Request) (Request, bool) {
+	s.nodes.mu.Lock() // so that a later round has later nodes
+	defer s.nodes.mu.Unlock()
+	if s.newest == nil {
+		r.current = s.nodes.begin(r.Nodes)
+	} else {
+		switch now, all := s.newest(r.Service); {
+		case now == nil && (r.Operation == Repair || r.Nodes == nil): // it is gone
+			return r, false
+		case now == nil: // the service controller may know more than the informer
+			r.current = func() bool { return false }
+		default:
+			r.Nodes, r.current = all, s.nodes.begin(all)
+			if !Older(now, r.Service) {
+				r.Service = now
+			}
+		}
+	}
+	return r, Wanted(r.Service) && s.served.Advance(r.Service.UID, r.Service.ResourceVersion)
+}
+
 // nodeLists numbers the node lists of rounds. The zero value is ready.
 type nodeLists struct {
 	mu   sync.Mutex

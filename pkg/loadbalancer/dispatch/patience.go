@@ -3,7 +3,6 @@ package dispatch
 import (
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
@@ -21,7 +20,10 @@ func (d *Dispatcher) patient(t *task, watch *telemetry.Watch) (stop func()) {
 	timer = time.AfterFunc(math.MaxInt64, func() {
 		times := watch.Times()
 		left := d.options.Timeout - (times.Sum() - times[telemetry.Queue])
-		if left <= 0 || d.outdated(t) {
+		d.mu.Lock()
+		outdated := d.lines.outdated(t)
+		d.mu.Unlock()
+		if left <= 0 || outdated {
 			t.cancel(ErrTimeout)
 		} else if t.ctx.Err() == nil {
 			timer.Reset(left)
@@ -29,14 +31,4 @@ func (d *Dispatcher) patient(t *task, watch *telemetry.Watch) (stop func()) {
 	})
 	timer.Reset(d.options.Timeout) // set here, because the function uses the timer
 	return func() { timer.Stop() }
-}
-
-// outdated reports whether a request for another state of the Service is queued behind a round.
-func (d *Dispatcher) outdated(t *task) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	line := d.lines[string(t.request.Service.UID)]
-	return len(line) > 1 && slices.ContainsFunc(line[1:], func(behind *task) bool {
-		return behind.request.Operation == Ensure || behind.request.Operation == Delete
-	})
 }

@@ -56,16 +56,15 @@ func merge(queued, later Request) (Request, bool) {
 	return later, true
 }
 
-// joins reports whether the request of a running round also answers a later one.
-func (d *Dispatcher) joins(serving, later Request) bool {
-	return serving.Operation == later.Operation &&
-		(later.Operation == Delete || later.Operation == Ensure && d.asksFor(serving, later.Service))
-}
-
-// asksFor reports whether a Service is as in a request, except for values that rounds write.
-func (d *Dispatcher) asksFor(r Request, svc *v1.Service) bool {
-	return reflect.DeepEqual(r.Service.Spec, svc.Spec) && maps.Equal(r.Service.Annotations, svc.Annotations) ||
-		d.options.Written != nil && d.options.Written(r.Service, svc)
+// answers reports whether the result of a request is that of a later call, too: it has deleted the load
+// balancer, or ensured it for a Service that differs only in values that rounds write (Options.Written).
+func (r Request) answers(later Request, written func(before, now *v1.Service) bool) bool {
+	if r.Operation != later.Operation || later.Operation == Repair {
+		return false
+	}
+	was, is := r.Service, later.Service
+	return later.Operation == Delete || reflect.DeepEqual(was.Spec, is.Spec) && maps.Equal(was.Annotations, is.Annotations) ||
+		written != nil && written(was, is)
 }
 
 // Older reports whether a Service is certainly older than another state of it.

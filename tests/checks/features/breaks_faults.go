@@ -93,8 +93,8 @@ func faultBreaks() []Break {
 		{
 			Row: 73, What: "waiting calls occupy all workers of the service controller",
 			File:  "pkg/loadbalancer/dispatch/calls.go",
-			Old:   `return d.options.Workers > 0 && d.held >`,
-			New:   `return d.options.Workers < 0 && d.held >`,
+			Old:   `return c.workers > 0 && c.held >`,
+			New:   `return c.workers < 0 && c.held >`,
 			Tests: []string{"TestCall_DoesNotWaitInCrowd"},
 		},
 		{
