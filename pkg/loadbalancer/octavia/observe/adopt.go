@@ -9,7 +9,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -28,35 +27,35 @@ const nameIt = "if it is, name it in the annotation loadbalancer.openstack.org/l
 //	an address within a host name                          perhaps another cluster's: refused
 //
 // It refuses nothing if the Service names or has recorded another load balancer.
-func (o *Observer) adopt(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
-	for _, address := range hints.Addresses {
-		mine, floating, err := o.unclaimedAt(ctx, id, address)
+func (s search) adopt(ctx context.Context) (Found, error) {
+	for _, address := range s.hints.Addresses {
+		mine, floating, err := s.unclaimedAt(ctx, address)
 		if err != nil {
 			return Found{}, err
 		}
 		all := mine
 		if !floating {
-			if mine, err = hints.inPlace(ctx, mine); err != nil {
+			if mine, err = s.hints.inPlace(ctx, mine); err != nil {
 				return Found{}, err
 			}
 		}
 		switch {
 		case len(mine) == 1:
-			return Found{LoadBalancers: mine, As: adopted(id, mine[0])}, nil
-		case len(all) > 0 && !hints.wasAnother(all):
-			return Found{As: id}, doubt(ctx, all, "its private address "+address+" does not prove it")
+			return Found{LoadBalancers: mine, As: adopted(s.id, mine[0])}, nil
+		case len(all) > 0 && !s.hints.wasAnother(all):
+			return Found{As: s.id}, doubt(ctx, all, "its private address "+address+" does not prove it")
 		}
 	}
-	for _, address := range hints.NamedAddresses {
-		mine, _, err := o.unclaimedAt(ctx, id, address)
+	for _, address := range s.hints.NamedAddresses {
+		mine, _, err := s.unclaimedAt(ctx, address)
 		if err != nil {
 			return Found{}, err
 		}
-		if len(mine) > 0 && !hints.wasAnother(mine) {
-			return Found{As: id}, doubt(ctx, mine, "the Service has published a host name, which proves nothing")
+		if len(mine) > 0 && !s.hints.wasAnother(mine) {
+			return Found{As: s.id}, doubt(ctx, mine, "the Service has published a host name, which proves nothing")
 		}
 	}
-	return Found{As: id}, nil
+	return Found{As: s.id}, nil
 }
 
 // doubt returns the error for load balancers without a known owner. It logs their IDs for the
@@ -92,47 +91,47 @@ func (h Hints) inPlace(ctx context.Context, all []octavia.LoadBalancer) ([]octav
 
 // unclaimedAt lists the load balancers at an address that have no UID and a name of the Service's,
 // and reports whether the address is a floating IP.
-func (o *Observer) unclaimedAt(ctx context.Context, id ownership.Identity, address string) ([]octavia.LoadBalancer, bool, error) {
-	at, floating, err := o.at(ctx, address)
-	return slices.DeleteFunc(at, func(lb octavia.LoadBalancer) bool { return !adoptable(id, lb) }), floating, err
+func (s search) unclaimedAt(ctx context.Context, address string) ([]octavia.LoadBalancer, bool, error) {
+	at, floating, err := s.at(ctx, address)
+	return slices.DeleteFunc(at, func(lb octavia.LoadBalancer) bool { return !adoptable(s.id, lb) }), floating, err
 }
 
 // at lists the load balancers at an address: behind the floating IP, or with such a VIP.
-func (o *Observer) at(ctx context.Context, address string) (found []octavia.LoadBalancer, floating bool, err error) {
+func (s search) at(ctx context.Context, address string) (found []octavia.LoadBalancer, floating bool, err error) {
 	if parsed, err := netip.ParseAddr(address); err == nil && parsed.Is4() {
-		fips, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Address: address})
+		fips, err := s.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Address: address})
 		if err != nil {
 			return nil, false, err
 		}
 		for _, fip := range fips {
 			if fip.PortID != "" {
-				found, err := o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{VIPPortID: fip.PortID})
+				found, err := s.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{VIPPortID: fip.PortID})
 				return found, true, err
 			}
 		}
 	}
-	found, err = o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{VIPAddress: address})
+	found, err = s.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{VIPAddress: address})
 	return found, false, err
 }
 
 // hasAddress reports whether a published address is a floating IP on a load balancer, or its VIP in
 // the place of the cluster's load balancers.
-func (o *Observer) hasAddress(ctx context.Context, lb octavia.LoadBalancer, hints Hints) (bool, error) {
-	if len(hints.Addresses) == 0 {
+func (s search) hasAddress(ctx context.Context, lb octavia.LoadBalancer) (bool, error) {
+	if len(s.hints.Addresses) == 0 {
 		return false, nil
 	}
-	if slices.ContainsFunc(vips(lb), func(address string) bool { return slices.Contains(hints.Addresses, address) }) {
-		here, err := hints.inPlace(ctx, []octavia.LoadBalancer{lb})
+	if slices.ContainsFunc(vips(lb), func(address string) bool { return slices.Contains(s.hints.Addresses, address) }) {
+		here, err := s.hints.inPlace(ctx, []octavia.LoadBalancer{lb})
 		if err != nil || len(here) > 0 {
 			return err == nil, err
 		}
 	}
-	fips, err := o.floatingIPsOn(ctx, lb.VIPPortID)
+	fips, err := s.floatingIPsOn(ctx, lb.VIPPortID)
 	if err != nil {
 		return false, err
 	}
 	for _, fip := range fips {
-		if slices.Contains(hints.Addresses, fip.FloatingIP) {
+		if slices.Contains(s.hints.Addresses, fip.FloatingIP) {
 			return true, nil
 		}
 	}

@@ -13,11 +13,11 @@ import (
 
 // choose sorts several load balancers of a Service: the serving one, the one that it replaces, and
 // the rest. The floating IPs decide which one serves, with a request for each load balancer.
-func (o *Observer) choose(ctx context.Context, found Found, hints Hints) (Found, error) {
+func (s search) choose(ctx context.Context, found Found) (Found, error) {
 	found.floatingIPs = map[string][]floatingips.FloatingIP{}
 	var candidates []ownership.Candidate
 	for _, lb := range found.LoadBalancers {
-		attached, err := o.floatingIPsOn(ctx, lb.VIPPortID)
+		attached, err := s.floatingIPsOn(ctx, lb.VIPPortID)
 		if err != nil {
 			return Found{}, err
 		}
@@ -25,8 +25,8 @@ func (o *Observer) choose(ctx context.Context, found Found, hints Hints) (Found,
 		candidates = append(candidates, candidate(found.As, lb, attached))
 	}
 	choice := ownership.Choose(candidates, ownership.Known{
-		IDs:       []string{hints.LoadBalancerID, hints.Remembered, hints.Written},
-		Addresses: hints.Addresses,
+		IDs:       []string{s.hints.LoadBalancerID, s.hints.Remembered, s.hints.Written},
+		Addresses: s.hints.Addresses,
 	})
 	order := []int{choice.Chosen}
 	if choice.Replaced >= 0 {

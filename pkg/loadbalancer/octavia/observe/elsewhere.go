@@ -18,8 +18,8 @@ type trace struct {
 
 // traces returns the load balancers with the Service's identity, with listeners of it, where it was
 // before, and at its published addresses.
-func (o *Observer) traces(ctx context.Context, id ownership.Identity, hints Hints) ([]trace, []octavia.LoadBalancer, error) {
-	own, err := o.Claimed(ctx, id)
+func (s search) traces(ctx context.Context) ([]trace, []octavia.LoadBalancer, error) {
+	own, err := s.Claimed(ctx, s.id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -30,8 +30,8 @@ func (o *Observer) traces(ctx context.Context, id ownership.Identity, hints Hint
 		}
 	}
 	add(own)
-	if !id.Untagged {
-		tagged, err := o.Octavia.ListenersTagged(ctx, id.ServiceTag())
+	if !s.id.Untagged {
+		tagged, err := s.Octavia.ListenersTagged(ctx, s.id.ServiceTag())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -41,11 +41,11 @@ func (o *Observer) traces(ctx context.Context, id ownership.Identity, hints Hint
 			}
 		}
 	}
-	for _, before := range hints.Before {
-		found = append(found, trace{id: before, known: before == hints.Remembered})
+	for _, before := range s.hints.Before {
+		found = append(found, trace{id: before, known: before == s.hints.Remembered})
 	}
-	for _, address := range hints.Addresses {
-		at, _, err := o.at(ctx, address)
+	for _, address := range s.hints.Addresses {
+		at, _, err := s.at(ctx, address)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -57,11 +57,12 @@ func (o *Observer) traces(ctx context.Context, id ownership.Identity, hints Hint
 // Elsewhere returns the remains of a moved Service outside the load balancer of an ID: its own load
 // balancers, and those with a listener of it.
 func (o *Observer) Elsewhere(ctx context.Context, id ownership.Identity, hints Hints, except string) ([]Found, error) {
-	traces, own, err := o.traces(ctx, id, hints)
+	s := search{o, id, hints}
+	traces, own, err := s.traces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	hints.Addresses = others(hints.Addresses, own)
+	s.hints.Addresses = others(hints.Addresses, own)
 	seen := map[string]bool{except: true, "": true}
 	var elsewhere []Found
 	for _, t := range traces {
@@ -70,13 +71,13 @@ func (o *Observer) Elsewhere(ctx context.Context, id ownership.Identity, hints H
 		}
 		seen[t.id] = true
 		if t.lb == nil {
-			if t.lb, err = o.known(ctx, t.id); isGone(err) {
+			if t.lb, err = s.known(ctx, t.id); isGone(err) {
 				continue
 			} else if err != nil {
 				return nil, err
 			}
 		}
-		as, err := o.relate(ctx, id, *t.lb, hints, proof{known: t.known})
+		as, err := s.relate(ctx, *t.lb, proof{known: t.known})
 		var notOurs *NotOursError
 		switch {
 		case errors.As(err, &notOurs):

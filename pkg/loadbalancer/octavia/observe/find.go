@@ -89,36 +89,45 @@ type Found struct {
 //
 // It returns a *NotOursError if the Service must not have the named one, or ownership is unclear.
 func (o *Observer) Find(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
-	found, err := o.find(ctx, id, hints)
+	s := search{o, id, hints}
+	found, err := s.find(ctx)
 	if err != nil || len(found.LoadBalancers) < 2 {
 		return found, err
 	}
-	return o.choose(ctx, found, hints)
+	return s.choose(ctx, found)
+}
+
+// search is a search for the load balancers of a Service.
+type search struct {
+	*Observer
+
+	id    ownership.Identity
+	hints Hints
 }
 
 // find is Find without a choice among several.
-func (o *Observer) find(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
-	ours, remembered, err := o.ours(ctx, id, hints)
+func (s search) find(ctx context.Context) (Found, error) {
+	ours, remembered, err := s.ours(ctx)
 	if err != nil {
 		return Found{}, err
 	}
-	hints.Addresses = others(hints.Addresses, ours)
-	if hints.LoadBalancerID != "" && !holds(ours, hints.LoadBalancerID) {
-		named, err := o.named(ctx, id, hints)
+	s.hints.Addresses = others(s.hints.Addresses, ours)
+	if s.hints.LoadBalancerID != "" && !holds(ours, s.hints.LoadBalancerID) {
+		named, err := s.named(ctx)
 		if len(named.LoadBalancers) > 0 && !named.As.Sharing.Is {
-			named.LoadBalancers = append(named.LoadBalancers, replacing(ours, hints.LoadBalancerID)...)
+			named.LoadBalancers = append(named.LoadBalancers, replacing(ours, s.hints.LoadBalancerID)...)
 		}
 		if len(named.LoadBalancers) > 0 || err != nil {
 			return named, err
 		}
 	}
 	if len(ours) > 0 {
-		return o.withReplaced(ctx, id, ours)
+		return s.withReplaced(ctx, ours)
 	}
 	if remembered != nil {
-		return Found{LoadBalancers: []octavia.LoadBalancer{*remembered}, As: adopted(id, *remembered)}, nil
+		return Found{LoadBalancers: []octavia.LoadBalancer{*remembered}, As: adopted(s.id, *remembered)}, nil
 	}
-	return o.adopt(ctx, id, hints)
+	return s.adopt(ctx)
 }
 
 func holds(all []octavia.LoadBalancer, id string) bool {
@@ -135,24 +144,24 @@ func replacing(all []octavia.LoadBalancer, id string) []octavia.LoadBalancer {
 
 // withReplaced adds the existing load balancers that ours were created to replace: one of
 // cloud-provider-openstack is not found by our tags. Ours prove that it was the Service's.
-func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours []octavia.LoadBalancer) (Found, error) {
-	found := Found{LoadBalancers: ours, As: id}
+func (s search) withReplaced(ctx context.Context, ours []octavia.LoadBalancer) (Found, error) {
+	found := Found{LoadBalancers: ours, As: s.id}
 	for _, lb := range ours {
 		replaced, _ := ownership.Replaces(lb.Tags)
 		if replaced == "" || holds(found.LoadBalancers, replaced) {
 			continue
 		}
-		old, err := o.known(ctx, replaced)
+		old, err := s.known(ctx, replaced)
 		if isGone(err) {
 			continue
 		}
 		if err != nil {
 			return Found{}, err
 		}
-		if id.Claim(old.Tags, old.Description) == ownership.Theirs {
+		if s.id.Claim(old.Tags, old.Description) == ownership.Theirs {
 			continue
 		}
-		if !slices.Contains(id.Names(), old.Name) {
+		if !slices.Contains(s.id.Names(), old.Name) {
 			found.As.Former = old.Name
 		}
 		found.LoadBalancers = append(found.LoadBalancers, *old)
@@ -163,13 +172,13 @@ func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours
 // known reads a load balancer that has existed. It is only gone after two such answers: an API
 // server may lag behind, and a Service without load balancer gets another one, or leaves its
 // objects behind. It returns a *NotOursError if the load balancer is in another project.
-func (o *Observer) known(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
-	lb, err := o.Octavia.LoadBalancer(ctx, id)
+func (s search) known(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
+	lb, err := s.Octavia.LoadBalancer(ctx, id)
 	if apierror.IsNotFound(err) {
-		lb, err = o.Octavia.LoadBalancer(ctx, id)
+		lb, err = s.Octavia.LoadBalancer(ctx, id)
 	}
 	if apierror.IsForbidden(err) {
-		return nil, o.forbidden(ctx, id, err)
+		return nil, s.forbidden(ctx, id, err)
 	}
 	return lb, err
 }
@@ -178,11 +187,11 @@ func (o *Observer) known(ctx context.Context, id string) (*octavia.LoadBalancer,
 // another project, and for each if the credentials lack a role. If the list of our project works,
 // but lacks the load balancer, it is in another project. This proves no move of the cluster if
 // credentials of another project would be unnoticed.
-func (o *Observer) forbidden(ctx context.Context, id string, refused error) error {
-	if o.ScopeRecorded != nil && !o.ScopeRecorded() {
+func (s search) forbidden(ctx context.Context, id string, refused error) error {
+	if s.ScopeRecorded != nil && !s.ScopeRecorded() {
 		return refused
 	}
-	listed, err := o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{ID: id})
+	listed, err := s.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{ID: id})
 	if err != nil || holds(listed, id) {
 		return refused
 	}
@@ -195,15 +204,15 @@ func isGone(err error) bool { return apierror.IsNotFound(err) || IsNotOurs(err) 
 // named reads the load balancer that the Service's annotation names. A missing one is no error: the
 // Service gets another. Neither is one of another project that the controller has recorded: the
 // cluster has moved since.
-func (o *Observer) named(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
-	lb, err := o.known(ctx, hints.LoadBalancerID)
+func (s search) named(ctx context.Context) (Found, error) {
+	lb, err := s.known(ctx, s.hints.LoadBalancerID)
 	switch {
-	case apierror.IsNotFound(err), IsNotOurs(err) && hints.LoadBalancerID == hints.Recorded:
-		return Found{As: id}, nil
+	case apierror.IsNotFound(err), IsNotOurs(err) && s.hints.LoadBalancerID == s.hints.Recorded:
+		return Found{As: s.id}, nil
 	case err != nil:
 		return Found{}, err
 	}
-	as, err := o.relate(ctx, id, *lb, hints, proof{named: true, known: lb.ID == hints.Remembered})
+	as, err := s.relate(ctx, *lb, proof{named: true, known: lb.ID == s.hints.Remembered})
 	if err != nil {
 		return Found{}, err
 	}
@@ -227,12 +236,13 @@ type proof struct {
 //	none       the Service's                    its own if it is named or known, or has the published address, else refused
 //	none       the Service's, another cluster   its own if it is known, or has the published address, else refused
 //	none       any other                        shared
-func (o *Observer) relate(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer, hints Hints, p proof) (ownership.Identity, error) {
+func (s search) relate(ctx context.Context, lb octavia.LoadBalancer, p proof) (ownership.Identity, error) {
+	id := s.id
 	named, unclaimed := slices.Contains(id.Names(), lb.Name), adoptable(id, lb)
 	if id.Claim(lb.Tags, lb.Description) == ownership.Ours || unclaimed && (p.known || p.named && named) {
 		return adopted(id, lb), nil
 	}
-	served, err := o.hasAddress(ctx, lb, hints)
+	served, err := s.hasAddress(ctx, lb)
 	switch {
 	case err != nil:
 		return id, err
@@ -245,7 +255,7 @@ func (o *Observer) relate(ctx context.Context, id ownership.Identity, lb octavia
 	case id.Untagged:
 		return id, &NotOursError{lb.ID, lb.Name, "it was not created for it, and can be shared only where load balancers have tags (Octavia 4.0)"}
 	}
-	served = served || lb.ID == hints.ServedOn
+	served = served || lb.ID == s.hints.ServedOn
 	owner := ownership.OwnerOf(lb.Name, lb.Description, lb.Tags)
 	id.Sharing = ownership.Sharing{Is: true, Served: served, Owner: owner, Removable: id.InThisCluster(owner)}
 	return id, nil
@@ -282,20 +292,21 @@ func (o *Observer) Claimed(ctx context.Context, id ownership.Identity) ([]octavi
 // ours lists the load balancers with our identity. The list may come from a replica that lags
 // behind, so that the remembered one is read by its ID. It is returned separately if it was adopted
 // and thus has no identity.
-func (o *Observer) ours(ctx context.Context, id ownership.Identity, hints Hints) (ours []octavia.LoadBalancer, remembered *octavia.LoadBalancer, err error) {
-	ours, err = o.Claimed(ctx, id)
+func (s search) ours(ctx context.Context) (ours []octavia.LoadBalancer, remembered *octavia.LoadBalancer, err error) {
+	hints := s.hints
+	ours, err = s.Claimed(ctx, s.id)
 	if err != nil || hints.Remembered == "" || hints.Remembered == hints.LoadBalancerID || holds(ours, hints.Remembered) {
 		return ours, nil, err
 	}
-	lb, err := o.known(ctx, hints.Remembered)
+	lb, err := s.known(ctx, hints.Remembered)
 	switch {
 	case isGone(err):
 		return ours, nil, nil
 	case err != nil:
 		return nil, nil, err
-	case id.Claim(lb.Tags, lb.Description) == ownership.Ours:
+	case s.id.Claim(lb.Tags, lb.Description) == ownership.Ours:
 		return append(ours, *lb), nil, nil
-	case adoptable(id, *lb):
+	case adoptable(s.id, *lb):
 		return ours, lb, nil
 	default:
 		return ours, nil, nil
