@@ -63,7 +63,7 @@ func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, obser
 	if suffices && !hints.Unattached {
 		return nil
 	}
-	return o.unattachedFloatingIPs(ctx, id, observed, hints)
+	return unattached{o.Neutron, id, observed, hints}.read(ctx)
 }
 
 // AttachedFloatingIP sets the floating IP on the VIP of a load balancer.
@@ -76,38 +76,46 @@ func (o *Observer) AttachedFloatingIP(ctx context.Context, id ownership.Identity
 	return nil
 }
 
-// unattachedFloatingIPs lists the floating IPs that the Service can have.
-func (o *Observer) unattachedFloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
-	own, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: id.FloatingIPDescription()})
+// unattached adds the unattached floating IPs that a Service can have to its observed state.
+type unattached struct {
+	neutron  Neutron
+	id       ownership.Identity
+	observed *model.Observed
+	hints    FloatingIPHints
+}
+
+// read adds the free ones of the Service, and the requested one.
+func (u unattached) read(ctx context.Context) error {
+	own, err := u.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: u.id.FloatingIPDescription()})
 	if err != nil {
 		return err
 	}
-	if len(hints.IDs) > 0 {
-		more, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{IDs: hints.IDs})
+	if len(u.hints.IDs) > 0 {
+		more, err := u.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{IDs: u.hints.IDs})
 		if err != nil {
 			return err
 		}
 		own = append(own, more...)
 	}
-	if observed.LoadBalancer == nil && hints.PortID != "" {
-		there, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: hints.PortID})
+	if u.observed.LoadBalancer == nil && u.hints.PortID != "" {
+		there, err := u.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: u.hints.PortID})
 		if err != nil {
 			return err
 		}
 		own = append(own, there...)
 	}
-	o.addCandidates(id, observed, own, hints)
-	return o.askedFloatingIP(ctx, id, observed, hints)
+	u.add(own)
+	return u.addAsked(ctx)
 }
 
-// addCandidates adds the free ones, and those on the port for the VIP. A kept one with port forwardings is not free: they
+// add adds the free ones, and those on the port for the VIP. A kept one with port forwardings is not free: they
 // are another owner's.
-func (o *Observer) addCandidates(id ownership.Identity, observed *model.Observed, all []floatingips.FloatingIP, hints FloatingIPHints) {
+func (u unattached) add(all []floatingips.FloatingIP) {
 	for _, fip := range all {
-		candidate := floatingIP(id, fip)
-		candidate.Owned = candidate.Owned || hints.published(id, fip)
-		if fip.PortID == "" && (candidate.Owned || candidate.Retained && !candidate.Forwards) || fip.PortID != "" && fip.PortID == hints.PortID {
-			addUnattached(observed, candidate)
+		candidate := floatingIP(u.id, fip)
+		candidate.Owned = candidate.Owned || u.hints.published(u.id, fip)
+		if fip.PortID == "" && (candidate.Owned || candidate.Retained && !candidate.Forwards) || fip.PortID != "" && fip.PortID == u.hints.PortID {
+			addUnattached(u.observed, candidate)
 		}
 	}
 }
@@ -118,9 +126,9 @@ func (h FloatingIPHints) published(id ownership.Identity, fip floatingips.Floati
 	return fip.Description == id.LegacyFloatingIPDescription() && slices.Contains(h.Published, fip.FloatingIP)
 }
 
-// askedFloatingIP adds the requested one if it exists.
-func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
-	asked := hints.Asked
+// addAsked adds the requested one if it exists.
+func (u unattached) addAsked(ctx context.Context) error {
+	asked, observed := u.hints.Asked, u.observed
 	filter := neutron.FloatingIPFilter{Address: asked.Address, Tag: asked.Tag}
 	if asked.ID != "" {
 		filter.IDs = []string{asked.ID}
@@ -131,12 +139,12 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, o
 	if !asked.Asked() || asked.ID != "" && hasUnattached(observed, asked.ID) {
 		return nil
 	}
-	found, err := o.Neutron.FloatingIPs(ctx, filter)
+	found, err := u.neutron.FloatingIPs(ctx, filter)
 	if err != nil {
 		return err
 	}
 	slices.SortFunc(found, func(a, b floatingips.FloatingIP) int { return cmp.Compare(a.FloatingIP, b.FloatingIP) })
-	free, kept, err := hints.free(ctx, id, found)
+	free, kept, err := u.hints.free(ctx, u.id, found)
 	switch {
 	case err != nil:
 		return err
@@ -144,16 +152,16 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, o
 		addUnattached(observed, *free)
 	case kept && asked.Tag == "":
 		return &FloatingIPError{fmt.Sprintf("%s: the floating IP %s is another namespace's, which keeps it: only that Namespace's annotation "+
-			"loadbalancer.openstack.org/allow-sharing-from, or shared-lb-scope in cloud.conf, lets others have it", hints.AskedBy, cmp.Or(asked.ID, asked.Address))}
+			"loadbalancer.openstack.org/allow-sharing-from, or shared-lb-scope in cloud.conf, lets others have it", u.hints.AskedBy, cmp.Or(asked.ID, asked.Address))}
 	case asked.Tag != "":
-		return &FloatingIPError{fmt.Sprintf("%s: none of %d floating IPs with the tag %q is free: add one, or free one", hints.AskedBy, len(found), asked.Tag)}
+		return &FloatingIPError{fmt.Sprintf("%s: none of %d floating IPs with the tag %q is free: add one, or free one", u.hints.AskedBy, len(found), asked.Tag)}
 	case len(found) > 0 && onDuplicate(observed, found[0].PortID):
 		return nil // the plan moves it
 	case len(found) > 0:
 		klog.FromContext(ctx).Info("The floating IP that a Service asks for is in use", "floatingIP", found[0].ID, "address", found[0].FloatingIP, "port", found[0].PortID)
-		return &FloatingIPError{fmt.Sprintf("%s: the floating IP %s is in use: choose another, or free it", hints.AskedBy, cmp.Or(asked.ID, asked.Address))}
+		return &FloatingIPError{fmt.Sprintf("%s: the floating IP %s is in use: choose another, or free it", u.hints.AskedBy, cmp.Or(asked.ID, asked.Address))}
 	case asked.ID != "":
-		return &FloatingIPError{fmt.Sprintf("%s: there is no floating IP %s in this project", hints.AskedBy, asked.ID)}
+		return &FloatingIPError{fmt.Sprintf("%s: there is no floating IP %s in this project", u.hints.AskedBy, asked.ID)}
 	}
 	return nil // an address: it can be created
 }

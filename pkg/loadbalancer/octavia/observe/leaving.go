@@ -77,7 +77,7 @@ func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity
 		}
 		own = append(own, more...)
 	}
-	o.addCandidates(id, observed, own, hints)
+	unattached{o.Neutron, id, observed, hints}.add(own)
 	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Outgoing} {
 		if lb == nil {
 			continue
