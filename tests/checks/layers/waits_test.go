@@ -43,7 +43,7 @@ func allowed() map[string]string {
 		"pkg/loadbalancer/octavia/garbage/running.go: runningMember":           apart,
 		"pkg/loadbalancer/octavia/observe/tree.go: Observer.Contents":          goroutines,
 		"pkg/loadbalancer/octavia/observe/tree.go: Observer.listenersAndPools": goroutines,
-		"pkg/loadbalancer/octavia/observe/tree.go: Observer.members":           goroutines,
+		"pkg/loadbalancer/octavia/observe/members.go: memberReader.all":        goroutines,
 		"pkg/loadbalancer/reconciler.go: Reconciler.Repair":                    caller,
 		"pkg/loadbalancer/records/records.go: ConfigMaps.Load":                 apart,
 		"pkg/loadbalancer/records/records.go: ConfigMaps.Run":                  apart,

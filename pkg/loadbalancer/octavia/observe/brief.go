@@ -38,7 +38,7 @@ func (o *Observer) brief(ctx context.Context, id ownership.Identity, parts *Part
 		kind := parts.Monitors[pool.MonitorID].Type
 		sample, known := samples[kind]
 		if !known && kind != "" && len(of) > 0 {
-			if sample, err = o.sample(ctx, pool.ID, of[0]); err != nil {
+			if sample, err = (memberReader{o.Octavia}).sample(ctx, pool.ID, of[0]); err != nil {
 				return err
 			}
 			samples[kind] = sample
@@ -61,7 +61,8 @@ func (o *Observer) ReadMembers(ctx context.Context, lb *model.LoadBalancer) erro
 		}
 	}
 	var parts Parts
-	if parts.Members, parts.Sampled, err = o.members(ctx, lb.ID, all, version); err != nil {
+	parts.Members, parts.Sampled, err = memberReader{o.Octavia}.all(ctx, lb.ID, all, version)
+	if err != nil {
 		return err
 	}
 	for i := range lb.Listeners {

@@ -39,7 +39,7 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, d
 		case lists(pool):
 			read, err = byKey(o.Octavia.Members(ctx, pool.ID))
 		default:
-			read, err = o.changedMembers(ctx, pool.ID, statuses[pool.ID])
+			read, err = memberReader{o.Octavia}.changed(ctx, pool.ID, statuses[pool.ID])
 		}
 		if err != nil {
 			return false, err
@@ -52,7 +52,7 @@ func (o *Observer) MembersChanged(ctx context.Context, lb *model.LoadBalancer, d
 }
 
 // noteMembers records which of the read members of a pool are out of service, and reports whether
-// other settings have changed. Members that were not read have no weight of their own: see changedMembers.
+// other settings have changed. Members that were not read have no weight of their own: see memberReader.changed.
 func noteMembers(pool *model.Pool, read map[model.MemberKey]octavia.Member, anyMonitorPort, weighed bool) (changed bool) {
 	pool.Members = pool.Members.Map(func(_ int, m model.Member) model.Member {
 		found, ok := read[m.Key()]
@@ -80,12 +80,12 @@ func byKey(members []octavia.Member, err error) (map[model.MemberKey]octavia.Mem
 	return found, err
 }
 
-// changedMembers returns the members of a pool that differ from most others, as far as a few short
+// changed returns the members of a pool that differ from most others, as far as a few short
 // requests find them: all with the weight 0, disabled ones and backups, unless their statuses
 // exclude that (one that answers a health monitor has a weight, and a disabled one is OFFLINE); and
 // those at either end of the order by another setting. If some were changed, one of them is
 // included. If one has a weight above 1, all members are read, because others may have one, too.
-func (o *Observer) changedMembers(ctx context.Context, poolID string, statuses []octavia.MemberStatus) (map[model.MemberKey]octavia.Member, error) {
+func (r memberReader) changed(ctx context.Context, poolID string, statuses []octavia.MemberStatus) (map[model.MemberKey]octavia.Member, error) {
 	found := map[model.MemberKey]octavia.Member{}
 	always := func(octavia.MemberStatus) bool { return true }
 	for _, ask := range []struct {
@@ -99,20 +99,20 @@ func (o *Observer) changedMembers(ctx context.Context, poolID string, statuses [
 		if !slices.ContainsFunc(statuses, ask.perhaps) {
 			continue
 		}
-		members, err := byKey(o.Octavia.MembersWith(ctx, poolID, ask.setting, ask.value))
+		members, err := byKey(r.octavia.MembersWith(ctx, poolID, ask.setting, ask.value))
 		if err != nil {
 			return nil, err
 		}
 		maps.Copy(found, members)
 	}
 	for _, order := range []string{"weight:desc", "monitor_address:desc", "monitor_port:desc", "monitor_port:asc"} {
-		members, err := byKey(o.Octavia.FirstMember(ctx, poolID, order))
+		members, err := byKey(r.octavia.FirstMember(ctx, poolID, order))
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range members {
 			if Member(m).Weight > 0 {
-				return byKey(o.Octavia.Members(ctx, poolID))
+				return byKey(r.octavia.Members(ctx, poolID))
 			}
 		}
 		maps.Copy(found, members)

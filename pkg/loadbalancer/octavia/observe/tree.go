@@ -6,14 +6,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Contents reads all parts of a listed load balancer: listeners, pools and monitors with one
-// request each, members with one per pool (see Members).
+// request each, members with one per pool (see memberReader).
 func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (*model.LoadBalancer, error) {
 	parts := Parts{LoadBalancer: lb}
 	if len(lb.Listeners) == 0 && len(lb.Pools) == 0 {
@@ -38,7 +37,7 @@ func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb octav
 		return err
 	})
 	group.Go(func() (err error) {
-		parts.Members, parts.Sampled, err = o.members(grouped, lb.ID, parts.Pools, version)
+		parts.Members, parts.Sampled, err = memberReader{o.Octavia}.all(grouped, lb.ID, parts.Pools, version)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -99,104 +98,6 @@ func (o *Observer) monitors(ctx context.Context, id ownership.Identity, all []oc
 		found[m.ID] = *m
 	}
 	return found, nil
-}
-
-// smallPool is the number of members that are always listed: Octavia before 16.0 takes 0.25 s for a
-// hundred, and 30 s for a thousand.
-const smallPool = 100
-
-// members reads the members of pools, by pool ID. A list of a large pool takes too long on Octavia
-// before 16.0: instead the status tree has address, port and status of all, and one member of each
-// pool is read in full. Its settings are assumed for the others, except the subnet, which is that
-// of the node, and except members that changedMembers finds.
-func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool, version model.Version) (members map[string][]octavia.Member, sampled map[string]bool, err error) {
-	found := make([][]octavia.Member, len(all))
-	var tree map[string][]octavia.MemberStatus
-	if !version.AtLeast(driver.VersionLinearMembers) {
-		read, err := o.Octavia.StatusTree(ctx, lbID)
-		if err != nil {
-			return nil, nil, err
-		}
-		tree = membersByPool(read)
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	for i, pool := range all {
-		group.Go(func() (err error) {
-			if statuses := tree[pool.ID]; len(statuses) > smallPool {
-				found[i], err = o.sampled(ctx, pool.ID, statuses)
-			} else if len(pool.Members) > 0 {
-				found[i], err = o.Octavia.Members(ctx, pool.ID)
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, nil, err
-	}
-	members, sampled = map[string][]octavia.Member{}, map[string]bool{}
-	for i, pool := range all {
-		members[pool.ID] = found[i]
-		sampled[pool.ID] = len(tree[pool.ID]) > smallPool
-	}
-	return members, sampled, nil
-}
-
-func membersByPool(tree *octavia.StatusTree) map[string][]octavia.MemberStatus {
-	members := map[string][]octavia.MemberStatus{}
-	for _, listener := range tree.Listeners {
-		for _, pool := range listener.Pools {
-			members[pool.ID] = pool.Members
-		}
-	}
-	return members
-}
-
-// sampled returns members with the data of the status tree and the settings of the first of them.
-func (o *Observer) sampled(ctx context.Context, poolID string, statuses []octavia.MemberStatus) ([]octavia.Member, error) {
-	if len(statuses) == 0 {
-		return nil, nil
-	}
-	like, err := o.sample(ctx, poolID, statuses[0])
-	if err != nil {
-		return nil, err
-	}
-	changed, err := o.changedMembers(ctx, poolID, statuses)
-	if err != nil {
-		return nil, err
-	}
-	changed[Member(like).Key()] = like
-	return alike(like, statuses, changed), nil
-}
-
-// sample reads a member in full; it returns an empty one if that is gone.
-func (o *Observer) sample(ctx context.Context, poolID string, of octavia.MemberStatus) (octavia.Member, error) {
-	found, err := o.Octavia.MemberAt(ctx, poolID, of.Address, of.Port)
-	if err != nil || len(found) == 0 {
-		return octavia.Member{}, err
-	}
-	return found[0], nil
-}
-
-// alike returns members with the data of the status tree, the settings of one of them, and those
-// that were read. The subnet is known only of the first.
-func alike(like octavia.Member, statuses []octavia.MemberStatus, read map[model.MemberKey]octavia.Member) []octavia.Member {
-	members := make([]octavia.Member, 0, len(statuses))
-	weight, up := new(1), new(true)
-	for i, s := range statuses {
-		m := like
-		if i > 0 {
-			m.SubnetID = ""
-		}
-		m.Weight, m.AdminStateUp, m.Backup, m.MonitorAddress = weight, up, false, ""
-		if known, ok := read[model.MemberKey{Address: s.Address, Port: s.Port}]; ok {
-			m.Weight, m.AdminStateUp, m.Backup = known.Weight, known.AdminStateUp, known.Backup
-			m.MonitorPort, m.MonitorAddress = known.MonitorPort, known.MonitorAddress
-		}
-		m.ID, m.Name, m.Address, m.Port = s.ID, s.Name, s.Address, s.Port
-		m.ProvisioningStatus, m.OperatingStatus = s.ProvisioningStatus, s.OperatingStatus
-		members = append(members, m)
-	}
-	return members
 }
 
 // Parts are the load balancer service's objects of one load balancer.
