@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
@@ -14,27 +15,29 @@ import (
 // servicesPage is how many Services are listed at a time.
 const servicesPage = 500
 
-// garbageOf returns the cluster for the collector of garbage.
-func (p *Provider) garbageOf() garbage.Cluster {
+// garbageCluster returns the cluster for the collector of garbage. Its Services are those of the API server at one
+// moment; it is an error if the session works in a project or region other than the cluster's.
+func garbageCluster(options Options, scope *cluster.Guard) garbage.Cluster {
 	return garbage.Cluster{
-		Services: p.eachService,
-		Event: func(why reason.Reason, text string) {
-			why.Emit(p.options.Recorder, operatorEvents(), text)
+		Services: func(ctx context.Context, each func(*v1.Service)) error {
+			if err := scope.Check(ctx); err != nil {
+				return err
+			}
+			return eachService(ctx, options.Client, each)
 		},
-		Count:   p.options.Metrics.garbageFound,
-		Removed: p.options.Metrics.garbageRemoved,
+		Event: func(why reason.Reason, text string) {
+			why.Emit(options.Recorder, operatorEvents(), text)
+		},
+		Count:   options.Metrics.garbageFound,
+		Removed: options.Metrics.garbageRemoved,
 	}
 }
 
-// eachService calls each for all Services of the API server at one moment. It is an error if the
-// session works in a project or region other than the cluster's.
-func (p *Provider) eachService(ctx context.Context, each func(*v1.Service)) error {
-	if err := p.scope.Check(ctx); err != nil {
-		return err
-	}
+// eachService calls each for all Services of the API server at one moment.
+func eachService(ctx context.Context, client kubernetes.Interface, each func(*v1.Service)) error {
 	options := metav1.ListOptions{Limit: servicesPage}
 	for {
-		page, err := p.options.Client.CoreV1().Services(metav1.NamespaceAll).List(ctx, options)
+		page, err := client.CoreV1().Services(metav1.NamespaceAll).List(ctx, options)
 		if err != nil {
 			return err
 		}

@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
-	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
 // Initialize is called when this process becomes the leader, before any other request for cloud
@@ -39,7 +37,7 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 		klog.FromContext(ctx).Error(err, "Services, nodes and routes wait")
 	}
 	if p.options.NewLoadBalancers == nil && p.options.NewRoutes == nil {
-		p.reportMissingRights(false)
+		reportMissingRights(p.options.Recorder, false, p.scope.Unrecorded())
 		return
 	}
 	id, err := cluster.ReadID(ctx, p.options.Client, p.options.Clock)
@@ -50,7 +48,7 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 		p.options.Stop(fmt.Errorf("start load balancers: %w", err))
 	}
 	if err == nil {
-		p.reportMissingRights(id == "")
+		reportMissingRights(p.options.Recorder, id == "", p.scope.Unrecorded())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,19 +58,19 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 // reportMissingRights emits which protections are off, because the role of this process lacks
 // rights, as that of cloud-provider-openstack does. Objects that are created meanwhile never get
 // these protections.
-func (p *Provider) reportMissingRights(unidentified bool) {
+func reportMissingRights(recorder record.EventRecorder, unidentified, unrecorded bool) {
 	var lacks []string
 	if unidentified {
 		lacks = append(lacks, "it may not read namespace kube-system, so load balancers do not carry the ID of their cluster, also not later, "+
 			"a cluster of the same name in the project is not told apart, and nothing looks for garbage")
 	}
-	if p.scope.Unrecorded() {
+	if unrecorded {
 		lacks = append(lacks, "it may not keep ConfigMap "+cluster.ScopeRecord+", so a start with credentials of another project or region is not noticed")
 	}
-	if len(lacks) == 0 || p.options.Recorder == nil {
+	if len(lacks) == 0 || recorder == nil {
 		return
 	}
-	reason.RightsMissing.Emit(p.options.Recorder, operatorEvents(), "The controller lacks rights: "+strings.Join(lacks, "; ")+
+	reason.RightsMissing.Emit(recorder, operatorEvents(), "The controller lacks rights: "+strings.Join(lacks, "; ")+
 		". Apply manifests/additional-rights/rbac.yaml, and restart the pods")
 }
 
@@ -114,7 +112,7 @@ func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	nodes := factory.Core().V1().Nodes()
-	p.keepTrimmed(nodes.Informer())
+	keepTrimmed(p.calls.process, nodes.Informer())
 	p.options.Metrics.useNodes(nodes.Lister())
 	if p.options.UseNodes != nil {
 		p.options.UseNodes(nodes.Lister())
@@ -127,65 +125,11 @@ func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
 	}
 	p.informers = factory
 	services := factory.Core().V1().Services()
-	p.keepTrimmed(services.Informer())
+	keepTrimmed(p.calls.process, services.Informer())
 	if p.options.Conditions != nil {
 		if err := p.options.Conditions.Use(services); err != nil {
 			p.options.Stop(fmt.Errorf("listen to Services: %w", err))
 		}
-	}
-}
-
-// keepTrimmed makes an informer that does not run yet drop the parts of its objects that no
-// controller reads. The controller manager starts the requested informers.
-func (p *Provider) keepTrimmed(informer cache.SharedIndexInformer) {
-	if err := informer.SetTransform(trim); err != nil {
-		klog.FromContext(p.calls.process).V(2).Info("Objects are kept as a whole", "err", err)
-	}
-}
-
-// startResync starts the controller that resyncs load balancers, once. The caller holds the lock.
-func (p *Provider) startResync() {
-	if p.informers == nil || p.loadBalancers.resync.Load() != nil {
-		return
-	}
-	controller, err := resync.New(resync.Options{
-		Engine:    resyncEngine{p.loadBalancers},
-		Informers: p.informers,
-		Client:    p.options.Client.CoreV1(),
-		Slices:    p.options.Client,
-		Gates:     p.options.PodGates,
-		Forbidden: p.options.Metrics.endpointsForbidden,
-		Recorder:  p.options.Recorder,
-		Clock:     p.options.Clock,
-	})
-	if err != nil {
-		p.options.Stop(err)
-		return
-	}
-	p.loadBalancers.resync.Store(controller)
-	// The last records are written after the controller has recorded its final state.
-	recording, recorded := context.WithCancel(context.WithoutCancel(p.calls.process))
-	p.background.Go(func() {
-		defer recorded()
-		controller.Run(p.calls.process)
-	})
-	engine := p.loadBalancers.engine
-	p.background.Go(func() { engine.CollectGarbage(p.calls.process, p.garbageOf()) })
-	p.background.Go(func() { engine.WatchQuotas(p.calls.process) })
-	if p.options.Conditions != nil {
-		p.background.Go(func() { p.options.Conditions.Run(p.calls.process) })
-	}
-	if dry, is := engine.(*previews); is {
-		services := p.informers.Core().V1().Services().Lister()
-		p.background.Go(func() { dry.again(p.calls.process, services, p.options.PreviewInterval, p.options.Clock) })
-	} else if p.options.Records != nil {
-		p.background.Go(func() {
-			p.options.Records.Run(recording, func() map[types.UID]bool {
-				live := controller.Live()
-				engine.DropAllBut(live)
-				return live
-			})
-		})
 	}
 }
 

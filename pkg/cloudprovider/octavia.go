@@ -8,8 +8,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -39,9 +42,15 @@ func (p *Provider) StartServices(start func() (bool, error)) (enabled bool, err 
 	if err != nil {
 		return false, err
 	}
+	informed := func() informers.SharedInformerFactory {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.informers
+	}
+	wait := octaviaWait{find: p.options.FindOctavia, informers: informed, metrics: p.options.Metrics, recorder: p.options.Recorder, clock: p.options.Clock}
 	go func() {
 		defer end()
-		if !p.awaitOctavia(ctx, missing) {
+		if !wait.until(ctx, missing) {
 			return
 		}
 		klog.FromContext(ctx).Info("The cloud has a load balancer service now: Services of type LoadBalancer are served")
@@ -52,57 +61,64 @@ func (p *Provider) StartServices(start func() (bool, error)) (enabled bool, err 
 	return true, nil
 }
 
-// awaitOctavia returns true when there is a load balancer service, and false if the process ends
-// first.
-func (p *Provider) awaitOctavia(ctx context.Context, missing error) bool {
+// octaviaWait waits for a load balancer service, and reports that on the Services that wait.
+type octaviaWait struct {
+	find func(context.Context) error // Options.FindOctavia
+	// informers returns those of the process, nil before SetInformers.
+	informers func() informers.SharedInformerFactory
+	metrics   *Metrics
+	recorder  record.EventRecorder
+	clock     clock.Clock
+	// notified has the time of the last event of each Service that waits.
+	notified map[types.UID]time.Time
+}
+
+// until returns true when there is a load balancer service, and false if the context ends first.
+func (w *octaviaWait) until(ctx context.Context, missing error) bool {
 	const advice = "Should the cloud have it, look at [Global] region and os-endpoint-type in cloud.conf; should it not, set [LoadBalancer] enabled=false, or lb-provider=router or port-forwarding"
 	var logged time.Time
-	notified := map[types.UID]time.Time{}
-	p.options.Metrics.octaviaMissing(true)
-	defer p.options.Metrics.octaviaMissing(false)
+	w.metrics.octaviaMissing(true)
+	defer w.metrics.octaviaMissing(false)
 	for {
-		if now := p.options.Clock.Now(); !now.Before(logged.Add(octaviaReminder)) {
+		if now := w.clock.Now(); !now.Before(logged.Add(octaviaReminder)) {
 			klog.FromContext(ctx).Error(missing, "Services of type LoadBalancer wait for the cloud's load balancer service (Octavia). "+advice)
 			logged = now
 		}
-		notified = p.notifyWaiting(ctx, notified, fmt.Sprintf("Waiting for the cloud's load balancer service (Octavia): %v. %s", missing, advice))
+		w.notify(ctx, fmt.Sprintf("Waiting for the cloud's load balancer service (Octavia): %v. %s", missing, advice))
 		select {
 		case <-ctx.Done():
 			return false
-		case <-p.options.Clock.After(octaviaPollInterval):
+		case <-w.clock.After(octaviaPollInterval):
 		}
-		if missing = p.options.FindOctavia(ctx); missing == nil {
+		if missing = w.find(ctx); missing == nil {
 			return ctx.Err() == nil
 		}
 	}
 }
 
-// notifyWaiting emits an event on each Service that waits for a load balancer or for the deletion
-// of one, unless a recent event reported that. It returns the time of the last event of each
-// Service.
-func (p *Provider) notifyWaiting(ctx context.Context, last map[types.UID]time.Time, message string) map[types.UID]time.Time {
-	p.mu.Lock()
-	factory := p.informers
-	p.mu.Unlock()
+// notify emits an event on each Service that waits for a load balancer or for the deletion
+// of one, unless a recent event reported that.
+func (w *octaviaWait) notify(ctx context.Context, message string) {
+	factory := w.informers()
 	if factory == nil || !cache.WaitForCacheSync(ctx.Done(), factory.Core().V1().Services().Informer().HasSynced) {
-		return last
+		return
 	}
 	services, err := factory.Core().V1().Services().Lister().List(labels.Everything())
 	if err != nil {
-		return last // a lister of an informer has no errors
+		return // a lister of an informer has no errors
 	}
-	now, notified := p.options.Clock.Now(), map[types.UID]time.Time{}
+	now, notified := w.clock.Now(), map[types.UID]time.Time{}
 	for _, service := range services {
 		if !waitsForOctavia(service) {
 			continue
 		}
-		notified[service.UID] = last[service.UID]
-		if !now.Before(last[service.UID].Add(octaviaReminder)) {
-			reason.OctaviaNotFound.Emit(p.options.Recorder, service, message)
+		notified[service.UID] = w.notified[service.UID]
+		if !now.Before(w.notified[service.UID].Add(octaviaReminder)) {
+			reason.OctaviaNotFound.Emit(w.recorder, service, message)
 			notified[service.UID] = now
 		}
 	}
-	return notified
+	w.notified = notified
 }
 
 // waitsForOctavia reports whether a load balancer must be created or deleted for a Service.

@@ -165,7 +165,9 @@ func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
 	if p.loadBalancers == nil {
 		return nil, false
 	}
-	p.startResync()
+	if p.informers != nil && p.loadBalancers.resync.Load() == nil {
+		p.loadBalancers.start(p.options, p.informers, &p.background)
+	}
 	return p.loadBalancers, true
 }
 
