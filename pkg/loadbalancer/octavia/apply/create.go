@@ -9,25 +9,29 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
-// createLoadBalancer creates a load balancer with all of its parts. The caller has just read that
-// there is none.
-func (r *Run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer) error {
-	made, err := r.sendCreation(ctx, s)
+// creation creates a load balancer with all of its parts. If the answer is lost, it looks for the result.
+type creation struct {
+	*cloud
+	// lost is the creation without an answer; nil for none.
+	lost *lostCreation
+}
+
+// apply creates a load balancer. The caller has just read that there is none.
+func (c *creation) apply(ctx context.Context, s plan.CreateLoadBalancer) error {
+	made, err := c.send(ctx, s)
 	if err != nil {
 		return err
 	}
 	if s.Replaces != "" {
-		r.observed.Outgoing = r.observed.LoadBalancer
+		c.observed.Outgoing = c.observed.LoadBalancer
 	}
-	r.observed.LoadBalancer = made
-	r.working = watcher.Creating
+	c.observed.LoadBalancer, c.lost = made, nil
 	return nil
 }
 
@@ -37,25 +41,25 @@ type lostCreation struct {
 	looks int
 }
 
-// sendCreation sends a creation, and returns the load balancer.
-func (r *Run) sendCreation(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
-	if r.current.lost != nil {
-		return r.findLostCreation(ctx, s)
+// send sends a creation, and returns the load balancer.
+func (c *creation) send(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
+	if c.lost != nil {
+		return c.find(ctx, s)
 	}
-	release, err := r.creations.Take(ctx)
+	release, err := c.creations.Take(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	wanted := shrinkLoadBalancer(s.LoadBalancer, driver.QuirksOf(s.LoadBalancer.Provider))
-	created, err := r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted))
+	created, err := c.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted))
 	switch {
 	case err == nil:
-		return withSent(observe.Created(*created).Model(r.id), wanted), nil
+		return withSent(observe.Created(*created).Model(c.id), wanted), nil
 	case apierror.IsUnsure(err):
-		r.current.lost = &lostCreation{cause: err}
+		c.lost = &lostCreation{cause: err}
 		release()
-		return r.findLostCreation(ctx, s)
+		return c.find(ctx, s)
 	case losesPort(err) && len(s.LoadBalancer.Listeners) > 0:
 		return nil, &FullCreateError{s, err}
 	}
@@ -92,14 +96,14 @@ func losesPort(err error) bool {
 	return apierror.IsPartsQuota(err) || apierror.IsUnsupported(err)
 }
 
-// findLostCreation looks for the load balancer of a creation without an answer.
-func (r *Run) findLostCreation(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
-	cause := r.current.lost.cause
+// find looks for the load balancer of a creation without an answer.
+func (c *creation) find(ctx context.Context, s plan.CreateLoadBalancer) (*model.LoadBalancer, error) {
+	cause := c.lost.cause
 	var made octavia.LoadBalancer
-	err := r.findLost(ctx, func(ctx context.Context) (bool, error) {
-		found, err := r.Observer.Claimed(ctx, r.id)
+	err := c.lost.find(ctx, c.Applier, func(ctx context.Context) (bool, error) {
+		found, err := c.Observer.Claimed(ctx, c.id)
 		at := slices.IndexFunc(found, func(lb octavia.LoadBalancer) bool {
-			known := r.observed.LoadBalancer
+			known := c.observed.LoadBalancer
 			return known == nil || known.ID != lb.ID
 		})
 		if at >= 0 {
@@ -109,23 +113,23 @@ func (r *Run) findLostCreation(ctx context.Context, s plan.CreateLoadBalancer) (
 	})
 	switch {
 	case err == nil:
-		return r.Observer.Contents(ctx, r.id, made)
+		return c.Observer.Contents(ctx, c.id, made)
 	case err == cause && len(s.LoadBalancer.Listeners) > 0: //nolint:errorlint // not one that contains it
 		return nil, &FullCreateError{s, cause}
 	}
 	return nil, err
 }
 
-// findLost looks, a few times, for the result of a creation without an answer: the service may still work on it.
+// find looks, a few times, for the result of a creation without an answer: the service may still work on it.
 // If there is none, the creation has probably failed; the next attempt looks again before it sends another. If the
 // service itself reports the failure, one look is enough, and the error is that report.
-func (r *Run) findLost(ctx context.Context, look func(context.Context) (bool, error)) error {
-	looks, cause := 3, r.current.lost.cause
+func (l *lostCreation) find(ctx context.Context, a *Applier, look func(context.Context) (bool, error)) error {
+	looks, cause := 3, l.cause
 	if apierror.IsCrash(cause) {
 		looks = 1
 	}
-	for ; r.current.lost.looks < looks; r.current.lost.looks++ {
-		err := async.Sleep(ctx, r.Clock, telemetry.Octavia, "lost creation", r.Drivers.Timing("").LostCreateRetry<<r.current.lost.looks)
+	for ; l.looks < looks; l.looks++ {
+		err := async.Sleep(ctx, a.Clock, telemetry.Octavia, "lost creation", a.Drivers.Timing("").LostCreateRetry<<l.looks)
 		if async.IsWaiting(err) {
 			return err
 		}

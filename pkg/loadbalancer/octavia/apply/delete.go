@@ -16,7 +16,7 @@ import (
 // another owner. It sends a request only if time has passed since the load balancer was read.
 func (r *Run) stillOurs(ctx context.Context, step plan.Step, again bool) error {
 	s, deletes := step.(plan.DeleteLoadBalancer)
-	if !deletes || !s.Cascade || !again && !r.waited {
+	if !deletes || !s.Cascade || !again && !r.operations.waited {
 		return nil
 	}
 	listed, err := r.Observer.Octavia.LoadBalancer(ctx, s.ID)
@@ -34,14 +34,14 @@ func (r *Run) stillOurs(ctx context.Context, step plan.Step, again bool) error {
 }
 
 // known returns the known state of a load balancer, nil for none.
-func (r *Run) known(id string) *model.LoadBalancer {
-	for _, lb := range []*model.LoadBalancer{r.observed.LoadBalancer, r.observed.Outgoing} {
+func (c *cloud) known(id string) *model.LoadBalancer {
+	for _, lb := range []*model.LoadBalancer{c.observed.LoadBalancer, c.observed.Outgoing} {
 		if lb != nil && lb.ID == id {
 			return lb
 		}
 	}
-	for i := range r.observed.Duplicates {
-		if lb := &r.observed.Duplicates[i]; lb.ID == id {
+	for i := range c.observed.Duplicates {
+		if lb := &c.observed.Duplicates[i]; lb.ID == id {
 			return lb
 		}
 	}

@@ -15,77 +15,84 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
-// floatingIP applies a step for a floating IP. It does not wait for the load balancer, which no
+// floatingIPs applies the steps for floating IPs and their port forwardings.
+type floatingIPs struct {
+	*cloud
+	// lost is the error of a creation without an answer; nil for none.
+	lost error
+}
+
+// apply applies a step for a floating IP. It does not wait for the load balancer, which no
 // such step changes.
-func (r *Run) floatingIP(ctx context.Context, step plan.Step) error {
+func (f *floatingIPs) apply(ctx context.Context, step plan.Step) error {
 	var vip model.VIP
-	if lb := r.observed.LoadBalancer; lb != nil {
+	if lb := f.observed.LoadBalancer; lb != nil {
 		vip = lb.VIP
 	}
 	var err error
 	switch s := step.(type) {
 	case plan.CreateFloatingIP:
-		return r.createFloatingIP(ctx, s, vip)
+		return f.create(ctx, s, vip)
 	case plan.AssociateFloatingIP:
-		unattached := r.observed.UnattachedFloatingIPs
+		unattached := f.observed.UnattachedFloatingIPs
 		i := s.Find(unattached)
 		if i < 0 {
 			return fmt.Errorf("associate floating IP %s: it is not there any more", s.Address)
 		}
-		err = r.putOn(ctx, vip, unattached[i].ID, s.Revision, s.Describe)
+		err = putOn(ctx, f.Neutron, vip, unattached[i].ID, s.Revision, s.Describe)
 	case plan.MoveFloatingIP:
-		err = r.putOn(ctx, vip, s.ID, s.Revision, s.Describe)
+		err = putOn(ctx, f.Neutron, vip, s.ID, s.Revision, s.Describe)
 	case plan.DisassociateFloatingIP:
-		_, err = r.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{PortID: new(string)})
+		_, err = f.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{PortID: new(string)})
 	case plan.ClaimFloatingIP:
-		_, err = r.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{Description: &s.Describe})
+		_, err = f.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{Description: &s.Describe})
 	case plan.DeleteFloatingIP:
-		err = r.Neutron.DeleteFloatingIP(ctx, s.ID)
+		err = f.Neutron.DeleteFloatingIP(ctx, s.ID)
 	}
 	if err != nil {
 		return err
 	}
-	plan.Advance(&r.observed, step)
+	plan.Advance(&f.observed, step)
 	switch step.(type) {
 	case plan.AssociateFloatingIP, plan.MoveFloatingIP:
-		r.observed.LoadBalancer.FloatingIP.PortID = vip.PortID
+		f.observed.LoadBalancer.FloatingIP.PortID = vip.PortID
 	}
 	return nil
 }
 
 // putOn attaches a floating IP to a VIP, also if it is attached to another.
-func (r *Run) putOn(ctx context.Context, vip model.VIP, id string, revision *int, describe string) error {
+func putOn(ctx context.Context, neutron Neutron, vip model.VIP, id string, revision *int, describe string) error {
 	opts := floatingips.UpdateOpts{PortID: &vip.PortID, FixedIP: vip.FixedAddress(), RevisionNumber: revision}
 	if describe != "" {
 		opts.Description = &describe
 	}
-	_, err := r.Neutron.UpdateFloatingIP(ctx, id, opts)
+	_, err := neutron.UpdateFloatingIP(ctx, id, opts)
 	return err
 }
 
-// createFloatingIP creates a floating IP. If the answer is lost, or the VIP already has one, it
+// create creates a floating IP. If the answer is lost, or the VIP already has one, it
 // uses that one.
-func (r *Run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, vip model.VIP) error {
-	if r.current.lostFloatingIP != nil {
-		return r.adoptFloatingIP(ctx, r.current.lostFloatingIP)
+func (f *floatingIPs) create(ctx context.Context, s plan.CreateFloatingIP, vip model.VIP) error {
+	if f.lost != nil {
+		return f.adopt(ctx, f.lost)
 	}
 	if s.Beside {
 		vip = model.VIP{}
 	}
-	fip, err := r.newFloatingIP(ctx, s.FloatingIP, vip)
+	fip, err := newFloatingIP(ctx, f.Neutron, s.FloatingIP, vip)
 	switch {
 	case err == nil:
 	case !s.Beside && !apierror.IsExhausted(err) && (apierror.IsUnsure(err) || apierror.IsConflict(err)):
-		return r.adoptFloatingIP(ctx, err)
+		return f.adopt(ctx, err)
 	default:
 		return err
 	}
-	plan.Advance(&r.observed, s)
+	plan.Advance(&f.observed, s)
 	var made *model.FloatingIP
 	if s.Beside {
-		made = &r.observed.UnattachedFloatingIPs[len(r.observed.UnattachedFloatingIPs)-1]
+		made = &f.observed.UnattachedFloatingIPs[len(f.observed.UnattachedFloatingIPs)-1]
 	} else {
-		made = r.observed.LoadBalancer.FloatingIP
+		made = f.observed.LoadBalancer.FloatingIP
 	}
 	made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, vip.PortID
 	return nil
@@ -93,7 +100,7 @@ func (r *Run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, vip
 
 // newFloatingIP creates a floating IP in the first subnet with a free address. A requested address
 // determines its subnet.
-func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, vip model.VIP) (*floatingips.FloatingIP, error) {
+func newFloatingIP(ctx context.Context, neutron Neutron, want model.FloatingIP, vip model.VIP) (*floatingips.FloatingIP, error) {
 	subnets := want.SubnetIDs
 	if len(subnets) == 0 || want.Address != "" {
 		subnets = []string{""}
@@ -103,7 +110,7 @@ func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, vip mode
 		err error
 	)
 	for _, subnet := range subnets {
-		fip, err = r.Neutron.CreateFloatingIP(ctx, floatingips.CreateOpts{
+		fip, err = neutron.CreateFloatingIP(ctx, floatingips.CreateOpts{
 			FloatingNetworkID: want.NetworkID,
 			SubnetID:          subnet,
 			FloatingIP:        want.Address,
@@ -121,17 +128,17 @@ func (r *Run) newFloatingIP(ctx context.Context, want model.FloatingIP, vip mode
 	return nil, err
 }
 
-// adoptFloatingIP uses the floating IP that is attached to the VIP.
-func (r *Run) adoptFloatingIP(ctx context.Context, cause error) error {
+// adopt uses the floating IP that is attached to the VIP.
+func (f *floatingIPs) adopt(ctx context.Context, cause error) error {
 	if apierror.IsUnsure(cause) {
-		r.current.lostFloatingIP = cause
-		if err := async.Sleep(ctx, r.Clock, telemetry.OpenStack, "lost floating IP", r.Drivers.Timing("").LostCreateRetry); err != nil {
+		f.lost = cause
+		if err := async.Sleep(ctx, f.Clock, telemetry.OpenStack, "lost floating IP", f.Drivers.Timing("").LostCreateRetry); err != nil {
 			return err
 		}
-		r.current.lostFloatingIP = nil
+		f.lost = nil
 	}
-	looked := model.Observed{LoadBalancer: r.observed.LoadBalancer}
-	if err := r.Observer.FloatingIPs(ctx, r.id, &looked, observe.FloatingIPHints{}); err != nil {
+	looked := model.Observed{LoadBalancer: f.observed.LoadBalancer}
+	if err := f.Observer.FloatingIPs(ctx, f.id, &looked, observe.FloatingIPHints{}); err != nil {
 		return fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
 	}
 	if looked.LoadBalancer.FloatingIP == nil {

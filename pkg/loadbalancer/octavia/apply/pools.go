@@ -25,39 +25,31 @@ type poolDeletion struct {
 	pausing bool
 }
 
-func (r *Run) deletePool(ctx context.Context, s plan.DeletePool) error {
-	err := r.Octavia.DeletePool(ctx, s.ID)
-	if err == nil && driver.QuirksOf(r.observed.LoadBalancer.Provider).MemberByMember {
-		r.leaving = append(r.leaving, &poolDeletion{id: s.ID, name: s.Name})
-	}
-	return err
-}
-
 // poolsGone waits until the deleted pools are gone. The error is a *ChangedError if one of them stays
 // for ChildTimeout without any progress.
-func (r *Run) poolsGone(ctx context.Context) error {
-	for len(r.leaving) > 0 {
-		if err := r.poolGone(ctx, r.leaving[0]); err != nil {
+func (o *operations) poolsGone(ctx context.Context) error {
+	for len(o.leaving) > 0 {
+		if err := o.poolGone(ctx, o.leaving[0]); err != nil {
 			return err
 		}
-		r.leaving = r.leaving[1:]
+		o.leaving = o.leaving[1:]
 	}
 	return nil
 }
 
-func (r *Run) poolGone(ctx context.Context, d *poolDeletion) error {
-	lb := r.observed.LoadBalancer
-	timing := r.Drivers.Timing(lb.Provider)
-	return r.poll(ctx, &d.pausing, "deleted "+d.id, timing.ChildInterval, func() (done bool, err error) {
-		pool, err := r.Octavia.Pool(ctx, d.id)
+func (o *operations) poolGone(ctx context.Context, d *poolDeletion) error {
+	lb := o.observed.LoadBalancer
+	timing := o.Drivers.Timing(lb.Provider)
+	return poll(ctx, o.Clock, &d.pausing, "deleted "+d.id, timing.ChildInterval, func() (done bool, err error) {
+		pool, err := o.Octavia.Pool(ctx, d.id)
 		switch {
 		case apierror.IsNotFound(err):
 			return true, nil
 		case err != nil:
 			return false, err
 		case d.until.IsZero(), len(pool.Members) < d.members:
-			d.members, d.until = len(pool.Members), r.Clock.Now().Add(timing.ChildTimeout)
-		case r.Clock.Now().After(d.until):
+			d.members, d.until = len(pool.Members), o.Clock.Now().Add(timing.ChildTimeout)
+		case o.Clock.Now().After(d.until):
 			return false, &ChangedError{lb.ID, fmt.Sprintf("pool %s still exists after its deletion", d.name), true}
 		}
 		return false, nil
@@ -79,7 +71,7 @@ func (r *Run) poolUnlocked(ctx context.Context, step plan.Step) error {
 	if ref == (plan.PoolRef{}) || pool == nil || !driver.QuirksOf(lb.Provider).MemberByMember {
 		return nil
 	}
-	return r.poll(ctx, &wait.pausing, "pool "+pool.ID, r.Drivers.Timing(lb.Provider).ChildInterval, func() (done bool, err error) {
+	return poll(ctx, r.Clock, &wait.pausing, "pool "+pool.ID, r.Drivers.Timing(lb.Provider).ChildInterval, func() (done bool, err error) {
 		now, err := r.Octavia.Pool(ctx, pool.ID)
 		if err != nil {
 			return true, apierror.IgnoreNotFound(err) // the step reports that it is gone

@@ -13,37 +13,30 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
 // Run is the progress of a plan between two calls of Applier.Continue.
 type Run struct {
+	*cloud
+	// steps are the remaining steps, current is the progress of the first one.
+	steps   []plan.Step
+	current current
+	// operations are those of the steps before.
+	operations *operations
+	// These apply the steps.
+	creation    creation
+	parts       parts
+	vips        vips
+	floatingIPs floatingIPs
+}
+
+// cloud is the access of a run to OpenStack, with its knowledge of it. All parts of a run share one.
+type cloud struct {
 	*Applier
 	id ownership.Identity
 	// observed is the state of the cloud, as far as known.
 	observed model.Observed
-	// steps are the remaining steps.
-	steps []plan.Step
-	// working is the operation that the last change has started in the load balancer; "" for none.
-	working watcher.Operation
-	// written are the members written since the load balancer was read.
-	written written
-	// deleting are the load balancers with an accepted deletion, leaving the pools.
-	deleting []*deletion
-	leaving  []*poolDeletion
-	// waited is set if time has passed since the load balancers were read.
-	waited bool
-	// membersTook is how long the changes of the members of a pool took, 0 if there were none so far.
-	membersTook time.Duration
-	// answer is that of the last change in a load balancer, current the progress of the first step.
-	answer  answer
-	current current
-	// created is set from a creation until its parts are settled, verifying while the last change
-	// is verified.
-	created, verifying bool
-	// settling is the progress of settleChildren; nil: it is not running.
-	settling *Settling
 }
 
 // current is the progress of a step.
@@ -56,27 +49,20 @@ type current struct {
 	pool *poolWait
 	// span is that of its request; nil: none is being sent.
 	span *span
-	// lost is a creation of a load balancer or VIP without an answer, lostFloatingIP the error of one of a
-	// floating IP; nil for none.
-	lost           *lostCreation
-	lostFloatingIP error
-}
-
-// answer has the results of a change that only the cloud knows.
-type answer struct {
-	// created is the ID of a created object; "" for none.
-	created string
-	// listener is a created or changed listener; nil for none.
-	listener *octavia.Listener
 }
 
 // NewRun returns a Run at its beginning. It does not change the request.
 func NewRun(req Request) *Run {
-	return &Run{id: req.ID, observed: req.Observed.Clone(), steps: req.Plan.Steps, waited: req.Later}
+	c := &cloud{id: req.ID, observed: req.Observed.Clone()}
+	began := &operations{cloud: c, waited: req.Later}
+	return &Run{
+		cloud: c, steps: req.Plan.Steps, operations: began,
+		creation: creation{cloud: c}, parts: parts{c, began}, vips: vips{cloud: c}, floatingIPs: floatingIPs{cloud: c},
+	}
 }
 
 // MembersTook returns how long the driver worked on the members of a pool on average, 0 if it has finished no change.
-func (r *Run) MembersTook() time.Duration { return r.membersTook }
+func (r *Run) MembersTook() time.Duration { return r.operations.membersTook }
 
 // all applies all steps, and waits until the cloud has finished them.
 func (r *Run) all(ctx context.Context) (err error) {
@@ -87,10 +73,10 @@ func (r *Run) all(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := r.gone(ctx); err != nil {
+	if err := r.operations.gone(ctx); err != nil {
 		return err
 	}
-	return r.verify(ctx)
+	return r.operations.verify(ctx)
 }
 
 // next applies one step. If another client holds the load balancer, it waits until that has
@@ -133,7 +119,7 @@ func (r *Run) prepare(ctx context.Context) error {
 		}
 		r.current.held = false
 	}
-	if err := r.ready(ctx, r.steps[0]); err != nil {
+	if err := r.operations.ready(ctx, r.steps[0]); err != nil {
 		return err
 	}
 	if err := r.stillOurs(ctx, r.steps[0], r.current.tried > 0); err != nil {
@@ -172,10 +158,9 @@ func (r *Run) send(ctx context.Context, step plan.Step) error {
 		with, end := telemetry.Step(ctx, r.Clock, message.Truncate(step.String(), message.MaxEvent))
 		r.current.span = &span{with, end}
 	}
-	r.answer = answer{}
-	err := r.once(r.current.span.ctx, step) //nolint:contextcheck // the same context, in the span of the step
+	created, err := r.once(r.current.span.ctx, step) //nolint:contextcheck // the same context, in the span of the step
 	if !async.IsWaiting(err) {
-		r.current.span.end(err, r.ids(step)...)
+		r.current.span.end(err, r.ids(step, created)...)
 		r.current.span = nil
 	}
 	return err
@@ -187,8 +172,8 @@ type span struct {
 	end func(err error, values ...any)
 }
 
-// ids returns the IDs of the objects that a step has changed or created, for the log.
-func (r *Run) ids(step plan.Step) []any {
+// ids returns the IDs of the objects that a step has changed or created, for the log; created is "" for none.
+func (r *Run) ids(step plan.Step, created string) []any {
 	var all []any
 	lb := r.observed.LoadBalancer
 	switch s := step.(type) {
@@ -206,80 +191,10 @@ func (r *Run) ids(step plan.Step) []any {
 	if lb != nil {
 		all = append(all, "loadBalancer", lb.ID)
 	}
-	if r.answer.created != "" {
-		all = append(all, "made", r.answer.created)
+	if created != "" {
+		all = append(all, "made", created)
 	}
 	return all
-}
-
-// ready waits until the cloud can accept a step: one change of a load balancer at a time. Most floating
-// IPs do not need to wait.
-func (r *Run) ready(ctx context.Context, step plan.Step) error {
-	switch s := step.(type) {
-	case plan.MoveFloatingIP:
-		return r.verify(ctx)
-	case plan.AssociateFloatingIP:
-		return r.listenersReady(ctx)
-	case plan.CreateFloatingIP:
-		if s.Beside {
-			return nil
-		}
-		return r.listenersReady(ctx)
-	case plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP,
-		plan.CreateVIP, plan.LeadVIP, plan.DeleteVIP:
-		return nil
-	case plan.SetForwardings:
-		if lb := r.observed.LoadBalancer; lb != nil && len(s.To) == 0 && lb.ID != s.FloatingIP.ID {
-			return r.verify(ctx) // it takes their place
-		}
-		return nil
-	case plan.DeleteLoadBalancer:
-		if s.Replaced {
-			return r.verify(ctx)
-		}
-		if s.Cascade {
-			return nil
-		}
-		if err := r.settle(ctx); err != nil { // its last children must be gone
-			return err
-		}
-		return r.poolsGone(ctx)
-	case plan.CreateLoadBalancer:
-		return r.gone(ctx)
-	}
-	r.created = r.created || r.working == watcher.Creating
-	if err := r.settle(ctx); err != nil {
-		return err
-	}
-	quirks := driver.QuirksOf(r.observed.LoadBalancer.Provider)
-	switch {
-	case r.created && quirks.ActiveBeforeChildren:
-		if err := r.settleChildren(ctx, false); err != nil {
-			return err
-		}
-		r.created = false
-		return nil
-	case r.written.batch && quirks.MemberByMember:
-		return r.settleChildren(ctx, true)
-	}
-	return nil
-}
-
-// listenersReady waits until a floating IP can be associated with the VIP: see
-// driver.Quirks.FloatingIPAfterListeners.
-func (r *Run) listenersReady(ctx context.Context) error {
-	lb := r.observed.LoadBalancer
-	if lb == nil || !driver.QuirksOf(lb.Provider).FloatingIPAfterListeners {
-		return nil
-	}
-	transports := map[model.Protocol]bool{}
-	for _, l := range lb.Listeners {
-		transports[l.Protocol.Transport()] = true
-	}
-	if len(transports) < 2 {
-		return nil
-	}
-	return r.verify(ctx)
 }
 
 // holdable reports whether there is a load balancer that another client can hold: a cloud may
@@ -296,8 +211,8 @@ func (r *Run) unlocked(ctx context.Context, step plan.Step) error {
 		return err
 	}
 	if r.current.pool == nil {
-		r.working = watcher.Updating
-		if err := r.settle(ctx); err != nil {
+		r.operations.working = watcher.Updating
+		if err := r.operations.settle(ctx); err != nil {
 			return err
 		}
 		r.current.pool = &poolWait{until: r.Clock.Now().Add(r.Drivers.Timing(r.observed.LoadBalancer.Provider).ChildTimeout)}

@@ -52,17 +52,17 @@ func withMembers(lb *model.LoadBalancer, change func(*model.Member)) *model.Load
 // shrinkMembers reduces a batch to the size limit: it omits names, which are not needed, then the
 // subnets of members that stay, because Octavia keeps them, or are in the VIP's subnet, unless the
 // driver needs them each time. That is sufficient: package plan cuts batches by the remaining size.
-func (r *Run) shrinkMembers(s plan.SetMembers) []octavia.Member {
+func shrinkMembers(s plan.SetMembers, lb *model.LoadBalancer) []octavia.Member {
 	all := membersOpts(s.Members)
 	if atMost(s.Members) <= plan.BodyLimit || size(all) <= plan.BodyLimit {
 		return all
 	}
 	all = withoutNames(all)
-	if size(all) <= plan.BodyLimit || driver.QuirksOf(r.observed.LoadBalancer.Provider).AlwaysSendSubnet {
+	if size(all) <= plan.BodyLimit || driver.QuirksOf(lb.Provider).AlwaysSendSubnet {
 		return all
 	}
 	for i, m := range s.Members.All() {
-		if _, added := s.Added.Find(m.Key()); !added || m.SubnetID == r.observed.LoadBalancer.VIP.SubnetID {
+		if _, added := s.Added.Find(m.Key()); !added || m.SubnetID == lb.VIP.SubnetID {
 			all[i].SubnetID = ""
 		}
 	}

@@ -9,26 +9,33 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// vip applies a step for a load balancer of provider router.
-func (r *Run) vip(ctx context.Context, step plan.Step) error {
+// vips applies the steps for load balancers of provider router.
+type vips struct {
+	*cloud
+	// lost is a creation without an answer; nil for none.
+	lost *lostCreation
+}
+
+// apply applies a step. It returns the ID of a created port.
+func (v *vips) apply(ctx context.Context, step plan.Step) (created string, err error) {
 	switch s := step.(type) {
 	case plan.CreateVIP:
-		return r.createVIP(ctx, s)
+		return v.create(ctx, s)
 	case plan.LeadVIP:
-		vip, err := vipAt(r.observed, s.Address)
+		vip, err := vipAt(v.observed, s.Address)
 		if err != nil {
-			return err
+			return "", err
 		}
-		if err := r.VIPs.Lead(ctx, vip, s.To); err != nil {
-			return err
+		if err := v.VIPs.Lead(ctx, vip, s.To); err != nil {
+			return "", err
 		}
 	case plan.DeleteVIP:
-		if err := r.VIPs.Delete(ctx, s.PortID); err != nil {
-			return err
+		if err := v.VIPs.Delete(ctx, s.PortID); err != nil {
+			return "", err
 		}
 	}
-	plan.Advance(&r.observed, step)
-	return nil
+	plan.Advance(&v.observed, step)
+	return "", nil
 }
 
 // vipAt returns the VIP with an address, "" for that of the load balancer.
@@ -45,46 +52,41 @@ func vipAt(observed model.Observed, address string) (model.VIP, error) {
 	return model.VIP{}, fmt.Errorf("routes to VIP %s: it is not there any more", address)
 }
 
-// createVIP creates the port of a VIP.
-func (r *Run) createVIP(ctx context.Context, s plan.CreateVIP) error {
-	if r.current.lost == nil {
-		made, err := r.newVIP(ctx, s)
-		if err == nil {
-			r.hasVIP(s, made)
-			return nil
+// create creates the port of a VIP. If the answer is lost, it looks for the result.
+func (v *vips) create(ctx context.Context, s plan.CreateVIP) (created string, err error) {
+	var made model.LoadBalancer
+	if v.lost == nil {
+		made, err = v.send(ctx, s)
+		if apierror.IsUnsure(err) {
+			v.lost = &lostCreation{cause: err}
 		}
-		if !apierror.IsUnsure(err) {
-			return err
-		}
-		r.current.lost = &lostCreation{cause: err}
 	}
-	var found []model.LoadBalancer
-	err := r.findLost(ctx, func(ctx context.Context) (is bool, err error) {
-		found, err = r.VIPs.Find(ctx, r.id)
-		return len(found) > 0, err
-	})
-	if err == nil {
-		r.hasVIP(s, found[0])
+	if v.lost != nil {
+		err = v.lost.find(ctx, v.Applier, func(ctx context.Context) (bool, error) {
+			found, err := v.VIPs.Find(ctx, v.id)
+			if len(found) > 0 {
+				made = found[0]
+			}
+			return len(found) > 0, err
+		})
 	}
-	return err
+	if err != nil {
+		return "", err
+	}
+	plan.Advance(&v.observed, s)
+	v.observed.LoadBalancer, v.lost = &made, nil
+	return made.ID, nil
 }
 
-// newVIP creates the port with the preferred address, or with another one if that is in use.
-func (r *Run) newVIP(ctx context.Context, s plan.CreateVIP) (model.LoadBalancer, error) {
+// send creates the port with the preferred address, or with another one if that is in use.
+func (v *vips) send(ctx context.Context, s plan.CreateVIP) (model.LoadBalancer, error) {
 	if s.Prefer != "" {
 		again := *s.LoadBalancer
 		again.VIP.Address = s.Prefer
-		made, err := r.VIPs.Create(ctx, r.id, again)
+		made, err := v.VIPs.Create(ctx, v.id, again)
 		if !apierror.IsConflict(err) {
 			return made, err
 		}
 	}
-	return r.VIPs.Create(ctx, r.id, *s.LoadBalancer)
-}
-
-// hasVIP records the port of a VIP.
-func (r *Run) hasVIP(s plan.CreateVIP, made model.LoadBalancer) {
-	plan.Advance(&r.observed, s)
-	r.observed.LoadBalancer = &made
-	r.answer.created = made.ID
+	return v.VIPs.Create(ctx, v.id, *s.LoadBalancer)
 }
