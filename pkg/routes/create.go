@@ -94,7 +94,7 @@ func (t *Table) takeBack(ctx context.Context, r *reconciliation, complete map[ho
 	if len(hops) == 0 {
 		return
 	}
-	if err := r.noting(ctx, hops, func(ctx context.Context) error { return t.change(ctx, r.router, nil, routes) }); err != nil {
+	if err := r.noting(ctx, hops, func(ctx context.Context) error { return t.routes.change(ctx, r.router, nil, routes) }); err != nil {
 		for h, done := range complete {
 			if !done {
 				r.errs[h] = fmt.Errorf("%w; the route is not removed: %w", r.errs[h], err)

@@ -29,7 +29,7 @@ func (t *Table) Lead(ctx context.Context, to Lead) error {
 
 // NextHops returns the next hops of the routes to single addresses. It costs one request.
 func (t *Table) NextHops(ctx context.Context) (map[netip.Addr][]netip.Addr, error) {
-	router, err := t.readRouter(ctx)
+	router, err := t.routes.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func (t *Table) NextHops(ctx context.Context) (map[netip.Addr][]netip.Addr, erro
 // Size returns the number of all routes of the router, also those of other clients, as this process has last
 // read or changed it. Before that it costs one request.
 func (t *Table) Size(ctx context.Context) (int, error) {
-	if known := t.size.Load(); known > 0 {
+	if known := t.routes.size.Load(); known > 0 {
 		return int(known) - 1, nil
 	}
-	router, err := t.readRouter(ctx)
+	router, err := t.routes.read(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -161,7 +161,7 @@ func (t *Table) removeObsolete(ctx context.Context, r *reconciliation, leads map
 	if len(hops) == 0 {
 		return
 	}
-	err := r.noting(ctx, hops, func(ctx context.Context) error { return t.change(ctx, r.router, nil, routes) })
+	err := r.noting(ctx, hops, func(ctx context.Context) error { return t.routes.change(ctx, r.router, nil, routes) })
 	for _, l := range leads {
 		if l.err == nil && len(l.obsolete) > 0 {
 			l.err = err

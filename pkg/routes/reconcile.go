@@ -73,7 +73,7 @@ func (t *Table) reconcile(ctx context.Context, operations []*operation) []error 
 		r.stuck = r.stuckBy(removals)
 		t.addAll(ctx, r, additions)
 		t.leadAll(ctx, r, leads)
-		t.size.Store(int64(len(r.has)) + 1)
+		t.routes.size.Store(int64(len(r.has)) + 1)
 	}
 	for i, c := range operations {
 		switch {
@@ -94,7 +94,7 @@ func (t *Table) reconcile(ctx context.Context, operations []*operation) []error 
 
 func (t *Table) start(ctx context.Context, operations []*operation) (*reconciliation, error) {
 	began := t.clock.Now()
-	router, err := t.readRouter(ctx)
+	router, err := t.routes.read(ctx)
 	if err != nil {
 		return nil, err
 	}

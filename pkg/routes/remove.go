@@ -106,7 +106,7 @@ func (t *Table) removeRoutes(ctx context.Context, r *reconciliation, removals ma
 	}
 	var err error
 	if len(routes) > 0 {
-		err = r.noting(ctx, there, func(ctx context.Context) error { return t.change(ctx, r.router, nil, routes) })
+		err = r.noting(ctx, there, func(ctx context.Context) error { return t.routes.change(ctx, r.router, nil, routes) })
 	}
 	if err == nil {
 		t.setComplete(ctx, r, leads)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -28,39 +30,52 @@ type routeLimit struct {
 	until time.Time
 }
 
-func (t *Table) readRouter(ctx context.Context) (*neutron.Router, error) {
-	router, err := t.network.Router(ctx, t.routerID)
+// extraRoutes reads and changes the routes of one router. It is safe for concurrent use.
+type extraRoutes struct {
+	network  Network
+	routerID string
+	clock    clock.PassiveClock
+	// nonAtomicUntil is the time until which Neutron is assumed to lack extraroute-atomic, in Unix
+	// nanoseconds.
+	nonAtomicUntil atomic.Int64
+	// size is the number of routes as last read or changed, plus 1; 0 if it is unknown.
+	size atomic.Int64
+}
+
+// read returns the router, and records the number of its routes.
+func (e *extraRoutes) read(ctx context.Context) (*neutron.Router, error) {
+	router, err := e.network.Router(ctx, e.routerID)
 	if apierror.IsNoRouter(err) {
 		return nil, fmt.Errorf("cloud.conf [Route] router-id is not a router that this project owns or can see: %w", err)
 	}
 	if err == nil {
-		t.size.Store(int64(len(router.Routes)) + 1)
+		e.size.Store(int64(len(router.Routes)) + 1)
 	}
 	return router, err
 }
 
 // change adds routes to the router, or removes them. router is its last known state and is updated
 // if necessary.
-func (t *Table) change(ctx context.Context, router *neutron.Router, add, remove []neutron.ExtraRoute) error {
-	if now := t.clock.Now(); now.UnixNano() >= t.nonAtomicUntil.Load() {
+func (e *extraRoutes) change(ctx context.Context, router *neutron.Router, add, remove []neutron.ExtraRoute) error {
+	if now := e.clock.Now(); now.UnixNano() >= e.nonAtomicUntil.Load() {
 		var err error
 		if len(add) > 0 {
-			err = t.network.AddRoutes(ctx, t.routerID, add)
+			err = e.network.AddRoutes(ctx, e.routerID, add)
 		} else {
-			err = t.network.RemoveRoutes(ctx, t.routerID, remove)
+			err = e.network.RemoveRoutes(ctx, e.routerID, remove)
 		}
 		if !apierror.IsUnknownAction(err) {
 			return err
 		}
-		klog.FromContext(ctx).Info("Neutron has no extension extraroute-atomic: routes are read and written back as a whole", "router", t.routerID)
-		t.nonAtomicUntil.Store(now.Add(nonAtomicAge).UnixNano())
+		klog.FromContext(ctx).Info("Neutron has no extension extraroute-atomic: routes are read and written back as a whole", "router", e.routerID)
+		e.nonAtomicUntil.Store(now.Add(nonAtomicAge).UnixNano())
 	}
-	return t.replace(ctx, router, add, remove)
+	return e.replace(ctx, router, add, remove)
 }
 
 // replace is for Neutron without extraroute-atomic. It writes the complete list of routes, unless
 // another client has changed the router since it was read.
-func (t *Table) replace(ctx context.Context, router *neutron.Router, add, remove []neutron.ExtraRoute) error {
+func (e *extraRoutes) replace(ctx context.Context, router *neutron.Router, add, remove []neutron.ExtraRoute) error {
 	for attempt := 1; ; attempt++ {
 		routes := slices.DeleteFunc(slices.Clone(router.Routes), func(r neutron.ExtraRoute) bool { return slices.Contains(remove, r) })
 		for _, r := range add {
@@ -68,7 +83,7 @@ func (t *Table) replace(ctx context.Context, router *neutron.Router, add, remove
 				routes = append(routes, r)
 			}
 		}
-		written, err := t.network.SetRoutes(ctx, router, routes)
+		written, err := e.network.SetRoutes(ctx, router, routes)
 		if err == nil {
 			*router = *written
 			return nil
@@ -76,7 +91,7 @@ func (t *Table) replace(ctx context.Context, router *neutron.Router, add, remove
 		if !apierror.IsStale(err) || attempt == attempts {
 			return err
 		}
-		read, err := t.readRouter(ctx)
+		read, err := e.read(ctx)
 		if err != nil {
 			return err
 		}
@@ -110,7 +125,7 @@ func (t *Table) addSome(ctx context.Context, r *reconciliation, hops []hop) erro
 	for _, h := range hops {
 		routes = append(routes, neutron.ExtraRoute{Destination: h.to.String(), NextHop: h.via.String()})
 	}
-	err := r.noting(ctx, hops, func(ctx context.Context) error { return t.change(ctx, r.router, routes, nil) })
+	err := r.noting(ctx, hops, func(ctx context.Context) error { return t.routes.change(ctx, r.router, routes, nil) })
 	switch {
 	case err == nil:
 		for i, h := range hops {

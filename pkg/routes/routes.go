@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -75,13 +74,9 @@ type Table struct {
 	synced   func() bool
 	clock    clock.Clock
 	pairsAge time.Duration
+	routes   *extraRoutes
 	record   *record
 	batcher  *batcher
-	// nonAtomicUntil is the time until which Neutron is assumed to lack extraroute-atomic, in Unix
-	// nanoseconds.
-	nonAtomicUntil atomic.Int64
-	// size is the number of routes of the router after the last batch, plus 1; 0 if it is unknown.
-	size atomic.Int64
 
 	// The batch in execution owns these fields; there is only one at a time.
 	limit   routeLimit
@@ -109,6 +104,7 @@ func New(options Options) *Table {
 	t := &Table{
 		network: options.Network, routerID: options.RouterID, nodes: options.Nodes, synced: options.Synced,
 		clock: options.Clock, pairsAge: options.PairsAge, complete: map[hop]bool{},
+		routes: &extraRoutes{network: options.Network, routerID: options.RouterID, clock: options.Clock},
 		record: &record{maps: options.ConfigMaps, cluster: options.ClusterID, router: options.RouterID},
 	}
 	t.batcher = &batcher{clock: options.Clock, gather: options.Gather, run: t.reconcile, running: semaphore.NewWeighted(1)}
@@ -123,7 +119,7 @@ func (t *Table) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rout
 	if err != nil {
 		return nil, err
 	}
-	router, err := t.readRouter(ctx)
+	router, err := t.routes.read(ctx)
 	if err != nil {
 		return nil, err
 	}

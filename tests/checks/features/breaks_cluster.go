@@ -92,8 +92,8 @@ func clusterBreaks() []Break {
 		{
 			Row: 110, What: "each route is added by replacing all routes of the router",
 			File:  route + "router.go",
-			Old:   `if now := t.clock.Now(); now.UnixNano() >= t.nonAtomicUntil.Load() {`,
-			New:   `if now := t.clock.Now(); false {`,
+			Old:   `if now := e.clock.Now(); now.UnixNano() >= e.nonAtomicUntil.Load() {`,
+			New:   `if now := e.clock.Now(); false {`,
 			Tests: []string{"TestBatch_AddsRoutesOfHundredNodesInOneRequest"},
 		},
 		{
