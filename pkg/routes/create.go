@@ -22,9 +22,12 @@ func (t *Table) addAll(ctx context.Context, r *reconciliation, additions map[*op
 			}
 		}
 	}
-	ports, err := t.portsOf(ctx, addressesOf(additions))
+	ports, err := portsOf(ctx, t.network, addressesOf(additions))
+	outside := func(c *operation) bool {
+		return !slices.ContainsFunc(c.through, func(via netip.Addr) bool { return t.subnets.portAt(via, ports) != "" })
+	}
 	if err == nil {
-		err = t.readSubnets(ctx, additions, ports)
+		err = t.subnets.read(ctx, func() bool { return slices.ContainsFunc(slices.Collect(maps.Keys(additions)), outside) })
 	}
 	if err != nil {
 		fail(err)
@@ -73,7 +76,7 @@ func (t *Table) addMissing(ctx context.Context, r *reconciliation, known map[hop
 			there[h], r.owned[h] = true, port
 		}
 	}
-	t.eachPort(ctx, r, there, ports, t.addPairs)
+	t.eachPort(ctx, r, there, ports, t.pairs.add)
 	complete := map[hop]bool{}
 	for h := range there {
 		complete[h] = r.errs[h] == nil
@@ -109,7 +112,7 @@ func (t *Table) choose(r *reconciliation, c *operation, ports map[netip.Addr][]*
 	for _, via := range c.through {
 		h := hop{c.to, via}
 		if _, there := r.has[h]; there {
-			return h, t.portAt(via, ports), nil
+			return h, t.subnets.portAt(via, ports), nil
 		}
 	}
 	for h := range r.has {
@@ -122,54 +125,9 @@ func (t *Table) choose(r *reconciliation, c *operation, ports map[netip.Addr][]*
 		return hop{}, "", fmt.Errorf("the route to %s of node %s waits: %w", c.to, c.node, err)
 	}
 	for _, via := range c.through {
-		if id := t.portAt(via, ports); id != "" {
+		if id := t.subnets.portAt(via, ports); id != "" {
 			return hop{c.to, via}, id, nil
 		}
 	}
 	return hop{}, "", fmt.Errorf("no port with an address of node %s (%v) is in a subnet of router %s", c.node, c.through, t.routerID)
-}
-
-// portAt returns the ID of the port with an address, in a subnet of the router; "" if there is
-// none. If the project does not see the router's ports, a single port with the address is assumed
-// to be the right one.
-func (t *Table) portAt(via netip.Addr, ports map[netip.Addr][]*neutron.RoutedPort) string {
-	for _, port := range ports[via] {
-		for _, fixed := range port.FixedIPs {
-			if address, err := netip.ParseAddr(fixed.IPAddress); err == nil && address == via && t.subnets[fixed.SubnetID] {
-				return port.ID
-			}
-		}
-	}
-	if len(t.subnets) == 0 && len(ports[via]) == 1 {
-		return ports[via][0].ID
-	}
-	return ""
-}
-
-// readSubnets reads the subnets of the router. It reads them again if a node is in none of the
-// known ones.
-func (t *Table) readSubnets(ctx context.Context, additions map[*operation]error, ports map[netip.Addr][]*neutron.RoutedPort) error {
-	unknown := func(c *operation) bool {
-		return !slices.ContainsFunc(c.through, func(via netip.Addr) bool { return t.portAt(via, ports) != "" })
-	}
-	return t.readSubnetsFor(ctx, func() bool { return slices.ContainsFunc(slices.Collect(maps.Keys(additions)), unknown) })
-}
-
-// readSubnetsFor reads the subnets of the router if they are unknown, or a next hop is outside of the
-// known ones.
-func (t *Table) readSubnetsFor(ctx context.Context, outside func() bool) error {
-	if t.subnets != nil && !outside() {
-		return nil
-	}
-	own, err := t.network.RouterPorts(ctx, t.routerID)
-	if err != nil {
-		return err
-	}
-	t.subnets = map[string]bool{}
-	for _, port := range own {
-		for _, fixed := range port.FixedIPs {
-			t.subnets[fixed.SubnetID] = true
-		}
-	}
-	return nil
 }

@@ -201,10 +201,10 @@ func (t *Table) admit(ctx context.Context, r *reconciliation, admissions map[adm
 	for a := range admissions {
 		vias = append(vias, a.via)
 	}
-	ports, err := t.portsOf(ctx, vias)
+	ports, err := portsOf(ctx, t.network, vias)
 	if err == nil {
-		err = t.readSubnetsFor(ctx, func() bool {
-			return slices.ContainsFunc(vias, func(via netip.Addr) bool { return t.portAt(via, ports) == "" })
+		err = t.subnets.read(ctx, func() bool {
+			return slices.ContainsFunc(vias, func(via netip.Addr) bool { return t.subnets.portAt(via, ports) == "" })
 		})
 	}
 	for a := range admissions {
@@ -216,10 +216,10 @@ func (t *Table) admit(ctx context.Context, r *reconciliation, admissions map[adm
 
 // admitAt adds the address pair to the port of a next hop.
 func (t *Table) admitAt(ctx context.Context, r *reconciliation, a admission, ports []*neutron.RoutedPort) error {
-	id := t.portAt(a.via, map[netip.Addr][]*neutron.RoutedPort{a.via: ports})
+	id := t.subnets.portAt(a.via, map[netip.Addr][]*neutron.RoutedPort{a.via: ports})
 	i := slices.IndexFunc(ports, func(port *neutron.RoutedPort) bool { return port.ID == id })
 	if i < 0 {
 		return fmt.Errorf("no port with the address %s of a node is in a subnet of router %s", a.via, t.routerID)
 	}
-	return r.noting(ctx, nil, func(ctx context.Context) error { return t.addPairs(ctx, ports[i], []netip.Prefix{a.pool}) })
+	return r.noting(ctx, nil, func(ctx context.Context) error { return t.pairs.add(ctx, ports[i], []netip.Prefix{a.pool}) })
 }

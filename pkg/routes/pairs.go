@@ -10,10 +10,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// A node's port needs an address pair for each of the node's pod CIDRs: see neutron.RoutedPort.Admits.
+// addressPairs changes the address pairs of ports: a node's port needs one for each of the node's pod CIDRs, see
+// neutron.RoutedPort.Admits.
+type addressPairs struct{ network Network }
 
-func (t *Table) addPairs(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
-	return t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
+func (a addressPairs) add(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
+	return a.change(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
 		pairs := slices.Clone(*port.AddressPairs)
 		for _, to := range cidrs {
 			if !port.Admits(to) {
@@ -24,17 +26,17 @@ func (t *Table) addPairs(ctx context.Context, port *neutron.RoutedPort, cidrs []
 	})
 }
 
-// removePairs removes the pairs that addPairs has added. It is no error if the port is gone, or may
+// remove removes the pairs that add has added. It is no error if the port is gone, or may
 // not be written, because such a port has no pairs of ours.
-func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
-	err := t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
+func (a addressPairs) remove(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
+	err := a.change(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
 		return slices.DeleteFunc(slices.Clone(*port.AddressPairs), func(pair neutron.AddressPair) bool {
 			has, ok := port.PairPrefix(pair)
 			return ok && slices.Contains(cidrs, has)
 		})
 	})
 	if apierror.IsNotFound(err) { // one of several API servers may answer 404 for an existing port
-		if _, err = t.network.RoutedPort(ctx, port.ID); err == nil {
+		if _, err = a.network.RoutedPort(ctx, port.ID); err == nil {
 			return fmt.Errorf("the change of port %s was answered as if it were gone, but it is still there", port.ID)
 		}
 	}
@@ -44,21 +46,21 @@ func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs
 	return err
 }
 
-// changePairs retries with a new read if another client has changed the port.
-func (t *Table) changePairs(ctx context.Context, port *neutron.RoutedPort, wanted func(*neutron.RoutedPort) []neutron.AddressPair) error {
+// change retries with a new read if another client has changed the port.
+func (a addressPairs) change(ctx context.Context, port *neutron.RoutedPort, wanted func(*neutron.RoutedPort) []neutron.AddressPair) error {
 	for attempt := 1; port.NeedsPairs(); attempt++ {
 		pairs := wanted(port)
 		if slices.Equal(pairs, *port.AddressPairs) {
 			return nil
 		}
-		err := t.network.SetAddressPairs(ctx, port, pairs)
+		err := a.network.SetAddressPairs(ctx, port, pairs)
 		if err == nil || !apierror.IsStale(err) {
 			return err
 		}
 		if attempt == attempts {
 			return fmt.Errorf("another client changed port %s during each of %d attempts: %w", port.ID, attempts, err)
 		}
-		if port, err = t.network.RoutedPort(ctx, port.ID); err != nil {
+		if port, err = a.network.RoutedPort(ctx, port.ID); err != nil {
 			return err
 		}
 	}
@@ -66,13 +68,13 @@ func (t *Table) changePairs(ctx context.Context, port *neutron.RoutedPort, wante
 }
 
 // portsOf returns the ports with the given addresses.
-func (t *Table) portsOf(ctx context.Context, addresses []netip.Addr) (map[netip.Addr][]*neutron.RoutedPort, error) {
+func portsOf(ctx context.Context, network Network, addresses []netip.Addr) (map[netip.Addr][]*neutron.RoutedPort, error) {
 	slices.SortFunc(addresses, netip.Addr.Compare)
 	var texts []string
 	for _, address := range slices.Compact(addresses) {
 		texts = append(texts, address.String())
 	}
-	found, err := t.network.PortsWithAddresses(ctx, texts)
+	found, err := network.PortsWithAddresses(ctx, texts)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (t *Table) removeAll(ctx context.Context, r *reconciliation, removals map[h
 	if len(obsolete) == 0 {
 		return
 	}
-	ports, err := t.portsOf(ctx, vias)
+	ports, err := portsOf(ctx, t.network, vias)
 	if err != nil {
 		fail(err)
 		return
@@ -52,7 +52,7 @@ func (t *Table) removeAll(ctx context.Context, r *reconciliation, removals map[h
 			delete(r.has, h) // removes it from the record only
 		}
 	}
-	t.eachPort(ctx, r, obsolete, ports, t.removePairs)
+	t.eachPort(ctx, r, obsolete, ports, t.pairs.remove)
 	t.removeRoutes(ctx, r, removals, obsolete)
 }
 

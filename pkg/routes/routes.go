@@ -75,12 +75,13 @@ type Table struct {
 	clock    clock.Clock
 	pairsAge time.Duration
 	routes   *extraRoutes
+	pairs    addressPairs
 	record   *record
 	batcher  *batcher
 
 	// The batch in execution owns these fields; there is only one at a time.
 	limit   routeLimit
-	subnets map[string]bool
+	subnets subnets
 
 	mu sync.Mutex
 	// complete are the existing routes with all their address pairs.
@@ -105,6 +106,7 @@ func New(options Options) *Table {
 		network: options.Network, routerID: options.RouterID, nodes: options.Nodes, synced: options.Synced,
 		clock: options.Clock, pairsAge: options.PairsAge, complete: map[hop]bool{},
 		routes: &extraRoutes{network: options.Network, routerID: options.RouterID, clock: options.Clock},
+		pairs:  addressPairs{options.Network}, subnets: subnets{network: options.Network, routerID: options.RouterID},
 		record: &record{maps: options.ConfigMaps, cluster: options.ClusterID, router: options.RouterID},
 	}
 	t.batcher = &batcher{clock: options.Clock, gather: options.Gather, run: t.reconcile, running: semaphore.NewWeighted(1)}
@@ -198,7 +200,7 @@ func (t *Table) completeRoutes(ctx context.Context, has map[hop]neutron.ExtraRou
 			vias = append(vias, h.via)
 		}
 	}
-	found, err := t.portsOf(ctx, vias)
+	found, err := portsOf(ctx, t.network, vias)
 	if err != nil {
 		return nil, nil, err
 	}
