@@ -11,7 +11,7 @@ import (
 )
 
 // addAll adds routes and sets their errors.
-func (t *Table) addAll(ctx context.Context, r *reconciliation, additions map[*operation]error) {
+func (r *reconciliation) addAll(ctx context.Context, additions map[*operation]error) {
 	if len(additions) == 0 {
 		return
 	}
@@ -22,12 +22,12 @@ func (t *Table) addAll(ctx context.Context, r *reconciliation, additions map[*op
 			}
 		}
 	}
-	ports, err := portsOf(ctx, t.network, addressesOf(additions))
+	ports, err := portsOf(ctx, r.table.network, addressesOf(additions))
 	outside := func(c *operation) bool {
-		return !slices.ContainsFunc(c.through, func(via netip.Addr) bool { return t.subnets.portAt(via, ports) != "" })
+		return !slices.ContainsFunc(c.through, func(via netip.Addr) bool { return r.table.subnets.portAt(via, ports) != "" })
 	}
 	if err == nil {
-		err = t.subnets.read(ctx, func() bool { return slices.ContainsFunc(slices.Collect(maps.Keys(additions)), outside) })
+		err = r.table.subnets.read(ctx, func() bool { return slices.ContainsFunc(slices.Collect(maps.Keys(additions)), outside) })
 	}
 	if err != nil {
 		fail(err)
@@ -35,18 +35,18 @@ func (t *Table) addAll(ctx context.Context, r *reconciliation, additions map[*op
 	}
 	chosen, known := map[*operation]hop{}, map[hop]string{}
 	for c := range additions {
-		h, port, err := t.choose(r, c, ports)
+		h, port, err := r.choose(c, ports)
 		if err != nil {
 			additions[c] = err
 			continue
 		}
 		chosen[c], known[h], r.nodes[h] = h, port, c.node
 	}
-	if err := t.record.write(ctx, known, nil); err != nil {
+	if err := r.table.record.write(ctx, known, nil); err != nil {
 		fail(err)
 		return
 	}
-	t.addMissing(ctx, r, known, ports)
+	r.addMissing(ctx, known, ports)
 	for c, h := range chosen {
 		additions[c] = r.errs[h]
 	}
@@ -61,7 +61,7 @@ func addressesOf(additions map[*operation]error) []netip.Addr {
 }
 
 // addMissing adds the missing routes, and the address pairs of all.
-func (t *Table) addMissing(ctx context.Context, r *reconciliation, known map[hop]string, ports map[netip.Addr][]*neutron.RoutedPort) {
+func (r *reconciliation) addMissing(ctx context.Context, known map[hop]string, ports map[netip.Addr][]*neutron.RoutedPort) {
 	var missing []hop
 	for h := range known {
 		if _, there := r.has[h]; !there {
@@ -69,24 +69,24 @@ func (t *Table) addMissing(ctx context.Context, r *reconciliation, known map[hop
 		}
 	}
 	slices.SortFunc(missing, func(a, b hop) int { return a.via.Compare(b.via) })
-	t.add(ctx, r, missing)
+	r.add(ctx, missing)
 	there := map[hop]bool{}
 	for h, port := range known {
 		if r.errs[h] == nil {
 			there[h], r.owned[h] = true, port
 		}
 	}
-	t.eachPort(ctx, r, there, ports, t.pairs.add)
+	r.eachPort(ctx, there, ports, r.table.pairs.add)
 	complete := map[hop]bool{}
 	for h := range there {
 		complete[h] = r.errs[h] == nil
 	}
-	t.takeBack(ctx, r, complete)
-	t.setComplete(ctx, r, complete)
+	r.takeBack(ctx, complete)
+	r.setComplete(ctx, complete)
 }
 
 // takeBack removes the added routes that have not become complete.
-func (t *Table) takeBack(ctx context.Context, r *reconciliation, complete map[hop]bool) {
+func (r *reconciliation) takeBack(ctx context.Context, complete map[hop]bool) {
 	var hops []hop
 	var routes []neutron.ExtraRoute
 	for h, done := range complete {
@@ -97,7 +97,7 @@ func (t *Table) takeBack(ctx context.Context, r *reconciliation, complete map[ho
 	if len(hops) == 0 {
 		return
 	}
-	if err := r.noting(ctx, hops, func(ctx context.Context) error { return t.routes.change(ctx, r.router, nil, routes) }); err != nil {
+	if err := r.change(ctx, hops, nil, routes); err != nil {
 		for h, done := range complete {
 			if !done {
 				r.errs[h] = fmt.Errorf("%w; the route is not removed: %w", r.errs[h], err)
@@ -108,26 +108,26 @@ func (t *Table) takeBack(ctx context.Context, r *reconciliation, complete map[ho
 
 // choose returns the route for an operation, and the ID of the port of its next hop. An existing
 // route through any of the node's addresses is preferred.
-func (t *Table) choose(r *reconciliation, c *operation, ports map[netip.Addr][]*neutron.RoutedPort) (hop, string, error) {
+func (r *reconciliation) choose(c *operation, ports map[netip.Addr][]*neutron.RoutedPort) (hop, string, error) {
 	for _, via := range c.through {
 		h := hop{c.to, via}
 		if _, there := r.has[h]; there {
-			return h, t.subnets.portAt(via, ports), nil
+			return h, r.table.subnets.portAt(via, ports), nil
 		}
 	}
 	for h := range r.has {
 		if _, ours := r.owned[h]; h.to == c.to && !ours {
 			return hop{}, "", fmt.Errorf("router %s has a route for %s via %s, which is not an address of node %s, and nothing proves that this route is ours: "+
-				"remove it from the router if no other cluster uses it", t.routerID, c.to, h.via, c.node)
+				"remove it from the router if no other cluster uses it", r.table.routerID, c.to, h.via, c.node)
 		}
 	}
 	if err := r.occupied(c.to); err != nil {
 		return hop{}, "", fmt.Errorf("the route to %s of node %s waits: %w", c.to, c.node, err)
 	}
 	for _, via := range c.through {
-		if id := t.subnets.portAt(via, ports); id != "" {
+		if id := r.table.subnets.portAt(via, ports); id != "" {
 			return hop{c.to, via}, id, nil
 		}
 	}
-	return hop{}, "", fmt.Errorf("no port with an address of node %s (%v) is in a subnet of router %s", c.node, c.through, t.routerID)
+	return hop{}, "", fmt.Errorf("no port with an address of node %s (%v) is in a subnet of router %s", c.node, c.through, r.table.routerID)
 }

@@ -72,35 +72,41 @@ type admission struct {
 	pool netip.Prefix
 }
 
-// leadAll executes the Leads of a batch, and sets their errors. It removes routes first only if the
-// router is full.
-func (t *Table) leadAll(ctx context.Context, r *reconciliation, leads map[netip.Prefix]*lead) {
-	t.admitAll(ctx, r, leads)
+// leadBatch executes the Leads of a batch.
+type leadBatch struct {
+	*reconciliation
+	// leads are the Leads by address.
+	leads map[netip.Prefix]*lead
+}
+
+// run executes the Leads, and sets their errors. It removes routes first only if the router is full.
+func (b leadBatch) run(ctx context.Context) {
+	b.admitAll(ctx)
 	var missing []hop
-	for _, l := range leads {
+	for _, l := range b.leads {
 		if l.err == nil {
-			l.compare(r.has)
+			l.compare(b.has)
 			missing = append(missing, l.missing...)
 		}
 	}
-	t.addHops(ctx, r, missing)
+	b.addHops(ctx, missing)
 	var again []hop
-	for _, l := range leads {
-		if refused := l.refused(r.errs); len(refused) > 0 && len(l.obsolete) > 0 && t.full() {
+	for _, l := range b.leads {
+		if refused := l.refused(b.errs); len(refused) > 0 && len(l.obsolete) > 0 && b.table.limit.full(b.table.clock.Now()) {
 			again = append(again, refused...)
 		} else if len(refused) > 0 {
-			l.err = r.errs[refused[0]]
+			l.err = b.errs[refused[0]]
 		}
 	}
-	t.removeObsolete(ctx, r, leads)
+	b.removeObsolete(ctx)
 	if len(again) == 0 {
 		return
 	}
-	t.limit = routeLimit{}
-	t.addHops(ctx, r, again)
-	for _, l := range leads {
-		if refused := l.refused(r.errs); l.err == nil && len(refused) > 0 {
-			l.err = r.errs[refused[0]]
+	b.table.limit = routeLimit{}
+	b.addHops(ctx, again)
+	for _, l := range b.leads {
+		if refused := l.refused(b.errs); l.err == nil && len(refused) > 0 {
+			l.err = b.errs[refused[0]]
 		}
 	}
 }
@@ -125,15 +131,15 @@ func (l *lead) refused(errs map[hop]error) []hop {
 }
 
 // addHops adds routes, in an order that is the same each time.
-func (t *Table) addHops(ctx context.Context, r *reconciliation, hops []hop) {
+func (b leadBatch) addHops(ctx context.Context, hops []hop) {
 	if len(hops) == 0 {
 		return
 	}
 	slices.SortFunc(hops, compareHops)
 	for _, h := range hops {
-		delete(r.errs, h)
+		delete(b.errs, h)
 	}
-	t.add(ctx, r, hops)
+	b.add(ctx, hops)
 }
 
 func compareHops(a, b hop) int {
@@ -143,41 +149,38 @@ func compareHops(a, b hop) int {
 	return a.via.Compare(b.via)
 }
 
-// full reports whether the router has refused routes because of their number.
-func (t *Table) full() bool { return t.clock.Now().Before(t.limit.until) }
-
 // removeObsolete removes the obsolete routes of all Leads that have not failed, with one request.
-func (t *Table) removeObsolete(ctx context.Context, r *reconciliation, leads map[netip.Prefix]*lead) {
+func (b leadBatch) removeObsolete(ctx context.Context) {
 	var hops []hop
 	var routes []neutron.ExtraRoute
-	for _, l := range leads {
+	for _, l := range b.leads {
 		if l.err != nil {
 			continue
 		}
 		for _, h := range l.obsolete {
-			hops, routes = append(hops, h), append(routes, r.has[h])
+			hops, routes = append(hops, h), append(routes, b.has[h])
 		}
 	}
 	if len(hops) == 0 {
 		return
 	}
-	err := r.noting(ctx, hops, func(ctx context.Context) error { return t.routes.change(ctx, r.router, nil, routes) })
-	for _, l := range leads {
+	err := b.change(ctx, hops, nil, routes)
+	for _, l := range b.leads {
 		if l.err == nil && len(l.obsolete) > 0 {
 			l.err = err
 		}
 	}
 	if err == nil {
 		for _, h := range hops {
-			delete(r.has, h)
+			delete(b.has, h)
 		}
 	}
 }
 
 // admitAll adds the address pairs to the ports of next hops, before routes lead there.
-func (t *Table) admitAll(ctx context.Context, r *reconciliation, leads map[netip.Prefix]*lead) {
+func (b leadBatch) admitAll(ctx context.Context) {
 	admissions := map[admission]error{}
-	for _, l := range leads {
+	for _, l := range b.leads {
 		for _, via := range l.Through {
 			admissions[admission{via, l.Pool}] = nil
 		}
@@ -185,8 +188,8 @@ func (t *Table) admitAll(ctx context.Context, r *reconciliation, leads map[netip
 	if len(admissions) == 0 {
 		return
 	}
-	t.admit(ctx, r, admissions)
-	for _, l := range leads {
+	b.admit(ctx, admissions)
+	for _, l := range b.leads {
 		for _, via := range l.Through {
 			if err := admissions[admission{via, l.Pool}]; l.err == nil && err != nil {
 				l.err = err
@@ -196,30 +199,30 @@ func (t *Table) admitAll(ctx context.Context, r *reconciliation, leads map[netip
 }
 
 // admit adds the address pairs to ports, and sets the errors.
-func (t *Table) admit(ctx context.Context, r *reconciliation, admissions map[admission]error) {
+func (b leadBatch) admit(ctx context.Context, admissions map[admission]error) {
 	vias := make([]netip.Addr, 0, len(admissions))
 	for a := range admissions {
 		vias = append(vias, a.via)
 	}
-	ports, err := portsOf(ctx, t.network, vias)
+	ports, err := portsOf(ctx, b.table.network, vias)
 	if err == nil {
-		err = t.subnets.read(ctx, func() bool {
-			return slices.ContainsFunc(vias, func(via netip.Addr) bool { return t.subnets.portAt(via, ports) == "" })
+		err = b.table.subnets.read(ctx, func() bool {
+			return slices.ContainsFunc(vias, func(via netip.Addr) bool { return b.table.subnets.portAt(via, ports) == "" })
 		})
 	}
 	for a := range admissions {
 		if admissions[a] = err; err == nil {
-			admissions[a] = t.admitAt(ctx, r, a, ports[a.via])
+			admissions[a] = b.admitAt(ctx, a, ports[a.via])
 		}
 	}
 }
 
 // admitAt adds the address pair to the port of a next hop.
-func (t *Table) admitAt(ctx context.Context, r *reconciliation, a admission, ports []*neutron.RoutedPort) error {
-	id := t.subnets.portAt(a.via, map[netip.Addr][]*neutron.RoutedPort{a.via: ports})
+func (b leadBatch) admitAt(ctx context.Context, a admission, ports []*neutron.RoutedPort) error {
+	id := b.table.subnets.portAt(a.via, map[netip.Addr][]*neutron.RoutedPort{a.via: ports})
 	i := slices.IndexFunc(ports, func(port *neutron.RoutedPort) bool { return port.ID == id })
 	if i < 0 {
-		return fmt.Errorf("no port with the address %s of a node is in a subnet of router %s", a.via, t.routerID)
+		return fmt.Errorf("no port with the address %s of a node is in a subnet of router %s", a.via, b.table.routerID)
 	}
-	return r.noting(ctx, nil, func(ctx context.Context) error { return t.pairs.add(ctx, ports[i], []netip.Prefix{a.pool}) })
+	return b.noting(ctx, nil, func(ctx context.Context) error { return b.table.pairs.add(ctx, ports[i], []netip.Prefix{a.pool}) })
 }

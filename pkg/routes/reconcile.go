@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
@@ -18,6 +19,7 @@ import (
 // that ListRoutes does not return has no pair left, and a route that Neutron refuses costs no write
 // of a port.
 type reconciliation struct {
+	table  *Table
 	router *neutron.Router
 	has    map[hop]neutron.ExtraRoute
 	// owned is the record at the start.
@@ -52,6 +54,11 @@ func (r *reconciliation) noting(ctx context.Context, hops []hop, change func(con
 	return err
 }
 
+// change adds or removes routes, and records the requests for the log.
+func (r *reconciliation) change(ctx context.Context, hops []hop, add, remove []neutron.ExtraRoute) error {
+	return r.noting(ctx, hops, func(ctx context.Context) error { return r.table.routes.change(ctx, r.router, add, remove) })
+}
+
 // reconcile executes operations and returns the error of each.
 func (t *Table) reconcile(ctx context.Context, operations []*operation) []error {
 	errs := make([]error, len(operations))
@@ -69,10 +76,10 @@ func (t *Table) reconcile(ctx context.Context, operations []*operation) []error 
 	}
 	r, err := t.start(ctx, operations)
 	if err == nil {
-		t.removeAll(ctx, r, removals)
+		r.removeAll(ctx, removals)
 		r.stuck = r.stuckBy(removals)
-		t.addAll(ctx, r, additions)
-		t.leadAll(ctx, r, leads)
+		r.addAll(ctx, additions)
+		leadBatch{r, leads}.run(ctx)
 		t.routes.size.Store(int64(len(r.has)) + 1)
 	}
 	for i, c := range operations {
@@ -104,14 +111,14 @@ func (t *Table) start(ctx context.Context, operations []*operation) (*reconcilia
 		nodes[c.remove] = c.node // nodes of routes to add are set when these are chosen
 	}
 	return &reconciliation{
-		router: router, has: hopsOf(router), owned: owned, errs: map[hop]error{}, added: map[hop]bool{},
+		table: t, router: router, has: hopsOf(router), owned: owned, errs: map[hop]error{}, added: map[hop]bool{},
 		began: began, nodes: nodes, writes: map[hop]*telemetry.Writes{},
 	}, err
 }
 
 // eachPort changes the pairs of the ports of routes, one write for each port, and records the
 // errors. If the record has the port of a route, another port with its address is not changed.
-func (t *Table) eachPort(ctx context.Context, r *reconciliation, routes map[hop]bool, ports map[netip.Addr][]*neutron.RoutedPort,
+func (r *reconciliation) eachPort(ctx context.Context, routes map[hop]bool, ports map[netip.Addr][]*neutron.RoutedPort,
 	do func(context.Context, *neutron.RoutedPort, []netip.Prefix) error,
 ) {
 	byPort := map[*neutron.RoutedPort][]hop{}
@@ -141,4 +148,17 @@ func (t *Table) eachPort(ctx context.Context, r *reconciliation, routes map[hop]
 		})
 	}
 	_ = group.Wait() // the errors are recorded by route
+}
+
+// setComplete records the result of a batch, and logs the routes that it changed.
+func (r *reconciliation) setComplete(ctx context.Context, routes map[hop]bool) {
+	r.table.mu.Lock()
+	defer r.table.mu.Unlock()
+	for h, complete := range routes {
+		r.table.complete[h] = complete
+		if writes := r.writes[h]; writes.Any() {
+			values := []any{"router", r.table.routerID, "route", h.String(), "leads", complete, "node", r.nodes[h], "port", r.owned[h]}
+			klog.FromContext(ctx).V(1).Info("Changed a route", slices.Concat(values, writes.Values(), []any{"took", r.table.clock.Since(r.began)})...)
+		}
+	}
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // removeAll removes routes and sets their errors.
-func (t *Table) removeAll(ctx context.Context, r *reconciliation, removals map[hop]error) {
+func (r *reconciliation) removeAll(ctx context.Context, removals map[hop]error) {
 	if len(removals) == 0 {
 		return
 	}
-	wanted, err := t.targets()
+	wanted, err := r.table.targets()
 	fail := func(err error) {
 		for h := range removals {
 			if removals[h] == nil {
@@ -33,7 +33,7 @@ func (t *Table) removeAll(ctx context.Context, r *reconciliation, removals map[h
 		_, leads := wanted[h]
 		switch {
 		case !ours:
-			removals[h] = fmt.Errorf("route %s of router %s is not removed: nothing proves that it is ours", h, t.routerID)
+			removals[h] = fmt.Errorf("route %s of router %s is not removed: nothing proves that it is ours", h, r.table.routerID)
 		case !leads: // otherwise its Node has reappeared
 			obsolete[h] = true
 			vias = append(vias, h.via)
@@ -42,7 +42,7 @@ func (t *Table) removeAll(ctx context.Context, r *reconciliation, removals map[h
 	if len(obsolete) == 0 {
 		return
 	}
-	ports, err := portsOf(ctx, t.network, vias)
+	ports, err := portsOf(ctx, r.table.network, vias)
 	if err != nil {
 		fail(err)
 		return
@@ -52,8 +52,8 @@ func (t *Table) removeAll(ctx context.Context, r *reconciliation, removals map[h
 			delete(r.has, h) // removes it from the record only
 		}
 	}
-	t.eachPort(ctx, r, obsolete, ports, t.pairs.remove)
-	t.removeRoutes(ctx, r, removals, obsolete)
+	r.eachPort(ctx, obsolete, ports, r.table.pairs.remove)
+	r.removeRoutes(ctx, removals, obsolete)
 }
 
 // stuckBy returns the pod CIDRs that still have a route to a wrong next hop: with a second next hop
@@ -91,7 +91,7 @@ func inherited(h hop, portID string, ports []*neutron.RoutedPort) bool {
 }
 
 // removeRoutes removes the routes without remaining pairs.
-func (t *Table) removeRoutes(ctx context.Context, r *reconciliation, removals map[hop]error, obsolete map[hop]bool) {
+func (r *reconciliation) removeRoutes(ctx context.Context, removals map[hop]error, obsolete map[hop]bool) {
 	var routes []neutron.ExtraRoute
 	var gone, there []hop
 	leads := map[hop]bool{}
@@ -106,11 +106,11 @@ func (t *Table) removeRoutes(ctx context.Context, r *reconciliation, removals ma
 	}
 	var err error
 	if len(routes) > 0 {
-		err = r.noting(ctx, there, func(ctx context.Context) error { return t.routes.change(ctx, r.router, nil, routes) })
+		err = r.change(ctx, there, nil, routes)
 	}
 	if err == nil {
-		t.setComplete(ctx, r, leads)
-		err = t.record.write(ctx, nil, gone)
+		r.setComplete(ctx, leads)
+		err = r.table.record.write(ctx, nil, gone)
 	}
 	for _, h := range gone {
 		if removals[h] = err; err == nil {

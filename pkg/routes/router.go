@@ -17,18 +17,9 @@ import (
 // attempts is the maximum number of attempts of a change that conflicts with another client's.
 const attempts = 10
 
-// limitAge is how long a router that was full is assumed to accept no more routes than it had then.
-const limitAge = time.Minute
-
 // nonAtomicAge is how long Neutron is assumed to lack extraroute-atomic. It may be upgraded, or the
 // answer came from an API server that differs from the others.
 const nonAtomicAge = 10 * time.Minute
-
-// routeLimit is the observed maximum number of routes of the router.
-type routeLimit struct {
-	most  int
-	until time.Time
-}
 
 // extraRoutes reads and changes the routes of one router. It is safe for concurrent use.
 type extraRoutes struct {
@@ -97,64 +88,4 @@ func (e *extraRoutes) replace(ctx context.Context, router *neutron.Router, add, 
 		}
 		*router = *read
 	}
-}
-
-// add adds routes in as few requests as possible. Neutron applies all routes of a request or none:
-// a refused request is split in halves until the refused routes are known. It records the errors of
-// the routes that were not added.
-func (t *Table) add(ctx context.Context, r *reconciliation, hops []hop) {
-	var full error
-	room := len(hops)
-	if limit := t.limit; t.clock.Now().Before(limit.until) {
-		room = min(room, max(0, limit.most-len(r.has)))
-		full = t.fullError(limit.most)
-	}
-	if room > 0 {
-		if refused := t.addSome(ctx, r, hops[:room]); refused != nil {
-			full = refused
-		}
-	}
-	for _, h := range hops[room:] {
-		r.errs[h] = full
-	}
-}
-
-// addSome returns an error if the router is full.
-func (t *Table) addSome(ctx context.Context, r *reconciliation, hops []hop) error {
-	routes := make([]neutron.ExtraRoute, 0, len(hops))
-	for _, h := range hops {
-		routes = append(routes, neutron.ExtraRoute{Destination: h.to.String(), NextHop: h.via.String()})
-	}
-	err := r.noting(ctx, hops, func(ctx context.Context) error { return t.routes.change(ctx, r.router, routes, nil) })
-	switch {
-	case err == nil:
-		for i, h := range hops {
-			r.has[h], r.added[h] = routes[i], true
-		}
-		return nil
-	case len(hops) > 1 && (apierror.IsInvalid(err) || apierror.IsRouteLimit(err)):
-		half := len(hops) / 2
-		full := t.addSome(ctx, r, hops[:half])
-		if full == nil {
-			return t.addSome(ctx, r, hops[half:])
-		}
-		for _, h := range hops[half:] {
-			r.errs[h] = full
-		}
-		return full
-	case apierror.IsRouteLimit(err):
-		t.limit = routeLimit{most: len(r.has), until: t.clock.Now().Add(limitAge)}
-		err = fmt.Errorf("%w: %w", t.fullError(t.limit.most), err)
-		r.errs[hops[0]] = err
-		return err
-	}
-	for _, h := range hops {
-		r.errs[h] = err
-	}
-	return nil
-}
-
-func (t *Table) fullError(most int) error {
-	return fmt.Errorf("router %s has %d routes and Neutron allows no more: every node needs one for each of its pod CIDRs, "+
-		"and every Service of provider router one, so the cloud's operator must raise max_routes in neutron.conf, or from 2026.2 on the project's quota of router_route (default: 30)", t.routerID, most)
 }

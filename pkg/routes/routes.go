@@ -17,7 +17,6 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -245,19 +244,6 @@ func (t *Table) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.
 		return fmt.Errorf("the name of route %q was not assigned by this controller: %w", route.Name, err)
 	}
 	return t.batcher.do(ctx, &operation{node: string(route.TargetNode), remove: h})
-}
-
-// setComplete records the result of a batch, and logs the routes that it changed.
-func (t *Table) setComplete(ctx context.Context, r *reconciliation, routes map[hop]bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for h, complete := range routes {
-		t.complete[h] = complete
-		if writes := r.writes[h]; writes.Any() {
-			values := []any{"router", t.routerID, "route", h.String(), "leads", complete, "node", r.nodes[h], "port", r.owned[h]}
-			klog.FromContext(ctx).V(1).Info("Changed a route", slices.Concat(values, writes.Values(), []any{"took", t.clock.Since(r.began)})...)
-		}
-	}
 }
 
 func printed(addresses []v1.NodeAddress) string {

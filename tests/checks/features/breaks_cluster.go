@@ -85,7 +85,7 @@ func clusterBreaks() []Break {
 		{
 			Row: 110, What: "ports get no allowed address pairs",
 			File:  route + "create.go",
-			Old:   `t.eachPort(ctx, r, there, ports, t.pairs.add)`,
+			Old:   `r.eachPort(ctx, there, ports, r.table.pairs.add)`,
 			New:   ``,
 			Tests: []string{"TestCreateRoute_AddsRouteAndPairForEveryPodCIDR"},
 		},

@@ -7,7 +7,7 @@ func routerBreaks() []Break {
 		{
 			Row: 140, What: "nodes do not admit packets for the VIP",
 			File:  routes + "lead.go",
-			Old:   `return t.pairs.add(ctx, ports[i], []netip.Prefix{a.pool})`,
+			Old:   `return b.table.pairs.add(ctx, ports[i], []netip.Prefix{a.pool})`,
 			New:   `return nil`,
 			Tests: []string{"TestRouter_LeadsFloatingIPToNodeWithEndpoint"},
 		},
