@@ -132,7 +132,7 @@ func TestCreate_CompletesWhatWasInterrupted(t *testing.T) {
 		if err != nil || got.VIP.PortID != test.port || got.ID != test.port || !slices.Equal(got.Tags, web().Tags()) || got.VIP.SubnetID != "vips" {
 			t.Errorf("%s: %+v, error %v", name, got, err)
 		}
-		n.assertSent(t, name, append([]string{"described"}, test.sent...)...)
+		n.assertSent(t, name, append([]string{"described " + web().ProvenDescription()}, test.sent...)...)
 	}
 	for _, fails := range []string{"described", "delete", "tag", "create"} {
 		vips := map[string][]neutron.VIPPort{
@@ -159,11 +159,11 @@ func TestUntagged_ReturnsInterruptedCreationsOfService(t *testing.T) {
 
 func TestLead_AddsAndRemovesRoutesOfOneAddress(t *testing.T) {
 	t.Parallel()
-	node := portAt("10.6.0.11")
-	n := &network{routes: []neutron.ExtraRoute{routeTo("10.9.0.4/32", "10.6.0.12"), routeTo("10.9.0.5/32", "10.6.0.12")}, ports: []neutron.RoutedPort{node}}
+	n := &network{
+		routes: []neutron.ExtraRoute{routeTo("10.9.0.4/32", "10.6.0.12"), routeTo("10.9.0.5/32", "10.6.0.12")},
+		ports:  []neutron.RoutedPort{portAt("10.6.0.11")},
+	}
 	p, vip := portsOf(n), model.VIP{PortID: "a", SubnetID: "vips", Address: "10.9.0.4"}
-	// The router has an interface in the subnet of the node.
-	n.ports = append(n.ports, neutron.RoutedPort{ID: "interface", FixedIPs: []neutron.FixedIP{{SubnetID: "nodes", IPAddress: "10.6.0.1"}}})
 	if err := p.Lead(t.Context(), vip, []string{"10.6.0.11"}); err != nil {
 		t.Fatal(err)
 	}
