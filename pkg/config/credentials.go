@@ -135,12 +135,12 @@ func (g Global) missing() []setting {
 	}
 }
 
-// missingCertificate returns the file that a client certificate lacks, nil if there is none or it is complete.
-func (g Global) missingCertificate() setting {
+// missingCertificate returns the file that a client certificate lacks, nil if it has both or none.
+func missingCertificate(certFile, keyFile string) setting {
 	switch {
-	case g.CertFile != "" && g.KeyFile == "":
+	case certFile != "" && keyFile == "":
 		return setting{"key-file"}
-	case g.CertFile == "" && g.KeyFile != "":
+	case certFile == "" && keyFile != "":
 		return setting{"cert-file"}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 func (l *loader) checkGlobal() {
 	global := &l.config.Global
 	global.EndpointType = strings.TrimSuffix(global.EndpointType, "URL")
-	if missing := global.missingCertificate(); missing != nil {
+	if missing := missingCertificate(global.CertFile, global.KeyFile); missing != nil {
 		l.missing("the client certificate is", missing)
 	}
 	if l.noClouds {

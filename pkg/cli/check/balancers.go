@@ -157,20 +157,20 @@ func (b *balancers) example(ctx context.Context, class string) (example, error) 
 		return example{}, err
 	}
 	drv := b.drivers.For(read.LoadBalancer.Provider, version)
-	if errs := read.Validate(drv); len(errs) > 0 {
+	if errs := read.For(drv).Validate(); len(errs) > 0 {
 		return example{}, message.Invalid(errs)
 	}
 	facts, err := b.reader.Preview(ctx, read, drv)
 	if err != nil {
 		return example{}, err
 	}
-	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, facts.Ignored, read.Unused(drv))}, nil
+	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, facts.Ignored, read.For(drv).Unused())}, nil
 }
 
 // routed returns the example of a Service of provider router, without a request to Octavia.
 func (b *balancers) routed(ctx context.Context, read *settings.Settings, ignored []annotation.Notice) (example, error) {
 	drv := b.drivers.For(driver.Router, driver.VersionTags)
-	if errs := read.Validate(drv); len(errs) > 0 {
+	if errs := read.For(drv).Validate(); len(errs) > 0 {
 		return example{}, message.Invalid(errs)
 	}
 	network := b.conf.LoadBalancer.RouterVIPNetworkID
@@ -186,13 +186,13 @@ func (b *balancers) routed(ctx context.Context, read *settings.Settings, ignored
 	if facts.NoFloatingIP = why; fip != nil {
 		facts.FloatingNetworkID, facts.FloatingSubnetIDs = fip.NetworkID, fip.SubnetIDs
 	}
-	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, read.Unused(drv)), pool: pool}, err
+	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, read.For(drv).Unused()), pool: pool}, err
 }
 
 // forwarded returns the example of a Service of provider port-forwarding, without a request to Octavia.
 func (b *balancers) forwarded(ctx context.Context, read *settings.Settings, ignored []annotation.Notice) (example, error) {
 	drv := b.drivers.For(driver.PortForwarding, driver.VersionTags)
-	errs := read.Validate(drv)
+	errs := read.For(drv).Validate()
 	has, err := b.session.Neutron().HasForwardings(ctx)
 	switch {
 	case len(errs) > 0:
@@ -209,7 +209,7 @@ func (b *balancers) forwarded(ctx context.Context, read *settings.Settings, igno
 	if facts.NoFloatingIP = why; fip != nil {
 		facts.FloatingNetworkID, facts.FloatingSubnetIDs = fip.NetworkID, fip.SubnetIDs
 	}
-	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, read.Unused(drv))}, err
+	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, read.For(drv).Unused())}, err
 }
 
 // forwards reports whether a Service has the provider port-forwarding.
@@ -397,7 +397,7 @@ func (b *balancers) families(ctx context.Context, class string, e example) (Verd
 	if len(errs) > 0 {
 		return Unchecked, errs.ToAggregate().Error()
 	}
-	facts, why := desire.Facts{}, read.LacksDualStack(e.facts.Driver)
+	facts, why := desire.Facts{}, read.For(e.facts.Driver).LacksDualStack()
 	if why == "" {
 		var err error
 		if facts, err = b.reader.Preview(ctx, read, e.facts.Driver); err != nil {

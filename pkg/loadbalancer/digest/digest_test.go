@@ -132,13 +132,13 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 		"Members.SubnetID":              func(s *settings.Settings) { s.Members.SubnetID = "x" },
 	}
 	known := strings.Fields(`
-		Family Second dual.second VIP.AdditionalSubnetIDs Internal LoadBalancerIP LoadBalancer.Provider LoadBalancer.Tags Pools.Algorithm Pools.Persistence Pools.CookieName Monitor Listeners ports own
+		Family Second Dual.Second VIP.AdditionalSubnetIDs Internal LoadBalancerIP LoadBalancer.Provider LoadBalancer.Tags Pools.Algorithm Pools.Persistence Pools.CookieName Monitor Listeners ports own
 		Traffic.Ports Traffic.Local Traffic.HealthCheckNodePort Traffic.ClientAffinity Traffic.AffinityTimeout
 		VIP.SubnetID VIP.NetworkID VIP.PortID VIP.Address VIP.VIPSettings Floating.ID Floating.Tag Floating.NetworkID Floating.SubnetID
 		Members.Mode Members.nodes Members.BySubnet Members.Within Members.Adopted Members.Watch Members.NodeSelector Members.DefaultSubnetID Members.Seed Members.Max Members.NextHops Access.SourceRanges Access.SecurityGroupMode Metrics.Port Metrics.AllowedCIDRs`) // desire makes the desired model, or the security groups, of them
 	known = append(known, strings.Fields(`
 		LoadBalancer.ID LoadBalancer.Share LoadBalancer.ProviderAsked Floating.Keep Status.Hostname Status.HostnameSuffix Status.AlwaysNamed Status.IPMode Pools.AlgorithmAsked Pools.AlgorithmOfClass
-		Pools.algorithmOtherwise Access.annotated Traffic.ownPorts Access.otherFamily dual.policy Malformed exists guest otherAddress parser service`)...) // which load balancer it is; what becomes of it later, is published or told
+		Pools.algorithmOtherwise Access.annotated Traffic.ownPorts Access.otherFamily Dual.Policy Malformed exists guest otherAddress parser service`)...) // which load balancer it is; what becomes of it later, is published or told
 	known = slices.AppendSeq(known, maps.Keys(itself))
 	for _, name := range settingNames(reflect.TypeFor[settings.Settings](), known) {
 		if !slices.Contains(known, name) {

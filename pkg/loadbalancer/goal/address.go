@@ -27,7 +27,9 @@ func publish(addresses []string, settings *settings.Settings) *v1.LoadBalancerSt
 // those of its VIPs, of which the one with the floating IP has that address instead. VIPs of an IP family
 // in which the Service is not served are left out.
 func addressesOn(lb *model.LoadBalancer, s *settings.Settings) []string {
-	s = s.OnVIPs(lb.VIP)
+	if !lb.VIP.DualStack() {
+		s = s.InFirst()
+	}
 	floating := lb.FloatingIP != nil && s.FloatingIP()
 	var addresses []string
 	for _, family := range s.Families() {

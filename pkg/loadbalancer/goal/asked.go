@@ -116,7 +116,7 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	}
 	if a.last.same {
 		if lb := servedBy(a.in, applied); lb != nil {
-			a.announceUnused(want, a.in.Settings.On(lb).Unused(want.Facts.Driver), lb)
+			a.announceUnused(want, a.in.Settings.On(lb).For(want.Facts.Driver).Unused(), lb)
 		}
 		a.results.noteAddress(a.in, applied)
 		return Known{Status: publish(applied.Addresses(), a.in.Settings)}, a.memory.Store.Count(a.in.Owner, 0) // it has one: no limit
@@ -223,11 +223,12 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	a.reporter.announce(a.in, r, todo, reported)
 	settings := a.in.Settings.On(lb)
 	if lb == nil {
-		settings = settings.ForNew(r.Want.Facts.Driver)
+		settings = settings.For(r.Want.Facts.Driver).OnNew()
 	}
-	emit.Warn(object, events.MembersFollow(r.Want.Followed, settings.KeepsNodes(r.Want.Facts.Driver), settings.KeepsFlows(r.Want.Facts.Driver))...)
-	emit.Warn(object, events.HealthMonitorMissing(settings.MissingMonitors(r.Want.Facts.Driver)))
-	a.announceUnused(r.Want, settings.Unused(r.Want.Facts.Driver), lb)
+	with := settings.For(r.Want.Facts.Driver)
+	emit.Warn(object, events.MembersFollow(r.Want.Followed, with.KeepsNodes(), with.KeepsFlows())...)
+	emit.Warn(object, events.HealthMonitorMissing(with.MissingMonitors()))
+	a.announceUnused(r.Want, with.Unused(), lb)
 	emit.Chosen(object, r.Want.Facts, todo)
 	if second := r.Want.Settings.Second; second != "" {
 		emit.Warn(object, events.NodesSkipped(second, a.in.Second.Without))

@@ -10,6 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
 )
@@ -26,7 +27,7 @@ type checks struct {
 func (c *checks) limits(in Inputs, r Round, todo plan.Plan) error {
 	limits := c.config.LoadBalancer
 	opens := slices.ContainsFunc(r.Groups.Open, func(step securitygroup.Step) bool { _, adds := step.(securitygroup.AddRules); return adds })
-	if err := message.Invalid(in.Settings.Exceeds(limits, r.Want.LoadBalancer, r.Have.LoadBalancer, opens)); err != nil {
+	if err := message.Invalid(settings.Exceeds(limits, in.Settings.Access, r.Want.LoadBalancer, r.Have.LoadBalancer, opens)); err != nil {
 		return err
 	}
 	most := int(limits.MaxServicesPerNamespace)
@@ -58,7 +59,7 @@ func (c *checks) certificates(ctx context.Context, in Inputs, todo plan.Plan) er
 		return nil
 	}
 	set, kept := todo.Certificates()
-	askedBy := in.Settings.Origin(annotation.TLSContainer).Name
+	askedBy := in.Settings.Origins().Of(annotation.TLSContainer).Name
 	if err := lookup.Certificates(ctx, c.barbican, set, askedBy); err != nil {
 		return err
 	}

@@ -35,9 +35,9 @@ func (p *planner) desire(ctx context.Context, in Inputs, settings *settings.Sett
 	can := p.driver(in, existing)
 	want := &Desired{Basis: BasisOf(in, existing)}
 	if existing != nil {
-		settings = settings.OnExisting(can)
+		settings = settings.For(can).OnExisting()
 	} else {
-		settings = settings.ForNew(can)
+		settings = settings.For(can).OnNew()
 	}
 	settings, err := p.gather(ctx, in, settings, can, existing, want)
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *planner) gather(ctx context.Context, in Inputs, s *settings.Settings, c
 // gatherFor sets the members and facts of a desired state for settings that it refuses if the driver does not
 // support them.
 func (p *planner) gatherFor(ctx context.Context, in Inputs, s *settings.Settings, can driver.Driver, existing *model.LoadBalancer, want *Desired) error {
-	if err := message.Invalid(s.Validate(can)); err != nil {
+	if err := message.Invalid(s.For(can).Validate()); err != nil {
 		return err
 	}
 	want.Followed, want.Settings = in.members(s, can), s
@@ -197,23 +197,23 @@ func Validate(drivers *driver.Registry, asked *settings.Settings, id ownership.I
 	can := driverOf(drivers, Inputs{Settings: asked, ID: id, Version: version}, existing)
 	asked = asked.On(existing)
 	if existing != nil {
-		asked = asked.OnExisting(can)
+		asked = asked.For(can).OnExisting()
 	} else {
-		asked = asked.ForNew(can)
+		asked = asked.For(can).OnNew()
 	}
-	return message.Invalid(asked.Validate(can))
+	return message.Invalid(asked.For(can).Validate())
 }
 
 // Unused returns the settings that the provider of the existing load balancer, nil for none, does
 // not use. For a new load balancer that is refused it returns none. It reads nothing.
 func Unused(drivers *driver.Registry, asked *settings.Settings, id ownership.Identity, version model.Version, existing *model.LoadBalancer) []annotation.Notice {
 	can := driverOf(drivers, Inputs{Settings: asked, ID: id, Version: version}, existing)
-	switch {
-	case existing != nil:
-		return asked.On(existing).Unused(can)
-	case len(asked.ForNew(can).Validate(can)) > 0: // they are refused, not ignored
-		return nil
-	default:
-		return asked.ForNew(can).Unused(can)
+	if existing != nil {
+		return asked.On(existing).For(can).Unused()
 	}
+	onNew := asked.For(can).OnNew().For(can)
+	if len(onNew.Validate()) > 0 { // they are refused, not ignored
+		return nil
+	}
+	return onNew.Unused()
 }

@@ -72,8 +72,8 @@ func (e *Engine) locate(ctx context.Context, s *settings.Settings) error {
 	if !s.Members.BySubnet || s.Members.SubnetID == "" {
 		return nil
 	}
-	within, askedBy := map[v1.IPFamily]netip.Prefix{}, s.Origin(annotation.MemberSubnetID).Name
-	for _, family := range []v1.IPFamily{s.Family, s.AskedSecond()} {
+	within, askedBy := map[v1.IPFamily]netip.Prefix{}, s.Origins().Of(annotation.MemberSubnetID).Name
+	for _, family := range []v1.IPFamily{s.Family, s.Dual.Second} {
 		if family == "" {
 			continue
 		}
@@ -118,8 +118,8 @@ func (in Inputs) membersOf(all *members.Set, s *settings.Settings, drv driver.Dr
 	if s.ByPods() {
 		return all.Pods(s, in.Endpoints, drv.Quirks.CutsRemoved)
 	}
-	if !s.FollowsEndpoints(drv) {
-		return members.Followed{Ports: all.InAll(s), Forbidden: s.LacksEndpoints(drv)}
+	if !s.For(drv).FollowsEndpoints() {
+		return members.Followed{Ports: all.InAll(s), Forbidden: s.For(drv).LacksEndpoints()}
 	}
 	return all.Follow(s, in.Endpoints, drv.Quirks.CutsRemoved)
 }
@@ -135,7 +135,7 @@ func (in Inputs) serving(ports members.Ports, families []v1.IPFamily) []members.
 
 // second selects the nodes with addresses of the second IP family that the Service requests; nil for none.
 func (e *Engine) second(s *settings.Settings, nodes []*v1.Node) *members.Set {
-	if s.AskedSecond() == "" {
+	if s.Dual.Second == "" {
 		return nil
 	}
 	selected, err := e.Members.Select(s.InSecond(), nodes)

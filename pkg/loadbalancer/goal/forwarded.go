@@ -158,7 +158,7 @@ func (g *Routed) floating(ctx context.Context, existing *model.LoadBalancer, por
 
 // refused returns a refusal because of the provider.
 func (g *Routed) refused(why string) error {
-	return &lookup.Error{Message: fmt.Sprintf("%s: the provider %s %s", g.in.Settings.Origin(annotation.Provider).Name, g.provider, why)}
+	return &lookup.Error{Message: fmt.Sprintf("%s: the provider %s %s", g.in.Settings.Origins().Of(annotation.Provider).Name, g.provider, why)}
 }
 
 // mayForward refuses a cloud without port forwardings, and the ports of others.

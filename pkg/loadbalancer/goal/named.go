@@ -29,7 +29,7 @@ func Explain(in Inputs, err error) error {
 			"or connect the VIP's subnet to a router with a gateway on that network", askedBy, err)}
 	case apierror.IsUnreachable(err):
 		return &lookup.Error{Err: err, Message: fmt.Sprintf("%s: %v; connect the VIP's subnet to a router with a gateway on that network, or name the external network that its router "+
-			"leads to with the annotation loadbalancer.openstack.org/floating-network-id, or with floating-network-id in cloud.conf", in.Settings.Origin(annotation.FloatingNetID).Name, err)}
+			"leads to with the annotation loadbalancer.openstack.org/floating-network-id, or with floating-network-id in cloud.conf", in.Settings.Origins().Of(annotation.FloatingNetID).Name, err)}
 	case !refusal.ByCloud(err) && !apierror.IsNotFound(err) || apierror.IsQuota(err):
 		return err
 	case asked.Address != "" && apierror.IsForbidden(err) && apierror.NeutronType(err) != "":
@@ -39,7 +39,7 @@ func Explain(in Inputs, err error) error {
 		return &lookup.Error{Err: err, Message: fmt.Sprintf("%s: no floating IP of this project has the address %s, and none can be created with it: choose another address, "+
 			"or leave the field out; %v", askedBy, asked.Address, err)}
 	}
-	if name := in.Settings.Naming(apierror.Message(err)); name != "" {
+	if name := in.Settings.Origins().Naming(apierror.Message(err)); name != "" {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return err

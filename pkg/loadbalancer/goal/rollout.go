@@ -37,7 +37,7 @@ type rollouts struct {
 // the Service's own changes, because a driver may work longer on larger pools, else that of others on its provider.
 func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	settings, drv := in.Settings.On(round.Have.LoadBalancer), round.Want.Facts.Driver
-	if !settings.ByPods() && !settings.Traffic.Local || !settings.FollowsEndpoints(drv) || round.Want.Followed.Placeless {
+	if !settings.ByPods() && !settings.Traffic.Local || !settings.For(drv).FollowsEndpoints() || round.Want.Followed.Placeless {
 		r.store.SetStay(in.Owner.UID, 0)
 		r.events.Warn(in.Object(), events.RolloutLoses(""))
 		return

@@ -71,7 +71,7 @@ func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *se
 	if place, _ := annotation.WrittenPlace(of.Service); asked.LoadBalancer.ID == place {
 		asked.LoadBalancer.ID = "" // from its time with another provider
 	}
-	object, provider := ObjectOf(of.Service), asked.Origin(annotation.Provider).Name
+	object, provider := ObjectOf(of.Service), asked.Origins().Of(annotation.Provider).Name
 	network := e.Config.LoadBalancer.RouterVIPNetworkID
 	switch {
 	case network == "" && g.unread == nil && !g.forwards():
@@ -118,7 +118,7 @@ func (g *Routed) Desire(ctx context.Context, r Round) (*Desired, error) {
 		}
 	}
 	if g.unread == nil {
-		if err := message.Invalid(g.in.Settings.Validate(can)); err != nil {
+		if err := message.Invalid(g.in.Settings.For(can).Validate()); err != nil {
 			return want, err
 		}
 	}
@@ -256,7 +256,7 @@ func (g *Routed) announceUnused(want *Desired) {
 	if g.quiet {
 		return
 	}
-	ignored := g.in.Settings.Unused(want.Facts.Driver)
+	ignored := g.in.Settings.For(want.Facts.Driver).Unused()
 	if g.noFloatingIP != "" {
 		ignored = append(ignored, annotation.Notice{Annotation: annotation.Internal, Message: g.noFloatingIP})
 	}
@@ -270,7 +270,7 @@ func (g *Routed) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 		return nil
 	}
 	limits := g.Config.LoadBalancer
-	if err := message.Invalid(g.in.Settings.Exceeds(limits, r.Want.LoadBalancer, r.Have.LoadBalancer, false)); err != nil {
+	if err := message.Invalid(settings.Exceeds(limits, g.in.Settings.Access, r.Want.LoadBalancer, r.Have.LoadBalancer, false)); err != nil {
 		return err
 	}
 	if g.forwards() {

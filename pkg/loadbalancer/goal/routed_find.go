@@ -352,7 +352,7 @@ func (e *Engine) begunOnRouter(ctx context.Context, svc *v1.Service) (bool, erro
 // cannotChange refuses the change to another provider.
 func cannotChange(asked *settings.Settings, has, to string) error {
 	return &lookup.Error{Message: fmt.Sprintf("%s: the Service has a %s, and cannot change to %s: delete it and create it again, or permit the change with the annotation %s: \"true\"",
-		asked.Origin(annotation.Provider).Name, has, to, annotation.AllowReplace)}
+		asked.Origins().Of(annotation.Provider).Name, has, to, annotation.AllowReplace)}
 }
 
 // findRouted reads the ports of a Service. Of several, the published one is its VIP.

@@ -14,10 +14,10 @@ func (p *reporter) unsettled(in Inputs, r Round, todo plan.Plan) error {
 	if lb == nil || todo.ChangesOnlyMembers() || !in.Published.hasStatus() {
 		return nil
 	}
-	if errs := in.Settings.Opens(want.Facts.Driver, want.LoadBalancer, lb); len(errs) > 0 {
+	if errs := in.Settings.For(want.Facts.Driver).Opens(want.LoadBalancer, lb); len(errs) > 0 {
 		return message.Invalid(errs)
 	}
-	settings := in.Settings.On(lb).OnExisting(want.Facts.Driver)
+	settings := in.Settings.On(lb).For(want.Facts.Driver).OnExisting()
 	if len(settings.Malformed) == 0 || p.servedSo(in, settings.Malformed, r) {
 		return nil
 	}

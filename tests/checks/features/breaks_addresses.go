@@ -56,7 +56,7 @@ func addressBreaks() []Break {
 		{
 			Row: 18, What: "loadBalancerIP does not select the floating IP",
 			File:  settings + "floating.go",
-			Old:   `return model.FloatingIP{Address: s.floatingAddress()},`,
+			Old:   `return model.FloatingIP{Address: floatingAddress(s.LoadBalancerIP)},`,
 			New:   `return model.FloatingIP{},`,
 			Tests: []string{"TestFloatingIP_NamedByServiceIsUsedAndOutlivesIt"},
 		},

@@ -202,15 +202,15 @@ func listenerBreaks() []Break {
 		{
 			Row: 141, What: "a Service serves the metrics of another one's load balancer",
 			File:  settings + "metrics.go",
-			Old:   `if s.guest {`,
+			Old:   `if v.s.guest {`,
 			New:   `if false {`,
 			Tests: []string{"TestMetricsListener_IsOnlyOnLoadBalancerOfItsService"},
 		},
 		{
 			Row: 131, What: "a cookie without a name is accepted",
 			File:  settings + "persistence.go",
-			Old:   `kind == model.AppCookie && slices.ContainsFunc(s.Traffic.Ports, unnamed)`,
-			New:   `kind == "" && slices.ContainsFunc(s.Traffic.Ports, unnamed)`,
+			Old:   `kind == model.AppCookie && slices.ContainsFunc(v.s.Traffic.Ports, unnamed)`,
+			New:   `kind == "" && slices.ContainsFunc(v.s.Traffic.Ports, unnamed)`,
 			Tests: []string{"TestPersistence_RefusesWrongCookies"},
 		},
 		{

@@ -14,7 +14,7 @@ func memberBreaks() []Break {
 		{
 			Row: 128, What: "members of the second IP family have the first address of their node",
 			File:  "pkg/loadbalancer/goal/endpoints.go",
-			Old:   `range []v1.IPFamily{s.Family, s.AskedSecond()} {`,
+			Old:   `range []v1.IPFamily{s.Family, s.Dual.Second} {`,
 			New:   `range []v1.IPFamily{s.Family} {`,
 			Tests: []string{"TestMembers_HaveAddressOfEachFamilyInNetworkOfMemberSubnet"},
 		},
@@ -98,8 +98,8 @@ func memberBreaks() []Break {
 		{
 			Row: 55, What: "nodes without endpoints become members",
 			File:  "pkg/loadbalancer/goal/endpoints.go",
-			Old:   `if !s.FollowsEndpoints(drv) {`,
-			New:   `if true || !s.FollowsEndpoints(drv) {`,
+			Old:   `if !s.For(drv).FollowsEndpoints() {`,
+			New:   `if true || !s.For(drv).FollowsEndpoints() {`,
 			Tests: []string{"TestEndpoints_CostOneBatchPerPoolAndMove"},
 		},
 		{
@@ -119,8 +119,8 @@ func memberBreaks() []Break {
 		{
 			Row: 55, What: "an adopted load balancer loses its members without endpoints",
 			File:  "pkg/loadbalancer/spec/settings/follow.go",
-			Old:   `s.Members.Mode == "" && s.Members.Adopted`,
-			New:   `s.Members.Mode == annotation.MembersPods && s.Members.Adopted`,
+			Old:   `f.s.Members.Mode == "" && f.s.Members.Adopted`,
+			New:   `f.s.Members.Mode == annotation.MembersPods && f.s.Members.Adopted`,
 			Tests: []string{"TestEndpoints_AreNotFollowedByAdoptedLoadBalancer"},
 		},
 		{
@@ -259,8 +259,8 @@ func memberBreaks() []Break {
 		{
 			Row: 57, What: "a Service without NodePorts is refused although pods are its members",
 			File:  "pkg/loadbalancer/spec/settings/validate.go",
-			Old:   `case s.ByPods() || drv.Quirks.Routed && !drv.Quirks.NodePorts:`,
-			New:   `case drv.Quirks.Routed:`,
+			Old:   `case v.s.ByPods() || v.drv.Quirks.Routed && !v.drv.Quirks.NodePorts:`,
+			New:   `case v.drv.Quirks.Routed:`,
 			Tests: []string{"TestPods_AreMembersWithTheirAddressesAndPorts"},
 		},
 		{

@@ -43,7 +43,7 @@ func settingBreaks() []Break {
 		{
 			Row: 46, What: "monitors connect to the NodePort instead of the healthCheckNodePort",
 			File:  settings + "monitor.go",
-			Old:   `case s.Traffic.Local && asksKubeProxy:`,
+			Old:   `case f.s.Traffic.Local && asksKubeProxy:`,
 			New:   `case false:`,
 			Tests: []string{"TestMonitors_AreAlwaysMadeForPolicyLocalAndSuitProvider"},
 		},
@@ -64,7 +64,7 @@ func settingBreaks() []Break {
 		{
 			Row: 49, What: "monitors do not use kube-proxy's health check",
 			File:  settings + "monitor.go",
-			Old:   `m.KubeProxy && !s.Traffic.Local && asksKubeProxy`,
+			Old:   `m.KubeProxy && !f.s.Traffic.Local && asksKubeProxy`,
 			New:   `false`,
 			Tests: []string{"TestMonitors_TakeKeysOfCloudConfUnlessAnnotated"},
 		},

@@ -26,7 +26,7 @@ import (
 //	yes                          no                         no               the first alone; facts have the reason
 func (g gathering) additionalVIPs(ctx context.Context) error {
 	s, facts := g.s, g.facts
-	if len(facts.VIPFamilies) == 1 && len(s.VIP.AdditionalSubnetIDs) == 0 || !s.WantsVIPs(facts.Driver) {
+	if len(facts.VIPFamilies) == 1 && len(s.VIP.AdditionalSubnetIDs) == 0 || !s.For(facts.Driver).WantsVIPs() {
 		return nil
 	}
 	network, why, err := g.vipNetwork(ctx)
@@ -42,7 +42,7 @@ func (g gathering) additionalVIPs(ctx context.Context) error {
 		return err
 	case why == "":
 		facts.AdditionalVIPs = vips
-	case s.RequiresDualStack() || len(facts.VIPFamilies) == 1:
+	case s.Dual.Required() || len(facts.VIPFamilies) == 1:
 		return &Error{Message: "VIPs of the Service: " + why}
 	default:
 		facts.OneFamily = why

@@ -83,12 +83,12 @@ func (r *Reader) Floating(ctx context.Context, s *settings.Settings, existing *m
 // facts then contains the reason.
 func (g gathering) floatingNetwork(ctx context.Context, vip model.VIP) (*neutron.Network, error) {
 	s := g.s
-	id, by := s.Floating.NetworkID, s.Origin(annotation.FloatingNetID).Name
+	id, by := s.Floating.NetworkID, s.Origins().Of(annotation.FloatingNetID).Name
 	if id == "" && s.Floating.SubnetID != "" {
 		subnet, err := g.subnet.get(ctx, s.Floating.SubnetID, g.neutron.Subnet)
 		switch {
 		case err == nil:
-			id, by = subnet.NetworkID, s.Origin(annotation.FloatingSubnet).Name
+			id, by = subnet.NetworkID, s.Origins().Of(annotation.FloatingSubnet).Name
 		case !apierror.IsNotFound(err): // a 404 is normal: most users cannot see the subnets of external networks
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func (g gathering) anyExternal(ctx context.Context, vip model.VIP) (*neutron.Net
 	if len(fit) == 0 {
 		return nil, &Error{Message: fmt.Sprintf("%s: no router connects the VIP (%s) to one of the %d external networks that this project sees, so it cannot have a floating IP: "+
 			"connect the subnet to a router with a gateway, set another subnet with the annotation loadbalancer.openstack.org/subnet-id, or make the Service internal",
-			s.Origin(annotation.FloatingNetID).Name, placeOf(vip), len(networks))}
+			s.Origins().Of(annotation.FloatingNetID).Name, placeOf(vip), len(networks))}
 	}
 	if asked, _ := s.AskedFloatingIP(); asked.Address != "" {
 		if fit, err = g.having(ctx, fit, asked.Address); err != nil {

@@ -104,14 +104,14 @@ type gathering struct {
 // Gather reads the facts for a Service. It does not read facts that an existing load balancer has
 // fixed; existing is nil if there is none.
 func (r *Reader) Gather(ctx context.Context, s *settings.Settings, backends []members.Backend, drv driver.Driver, existing *model.LoadBalancer) (desire.Facts, error) {
-	facts := desire.Facts{Driver: drv, VIPFamilies: s.VIPFamilies(drv)}
+	facts := desire.Facts{Driver: drv, VIPFamilies: s.For(drv).VIPFamilies()}
 	g := gathering{r, s, &facts}
 	var err error
 	if facts.MemberSubnetID, err = g.memberSubnet(ctx); err != nil {
 		return facts, err
 	}
 	forVIP := existing == nil && s.VIP.SubnetID == "" && s.VIP.NetworkID == "" && s.VIP.PortID == ""
-	if facts.MemberSubnetID == "" || forVIP || s.Second != "" || s.LoadBalancer.AllowReplace && s.AskedSecond() != "" {
+	if facts.MemberSubnetID == "" || forVIP || s.Second != "" || s.LoadBalancer.AllowReplace && s.Dual.Second != "" {
 		if facts.MemberSubnets, err = r.MemberSubnets(ctx, backends); err != nil {
 			return facts, err
 		}
@@ -146,12 +146,12 @@ func (g gathering) existingVIPs(ctx context.Context, there model.VIP) error {
 	if there.DualStack() && there.IPFamily() != string(facts.VIPFamilies[0]) {
 		slices.Reverse(facts.VIPFamilies)
 	}
-	if !s.WantsVIPs(facts.Driver) {
+	if !s.For(facts.Driver).WantsVIPs() {
 		return nil
 	}
-	if s.LoadBalancer.AllowReplace && s.AskedSecond() != "" && !s.RequiresDualStack() && !there.DualStack() {
+	if s.LoadBalancer.AllowReplace && s.Dual.Second != "" && !s.Dual.Required() && !there.DualStack() {
 		beside := *facts
-		beside.VIPSubnetID, beside.VIPFamilies = cmp.Or(facts.VIPSubnetID, there.SubnetID), []v1.IPFamily{s.Family, s.AskedSecond()}
+		beside.VIPSubnetID, beside.VIPFamilies = cmp.Or(facts.VIPSubnetID, there.SubnetID), []v1.IPFamily{s.Family, s.Dual.Second}
 		err := gathering{g.Reader, s, &beside}.additionalVIPs(ctx)
 		if facts.OneFamily = beside.OneFamily; err != nil || facts.OneFamily != "" {
 			return err
@@ -161,7 +161,7 @@ func (g gathering) existingVIPs(ctx context.Context, there model.VIP) error {
 		facts.AdditionalVIPs = append(facts.AdditionalVIPs, model.AdditionalVIP{SubnetID: id})
 	}
 	if len(facts.AdditionalVIPs) == 0 {
-		facts.AdditionalVIPs = []model.AdditionalVIP{{Family: string(s.AskedSecond())}}
+		facts.AdditionalVIPs = []model.AdditionalVIP{{Family: string(s.Dual.Second)}}
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (g gathering) existingVIPs(ctx context.Context, there model.VIP) error {
 // depend on the nodes are left open: the subnets of members, and that of a VIP if no setting has
 // one.
 func (r *Reader) Preview(ctx context.Context, s *settings.Settings, drv driver.Driver) (desire.Facts, error) {
-	facts := desire.Facts{Driver: drv, VIPFamilies: s.VIPFamilies(drv)}
+	facts := desire.Facts{Driver: drv, VIPFamilies: s.For(drv).VIPFamilies()}
 	g := gathering{r, s, &facts}
 	var err error
 	if facts.MemberSubnetID, err = g.memberSubnet(ctx); err != nil {
@@ -183,7 +183,7 @@ func (r *Reader) Preview(ctx context.Context, s *settings.Settings, drv driver.D
 		if err := g.vip(ctx); err != nil {
 			return facts, err
 		}
-	} else if s.Second != "" && s.WantsVIPs(drv) {
+	} else if s.Second != "" && s.For(drv).WantsVIPs() {
 		facts.AdditionalVIPs = []model.AdditionalVIP{{Family: string(s.Second)}}
 	}
 	err = g.floating(ctx, nil)

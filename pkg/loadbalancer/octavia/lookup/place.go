@@ -42,7 +42,7 @@ func (g gathering) place(ctx context.Context, isNew bool) error {
 	if !isNew || facts.AvailabilityZone == "" {
 		return nil
 	}
-	return g.zone(ctx, facts.AvailabilityZone, s.Origin(annotation.AvailabilityZone).Name)
+	return g.zone(ctx, facts.AvailabilityZone, s.Origins().Of(annotation.AvailabilityZone).Name)
 }
 
 // flavor sets the ID of a flavor that is given by ID or name.
@@ -75,7 +75,7 @@ func (g gathering) flavor(ctx context.Context, isNew bool) error {
 			names = append(names, f.Name)
 		}
 	}
-	return &Error{Message: fmt.Sprintf("%s: Octavia has no usable flavor %q: %s", s.Origin(annotation.FlavorID).Name, asked, oneOf(names))}
+	return &Error{Message: fmt.Sprintf("%s: Octavia has no usable flavor %q: %s", s.Origins().Of(annotation.FlavorID).Name, asked, oneOf(names))}
 }
 
 func (r *Reader) zone(ctx context.Context, asked, by string) error {

@@ -42,7 +42,7 @@ func (r *Reader) Provider(ctx context.Context, s *settings.Settings) error {
 // Families returns an error if the driver cannot serve the members at the VIP. The VIP exists, or
 // is in the subnet of the Service or of cloud.conf; otherwise it has the members' family.
 func (r *Reader) Families(ctx context.Context, s *settings.Settings, facts desire.Facts, existing *model.LoadBalancer) error {
-	if !s.NeedsOneFamily(facts.Driver) || s.Second != "" { // which has a VIP of each
+	if !s.Traffic.NeedsOneFamily(facts.Driver) || s.Second != "" { // which has a VIP of each
 		return nil
 	}
 	vip := model.VIP{}
@@ -56,7 +56,7 @@ func (r *Reader) Families(ctx context.Context, s *settings.Settings, facts desir
 	if err != nil {
 		return err
 	}
-	return message.Invalid(s.ValidateFamilies(facts.Driver, family))
+	return message.Invalid(s.For(facts.Driver).ValidateFamilies(family))
 }
 
 // FreeVIP returns an error if an address for the VIP is not in its subnet, or in use by a port

@@ -36,7 +36,7 @@ func (g gathering) vip(ctx context.Context) (err error) {
 		err = g.ofNodes(ctx, family)
 	}
 	var refused *Error
-	if errors.As(err, &refused) && family != s.Family && !s.RequiresDualStack() {
+	if errors.As(err, &refused) && family != s.Family && !s.Dual.Required() {
 		facts.OneFamily = refused.Message
 		return nil
 	}
@@ -51,7 +51,7 @@ func (g gathering) vip(ctx context.Context) (err error) {
 // operator has the command check.
 func (g gathering) named(ctx context.Context, name, id string) error {
 	s := g.s
-	by := s.Origin(name)
+	by := s.Origins().Of(name)
 	if !by.Service {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (g gathering) named(ctx context.Context, name, id string) error {
 //	none visible                           Octavia's choice
 func (g gathering) inNetwork(ctx context.Context, family v1.IPFamily) error {
 	s, facts := g.s, g.facts
-	by := s.Origin(annotation.NetworkID).Name
+	by := s.Origins().Of(annotation.NetworkID).Name
 	network, err := g.network(ctx, s.VIP.NetworkID, by)
 	if err != nil {
 		return err

@@ -244,7 +244,7 @@ func TestAdoption_RewritesNothing(t *testing.T) {
 			t.Fatalf("%s: errors %v, notices %v", name, errs, notices)
 		}
 		drv := driver.Of("amphora", zed)
-		if errs := s.Validate(drv); len(errs) > 0 {
+		if errs := s.For(drv).Validate(); len(errs) > 0 {
 			t.Fatalf("%s: %v", name, errs)
 		}
 		selected, err := new(members.Selector).Select(s, in.Nodes)

@@ -198,7 +198,7 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 	}
 	p.Persistence = persistence(s, port, protocol, facts.Driver)
 	var monitorPort int
-	p.Monitor, monitorPort = s.HealthMonitor(p.Protocol, facts.Driver)
+	p.Monitor, monitorPort = s.For(facts.Driver).HealthMonitor(p.Protocol)
 	if p.Monitor != nil {
 		p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags
 	}

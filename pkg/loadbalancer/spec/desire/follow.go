@@ -70,7 +70,7 @@ func (f Followers) monitor(pool *model.Pool, s *settings.Settings, name string) 
 	if pool.Members.Len() > 0 {
 		before = pool.Members.Kind(0).MonitorPort
 	}
-	monitor, now := s.KeptMonitor(pool.Monitor, before, pool.Protocol, f.Driver)
+	monitor, now := s.For(f.Driver).KeptMonitor(pool.Monitor, before, pool.Protocol)
 	switch {
 	case pool.Monitor == nil && (monitor == nil || f.NoMonitors):
 		return max(before, 0)

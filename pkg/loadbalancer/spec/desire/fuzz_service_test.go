@@ -51,13 +51,13 @@ func FuzzService(f *testing.F) {
 		}
 		s, notices, errs := fixture.Parse(t, svc, cfg)
 		var told []string
-		for _, notice := range append(notices, s.Unused(drv)...) {
+		for _, notice := range append(notices, s.For(drv).Unused()...) {
 			told = append(told, notice.Annotation+": "+notice.Message)
 		}
 		if text := message.Join(told, "; ", message.MaxEvent); len(text) > message.MaxEvent || !utf8.ValidString(text) {
 			t.Errorf("an event of %d bytes: %q", len(text), text)
 		}
-		if err := message.Invalid(append(errs, s.Validate(drv)...)); err != nil {
+		if err := message.Invalid(append(errs, s.For(drv).Validate()...)); err != nil {
 			if text := err.Error(); len(text) > message.MaxError || !utf8.ValidString(text) || text == "" {
 				t.Errorf("an error of %d bytes: %q", len(text), text)
 			}

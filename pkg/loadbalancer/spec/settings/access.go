@@ -64,14 +64,14 @@ func (r *reading) sourceRanges(families []v1.IPFamily) []string {
 //	no              yes (ovn)             yes                      security groups of the nodes
 //	no              yes (ovn)             no                       nothing
 //	no              no                    any                      nothing
-func (s *Settings) unenforced(drv driver.Driver) string {
-	why := drv.Lacks(driver.SourceRanges)
+func (f ForDriver) unenforced() string {
+	why := f.drv.Lacks(driver.SourceRanges)
 	switch {
-	case len(s.Access.SourceRanges) == 0 || why == "":
+	case len(f.s.Access.SourceRanges) == 0 || why == "":
 		return ""
-	case drv.Quirks.PreservesClientIP && s.Access.SecurityGroupMode != "":
+	case f.drv.Quirks.PreservesClientIP && f.s.Access.SecurityGroupMode != "":
 		return ""
-	case drv.Quirks.PreservesClientIP:
+	case f.drv.Quirks.PreservesClientIP:
 		return why + "; security groups of the nodes enforce them with manage-security-groups=true in cloud.conf, for which ask the cluster's operator"
 	}
 	return why
@@ -87,14 +87,14 @@ func (s *Settings) ManagesGroups() bool {
 
 // sharesPorts reports whether the source ranges are enforced at ports of the nodes that other Services
 // may open as well, because they are no NodePorts: the rules of all security groups of a node are combined.
-func (s *Settings) sharesPorts(drv driver.Driver) bool {
-	return len(s.Access.SourceRanges) > 0 && !drv.Supports(driver.SourceRanges) && s.unenforced(drv) == "" && (s.ByPods() || s.Traffic.ownPorts)
+func (u *unused) sharesPorts() bool {
+	return len(u.s.Access.SourceRanges) > 0 && !u.drv.Supports(driver.SourceRanges) && u.s.For(u.drv).unenforced() == "" && (u.s.ByPods() || u.s.Traffic.ownPorts)
 }
 
 // Opens returns an error for a new port of a load balancer that cannot enforce the source ranges of
 // the Service. Existing ports stay open.
-func (s *Settings) Opens(drv driver.Driver, desired, existing *model.LoadBalancer) field.ErrorList {
-	why := s.unenforced(drv)
+func (f ForDriver) Opens(desired, existing *model.LoadBalancer) field.ErrorList {
+	why := f.unenforced()
 	if why == "" {
 		return nil
 	}

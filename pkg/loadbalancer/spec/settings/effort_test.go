@@ -63,7 +63,7 @@ func TestParse_AllocatesInProportionToService(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			s, _, errs := parser.Parse(svc)
-			_ = message.Invalid(append(errs, s.Validate(fixture.Amphora())...))
+			_ = message.Invalid(append(errs, s.For(fixture.Amphora()).Validate()...))
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc
 		}

@@ -15,19 +15,23 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// dualStack is the request for both IP families.
-type dualStack struct {
-	// policy is ipFamilyPolicy; second is the second IP family that the Service requests, "" for none.
-	policy v1.IPFamilyPolicy
-	second v1.IPFamily
+// DualStack is the request of a Service for both IP families.
+type DualStack struct {
+	// Policy is ipFamilyPolicy; Second is the second IP family that the Service requests, even if the load
+	// balancer does not serve it, "" for none.
+	Policy v1.IPFamilyPolicy
+	Second v1.IPFamily
 }
 
+// Required reports whether the Service is refused if it cannot be served in both IP families.
+func (d DualStack) Required() bool { return d.Policy == v1.IPFamilyPolicyRequireDualStack }
+
 // families returns the first IP family of a Service, and its request for another one.
-func families(svc *v1.Service) (first v1.IPFamily, dual dualStack) {
+func families(svc *v1.Service) (first v1.IPFamily, dual DualStack) {
 	first = FamilyOf(svc)
-	dual.policy = ptr.Deref(svc.Spec.IPFamilyPolicy, v1.IPFamilyPolicySingleStack)
-	if dual.policy == v1.IPFamilyPolicyRequireDualStack || dual.policy == v1.IPFamilyPolicyPreferDualStack && len(svc.Spec.IPFamilies) > 1 {
-		dual.second = other(first)
+	dual.Policy = ptr.Deref(svc.Spec.IPFamilyPolicy, v1.IPFamilyPolicySingleStack)
+	if dual.Policy == v1.IPFamilyPolicyRequireDualStack || dual.Policy == v1.IPFamilyPolicyPreferDualStack && len(svc.Spec.IPFamilies) > 1 {
+		dual.Second = other(first)
 	}
 	return first, dual
 }
@@ -37,15 +41,6 @@ func other(family v1.IPFamily) v1.IPFamily {
 		return v1.IPv6Protocol
 	}
 	return v1.IPv4Protocol
-}
-
-// AskedSecond returns the second IP family that the Service requests, even if the load balancer does not
-// serve it; "" for none.
-func (s *Settings) AskedSecond() v1.IPFamily { return s.dual.second }
-
-// RequiresDualStack reports whether the Service is refused if it cannot be served in both IP families.
-func (s *Settings) RequiresDualStack() bool {
-	return s.dual.policy == v1.IPFamilyPolicyRequireDualStack
 }
 
 // Families returns the IP families in which the Service is served, the first one first.
@@ -63,13 +58,13 @@ func (s *Settings) InSecond() *Settings {
 	return &in
 }
 
-// ForNew returns the settings for a new load balancer of a driver: a Service that prefers both IP
+// OnNew returns the settings for a new load balancer: a Service that prefers both IP
 // families is served in the first one if the driver does not support both.
-func (s *Settings) ForNew(drv driver.Driver) *Settings {
-	if s.Second == "" || s.RequiresDualStack() || s.LacksDualStack(drv) == "" {
-		return s
+func (f ForDriver) OnNew() *Settings {
+	if f.s.Second == "" || f.s.Dual.Required() || f.LacksDualStack() == "" {
+		return f.s
 	}
-	return s.InFirst()
+	return f.s.InFirst()
 }
 
 // InFirst returns the settings for a load balancer with VIPs of the first IP family alone. Source ranges
@@ -89,88 +84,80 @@ func (s *Settings) InFirst() *Settings {
 	return &on
 }
 
-// OnVIPs returns the settings for the VIPs of an existing load balancer.
-func (s *Settings) OnVIPs(vip model.VIP) *Settings {
-	if vip.DualStack() {
-		return s
-	}
-	return s.InFirst()
-}
-
 // LacksDualStack returns the reason why a new load balancer cannot serve both IP families that the
 // Service requests, "" if it can.
-func (s *Settings) LacksDualStack(drv driver.Driver) string {
-	if why := drv.Lacks(driver.AdditionalVIPs); why != "" {
+func (f ForDriver) LacksDualStack() string {
+	if why := f.drv.Lacks(driver.AdditionalVIPs); why != "" {
 		return why
 	}
-	if s.VIP.PortID != "" {
+	if f.s.VIP.PortID != "" {
 		return "the VIP has the address of the port in " + annotation.PortID
 	}
-	ofSecond := func(text string) bool { return rangeIn(text, s.dual.second) }
-	if !drv.Version.AtLeast(driver.VersionRangesOfAllVIPs) && drv.Supports(driver.SourceRanges) && slices.ContainsFunc(s.Access.SourceRanges, ofSecond) {
+	ofSecond := func(text string) bool { return rangeIn(text, f.s.Dual.Second) }
+	if !f.drv.Version.AtLeast(driver.VersionRangesOfAllVIPs) && f.drv.Supports(driver.SourceRanges) && slices.ContainsFunc(f.s.Access.SourceRanges, ofSecond) {
 		return fmt.Sprintf("this Octavia has API version %s, source ranges of %s beside a VIP of %s need %s",
-			drv.Version, s.dual.second, s.Family, driver.VersionRangesOfAllVIPs)
+			f.drv.Version, f.s.Dual.Second, f.s.Family, driver.VersionRangesOfAllVIPs)
 	}
 	return ""
 }
 
 // WantsVIPs reports whether the Service requests several VIPs, and a driver supports them.
-func (s *Settings) WantsVIPs(drv driver.Driver) bool {
-	return (s.dual.second != "" || len(s.VIP.AdditionalSubnetIDs) > 0) && s.LacksDualStack(drv) == ""
+func (f ForDriver) WantsVIPs() bool {
+	return (f.s.Dual.Second != "" || len(f.s.VIP.AdditionalSubnetIDs) > 0) && f.LacksDualStack() == ""
 }
 
 // VIPFamilies returns the IP families of the VIPs of a new load balancer, that of the first VIP first: the
 // Service's first one, unless only the first VIP can have the floating IP.
-func (s *Settings) VIPFamilies(drv driver.Driver) []v1.IPFamily {
-	families := s.Families()
-	if s.Second == v1.IPv4Protocol && s.FloatingIP() && drv.Quirks.PortPerVIP {
+func (f ForDriver) VIPFamilies() []v1.IPFamily {
+	families := f.s.Families()
+	if f.s.Second == v1.IPv4Protocol && f.s.FloatingIP() && f.drv.Quirks.PortPerVIP {
 		slices.Reverse(families)
 	}
 	return families
 }
 
-// validateDualStack returns an error if a new load balancer cannot have the VIPs that the Service
+// dualStack returns an error if a new load balancer cannot have the VIPs that the Service
 // requires, and for source ranges of which none is of an IP family that is served.
-func (s *Settings) validateDualStack(drv driver.Driver) field.ErrorList {
+func (v validation) dualStack() field.ErrorList {
 	var errs field.ErrorList
-	if why := s.LacksDualStack(drv); s.RequiresDualStack() && why != "" && !s.exists {
-		errs = append(errs, field.Invalid(inSpec("ipFamilyPolicy"), s.dual.policy, fmt.Sprintf(
+	if why := v.s.For(v.drv).LacksDualStack(); v.s.Dual.Required() && why != "" && !v.s.exists {
+		errs = append(errs, field.Invalid(inSpec("ipFamilyPolicy"), v.s.Dual.Policy, fmt.Sprintf(
 			"is not supported: %s; allowed: %s, %s", why, v1.IPFamilyPolicySingleStack, v1.IPFamilyPolicyPreferDualStack)))
 	}
-	if why := s.lacksAdditional(drv); why != "" && !s.exists {
+	if why := v.s.For(v.drv).lacksAdditional(); why != "" && !v.s.exists {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.AdditionalSubnets), why))
 	}
-	if s.Access.otherFamily {
-		errs = append(errs, field.Invalid(inSpec("loadBalancerSourceRanges"), strings.Join(s.Access.SourceRanges, ","), fmt.Sprintf(
-			"the load balancer serves only %s: at least one range must be of that IP family", s.Family)))
+	if v.s.Access.otherFamily {
+		errs = append(errs, field.Invalid(inSpec("loadBalancerSourceRanges"), strings.Join(v.s.Access.SourceRanges, ","), fmt.Sprintf(
+			"the load balancer serves only %s: at least one range must be of that IP family", v.s.Family)))
 	}
 	return errs
 }
 
 // lacksAdditional returns the reason why a new load balancer cannot have the further VIPs that the
 // Service names, "" if it can.
-func (s *Settings) lacksAdditional(drv driver.Driver) string {
-	if len(s.VIP.AdditionalSubnetIDs) == 0 || s.dual.second != "" {
+func (f ForDriver) lacksAdditional() string {
+	if len(f.s.VIP.AdditionalSubnetIDs) == 0 || f.s.Dual.Second != "" {
 		return ""
 	}
-	return s.LacksDualStack(drv)
+	return f.LacksDualStack()
 }
 
-// unusedFamilies reports an IP family in which the Service is not served although it requests that, or in
+// families reports an IP family in which the Service is not served although it requests that, or in
 // which no client is admitted. Package plan reports it if the driver supports both.
-func (s *Settings) unusedFamilies(drv driver.Driver, add func(name, text string)) {
-	if why := s.LacksDualStack(drv); s.dual.second != "" && s.Second == "" && why != "" {
-		add("spec.ipFamilyPolicy", fmt.Sprintf("%s: the load balancer serves only %s, because %s", s.dual.policy, s.Family, why))
+func (u *unused) families() {
+	if why := u.s.For(u.drv).LacksDualStack(); u.s.Dual.Second != "" && u.s.Second == "" && why != "" {
+		u.add("spec.ipFamilyPolicy", fmt.Sprintf("%s: the load balancer serves only %s, because %s", u.s.Dual.Policy, u.s.Family, why))
 	}
-	if why := s.lacksAdditional(drv); why != "" {
-		add(annotation.AdditionalSubnets, "has no effect: "+why)
+	if why := u.s.For(u.drv).lacksAdditional(); why != "" {
+		u.add(annotation.AdditionalSubnets, "has no effect: "+why)
 	}
-	if s.Second == "" || len(s.Access.SourceRanges) == 0 {
+	if u.s.Second == "" || len(u.s.Access.SourceRanges) == 0 {
 		return
 	}
-	for _, family := range s.Families() {
-		if !slices.ContainsFunc(s.Access.SourceRanges, func(text string) bool { return rangeIn(text, family) }) {
-			add("spec.loadBalancerSourceRanges", fmt.Sprintf("exclude all clients of %s: no range is of that IP family", family))
+	for _, family := range u.s.Families() {
+		if !slices.ContainsFunc(u.s.Access.SourceRanges, func(text string) bool { return rangeIn(text, family) }) {
+			u.add("spec.loadBalancerSourceRanges", fmt.Sprintf("exclude all clients of %s: no range is of that IP family", family))
 		}
 	}
 }
@@ -181,23 +168,18 @@ func rangeIn(text string, family v1.IPFamily) bool {
 	return err == nil && InFamily(prefix.Addr(), family)
 }
 
-// NeedsOneFamily reports whether the members of any port must be of the VIP's IP family.
-func (s *Settings) NeedsOneFamily(drv driver.Driver) bool {
-	return slices.ContainsFunc(s.Traffic.Ports, func(p v1.ServicePort) bool { return slices.Contains(drv.SameFamily, p.Protocol) })
-}
-
 // ValidateFamilies returns an error if the provider cannot serve members of the Service's IP family
 // at a VIP of the other one. vip is empty if it is unknown.
-func (s *Settings) ValidateFamilies(drv driver.Driver, vip v1.IPFamily) field.ErrorList {
-	if vip == "" || vip == s.Family {
+func (f ForDriver) ValidateFamilies(vip v1.IPFamily) field.ErrorList {
+	if vip == "" || vip == f.s.Family {
 		return nil
 	}
 	var errs field.ErrorList
-	for i, port := range s.Traffic.Ports {
-		if slices.Contains(drv.SameFamily, port.Protocol) {
+	for i, port := range f.s.Traffic.Ports {
+		if slices.Contains(f.drv.SameFamily, port.Protocol) {
 			errs = append(errs, field.Invalid(inSpec("ports").Index(i).Child("protocol"), port.Protocol, fmt.Sprintf(
 				"the members are %s and the VIP is %s, which the provider %s does not support: set spec.ipFamilies to %s, or name a subnet of %s with the annotation %s",
-				s.Family, vip, drv.Name, vip, s.Family, annotation.SubnetID)))
+				f.s.Family, vip, f.drv.Name, vip, f.s.Family, annotation.SubnetID)))
 		}
 	}
 	return errs

@@ -80,9 +80,9 @@ func (s *Settings) FloatingIP() bool {
 }
 
 // floatingAddress returns the address of the floating IP that spec.loadBalancerIP requests, "" for none.
-func (s *Settings) floatingAddress() string {
-	if inFamily(s.LoadBalancerIP, v1.IPv4Protocol) {
-		return s.LoadBalancerIP
+func floatingAddress(loadBalancerIP string) string {
+	if inFamily(loadBalancerIP, v1.IPv4Protocol) {
+		return loadBalancerIP
 	}
 	return ""
 }
@@ -97,14 +97,14 @@ func (s *Settings) AskedFloatingIP() (model.FloatingIP, string) {
 		return model.FloatingIP{ID: s.Floating.ID}, annotation.Path(annotation.FloatingIPID).String()
 	case s.Floating.Tag != "":
 		return model.FloatingIP{Tag: s.Floating.Tag}, annotation.Path(annotation.FloatingIPTag).String()
-	case s.floatingAddress() != "":
-		return model.FloatingIP{Address: s.floatingAddress()}, inSpec("loadBalancerIP").String()
+	case floatingAddress(s.LoadBalancerIP) != "":
+		return model.FloatingIP{Address: floatingAddress(s.LoadBalancerIP)}, inSpec("loadBalancerIP").String()
 	}
 	return model.FloatingIP{}, ""
 }
 
 // validateFloatingIP returns an error if the floating IP is requested in two ways.
-func (s *Settings) validateFloatingIP() field.ErrorList {
+func validateFloatingIP(s *Settings) field.ErrorList {
 	if !s.FloatingIP() {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (s *Settings) validateFloatingIP() field.ErrorList {
 	for _, way := range []struct{ name, value string }{
 		{annotation.FloatingIPID, s.Floating.ID},
 		{annotation.FloatingIPTag, s.Floating.Tag},
-		{"spec.loadBalancerIP", s.floatingAddress()},
+		{"spec.loadBalancerIP", floatingAddress(s.LoadBalancerIP)},
 	} {
 		if way.value != "" {
 			ways = append(ways, way.name)

@@ -67,14 +67,14 @@ func (m *MemberSettings) ofNodes() {
 //	none             as auto, but a load balancer that another controller created keeps all nodes
 //
 // All nodes become members while the endpoints are not watched, unless ByPods.
-func (s *Settings) FollowsEndpoints(drv driver.Driver) bool {
-	return s.ByPods() || s.Members.Watch == Watched && s.wantsEndpoints(drv)
+func (f ForDriver) FollowsEndpoints() bool {
+	return f.s.ByPods() || f.s.Members.Watch == Watched && f.wantsEndpoints()
 }
 
 // LacksEndpoints reports whether all nodes become members only because this process may not list
 // and watch EndpointSlices.
-func (s *Settings) LacksEndpoints(drv driver.Driver) bool {
-	return s.Members.Watch == Forbidden && !s.ByPods() && s.wantsEndpoints(drv)
+func (f ForDriver) LacksEndpoints() bool {
+	return f.s.Members.Watch == Forbidden && !f.s.ByPods() && f.wantsEndpoints()
 }
 
 // EndpointsForbidden returns the notice for a Service that LacksEndpoints.
@@ -84,8 +84,8 @@ func EndpointsForbidden() annotation.Notice {
 
 const mayNotWatch = "the controller may not list and watch EndpointSlices: ask the cluster's operator to grant its role that right"
 
-func (s *Settings) wantsEndpoints(drv driver.Driver) bool {
-	return s.MayFollowEndpoints() && (s.Members.Mode == annotation.MembersEndpointNodes || !s.KeepsNodes(drv) && s.missesEndpoints(drv))
+func (f ForDriver) wantsEndpoints() bool {
+	return f.s.MayFollowEndpoints() && (f.s.Members.Mode == annotation.MembersEndpointNodes || !f.KeepsNodes() && f.s.Traffic.missesEndpoints(f.drv))
 }
 
 // MayFollowEndpoints reports whether there is a driver with which the members follow the endpoints.
@@ -100,19 +100,19 @@ func mayFollow(mode string, by bool) bool {
 
 // KeepsNodes reports whether all nodes are members only because another controller created the load
 // balancer, and no setting permits to change that.
-func (s *Settings) KeepsNodes(drv driver.Driver) bool {
-	return s.Members.Mode == "" && s.Members.Adopted && s.Traffic.Local && s.missesEndpoints(drv)
+func (f ForDriver) KeepsNodes() bool {
+	return f.s.Members.Mode == "" && f.s.Members.Adopted && f.s.Traffic.Local && f.s.Traffic.missesEndpoints(f.drv)
 }
 
 // KeepsFlows reports whether UDP flows stay with nodes that the endpoints have left.
-func (s *Settings) KeepsFlows(drv driver.Driver) bool {
-	return drv.Quirks.CutsRemoved && s.FollowsEndpoints(drv) && slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool { return port.Protocol == v1.ProtocolUDP })
+func (f ForDriver) KeepsFlows() bool {
+	return f.drv.Quirks.CutsRemoved && f.FollowsEndpoints() && slices.ContainsFunc(f.s.Traffic.Ports, func(port v1.ServicePort) bool { return port.Protocol == v1.ProtocolUDP })
 }
 
 // missesEndpoints reports whether the pool of a port can have no monitor that asks kube-proxy
 // whether a node has endpoints.
-func (s *Settings) missesEndpoints(drv driver.Driver) bool {
-	return slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool { return !asksKubeProxy(model.Protocol(port.Protocol), drv) })
+func (t TrafficSettings) missesEndpoints(drv driver.Driver) bool {
+	return slices.ContainsFunc(t.Ports, func(port v1.ServicePort) bool { return !asksKubeProxy(model.Protocol(port.Protocol), drv) })
 }
 
 // asksKubeProxy reports whether monitors of a pool can probe another port of the node over HTTP.

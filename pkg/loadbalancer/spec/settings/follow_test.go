@@ -43,10 +43,10 @@ func TestFollowsEndpoints_ByModePolicyDriverAndOrigin(t *testing.T) {
 		for watch, want := range map[settings.Watch]bool{settings.Watched: test.want, settings.Forbidden: false, settings.Unwatched: false} {
 			of := *s
 			of.Members.Watch = watch
-			if got := of.FollowsEndpoints(drv); got != want {
+			if got := of.For(drv).FollowsEndpoints(); got != want {
 				t.Errorf("%+v, watch %d: %t", test, watch, got)
 			}
-			if got := of.LacksEndpoints(drv); got != (test.want && watch == settings.Forbidden) {
+			if got := of.For(drv).LacksEndpoints(); got != (test.want && watch == settings.Forbidden) {
 				t.Errorf("%+v, watch %d: lacks %t", test, watch, got)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 //	limit              counts                                      refused where
 //	max-ports          the ports of the Service                    its load balancer has fewer listeners
 //	max-source-ranges  the ranges of the Service                   a listener has fewer, or rules are added
-func (s *Settings) Exceeds(lb config.LoadBalancer, desired, have *model.LoadBalancer, opens bool) field.ErrorList {
+func Exceeds(lb config.LoadBalancer, access AccessSettings, desired, have *model.LoadBalancer, opens bool) field.ErrorList {
 	var errs field.ErrorList
 	listeners := 0
 	if have != nil {
@@ -26,7 +26,7 @@ func (s *Settings) Exceeds(lb config.LoadBalancer, desired, have *model.LoadBala
 	if most, n := int(lb.MaxPorts), len(desired.Listeners); most > 0 && n > most && n > listeners {
 		errs = append(errs, field.Invalid(inSpec("ports"), n, fmt.Sprintf("allowed: at most %d ports (max-ports of cloud.conf); ask the cluster's operator for more", most)))
 	}
-	most, n := int(lb.MaxSourceRanges), len(s.Access.SourceRanges)
+	most, n := int(lb.MaxSourceRanges), len(access.SourceRanges)
 	if most == 0 || n <= most {
 		return errs
 	}
@@ -39,7 +39,7 @@ func (s *Settings) Exceeds(lb config.LoadBalancer, desired, have *model.LoadBala
 	}
 	if opens {
 		path := inSpec("loadBalancerSourceRanges")
-		if s.Access.annotated {
+		if access.annotated {
 			path = annotation.Path(annotation.SourceRanges)
 		}
 		errs = append(errs, field.Invalid(path, n, fmt.Sprintf("allowed: at most %d ranges (max-source-ranges of cloud.conf); ask the cluster's operator for more", most)))

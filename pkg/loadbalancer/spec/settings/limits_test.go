@@ -24,7 +24,7 @@ func TestExceeds_LetsALoadBalancerKeepTheListenersThatItHas(t *testing.T) {
 		"one more than it has":       {with(4), with(3), true},
 		"too many, and it has fewer": {with(3), with(2), true},
 	} {
-		errs := new(settings.Settings).Exceeds(config.LoadBalancer{MaxPorts: 2}, test.desired, test.have, false)
+		errs := settings.Exceeds(config.LoadBalancer{MaxPorts: 2}, settings.AccessSettings{}, test.desired, test.have, false)
 		if refused := len(errs) > 0; refused != test.refused {
 			t.Errorf("%s: %v", name, errs)
 		}

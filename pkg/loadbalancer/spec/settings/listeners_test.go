@@ -105,20 +105,20 @@ func TestListeners_HaveOnlyFeaturesOfTheirOctavia(t *testing.T) {
 		return driver.Of("amphora", model.Version{Major: 2, Minor: minor})
 	}
 	v2 := fixture.Service(fixture.Annotated(annotation.ProxyProtocol, "v2"))
-	fixture.AssertRefused(t, fixture.Settings(t, v2, fixture.Config()).Validate(old(21)), annotation.ProxyProtocol, "2.21", "2.22")
-	if errs := fixture.Settings(t, v2, fixture.Config()).Validate(old(22)); len(errs) > 0 {
+	fixture.AssertRefused(t, fixture.Settings(t, v2, fixture.Config()).For(old(21)).Validate(), annotation.ProxyProtocol, "2.21", "2.22")
+	if errs := fixture.Settings(t, v2, fixture.Config()).For(old(22)).Validate(); len(errs) > 0 {
 		t.Error(errs)
 	}
 	limited := fixture.Service(fixture.Annotated(annotation.ClientData, "1"), fixture.Annotated(annotation.ConnLimit, "2"))
 	var told []string
-	for _, notice := range fixture.Settings(t, limited, fixture.Config()).Unused(old(0)) {
+	for _, notice := range fixture.Settings(t, limited, fixture.Config()).For(old(0)).Unused() {
 		told = append(told, notice.Annotation)
 	}
 	if diff := cmp.Diff([]string{annotation.ClientData}, told); diff != "" {
 		t.Error(diff)
 	}
 	// Settings of cloud.conf are reported when the controller starts, not for every Service.
-	if told := fixture.Settings(t, fixture.Service(), fixture.Config(func(c *config.LoadBalancer) { c.TimeoutClientData = ptr(1) })).Unused(old(0)); len(told) > 0 {
+	if told := fixture.Settings(t, fixture.Service(), fixture.Config(func(c *config.LoadBalancer) { c.TimeoutClientData = ptr(1) })).For(old(0)).Unused(); len(told) > 0 {
 		t.Errorf("told of cloud.conf: %v", told)
 	}
 	lb := fixture.Desired(t, limited, fixture.Config(), old(0))
@@ -153,7 +153,7 @@ func TestAlgorithm_OfProviderOverridesClass(t *testing.T) {
 		if got := fixture.Desired(t, svc, cfg, drv).Listeners[0].Pool.Algorithm; got != test.method {
 			t.Errorf("class %s: %s, want %s", class, got, test.method)
 		}
-		if told := s.Unused(drv); len(told) != test.told {
+		if told := s.For(drv).Unused(); len(told) != test.told {
 			t.Errorf("class %s: told %v", class, told)
 		}
 	}

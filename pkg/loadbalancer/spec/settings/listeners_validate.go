@@ -16,17 +16,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
 )
 
-// validateListeners returns errors for protocols that the driver or the release of Octavia does not
+// listeners returns errors for protocols that the driver or the release of Octavia does not
 // support, that exclude each other, or that are set for missing ports.
-func (s *Settings) validateListeners(drv driver.Driver) field.ErrorList {
-	l, ports := s.Listeners, s.Traffic.Ports
-	errs := append(l.validatePorts(ports), l.validateTLS(ports, drv)...)
-	if l.Proxy != "" && slices.Contains(l.Headers, headerFor) && s.forwardsTwice() {
+func (v validation) listeners() field.ErrorList {
+	l, ports := v.s.Listeners, v.s.Traffic.Ports
+	errs := append(l.validatePorts(ports), l.validateTLS(ports, v.drv)...)
+	if l.Proxy != "" && slices.Contains(l.Headers, headerFor) && v.forwardsTwice() {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.ForwardedFor),
 			annotation.ProxyProtocol+" already sends the client's address to the members: choose one of the two"))
 	}
 	for i, port := range ports {
-		errs = append(errs, s.OfPort(port).validatePort(port, i, drv)...)
+		errs = append(errs, v.of(port).port(port, i)...)
 	}
 	return errs
 }
@@ -34,13 +34,13 @@ func (s *Settings) validateListeners(drv driver.Driver) field.ErrorList {
 // forwardsTwice reports whether a port with PROXY headers of the Service gets clients' addresses in a
 // request header as well. Ports with another protocol have no such header, but they count too, unless
 // annotations for single ports show that the combination is intended.
-func (s *Settings) forwardsTwice() bool {
-	single := slices.ContainsFunc(s.perPort(), func(name string) bool {
+func (v validation) forwardsTwice() bool {
+	single := slices.ContainsFunc(v.s.ports.names(), func(name string) bool {
 		base, _ := annotation.Base(name)
 		return base == annotation.ProxyProtocol
 	})
-	return !single || slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool {
-		of := s.OfPort(port)
+	return !single || slices.ContainsFunc(v.s.Traffic.Ports, func(port v1.ServicePort) bool {
+		of := v.s.OfPort(port)
 		return of.own[annotation.ProxyProtocol] == "" && of.Listeners.Protocol(port).ReadsHTTP()
 	})
 }
@@ -83,30 +83,30 @@ func ownAppProtocols() []string {
 	return all
 }
 
-// validatePort returns errors if the driver does not support the protocol of a port.
-func (s *Settings) validatePort(port v1.ServicePort, i int, drv driver.Driver) field.ErrorList {
-	l := s.Listeners
+// port returns errors if the driver does not support the protocol of a port.
+func (v validation) port(port v1.ServicePort, i int) field.ErrorList {
+	l := v.s.Listeners
 	protocol := l.Protocol(port)
-	at, proxy := inSpec("ports").Index(i), s.at(annotation.ProxyProtocol)
+	at, proxy := inSpec("ports").Index(i), v.s.own.at(annotation.ProxyProtocol)
 	switch {
 	case protocol.Transport() != model.TCP:
 		return nil
-	case protocol.ReadsHTTP() && s.own[annotation.ProxyProtocol] != "" && l.Proxy != "" && slices.Contains(l.Headers, headerFor):
+	case protocol.ReadsHTTP() && v.s.own[annotation.ProxyProtocol] != "" && l.Proxy != "" && slices.Contains(l.Headers, headerFor):
 		return field.ErrorList{field.Forbidden(proxy, annotation.ForwardedFor+" already sends the client's address to the members: choose one of the two")}
-	case l.Proxy == model.ProxyV2 && !drv.Supports(driver.ProxyProtocolV2):
-		return field.ErrorList{field.Forbidden(proxy, drv.Lacks(driver.ProxyProtocolV2))}
-	case l.Proxy != "" && !drv.Supports(driver.ProxyProtocol):
-		return field.ErrorList{field.Forbidden(proxy, drv.Lacks(driver.ProxyProtocol))}
+	case l.Proxy == model.ProxyV2 && !v.drv.Supports(driver.ProxyProtocolV2):
+		return field.ErrorList{field.Forbidden(proxy, v.drv.Lacks(driver.ProxyProtocolV2))}
+	case l.Proxy != "" && !v.drv.Supports(driver.ProxyProtocol):
+		return field.ErrorList{field.Forbidden(proxy, v.drv.Lacks(driver.ProxyProtocol))}
 	case protocol == model.TCP:
 		return nil
-	case protocol == model.TerminatedHTTPS && !drv.Supports(driver.TLS):
-		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("asks for a listener of %s: %s", protocol, drv.Lacks(driver.TLS)))}
-	case !drv.Supports(driver.Layer7):
-		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("asks for a listener of %s: %s", protocol, drv.Lacks(driver.Layer7)))}
-	case protocol == model.HTTPS || len(l.Headers) == 0 || drv.Supports(driver.InsertHeaders):
+	case protocol == model.TerminatedHTTPS && !v.drv.Supports(driver.TLS):
+		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("asks for a listener of %s: %s", protocol, v.drv.Lacks(driver.TLS)))}
+	case !v.drv.Supports(driver.Layer7):
+		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("asks for a listener of %s: %s", protocol, v.drv.Lacks(driver.Layer7)))}
+	case protocol == model.HTTPS || len(l.Headers) == 0 || v.drv.Supports(driver.InsertHeaders):
 		return nil
 	default:
-		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ForwardedFor), drv.Lacks(driver.InsertHeaders))}
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ForwardedFor), v.drv.Lacks(driver.InsertHeaders))}
 	}
 }
 

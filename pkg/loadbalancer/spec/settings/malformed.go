@@ -93,14 +93,14 @@ func (m Malformed) notice() annotation.Notice {
 		"%q is invalid; using %s, unless that changes an existing load balancer. Allowed: %s", m.Value, m.Instead, m.Allowed)}
 }
 
-// refusedForNew returns errors for the values with which cloud-provider-openstack creates no load
+// malformed returns errors for the values with which cloud-provider-openstack creates no load
 // balancer either.
-func (s *Settings) refusedForNew() field.ErrorList {
-	if s.exists {
+func (v validation) malformed() field.ErrorList {
+	if v.s.exists {
 		return nil
 	}
 	var errs field.ErrorList
-	for _, m := range s.Malformed {
+	for _, m := range v.s.Malformed {
 		if m.NewRefused {
 			errs = append(errs, field.Invalid(annotation.Path(m.Annotation), m.Value, "allowed: "+m.Allowed))
 		}
@@ -114,14 +114,14 @@ func (s *Settings) refusedForNew() field.ErrorList {
 //	lb-method that the driver does not have     cloud.conf's, unless that changes the pools: see Unsettled
 //	port-id, with ovn                           the VIP stays on its port
 //	source ranges that nothing enforces         all clients may connect, as before; see Opens
-func (s *Settings) OnExisting(drv driver.Driver) *Settings {
-	on := *s
+func (f ForDriver) OnExisting() *Settings {
+	on := *f.s
 	on.exists = true
-	if s.Pools.AlgorithmAsked && !slices.Contains(drv.Algorithms, s.Pools.Algorithm) {
-		on.Malformed = append(slices.Clip(s.Malformed), s.Pools.unknownAlgorithm(drv))
-		on.Pools.Algorithm, on.Pools.AlgorithmAsked = s.Pools.algorithmOtherwise, false
+	if f.s.Pools.AlgorithmAsked && !slices.Contains(f.drv.Algorithms, f.s.Pools.Algorithm) {
+		on.Malformed = append(slices.Clip(f.s.Malformed), f.s.Pools.unknownAlgorithm(f.drv))
+		on.Pools.Algorithm, on.Pools.AlgorithmAsked = f.s.Pools.algorithmOtherwise, false
 	}
-	if !drv.Supports(driver.OwnPort) {
+	if !f.drv.Supports(driver.OwnPort) {
 		on.VIP.PortID = ""
 	}
 	return &on

@@ -41,11 +41,11 @@ func TestParse_ReportsMalformedValueAndTakesItsDefault(t *testing.T) {
 		if len(errs) > 0 {
 			t.Errorf("%s=%s: %v", test.name, test.value, errs)
 		}
-		errs = s.Validate(fixture.Amphora())
+		errs = s.For(fixture.Amphora()).Validate()
 		if test.newRefused {
 			fixture.AssertRefused(t, errs, test.name, test.value, "allowed: ")
-			s, notices = s.OnExisting(fixture.Amphora()), s.Unused(fixture.Amphora())
-			errs = s.Validate(fixture.Amphora())
+			s, notices = s.For(fixture.Amphora()).OnExisting(), s.For(fixture.Amphora()).Unused()
+			errs = s.For(fixture.Amphora()).Validate()
 		}
 		if len(errs) > 0 || len(notices) != 1 {
 			t.Errorf("%s=%s: errors %v, notices %v", test.name, test.value, errs, notices)
@@ -85,7 +85,7 @@ func TestUnsettled_FindsWhatMalformedValueWouldChange(t *testing.T) {
 		{annotation.Method, "SOURCE_IP_PORT", "SOURCE_IP", fixture.Config()}, // amphora has none
 	} {
 		svc := fixture.Service(fixture.Annotated(test.name, test.value))
-		s := fixture.Settings(t, svc, test.cfg).OnExisting(fixture.Amphora())
+		s := fixture.Settings(t, svc, test.cfg).For(fixture.Amphora()).OnExisting()
 		want := desire.LoadBalancer(ownership.Identity{}, s, nil, desire.Facts{Driver: fixture.Amphora()})
 		before := fixture.Desired(t, fixture.Service(fixture.Annotated(test.name, test.was)), test.cfg, fixture.Amphora())
 		fixture.AssertRefused(t, s.Unsettled(want, before), test.name, `"`+test.value+`"`, "would change the load balancer")
@@ -100,7 +100,7 @@ func TestUnsettled_FindsWhatMalformedValueWouldChange(t *testing.T) {
 func TestUnsettled_IgnoresMonitorsOfPolicyLocal(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Local, fixture.Annotated(annotation.Monitor, "True"))
-	s := fixture.Settings(t, svc, fixture.Config()).OnExisting(fixture.Amphora())
+	s := fixture.Settings(t, svc, fixture.Config()).For(fixture.Amphora()).OnExisting()
 	want := desire.LoadBalancer(ownership.Identity{}, s, nil, desire.Facts{Driver: fixture.Amphora()})
 	without := fixture.Desired(t, fixture.Service(fixture.Local, fixture.Annotated(annotation.Monitor, "false")), fixture.Config(), fixture.Amphora())
 	if errs := s.Unsettled(want, without); len(errs) > 0 {
@@ -119,28 +119,28 @@ func TestOnExisting_OmitsWhatProviderLacks(t *testing.T) {
 		"source ranges": fixture.Service(ranges),
 	} {
 		s := fixture.Settings(t, svc, fixture.Config())
-		if errs := s.Validate(ovn); len(errs) != 1 {
+		if errs := s.For(ovn).Validate(); len(errs) != 1 {
 			t.Errorf("%s: a new load balancer is not refused: %v", what, errs)
 		}
-		existing := s.OnExisting(ovn)
-		if errs := existing.Validate(ovn); len(errs) > 0 {
+		existing := s.For(ovn).OnExisting()
+		if errs := existing.For(ovn).Validate(); len(errs) > 0 {
 			t.Errorf("%s: %v", what, errs)
 		}
 		made := desire.LoadBalancer(ownership.Identity{}, existing, nil, desire.Facts{Driver: ovn})
 		if pool := made.Listeners[0].Pool; pool.Algorithm != "SOURCE_IP_PORT" || made.VIP.PortID != "" {
 			t.Errorf("%s: algorithm %s, port %s", what, pool.Algorithm, made.VIP.PortID)
 		}
-		if notices := s.Unused(ovn); len(notices) != 1 {
+		if notices := s.For(ovn).Unused(); len(notices) != 1 {
 			t.Errorf("%s: notices %v", what, notices)
 		}
 	}
 	s, have := fixture.Settings(t, fixture.Service(ranges), fixture.Config()), fixture.Desired(t, fixture.Service(), fixture.Config(), ovn)
 	want := fixture.Desired(t, fixture.Service(fixture.Ports(fixture.Port(v1.ProtocolTCP, 80), fixture.Port(v1.ProtocolTCP, 443))), fixture.Config(), ovn)
-	fixture.AssertRefused(t, s.Opens(ovn, want, have), "spec.loadBalancerSourceRanges", "TCP/443", "ask the cluster's operator")
-	if errs := s.Opens(ovn, have, have); len(errs) > 0 {
+	fixture.AssertRefused(t, s.For(ovn).Opens(want, have), "spec.loadBalancerSourceRanges", "TCP/443", "ask the cluster's operator")
+	if errs := s.For(ovn).Opens(have, have); len(errs) > 0 {
 		t.Errorf("nothing is opened: %v", errs)
 	}
-	if errs := s.Opens(ovn, &model.LoadBalancer{}, have); len(errs) > 0 {
+	if errs := s.For(ovn).Opens(&model.LoadBalancer{}, have); len(errs) > 0 {
 		t.Errorf("a port is closed: %v", errs)
 	}
 }

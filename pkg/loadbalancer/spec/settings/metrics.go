@@ -87,23 +87,23 @@ func halves(whole netip.Prefix) (lower, upper netip.Prefix) {
 	return netip.PrefixFrom(whole.Addr(), bit+1), netip.PrefixFrom(second, bit+1)
 }
 
-// validateMetrics returns an error if the load balancer cannot have a listener with its metrics.
-func (s *Settings) validateMetrics(drv driver.Driver) field.ErrorList {
-	at, port := annotation.Path(annotation.MetricsPort), s.Metrics.Port
+// metrics returns an error if the load balancer cannot have a listener with its metrics.
+func (v validation) metrics() field.ErrorList {
+	at, port := annotation.Path(annotation.MetricsPort), v.s.Metrics.Port
 	if port == 0 {
 		return nil
 	}
 	var errs field.ErrorList
-	if s.guest {
+	if v.s.guest {
 		errs = append(errs, field.Forbidden(at, "the load balancer was created for another Service: only that one can serve its metrics"))
 	}
-	if why := drv.Lacks(driver.Metrics); why != "" {
+	if why := v.drv.Lacks(driver.Metrics); why != "" {
 		errs = append(errs, field.Forbidden(at, why))
 	}
-	if len(s.VIP.Settled().SecurityGroupIDs) > 0 {
+	if len(v.s.VIP.Settled().SecurityGroupIDs) > 0 {
 		errs = append(errs, field.Forbidden(at, "Octavia accepts no "+annotation.MetricsCIDRs+" beside security groups of the VIP"))
 	}
-	for _, p := range s.Traffic.Ports {
+	for _, p := range v.s.Traffic.Ports {
 		if p.Protocol == v1.ProtocolTCP && int(p.Port) == port {
 			errs = append(errs, field.Invalid(at, port, "is a TCP port of the Service: choose another one"))
 		}

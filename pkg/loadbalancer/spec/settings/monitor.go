@@ -102,16 +102,16 @@ func (s *Settings) WithoutMonitors() *Settings {
 
 // MissingMonitors returns a text for a Service if another controller created its load balancer
 // without the monitors that it needs, with the remedy; "" if none are missing.
-func (s *Settings) MissingMonitors(drv driver.Driver) string {
-	if !s.Monitor.Unmonitored || !s.MonitoredByPolicy() {
+func (f ForDriver) MissingMonitors() string {
+	if !f.s.Monitor.Unmonitored || !f.s.MonitoredByPolicy() {
 		return ""
 	}
-	monitored := *s
+	monitored := *f.s
 	monitored.Monitor.Unmonitored = false
 	text := fmt.Sprintf("With externalTrafficPolicy Local, nodes without endpoints drop connections, and the load balancer, created by another "+
 		"controller, has no health monitors to detect them. Set %s: \"true\" to add them", annotation.Monitor)
-	for _, port := range s.Traffic.Ports {
-		if _, at := monitored.OfPort(port).HealthMonitor(model.Protocol(port.Protocol), drv); at != 0 {
+	for _, port := range f.s.Traffic.Ports {
+		if _, at := monitored.OfPort(port).For(f.drv).HealthMonitor(model.Protocol(port.Protocol)); at != 0 {
 			return fmt.Sprintf("%s. They probe port %d of the nodes: if the nodes' security groups do not allow that, open the port before, "+
 				"otherwise all members go down", text, at)
 		}
@@ -171,25 +171,25 @@ func plainType(protocol model.Protocol) string {
 //
 // A TCP monitor on the NodePort serves the policy Local too, because kube-proxy drops connections
 // on nodes without endpoints. UDP-CONNECT does not: see losesDatagrams.
-func (s *Settings) HealthMonitor(protocol model.Protocol, drv driver.Driver) (*model.Monitor, int) {
-	if !s.monitored() {
+func (f ForDriver) HealthMonitor(protocol model.Protocol) (*model.Monitor, int) {
+	if !f.s.monitored() {
 		return nil, 0
 	}
-	m := s.Monitor
-	asksKubeProxy := asksKubeProxy(protocol, drv) && !s.ByPods()
+	m := f.s.Monitor
+	asksKubeProxy := asksKubeProxy(protocol, f.drv) && !f.s.ByPods()
 	switch kind := m.customType(protocol); {
-	case m.custom() && m.fits(kind, protocol, drv) && overHTTP(kind):
+	case m.custom() && m.fits(kind, protocol, f.drv) && overHTTP(kind):
 		return m.http(kind, "/"), m.Port
-	case m.custom() && m.fits(kind, protocol, drv):
+	case m.custom() && m.fits(kind, protocol, f.drv):
 		return m.plain(kind), m.Port
 	case m.custom():
-	case s.Traffic.Local && asksKubeProxy:
-		return m.http(model.MonitorHTTP, healthzPath), s.Traffic.HealthCheckNodePort
-	case m.KubeProxy && !s.Traffic.Local && asksKubeProxy:
+	case f.s.Traffic.Local && asksKubeProxy:
+		return m.http(model.MonitorHTTP, healthzPath), f.s.Traffic.HealthCheckNodePort
+	case m.KubeProxy && !f.s.Traffic.Local && asksKubeProxy:
 		return m.http(model.MonitorHTTP, healthzPath), cmp.Or(m.Port, kubeProxyPort)
 	}
 	kind := plainType(protocol)
-	if !slices.Contains(drv.Monitors, kind) {
+	if !slices.Contains(f.drv.Monitors, kind) {
 		return nil, 0
 	}
 	return m.plain(kind), 0

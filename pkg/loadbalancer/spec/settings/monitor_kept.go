@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -21,12 +20,12 @@ const NoMember = -1
 //
 // If pods are the members, it is as it is. No record has the health check node port: a monitor of /healthz at a port that no annotation has
 // is assumed to be of it.
-func (s *Settings) KeptMonitor(there *model.Monitor, at int, protocol model.Protocol, drv driver.Driver) (*model.Monitor, int) {
-	if s.ByPods() {
+func (f ForDriver) KeptMonitor(there *model.Monitor, at int, protocol model.Protocol) (*model.Monitor, int) {
+	if f.s.ByPods() {
 		return there, max(at, 0)
 	}
-	m, healthPort := s.Monitor, s.Traffic.HealthCheckNodePort
-	byPolicy := *s
+	m, healthPort := f.s.Monitor, f.s.Traffic.HealthCheckNodePort
+	byPolicy := *f.s
 	byPolicy.Monitor.Probe = Probe{}
 	if m.custom() && at == NoMember {
 		at = m.Port
@@ -35,14 +34,14 @@ func (s *Settings) KeptMonitor(there *model.Monitor, at int, protocol model.Prot
 	}
 	asksKubeProxy := there != nil && there.Type == model.MonitorHTTP && there.URLPath == healthzPath && at != 0 && (at != m.Port || !m.custom())
 	switch {
-	case s.Traffic.Local && asksKubeProxy && healthPort != 0:
+	case f.s.Traffic.Local && asksKubeProxy && healthPort != 0:
 		return there, healthPort
-	case s.Traffic.Local && !asksKubeProxy && (there == nil || there.Type == model.MonitorUDPConnect):
-		if made, where := byPolicy.HealthMonitor(protocol, drv); made != nil && (there == nil || where != 0) {
+	case f.s.Traffic.Local && !asksKubeProxy && (there == nil || there.Type == model.MonitorUDPConnect):
+		if made, where := byPolicy.For(f.drv).HealthMonitor(protocol); made != nil && (there == nil || where != 0) {
 			return made, where
 		}
-	case !s.Traffic.Local && asksKubeProxy && at != kubeProxyPort && (at != m.Port || !m.KubeProxy):
-		made, where := byPolicy.HealthMonitor(protocol, drv)
+	case !f.s.Traffic.Local && asksKubeProxy && at != kubeProxyPort && (at != m.Port || !m.KubeProxy):
+		made, where := byPolicy.For(f.drv).HealthMonitor(protocol)
 		if made != nil {
 			made.Delay, made.Timeout, made.MaxRetries, made.MaxRetriesDown = there.Delay, there.Timeout, there.MaxRetries, there.MaxRetriesDown
 		}

@@ -56,7 +56,7 @@ func TestKeptMonitor_FollowsTruthTable(t *testing.T) {
 		{"the user's own path at the NodePort", &web, 0, model.TCP, nil, "HTTP /healthz every 7"},
 	} {
 		s := fixture.Settings(t, fixture.Service(c.says...), fixture.Config(func(lb *config.LoadBalancer) { lb.MonitorDelay = fixture.Seconds(5) }))
-		monitor, at := s.KeptMonitor(c.there, c.at, c.protocol, fixture.Amphora())
+		monitor, at := s.For(fixture.Amphora()).KeptMonitor(c.there, c.at, c.protocol)
 		got := "none"
 		if monitor != nil {
 			got = fmt.Sprintf("%s %s every %d", monitor.Type, monitor.URLPath, monitor.Delay)

@@ -128,7 +128,7 @@ func TestValidate_RefusesImpossibleMonitors(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			fixture.AssertRefused(t, fixture.Settings(t, test.svc, fixture.Config()).Validate(test.drv), test.words...)
+			fixture.AssertRefused(t, fixture.Settings(t, test.svc, fixture.Config()).For(test.drv).Validate(), test.words...)
 		})
 	}
 }
@@ -168,7 +168,7 @@ func TestMonitor_AllowsOnlyPortsOfService(t *testing.T) {
 				test.svc.Annotations[annotation.Monitor] = "true"
 			}
 			test.svc.Annotations[annotation.MonitorPort] = test.port
-			errs := fixture.Settings(t, test.svc, fixture.Config(asking(test.listed))).Validate(fixture.Amphora())
+			errs := fixture.Settings(t, test.svc, fixture.Config(asking(test.listed))).For(fixture.Amphora()).Validate()
 			if test.allowed {
 				if len(errs) > 0 {
 					t.Error(errs.ToAggregate())
@@ -253,7 +253,7 @@ func TestUnused_ReportsDatagramsThatPolicyLocalLoses(t *testing.T) {
 		"amphora, which asks by HTTP": {fixture.Service(udp, fixture.Local), fixture.Amphora(), false},
 		"amphora of old, which can't": {fixture.Service(udp, fixture.Local), driver.Of("amphora", v(15)), true},
 	} {
-		notices := fixture.Settings(t, test.svc, fixture.Config()).Unused(test.drv)
+		notices := fixture.Settings(t, test.svc, fixture.Config()).For(test.drv).Unused()
 		told := slices.ContainsFunc(notices, func(n annotation.Notice) bool { return strings.Contains(n.Message, "loses datagrams") })
 		if told != test.told {
 			t.Errorf("%s: told %v, want %v", what, notices, test.told)
@@ -280,7 +280,7 @@ func TestUnused_ReportsSessionAffinityWithoutEffect(t *testing.T) {
 		"amphora":                    {fixture.Service(both, affine), fixture.Amphora(), ""},
 	} {
 		told := ""
-		for _, n := range fixture.Settings(t, test.svc, fixture.Config()).Unused(test.drv) {
+		for _, n := range fixture.Settings(t, test.svc, fixture.Config()).For(test.drv).Unused() {
 			if n.Annotation == "spec.sessionAffinity" {
 				told += n.Message
 			}

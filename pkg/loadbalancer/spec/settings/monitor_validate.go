@@ -15,28 +15,28 @@ import (
 // minUDPConnectDelay is Octavia's udp_connect_min_interval_health_monitor, in seconds.
 const minUDPConnectDelay = 3
 
-// validateMonitors returns errors for monitors that the driver does not support, or that Octavia
+// monitors returns errors for monitors that the driver does not support, or that Octavia
 // would refuse.
-func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
-	if !s.monitored() {
+func (v validation) monitors() field.ErrorList {
+	if !v.s.monitored() {
 		return nil
 	}
-	m, policyLocal := s.Monitor, s.Traffic.Local
-	errs := s.validateMonitor(s.Traffic.Ports, drv)
-	if policyLocal && !s.ByPods() && !m.custom() && drv.Supports(driver.MonitorPorts) && s.Traffic.HealthCheckNodePort == 0 {
+	m, policyLocal := v.s.Monitor, v.s.Traffic.Local
+	errs := v.monitor(v.s.Traffic.Ports)
+	if policyLocal && !v.s.ByPods() && !m.custom() && v.drv.Supports(driver.MonitorPorts) && v.s.Traffic.HealthCheckNodePort == 0 {
 		errs = append(errs, field.Required(inSpec("healthCheckNodePort"), "externalTrafficPolicy Local needs it to detect which nodes have endpoints"))
 	}
-	for i, port := range s.Traffic.Ports {
-		of := s.OfPort(port)
-		if of.setsProbe() {
-			errs = append(errs, of.validateMonitor(s.Traffic.Ports, drv)...)
+	for i, port := range v.s.Traffic.Ports {
+		of := v.of(port)
+		if of.s.own.setsProbe() {
+			errs = append(errs, of.monitor(v.s.Traffic.Ports)...)
 		}
-		made, _ := of.HealthMonitor(model.Protocol(port.Protocol), drv)
+		made, _ := of.s.For(v.drv).HealthMonitor(model.Protocol(port.Protocol))
 		switch {
-		case made == nil && policyLocal && !s.FollowsEndpoints(drv):
+		case made == nil && policyLocal && !v.s.For(v.drv).FollowsEndpoints():
 			errs = append(errs, field.Forbidden(inSpec("ports").Index(i).Child("protocol"), fmt.Sprintf(
 				"externalTrafficPolicy Local needs health monitors, and the provider %s has none for %s: use the policy Cluster, or %s: \"false\"",
-				drv.Name, port.Protocol, annotation.Monitor)))
+				v.drv.Name, port.Protocol, annotation.Monitor)))
 		case made != nil && made.Type == model.MonitorUDPConnect && m.Delay < minUDPConnectDelay:
 			return append(errs, field.Invalid(annotation.Path(annotation.MonitorDelay), m.Delay,
 				"monitors of type UDP-CONNECT need a delay of 3 seconds or more: set it here"))
@@ -45,39 +45,39 @@ func (s *Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 	return errs
 }
 
-// validateMonitor validates the monitor of the Service, or of one of its ports. all are the ports of
+// monitor validates the monitor of the Service, or of one of its ports. all are the ports of
 // the Service.
-func (s *Settings) validateMonitor(all []v1.ServicePort, drv driver.Driver) field.ErrorList {
-	return slices.Concat(s.validateMonitorPort(all), s.validateProbe(drv), s.validateKubeProxy(drv))
+func (v validation) monitor(all []v1.ServicePort) field.ErrorList {
+	return slices.Concat(v.monitorPort(all), v.probe(), v.kubeProxy())
 }
 
-// validateMonitorPort returns an error for a port of the nodes that is not the Service's: it would
+// monitorPort returns an error for a port of the nodes that is not the Service's: it would
 // probe another application, and managed security groups would open the port.
-func (s *Settings) validateMonitorPort(all []v1.ServicePort) field.ErrorList {
-	m, own := s.Monitor, []int{s.Traffic.HealthCheckNodePort}
+func (v validation) monitorPort(all []v1.ServicePort) field.ErrorList {
+	m, own := v.s.Monitor, []int{v.s.Traffic.HealthCheckNodePort}
 	for _, port := range all {
 		own = append(own, int(port.NodePort))
 	}
-	if m.Port != 0 && s.ByPods() {
-		return field.ErrorList{field.Forbidden(s.at(annotation.MonitorPort), "pods are the members, which are probed at their own ports")}
+	if m.Port != 0 && v.s.ByPods() {
+		return field.ErrorList{field.Forbidden(v.s.own.at(annotation.MonitorPort), "pods are the members, which are probed at their own ports")}
 	}
 	if m.Port == 0 || m.Port == kubeProxyPort || slices.Contains(own, m.Port) || m.Ports.Has(m.Port) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(s.at(annotation.MonitorPort), m.Port, fmt.Sprintf(
+	return field.ErrorList{field.Invalid(v.s.own.at(annotation.MonitorPort), m.Port, fmt.Sprintf(
 		"allowed: a NodePort of the Service, its healthCheckNodePort, %d (kube-proxy's healthz), or a port in monitor-ports of cloud.conf (ask the cluster's operator)", kubeProxyPort))}
 }
 
-// validateProbe validates the probe that the user describes.
-func (s *Settings) validateProbe(drv driver.Driver) field.ErrorList {
-	m := s.Monitor
+// probe validates the probe that the user describes.
+func (v validation) probe() field.ErrorList {
+	m := v.s.Monitor
 	if !m.custom() {
 		return nil
 	}
 	var errs field.ErrorList
 	kind := m.customType("")
-	if why := drv.Lacks(driver.MonitorPorts); m.Port != 0 && why != "" {
-		errs = append(errs, field.Forbidden(s.at(annotation.MonitorPort), why))
+	if why := v.drv.Lacks(driver.MonitorPorts); m.Port != 0 && why != "" {
+		errs = append(errs, field.Forbidden(v.s.own.at(annotation.MonitorPort), why))
 	}
 	for _, given := range []struct{ name, value string }{
 		{annotation.MonitorPath, m.Path}, {annotation.MonitorMethod, m.HTTPMethod}, {annotation.MonitorCodes, m.Codes},
@@ -86,24 +86,24 @@ func (s *Settings) validateProbe(drv driver.Driver) field.ErrorList {
 		switch {
 		case given.value == "":
 		case !overHTTP(kind):
-			errs = append(errs, field.Forbidden(s.at(given.name), "not supported by monitors of type "+kind+", only by HTTP and HTTPS"))
-		case m.Type == "" && !slices.Contains(drv.Monitors, kind):
-			errs = append(errs, field.Forbidden(s.at(given.name), fmt.Sprintf("the provider %s has no HTTP monitors", drv.Name)))
-		case slices.Contains([]string{annotation.MonitorVersion, annotation.MonitorDomain}, given.name) && !drv.Supports(driver.MonitorHTTP11):
-			errs = append(errs, field.Forbidden(s.at(given.name), drv.Lacks(driver.MonitorHTTP11)))
+			errs = append(errs, field.Forbidden(v.s.own.at(given.name), "not supported by monitors of type "+kind+", only by HTTP and HTTPS"))
+		case m.Type == "" && !slices.Contains(v.drv.Monitors, kind):
+			errs = append(errs, field.Forbidden(v.s.own.at(given.name), fmt.Sprintf("the provider %s has no HTTP monitors", v.drv.Name)))
+		case slices.Contains([]string{annotation.MonitorVersion, annotation.MonitorDomain}, given.name) && !v.drv.Supports(driver.MonitorHTTP11):
+			errs = append(errs, field.Forbidden(v.s.own.at(given.name), v.drv.Lacks(driver.MonitorHTTP11)))
 		}
 	}
 	if m.HTTPVersion == "1.0" && m.DomainName != "" {
-		errs = append(errs, field.Forbidden(s.at(annotation.MonitorDomain), "HTTP 1.0 sends no host: "+annotation.MonitorVersion+` must be "1.1"`))
+		errs = append(errs, field.Forbidden(v.s.own.at(annotation.MonitorDomain), "HTTP 1.0 sends no host: "+annotation.MonitorVersion+` must be "1.1"`))
 	}
 	if m.Type == "" {
 		return errs
 	}
-	if !slices.Contains(drv.Monitors, kind) {
-		return append(errs, notSupported(s.at(annotation.MonitorType), kind, drv.Monitors, drv))
+	if !slices.Contains(v.drv.Monitors, kind) {
+		return append(errs, notSupported(v.s.own.at(annotation.MonitorType), kind, v.drv.Monitors, v.drv))
 	}
-	if !slices.ContainsFunc(s.Traffic.Ports, func(p v1.ServicePort) bool { return m.fits(kind, model.Protocol(p.Protocol), drv) }) {
-		errs = append(errs, field.Invalid(s.at(annotation.MonitorType), kind, whyNotFit(kind, drv)))
+	if !slices.ContainsFunc(v.s.Traffic.Ports, func(p v1.ServicePort) bool { return m.fits(kind, model.Protocol(p.Protocol), v.drv) }) {
+		errs = append(errs, field.Invalid(v.s.own.at(annotation.MonitorType), kind, whyNotFit(kind, v.drv)))
 	}
 	return errs
 }
@@ -124,14 +124,14 @@ func whyNotFit(kind string, drv driver.Driver) string {
 	}
 }
 
-// validateKubeProxy returns an error if the Service itself requests probes of kube-proxy and
+// kubeProxy returns an error if the Service itself requests probes of kube-proxy and
 // describes another probe. A request in cloud.conf has a lower precedence.
-func (s *Settings) validateKubeProxy(drv driver.Driver) field.ErrorList {
-	m, path := s.Monitor, annotation.Path(annotation.MonitorKubeProxy)
-	switch why := drv.Lacks(driver.MonitorPorts); {
+func (v validation) kubeProxy() field.ErrorList {
+	m, path := v.s.Monitor, annotation.Path(annotation.MonitorKubeProxy)
+	switch why := v.drv.Lacks(driver.MonitorPorts); {
 	case !m.KubeProxyAsked:
 		return nil
-	case s.ByPods():
+	case v.s.ByPods():
 		return field.ErrorList{field.Forbidden(path, "pods are the members, to which kube-proxy does not forward")}
 	case m.custom():
 		return field.ErrorList{field.Forbidden(path, "the Service describes another monitor with other annotations: use only one of them")}
@@ -144,9 +144,9 @@ func (s *Settings) validateKubeProxy(drv driver.Driver) field.ErrorList {
 // losesDatagrams reports whether the policy Local uses monitors that cannot detect which nodes have
 // endpoints. For UDP-CONNECT only an ICMP error is a failure, in Octavia's amphora and in OVN, and
 // kube-proxy sends none.
-func (s *Settings) losesDatagrams(drv driver.Driver) bool {
-	return s.Traffic.Local && !s.FollowsEndpoints(drv) && slices.ContainsFunc(s.Traffic.Ports, func(port v1.ServicePort) bool {
-		made, _ := s.OfPort(port).HealthMonitor(model.Protocol(port.Protocol), drv)
+func (u *unused) losesDatagrams() bool {
+	return u.s.Traffic.Local && !u.s.For(u.drv).FollowsEndpoints() && slices.ContainsFunc(u.s.Traffic.Ports, func(port v1.ServicePort) bool {
+		made, _ := u.s.OfPort(port).For(u.drv).HealthMonitor(model.Protocol(port.Protocol))
 		return made != nil && made.Type == model.MonitorUDPConnect
 	})
 }
@@ -159,7 +159,7 @@ func (r *reading) noticeMonitors(s *Settings) {
 	}
 	if !s.monitored() {
 		r.noticeUnmonitored(m)
-		for _, name := range s.perPort() {
+		for _, name := range s.ports.names() {
 			if base, _ := annotation.Base(name); slices.Contains(probeNames(), base) {
 				r.notice(name, unmonitored)
 			}

@@ -23,7 +23,7 @@ func TestValidate_AcceptsPortsUpToTheirBounds(t *testing.T) {
 			"port": func(p *v1.ServicePort) { p.Port = port }, "nodePort": func(p *v1.ServicePort) { p.NodePort = port },
 		} {
 			svc := fixture.Service(func(svc *v1.Service) { set(&svc.Spec.Ports[0]) })
-			if errs := fixture.Settings(t, svc, fixture.Config()).Validate(fixture.Amphora()); (len(errs) == 0) != valid {
+			if errs := fixture.Settings(t, svc, fixture.Config()).For(fixture.Amphora()).Validate(); (len(errs) == 0) != valid {
 				t.Errorf("%s %d: %v", name, port, errs)
 			}
 		}
@@ -69,7 +69,7 @@ func TestUnused_NamesSourceRangesAtPortsOfSeveralServices(t *testing.T) {
 		})
 		svc := fixture.Service()
 		svc.Spec.LoadBalancerSourceRanges = []string{test.ranges}
-		got := slices.ContainsFunc(fixture.Settings(t, svc, conf).Unused(driver.Of(test.provider, current)), func(n annotation.Notice) bool {
+		got := slices.ContainsFunc(fixture.Settings(t, svc, conf).For(driver.Of(test.provider, current)).Unused(), func(n annotation.Notice) bool {
 			return strings.Contains(n.Message, "clients that another Service admits to the same port")
 		})
 		if got != test.want {

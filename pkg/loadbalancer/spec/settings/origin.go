@@ -22,9 +22,12 @@ type Origin struct {
 	annotation, value string
 }
 
-// Origin returns the origin of the value of the setting with an annotation.
-func (s *Settings) Origin(name string) Origin {
-	for _, o := range s.origins() {
+// Origins are the origins of the settings that name objects in the cloud.
+type Origins []Origin
+
+// Of returns the origin of the value of the setting with an annotation.
+func (all Origins) Of(name string) Origin {
+	for _, o := range all {
 		if o.annotation == name {
 			return o
 		}
@@ -34,8 +37,8 @@ func (s *Settings) Origin(name string) Origin {
 
 // Naming returns the setting that contains the ID or address in a message of OpenStack, "" if there
 // is none, or the message names the setting already.
-func (s *Settings) Naming(text string) string {
-	for _, o := range s.origins() {
+func (all Origins) Naming(text string) string {
+	for _, o := range all {
 		if o.distinct() && mentions(text, o.value) {
 			if strings.Contains(text, o.Name) {
 				return ""
@@ -61,9 +64,9 @@ func mentions(text, value string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(strings.Trim(word, ".:-"), strings.Trim(value, ":")) })
 }
 
-// origins returns the origins of the settings that name objects in the cloud. It reads the Service
+// Origins returns the origins of the settings that name objects in the cloud. It reads the Service
 // again, so that settings, which are kept while a round waits, do not keep all values.
-func (s *Settings) origins() (all []Origin) {
+func (s *Settings) Origins() (all Origins) {
 	if s.parser == nil {
 		return nil
 	}

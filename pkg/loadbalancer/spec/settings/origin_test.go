@@ -25,7 +25,7 @@ func TestOrigin_IsServiceClassOrCloudConf(t *testing.T) {
 		annotation.FlavorID:      "metadata.annotations[loadbalancer.openstack.org/flavor-id]",
 		annotation.PortID:        "metadata.annotations[loadbalancer.openstack.org/port-id]", // no setting has one
 	} {
-		if got := s.Origin(name); got.Name != want || got.Service != (name == annotation.FlavorID) {
+		if got := s.Origins().Of(name); got.Name != want || got.Service != (name == annotation.FlavorID) {
 			t.Errorf("%s comes from %+v, want %s", name, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestNaming_FindsSettingThatTextIsAbout(t *testing.T) {
 		"(192.0.2.1).": "spec.loadBalancerIP",
 		"":             "",
 	} {
-		if got := s.Naming(text); got != want {
+		if got := s.Origins().Naming(text); got != want {
 			t.Errorf("%q is about %q, want %q", text, got, want)
 		}
 	}

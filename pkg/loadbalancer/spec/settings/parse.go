@@ -40,8 +40,8 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	first, dual := families(svc)
 	s := &Settings{
 		Family:       first,
-		Second:       dual.second,
-		dual:         dual,
+		Second:       dual.Second,
+		Dual:         dual,
 		Internal:     r.from.conf.InternalLB || ptr.Deref(r.from.values.Internal, r.from.conf.InternalByDefault),
 		Traffic:      r.traffic(),
 		LoadBalancer: r.from.loadBalancer(svc),
@@ -68,9 +68,9 @@ func (p *Parser) Parse(svc *v1.Service) (*Settings, []annotation.Notice, field.E
 	s.Status = r.status()
 	s.LoadBalancerIP = r.loadBalancerIP(s.Families())
 	s.VIP.Address = r.vipAddress(s.Families())
-	r.refuse(s.validateVIPAddress()...)
+	r.refuse(validateVIPAddress(s)...)
 	s.Floating = r.floating()
-	r.refuse(s.validateFloatingIP()...)
+	r.refuse(validateFloatingIP(s)...)
 	r.noticeMonitors(s)
 	r.noticeFloatingIP(s)
 	r.noticeSpec()

@@ -152,11 +152,11 @@ func TestOn_AddsNoMonitorsForThePolicyToWhatAnotherControllerMade(t *testing.T) 
 	drv := fixture.Amphora()
 	adopted := &model.LoadBalancer{Adopted: true, Listeners: []model.Listener{{Protocol: model.TCP, Port: 80}}}
 	s := fixture.Settings(t, fixture.Service(fixture.Local), fixture.Config()).On(adopted)
-	if m, _ := s.HealthMonitor(model.TCP, drv); m != nil || !strings.Contains(s.MissingMonitors(drv), "port 31000") {
-		t.Errorf("monitor %+v, missing %q", m, s.MissingMonitors(drv))
+	if m, _ := s.For(drv).HealthMonitor(model.TCP); m != nil || !strings.Contains(s.For(drv).MissingMonitors(), "port 31000") {
+		t.Errorf("monitor %+v, missing %q", m, s.For(drv).MissingMonitors())
 	}
 	asked := fixture.Settings(t, fixture.Service(fixture.Local, fixture.Annotated(annotation.Monitor, "true")), fixture.Config()).On(adopted)
-	if m, _ := asked.HealthMonitor(model.TCP, drv); m == nil || asked.MissingMonitors(drv) != "" {
-		t.Errorf("monitor %+v, missing %q", m, asked.MissingMonitors(drv))
+	if m, _ := asked.For(drv).HealthMonitor(model.TCP); m == nil || asked.For(drv).MissingMonitors() != "" {
+		t.Errorf("monitor %+v, missing %q", m, asked.For(drv).MissingMonitors())
 	}
 }

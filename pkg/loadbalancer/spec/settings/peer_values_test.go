@@ -93,7 +93,7 @@ func made(t *testing.T, name, value string) string {
 	read := readings()[name]
 	before, _, _ := fixture.Parse(t, fixture.Service(), everyKey())
 	s, _, errs := fixture.Parse(t, fixture.Service(fixture.Annotated(name, value)), everyKey())
-	errs = append(errs, s.Validate(fixture.Amphora())...)
+	errs = append(errs, s.For(fixture.Amphora()).Validate()...)
 	got := read(s)
 	switch trimmed := strings.TrimSpace(value); {
 	case len(s.Malformed) > 0 && s.Malformed[0].NewRefused:

@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
@@ -21,44 +20,49 @@ func (s *Settings) OfPort(port v1.ServicePort) *Settings {
 		return s
 	}
 	of := *s
-	of.Traffic.Ports, of.ports, of.own = []v1.ServicePort{port}, nil, map[string]string{}
+	of.Traffic.Ports, of.ports, of.own = []v1.ServicePort{port}, nil, ownNames{}
 	for _, name := range namesOf(port) {
-		of.override(s.ports[name], name)
+		of.own.override(&of, s.ports[name], name)
 	}
 	if len(of.own) == 0 {
 		return s
 	}
-	of.dropUnfit()
+	of.own.dropUnfit(&of)
 	return &of
 }
 
-// dropUnfit drops the values of the Service that do not fit the port's own type of monitor or of session
-// persistence.
-func (s *Settings) dropUnfit() {
-	values, probe := map[string]*string{}, &s.Monitor.Probe
-	if s.own[annotation.MonitorType] != "" && !overHTTP(probe.Type) {
-		values[annotation.MonitorPath], values[annotation.MonitorMethod], values[annotation.MonitorCodes] = &probe.Path, &probe.HTTPMethod, &probe.Codes
-		values[annotation.MonitorVersion], values[annotation.MonitorDomain] = &probe.HTTPVersion, &probe.DomainName
+// portValues are the values of the annotations for single ports, by name or number of the port.
+type portValues map[string]*annotation.Values
+
+// names returns the full names of the annotations, sorted.
+func (p portValues) names() []string {
+	var all []string
+	for port := range p {
+		all = append(all, slices.Collect(maps.Values(p.of(port)))...)
 	}
-	if s.own[annotation.Persistence] != "" && s.Pools.Persistence != model.AppCookie {
-		values[annotation.CookieName] = &s.Pools.CookieName
-	}
-	for name, value := range values {
-		if s.own[name] == "" {
-			*value = ""
-		}
-	}
+	slices.Sort(all)
+	return all
 }
 
-// override sets the values of a port, by its name or number.
-func (s *Settings) override(values *annotation.Values, port string) {
+// of returns the annotations for a name or number of a port.
+func (p portValues) of(port string) ownNames {
+	own := ownNames{}
+	own.override(new(Settings), p[port], port)
+	return own
+}
+
+// ownNames are the full names of the annotations of a port, by those without the suffix.
+type ownNames map[string]string
+
+// override sets the values of the port, by its name or number, in its settings, and adds their annotations.
+func (own ownNames) override(s *Settings, values *annotation.Values, port string) {
 	if values == nil {
 		return
 	}
 	set := func(name string, given *string, take func(string)) {
 		if given != nil {
 			take(*given)
-			s.own[name] = name + "." + port
+			own[name] = name + "." + port
 		}
 	}
 	into := func(to *string) func(string) { return func(value string) { *to = value } }
@@ -75,17 +79,39 @@ func (s *Settings) override(values *annotation.Values, port string) {
 	set(annotation.MonitorDomain, monitor.DomainName, into(&probe.DomainName))
 	if monitor.Port != nil {
 		probe.Port = *monitor.Port
-		s.own[annotation.MonitorPort] = annotation.MonitorPort + "." + port
+		own[annotation.MonitorPort] = annotation.MonitorPort + "." + port
 	}
 }
 
-// at returns the path of an annotation: that of the port if these are the settings of a port that
-// has it.
-func (s *Settings) at(name string) *field.Path {
-	if own, ok := s.own[name]; ok {
-		name = own
+// dropUnfit drops the values of the Service that do not fit the port's own type of monitor or of session
+// persistence, from the settings of the port.
+func (own ownNames) dropUnfit(s *Settings) {
+	values, probe := map[string]*string{}, &s.Monitor.Probe
+	if own[annotation.MonitorType] != "" && !overHTTP(probe.Type) {
+		values[annotation.MonitorPath], values[annotation.MonitorMethod], values[annotation.MonitorCodes] = &probe.Path, &probe.HTTPMethod, &probe.Codes
+		values[annotation.MonitorVersion], values[annotation.MonitorDomain] = &probe.HTTPVersion, &probe.DomainName
+	}
+	if own[annotation.Persistence] != "" && s.Pools.Persistence != model.AppCookie {
+		values[annotation.CookieName] = &s.Pools.CookieName
+	}
+	for name, value := range values {
+		if own[name] == "" {
+			*value = ""
+		}
+	}
+}
+
+// at returns the path of an annotation: that of the port if it has its own.
+func (own ownNames) at(name string) *field.Path {
+	if full, ok := own[name]; ok {
+		name = full
 	}
 	return annotation.Path(name)
+}
+
+// setsProbe reports whether the port describes its own probe.
+func (own ownNames) setsProbe() bool {
+	return slices.ContainsFunc(probeNames(), func(name string) bool { return own[name] != "" })
 }
 
 // probeNames returns the annotations that describe a probe.
@@ -96,51 +122,28 @@ func probeNames() []string {
 	}
 }
 
-// setsProbe reports whether these are the settings of a port that describes its own probe.
-func (s *Settings) setsProbe() bool {
-	return slices.ContainsFunc(probeNames(), func(name string) bool { return s.own[name] != "" })
-}
-
-// perPort returns the full names of the annotations for single ports, sorted.
-func (s *Settings) perPort() []string {
-	var all []string
-	for port := range s.ports {
-		all = append(all, slices.Collect(maps.Values(s.named(port)))...)
-	}
-	slices.Sort(all)
-	return all
-}
-
-// named returns the annotations for a name or number of a port: the full names by those without the
-// suffix.
-func (s *Settings) named(port string) map[string]string {
-	scratch := Settings{own: map[string]string{}}
-	scratch.override(s.ports[port], port)
-	return scratch.own
-}
-
-// validatePerPort validates the annotations for single ports, except for their monitors.
-func (s *Settings) validatePerPort(drv driver.Driver) field.ErrorList {
-	if len(s.ports) == 0 {
+// perPort validates the annotations for single ports, except for their monitors.
+func (v validation) perPort() field.ErrorList {
+	if len(v.s.ports) == 0 {
 		return nil
 	}
 	var errs field.ErrorList
 	exists, ofTCP := map[string]bool{}, map[string]bool{}
-	for _, port := range s.Traffic.Ports {
+	for _, port := range v.s.Traffic.Ports {
 		for _, name := range namesOf(port) {
 			exists[name] = true
 			ofTCP[name] = ofTCP[name] || port.Protocol == v1.ProtocolTCP
 		}
-		errs = append(errs, s.validateTwice(port)...)
-		of := s.OfPort(port)
-		if of.own[annotation.Method] != "" {
-			errs = append(errs, of.validateAlgorithm(drv)...)
+		errs = append(errs, v.twice(port)...)
+		of := v.of(port)
+		if of.s.own[annotation.Method] != "" {
+			errs = append(errs, of.algorithm()...)
 		}
-		if of.own[annotation.Persistence] != "" || of.own[annotation.CookieName] != "" {
-			errs = append(errs, of.validatePersistence()...)
+		if of.s.own[annotation.Persistence] != "" || of.s.own[annotation.CookieName] != "" {
+			errs = append(errs, of.persistence()...)
 		}
 	}
-	for _, name := range s.perPort() {
+	for _, name := range v.s.ports.names() {
 		switch base, port := annotation.Base(name); {
 		case !exists[port]:
 			errs = append(errs, field.Forbidden(annotation.Path(name), fmt.Sprintf("the Service has no port of the name or number %q", port)))
@@ -151,14 +154,14 @@ func (s *Settings) validatePerPort(drv driver.Driver) field.ErrorList {
 	return errs
 }
 
-// validateTwice returns errors for annotations that a port has by its name and by its number.
-func (s *Settings) validateTwice(port v1.ServicePort) field.ErrorList {
+// twice returns errors for annotations that a port has by its name and by its number.
+func (v validation) twice(port v1.ServicePort) field.ErrorList {
 	number := strconv.Itoa(int(port.Port))
-	if port.Name == "" || port.Name == number || s.ports[port.Name] == nil {
+	if port.Name == "" || port.Name == number || v.s.ports[port.Name] == nil {
 		return nil
 	}
 	var errs field.ErrorList
-	byName, byNumber := s.named(port.Name), s.named(number)
+	byName, byNumber := v.s.ports.of(port.Name), v.s.ports.of(number)
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if other := byNumber[name]; other != "" {
 			errs = append(errs, field.Forbidden(annotation.Path(other), byName[name]+" is for the same port: use only one of them"))

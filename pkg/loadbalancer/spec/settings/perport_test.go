@@ -27,7 +27,7 @@ func TestOfPort_IsServiceWithSettingsOfPort(t *testing.T) {
 	if s.Monitor.Path != "/live" || s.Listeners.Proxy != "" || len(s.Traffic.Ports) != 2 {
 		t.Errorf("the settings of the Service have changed: %+v", s)
 	}
-	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 {
+	if errs := s.For(fixture.Amphora()).Validate(); len(errs) > 0 {
 		t.Error(errs)
 	}
 }
@@ -46,7 +46,7 @@ func TestOfPort_IsByNumberForAllProtocols(t *testing.T) {
 			t.Errorf("%s: pool of %s, want %s", test.port.Protocol, got, test.want)
 		}
 	}
-	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 {
+	if errs := s.For(fixture.Amphora()).Validate(); len(errs) > 0 {
 		t.Error(errs)
 	}
 }
@@ -60,7 +60,7 @@ func TestOfPort_DropsValuesForOtherTypes(t *testing.T) {
 		fixture.Annotated(annotation.MonitorPath, "/live"), fixture.Annotated(annotation.MonitorDomain, "example.org"), fixture.Annotated(annotation.MonitorType+".81", "TCP"),
 		fixture.Annotated(annotation.Persistence, "APP_COOKIE"), fixture.Annotated(annotation.CookieName, "sid"), fixture.Annotated(annotation.Persistence+".81", "HTTP_COOKIE"),
 	), fixture.Config())
-	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 {
+	if errs := s.For(fixture.Amphora()).Validate(); len(errs) > 0 {
 		t.Error(errs)
 	}
 	if of := s.OfPort(raw); of.Monitor.Path != "" || of.Monitor.DomainName != "" || of.Pools.CookieName != "" {
@@ -69,7 +69,7 @@ func TestOfPort_DropsValuesForOtherTypes(t *testing.T) {
 	s = fixture.Settings(t, fixture.Service(fixture.Ports(web, raw),
 		fixture.Annotated(annotation.Protocols, "80=HTTP"), fixture.Annotated(annotation.CookieName, "sid"), fixture.Annotated(annotation.Persistence+".80", "APP_COOKIE"),
 	), fixture.Config())
-	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 || s.OfPort(web).Pools.CookieName != "sid" {
+	if errs := s.For(fixture.Amphora()).Validate(); len(errs) > 0 || s.OfPort(web).Pools.CookieName != "sid" {
 		t.Errorf("%v, cookie %q", errs, s.OfPort(web).Pools.CookieName)
 	}
 }
@@ -80,7 +80,7 @@ func TestOfPort_AllowsNumberAsName(t *testing.T) {
 	web := fixture.Port(v1.ProtocolTCP, 80)
 	web.Name = "80"
 	s := fixture.Settings(t, fixture.Service(fixture.Ports(web), fixture.Annotated(annotation.ProxyProtocol+".80", "v2")), fixture.Config())
-	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 || s.OfPort(web).Listeners.Proxy != model.ProxyV2 {
+	if errs := s.For(fixture.Amphora()).Validate(); len(errs) > 0 || s.OfPort(web).Listeners.Proxy != model.ProxyV2 {
 		t.Errorf("%v, PROXY %q", errs, s.OfPort(web).Listeners.Proxy)
 	}
 }
@@ -99,7 +99,7 @@ func TestValidate_RefusesClientAddressTwiceByPort(t *testing.T) {
 		if test.exempt != "" {
 			svc.Annotations[annotation.ProxyProtocol+"."+test.exempt] = "false"
 		}
-		errs := fixture.Settings(t, svc, fixture.Config()).Validate(fixture.Amphora())
+		errs := fixture.Settings(t, svc, fixture.Config()).For(fixture.Amphora()).Validate()
 		if test.refused {
 			fixture.AssertRefused(t, errs, annotation.ForwardedFor, "choose one of the two")
 		} else if len(errs) > 0 {
@@ -114,10 +114,10 @@ func TestValidate_AcceptsCookiesOfPortsWithoutCommonOne(t *testing.T) {
 	web, admin, raw := fixture.Port(v1.ProtocolTCP, 80), fixture.Port(v1.ProtocolTCP, 81), fixture.Port(v1.ProtocolTCP, 82)
 	svc := fixture.Service(fixture.Ports(web, admin, raw), fixture.Annotated(annotation.Protocols, "80=HTTP,81=HTTP"),
 		fixture.Annotated(annotation.Persistence, "APP_COOKIE"), fixture.Annotated(annotation.CookieName+".80", "web"))
-	fixture.AssertRefused(t, fixture.Settings(t, svc, fixture.Config()).Validate(fixture.Amphora()), annotation.CookieName, "APP_COOKIE")
+	fixture.AssertRefused(t, fixture.Settings(t, svc, fixture.Config()).For(fixture.Amphora()).Validate(), annotation.CookieName, "APP_COOKIE")
 	svc.Annotations[annotation.CookieName+".81"] = "admin"
 	s := fixture.Settings(t, svc, fixture.Config())
-	if errs := s.Validate(fixture.Amphora()); len(errs) > 0 || s.OfPort(web).Pools.CookieName != "web" {
+	if errs := s.For(fixture.Amphora()).Validate(); len(errs) > 0 || s.OfPort(web).Pools.CookieName != "web" {
 		t.Errorf("%v, cookie %q", errs, s.OfPort(web).Pools.CookieName)
 	}
 }

@@ -19,22 +19,22 @@ func (p PoolSettings) Cookie() model.Persistence {
 	return by
 }
 
-// validatePersistence validates the session persistence by a cookie, of the Service or of one of
+// persistence validates the session persistence by a cookie, of the Service or of one of
 // its ports. Octavia accepts it in a request that creates a whole load balancer, whatever it is.
-func (s *Settings) validatePersistence() field.ErrorList {
-	kind, name := s.Pools.Persistence, s.Pools.CookieName
-	reads := func(p v1.ServicePort) bool { return s.Listeners.Protocol(p).ReadsHTTP() }
-	uses := func(p v1.ServicePort) bool { return s.OfPort(p).Pools.Persistence == model.AppCookie }
-	unnamed := func(p v1.ServicePort) bool { return reads(p) && uses(p) && s.OfPort(p).Pools.CookieName == "" }
+func (v validation) persistence() field.ErrorList {
+	kind, name := v.s.Pools.Persistence, v.s.Pools.CookieName
+	reads := func(p v1.ServicePort) bool { return v.s.Listeners.Protocol(p).ReadsHTTP() }
+	uses := func(p v1.ServicePort) bool { return v.s.OfPort(p).Pools.Persistence == model.AppCookie }
+	unnamed := func(p v1.ServicePort) bool { return reads(p) && uses(p) && v.s.OfPort(p).Pools.CookieName == "" }
 	switch {
-	case name != "" && !slices.ContainsFunc(s.Traffic.Ports, uses):
-		return field.ErrorList{field.Forbidden(s.at(annotation.CookieName), "is only for "+annotation.Persistence+": "+model.AppCookie)}
+	case name != "" && !slices.ContainsFunc(v.s.Traffic.Ports, uses):
+		return field.ErrorList{field.Forbidden(v.s.own.at(annotation.CookieName), "is only for "+annotation.Persistence+": "+model.AppCookie)}
 	case kind == "":
 		return nil
-	case !slices.ContainsFunc(s.Traffic.Ports, reads):
-		return field.ErrorList{field.Invalid(s.at(annotation.Persistence), kind, "needs a port with a listener of HTTP or TERMINATED_HTTPS: see "+annotation.Protocols)}
-	case kind == model.AppCookie && slices.ContainsFunc(s.Traffic.Ports, unnamed):
-		return field.ErrorList{field.Required(s.at(annotation.CookieName), "the name of the application's cookie, for "+model.AppCookie)}
+	case !slices.ContainsFunc(v.s.Traffic.Ports, reads):
+		return field.ErrorList{field.Invalid(v.s.own.at(annotation.Persistence), kind, "needs a port with a listener of HTTP or TERMINATED_HTTPS: see "+annotation.Protocols)}
+	case kind == model.AppCookie && slices.ContainsFunc(v.s.Traffic.Ports, unnamed):
+		return field.ErrorList{field.Required(v.s.own.at(annotation.CookieName), "the name of the application's cookie, for "+model.AppCookie)}
 	}
 	return nil
 }

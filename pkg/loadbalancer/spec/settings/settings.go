@@ -18,8 +18,10 @@ import (
 // [LoadBalancer] that has a value applies.
 type Settings struct {
 	// Family is the Service's first IP family. Second is the other one if the load balancer serves both,
-	// else "": see On and ForNew.
+	// else "": see On and OnNew.
 	Family, Second v1.IPFamily
+	// Dual is the request for both.
+	Dual DualStack
 	// Internal load balancers get no floating IP.
 	Internal bool
 	// LoadBalancerIP is the requested address: of the floating IP, or of the VIP if there is no
@@ -40,12 +42,10 @@ type Settings struct {
 	Malformed []Malformed
 	// ports are the values for single ports, by name or number; own are, in the settings of a port,
 	// the full names of its annotations by their names without the suffix: see OfPort.
-	ports map[string]*annotation.Values
-	own   map[string]string
+	ports portValues
+	own   ownNames
 	// exists is set for an existing load balancer: see OnExisting.
 	exists bool
-	// dual is the request for both IP families.
-	dual dualStack
 	// guest is set on a load balancer that was created for another owner.
 	guest bool
 	// otherAddress is a requested address that the shared load balancer of another Service does not
@@ -175,7 +175,9 @@ func (s *Settings) On(lb *model.LoadBalancer) *Settings {
 	if lb == nil {
 		return s
 	}
-	s = s.OnVIPs(lb.VIP)
+	if !lb.VIP.DualStack() {
+		s = s.InFirst()
+	}
 	if lb.Shared == nil && s.Monitor.Unmonitored == lb.Unmonitored() && s.Members.Adopted == lb.Adopted {
 		return s
 	}

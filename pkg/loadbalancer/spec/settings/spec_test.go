@@ -60,7 +60,7 @@ func TestUnused_TellsOfAddressThatAnotherLoadBalancerDoesNotHave(t *testing.T) {
 		"203.0.113.8": {&own, ""},
 	} {
 		s := fixture.Settings(t, fixture.Service(func(svc *v1.Service) { svc.Spec.LoadBalancerIP = address }), fixture.Config())
-		if names, texts := noticed(s.On(test.on).Unused(fixture.Amphora())); names != test.want {
+		if names, texts := noticed(s.On(test.on).For(fixture.Amphora()).Unused()); names != test.want {
 			t.Errorf("%s: notices of %q: %s", address, names, texts)
 		}
 	}

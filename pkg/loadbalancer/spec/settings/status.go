@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -45,7 +45,7 @@ func (r *reading) hostname() string {
 		return ""
 	}
 	at := annotation.Path(annotation.Hostname)
-	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+	if problems := utilvalidation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		r.refuse(field.Invalid(at, name, "allowed: a DNS name in small letters, digits, - and ., such as www.example.com"))
 		return ""
 	}

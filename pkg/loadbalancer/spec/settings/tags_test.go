@@ -58,11 +58,11 @@ func TestUnused_ReportsSourceRangesThatProviderMayIgnore(t *testing.T) {
 	limited := fixture.Service(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })
 	for provider, want := range map[string]bool{"amphora": false, "octavia": false, "f5": false, "a10": true} {
 		drv := driver.Of(provider, model.Version{Major: 2, Minor: 30})
-		told := fixture.Settings(t, limited, fixture.Config()).Unused(drv)
+		told := fixture.Settings(t, limited, fixture.Config()).For(drv).Unused()
 		if got := len(told) == 1 && told[0].Annotation == "spec.loadBalancerSourceRanges" && strings.Contains(told[0].Message, provider); got != want || !want && len(told) > 0 {
 			t.Errorf("%s: told %v", provider, told)
 		}
-		if told := fixture.Settings(t, fixture.Service(), fixture.Config()).Unused(drv); len(told) > 0 {
+		if told := fixture.Settings(t, fixture.Service(), fixture.Config()).For(drv).Unused(); len(told) > 0 {
 			t.Errorf("%s, open to all: told %v", provider, told)
 		}
 	}
@@ -72,11 +72,11 @@ func TestUnused_ReportsTagsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Annotated(annotation.Tags, "a"))
 	old := driver.Of("amphora", model.Version{Major: 2, Minor: 4})
-	told := fixture.Settings(t, svc, fixture.Config()).Unused(old)
+	told := fixture.Settings(t, svc, fixture.Config()).For(old).Unused()
 	if len(told) != 1 || told[0].Annotation != annotation.Tags || !strings.Contains(told[0].Message, "2.5") {
 		t.Errorf("told %v", told)
 	}
-	if told := fixture.Settings(t, svc, fixture.Config()).Unused(fixture.Amphora()); len(told) > 0 {
+	if told := fixture.Settings(t, svc, fixture.Config()).For(fixture.Amphora()).Unused(); len(told) > 0 {
 		t.Errorf("told %v", told)
 	}
 }

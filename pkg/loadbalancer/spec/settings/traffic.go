@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 )
 
 // defaultAffinity is the timeoutSeconds that Kubernetes sets in a Service with sessionAffinity
@@ -51,6 +52,11 @@ func (t TrafficSettings) CustomAffinityTimeout() bool { return t.AffinityTimeout
 
 func (t TrafficSettings) hasTCP() bool {
 	return slices.ContainsFunc(t.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolTCP })
+}
+
+// NeedsOneFamily reports whether the members of any port must be of the VIP's IP family.
+func (t TrafficSettings) NeedsOneFamily(drv driver.Driver) bool {
+	return slices.ContainsFunc(t.Ports, func(p v1.ServicePort) bool { return slices.Contains(drv.SameFamily, p.Protocol) })
 }
 
 func local(svc *v1.Service) bool {

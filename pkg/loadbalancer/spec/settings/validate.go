@@ -4,79 +4,92 @@ import (
 	"fmt"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
-// Validate returns errors for settings that a driver does not support, before the cloud is read,
+// Validate returns errors for settings that the driver does not support, before the cloud is read,
 // except for the version of Octavia.
-func (s *Settings) Validate(drv driver.Driver) field.ErrorList {
-	errs := s.validatePorts(drv)
-	errs = append(errs, s.refusedForNew()...)
-	if s.ByPods() && s.Members.Watch == Forbidden {
-		errs = append(errs, field.Forbidden(annotation.Path(annotation.Members), "pods cannot be members, because "+mayNotWatch))
-	}
-	if s.LoadBalancer.Share != "" && drv.Quirks.Routed {
-		errs = append(errs, field.Forbidden(annotation.Path(annotation.Share), "the provider "+drv.Name+" has no load balancers to share"))
-	} else if s.LoadBalancer.ID != "" && drv.Quirks.Routed {
-		errs = append(errs, field.Forbidden(annotation.Path(annotation.LoadBalancerID), "the provider "+drv.Name+" has no load balancers to share"))
-	}
-	if s.Monitor.Asked && drv.Quirks.Routed {
-		errs = append(errs, field.Forbidden(annotation.Path(annotation.Monitor), "the provider "+drv.Name+" has no health monitors"))
-	}
-	if s.ByPods() && drv.Quirks.Routed {
-		errs = append(errs, field.Forbidden(annotation.Path(annotation.Members), "the provider "+drv.Name+" leads to nodes, not to pods"))
-	}
-	if why := drv.Lacks(driver.Weights); s.Members.Drains() && why != "" {
-		errs = append(errs, field.Forbidden(s.at(annotation.MemberWeights), s.Members.Weights+" has no effect: "+why))
-	}
-	if why := s.unenforced(drv); why != "" && !s.exists {
-		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
-	}
-	if why := drv.Lacks(driver.OwnPort); s.VIP.PortID != "" && why != "" {
-		errs = append(errs, field.Forbidden(annotation.Path(annotation.PortID), why))
-	}
-	errs = append(errs, s.validateVIP(drv)...)
-	errs = append(errs, s.validateDualStack(drv)...)
-	errs = append(errs, s.validateAlgorithm(drv)...)
-	errs = append(errs, s.validatePersistence()...)
-	errs = append(errs, s.validateMetrics(drv)...)
-	errs = append(errs, s.validatePerPort(drv)...)
-	errs = append(errs, s.validateListeners(drv)...)
-	return append(errs, s.validateMonitors(drv)...)
+func (f ForDriver) Validate() field.ErrorList { return validation(f).all() }
+
+// validation is that of the settings of a Service, or of one of its ports, for a driver. Its methods return
+// the errors of their subjects.
+type validation struct {
+	s   *Settings
+	drv driver.Driver
 }
 
-func (s *Settings) validateAlgorithm(drv driver.Driver) field.ErrorList {
-	if s.Pools.AlgorithmAsked && !slices.Contains(drv.Algorithms, s.Pools.Algorithm) {
-		return field.ErrorList{notSupported(s.at(annotation.Method), s.Pools.Algorithm, drv.Algorithms, drv)}
+// of returns the validation of the settings of a port.
+func (v validation) of(port v1.ServicePort) validation { return validation{v.s.OfPort(port), v.drv} }
+
+func (v validation) all() field.ErrorList {
+	errs := v.ports()
+	errs = append(errs, v.malformed()...)
+	if v.s.ByPods() && v.s.Members.Watch == Forbidden {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.Members), "pods cannot be members, because "+mayNotWatch))
+	}
+	if v.s.LoadBalancer.Share != "" && v.drv.Quirks.Routed {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.Share), "the provider "+v.drv.Name+" has no load balancers to share"))
+	} else if v.s.LoadBalancer.ID != "" && v.drv.Quirks.Routed {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.LoadBalancerID), "the provider "+v.drv.Name+" has no load balancers to share"))
+	}
+	if v.s.Monitor.Asked && v.drv.Quirks.Routed {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.Monitor), "the provider "+v.drv.Name+" has no health monitors"))
+	}
+	if v.s.ByPods() && v.drv.Quirks.Routed {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.Members), "the provider "+v.drv.Name+" leads to nodes, not to pods"))
+	}
+	if why := v.drv.Lacks(driver.Weights); v.s.Members.Drains() && why != "" {
+		errs = append(errs, field.Forbidden(v.s.own.at(annotation.MemberWeights), v.s.Members.Weights+" has no effect: "+why))
+	}
+	if why := v.s.For(v.drv).unenforced(); why != "" && !v.s.exists {
+		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
+	}
+	if why := v.drv.Lacks(driver.OwnPort); v.s.VIP.PortID != "" && why != "" {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.PortID), why))
+	}
+	errs = append(errs, v.vip()...)
+	errs = append(errs, v.dualStack()...)
+	errs = append(errs, v.algorithm()...)
+	errs = append(errs, v.persistence()...)
+	errs = append(errs, v.metrics()...)
+	errs = append(errs, v.perPort()...)
+	errs = append(errs, v.listeners()...)
+	return append(errs, v.monitors()...)
+}
+
+func (v validation) algorithm() field.ErrorList {
+	if v.s.Pools.AlgorithmAsked && !slices.Contains(v.drv.Algorithms, v.s.Pools.Algorithm) {
+		return field.ErrorList{notSupported(v.s.own.at(annotation.Method), v.s.Pools.Algorithm, v.drv.Algorithms, v.drv)}
 	}
 	return nil
 }
 
-// validatePorts returns errors for ports that no load balancer could serve.
-func (s *Settings) validatePorts(drv driver.Driver) field.ErrorList {
+// ports returns errors for ports that no load balancer could serve.
+func (v validation) ports() field.ErrorList {
 	var errs field.ErrorList
 	path := inSpec("ports")
-	if len(s.Traffic.Ports) == 0 {
+	if len(v.s.Traffic.Ports) == 0 {
 		return field.ErrorList{field.Required(path, "a load balancer needs at least one port")}
 	}
 	seen := map[string]bool{}
-	for i, port := range s.Traffic.Ports {
+	for i, port := range v.s.Traffic.Ports {
 		at := path.Index(i)
 		key := fmt.Sprintf("%s/%d", port.Protocol, port.Port)
 		switch {
-		case !slices.Contains(drv.Protocols, port.Protocol):
-			errs = append(errs, notSupported(at.Child("protocol"), port.Protocol, drv.Protocols, drv))
+		case !slices.Contains(v.drv.Protocols, port.Protocol):
+			errs = append(errs, notSupported(at.Child("protocol"), port.Protocol, v.drv.Protocols, v.drv))
 		case port.Port < 1 || port.Port > 65535:
 			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "must be one port from 1 to 65535"))
 		case seen[key]:
 			errs = append(errs, field.Duplicate(at, key))
-		case drv.Quirks.Routed && !drv.Quirks.NodePorts && s.ManagesGroups() && isOfNodes(port.Port):
+		case v.drv.Quirks.Routed && !v.drv.Quirks.NodePorts && v.s.ManagesGroups() && isOfNodes(port.Port):
 			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "is a port of the nodes themselves, which the rule in their security groups would open "+
 				"to the Service's clients too; not allowed with provider router: 22, 2379, 2380, 6443, 10248 to 10260 and 30000 to 32767"))
-		case s.ByPods() || drv.Quirks.Routed && !drv.Quirks.NodePorts:
+		case v.s.ByPods() || v.drv.Quirks.Routed && !v.drv.Quirks.NodePorts:
 		case port.NodePort == 0:
 			errs = append(errs, field.Required(at.Child("nodePort"),
 				"the members of the load balancer are NodePorts: set spec.allocateLoadBalancerNodePorts to true, set a nodePort, or set "+

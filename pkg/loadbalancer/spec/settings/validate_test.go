@@ -56,7 +56,7 @@ func TestValidate_RefusesWhatCannotBeServed(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			fixture.AssertRefused(t, fixture.Settings(t, test.svc, fixture.Config()).Validate(test.drv), test.words...)
+			fixture.AssertRefused(t, fixture.Settings(t, test.svc, fixture.Config()).For(test.drv).Validate(), test.words...)
 		})
 	}
 }
@@ -84,7 +84,7 @@ func TestValidate_AcceptsWhatCanBeServed(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			if errs := fixture.Settings(t, test.svc, fixture.Config()).Validate(test.drv); len(errs) > 0 {
+			if errs := fixture.Settings(t, test.svc, fixture.Config()).For(test.drv).Validate(); len(errs) > 0 {
 				t.Error(errs.ToAggregate())
 			}
 		})
@@ -95,7 +95,7 @@ func TestValidate_ReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Ports(fixture.Port("DCCP", 1), fixture.Port(v1.ProtocolTCP, 0)), fixture.Local, fixture.Annotated(annotation.Method, "SOURCE_IP_PORT"))
 	svc.Spec.HealthCheckNodePort = 0
-	if errs := fixture.Settings(t, svc, fixture.Config()).Validate(fixture.Amphora()); len(errs) != 4 {
+	if errs := fixture.Settings(t, svc, fixture.Config()).For(fixture.Amphora()).Validate(); len(errs) != 4 {
 		t.Errorf("%d errors, want 4: %v", len(errs), errs)
 	}
 }
@@ -124,7 +124,7 @@ func TestValidate_NamesNoOctaviaForProvidersWithoutIt(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Ports(fixture.Port(v1.ProtocolSCTP, 80)), fixture.Annotated(annotation.Method, "ROUND_ROBIN"))
 	for _, provider := range []string{driver.Router, driver.PortForwarding} {
-		errs := fixture.Settings(t, svc, fixture.Config()).Validate(driver.Of(provider, driver.VersionTags))
+		errs := fixture.Settings(t, svc, fixture.Config()).For(driver.Of(provider, driver.VersionTags)).Validate()
 		if text := errs.ToAggregate().Error(); strings.Contains(text, "Octavia") {
 			t.Errorf("%s: %s", provider, text)
 		}

@@ -129,7 +129,7 @@ func (s *Settings) VIPAddress(family v1.IPFamily, floating bool) (address, asked
 func inFamily(text string, family v1.IPFamily) bool { return model.FamilyOf(text) == string(family) }
 
 // validateVIPAddress returns an error for two addresses of the VIP.
-func (s *Settings) validateVIPAddress() field.ErrorList {
+func validateVIPAddress(s *Settings) field.ErrorList {
 	if s.LoadBalancerIP == "" || s.FloatingIP() && inFamily(s.LoadBalancerIP, v1.IPv4Protocol) {
 		return nil
 	}
@@ -142,22 +142,22 @@ func (s *Settings) validateVIPAddress() field.ErrorList {
 	return nil
 }
 
-// validateVIP returns errors for settings of the VIP that the driver does not support, from any
+// vip returns errors for settings of the VIP that the driver does not support, from any
 // level: ignoring them would remove a protection. The value none is always valid.
-func (s *Settings) validateVIP(drv driver.Driver) field.ErrorList {
+func (v validation) vip() field.ErrorList {
 	var errs field.ErrorList
-	asked := s.VIP.Settled()
-	if why := drv.Lacks(driver.VIPQoS); asked.QoSPolicyID != "" && why != "" {
+	asked := v.s.VIP.Settled()
+	if why := v.drv.Lacks(driver.VIPQoS); asked.QoSPolicyID != "" && why != "" {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.VIPQoSPolicyID), asked.QoSPolicyID+" is not supported: "+why))
 	}
 	if len(asked.SecurityGroupIDs) == 0 {
 		return errs
 	}
 	at, ids := annotation.Path(annotation.VIPSecurityGroups), strings.Join(asked.SecurityGroupIDs, ",")
-	if why := drv.Lacks(driver.VIPSecurityGroups); why != "" {
+	if why := v.drv.Lacks(driver.VIPSecurityGroups); why != "" {
 		return append(errs, field.Forbidden(at, ids+" is not supported: "+why))
 	}
-	if len(s.Access.SourceRanges) > 0 {
+	if len(v.s.Access.SourceRanges) > 0 {
 		errs = append(errs, field.Forbidden(at, ids+" and source ranges exclude each other: define the clients in the groups, or set "+model.None))
 	}
 	return errs

@@ -76,7 +76,7 @@ func TestValidate_RefusesImpossibleVIPSettings(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			errs := fixture.Settings(t, test.svc, test.cfg).Validate(test.drv)
+			errs := fixture.Settings(t, test.svc, test.cfg).For(test.drv).Validate()
 			if test.words != nil || len(errs) > 0 {
 				fixture.AssertRefused(t, errs, test.words...)
 			}
