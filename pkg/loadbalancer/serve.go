@@ -83,7 +83,7 @@ func (rd *round) Step(ctx context.Context) (status *v1.LoadBalancerStatus, err e
 // round, which must end.
 func (rd *round) renew() {
 	p := rd.pursuit
-	if p == nil || rd.renewed || p.run != nil || p.round.Wrote || !rd.engine().Outdated(rd.req.Service, p.goal.Inputs()) {
+	if p == nil || rd.renewed || p.run != nil || p.round.Wrote || !rd.engine().Candidates.Outdated(rd.req.Service, p.goal.Inputs()) {
 		return
 	}
 	p.lock.Release()

@@ -72,15 +72,15 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if err := e.sharers.join(ctx, svc, settings, nil); err != nil {
 		return nil, err
 	}
-	endpoints, err := e.endpoints(ctx, svc, settings)
+	endpoints, err := e.Candidates.endpoints(ctx, svc, settings)
 	if err != nil {
 		return nil, err
 	}
-	selected, err := e.choose(ctx, settings, of.Nodes)
+	selected, err := e.Candidates.choose(ctx, settings, of.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	second := e.second(settings, of.Nodes)
+	second := e.Candidates.second(settings, of.Nodes)
 	e.Events.Warn(object, events.NodesSkipped(settings.Family, selected.Without), events.MembersLeft(settings.Members.NodeSelector.String(), selected))
 	in := e.inputs(of, settings, selected, version)
 	in.Endpoints, in.Second, in.VIPs = endpoints, second, vips

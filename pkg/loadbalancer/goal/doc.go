@@ -8,6 +8,7 @@
 // is a small type with only the dependencies that it uses:
 //
 //	Finder, observer   find and read load balancers and floating IPs
+//	Candidates         nodes and endpoints for the members
 //	recaller           compares the desired state with the one applied last
 //	planner            desired state, and options of plans
 //	groups             security groups of nodes

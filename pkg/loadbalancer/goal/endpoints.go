@@ -8,9 +8,11 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
@@ -27,22 +29,30 @@ var errUnread = errors.New("the EndpointSlices of the Service cannot be read")
 // endpointsPoll is the interval between two looks at endpoints that are pending.
 const endpointsPoll = 500 * time.Millisecond
 
+// Candidates has the inputs for the members of Services: nodes, and endpoints that members may follow.
+type Candidates struct {
+	read     Endpoints
+	selector *members.Selector
+	lookup   *lookup.Reader
+	clock    clock.WithDelayedExecution
+}
+
 // endpoints returns the endpoints of a Service if its members may follow them, and sets in its
 // settings whether they are watched.
-func (e *Engine) endpoints(ctx context.Context, svc *v1.Service, s *settings.Settings) (members.Endpoints, error) {
+func (c *Candidates) endpoints(ctx context.Context, svc *v1.Service, s *settings.Settings) (members.Endpoints, error) {
 	if !s.MayFollowEndpoints() {
 		return nil, nil
 	}
-	return e.watched(ctx, svc, s)
+	return c.watched(ctx, svc, s)
 }
 
 // watched is endpoints for any settings.
-func (e *Engine) watched(ctx context.Context, svc *v1.Service, s *settings.Settings) (members.Endpoints, error) {
-	if e.Endpoints == nil {
+func (c *Candidates) watched(ctx context.Context, svc *v1.Service, s *settings.Settings) (members.Endpoints, error) {
+	if c.read == nil {
 		return nil, nil
 	}
 	for {
-		endpoints, watch, pending := e.Endpoints(svc)
+		endpoints, watch, pending := c.read(svc)
 		switch {
 		case pending:
 		case watch == settings.Unreadable:
@@ -51,7 +61,7 @@ func (e *Engine) watched(ctx context.Context, svc *v1.Service, s *settings.Setti
 			s.Members.Watch = watch
 			return endpoints, nil
 		}
-		if err := async.Sleep(ctx, e.Cloud.Clock, telemetry.Queue, "endpoints", endpointsPoll); err != nil {
+		if err := async.Sleep(ctx, c.clock, telemetry.Queue, "endpoints", endpointsPoll); err != nil {
 			return nil, err
 		}
 	}
@@ -59,15 +69,15 @@ func (e *Engine) watched(ctx context.Context, svc *v1.Service, s *settings.Setti
 
 // choose returns the nodes that become members of a Service, and sets the range of their addresses in its
 // settings. The error is that of the read of the range, or of members.Select.
-func (e *Engine) choose(ctx context.Context, s *settings.Settings, nodes []*v1.Node) (*members.Set, error) {
-	if err := e.locate(ctx, s); err != nil {
+func (c *Candidates) choose(ctx context.Context, s *settings.Settings, nodes []*v1.Node) (*members.Set, error) {
+	if err := c.locate(ctx, s); err != nil {
 		return nil, err
 	}
-	return e.Members.Select(s, nodes)
+	return c.selector.Select(s, nodes)
 }
 
 // locate sets in the settings of a Service the ranges of the members' addresses. The error is that of lookup.Reader.Range.
-func (e *Engine) locate(ctx context.Context, s *settings.Settings) error {
+func (c *Candidates) locate(ctx context.Context, s *settings.Settings) error {
 	s.Members.Within = nil
 	if !s.Members.BySubnet || s.Members.SubnetID == "" {
 		return nil
@@ -78,7 +88,7 @@ func (e *Engine) locate(ctx context.Context, s *settings.Settings) error {
 			continue
 		}
 		var err error
-		if within[family], err = e.Cloud.Lookup.Range(ctx, s.Members.SubnetID, family, askedBy); err != nil {
+		if within[family], err = c.lookup.Range(ctx, s.Members.SubnetID, family, askedBy); err != nil {
 			return err
 		}
 	}
@@ -88,11 +98,11 @@ func (e *Engine) locate(ctx context.Context, s *settings.Settings) error {
 
 // Outdated reports whether the endpoints of a Service, or the state of their watch, have changed so that
 // others may become members than with the inputs of its round.
-func (e *Engine) Outdated(svc *v1.Service, in Inputs) bool {
-	if e.Endpoints == nil || !in.Settings.MayFollowEndpoints() {
+func (c *Candidates) Outdated(svc *v1.Service, in Inputs) bool {
+	if c.read == nil || !in.Settings.MayFollowEndpoints() {
 		return false
 	}
-	now, watch, pending := e.Endpoints(svc)
+	now, watch, pending := c.read(svc)
 	changes := members.ChangeOf(in.Endpoints, now)
 	change := changes.Nodes
 	switch {
@@ -134,11 +144,11 @@ func (in Inputs) serving(ports members.Ports, families []v1.IPFamily) []members.
 }
 
 // second selects the nodes with addresses of the second IP family that the Service requests; nil for none.
-func (e *Engine) second(s *settings.Settings, nodes []*v1.Node) *members.Set {
+func (c *Candidates) second(s *settings.Settings, nodes []*v1.Node) *members.Set {
 	if s.Dual.Second == "" {
 		return nil
 	}
-	selected, err := e.Members.Select(s.InSecond(), nodes)
+	selected, err := c.selector.Select(s.InSecond(), nodes)
 	if err != nil { // no node has such an address: the members are of the first family
 		return new(members.Set)
 	}

@@ -35,9 +35,10 @@ type Dependencies struct {
 // immutable.
 type Engine struct {
 	Dependencies
-	Finder   *Finder
-	Changes  *Changes
-	Troubles *Troubles
+	Finder     *Finder
+	Candidates *Candidates
+	Changes    *Changes
+	Troubles   *Troubles
 
 	observer *observer
 	recaller *recaller
@@ -60,6 +61,7 @@ func New(with Dependencies) *Engine {
 	return &Engine{
 		Dependencies: with,
 		Finder:       finder,
+		Candidates:   &Candidates{read: with.Endpoints, selector: with.Members, lookup: cloud.Lookup, clock: cloud.Clock},
 		Changes:      &Changes{store: memory.Store, drivers: cloud.Drivers, failovers: with.Failovers},
 		Troubles:     &Troubles{store: memory.Store, lookup: cloud.Lookup, events: with.Events},
 		observer:     observer,

@@ -100,12 +100,12 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 	if err != nil {
 		return nil, err
 	}
-	endpoints, err := e.watched(ctx, svc, parsed)
+	endpoints, err := e.Candidates.watched(ctx, svc, parsed)
 	if err != nil {
 		return nil, err
 	}
 	nodes := slices.DeleteFunc(slices.Clone(of.Nodes), func(node *v1.Node) bool { return slices.Contains(limits.Without, node.Name) })
-	selected, err := e.choose(ctx, parsed, nodes)
+	selected, err := e.Candidates.choose(ctx, parsed, nodes)
 	if err == nil && selected.Standing == members.Unselected { // the selector may be the refused change
 		parsed.Members.NodeSelector, unread.Selector = labels.Everything(), true
 		selected, err = e.Members.Select(parsed, nodes)
@@ -118,11 +118,13 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 		parsed.LoadBalancer.ID, parsed.LoadBalancer.Share = e.Memory.placeOf(svc)
 	}
 	in := e.inputs(of, parsed, selected, version)
-	in.Endpoints, in.Second = endpoints, e.second(parsed, nodes)
+	in.Endpoints, in.Second = endpoints, e.Candidates.second(parsed, nodes)
 	return &Kept{
 		in: in, unread: unread, limits: limits,
-		choose: func(ctx context.Context, s *settings.Settings) (*members.Set, error) { return e.choose(ctx, s, nodes) },
-		store:  e.Memory.Store, lookup: e.Cloud.Lookup, events: e.Events,
+		choose: func(ctx context.Context, s *settings.Settings) (*members.Set, error) {
+			return e.Candidates.choose(ctx, s, nodes)
+		},
+		store: e.Memory.Store, lookup: e.Cloud.Lookup, events: e.Events,
 		observer: e.observer, planner: e.planner, groups: e.groups, reporter: e.reporter, checks: e.checks, results: e.results,
 	}, nil
 }

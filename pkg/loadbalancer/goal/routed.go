@@ -79,7 +79,7 @@ func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *se
 	case e.Cluster.ID == "":
 		return nil, &lookup.Error{Message: provider + ": the provider " + g.provider + " needs the right to read the namespace kube-system, whose UID identifies the cluster's load balancers: ask the cluster's operator"}
 	}
-	endpoints, err := e.endpoints(ctx, of.Service, asked)
+	endpoints, err := e.Candidates.endpoints(ctx, of.Service, asked)
 	if err != nil {
 		return nil, err
 	}
