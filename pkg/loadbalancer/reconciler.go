@@ -306,7 +306,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 
 // exists reports whether any object of a Service is left, of any provider.
 func (r *Reconciler) exists(ctx context.Context, svc *v1.Service, wanted bool) (*v1.LoadBalancerStatus, bool, error) {
-	only, err := r.engine().OnlyRouted(ctx, svc)
+	only, err := r.engine().Providers.OnlyRouted(ctx, svc)
 	if err != nil {
 		return nil, false, err
 	}

@@ -22,7 +22,7 @@ func (rd *round) asked(ctx context.Context, of goal.Subject, quiet bool) (goal.G
 // kept returns the goal of a refused Service by the provider that serves it.
 func (rd *round) kept(ctx context.Context, of goal.Subject, limits goal.Limits) (goal.Goal, error) {
 	engine := rd.engine()
-	by, err := engine.ServedBy(ctx, of.Service)
+	by, err := engine.Providers.ServedBy(ctx, of.Service)
 	switch {
 	case err != nil:
 		return nil, err
@@ -37,7 +37,7 @@ func (rd *round) kept(ctx context.Context, of goal.Subject, limits goal.Limits) 
 func (rd *round) deleteRouted(ctx context.Context) (others bool, err error) {
 	svc, engine := rd.req.Service, rd.engine()
 	if rd.others == nil {
-		only, err := engine.OnlyRouted(ctx, svc)
+		only, err := engine.Providers.OnlyRouted(ctx, svc)
 		if err != nil {
 			return false, err
 		}
@@ -47,7 +47,7 @@ func (rd *round) deleteRouted(ctx context.Context) (others bool, err error) {
 	if !rd.unrouted {
 		may := rd.routed != nil
 		if !may {
-			may, err = engine.MayBeRouted(ctx, svc, rd.entry.Applied)
+			may, err = engine.Providers.MayBeRouted(ctx, svc, rd.entry.Applied)
 		}
 		if err == nil && may {
 			_, err = rd.pursue(ctx, rd.req, func() (goal.Goal, error) {
@@ -65,7 +65,7 @@ func (rd *round) deleteRouted(ctx context.Context) (others bool, err error) {
 
 // getRouted reports whether an object of provider router or port-forwarding is left of a Service.
 func (r *Reconciler) getRouted(ctx context.Context, svc *v1.Service, wanted, only bool) (*v1.LoadBalancerStatus, bool, error) {
-	may, err := r.engine().MayBeRouted(ctx, svc, r.store.Get(svc.UID).Applied)
+	may, err := r.engine().Providers.MayBeRouted(ctx, svc, r.store.Get(svc.UID).Applied)
 	if err != nil || !may || wanted && !only {
 		return nil, false, err
 	}
@@ -81,14 +81,14 @@ func (r *Reconciler) neverThere(ctx context.Context, svc *v1.Service, routed boo
 	if r.engine().Settings.Forwarded(svc) { // its floating IP may be gone
 		return true
 	}
-	in, failure := r.engine().InPool(ctx, svc)
+	in, failure := r.engine().Providers.InPool(ctx, svc)
 	return failure == nil && (routed || in || len(svc.Status.LoadBalancer.Ingress) == 0)
 }
 
 // appeared reports whether the load balancer of a creation without an answer has appeared.
 func (rd *round) appeared(ctx context.Context) (bool, error) {
 	svc, engine := rd.req.Service, rd.engine()
-	may, err := engine.MayBeRouted(ctx, svc, nil)
+	may, err := engine.Providers.MayBeRouted(ctx, svc, nil)
 	if err != nil {
 		return false, err
 	}
@@ -97,7 +97,7 @@ func (rd *round) appeared(ctx context.Context) (bool, error) {
 			return found, err
 		}
 	}
-	if only, err := engine.OnlyRouted(ctx, svc); err != nil || only {
+	if only, err := engine.Providers.OnlyRouted(ctx, svc); err != nil || only {
 		return false, err
 	}
 	found, err := engine.Finder.Claimed(ctx, settings.OwnerOf(svc))

@@ -61,7 +61,7 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if len(errs) > 0 {
 		return nil, message.Invalid(errs)
 	}
-	vips, err := e.leaves(ctx, svc, settings)
+	vips, err := e.Providers.leaves(ctx, svc, settings)
 	if err != nil {
 		return nil, err
 	}

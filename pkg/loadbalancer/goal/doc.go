@@ -9,6 +9,8 @@
 //
 //	Finder, observer   find and read load balancers and floating IPs
 //	Candidates         nodes and endpoints for the members
+//	Providers          find out which providers serve a Service, or may
+//	routedReader       reads VIPs of provider router, and port forwardings
 //	recaller           compares the desired state with the one applied last
 //	planner            desired state, and options of plans
 //	groups             security groups of nodes

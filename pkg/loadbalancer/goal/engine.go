@@ -36,6 +36,7 @@ type Dependencies struct {
 type Engine struct {
 	Dependencies
 	Finder     *Finder
+	Providers  *Providers
 	Candidates *Candidates
 	Changes    *Changes
 	Troubles   *Troubles
@@ -50,6 +51,8 @@ type Engine struct {
 	results  *results
 	rollouts *rollouts
 	sharers  *sharers
+	// routedReader is that of the providers router and port-forwarding.
+	routedReader *routedReader
 }
 
 // New returns an engine.
@@ -58,9 +61,18 @@ func New(with Dependencies) *Engine {
 	finder := &Finder{Config: with.Config, Cluster: with.Cluster, Lookup: cloud.Lookup, Reader: cloud.Reader, Memory: memory}
 	observer := &observer{Finder: finder, project: cloud.Project, sharing: with.Sharing, forwardings: cloud.Forwardings}
 	planner := &planner{config: with.Config, lookup: cloud.Lookup, drivers: cloud.Drivers, failovers: with.Failovers, memory: memory}
+	routed := &routedReader{
+		cluster: with.Cluster, settings: with.Settings, memory: memory, observer: cloud.Observer,
+		project: cloud.Project, vips: cloud.VIPs, forwardings: cloud.Forwardings,
+	}
 	return &Engine{
 		Dependencies: with,
 		Finder:       finder,
+		Providers: &Providers{
+			config: with.Config, cluster: with.Cluster, settings: with.Settings, memory: memory,
+			lookup: cloud.Lookup, project: cloud.Project, vips: cloud.VIPs, reader: routed,
+		},
+		routedReader: routed,
 		Candidates:   &Candidates{read: with.Endpoints, selector: with.Members, lookup: cloud.Lookup, clock: cloud.Clock},
 		Changes:      &Changes{store: memory.Store, drivers: cloud.Drivers, failovers: with.Failovers},
 		Troubles:     &Troubles{store: memory.Store, lookup: cloud.Lookup, events: with.Events},

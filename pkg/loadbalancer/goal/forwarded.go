@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
@@ -14,15 +13,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
@@ -203,7 +199,7 @@ func (g *Routed) observeForwards(ctx context.Context, lock *async.Guard) (Observ
 	var forwarded []model.LoadBalancer
 	var err error
 	if g.mayHaveForwardings() {
-		if forwarded, err = g.forwardedBalancersOf(ctx, g.in.ID, g.in.Published, true); err != nil {
+		if forwarded, err = g.routedReader.forwarded(ctx, g.in.ID, g.in.Published, true); err != nil {
 			return have, err
 		}
 	}
@@ -233,7 +229,7 @@ func (g *Routed) leftVIPs(ctx context.Context) ([]model.LoadBalancer, error) {
 	if g.Config.LoadBalancer.RouterVIPNetworkID == "" {
 		return nil, nil
 	}
-	vips, err := g.vipsWithFloatingIPs(ctx, g.in.ID)
+	vips, err := g.routedReader.vipsWithFloatingIPs(ctx, g.in.ID)
 	if router.Published(vips, g.in.Published.addresses()) >= 0 && g.in.Published.hasStatus() && !g.in.Settings.LoadBalancer.AllowReplace {
 		return nil, cannotChange(g.in.Settings, "load balancer of provider router", g.provider)
 	}
@@ -242,7 +238,7 @@ func (g *Routed) leftVIPs(ctx context.Context) ([]model.LoadBalancer, error) {
 
 // leftForwardings returns the port forwardings that the Service leaves for provider router, like leftVIPs.
 func (g *Routed) leftForwardings(ctx context.Context) ([]model.LoadBalancer, error) {
-	all, err := g.forwardedBalancersOf(ctx, g.in.ID, g.in.Published, false)
+	all, err := g.routedReader.forwarded(ctx, g.in.ID, g.in.Published, false)
 	if len(all) > 0 && !g.in.Settings.LoadBalancer.AllowReplace {
 		return nil, cannotChange(g.in.Settings, "load balancer of provider port-forwarding", g.provider)
 	}
@@ -291,81 +287,6 @@ func (g *Routed) observeForwarded(observed *model.Observed, forwarded []model.Lo
 	}
 }
 
-// forwardedIPs returns the floating IPs that have port forwardings and are a Service's, published by it, or lead to its
-// NodePorts, from a list of the project: one that the Service requests is not published before all its ports are
-// forwarded. Asks is set if the Service requests the provider. Else no request is sent, unless the floating IPs that this
-// process has seen first show any, or it has changed port forwardings of the Service.
-func (e *Engine) forwardedIPs(ctx context.Context, id ownership.Identity, published Published, asks bool) ([]neutron.ForwardedIP, error) {
-	entry := e.Memory.Store.Get(types.UID(id.ServiceUID))
-	if !entry.Made.Forwards && !asks {
-		if !published.hasStatus() {
-			return nil, nil
-		}
-		first, err := e.firstFloatingIPs(ctx, types.UID(id.ServiceUID))
-		if err != nil {
-			return nil, err
-		}
-		shown := first.WithWords(append(published.addresses(), id.ServiceUID)...)
-		if !slices.ContainsFunc(shown, project.FloatingIP.Forwards) {
-			return nil, nil
-		}
-	}
-	age := maxSnapshotAge
-	if !entry.Unseen() {
-		age = 0
-	}
-	all, err := e.Cloud.Forwardings.First(ctx, age)
-	var own []neutron.ForwardedIP
-	for _, fip := range all {
-		leads := slices.ContainsFunc(fip.Forwardings, func(f neutron.Forwarding) bool { return slices.Contains(published.NodePorts, f.InternalPort) })
-		if leads || id.OwnsFloatingIP(fip.Description) || slices.Contains(published.addresses(), fip.Address) {
-			own = append(own, fip)
-		}
-	}
-	return own, err
-}
-
-// firstFloatingIPs returns the floating IPs that this process has seen first. For a Service with a record, which needs
-// a snapshot, it takes them from there.
-func (e *Engine) firstFloatingIPs(ctx context.Context, uid types.UID) (*project.FloatingIPs, error) {
-	if e.Memory.HasServed(uid) {
-		if _, err := e.Cloud.Project.Snapshot(ctx, maxSnapshotAge); err != nil && !auth.IsNoOctavia(err) {
-			return nil, err
-		}
-	}
-	return e.Cloud.Project.FirstFloatingIPs(ctx)
-}
-
-// forwardedBalancersOf returns the load balancers of provider port-forwarding that a Service has: its port forwardings
-// on any floating IPs. Asks is that of forwardedIPs.
-func (e *Engine) forwardedBalancersOf(ctx context.Context, id ownership.Identity, published Published, asks bool) ([]model.LoadBalancer, error) {
-	listed, err := e.forwardedIPs(ctx, id, published, asks)
-	var all []model.LoadBalancer
-	for _, fip := range listed {
-		has, err := e.Cloud.Forwardings.Of(ctx, id, fip.ID)
-		if err != nil {
-			return nil, err
-		}
-		if len(has) > 0 {
-			all = append(all, *plan.Forwarded(listedIP(id, fip), has))
-		}
-	}
-	return all, err
-}
-
-// forwardedBalancers is forwardedBalancersOf for a Service.
-func (e *Engine) forwardedBalancers(ctx context.Context, svc *v1.Service) ([]model.LoadBalancer, error) {
-	id := e.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags)
-	return e.forwardedBalancersOf(ctx, id, PublishedOf(svc), e.Settings.Forwarded(svc))
-}
-
-func listedIP(id ownership.Identity, fip neutron.ForwardedIP) model.FloatingIP {
-	return model.FloatingIP{
-		ID: fip.ID, NetworkID: fip.NetworkID, Address: fip.Address, Description: fip.Description,
-		Owned: id.OwnsFloatingIP(fip.Description), Forwards: true,
-	}
-}
-
 // recallForwarded is recallFirst for provider port-forwarding.
 func (g *Routed) recallForwarded(ctx context.Context) (Known, error) {
 	if !g.in.Published.hasStatus() || g.in.Published.Place != "" || !g.Memory.Store.Get(g.in.Owner.UID).Unseen() {
@@ -390,11 +311,4 @@ func (g *Routed) recallForwarded(ctx context.Context) (Known, error) {
 	}
 	lb := plan.Forwarded(listedIP(g.in.ID, all[0]), router.ListedOf(all[0]))
 	return Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, As: g.in.ID, Knowledge: model.Knowledge{Source: model.Lists}}}, nil
-}
-
-// withoutFloatingIPsOf removes from the unattached floating IPs those of load balancers of provider port-forwarding.
-func withoutFloatingIPsOf(observed *model.Observed, lbs []model.LoadBalancer) {
-	observed.UnattachedFloatingIPs = slices.DeleteFunc(slices.Clone(observed.UnattachedFloatingIPs), func(fip model.FloatingIP) bool {
-		return slices.ContainsFunc(lbs, func(lb model.LoadBalancer) bool { return lb.FloatingIP != nil && lb.FloatingIP.ID == fip.ID })
-	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
@@ -64,6 +65,18 @@ func (m Memory) Untouched(service types.UID) bool {
 }
 
 func (m Memory) hasRecord(service types.UID) bool { return m.Records.Get(service) != "" }
+
+// begunInOctavia reports whether an unserved Service may have a load balancer in Octavia.
+func (m Memory) begunInOctavia(owner model.Owner, published Published) bool {
+	return m.enteredOctavia(owner.UID) || len(m.Previous(owner.UID)) > 0 || m.Store.Precedes(published.Unserved())
+}
+
+// enteredOctavia reports whether this process has begun a load balancer of a Service in Octavia, or found one, since
+// the Service has had a complete state.
+func (m Memory) enteredOctavia(owner types.UID) bool {
+	made := m.Store.Get(owner).Made
+	return made.LoadBalancerID != "" || len(made.Entered) > 0
+}
 
 // RecordedOn returns the load balancer in the record of a Service, "" for none.
 func (m Memory) RecordedOn(owner types.UID) string {

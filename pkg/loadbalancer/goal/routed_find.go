@@ -2,145 +2,25 @@ package goal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
-
-	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 )
-
-// ServedBy returns which of the providers router and port-forwarding serves a Service, whatever it requests, "" for
-// none: this process has served it there, or Neutron has port forwardings or a port with its UID. VIPs of other
-// providers may be in the same network.
-func (e *Engine) ServedBy(ctx context.Context, svc *v1.Service) (provider string, err error) {
-	entry := e.Memory.Store.Get(svc.UID)
-	switch {
-	case entry.Applied != nil:
-		return "", nil
-	case entry.Routed != nil:
-		return entry.Routed.LoadBalancer.Provider, nil
-	case entry.Drift.Routed != nil:
-		return entry.Drift.Routed.LoadBalancer.Provider, nil
-	}
-	if all, err := e.forwardedBalancers(ctx, svc); err != nil || len(all) > 0 {
-		return driver.PortForwarding, err
-	}
-	if on, err := e.onRouter(ctx, svc, entry); err != nil || !on {
-		return "", err
-	}
-	return driver.Router, nil
-}
-
-func (e *Engine) onRouter(ctx context.Context, svc *v1.Service, entry state.Entry) (bool, error) {
-	if !e.Settings.Routed(svc) || e.Settings.Forwarded(svc) || !PublishedOf(svc).hasStatus() { // else cloud.conf may name another network by now
-		if in, err := e.InPool(ctx, svc); err != nil || !in {
-			return false, err
-		}
-	}
-	if !entry.Unseen() {
-		found, err := e.Cloud.VIPs.Find(ctx, e.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags))
-		return len(found) > 0, err
-	}
-	all, err := e.Cloud.VIPs.First(ctx, ownership.ClusterTag(e.Cluster.ID), maxSnapshotAge)
-	return len(all[svc.UID]) > 0, err
-}
-
-// InPool reports whether a Service has an address in the network of VIPs. It is false if no Service can have a VIP
-// there: Services of other providers do not depend on that network.
-func (e *Engine) InPool(ctx context.Context, svc *v1.Service) (bool, error) {
-	networkID, published := e.Config.LoadBalancer.RouterVIPNetworkID, PublishedOf(svc)
-	if networkID == "" || !published.hasStatus() {
-		return false, nil
-	}
-	pool, err := e.Cloud.Lookup.Pool(ctx, networkID, settings.FamilyOf(svc))
-	if unusable := new(lookup.Error); errors.As(err, &unusable) {
-		return false, nil
-	}
-	return err == nil && slices.ContainsFunc(published.addresses(), pool.Holds), err
-}
-
-// OnlyRouted reports whether a Service that requests the provider router has nothing in Octavia.
-//
-//	published address    in Octavia
-//	in the pool          nothing, unless this process or one before has begun a change there: Commit has published it
-//	with forwardings     the same
-//	another              perhaps
-//	none                 perhaps, if this process has begun a change there, or the Service is older than the process
-func (e *Engine) OnlyRouted(ctx context.Context, svc *v1.Service) (bool, error) {
-	owner, published := settings.OwnerOf(svc), PublishedOf(svc)
-	switch {
-	case !e.Settings.Routed(svc) || e.enteredOctavia(owner):
-		return false, nil
-	case !published.hasStatus():
-		return !e.begunInOctavia(owner, published), nil
-	}
-	in, err := e.InPool(ctx, svc)
-	if err == nil && !in {
-		var forwarded []model.LoadBalancer
-		forwarded, err = e.forwardedBalancers(ctx, svc)
-		in = len(forwarded) > 0
-	}
-	if err != nil || !in {
-		return false, err
-	}
-	left, err := e.leftInOctavia(ctx, owner, published.Created)
-	return !left, err
-}
-
-// leftInOctavia reports whether an earlier process has left a load balancer of a Service in Octavia. The first snapshot
-// of this process shows it.
-func (e *Engine) leftInOctavia(ctx context.Context, owner model.Owner, created time.Time) (bool, error) {
-	if !e.Memory.Store.Precedes(created) {
-		return false, nil
-	}
-	snap := e.Cloud.Project.Last()
-	if snap == nil {
-		var err error
-		snap, err = e.Cloud.Project.Snapshot(ctx, maxSnapshotAge)
-		if auth.IsNoOctavia(err) || apierror.IsForbidden(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	id := e.Cluster.Identity(owner, driver.VersionTags)
-	return slices.ContainsFunc(snap.Tagged(id.ServiceTag()), func(lb project.LoadBalancer) bool { return id.Claim(lb.Tags, "") == ownership.Ours }), nil
-}
-
-// begunInOctavia reports whether an unserved Service may have a load balancer in Octavia.
-func (e *Engine) begunInOctavia(owner model.Owner, published Published) bool {
-	return e.enteredOctavia(owner) || len(e.Memory.Previous(owner.UID)) > 0 || e.Memory.Store.Precedes(published.Unserved())
-}
-
-// enteredOctavia reports whether this process has begun a load balancer of a Service in Octavia, or found one, since
-// the Service has had a complete state.
-func (e *Engine) enteredOctavia(owner model.Owner) bool {
-	made := e.Memory.Store.Get(owner.UID).Made
-	return made.LoadBalancerID != "" || len(made.Entered) > 0
-}
 
 // Recall returns the last applied state of this process, and its status if that is the desired one. After a
 // start, it returns the state in lists that all Services share. It returns nothing if a load balancer in Octavia must
 // be read.
 func (g *Routed) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
-	if g.enteredOctavia(g.in.Owner) {
+	if g.Memory.enteredOctavia(g.in.Owner.UID) {
 		return Known{}, nil
 	}
 	applied := g.Memory.Store.Get(g.in.Owner.UID).Routed
@@ -215,7 +95,7 @@ func (g *Routed) Observe(ctx context.Context, lock *async.Guard) (Observation, e
 	if g.forwards() {
 		return g.observeForwards(ctx, lock)
 	}
-	have, err := g.findRouted(ctx, g.in)
+	have, err := g.routedReader.find(ctx, g.in)
 	if err != nil {
 		return have, err
 	}
@@ -256,7 +136,7 @@ func (g *Routed) Observe(ctx context.Context, lock *async.Guard) (Observation, e
 func (g *Routed) outgoing(ctx context.Context, served bool, lock *async.Guard) (*model.LoadBalancer, error) {
 	published := g.in.Published
 	elsewhere := published.hasStatus() && !served
-	mayHave := g.enteredOctavia(g.in.Owner) || !published.hasStatus() && g.begunInOctavia(g.in.Owner, published)
+	mayHave := g.Memory.enteredOctavia(g.in.Owner.UID) || !published.hasStatus() && g.Memory.begunInOctavia(g.in.Owner, published)
 	switch {
 	case !elsewhere && !mayHave:
 		return nil, nil
@@ -292,80 +172,8 @@ func (g *Routed) outgoing(ctx context.Context, served bool, lock *async.Guard) (
 	return old, nil
 }
 
-// leaves returns the load balancers of the providers router and port-forwarding, with their floating IPs, that a Service
-// leaves for Octavia. It refuses that unless the annotation allow-replace permits it, or the VIPs have not served the
-// Service yet.
-func (e *Engine) leaves(ctx context.Context, svc *v1.Service, asked *settings.Settings) ([]model.LoadBalancer, error) {
-	by, err := e.ServedBy(ctx, svc)
-	switch {
-	case err != nil:
-		return nil, err
-	case by != "" && !asked.LoadBalancer.AllowReplace:
-		return nil, cannotChange(asked, "load balancer of provider "+by, "another provider")
-	}
-	var all []model.LoadBalancer
-	if by == driver.PortForwarding {
-		if all, err = e.forwardedBalancers(ctx, svc); err != nil {
-			return nil, err
-		}
-	}
-	on := by == driver.Router
-	if !on {
-		if on, err = e.begunOnRouter(ctx, svc); err != nil || !on {
-			return all, err
-		}
-	}
-	vips, err := e.vipsWithFloatingIPs(ctx, e.Cluster.Identity(settings.OwnerOf(svc), driver.VersionTags))
-	return append(all, vips...), err
-}
-
-// vipsWithFloatingIPs reads the VIPs of a Service with their floating IPs.
-func (e *Engine) vipsWithFloatingIPs(ctx context.Context, id ownership.Identity) ([]model.LoadBalancer, error) {
-	vips, err := e.Cloud.VIPs.Find(ctx, id)
-	for i := range vips {
-		if err == nil {
-			err = e.Finder.Reader.Observer.AttachedFloatingIP(ctx, id, &vips[i])
-		}
-	}
-	return vips, err
-}
-
-// begunOnRouter reports whether a Service of another provider may have a VIP, of a change to provider router that was
-// begun and taken back: by this process, or by an earlier one, of which all Services share a list.
-func (e *Engine) begunOnRouter(ctx context.Context, svc *v1.Service) (bool, error) {
-	entry := e.Memory.Store.Get(svc.UID)
-	if entry.Made.VIP {
-		return true, nil
-	}
-	older := PublishedOf(svc).hasStatus() || e.Memory.Store.Precedes(svc.CreationTimestamp.Time)
-	if e.Config.LoadBalancer.RouterVIPNetworkID == "" || !entry.Unseen() || !older {
-		return false, nil
-	}
-	all, err := e.Cloud.VIPs.First(ctx, ownership.ClusterTag(e.Cluster.ID), maxSnapshotAge)
-	if len(all[svc.UID]) == 0 {
-		return false, err
-	}
-	e.Memory.Store.EnterRouter(svc.UID)
-	return true, nil
-}
-
 // cannotChange refuses the change to another provider.
 func cannotChange(asked *settings.Settings, has, to string) error {
 	return &lookup.Error{Message: fmt.Sprintf("%s: the Service has a %s, and cannot change to %s: delete it and create it again, or permit the change with the annotation %s: \"true\"",
 		asked.Origins().Of(annotation.Provider).Name, has, to, annotation.AllowReplace)}
-}
-
-// findRouted reads the ports of a Service. Of several, the published one is its VIP.
-func (e *Engine) findRouted(ctx context.Context, in Inputs) (Observation, error) {
-	have := nothing(in.ID)
-	found, err := e.Cloud.VIPs.Find(ctx, in.ID)
-	if err != nil {
-		return have, err
-	}
-	have.Duplicates = found
-	if at := router.Published(found, in.Published.addresses()); at >= 0 {
-		chosen := found[at]
-		have.LoadBalancer, have.Duplicates = &chosen, slices.Delete(found, at, at+1)
-	}
-	return have, nil
 }

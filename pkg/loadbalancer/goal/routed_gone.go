@@ -12,7 +12,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // RoutedGone is the goal that all objects of a Service with provider router or port-forwarding are removed.
@@ -37,20 +36,6 @@ func (e *Engine) NewRoutedGone(of Subject) *RoutedGone {
 	return g
 }
 
-// MayBeRouted reports whether a Service may have objects of provider router or port-forwarding; applied is its last
-// applied state in Octavia, nil if unknown. VIPs of one that requests the provider are found in any network.
-func (e *Engine) MayBeRouted(ctx context.Context, svc *v1.Service, applied *state.Applied) (bool, error) {
-	begun := applied == nil || e.Memory.Store.Get(svc.UID).Made.VIP
-	switch {
-	case e.Settings.Routed(svc), begun && e.Config.LoadBalancer.RouterVIPNetworkID != "":
-		return true, nil
-	case applied != nil:
-		return false, nil
-	}
-	forwarded, err := e.forwardedBalancers(ctx, svc)
-	return len(forwarded) > 0, err
-}
-
 // Inputs implements Goal.
 func (g *RoutedGone) Inputs() Inputs { return g.in }
 
@@ -69,7 +54,7 @@ func (g *RoutedGone) Observe(ctx context.Context, _ *async.Guard) (Observation, 
 	if err := g.observer.leavingFloatingIPs(ctx, g.in, have, g.asksFloatingIP); err != nil {
 		return have, err
 	}
-	forwarded, err := g.forwardedBalancersOf(ctx, g.in.ID, g.in.Published, g.forwarded)
+	forwarded, err := g.routedReader.forwarded(ctx, g.in.ID, g.in.Published, g.forwarded)
 	withoutFloatingIPsOf(have.Observed, forwarded)
 	for i := range forwarded {
 		if have.LoadBalancer == nil {
@@ -123,7 +108,7 @@ func (g *RoutedGone) Commit(ctx context.Context, r Round, _ plan.Plan, _ *async.
 		if err := g.Groups.Remove(ctx, g.in.ID); err != nil {
 			return nil, err
 		}
-		if !g.enteredOctavia(g.in.Owner) {
+		if !g.Memory.enteredOctavia(g.in.Owner.UID) {
 			g.Memory.Store.MarkRemoved(g.in.Owner.UID, g.in.Settings.Floating.Keep)
 		}
 	}
@@ -160,7 +145,7 @@ func (g *RoutedGone) RoutedAppeared(ctx context.Context) (bool, error) {
 
 // find reads the ports of the Service; if it has none, those without tags.
 func (g *RoutedGone) find(ctx context.Context) (Observation, error) {
-	have, err := g.findRouted(ctx, g.in)
+	have, err := g.routedReader.find(ctx, g.in)
 	if err != nil || have.LoadBalancer != nil || len(have.Duplicates) > 0 {
 		return have, err
 	}

@@ -77,8 +77,8 @@ func routerBreaks() []Break {
 		{
 			Row: 140, What: "a deletion on the router forgets what was begun in Octavia",
 			File:  goal + "routed_gone.go",
-			Old:   `if !g.enteredOctavia(g.in.Owner) {`,
-			New:   `if g.enteredOctavia(g.in.Owner) {`,
+			Old:   `if !g.Memory.enteredOctavia(g.in.Owner.UID) {`,
+			New:   `if g.Memory.enteredOctavia(g.in.Owner.UID) {`,
 			Tests: []string{"TestRouter_RemovesPartsThatWereBegunOnLoadBalancerOfAnother"},
 		},
 		{
@@ -126,7 +126,7 @@ func routerBreaks() []Break {
 		{
 			Row: 140, What: "a load balancer that Octavia has begun is forgotten",
 			File:  goal + "routed_find.go",
-			Old:   `mayHave := g.enteredOctavia(g.in.Owner) || !published.hasStatus() && g.begunInOctavia(g.in.Owner, published)`,
+			Old:   `mayHave := g.Memory.enteredOctavia(g.in.Owner.UID) || !published.hasStatus() && g.Memory.begunInOctavia(g.in.Owner, published)`,
 			New:   `mayHave := false`,
 			Tests: []string{"TestRouter_RemovesLoadBalancerThatWasBegunInOctavia"},
 		},
