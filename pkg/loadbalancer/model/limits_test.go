@@ -57,3 +57,44 @@ func TestLimits_MarkWhatWasAskedFor(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestLimits_AskForAllThatAreNotStock(t *testing.T) {
+	t.Parallel()
+	stock := model.Limits{
+		ConnectionLimit: model.Limit{Value: -1}, TimeoutClientData: model.Limit{Value: 50000}, TimeoutMemberConnect: model.Limit{Value: 5000},
+		TimeoutMemberData: model.Limit{Value: 50000}, TimeoutTCPInspect: model.Limit{Value: 0},
+	}
+	names := []string{"connection_limit", "timeout_client_data", "timeout_member_connect", "timeout_member_data", "timeout_tcp_inspect"}
+	none := stock
+	if none.AskUnlessStock(); none.Any() {
+		t.Errorf("stock limits are requested: %+v", none)
+	}
+	for _, name := range names {
+		limits := stock
+		limits.Get(name).Value = 7
+		limits.AskUnlessStock()
+		if want := "Set by Kubernetes: " + name; limits.Mark() != want || !limits.Any() {
+			t.Errorf("%q, want %q", limits.Mark(), want)
+		}
+		changes := model.LimitChanges(stock, limits)
+		if len(changes) != 1 || changes[0].Name != name || changes[0].To != (model.Limit{Value: 7, Asked: true}) {
+			t.Errorf("%s: changes %+v", name, changes)
+		}
+		settled := limits.Settled()
+		for known, limit := range settled.Named {
+			if want := map[bool]int{true: 7, false: model.UnknownLimit}[known == name]; limit.Value != want {
+				t.Errorf("%s is settled: %s is %d, want %d", name, known, limit.Value, want)
+			}
+		}
+	}
+	var all []string
+	for name := range stock.Named {
+		all = append(all, name)
+	}
+	if diff := cmp.Diff(names, all); diff != "" || stock.Get("other") != nil {
+		t.Errorf("named: %s, another is %v", diff, stock.Get("other"))
+	}
+	for range stock.Named { // a range may end early
+		break
+	}
+}

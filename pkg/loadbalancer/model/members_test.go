@@ -270,6 +270,72 @@ func TestHosts_HaveDigestOfNamesAndAddresses(t *testing.T) {
 	}
 }
 
+// A digest stands for the members in records.
+func TestMembers_HaveDigestOfAllColumns(t *testing.T) {
+	t.Parallel()
+	digests := map[string]string{}
+	for name, list := range variants() {
+		members := MembersOf(list...)
+		digest := members.Digest()
+		if other, there := digests[digest]; there {
+			t.Errorf("%s and %s have the same digest", name, other)
+		}
+		if digests[digest] = name; digest != MembersOf(list...).Digest() || (digest == "") != (len(list) == 0) {
+			t.Errorf("%s: digest %q, then %q", name, digest, MembersOf(list...).Digest())
+		}
+	}
+}
+
+func TestCommon_IsWhatAllMembersHave(t *testing.T) {
+	t.Parallel()
+	drained, elsewhere, online := func(m *Member) { m.Drained = true }, func(m *Member) { m.SubnetID = "b" }, func(m *Member) { m.Status.Operating = "OFFLINE" }
+	broken := func(m *Member) { m.Status.Provisioning = "ERROR" }
+	for name, test := range map[string]struct {
+		list  []Member
+		alike bool
+		port  int
+	}{
+		"none":                         {nil, false, 0},
+		"one":                          {[]Member{onHost(1, 80)}, true, 80},
+		"two":                          {[]Member{onHost(1, 80), onHost(2, 80)}, true, 80},
+		"two subnets":                  {[]Member{onHost(1, 80), onHost(2, 80, elsewhere)}, true, 80},
+		"two operating statuses":       {[]Member{onHost(1, 80), onHost(2, 80, online)}, true, 80},
+		"two provisioning statuses":    {[]Member{onHost(1, 80), onHost(2, 80, broken)}, false, 0},
+		"two ports":                    {[]Member{onHost(1, 80), onHost(2, 81)}, false, 0},
+		"two, one of them drained":     {[]Member{onHost(1, 80), onHost(2, 80, drained)}, false, 0},
+		"three, the second is another": {[]Member{onHost(1, 80), onHost(2, 81), onHost(3, 80)}, false, 0},
+	} {
+		common, alike := MembersOf(test.list...).Common()
+		if alike != test.alike || common.Port != test.port || common.SubnetID+common.Status.Operating+common.ID+common.Name+common.Address != "" {
+			t.Errorf("%s: %+v, %v", name, common, alike)
+		}
+	}
+}
+
+// Members with one kind, and members with several, are built of members of either.
+func TestMembers_KeepIDsAndKindsOfBothSides(t *testing.T) {
+	t.Parallel()
+	text := func(m *Member) { m.ID = "m" + m.Name }
+	none := func(m *Member) { m.ID = "" }
+	drained := func(m *Member) { m.Drained = true }
+	sides := [][]func(*Member){{}, {text}, {none}, {drained}, {none, drained}}
+	for i, left := range sides {
+		for j, right := range sides {
+			first, second := []Member{onHost(1, 80, left...), onHost(3, 80, left...)}, []Member{onHost(2, 80, right...), onHost(3, 80, right...)}
+			got := MembersOf(first...).With(MembersOf(second...))
+			want := []Member{first[0], second[0], second[1]}
+			if diff := cmp.Diff(want, listOf(got)); diff != "" {
+				t.Errorf("%d with %d: %s", i, j, diff)
+			}
+			for at, m := range want {
+				if got.At(at) != m || !got.IsID(at, m.ID) {
+					t.Errorf("%d with %d: member %d is %+v, want %+v", i, j, at, got.At(at), m)
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkMembers(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		members, more := MembersOf(many(n, 80)...), MembersOf(onHost(n, 80))

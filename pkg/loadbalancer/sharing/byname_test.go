@@ -46,6 +46,37 @@ func TestPlaceOf_PrefersSettledThenMostThenOldest(t *testing.T) {
 	}
 }
 
+func TestCreators_AreInOneOrderForAll(t *testing.T) {
+	t.Parallel()
+	served := func(s sharing.Sharer) sharing.Sharer {
+		s.Served = true
+		return s
+	}
+	cannot := func(s sharing.Sharer) sharing.Sharer {
+		s.MayCreate = false
+		return s
+	}
+	for name, test := range map[string]struct {
+		sharers []sharing.Sharer
+		want    []types.UID
+	}{
+		"none":                    {nil, nil},
+		"none may":                {[]sharing.Sharer{cannot(served(sharer("a", 1, "", false)))}, nil},
+		"two of the same age":     {[]sharing.Sharer{sharer("b", 1, "", false), sharer("a", 1, "", false)}, []types.UID{"a", "b"}},
+		"two with an address":     {[]sharing.Sharer{served(sharer("a", 1, "", false)), served(sharer("b", 2, "", false))}, []types.UID{"b", "a"}},
+		"the youngest has one":    {[]sharing.Sharer{sharer("a", 3, "", false), sharer("b", 2, "", false), served(sharer("c", 1, "", false))}, []types.UID{"c", "a", "b"}},
+		"that one may not":        {[]sharing.Sharer{sharer("a", 3, "", false), cannot(served(sharer("c", 1, "", false)))}, []types.UID{"a"}},
+		"a place does not matter": {[]sharing.Sharer{sharer("a", 1, "lb", true), sharer("b", 2, "", false)}, []types.UID{"b", "a"}},
+	} {
+		for range 2 { // their order does not matter
+			if got := sharing.Creators(test.sharers); !slices.Equal(got, test.want) {
+				t.Errorf("%s: %v, want %v", name, got, test.want)
+			}
+			slices.Reverse(test.sharers)
+		}
+	}
+}
+
 func TestCreators_AreServedOnesThenOldest(t *testing.T) {
 	t.Parallel()
 	served, refused := sharer("served", 1, "", false), sharer("refused", 9, "", false)
