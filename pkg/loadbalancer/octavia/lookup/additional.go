@@ -58,7 +58,7 @@ func (g gathering) vipNetwork(ctx context.Context) (id, why string, err error) {
 	if facts.VIPSubnetID == "" {
 		return facts.VIPNetworkID, "", nil
 	}
-	subnet, err := g.subnet.get(ctx, facts.VIPSubnetID, g.neutron.Subnet)
+	subnet, err := g.networks.subnet(ctx, facts.VIPSubnetID)
 	ofNodes := slices.Contains(slices.Collect(maps.Values(facts.MemberSubnets)), facts.VIPSubnetID)
 	switch {
 	case apierror.IsNotFound(err) && !ofNodes:
@@ -97,7 +97,7 @@ func (g gathering) vipsIn(ctx context.Context, network string) (vips []model.Add
 	case len(vips) > 0:
 		return nil, "", &Error{Message: fmt.Sprintf("%s: none of the subnets is %s, the other IP family of the Service: add one", annotation.AdditionalSubnets, second)}
 	}
-	subnets, err := g.subnets.get(ctx, network, g.neutron.Subnets)
+	subnets, err := g.networks.subnets(ctx, network)
 	if err != nil {
 		return nil, "", err
 	}
@@ -118,7 +118,7 @@ func (r *Reader) namedVIPSubnet(ctx context.Context, families []v1.IPFamily, id,
 	refused := func(text string, args ...any) error {
 		return &Error{Message: annotation.AdditionalSubnets + ": " + fmt.Sprintf(text, args...)}
 	}
-	subnet, err := r.subnet.get(ctx, id, r.neutron.Subnet)
+	subnet, err := r.networks.subnet(ctx, id)
 	switch {
 	case apierror.IsNotFound(err):
 		return nil, noSubnet(annotation.AdditionalSubnets, id)

@@ -85,7 +85,7 @@ func (g gathering) floatingNetwork(ctx context.Context, vip model.VIP) (*neutron
 	s := g.s
 	id, by := s.Floating.NetworkID, s.Origins().Of(annotation.FloatingNetID).Name
 	if id == "" && s.Floating.SubnetID != "" {
-		subnet, err := g.subnet.get(ctx, s.Floating.SubnetID, g.neutron.Subnet)
+		subnet, err := g.networks.subnet(ctx, s.Floating.SubnetID)
 		switch {
 		case err == nil:
 			id, by = subnet.NetworkID, s.Origins().Of(annotation.FloatingSubnet).Name
@@ -96,7 +96,7 @@ func (g gathering) floatingNetwork(ctx context.Context, vip model.VIP) (*neutron
 	if id == "" {
 		return g.anyExternal(ctx, vip)
 	}
-	network, err := g.network(ctx, id, by)
+	network, err := g.networks.namedNetwork(ctx, id, by)
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +111,7 @@ func (g gathering) floatingNetwork(ctx context.Context, vip model.VIP) (*neutron
 // does not see the subnets of external networks.
 func (g gathering) anyExternal(ctx context.Context, vip model.VIP) (*neutron.Network, error) {
 	s, facts := g.s, g.facts
-	networks, err := g.external.get(ctx, "", func(ctx context.Context, _ string) ([]neutron.Network, error) {
-		all, err := g.neutron.ExternalNetworks(ctx)
-		return slices.DeleteFunc(all, func(n neutron.Network) bool { return len(n.Subnets) == 0 }), err // unusable
-	})
+	networks, err := g.networks.external(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -138,7 +135,7 @@ func (g gathering) anyExternal(ctx context.Context, vip model.VIP) (*neutron.Net
 			s.Origins().Of(annotation.FloatingNetID).Name, placeOf(vip), len(networks))}
 	}
 	if asked, _ := s.AskedFloatingIP(); asked.Address != "" {
-		if fit, err = g.having(ctx, fit, asked.Address); err != nil {
+		if fit, err = g.networks.having(ctx, fit, asked.Address); err != nil {
 			return nil, err
 		}
 	}
@@ -161,29 +158,10 @@ func placeOf(vip model.VIP) string {
 	return "network " + vip.NetworkID
 }
 
-// having returns the networks with a subnet that contains an address; all of them if the project
-// sees no such subnet.
-func (r *Reader) having(ctx context.Context, networks []neutron.Network, address string) ([]neutron.Network, error) {
-	var found []neutron.Network
-	for _, network := range networks {
-		subnets, err := r.subnets.get(ctx, network.ID, r.neutron.Subnets)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(subnets, func(subnet neutron.Subnet) bool { return contains(subnet, address) }) {
-			found = append(found, network)
-		}
-	}
-	if len(found) == 0 {
-		return networks, nil
-	}
-	return found, nil
-}
-
 // FloatingAddress returns an error if an address for a new floating IP is in no subnet of its
 // network that the project sees.
 func (r *Reader) FloatingAddress(ctx context.Context, networkID, address, askedBy string) error {
-	subnets, err := r.subnets.get(ctx, networkID, r.neutron.Subnets)
+	subnets, err := r.networks.subnets(ctx, networkID)
 	if err != nil {
 		return err
 	}
@@ -204,7 +182,7 @@ func (r *Reader) floatingSubnets(ctx context.Context, f settings.FloatingSetting
 	if !f.ChoosesSubnets() {
 		return nil, nil
 	}
-	subnets, err := r.subnets.get(ctx, network.ID, r.neutron.Subnets)
+	subnets, err := r.networks.subnets(ctx, network.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (r *Reader) complete(ctx context.Context, way gateways) (bool, error) {
 	if !way.seen {
 		return false, nil
 	}
-	network, err := r.networks.get(ctx, way.in, r.neutron.Network)
+	network, err := r.networks.network(ctx, way.in)
 	if err != nil {
 		return false, hidden(err)
 	}

@@ -3,7 +3,6 @@ package lookup
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -48,10 +46,7 @@ type Reader struct {
 	flavors  *cache[[]octavia.Flavor]
 	zones    *cache[[]octavia.AvailabilityZone]
 	version  func(context.Context) (model.Version, error)
-	networks *cache[*neutron.Network]
-	external *cache[[]neutron.Network]
-	subnets  *cache[[]neutron.Subnet] // by network
-	subnet   *cache[*neutron.Subnet]
+	networks *networkReader
 	// routers are by subnet or network, the ports in their subnets by router, hops by address.
 	routers     *cache[routers]
 	routerPorts *cache[[]neutron.RoutedPort]
@@ -77,10 +72,7 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 		flavors:     newCache[[]octavia.Flavor](clk, age),
 		zones:       newCache[[]octavia.AvailabilityZone](clk, age),
 		version:     version,
-		networks:    newCache[*neutron.Network](clk, age),
-		external:    newCache[[]neutron.Network](clk, age),
-		subnets:     newCache[[]neutron.Subnet](clk, age),
-		subnet:      newCache[*neutron.Subnet](clk, age),
+		networks:    newNetworkReader(neutronAPI, clk, age),
 		routers:     newCache[routers](clk, age),
 		routerPorts: newCache[[]neutron.RoutedPort](clk, age),
 		hops:        newCache[[]neutron.RoutedPort](clk, age),
@@ -212,13 +204,4 @@ func (g gathering) memberSubnet(ctx context.Context) (string, error) {
 		return s.VIP.SubnetID, nil
 	}
 	return s.Members.DefaultSubnetID, nil
-}
-
-// network reads a network of a setting.
-func (r *Reader) network(ctx context.Context, id, by string) (*neutron.Network, error) {
-	network, err := r.networks.get(ctx, id, r.neutron.Network)
-	if apierror.IsNotFound(err) {
-		return nil, &Error{Message: fmt.Sprintf("%s: there is no network %s, or this project cannot see it: correct the ID, or share the network with the project", by, id)}
-	}
-	return network, err
 }

@@ -92,9 +92,9 @@ func (r *Reader) forgetReach(vip model.VIP, reach Reach) bool {
 	key := cmp.Or(vip.SubnetID, vip.NetworkID)
 	near, _ := r.routers.kept(key)
 	stale := r.routers.forgetOlder(key, freshAge)
-	stale = r.subnet.forgetOlder(vip.SubnetID, freshAge) || stale
+	stale = r.networks.bySubnet.forgetOlder(vip.SubnetID, freshAge) || stale
 	if vip.SubnetID == "" {
-		stale = r.subnets.forgetOlder(vip.NetworkID, freshAge) || stale
+		stale = r.networks.byNetwork.forgetOlder(vip.NetworkID, freshAge) || stale
 	}
 	for _, router := range near.ids {
 		stale = r.routerPorts.forgetOlder(router, freshAge) || stale

@@ -57,7 +57,7 @@ func (r *Reader) PoolIn(ctx context.Context, subnetID string) (*Pool, error) {
 }
 
 func (r *Reader) subnetsIn(ctx context.Context, networkID string) ([]neutron.Subnet, error) {
-	all, err := r.subnets.get(ctx, networkID, r.neutron.Subnets)
+	all, err := r.networks.subnets(ctx, networkID)
 	if apierror.IsNotFound(err) {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func (r *Reader) subnetsIn(ctx context.Context, networkID string) ([]neutron.Sub
 }
 
 func (r *Reader) readPool(ctx context.Context, subnetID string) (*Pool, error) {
-	subnet, err := r.subnet.get(ctx, subnetID, r.neutron.Subnet)
+	subnet, err := r.networks.subnet(ctx, subnetID)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (r *Reader) ledBy(ctx context.Context, pool *Pool) ([]netip.Prefix, error) 
 	var led []netip.Prefix
 	for _, port := range ports {
 		for _, ip := range port.FixedIPs {
-			subnet, err := r.subnet.get(ctx, ip.SubnetID, r.neutron.Subnet)
+			subnet, err := r.networks.subnet(ctx, ip.SubnetID)
 			if apierror.IsNotFound(err) { // that of the external gateway, which most projects do not see
 				continue
 			}

@@ -86,7 +86,7 @@ func newerPort(a, b neutron.Port) bool {
 
 // SubnetCIDR returns the CIDR of a subnet; "" if the project cannot see it.
 func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
-	subnet, err := r.subnet.get(ctx, id, r.neutron.Subnet)
+	subnet, err := r.networks.subnet(ctx, id)
 	switch {
 	case apierror.IsNotFound(err):
 		return "", nil
@@ -100,7 +100,7 @@ func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
 // its network. It is not valid if the project sees none of the family. The error is an *Error that names the setting
 // askedBy if the project does not see the subnet itself: without its range, members would get other addresses of their nodes.
 func (r *Reader) Range(ctx context.Context, id string, family v1.IPFamily, askedBy string) (netip.Prefix, error) {
-	subnet, err := r.subnet.get(ctx, id, r.neutron.Subnet)
+	subnet, err := r.networks.subnet(ctx, id)
 	switch {
 	case apierror.IsNotFound(err):
 		return netip.Prefix{}, noSubnet(askedBy, id)
@@ -109,7 +109,7 @@ func (r *Reader) Range(ctx context.Context, id string, family v1.IPFamily, asked
 	case familyOf(*subnet) == family:
 		return netip.ParsePrefix(subnet.CIDR)
 	}
-	subnets, err := r.subnets.get(ctx, subnet.NetworkID, r.neutron.Subnets)
+	subnets, err := r.networks.subnets(ctx, subnet.NetworkID)
 	if err != nil {
 		return netip.Prefix{}, err
 	}

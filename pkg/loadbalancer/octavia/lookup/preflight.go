@@ -64,7 +64,7 @@ func (r *Reader) Families(ctx context.Context, s *settings.Settings, facts desir
 // subnet of the project does not matter. The log names the owner of the port for the operator.
 func (r *Reader) FreeVIP(ctx context.Context, vip model.VIP, askedBy string) error {
 	if vip.SubnetID != "" {
-		subnet, err := r.subnet.get(ctx, vip.SubnetID, r.neutron.Subnet)
+		subnet, err := r.networks.subnet(ctx, vip.SubnetID)
 		switch {
 		case apierror.IsNotFound(err): // Octavia will refuse it
 		case err != nil:

@@ -111,10 +111,10 @@ func (r *Reader) gatewayAddresses(ctx context.Context, vip model.VIP) ([]string,
 	var subnets []neutron.Subnet
 	var err error
 	if vip.SubnetID == "" {
-		subnets, err = r.subnets.get(ctx, vip.NetworkID, r.neutron.Subnets)
+		subnets, err = r.networks.subnets(ctx, vip.NetworkID)
 	} else {
 		var subnet *neutron.Subnet
-		if subnet, err = r.subnet.get(ctx, vip.SubnetID, r.neutron.Subnet); err == nil {
+		if subnet, err = r.networks.subnet(ctx, vip.SubnetID); err == nil {
 			subnets = []neutron.Subnet{*subnet}
 		}
 	}

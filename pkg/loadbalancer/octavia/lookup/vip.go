@@ -55,7 +55,7 @@ func (g gathering) named(ctx context.Context, name, id string) error {
 	if !by.Service {
 		return nil
 	}
-	_, err := g.subnet.get(ctx, id, g.neutron.Subnet)
+	_, err := g.networks.subnet(ctx, id)
 	if apierror.IsNotFound(err) {
 		return noSubnet(by.Name, id)
 	}
@@ -72,11 +72,11 @@ func (g gathering) named(ctx context.Context, name, id string) error {
 func (g gathering) inNetwork(ctx context.Context, family v1.IPFamily) error {
 	s, facts := g.s, g.facts
 	by := s.Origins().Of(annotation.NetworkID).Name
-	network, err := g.network(ctx, s.VIP.NetworkID, by)
+	network, err := g.networks.namedNetwork(ctx, s.VIP.NetworkID, by)
 	if err != nil {
 		return err
 	}
-	subnets, err := g.subnets.get(ctx, network.ID, g.neutron.Subnets)
+	subnets, err := g.networks.subnets(ctx, network.ID)
 	if err != nil {
 		return err
 	}
