@@ -51,7 +51,7 @@
 //
 // Troubles that only others can end (ERROR, PENDING, a quota) go through Troubles.Report: one event as long as
 // the trouble is the same, and an error in the words of the first time, request ID included, so that
-// callers who report it count one event up. Quotas are read (lookup.Exhausted) after a refusal, never
+// callers who report it count one event up. Quotas are read (lookup.Quotas) after a refusal, never
 // before a creation: in a cloud with room that would be a request for nothing. Octavia answers 500 where
 // Neutron has no room for the port of a VIP. By Neutron's words in it that is a quota, and surely nothing
 // was created.

@@ -30,7 +30,7 @@ import (
 // Troubles reports such problems.
 type Troubles struct {
 	store  *state.Store
-	lookup *lookup.Reader
+	quotas *lookup.Quotas
 	events *events.Recorder
 }
 
@@ -61,7 +61,7 @@ func (t *Troubles) Report(ctx context.Context, on events.Object, err error, expi
 // reportExhausted adds the limit and the use to a refusal because of a quota or an exhausted address
 // pool.
 func (t *Troubles) reportExhausted(ctx context.Context, on events.Object, err error) error {
-	what := t.lookup.Exhausted(ctx, err)
+	what := t.quotas.Exhausted(ctx, err)
 	if apierror.IsPartsQuota(err) {
 		t.store.MarkPartsShort()
 	}

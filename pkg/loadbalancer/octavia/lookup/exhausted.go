@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -15,17 +16,33 @@ import (
 // quotaAge is how long quotas are cached: many Services exceed the same one at the same time.
 const quotaAge = 30 * time.Second
 
+// Quotas reports the limits of the project. It is safe for concurrent use.
+type Quotas struct {
+	neutron Neutron
+	octavia Octavia
+	// ofOctavia are the limits of Octavia, ofNeutron those of Neutron with their use.
+	ofOctavia *cache[map[string]int]
+	ofNeutron *cache[map[string]neutron.Quota]
+}
+
+func newQuotas(neutronAPI Neutron, octaviaAPI Octavia, clk clock.PassiveClock, age time.Duration) *Quotas {
+	return &Quotas{
+		neutron: neutronAPI, octavia: octaviaAPI,
+		ofOctavia: newCache[map[string]int](clk, min(age, quotaAge)), ofNeutron: newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
+	}
+}
+
 // Exhausted returns the exhausted resource of a refused write, with its use and limit if the cloud
 // reports them, and the remedy. It reads the quotas, with at most one request to each service
 // within quotaAge. If they cannot be read, it omits the numbers.
-func (r *Reader) Exhausted(ctx context.Context, refused error) string {
+func (q *Quotas) Exhausted(ctx context.Context, refused error) string {
 	short := apierror.ShortageOf(refused)
 	var parts []string
 	if short.Octavia != "" {
-		parts = append(parts, usedUp(short.Octavia, r.octaviaQuota(ctx, short.Octavia)))
+		parts = append(parts, usedUp(short.Octavia, q.octaviaQuota(ctx, short.Octavia)))
 	}
 	for _, name := range short.Neutron {
-		parts = append(parts, usedUp(name, r.neutronQuota(ctx, name)))
+		parts = append(parts, usedUp(name, q.neutronQuota(ctx, name)))
 	}
 	switch {
 	case len(parts) > 0:
@@ -42,8 +59,8 @@ func usedUp(name, numbers string) string {
 
 // octaviaQuota returns the limit in parentheses, "" if Octavia does not report it. Octavia never
 // reports the use.
-func (r *Reader) octaviaQuota(ctx context.Context, name string) string {
-	limits, err := r.limits.get(ctx, "", func(ctx context.Context, _ string) (map[string]int, error) { return r.octavia.QuotaLimits(ctx) })
+func (q *Quotas) octaviaQuota(ctx context.Context, name string) string {
+	limits, err := q.ofOctavia.get(ctx, "", func(ctx context.Context, _ string) (map[string]int, error) { return q.octavia.QuotaLimits(ctx) })
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot read the quotas of the project", "err", err)
 	}
@@ -54,8 +71,8 @@ func (r *Reader) octaviaQuota(ctx context.Context, name string) string {
 }
 
 // neutronQuota returns use and limit in parentheses, "" if Neutron does not report them.
-func (r *Reader) neutronQuota(ctx context.Context, name string) string {
-	quotas, err := r.quotas.get(ctx, "", func(ctx context.Context, _ string) (map[string]neutron.Quota, error) { return r.neutron.Quotas(ctx) })
+func (q *Quotas) neutronQuota(ctx context.Context, name string) string {
+	quotas, err := q.ofNeutron.get(ctx, "", func(ctx context.Context, _ string) (map[string]neutron.Quota, error) { return q.neutron.Quotas(ctx) })
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot read the quotas of the project", "err", err)
 	}

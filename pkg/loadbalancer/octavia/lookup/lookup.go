@@ -41,6 +41,8 @@ type Neutron interface {
 type Reader struct {
 	nodePorts
 
+	Quotas *Quotas
+
 	neutron  Neutron
 	octavia  Octavia
 	flavors  *cache[[]octavia.Flavor]
@@ -51,9 +53,7 @@ type Reader struct {
 	routers     *cache[routers]
 	routerPorts *cache[[]neutron.RoutedPort]
 	hops        *cache[[]neutron.RoutedPort]
-	pools       *cache[*Pool]                    // by subnet
-	limits      *cache[map[string]int]           // of Octavia
-	quotas      *cache[map[string]neutron.Quota] // of Neutron
+	pools       *cache[*Pool] // by subnet
 }
 
 // New returns a Reader that caches facts for age. version returns the version of the load balancer
@@ -77,8 +77,7 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 		routerPorts: newCache[[]neutron.RoutedPort](clk, age),
 		hops:        newCache[[]neutron.RoutedPort](clk, age),
 		pools:       newCache[*Pool](clk, age),
-		limits:      newCache[map[string]int](clk, min(age, quotaAge)),
-		quotas:      newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
+		Quotas:      newQuotas(neutronAPI, octaviaAPI, clk, age),
 	}
 }
 
