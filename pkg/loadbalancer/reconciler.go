@@ -157,7 +157,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	shared := watcher.New(octavia, options.Clock)
 	r.groups = securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups())
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion, ScopeRecorded: options.ScopeRecorded}
-	vips := &router.Ports{Neutron: neutron, Table: options.Routes.Of, Pools: reader, Clock: options.Clock}
+	vips := &router.Ports{Neutron: neutron, Table: options.Routes.Of, Pools: reader.Pools, Clock: options.Clock}
 	forwardings := &router.Forwardings{Neutron: neutron, Clock: options.Clock}
 	r.applier = apply.New(apply.Applier{
 		Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers, VIPs: vips, Forwardings: forwardings,

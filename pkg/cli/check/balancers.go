@@ -75,9 +75,9 @@ func (b *balancers) routerVIPs(ctx context.Context) []Finding {
 		return nil
 	}
 	finding := Finding{Topic: LoadBalancers, Verdict: Good, Subject: "VIPs of provider router", Source: b.sourceOf("", "router-vip-network-id")}
-	pool, err := b.reader.Pool(ctx, network, v1.IPv4Protocol)
+	pool, err := b.reader.Pools.Of(ctx, network, v1.IPv4Protocol)
 	if err != nil {
-		if other, otherErr := b.reader.Pool(ctx, network, v1.IPv6Protocol); otherErr == nil {
+		if other, otherErr := b.reader.Pools.Of(ctx, network, v1.IPv6Protocol); otherErr == nil {
 			pool, err = other, nil
 		}
 	}
@@ -177,7 +177,7 @@ func (b *balancers) routed(ctx context.Context, read *settings.Settings, ignored
 	if network == "" {
 		return example{}, errors.New("the provider router needs router-vip-network-id")
 	}
-	pool, err := b.reader.Pool(ctx, network, read.Family)
+	pool, err := b.reader.Pools.Of(ctx, network, read.Family)
 	if err != nil {
 		return example{}, err
 	}

@@ -99,7 +99,7 @@ func New(options Options) (*Reader, error) {
 	tables := &routes.Tables{New: func(routerID string) *routes.Table {
 		return routes.New(routes.Options{Network: neutron, RouterID: routerID, Clock: options.Clock})
 	}}
-	r.vips = &router.Ports{Neutron: neutron, Table: tables.Of, Pools: r.finder.Lookup, Clock: options.Clock}
+	r.vips = &router.Ports{Neutron: neutron, Table: tables.Of, Pools: r.finder.Lookup.Pools, Clock: options.Clock}
 	r.forwardings = &router.Forwardings{Neutron: neutron, Clock: options.Clock}
 	return r, nil
 }

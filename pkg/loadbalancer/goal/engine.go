@@ -70,7 +70,7 @@ func New(with Dependencies) *Engine {
 		Finder:       finder,
 		Providers: &Providers{
 			config: with.Config, cluster: with.Cluster, settings: with.Settings, memory: memory,
-			lookup: cloud.Lookup, project: cloud.Project, vips: cloud.VIPs, reader: routed,
+			pools: cloud.Lookup.Pools, project: cloud.Project, vips: cloud.VIPs, reader: routed,
 		},
 		routedReader: routed,
 		Candidates:   &Candidates{read: with.Endpoints, selector: with.Members, lookup: cloud.Lookup, clock: cloud.Clock},

@@ -27,7 +27,7 @@ type Providers struct {
 	cluster  Cluster
 	settings *settings.Parser
 	memory   Memory
-	lookup   *lookup.Reader
+	pools    *lookup.Pools
 	project  *project.Reader
 	vips     *router.Ports
 	reader   *routedReader
@@ -76,7 +76,7 @@ func (p *Providers) InPool(ctx context.Context, svc *v1.Service) (bool, error) {
 	if networkID == "" || !published.hasStatus() {
 		return false, nil
 	}
-	pool, err := p.lookup.Pool(ctx, networkID, settings.FamilyOf(svc))
+	pool, err := p.pools.Of(ctx, networkID, settings.FamilyOf(svc))
 	if unusable := new(lookup.Error); errors.As(err, &unusable) {
 		return false, nil
 	}

@@ -91,7 +91,7 @@ func (e *Engine) newRouted(ctx context.Context, of Subject, g *Routed, asked *se
 	g.in = e.inputs(of, asked, selected, driver.VersionTags)
 	g.in.Endpoints = endpoints
 	if g.unread == nil && !g.forwards() { // else the VIP stays in its pool
-		g.pool, err = e.Cloud.Lookup.Pool(ctx, network, asked.Family)
+		g.pool, err = e.Cloud.Lookup.Pools.Of(ctx, network, asked.Family)
 	}
 	return g, err
 }
@@ -113,7 +113,7 @@ func (g *Routed) Desire(ctx context.Context, r Round) (*Desired, error) {
 	want := &Desired{Basis: BasisOf(g.in, lb), Facts: desire.Facts{Driver: can}, Settings: g.in.Settings}
 	if lb != nil && !g.forwards() && (g.pool == nil || g.pool.SubnetID != lb.VIP.SubnetID) {
 		var err error
-		if g.pool, err = g.Cloud.Lookup.PoolIn(ctx, lb.VIP.SubnetID); err != nil {
+		if g.pool, err = g.Cloud.Lookup.Pools.In(ctx, lb.VIP.SubnetID); err != nil {
 			return want, err
 		}
 	}

@@ -37,7 +37,7 @@ func (p *Ports) admissions(ctx context.Context, known map[types.UID]*state.Route
 // barred returns those next hops of a VIP that none of these ports with their addresses admits; none if no router
 // leads to the VIP.
 func (p *Ports) barred(ctx context.Context, lb model.LoadBalancer, ports []neutron.RoutedPort) ([]string, error) {
-	pool, err := p.Pools.PoolIn(ctx, lb.VIP.SubnetID)
+	pool, err := p.Pools.In(ctx, lb.VIP.SubnetID)
 	if unusable := new(lookup.Error); errors.As(err, &unusable) {
 		return nil, nil
 	}

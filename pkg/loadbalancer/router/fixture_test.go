@@ -145,8 +145,8 @@ func (n table) SetAddressPairs(_ context.Context, port *neutron.RoutedPort, pair
 // pools are the pools of VIPs by their subnets. No router leads to another subnet.
 type pools map[string]lookup.Pool
 
-// PoolIn implements router.Pools.
-func (p pools) PoolIn(_ context.Context, subnetID string) (*lookup.Pool, error) {
+// In implements router.Pools.
+func (p pools) In(_ context.Context, subnetID string) (*lookup.Pool, error) {
 	pool, is := p[subnetID]
 	switch {
 	case subnetID == "broken":

@@ -47,9 +47,9 @@ type Ports struct {
 }
 
 // Pools returns the pool of the VIPs in a subnet. The error is a *lookup.Error if no router leads there.
-// *lookup.Reader implements it.
+// *lookup.Pools implements it.
 type Pools interface {
-	PoolIn(ctx context.Context, subnetID string) (*lookup.Pool, error)
+	In(ctx context.Context, subnetID string) (*lookup.Pool, error)
 }
 
 // Find returns the load balancers of a Service, without their floating IPs: those with an address first. It costs
@@ -93,7 +93,7 @@ func (p *Ports) poolOf(ctx context.Context, vip model.VIP) (netip.Addr, *lookup.
 	if err != nil {
 		return address, nil, fmt.Errorf("address of VIP port %s: %w", vip.PortID, err)
 	}
-	pool, err := p.Pools.PoolIn(ctx, vip.SubnetID)
+	pool, err := p.Pools.In(ctx, vip.SubnetID)
 	return address, pool, err
 }
 

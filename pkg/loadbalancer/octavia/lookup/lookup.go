@@ -42,6 +42,7 @@ type Reader struct {
 	nodePorts
 
 	Quotas *Quotas
+	Pools  *Pools
 
 	neutron  Neutron
 	octavia  Octavia
@@ -53,12 +54,12 @@ type Reader struct {
 	routers     *cache[routers]
 	routerPorts *cache[[]neutron.RoutedPort]
 	hops        *cache[[]neutron.RoutedPort]
-	pools       *cache[*Pool] // by subnet
 }
 
 // New returns a Reader that caches facts for age. version returns the version of the load balancer
 // API.
 func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (model.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
+	networks := newNetworkReader(neutronAPI, clk, age)
 	return &Reader{
 		nodePorts: nodePorts{
 			neutron:   neutronAPI,
@@ -72,12 +73,12 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 		flavors:     newCache[[]octavia.Flavor](clk, age),
 		zones:       newCache[[]octavia.AvailabilityZone](clk, age),
 		version:     version,
-		networks:    newNetworkReader(neutronAPI, clk, age),
+		networks:    networks,
 		routers:     newCache[routers](clk, age),
 		routerPorts: newCache[[]neutron.RoutedPort](clk, age),
 		hops:        newCache[[]neutron.RoutedPort](clk, age),
-		pools:       newCache[*Pool](clk, age),
 		Quotas:      newQuotas(neutronAPI, octaviaAPI, clk, age),
+		Pools:       &Pools{neutron: neutronAPI, networks: networks, bySubnet: newCache[*Pool](clk, age)},
 	}
 }
 

@@ -36,10 +36,17 @@ func within(prefixes []netip.Prefix, address string) bool {
 
 const poolKey = "cloud.conf [LoadBalancer] router-vip-network-id: "
 
-// Pool returns the pool of new VIPs in a network, for an IP family. The error is an *Error if the network
+// Pools reads and caches the pools of VIPs. It is safe for concurrent use.
+type Pools struct {
+	neutron  Neutron
+	networks *networkReader
+	bySubnet *cache[*Pool]
+}
+
+// Of returns the pool of new VIPs in a network, for an IP family. The error is an *Error if the network
 // cannot be one.
-func (r *Reader) Pool(ctx context.Context, networkID string, family v1.IPFamily) (*Pool, error) {
-	all, err := r.subnetsIn(ctx, networkID)
+func (p *Pools) Of(ctx context.Context, networkID string, family v1.IPFamily) (*Pool, error) {
+	all, err := p.subnetsIn(ctx, networkID)
 	if err != nil {
 		return nil, err
 	}
@@ -47,25 +54,25 @@ func (r *Reader) Pool(ctx context.Context, networkID string, family v1.IPFamily)
 	if len(fits) != 1 {
 		return nil, &Error{Message: fmt.Sprintf("%sthe network %s has %d subnets of %s that this project sees; it needs one for VIPs", poolKey, networkID, len(fits), family)}
 	}
-	return r.PoolIn(ctx, fits[0].ID)
+	return p.In(ctx, fits[0].ID)
 }
 
-// PoolIn returns the pool of the VIPs in a subnet, which cloud.conf may not name any more. The error is an *Error
+// In returns the pool of the VIPs in a subnet, which cloud.conf may not name any more. The error is an *Error
 // if no router leads there.
-func (r *Reader) PoolIn(ctx context.Context, subnetID string) (*Pool, error) {
-	return r.pools.get(ctx, subnetID, r.readPool)
+func (p *Pools) In(ctx context.Context, subnetID string) (*Pool, error) {
+	return p.bySubnet.get(ctx, subnetID, p.read)
 }
 
-func (r *Reader) subnetsIn(ctx context.Context, networkID string) ([]neutron.Subnet, error) {
-	all, err := r.networks.subnets(ctx, networkID)
+func (p *Pools) subnetsIn(ctx context.Context, networkID string) ([]neutron.Subnet, error) {
+	all, err := p.networks.subnets(ctx, networkID)
 	if apierror.IsNotFound(err) {
 		return nil, nil
 	}
 	return all, err
 }
 
-func (r *Reader) readPool(ctx context.Context, subnetID string) (*Pool, error) {
-	subnet, err := r.networks.subnet(ctx, subnetID)
+func (p *Pools) read(ctx context.Context, subnetID string) (*Pool, error) {
+	subnet, err := p.networks.subnet(ctx, subnetID)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +80,10 @@ func (r *Reader) readPool(ctx context.Context, subnetID string) (*Pool, error) {
 	if pool.CIDR, err = netip.ParsePrefix(subnet.CIDR); err != nil {
 		return nil, fmt.Errorf("subnet %s: %w", subnetID, err)
 	}
-	if pool.RouterID, err = r.gatewayOf(ctx, *subnet); err != nil {
+	if pool.RouterID, err = p.gatewayOf(ctx, *subnet); err != nil {
 		return nil, err
 	}
-	all, err := r.subnetsIn(ctx, subnet.NetworkID)
+	all, err := p.subnetsIn(ctx, subnet.NetworkID)
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +92,13 @@ func (r *Reader) readPool(ctx context.Context, subnetID string) (*Pool, error) {
 			pool.own = append(pool.own, prefix)
 		}
 	}
-	pool.leads, err = r.ledBy(ctx, pool)
+	pool.leads, err = p.ledBy(ctx, pool)
 	return pool, err
 }
 
 // gatewayOf returns the router that is the gateway of a pool's subnet.
-func (r *Reader) gatewayOf(ctx context.Context, subnet neutron.Subnet) (routerID string, err error) {
-	interfaces, err := r.neutron.RouterInterfaces(ctx, subnet.NetworkID, subnet.ID)
+func (p *Pools) gatewayOf(ctx context.Context, subnet neutron.Subnet) (routerID string, err error) {
+	interfaces, err := p.neutron.RouterInterfaces(ctx, subnet.NetworkID, subnet.ID)
 	if err != nil {
 		return "", err
 	}
@@ -104,15 +111,15 @@ func (r *Reader) gatewayOf(ctx context.Context, subnet neutron.Subnet) (routerID
 }
 
 // ledBy returns the subnets outside of the pool's network that have its router as their gateway.
-func (r *Reader) ledBy(ctx context.Context, pool *Pool) ([]netip.Prefix, error) {
-	ports, err := r.neutron.RouterPorts(ctx, pool.RouterID)
+func (p *Pools) ledBy(ctx context.Context, pool *Pool) ([]netip.Prefix, error) {
+	ports, err := p.neutron.RouterPorts(ctx, pool.RouterID)
 	if err != nil {
 		return nil, err
 	}
 	var led []netip.Prefix
 	for _, port := range ports {
 		for _, ip := range port.FixedIPs {
-			subnet, err := r.networks.subnet(ctx, ip.SubnetID)
+			subnet, err := p.networks.subnet(ctx, ip.SubnetID)
 			if apierror.IsNotFound(err) { // that of the external gateway, which most projects do not see
 				continue
 			}
