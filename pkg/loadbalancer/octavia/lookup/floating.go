@@ -121,11 +121,11 @@ func (g gathering) anyExternal(ctx context.Context, vip model.VIP) (*neutron.Net
 	case len(networks) == 1:
 		return &networks[0], nil
 	}
-	way, err := g.gateways(ctx, vip.NetworkID, vip.SubnetID)
+	way, err := g.routers.gateways(ctx, vip.NetworkID, vip.SubnetID)
 	if err != nil {
 		return nil, err
 	}
-	fit, err := g.reachable(ctx, networks, way)
+	fit, err := g.routers.reachable(ctx, networks, way)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (g gateways) lead(network string) bool {
 
 // gateways returns the gateways of a subnet, or of all subnets of a network if the subnet is
 // unknown. A result without gateways is not cached, because the operator may be about to add one.
-func (r *Reader) gateways(ctx context.Context, network, subnet string) (gateways, error) {
+func (r *routerReader) gateways(ctx context.Context, network, subnet string) (gateways, error) {
 	near, err := r.near(ctx, network, subnet)
 	if err != nil || len(near.ids) == 0 {
 		return gateways{}, err
@@ -54,7 +54,7 @@ func (r *Reader) gateways(ctx context.Context, network, subnet string) (gateways
 
 // complete reports whether the project certainly sees all routers. The owner of a network sees the ports
 // of all projects in it; other projects see only their own. Refusals use it.
-func (r *Reader) complete(ctx context.Context, way gateways) (bool, error) {
+func (r *routerReader) complete(ctx context.Context, way gateways) (bool, error) {
 	if !way.seen {
 		return false, nil
 	}
@@ -67,7 +67,7 @@ func (r *Reader) complete(ctx context.Context, way gateways) (bool, error) {
 
 // reachable returns the networks that routers connect with the VIP: all of them if that is unknown,
 // none if there is certainly no router to any.
-func (r *Reader) reachable(ctx context.Context, networks []neutron.Network, way gateways) ([]neutron.Network, error) {
+func (r *routerReader) reachable(ctx context.Context, networks []neutron.Network, way gateways) ([]neutron.Network, error) {
 	found := slices.DeleteFunc(slices.Clone(networks), func(n neutron.Network) bool { return !slices.Contains(way.networks, n.ID) })
 	if len(found) > 0 {
 		return found, nil

@@ -50,10 +50,9 @@ type Reader struct {
 	zones    *cache[[]octavia.AvailabilityZone]
 	version  func(context.Context) (model.Version, error)
 	networks *networkReader
-	// routers are by subnet or network, the ports in their subnets by router, hops by address.
-	routers     *cache[routers]
-	routerPorts *cache[[]neutron.RoutedPort]
-	hops        *cache[[]neutron.RoutedPort]
+	routers  *routerReader
+	// hops are the ports of next hops, by address.
+	hops *cache[[]neutron.RoutedPort]
 }
 
 // New returns a Reader that caches facts for age. version returns the version of the load balancer
@@ -68,17 +67,16 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 			addresses: newCache[[]neutron.Port](clk, min(age, addressAge)),
 			missed:    newCache[bool](clk, age),
 		},
-		neutron:     neutronAPI,
-		octavia:     octaviaAPI,
-		flavors:     newCache[[]octavia.Flavor](clk, age),
-		zones:       newCache[[]octavia.AvailabilityZone](clk, age),
-		version:     version,
-		networks:    networks,
-		routers:     newCache[routers](clk, age),
-		routerPorts: newCache[[]neutron.RoutedPort](clk, age),
-		hops:        newCache[[]neutron.RoutedPort](clk, age),
-		Quotas:      newQuotas(neutronAPI, octaviaAPI, clk, age),
-		Pools:       &Pools{neutron: neutronAPI, networks: networks, bySubnet: newCache[*Pool](clk, age)},
+		neutron:  neutronAPI,
+		octavia:  octaviaAPI,
+		flavors:  newCache[[]octavia.Flavor](clk, age),
+		zones:    newCache[[]octavia.AvailabilityZone](clk, age),
+		version:  version,
+		networks: networks,
+		routers:  &routerReader{neutron: neutronAPI, networks: networks, routers: newCache[routers](clk, age), ports: newCache[[]neutron.RoutedPort](clk, age)},
+		hops:     newCache[[]neutron.RoutedPort](clk, age),
+		Quotas:   newQuotas(neutronAPI, octaviaAPI, clk, age),
+		Pools:    &Pools{neutron: neutronAPI, networks: networks, bySubnet: newCache[*Pool](clk, age)},
 	}
 }
 

@@ -89,16 +89,7 @@ const freshAge = 4 * time.Second
 // forgetReach drops older knowledge of the gateways, of routers and of the next hops to pods that cannot be reached. It
 // reports whether there was any.
 func (r *Reader) forgetReach(vip model.VIP, reach Reach) bool {
-	key := cmp.Or(vip.SubnetID, vip.NetworkID)
-	near, _ := r.routers.kept(key)
-	stale := r.routers.forgetOlder(key, freshAge)
-	stale = r.networks.bySubnet.forgetOlder(vip.SubnetID, freshAge) || stale
-	if vip.SubnetID == "" {
-		stale = r.networks.byNetwork.forgetOlder(vip.NetworkID, freshAge) || stale
-	}
-	for _, router := range near.ids {
-		stale = r.routerPorts.forgetOlder(router, freshAge) || stale
-	}
+	stale := r.routers.forgetOlder(vip, freshAge)
 	for _, hop := range reach.hops {
 		stale = r.hops.forgetOlder(hop, freshAge) || stale
 	}
@@ -110,7 +101,7 @@ func (r *Reader) forgetReach(vip model.VIP, reach Reach) bool {
 
 func (r *Reader) reach(ctx context.Context, pods Pods) (reach Reach, err error) {
 	reach = Reach{Subnets: map[string]string{}, Missing: map[string]string{}}
-	around, err := r.surroundings(ctx, pods.VIP)
+	around, err := r.routers.surroundings(ctx, pods.VIP)
 	if err != nil {
 		return reach, err
 	}

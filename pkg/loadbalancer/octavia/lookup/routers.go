@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -20,14 +21,23 @@ type routers struct {
 	visible []neutron.Router
 }
 
+// routerReader reads and caches routers. It is safe for concurrent use.
+type routerReader struct {
+	neutron  Neutron
+	networks *networkReader
+	// routers are by subnet or network, ports by router.
+	routers *cache[routers]
+	ports   *cache[[]neutron.RoutedPort]
+}
+
 // near returns the routers of a subnet, or of all subnets of a network if the subnet is unknown. The
 // first call sends two requests.
-func (r *Reader) near(ctx context.Context, network, subnet string) (routers, error) {
+func (r *routerReader) near(ctx context.Context, network, subnet string) (routers, error) {
 	if network == "" && subnet == "" {
 		return routers{}, nil
 	}
 	return r.routers.get(ctx, cmp.Or(subnet, network), func(ctx context.Context, _ string) (routers, error) {
-		found, err := r.readRouters(ctx, network, subnet)
+		found, err := r.read(ctx, network, subnet)
 		if hidden(err) == nil {
 			err = nil
 		}
@@ -35,7 +45,7 @@ func (r *Reader) near(ctx context.Context, network, subnet string) (routers, err
 	})
 }
 
-func (r *Reader) readRouters(ctx context.Context, network, subnet string) (found routers, err error) {
+func (r *routerReader) read(ctx context.Context, network, subnet string) (found routers, err error) {
 	if found.interfaces, err = r.neutron.RouterInterfaces(ctx, network, subnet); err != nil {
 		return routers{}, err
 	}
@@ -79,7 +89,7 @@ type route struct {
 // the subnet, what that one reaches. Packets to other addresses go there; other routers of the subnet get
 // none. If the subnet of the VIP is unknown, it counts the gateways of all subnets of the network; if no
 // gateway is visible, the only router.
-func (r *Reader) surroundings(ctx context.Context, vip model.VIP) (surroundings, error) {
+func (r *routerReader) surroundings(ctx context.Context, vip model.VIP) (surroundings, error) {
 	around := surroundings{subnets: map[string]bool{}, routes: map[netip.Prefix][]string{}}
 	if vip.SubnetID != "" {
 		around.subnets[vip.SubnetID] = true
@@ -96,7 +106,7 @@ func (r *Reader) surroundings(ctx context.Context, vip model.VIP) (surroundings,
 		if !near.isGateway(router.ID, gateways) {
 			continue
 		}
-		ports, err := r.routerPorts.get(ctx, router.ID, r.neutron.RouterPorts)
+		ports, err := r.ports.get(ctx, router.ID, r.neutron.RouterPorts)
 		if err != nil {
 			return around, err
 		}
@@ -105,9 +115,24 @@ func (r *Reader) surroundings(ctx context.Context, vip model.VIP) (surroundings,
 	return around, nil
 }
 
+// forgetOlder drops knowledge of the surroundings of a VIP that is older than an age, and reports whether there was any.
+func (r *routerReader) forgetOlder(vip model.VIP, than time.Duration) bool {
+	key := cmp.Or(vip.SubnetID, vip.NetworkID)
+	near, _ := r.routers.kept(key)
+	stale := r.routers.forgetOlder(key, than)
+	stale = r.networks.bySubnet.forgetOlder(vip.SubnetID, than) || stale
+	if vip.SubnetID == "" {
+		stale = r.networks.byNetwork.forgetOlder(vip.NetworkID, than) || stale
+	}
+	for _, router := range near.ids {
+		stale = r.ports.forgetOlder(router, than) || stale
+	}
+	return stale
+}
+
 // gatewayAddresses returns the addresses of the gateways of a VIP's subnet, or of all subnets of its
 // network. It is nil if they are not visible.
-func (r *Reader) gatewayAddresses(ctx context.Context, vip model.VIP) ([]string, error) {
+func (r *routerReader) gatewayAddresses(ctx context.Context, vip model.VIP) ([]string, error) {
 	var subnets []neutron.Subnet
 	var err error
 	if vip.SubnetID == "" {

@@ -150,7 +150,7 @@ func (g gathering) ofNodes(ctx context.Context, family v1.IPFamily) error {
 	which := "which most nodes are in"
 	if s.FloatingIP() {
 		for i, subnet := range subnets {
-			way, err := g.gateways(ctx, "", subnet)
+			way, err := g.routers.gateways(ctx, "", subnet)
 			if err != nil {
 				return err
 			}
