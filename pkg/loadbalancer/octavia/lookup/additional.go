@@ -81,7 +81,7 @@ func (g gathering) vipsIn(ctx context.Context, network string) (vips []model.Add
 	s, facts := g.s, g.facts
 	families := facts.VIPFamilies
 	for _, id := range s.VIP.AdditionalSubnetIDs {
-		subnet, err := g.namedVIPSubnet(ctx, families, id, network, facts.VIPSubnetID)
+		subnet, err := g.namedVIPSubnet(ctx, id, network)
 		if err != nil {
 			return nil, "", err
 		}
@@ -114,11 +114,11 @@ func (g gathering) vipsIn(ctx context.Context, network string) (vips []model.Add
 
 // namedVIPSubnet reads a subnet that the Service names for a VIP besides the first, and returns an error
 // if there cannot be one.
-func (r *Reader) namedVIPSubnet(ctx context.Context, families []v1.IPFamily, id, network, first string) (*neutron.Subnet, error) {
+func (g gathering) namedVIPSubnet(ctx context.Context, id, network string) (*neutron.Subnet, error) {
 	refused := func(text string, args ...any) error {
 		return &Error{Message: annotation.AdditionalSubnets + ": " + fmt.Sprintf(text, args...)}
 	}
-	subnet, err := r.networks.subnet(ctx, id)
+	subnet, err := g.networks.subnet(ctx, id)
 	switch {
 	case apierror.IsNotFound(err):
 		return nil, noSubnet(annotation.AdditionalSubnets, id)
@@ -126,9 +126,9 @@ func (r *Reader) namedVIPSubnet(ctx context.Context, families []v1.IPFamily, id,
 		return nil, err
 	case subnet.NetworkID != network:
 		return nil, refused("subnet %s is in network %s, and the first VIP in network %s: all VIPs must be in one network", id, subnet.NetworkID, network)
-	case id == first:
+	case id == g.facts.VIPSubnetID:
 		return nil, refused("subnet %s is that of the first VIP: each VIP needs a subnet of its own", id)
-	case !slices.Contains(families, familyOf(*subnet)):
+	case !slices.Contains(g.facts.VIPFamilies, familyOf(*subnet)):
 		return nil, refused("subnet %s is %s, which is not among the Service's ipFamilies", id, familyOf(*subnet))
 	}
 	return subnet, nil

@@ -41,7 +41,7 @@ func (g gathering) floating(ctx context.Context, existing *model.LoadBalancer) e
 		return err
 	}
 	facts.FloatingNetworkID = network.ID
-	facts.FloatingSubnetIDs, err = g.floatingSubnets(ctx, s.Floating, network)
+	facts.FloatingSubnetIDs, err = g.floatingSubnets(ctx, network)
 	return err
 }
 
@@ -175,14 +175,15 @@ func (r *Reader) FloatingAddress(ctx context.Context, networkID, address, askedB
 
 // floatingSubnets returns the subnets for a floating IP in Neutron's order; none means any subnet
 // of the network.
-func (r *Reader) floatingSubnets(ctx context.Context, f settings.FloatingSettings, network *neutron.Network) ([]string, error) {
+func (g gathering) floatingSubnets(ctx context.Context, network *neutron.Network) ([]string, error) {
+	f := g.s.Floating
 	if f.SubnetID != "" {
 		return []string{f.SubnetID}, nil
 	}
 	if !f.ChoosesSubnets() {
 		return nil, nil
 	}
-	subnets, err := r.networks.subnets(ctx, network.ID)
+	subnets, err := g.networks.subnets(ctx, network.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -99,6 +99,16 @@ func (r *Reader) forgetReach(vip model.VIP, reach Reach) bool {
 	return stale
 }
 
+// reaching sets how a load balancer reaches pods.
+type reaching struct {
+	*Reader
+
+	pods Pods
+	// around is what the load balancer reaches.
+	around surroundings
+	reach  *Reach
+}
+
 func (r *Reader) reach(ctx context.Context, pods Pods) (reach Reach, err error) {
 	reach = Reach{Subnets: map[string]string{}, Missing: map[string]string{}}
 	around, err := r.routers.surroundings(ctx, pods.VIP)
@@ -127,10 +137,11 @@ func (r *Reader) reach(ctx context.Context, pods Pods) (reach Reach, err error) 
 			others = append(others, text)
 		}
 	}
-	if err := r.routed(ctx, pods, around, routed, &reach); err != nil {
+	to := reaching{r, pods, around, &reach}
+	if err := to.routed(ctx, routed); err != nil {
 		return reach, err
 	}
-	if err := r.inSubnets(ctx, pods, around, others, &reach); err != nil {
+	if err := to.inSubnets(ctx, others); err != nil {
 		return reach, err
 	}
 	for _, text := range pods.Addresses {
@@ -149,7 +160,7 @@ func (p Pods) onNode(address string) bool {
 }
 
 // routed adds pods behind routes.
-func (r *Reader) routed(ctx context.Context, pods Pods, around surroundings, routed map[string]route, reach *Reach) error {
+func (r reaching) routed(ctx context.Context, routed map[string]route) error {
 	var hops []string
 	for _, way := range routed {
 		hops = append(hops, way.via...)
@@ -159,13 +170,13 @@ func (r *Reader) routed(ctx context.Context, pods Pods, around surroundings, rou
 		return err
 	}
 	for text, way := range routed {
-		reach.Routed = true
-		subnet, why := pods.through(way, text, around, ports)
+		r.reach.Routed = true
+		subnet, why := r.through(way, text, ports)
 		switch {
 		case why != "":
-			reach.Missing[text], reach.hops = why, append(reach.hops, way.via...)
-		case pods.Driver.Quirks.AlwaysSendSubnet:
-			reach.Subnets[text] = subnet
+			r.reach.Missing[text], r.reach.hops = why, append(r.reach.hops, way.via...)
+		case r.pods.Driver.Quirks.AlwaysSendSubnet:
+			r.reach.Subnets[text] = subnet
 		}
 	}
 	return nil
@@ -173,15 +184,15 @@ func (r *Reader) routed(ctx context.Context, pods Pods, around surroundings, rou
 
 // through returns the subnet of the next hops of a route to a pod, or why one of them does not reach
 // it.
-func (p Pods) through(way route, pod string, around surroundings, ports map[string][]neutron.RoutedPort) (subnet, why string) {
+func (r reaching) through(way route, pod string, ports map[string][]neutron.RoutedPort) (subnet, why string) {
 	address := netip.MustParseAddr(pod)
 	for _, hop := range way.via {
-		in, port := around.portAt(ports[hop], hop)
+		in, port := r.around.portAt(ports[hop], hop)
 		switch {
 		case port == nil:
-			return "", fmt.Sprintf("has a route by %s, which is the address of no port in a subnet of the router", p.nodeAt(hop))
+			return "", fmt.Sprintf("has a route by %s, which is the address of no port in a subnet of the router", r.pods.nodeAt(hop))
 		case !port.Admits(netip.PrefixFrom(address, address.BitLen())):
-			return "", fmt.Sprintf("has a route by %s, whose port does not allow %s: Neutron would drop its packets; add an allowed address pair", p.nodeAt(hop), way.to)
+			return "", fmt.Sprintf("has a route by %s, whose port does not allow %s: Neutron would drop its packets; add an allowed address pair", r.pods.nodeAt(hop), way.to)
 		}
 		subnet = cmp.Or(subnet, in)
 	}
@@ -199,7 +210,7 @@ func (p Pods) nodeAt(address string) string {
 }
 
 // inSubnets adds pods with ports of their own, and those that cannot be reached.
-func (r *Reader) inSubnets(ctx context.Context, pods Pods, around surroundings, addresses []string, reach *Reach) error {
+func (r reaching) inSubnets(ctx context.Context, addresses []string) error {
 	ports, err := r.NodePortsAt(ctx, addresses)
 	if err != nil {
 		return err
@@ -210,10 +221,10 @@ func (r *Reader) inSubnets(ctx context.Context, pods Pods, around surroundings, 
 			for _, ip := range port.FixedIPs {
 				switch {
 				case ip.IPAddress != address:
-				case !around.subnets[ip.SubnetID]:
+				case !r.around.subnets[ip.SubnetID]:
 					elsewhere = ip.SubnetID
-				case pods.Driver.Quirks.AlwaysSendSubnet:
-					reach.Subnets[address], found = ip.SubnetID, true
+				case r.pods.Driver.Quirks.AlwaysSendSubnet:
+					r.reach.Subnets[address], found = ip.SubnetID, true
 				default:
 					found = true
 				}
@@ -222,9 +233,9 @@ func (r *Reader) inSubnets(ctx context.Context, pods Pods, around surroundings, 
 		switch {
 		case found:
 		case elsewhere != "":
-			reach.Missing[address] = fmt.Sprintf("is in subnet %s, which is not attached to the router of the load balancer's subnet", elsewhere)
+			r.reach.Missing[address] = fmt.Sprintf("is in subnet %s, which is not attached to the router of the load balancer's subnet", elsewhere)
 		default:
-			reach.Missing[address] = "has no route in the router of the load balancer's subnet, and no Neutron port: pods of an overlay network cannot be members; " +
+			r.reach.Missing[address] = "has no route in the router of the load balancer's subnet, and no Neutron port: pods of an overlay network cannot be members; " +
 				"set members: endpoint-nodes, or see docs/members.md"
 		}
 	}
