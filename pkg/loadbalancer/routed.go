@@ -14,7 +14,7 @@ import (
 func (rd *round) asked(ctx context.Context, of goal.Subject, quiet bool) (goal.Goal, error) {
 	engine := rd.engine()
 	if engine.Settings.Routed(of.Service) {
-		return made(engine.NewRouted(ctx, of, quiet))
+		return engine.NewRouted(ctx, of, quiet)
 	}
 	return made(engine.NewAsked(ctx, of, quiet))
 }
@@ -27,7 +27,7 @@ func (rd *round) kept(ctx context.Context, of goal.Subject, limits goal.Limits) 
 	case err != nil:
 		return nil, err
 	case by != "":
-		return made(engine.NewRoutedKept(ctx, of, by))
+		return engine.NewRoutedKept(ctx, of, by)
 	}
 	return made(engine.NewKept(ctx, of, limits))
 }

@@ -1,6 +1,7 @@
 // Package goal has the stages of a round of reconciliation, for each goal of a Service: its desired
 // state (Asked), its last accepted state while its settings are refused (Kept), or none (Gone). The
-// stages are the same for all:
+// providers router and port-forwarding have goals of their own: Routed, Forwarded and RoutedGone. The stages are the
+// same for all:
 //
 //	Recall ──▶ Observe ──▶ Desire ──▶ Plan ──(apply)──▶ … ──▶ Commit
 //
@@ -11,6 +12,7 @@
 //	Candidates         nodes and endpoints for the members
 //	Providers          find out which providers serve a Service, or may
 //	routedReader       reads VIPs of provider router, and port forwardings
+//	claims             ports of nodes that Services of provider router open
 //	recaller           compares the desired state with the one applied last
 //	planner            desired state, and options of plans
 //	groups             security groups of nodes

@@ -51,6 +51,7 @@ type Engine struct {
 	results  *results
 	rollouts *rollouts
 	sharers  *sharers
+	claims   *claims
 	// routedReader is that of the providers router and port-forwarding.
 	routedReader *routedReader
 }
@@ -85,6 +86,7 @@ func New(with Dependencies) *Engine {
 		leaver:       &leaver{config: with.Config, cloud: cloud, observer: observer, events: with.Events},
 		results:      &results{store: memory.Store, clock: cloud.Clock},
 		rollouts:     &rollouts{pods: with.Pods, took: cloud.Watcher.Took, store: memory.Store, events: with.Events, clock: cloud.Clock},
+		claims:       &claims{services: with.Services, settings: with.Settings, store: memory.Store, clock: cloud.Clock},
 		sharers:      &sharers{services: with.Services, settings: with.Settings, memory: memory, events: with.Events, clock: cloud.Clock},
 	}
 }

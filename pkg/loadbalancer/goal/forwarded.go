@@ -22,22 +22,58 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Provider port-forwarding is a variant of provider router. Its load balancer is a floating IP with port forwardings
-// to the NodePorts of one node, of which model.LoadBalancer has no VIP.
+// Forwarded is the goal of a Service with provider port-forwarding. Its load balancer is a floating IP with port
+// forwardings to the NodePorts of one node, of which model.LoadBalancer has no VIP. If the Service is refused, it keeps
+// these, and follows the nodes.
+type Forwarded struct{ withoutOctavia }
 
-// forwards reports whether the goal is one of provider port-forwarding.
-func (g *Routed) forwards() bool { return g.provider == driver.PortForwarding }
+// Recall implements Goal: see withoutOctavia.recall.
+func (g *Forwarded) Recall(ctx context.Context, _ *async.Guard) (Known, error) {
+	return g.recall(ctx, g.first, g.Desire)
+}
 
-// desireForwarded returns the desired port forwardings: to the present node, unless it has left.
-func (g *Routed) desireForwarded(ctx context.Context, want *Desired, lb *model.LoadBalancer) error {
+// first returns the state of a served Service in the first lists of this process, if they show that it has one
+// floating IP with port forwardings, and no VIP. Changes are never based on it.
+func (g *Forwarded) first(ctx context.Context) (Known, error) {
+	if !g.in.Published.hasStatus() || g.in.Published.Place != "" || !g.Memory.Store.Get(g.in.Owner.UID).Unseen() {
+		return Known{}, nil
+	}
+	all, err := g.Cloud.Forwardings.First(ctx, maxSnapshotAge)
+	if err != nil {
+		return Known{}, err
+	}
+	if g.Config.LoadBalancer.RouterVIPNetworkID != "" {
+		vips, err := g.Cloud.VIPs.First(ctx, ownership.ClusterTag(g.Cluster.ID), maxSnapshotAge)
+		if err != nil || len(vips[g.in.Owner.UID]) > 0 {
+			return Known{}, err
+		}
+	}
+	addresses := g.in.Published.addresses() // none: a host name is published
+	all = slices.DeleteFunc(slices.Clone(all), func(fip neutron.ForwardedIP) bool {
+		return !g.in.ID.OwnsFloatingIP(fip.Description) && !slices.Contains(addresses, fip.Address)
+	})
+	if len(all) != 1 || len(addresses) > 0 && !slices.Contains(addresses, all[0].Address) {
+		return Known{}, nil
+	}
+	lb := plan.Forwarded(listedIP(g.in.ID, all[0]), router.ListedOf(all[0]))
+	return Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, As: g.in.ID, Knowledge: model.Knowledge{Source: model.Lists}}}, nil
+}
+
+// Desire returns the desired port forwardings: to the present node, unless it has left.
+func (g *Forwarded) Desire(ctx context.Context, r Round) (*Desired, error) {
+	lb := r.Have.LoadBalancer
+	want, err := g.desired(lb)
+	if err != nil {
+		return want, err
+	}
 	target, port, err := g.target(ctx, want, lb)
 	if err != nil {
-		return err
+		return want, err
 	}
 	if g.unread != nil {
 		want.LoadBalancer = lb.Clone()
 	} else if want.LoadBalancer, err = g.floating(ctx, lb, port); err != nil {
-		return err
+		return want, err
 	}
 	var forwardings []model.Forwarding
 	for _, key := range g.keys(lb) {
@@ -47,34 +83,53 @@ func (g *Routed) desireForwarded(ctx context.Context, want *Desired, lb *model.L
 	}
 	model.SortForwardings(forwardings)
 	want.LoadBalancer.Forwardings, want.LoadBalancer.NextHops = forwardings, model.Targets(forwardings)
-	want.digest = digest.Of(want.LoadBalancer, g.in.Settings, g.spec(want))
-	return nil
+	want.digest = digest.Of(want.LoadBalancer, g.in.Settings, clientsSpec(g.in, want))
+	return want, nil
 }
 
-// forwarded is a port of a floating IP that is forwarded to a NodePort.
-type forwarded struct {
+// Plan compares the desired with the observed state.
+func (g *Forwarded) Plan(_ context.Context, r Round) (plan.Plan, error) {
+	return plan.Forward(r.Want.LoadBalancer, *r.Have.Observed, plan.Options{KeepFloatingIP: g.in.Settings.Floating.Keep, Given: given(g.in)}), nil
+}
+
+// Announce emits the planned changes, and settings without effect.
+func (g *Forwarded) Announce(r Round, todo, reported plan.Plan) {
+	g.announce(r, todo, reported)
+	g.announceUnused(r.Want)
+}
+
+// Prepare refuses a plan that exceeds limits of cloud.conf, or forwards ports of others.
+func (g *Forwarded) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
+	if g.unread != nil {
+		return nil
+	}
+	return g.prepare(ctx, r, todo, func() error { return g.mayForward(ctx, todo) })
+}
+
+// forwardedPort is a port of a floating IP that is forwarded to a NodePort.
+type forwardedPort struct {
 	model.ListenerKey
 	nodePort int
 }
 
 // keys returns the ports to forward: those of the Service; if it is refused, those that are forwarded.
-func (g *Routed) keys(lb *model.LoadBalancer) []forwarded {
-	var all []forwarded
+func (g *Forwarded) keys(lb *model.LoadBalancer) []forwardedPort {
+	var all []forwardedPort
 	if g.unread != nil {
 		for _, f := range lb.Forwardings {
-			all = append(all, forwarded{f.Key, f.NodePort})
+			all = append(all, forwardedPort{f.Key, f.NodePort})
 		}
 		return all
 	}
 	for _, port := range g.in.Settings.Traffic.Ports {
-		all = append(all, forwarded{model.ListenerKey{Transport: model.Protocol(port.Protocol), Port: int(port.Port)}, int(port.NodePort)})
+		all = append(all, forwardedPort{model.ListenerKey{Transport: model.Protocol(port.Protocol), Port: int(port.Port)}, int(port.NodePort)})
 	}
 	return all
 }
 
 // target returns the address of the node that gets the packets, and its port: "" if there is no node. The present one
 // stays while it is a candidate.
-func (g *Routed) target(ctx context.Context, want *Desired, lb *model.LoadBalancer) (string, neutron.Port, error) {
+func (g *Forwarded) target(ctx context.Context, want *Desired, lb *model.LoadBalancer) (string, neutron.Port, error) {
 	candidates, _ := nodesOf(want.Followed.Ports)
 	for _, f := range forwardingsOn(lb) {
 		stays := f.PortID != "" && slices.ContainsFunc(candidates, func(n router.Node) bool { return n.Address == f.Address })
@@ -100,36 +155,11 @@ func (g *Routed) target(ctx context.Context, want *Desired, lb *model.LoadBalanc
 	return chosen, ports[chosen], nil
 }
 
-// server returns the server of the node to which ports are forwarded, "" if it is not known.
-func (g *Routed) server(lb *model.LoadBalancer) string {
-	for _, f := range forwardingsOn(lb) {
-		for _, b := range g.in.Members.Backends {
-			if b.Address == f.Address {
-				return cluster.ServerID(b.Node.Spec.ProviderID)
-			}
-		}
-	}
-	return ""
-}
-
-// rebuilt reports whether the node to which ports are forwarded is on another server than before.
-func (g *Routed) rebuilt(applied *state.Routed) bool {
-	server := g.server(applied.LoadBalancer)
-	return server != "" && server != applied.Server
-}
-
 // unforwardable completes a sentence about nodes that cannot be the target of port forwardings.
 const unforwardable = "gets no port forwardings: it needs a port that this project sees, without a floating IP of its own"
 
-func forwardingsOn(lb *model.LoadBalancer) []model.Forwarding {
-	if lb == nil {
-		return nil
-	}
-	return lb.Forwardings
-}
-
 // floating returns the desired load balancer without its port forwardings.
-func (g *Routed) floating(ctx context.Context, existing *model.LoadBalancer, port neutron.Port) (*model.LoadBalancer, error) {
+func (g *Forwarded) floating(ctx context.Context, existing *model.LoadBalancer, port neutron.Port) (*model.LoadBalancer, error) {
 	s := g.in.Settings
 	if s.Family != v1.IPv4Protocol || s.Internal {
 		return nil, g.refused("needs a floating IP, and an internal Service, or one of IPv6, has none")
@@ -153,12 +183,12 @@ func (g *Routed) floating(ctx context.Context, existing *model.LoadBalancer, por
 }
 
 // refused returns a refusal because of the provider.
-func (g *Routed) refused(why string) error {
-	return &lookup.Error{Message: fmt.Sprintf("%s: the provider %s %s", g.in.Settings.Origins().Of(annotation.Provider).Name, g.provider, why)}
+func (g *Forwarded) refused(why string) error {
+	return &lookup.Error{Message: fmt.Sprintf("%s: the provider %s %s", g.in.Settings.Origins().Of(annotation.Provider).Name, driver.PortForwarding, why)}
 }
 
 // mayForward refuses a cloud without port forwardings, and the ports of others.
-func (g *Routed) mayForward(ctx context.Context, todo plan.Plan) error {
+func (g *Forwarded) mayForward(ctx context.Context, todo plan.Plan) error {
 	if todo.Creates() || slices.ContainsFunc(todo.Steps, addsFirst) {
 		has, err := g.Cloud.Forwardings.Neutron.HasForwardings(ctx)
 		if err != nil {
@@ -192,9 +222,10 @@ func addsFirst(step plan.Step) bool {
 	return is && !set.FloatingIP.Forwards && set.Adds()
 }
 
-// observeForwards is Observe for provider port-forwarding. The published address is the same before and after a change of
-// provider: the load balancer in Octavia is written down on the Service until it is left.
-func (g *Routed) observeForwards(ctx context.Context, lock *async.Guard) (Observation, error) {
+// Observe reads the floating IPs of the Service and their forwardings. It looks for load balancers of the other
+// providers if the Service may have any. The published address is the same before and after a change of provider: the
+// load balancer in Octavia is written down on the Service until it is left.
+func (g *Forwarded) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
 	have := nothing(g.in.ID)
 	var forwarded []model.LoadBalancer
 	var err error
@@ -216,7 +247,7 @@ func (g *Routed) observeForwards(ctx context.Context, lock *async.Guard) (Observ
 		return have, err
 	}
 	asked, _ := g.in.Settings.AskedFloatingIP()
-	g.observeForwarded(have.Observed, forwarded, asked)
+	chooseForwarded(have.Observed, forwarded, asked, g.in.Published.addresses())
 	if have.LoadBalancer == nil && g.unread != nil {
 		return have, refusal.ErrNothingKept
 	}
@@ -225,36 +256,27 @@ func (g *Routed) observeForwards(ctx context.Context, lock *async.Guard) (Observ
 
 // leftVIPs returns the VIPs of provider router that the Service leaves. It refuses that unless the annotation
 // allow-replace permits it.
-func (g *Routed) leftVIPs(ctx context.Context) ([]model.LoadBalancer, error) {
+func (g *Forwarded) leftVIPs(ctx context.Context) ([]model.LoadBalancer, error) {
 	if g.Config.LoadBalancer.RouterVIPNetworkID == "" {
 		return nil, nil
 	}
 	vips, err := g.routedReader.vipsWithFloatingIPs(ctx, g.in.ID)
 	if router.Published(vips, g.in.Published.addresses()) >= 0 && g.in.Published.hasStatus() && !g.in.Settings.LoadBalancer.AllowReplace {
-		return nil, cannotChange(g.in.Settings, "load balancer of provider router", g.provider)
+		return nil, cannotChange(g.in.Settings, "load balancer of provider router", driver.PortForwarding)
 	}
 	return vips, err
 }
 
-// leftForwardings returns the port forwardings that the Service leaves for provider router, like leftVIPs.
-func (g *Routed) leftForwardings(ctx context.Context) ([]model.LoadBalancer, error) {
-	all, err := g.routedReader.forwarded(ctx, g.in.ID, g.in.Published, false)
-	if len(all) > 0 && !g.in.Settings.LoadBalancer.AllowReplace {
-		return nil, cannotChange(g.in.Settings, "load balancer of provider port-forwarding", g.provider)
-	}
-	return all, err
-}
-
 // mayHaveForwardings reports whether the Service may have port forwardings: it is published, this process has begun some,
 // or the Service is older than the process.
-func (g *Routed) mayHaveForwardings() bool {
+func (g *Forwarded) mayHaveForwardings() bool {
 	store := g.Memory.Store
 	return g.in.Published.hasStatus() || store.Get(g.in.Owner.UID).Made.Forwards || store.Precedes(g.in.Published.Unserved())
 }
 
-// observeForwarded sets the load balancer of a Service: of those with its port forwardings the one that is published,
+// chooseForwarded sets the load balancer of a Service: of those with its port forwardings the one with a published address,
 // else any, else a floating IP that it can have. Others with port forwardings of the Service are duplicates.
-func (g *Routed) observeForwarded(observed *model.Observed, forwarded []model.LoadBalancer, asked model.FloatingIP) {
+func chooseForwarded(observed *model.Observed, forwarded []model.LoadBalancer, asked model.FloatingIP, published []string) {
 	withoutFloatingIPsOf(observed, forwarded)
 	found := slices.Clone(forwarded)
 	rest := observed.UnattachedFloatingIPs[:0:0]
@@ -267,7 +289,7 @@ func (g *Routed) observeForwarded(observed *model.Observed, forwarded []model.Lo
 	}
 	observed.UnattachedFloatingIPs = rest
 	at := slices.IndexFunc(found, func(lb model.LoadBalancer) bool {
-		return len(lb.Forwardings) > 0 && slices.Contains(g.in.Published.addresses(), lb.FloatingIP.Address)
+		return len(lb.Forwardings) > 0 && slices.Contains(published, lb.FloatingIP.Address)
 	})
 	if at < 0 {
 		at = slices.IndexFunc(found, func(lb model.LoadBalancer) bool { return len(lb.Forwardings) > 0 })
@@ -287,28 +309,27 @@ func (g *Routed) observeForwarded(observed *model.Observed, forwarded []model.Lo
 	}
 }
 
-// recallForwarded is recallFirst for provider port-forwarding.
-func (g *Routed) recallForwarded(ctx context.Context) (Known, error) {
-	if !g.in.Published.hasStatus() || g.in.Published.Place != "" || !g.Memory.Store.Get(g.in.Owner.UID).Unseen() {
-		return Known{}, nil
+func forwardingsOn(lb *model.LoadBalancer) []model.Forwarding {
+	if lb == nil {
+		return nil
 	}
-	all, err := g.Cloud.Forwardings.First(ctx, maxSnapshotAge)
-	if err != nil {
-		return Known{}, err
-	}
-	if g.Config.LoadBalancer.RouterVIPNetworkID != "" {
-		vips, err := g.Cloud.VIPs.First(ctx, ownership.ClusterTag(g.Cluster.ID), maxSnapshotAge)
-		if err != nil || len(vips[g.in.Owner.UID]) > 0 {
-			return Known{}, err
+	return lb.Forwardings
+}
+
+// serverOf returns the server of the node to which ports are forwarded, "" if it is not known.
+func serverOf(in Inputs, lb *model.LoadBalancer) string {
+	for _, f := range forwardingsOn(lb) {
+		for _, b := range in.Members.Backends {
+			if b.Address == f.Address {
+				return cluster.ServerID(b.Node.Spec.ProviderID)
+			}
 		}
 	}
-	addresses := g.in.Published.addresses() // none: a host name is published
-	all = slices.DeleteFunc(slices.Clone(all), func(fip neutron.ForwardedIP) bool {
-		return !g.in.ID.OwnsFloatingIP(fip.Description) && !slices.Contains(addresses, fip.Address)
-	})
-	if len(all) != 1 || len(addresses) > 0 && !slices.Contains(addresses, all[0].Address) {
-		return Known{}, nil
-	}
-	lb := plan.Forwarded(listedIP(g.in.ID, all[0]), router.ListedOf(all[0]))
-	return Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}, As: g.in.ID, Knowledge: model.Knowledge{Source: model.Lists}}}, nil
+	return ""
+}
+
+// rebuilt reports whether the node to which ports are forwarded is on another server than before.
+func rebuilt(in Inputs, applied *state.Routed) bool {
+	server := serverOf(in, applied.LoadBalancer)
+	return server != "" && server != applied.Server
 }

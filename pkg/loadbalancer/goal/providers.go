@@ -3,6 +3,7 @@ package goal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -190,4 +192,10 @@ func (p *Providers) MayBeRouted(ctx context.Context, svc *v1.Service, applied *s
 	}
 	forwarded, err := p.reader.forwardedOf(ctx, svc)
 	return len(forwarded) > 0, err
+}
+
+// cannotChange refuses the change to another provider.
+func cannotChange(asked *settings.Settings, has, to string) error {
+	return &lookup.Error{Message: fmt.Sprintf("%s: the Service has a %s, and cannot change to %s: delete it and create it again, or permit the change with the annotation %s: \"true\"",
+		asked.Origins().Of(annotation.Provider).Name, has, to, annotation.AllowReplace)}
 }

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
@@ -110,6 +111,16 @@ func (p Published) served() []string {
 		}
 	}
 	return addresses
+}
+
+// shows reports whether the status has the address of a VIP of provider router, or of a floating IP with port
+// forwardings: then the Service has completed its change from another provider.
+func (p Published) shows(lb *model.LoadBalancer) bool {
+	address := lb.VIP.Address
+	if lb.Provider == driver.PortForwarding {
+		address = lb.FloatingIP.Address
+	}
+	return slices.Contains(p.addresses(), address)
 }
 
 // written reports whether the annotations have this load balancer, the name by which it is shared,

@@ -7,9 +7,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -18,10 +20,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
-// spec returns the specification of the nodes' security groups: they admit clients to the ports of the
-// Service, because nodes get the packets for the VIP, or to its forwarded NodePorts. It is nil if groups are not managed.
-func (g *Routed) spec(want *Desired) *securitygroup.Spec {
-	if !managesGroups(g.in) {
+// clientsSpec returns the specification of the nodes' security groups: they admit clients to the ports of
+// the Service, because nodes get the packets for the VIP, or to its forwarded NodePorts. It is nil if groups are not managed.
+func clientsSpec(in Inputs, want *Desired) *securitygroup.Spec {
+	if !managesGroups(in) {
 		return nil
 	}
 	on, asked := *want, *want.Settings
@@ -30,14 +32,14 @@ func (g *Routed) spec(want *Desired) *securitygroup.Spec {
 	opened := &model.LoadBalancer{}
 	for _, port := range asked.Traffic.Ports {
 		protocol, number := model.Protocol(port.Protocol), port.Port
-		if g.forwards() {
+		if in.Settings.LoadBalancer.Provider == driver.PortForwarding {
 			number = port.NodePort
 		}
 		opened.Listeners = append(opened.Listeners, model.Listener{
 			Protocol: protocol, Pool: model.Pool{Protocol: protocol, Members: model.MembersOf(model.Member{Port: int(number)})},
 		})
 	}
-	return specOn(g.in, opened, &on)
+	return specOn(in, opened, &on)
 }
 
 // accessOf returns the ports and clients that security groups admit; none if they are not managed.
@@ -52,14 +54,22 @@ func accessOf(s *settings.Settings) state.Access {
 	return access
 }
 
+// claims compares the source ranges of the Services of provider router that open the same port of the nodes.
+type claims struct {
+	services Services
+	settings *settings.Parser
+	store    *state.Store
+	clock    clock.WithDelayedExecution
+}
+
 // claim refuses a Service that opens a port with other source ranges than another one.
-func (g *Routed) claim(ctx context.Context) error {
-	access := accessOf(g.in.Settings)
-	unseen, err := g.served(ctx, access)
+func (c *claims) claim(ctx context.Context, in Inputs) error {
+	access := accessOf(in.Settings)
+	unseen, err := c.served(ctx, access)
 	if err != nil {
 		return err
 	}
-	port := g.Memory.Store.Claim(g.in.Owner.UID, access, unseen)
+	port := c.store.Claim(in.Owner.UID, access, unseen)
 	if port == "" {
 		return nil
 	}
@@ -70,29 +80,29 @@ func (g *Routed) claim(ctx context.Context) error {
 
 // served returns the open ports of the Services of provider router with a status, by their specifications: after a
 // start, this process has not seen all of them.
-func (g *Routed) served(ctx context.Context, access state.Access) (map[types.UID]state.Access, error) {
-	if len(access.Ports) == 0 || g.Services == nil {
+func (c *claims) served(ctx context.Context, access state.Access) (map[types.UID]state.Access, error) {
+	if len(access.Ports) == 0 || c.services == nil {
 		return nil, nil
 	}
 	for {
-		all, err := g.Services(ctx, v1.NamespaceAll)
+		all, err := c.services(ctx, v1.NamespaceAll)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("read the Services that may have the same ports: %w", err)
 		case all != nil:
-			return g.accessOfAll(all), nil
+			return c.accessOfAll(all), nil
 		}
-		if err := async.Sleep(ctx, g.Cloud.Clock, telemetry.Queue, "services", sharePoll); err != nil {
+		if err := async.Sleep(ctx, c.clock, telemetry.Queue, "services", sharePoll); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (g *Routed) accessOfAll(all []*v1.Service) map[types.UID]state.Access {
+func (c *claims) accessOfAll(all []*v1.Service) map[types.UID]state.Access {
 	served := map[types.UID]state.Access{}
 	for _, svc := range all {
-		if cluster.IsOurs(svc) && PublishedOf(svc).hasStatus() && g.Engine.Settings.Routed(svc) && !g.Engine.Settings.Forwarded(svc) {
-			asked, _ := g.Engine.Settings.ParseKept(svc)
+		if cluster.IsOurs(svc) && PublishedOf(svc).hasStatus() && c.settings.Routed(svc) && !c.settings.Forwarded(svc) {
+			asked, _ := c.settings.ParseKept(svc)
 			served[svc.UID] = accessOf(asked)
 		}
 	}

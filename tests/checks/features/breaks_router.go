@@ -62,14 +62,14 @@ func routerBreaks() []Break {
 		},
 		{
 			Row: 140, What: "kube-proxy does not learn the VIP",
-			File:  goal + "routed.go",
+			File:  goal + "without_octavia.go",
 			Old:   `status.Ingress = append(status.Ingress, vip)`,
 			New:   `status.Ingress = append(status.Ingress, vip)[:1]`,
 			Tests: []string{"TestRouter_LeadsFloatingIPToNodeWithEndpoint"},
 		},
 		{
 			Row: 140, What: "an ipMode keeps kube-proxy from the VIP",
-			File:  goal + "routed.go",
+			File:  goal + "without_octavia.go",
 			Old:   `if status.Ingress[0].IP == vip.IP {`,
 			New:   `if vip.IPMode = status.Ingress[0].IPMode; status.Ingress[0].IP == vip.IP {`,
 			Tests: []string{"TestRouter_PublishesVIPForKubeProxy"},
@@ -83,7 +83,7 @@ func routerBreaks() []Break {
 		},
 		{
 			Row: 140, What: "a load balancer of another provider stays in the annotations",
-			File:  goal + "routed.go",
+			File:  goal + "without_octavia.go",
 			Old:   `Since: g.Cloud.Clock.Now()}`,
 			New:   `Since: g.Cloud.Clock.Now(), Unnamed: true}`,
 			Tests: []string{"TestRouter_MovesServiceBetweenProvidersWithItsFloatingIP"},
@@ -104,7 +104,7 @@ func routerBreaks() []Break {
 		},
 		{
 			Row: 140, What: "changes of others are reverted although they shall be reported",
-			File:  goal + "routed.go",
+			File:  goal + "without_octavia.go",
 			Old:   `return plan.NewReport(plan.Applied{Same: true}, !first.Empty() || !groups.Empty())`,
 			New:   `return plan.Report{}`,
 			Tests: []string{"TestRouter_ReportsChangesOfOthers"},
@@ -125,7 +125,7 @@ func routerBreaks() []Break {
 		},
 		{
 			Row: 140, What: "a load balancer that Octavia has begun is forgotten",
-			File:  goal + "routed_find.go",
+			File:  goal + "without_octavia.go",
 			Old:   `mayHave := g.Memory.enteredOctavia(g.in.Owner.UID) || !published.hasStatus() && g.Memory.begunInOctavia(g.in.Owner, published)`,
 			New:   `mayHave := false`,
 			Tests: []string{"TestRouter_RemovesLoadBalancerThatWasBegunInOctavia"},
