@@ -33,6 +33,7 @@ func TestFind_ReturnsVIPsOfServiceWithNextHops(t *testing.T) {
 		vips: []neutron.VIPPort{
 			vipOf(web(), "a", ""), vipOf(web(), "d", "vips", "10.9.0.4"), vipOf(another, "b", "vips", "10.9.0.2"),
 			vipOf(elsewhere, "c", "vips", "10.9.0.3"), vipOf(web(), "b2", "vips", "10.9.0.5"), vipOf(web(), "e", "lost", "10.7.0.1"), vipOf(web(), "f", "others", "10.8.0.1"),
+			vipOf(web(), "g", "vips", "10.9.0.7", "10.9.0.8"),
 		},
 		routes: []neutron.ExtraRoute{
 			routeTo("10.9.0.4/32", "10.6.0.12"), routeTo("10.9.0.4/32", "10.6.0.11"), routeTo("10.9.0.0/24", "10.6.0.13"), routeTo("10.8.0.1/32", "10.6.0.14"),
@@ -43,7 +44,7 @@ func TestFind_ReturnsVIPsOfServiceWithNextHops(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Those with an address come first, then by ID. No router leads to e.
-	want := []string{"b2 10.9.0.5", "d 10.9.0.4 10.6.0.11 10.6.0.12", "e 10.7.0.1", "f 10.8.0.1 10.6.0.14", "a"}
+	want := []string{"b2 10.9.0.5", "d 10.9.0.4 10.6.0.11 10.6.0.12", "e 10.7.0.1", "f 10.8.0.1 10.6.0.14", "g 10.9.0.7", "a"}
 	if diff := cmp.Diff(want, shown(all)); diff != "" {
 		t.Error(diff)
 	}
