@@ -41,6 +41,7 @@ type Neutron interface {
 type Reader struct {
 	nodePorts
 
+	// Quotas reports the limits of the project, Pools reads the pools of VIPs of provider router.
 	Quotas *Quotas
 	Pools  *Pools
 
