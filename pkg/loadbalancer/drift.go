@@ -82,8 +82,11 @@ func (r routedDrift) Mark(uid types.UID, how string) (service types.NamespacedNa
 }
 
 // mark records a change of another client, unless this process is changing something for the Service.
-func (r routedDrift) mark(uid types.UID, routed *state.Routed, how string) bool {
-	return !r.dispatcher.Busy(string(uid)) && r.store.MarkRoutedDrifted(uid, routed, how)
+func (r routedDrift) mark(uid types.UID, routed *state.Routed, how string) (marked bool) {
+	if !r.dispatcher.Busy(string(uid)) {
+		r.store.Update(uid, func(e *state.Entry) { marked = e.MarkRoutedDrifted(routed, how) })
+	}
+	return marked
 }
 
 // PersistRecords records the state of load balancers for the next process, and calls write with the

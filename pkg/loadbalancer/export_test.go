@@ -12,7 +12,12 @@ import (
 )
 
 // Known returns the number of Services with a state in memory.
-func (r *Reconciler) Known() int { return r.store.Len() }
+func (r *Reconciler) Known() (services int) {
+	for range r.store.All() {
+		services++
+	}
+	return services
+}
 
 // AwaitReads returns when no snapshot is being taken. A snapshot continues after its callers have
 // left.

@@ -91,7 +91,7 @@ func NewMetrics() *Metrics {
 		m.newCounted("rounds", "Rounds of reconciliation that work, that wait for Octavia, or that have a result that no call has fetched yet.",
 			countRounds, "state"),
 		m.newCounted("rollout_losing_services", "Services whose pods stop before the load balancer has removed their node, so that connections fail during a rollout.",
-			func(r *Reconciler, set func(float64, ...string)) { set(float64(r.store.Warned(events.Rollouts))) }),
+			func(r *Reconciler, set func(float64, ...string)) { set(float64(warned(r.store, events.Rollouts))) }),
 	}
 	return m
 }
@@ -131,16 +131,26 @@ func (g *countedGauge) Collect(to chan<- prometheus.Metric) {
 }
 
 func countServices(r *Reconciler, set func(float64, ...string)) {
-	census := r.store.Census()
+	census := state.CensusOf(r.store.All())
 	for _, phase := range state.Phases() {
 		set(float64(census.Services[phase]), string(phase))
 	}
 }
 
 func countOldest(r *Reconciler, set func(float64, ...string)) {
-	for phase, since := range r.store.Census().Oldest {
+	for phase, since := range state.CensusOf(r.store.All()).Oldest {
 		set(float64(since.Unix()), string(phase))
 	}
+}
+
+// warned returns the number of Services with a current warning about a subject.
+func warned(store *state.Store, subject string) (services int) {
+	for _, e := range store.All() {
+		if e.Warnings.About(subject) {
+			services++
+		}
+	}
+	return services
 }
 
 // countObjects counts load balancers in the last snapshot of the project, and their parts in the
@@ -149,7 +159,7 @@ func countObjects(r *Reconciler, set func(float64, ...string)) {
 	for lb := range lastSeen(r) {
 		set(1, "load_balancer", provisioning(lb.Status), operating(lb.Operating))
 	}
-	for part, objects := range r.store.Parts() {
+	for part, objects := range state.PartsOf(r.store.AllApplied()) {
 		set(float64(objects), part.Kind, provisioning(part.Provisioning), operating(part.Operating))
 	}
 }
@@ -221,7 +231,8 @@ func (rd *round) measure(status *v1.LoadBalancerStatus, err error) {
 	}
 	times := rd.watch.Times()
 	if err != nil || status == nil || len(status.Ingress) == 0 {
-		rd.store.Spend(svc.UID, times)
+		now := rd.options.Clock.Now()
+		rd.store.Update(svc.UID, func(e *state.Entry) { e.Unsettled.Spend(now, times) })
 		return
 	}
 	now := rd.options.Clock.Now()

@@ -149,7 +149,7 @@ func arrived(round goal.Round, todo plan.Plan) bool {
 // distrust makes the next round read the cloud after an incomplete round.
 func (p *pursuit) distrust(err error) {
 	if err != nil && (p.round.Wrote || refusal.Reason(err) == "") {
-		p.store.DropApplied(p.req.Service.UID)
+		p.store.Update(p.req.Service.UID, (*state.Entry).DropApplied)
 	}
 }
 
@@ -234,7 +234,7 @@ func (p *pursuit) apply(ctx context.Context) (downgraded bool, err error) {
 		return false, err
 	}
 	if took := p.run.MembersTook(); took > 0 {
-		p.store.RecordMemberChange(in.Owner.UID, took)
+		p.store.Update(in.Owner.UID, func(e *state.Entry) { e.MemberChanges.Add(took) })
 	}
 	p.run = nil
 	round.Have.Observed = &observed

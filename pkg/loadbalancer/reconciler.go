@@ -155,7 +155,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	})
 	reader := lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, lookupAge)
 	shared := watcher.New(octavia, options.Clock)
-	r.groups = securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups())
+	r.groups = securitygroup.New(neutron, reader, state.SecurityGroups{Store: r.store}, options.Clock, conf.SecurityGroups())
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion, ScopeRecorded: options.ScopeRecorded}
 	vips := &router.Ports{Neutron: neutron, Table: options.Routes.Of, Pools: reader.Pools, Clock: options.Clock}
 	forwardings := &router.Forwardings{Neutron: neutron, Clock: options.Clock}
@@ -293,7 +293,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if !wanted && r.dispatcher.Deleted(string(svc.UID)) {
 		return &v1.LoadBalancerStatus{}, false, nil
 	}
-	if known := r.store.Get(svc.UID); known.Applied != nil || known.Routed != nil || !r.store.CreationUntil(svc.UID, goal.PublishedOf(svc).Unserved()).IsZero() {
+	if known := r.store.Get(svc.UID); known.Applied != nil || known.Routed != nil || !r.store.Creations.Until(svc.UID, goal.PublishedOf(svc).Unserved()).IsZero() {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
 	status, exists, err := r.exists(ctx, svc, wanted)
@@ -335,9 +335,21 @@ func (r *Reconciler) members(req dispatch.Request) int {
 }
 
 // eventMemory implements events.Memory.
-type eventMemory struct{ *state.Store }
+type eventMemory struct{ store *state.Store }
+
+// Warn records the current warning about a subject of a Service.
+func (m eventMemory) Warn(service types.UID, subject, text string) (send bool) {
+	m.store.Update(service, func(e *state.Entry) { send = e.Warn(subject, text) })
+	return send
+}
+
+// Announce records the next change of a subject of a Service.
+func (m eventMemory) Announce(service types.UID, subject, change string) (say bool) {
+	m.store.Update(service, func(e *state.Entry) { say = e.Announce(subject, change) })
+	return say
+}
 
 // Place returns the load balancer that this process knows, or else the recorded one.
 func (m eventMemory) Place(of events.Object) (loadBalancerID, address string) {
-	return cmp.Or(m.LoadBalancerID(of.Owner.UID), of.LoadBalancerID), of.Address
+	return cmp.Or(m.store.Get(of.Owner.UID).LoadBalancerID(), of.LoadBalancerID), of.Address
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
@@ -36,7 +37,7 @@ func (r *Reconciler) rehearsing(svc *v1.Service) (*Reconciler, *rehearsal) {
 	noted := &rehearsal{serves: len(svc.Status.LoadBalancer.Ingress) > 0}
 	dry := &Reconciler{options: r.options, services: services{store: r.store.Fork(svc.UID)}}
 	dry.options.Conditions = nil // they report actual states only
-	dry.groups = r.groups.With(dry.store)
+	dry.groups = r.groups.With(state.SecurityGroups{Store: dry.store})
 	dry.engines.Store(r.engine().Rehearsing(goal.Rehearsal{
 		Applier: &apply.Rehearsal{Applier: r.applier, Note: noted.changes},
 		Groups:  rehearsedGroups{dry.groups, noted},

@@ -111,7 +111,7 @@ func (rd *round) serve(ctx context.Context) (status *v1.LoadBalancerStatus, err 
 			return nil, err
 		}
 		if err == nil {
-			rd.store.Accept(svc)
+			rd.store.Update(svc.UID, func(e *state.Entry) { e.Accept(svc) })
 			rd.resolved()
 		}
 		reported, err := rd.engine().Troubles.Report(ctx, goal.ObjectOf(svc), err, rd.expired(ctx) > 0)
@@ -120,14 +120,15 @@ func (rd *round) serve(ctx context.Context) (status *v1.LoadBalancerStatus, err 
 			rd.setConditions(svc, conditions.Round{Err: err, Reported: reported})
 			return status, refusal.Retry(err, rd.expired(ctx))
 		}
-		rd.refused, rd.reported = err, rd.store.Refuse(svc.UID, rd.why, reports)
+		rd.refused = err
+		rd.store.Update(svc.UID, func(e *state.Entry) { rd.reported = e.Refusal.Refuse(rd.why, reports) })
 	}
 	status, failure := rd.keep(ctx)
 	if async.IsWaiting(failure) {
 		return nil, failure
 	}
 	if failure == nil {
-		rd.store.DropDrift(svc.UID)
+		rd.store.Update(svc.UID, func(e *state.Entry) { e.Drift = state.Drift{} })
 		rd.resolved()
 	}
 	rd.setConditions(svc, conditions.Round{Err: rd.refused, Refusal: refusal.Stated(rd.why), Kept: refusal.Standing(rd.refused, failure)})
@@ -237,7 +238,7 @@ func (rd *round) follow(ctx context.Context, drift state.Drift) (*v1.LoadBalance
 		return kept, nil
 	})
 	if err != nil && !unread && !async.IsWaiting(err) {
-		rd.store.DropApplied(rd.req.Service.UID)
+		rd.store.Update(rd.req.Service.UID, (*state.Entry).DropApplied)
 	}
 	return status, err
 }
@@ -248,8 +249,11 @@ func (rd *round) delete(ctx context.Context) error {
 	svc := rd.req.Service
 	if rd.previous == nil {
 		rd.previous = append([]string{}, rd.engine().Memory.Previous(svc.UID)...)
-		rd.store.MarkDeleting(svc.UID)
-		rd.store.StartDeletion(svc.UID)
+		now := rd.options.Clock.Now()
+		rd.store.Update(svc.UID, func(e *state.Entry) {
+			e.Unsettled.MarkDeleting(now)
+			e.StartDeletion()
+		})
 	}
 	for {
 		if !rd.gone {
@@ -276,7 +280,7 @@ func (rd *round) delete(ctx context.Context) error {
 			return err
 		}
 		if !appeared {
-			rd.store.Uncount(svc.UID)
+			rd.store.Update(svc.UID, func(e *state.Entry) { e.Namespace, e.Unsettled = "", state.Unsettled{} })
 			if !dispatch.Wanted(svc) {
 				rd.store.Forget(svc.UID, svc.DeletionTimestamp != nil)
 			}
@@ -291,7 +295,7 @@ func (rd *round) delete(ctx context.Context) error {
 func (rd *round) awaitLostCreation(ctx context.Context) (bool, error) {
 	longest := 15 * rd.engine().Cloud.Drivers.Timing("").LostCreateRetry
 	for ; ; rd.pause = min(2*rd.pause, longest) {
-		until := rd.store.CreationUntil(rd.req.Service.UID, goal.PublishedOf(rd.req.Service).Unserved())
+		until := rd.store.Creations.Until(rd.req.Service.UID, goal.PublishedOf(rd.req.Service).Unserved())
 		if until.IsZero() {
 			return false, nil
 		}

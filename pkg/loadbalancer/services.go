@@ -71,7 +71,7 @@ func (s *services) Untouched(service types.UID) bool { return s.engine().Memory.
 // that this process has written.
 func (s *services) IsWritten(before, now *v1.Service) bool {
 	return before.UID == now.UID && before.DeletionTimestamp.Equal(now.DeletionTimestamp) &&
-		annotation.IsWritten(before.Annotations, now.Annotations, now.UID, s.store.LoadBalancerID(now.UID)) &&
+		annotation.IsWritten(before.Annotations, now.Annotations, now.UID, s.store.Get(now.UID).LoadBalancerID()) &&
 		equality.Semantic.DeepEqual(&before.Spec, &now.Spec)
 }
 

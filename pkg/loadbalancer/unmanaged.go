@@ -11,6 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // manages reports whether the objects of a Service may be written. If not, its deletion leaves them.
@@ -31,7 +32,7 @@ func (u *unmanaged) Step(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	r, svc := u.r, u.req.Service
 	status := svc.Status.LoadBalancer.DeepCopy()
 	if u.preview == nil {
-		r.store.DropApplied(svc.UID) // others may change the load balancer
+		r.store.Update(svc.UID, (*state.Entry).DropApplied) // others may change the load balancer
 		if u.req.Operation != dispatch.Ensure {
 			return status, nil
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // Asked is the goal that a Service gets its desired state.
@@ -52,7 +53,7 @@ type Asked struct {
 func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, error) {
 	svc, object := of.Service, ObjectOf(of.Service)
 	if written, ok := e.Memory.record(svc.UID); ok {
-		e.Memory.Store.RecallWarnings(svc.UID, written.Warnings)
+		e.Memory.Store.Update(svc.UID, func(of *state.Entry) { of.Warnings.Recall(written.Warnings) })
 	}
 	settings, ignored, errs := e.Settings.Parse(svc)
 	if !quiet {
@@ -198,7 +199,7 @@ func (a *Asked) Plan(ctx context.Context, r Round) (plan.Plan, error) {
 	options := a.planner.options(a.in, r.Have.LoadBalancer, r.Serial)
 	options.Batches = r.Batched
 	options.Given = given(a.in)
-	options.CreateEmpty = a.memory.Store.Get(a.in.Owner.UID).Made.CreateEmpty || a.memory.Store.PartsShort()
+	options.CreateEmpty = a.memory.Store.Get(a.in.Owner.UID).Made.CreateEmpty || a.memory.Store.Shortage.Recent()
 	var err error
 	if options.Replacement, err = a.planner.replacement(ctx, a.in, r.Have, r.Want); err != nil {
 		return plan.Plan{}, err
@@ -287,12 +288,12 @@ func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *a
 	if err := a.leaver.leaveOthers(ctx, a.in, r, a.left, lock); err != nil {
 		return nil, err
 	}
-	a.memory.Store.LeaveRouter(a.in.Owner.UID)
+	a.memory.Store.Update(a.in.Owner.UID, func(e *state.Entry) { e.Made.VIP, e.Made.Forwards = false, false })
 	if err := a.groups.close(ctx, a.in, r, nil); err != nil {
 		return nil, err
 	}
 	if a.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
-		a.memory.Store.SetUnattachedFloatingIP(a.in.Owner.UID, false)
+		a.memory.Store.Update(a.in.Owner.UID, func(e *state.Entry) { e.Made.UnattachedFloatingIP = false })
 	}
 	addresses := addressesOn(lb, a.in.Settings)
 	a.events.Ready(a.in.Object(), lb, addresses)

@@ -30,27 +30,27 @@ func (c *Changes) Begin(in Inputs, r *Round, todo plan.Plan) {
 	r.Wrote = true
 	if r.Want.LoadBalancer == nil { // the deletion has already dropped the rest
 		if todo.DeletesLoadBalancer() {
-			c.store.CreationFound(uid, in.Published.Unserved())
+			c.store.Creations.Found(uid, in.Published.Unserved())
 		}
 		return
 	}
 	if first {
-		c.store.DropDrift(uid)
+		c.store.Update(uid, func(e *state.Entry) { e.Drift = state.Drift{} })
 	}
 	if id := todo.FailsOver(); id != "" {
 		c.failovers.Begin(id)
 	}
-	c.store.MarkTouched(uid)
+	c.store.Update(uid, func(e *state.Entry) { e.Made.Touched = true })
 	switch r.Want.LoadBalancer.Provider {
 	case driver.Router:
-		c.store.EnterRouter(uid)
+		c.store.Update(uid, func(e *state.Entry) { e.Made.VIP = true })
 	case driver.PortForwarding:
-		c.store.EnterForwardings(uid)
+		c.store.Update(uid, func(e *state.Entry) { e.Made.Forwards = true })
 	default:
 		c.enter(in, r.Have.LoadBalancer)
 	}
 	if todo.Creates() {
-		c.store.CreationSent(uid)
+		c.store.Creations.Sent(uid)
 	}
 }
 
@@ -58,13 +58,13 @@ func (c *Changes) Begin(in Inputs, r *Round, todo plan.Plan) {
 func (c *Changes) End(in Inputs, now model.Observed, err error) {
 	var unsure *apply.UnsureCreationError
 	if errors.As(err, &unsure) {
-		c.store.CreationLost(in.Owner.UID)
+		c.store.Creations.Lost(in.Owner.UID)
 	}
 	if err != nil && !in.Settings.Floating.Keep && leavesFloatingIP(now) { // the next plan may not request it any more
-		c.store.SetUnattachedFloatingIP(in.Owner.UID, true)
+		c.store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.UnattachedFloatingIP = true })
 	}
 	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" && !driver.WithoutOctavia(lb.Provider) {
-		c.store.SetLoadBalancerID(in.Owner.UID, lb.ID)
+		c.store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.LoadBalancerID = lb.ID })
 		c.enter(in, lb)
 	}
 }
@@ -72,13 +72,14 @@ func (c *Changes) End(in Inputs, now model.Observed, err error) {
 // enter records the new load balancer of a Service that moves: if the Service turns back halfway,
 // it leaves parts there. Nil is a load balancer that is being created.
 func (c *Changes) enter(in Inputs, lb *model.LoadBalancer) {
-	switch {
-	case settledOn(lb, in):
-	case lb == nil:
-		c.store.Enter(in.Owner.UID, "")
-	default:
-		c.store.Enter(in.Owner.UID, lb.ID)
+	if settledOn(lb, in) {
+		return
 	}
+	id := ""
+	if lb != nil {
+		id = lb.ID
+	}
+	c.store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.Enter(id) })
 }
 
 // Downgrade records which feature the provider or Octavia lacks, according to an error. It reports
@@ -191,7 +192,7 @@ func (c *Changes) createEmpty(ctx context.Context, in Inputs, err error) bool {
 		return false
 	}
 	klog.FromContext(ctx).Info("Octavia has refused the load balancer with everything in it, making it empty first from now on", "err", refused.Err)
-	c.store.MarkCreateEmpty(in.Owner.UID)
+	c.store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.CreateEmpty = true })
 	if apierror.IsSourceRangeCrash(err) {
 		c.drivers.RefuseRanges()
 	}

@@ -76,7 +76,7 @@ func New(with Dependencies) *Engine {
 		routedReader: routed,
 		Candidates:   &Candidates{read: with.Endpoints, selector: with.Members, lookup: cloud.Lookup, clock: cloud.Clock},
 		Changes:      &Changes{store: memory.Store, drivers: cloud.Drivers, failovers: with.Failovers},
-		Troubles:     &Troubles{store: memory.Store, quotas: cloud.Lookup.Quotas, events: with.Events},
+		Troubles:     &Troubles{store: memory.Store, quotas: cloud.Lookup.Quotas, events: with.Events, clock: cloud.Clock},
 		observer:     observer,
 		recaller:     &recaller{planner: planner, memory: memory, reader: cloud.Reader, project: cloud.Project, groups: with.Groups},
 		planner:      planner,

@@ -112,9 +112,9 @@ func (f *Finder) read(ctx context.Context, in Inputs, named string, scope readin
 	switch {
 	case found.ID == "":
 	case !found.As.Sharing.Is:
-		f.Memory.Store.SetLoadBalancerID(in.Owner.UID, found.ID)
+		f.Memory.Store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.LoadBalancerID = found.ID })
 	case found.As.Sharing.Served:
-		f.Memory.Store.SetServedOn(in.Owner.UID, found.ID)
+		f.Memory.Store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.ServedOn = found.ID })
 	}
 	return Observation{Observed: found.Observed, As: found.As, Knowledge: model.Knowledge{Confirmed: true}}, nil
 }
@@ -165,7 +165,7 @@ func (f *Finder) recall(ctx context.Context, in Inputs, applied *state.Applied, 
 	have.As = applied.Identity
 	have.As.Sharing.Is = shared
 	if shared && have.As.Sharing.Served {
-		f.Memory.Store.SetServedOn(in.Owner.UID, applied.LoadBalancer.ID)
+		f.Memory.Store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.ServedOn = applied.LoadBalancer.ID })
 	}
 	have.Observed = &model.Observed{LoadBalancer: applied.Contents.Clone()}
 	return have, nil

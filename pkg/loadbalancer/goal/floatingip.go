@@ -14,6 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // observer has the stage Observe: it reads the load balancers and floating IPs of Services.
@@ -76,7 +77,8 @@ func (o *observer) readFloatingIPs(ctx context.Context, in Inputs, as ownership.
 	hints.Unattached = o.Memory.Store.Get(in.Owner.UID).Made.UnattachedFloatingIP
 	err = o.Reader.Observer.FloatingIPs(ctx, as, observed, hints)
 	if err == nil {
-		o.Memory.Store.SetUnattachedFloatingIP(in.Owner.UID, hints.Unattached && leavesFloatingIP(*observed))
+		unattached := hints.Unattached && leavesFloatingIP(*observed)
+		o.Memory.Store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.UnattachedFloatingIP = unattached })
 	}
 	return err
 }
@@ -108,7 +110,7 @@ func (o *observer) knownFloatingIPs(ctx context.Context, owner model.Owner, as o
 	if err != nil {
 		return nil, false, err
 	}
-	found := o.Memory.Store.RetainedFloatingIPs(owner.Key())
+	found := o.Memory.Store.Retained.IDs(owner.Key())
 	head, _ := ownership.CutProof(as.FloatingIPDescription())
 	for _, fip := range first.WithWords(as.ServiceUID, head, as.LegacyFloatingIPDescription()) {
 		legacy := fip.Description == as.LegacyFloatingIPDescription() && slices.Contains(published, fip.Address)

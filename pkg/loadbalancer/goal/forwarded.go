@@ -271,7 +271,7 @@ func (g *Forwarded) leftVIPs(ctx context.Context) ([]model.LoadBalancer, error) 
 // or the Service is older than the process.
 func (g *Forwarded) mayHaveForwardings() bool {
 	store := g.Memory.Store
-	return g.in.Published.hasStatus() || store.Get(g.in.Owner.UID).Made.Forwards || store.Precedes(g.in.Published.Unserved())
+	return g.in.Published.hasStatus() || store.Get(g.in.Owner.UID).Made.Forwards || store.Creations.Precedes(g.in.Published.Unserved())
 }
 
 // chooseForwarded sets the load balancer of a Service: of those with its port forwardings the one with a published address,

@@ -178,7 +178,7 @@ func (g *Gone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 	}
 	for _, fip := range all {
 		if fip.Owned {
-			g.store.RetainFloatingIP(name, fip.ID)
+			g.store.Retained.Add(name, fip.ID)
 		}
 	}
 	return nil
@@ -197,6 +197,6 @@ func (g *Gone) Commit(ctx context.Context, r Round, _ plan.Plan, lock *async.Gua
 	if err := g.groups.Remove(ctx, g.in.ID); err != nil {
 		return nil, err
 	}
-	g.store.MarkRemoved(g.in.Owner.UID, keep)
+	g.store.Update(g.in.Owner.UID, func(e *state.Entry) { e.MarkRemoved(keep) })
 	return nil, nil
 }

@@ -329,7 +329,7 @@ func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async
 	}
 	k.results.remember(k.in, r, addresses, lb.ID, nil) // so that a Service that names another one still moves
 	if elsewhere || len(k.limits.Lost) > 0 {           // else the listeners that were not written would count as they shall be
-		k.store.DropApplied(k.in.Owner.UID)
+		k.store.Update(k.in.Owner.UID, (*state.Entry).DropApplied)
 	}
 	return status, nil
 }

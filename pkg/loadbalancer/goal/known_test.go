@@ -76,7 +76,7 @@ func TestChanges_RemembersTheServicesOwnLoadBalancerOnly(t *testing.T) {
 	} {
 		c := &Changes{store: state.New(clock.RealClock{}, nil)}
 		svc := webService()
-		c.store.SetLoadBalancerID(svc.UID, "before")
+		c.store.Update(svc.UID, func(e *state.Entry) { e.Made.LoadBalancerID = "before" })
 		c.End(Inputs{Owner: settings.OwnerOf(svc), Settings: &settings.Settings{}}, model.Observed{LoadBalancer: test.lb}, nil)
 		if got := c.store.Get(svc.UID).Made.LoadBalancerID; got != test.want {
 			t.Errorf("%s: remembered %q, want %q", name, got, test.want)
@@ -111,12 +111,12 @@ func TestKnownFloatingIPs_AreEachNamedOnce(t *testing.T) {
 	}
 	svc := webService()
 	o := &observer{Finder: &Finder{Memory: Memory{Store: state.New(clock.RealClock{}, nil)}}, project: project.New(oneBalancer{}, there, clock.RealClock{})}
-	o.Memory.Store.RetainFloatingIP(types.NamespacedName{Namespace: "shop", Name: "web"}, "owned")
+	o.Memory.Store.Retained.Add(types.NamespacedName{Namespace: "shop", Name: "web"}, "owned")
 	ids, complete, err := o.knownFloatingIPs(t.Context(), settings.OwnerOf(svc), id, []string{"203.0.113.7"})
 	if err != nil || !complete || !slices.Equal(ids, []string{"legacy", "owned"}) {
 		t.Errorf("known %v, complete %v, error %v", ids, complete, err)
 	}
-	o.Memory.Store.MarkTouched(svc.UID)
+	o.Memory.Store.Update(svc.UID, func(e *state.Entry) { e.Made.Touched = true })
 	if _, complete, _ := o.knownFloatingIPs(t.Context(), settings.OwnerOf(svc), id, nil); complete {
 		t.Error("after a round began, nobody knows all")
 	}

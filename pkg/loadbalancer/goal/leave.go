@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // leaver removes Services from load balancers that they leave.
@@ -54,7 +55,7 @@ func (l *leaver) leaveOthers(ctx context.Context, in Inputs, r Round, left *depa
 	if err := l.deleteUnattached(ctx, in, r.Have.LoadBalancer); err != nil {
 		return err
 	}
-	l.observer.Memory.Store.LeaveOthers(in.Owner.UID)
+	l.observer.Memory.Store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.Entered = nil })
 	return nil
 }
 

@@ -68,7 +68,7 @@ func (m Memory) hasRecord(service types.UID) bool { return m.Records.Get(service
 
 // begunInOctavia reports whether an unserved Service may have a load balancer in Octavia.
 func (m Memory) begunInOctavia(owner model.Owner, published Published) bool {
-	return m.enteredOctavia(owner.UID) || len(m.Previous(owner.UID)) > 0 || m.Store.Precedes(published.Unserved())
+	return m.enteredOctavia(owner.UID) || len(m.Previous(owner.UID)) > 0 || m.Store.Creations.Precedes(published.Unserved())
 }
 
 // enteredOctavia reports whether this process has begun a load balancer of a Service in Octavia, or found one, since

@@ -116,7 +116,7 @@ func (p *Providers) OnlyRouted(ctx context.Context, svc *v1.Service) (bool, erro
 // leftInOctavia reports whether an earlier process has left a load balancer of a Service in Octavia. The first snapshot
 // of this process shows it.
 func (p *Providers) leftInOctavia(ctx context.Context, owner model.Owner, created time.Time) (bool, error) {
-	if !p.memory.Store.Precedes(created) {
+	if !p.memory.Store.Creations.Precedes(created) {
 		return false, nil
 	}
 	snap := p.project.Last()
@@ -168,7 +168,7 @@ func (p *Providers) begunOnRouter(ctx context.Context, svc *v1.Service) (bool, e
 	if entry.Made.VIP {
 		return true, nil
 	}
-	older := PublishedOf(svc).hasStatus() || p.memory.Store.Precedes(svc.CreationTimestamp.Time)
+	older := PublishedOf(svc).hasStatus() || p.memory.Store.Creations.Precedes(svc.CreationTimestamp.Time)
 	if p.config.LoadBalancer.RouterVIPNetworkID == "" || !entry.Unseen() || !older {
 		return false, nil
 	}
@@ -176,7 +176,7 @@ func (p *Providers) begunOnRouter(ctx context.Context, svc *v1.Service) (bool, e
 	if len(all[svc.UID]) == 0 {
 		return false, err
 	}
-	p.memory.Store.EnterRouter(svc.UID)
+	p.memory.Store.Update(svc.UID, func(e *state.Entry) { e.Made.VIP = true })
 	return true, nil
 }
 

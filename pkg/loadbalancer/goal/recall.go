@@ -76,7 +76,7 @@ func (c *recaller) compareLast(ctx context.Context, in Inputs) (applied *state.A
 	if !applied.Confirmed {
 		applied.Contents = want.LoadBalancer.WithoutMembers()
 	}
-	c.memory.Store.SetApplied(in.Owner.UID, applied)
+	c.memory.Store.Update(in.Owner.UID, func(e *state.Entry) { e.SetApplied(applied) })
 	c.provenByAddress(in, applied)
 	return applied, want, true, nil
 }
@@ -88,9 +88,9 @@ func (c *recaller) provenByAddress(in Inputs, applied *state.Applied) {
 	switch {
 	case known.FloatingIPID == "" || applied.Address != in.Published.first():
 	case known.Shared == nil:
-		c.memory.Store.SetLoadBalancerID(in.Owner.UID, known.ID)
+		c.memory.Store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.LoadBalancerID = known.ID })
 	default:
-		c.memory.Store.SetServedOn(in.Owner.UID, known.ID)
+		c.memory.Store.Update(in.Owner.UID, func(e *state.Entry) { e.Made.ServedOn = known.ID })
 	}
 }
 
@@ -221,7 +221,7 @@ func (c *recaller) restore(ctx context.Context, in Inputs) (*state.Applied, erro
 		return nil, nil // the floating IP differs from the record
 	}
 	if !settings.Floating.Keep && hasUnattachedFloatingIP(in.ID, snap) {
-		c.memory.Store.SetUnattachedFloatingIP(uid, true)
+		c.memory.Store.Update(uid, func(e *state.Entry) { e.Made.UnattachedFloatingIP = true })
 		return nil, nil // remains of an incomplete change that was reverted
 	}
 	as := &model.LoadBalancer{VIP: model.VIP{Address: lb.VIPAddress, Additional: lb.AdditionalVIPs}}

@@ -51,14 +51,14 @@ func (s *results) remember(in Inputs, r Round, addresses []string, named string,
 	if applied.Depth == model.Settings {
 		applied.Digests.Nodeless = "" // it does not cover members that are out of service
 	}
-	s.store.SetApplied(uid, applied)
+	s.store.Update(uid, func(e *state.Entry) { e.SetApplied(applied) })
 	s.store.RebaseOthers(uid, r.Before, r.Have.LoadBalancer, now)
 }
 
 // storeReported stores the steps that were only reported. The published status stays.
 func (s *results) storeReported(in Inputs, r Round, reported plan.Plan) *v1.LoadBalancerStatus {
 	if r.Have.LoadBalancer == nil { // it is gone
-		s.store.DropApplied(in.Owner.UID)
+		s.store.Update(in.Owner.UID, (*state.Entry).DropApplied)
 	} else {
 		s.remember(in, r, addressesOn(r.Have.LoadBalancer, in.Settings), in.Settings.LoadBalancer.ID, reported.Lines())
 	}
@@ -75,7 +75,7 @@ func (s *results) noteAddress(in Inputs, applied *state.Applied) {
 	}
 	unwritten := *applied
 	unwritten.LoadBalancer.Share, unwritten.Persisted.Address = share, false
-	s.store.ReplaceApplied(in.Owner.UID, applied, &unwritten)
+	s.store.Update(in.Owner.UID, func(e *state.Entry) { e.ReplaceApplied(applied, &unwritten) })
 }
 
 // digestFor returns the hash of the desired state, computed once.

@@ -38,12 +38,12 @@ type rollouts struct {
 func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	settings, drv := in.Settings.On(round.Have.LoadBalancer), round.Want.Facts.Driver
 	if !settings.ByPods() && !settings.Traffic.Local || !settings.For(drv).FollowsEndpoints() || round.Want.Followed.Placeless {
-		r.store.SetStay(in.Owner.UID, 0)
+		r.store.Update(in.Owner.UID, func(e *state.Entry) { e.Stay = 0 })
 		r.events.Warn(in.Object(), events.RolloutLoses(""))
 		return
 	}
 	provider := round.Have.LoadBalancer.Provider
-	cycle, measured := r.store.Get(in.Owner.UID).MemberChange()
+	cycle, measured := r.store.Get(in.Owner.UID).MemberChanges.Median()
 	if !measured {
 		cycle, measured = r.took(watcher.Kind{Provider: provider, Operation: watcher.ChangingMembers})
 	}
@@ -59,7 +59,7 @@ func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 		return
 	}
 	rollout.Grace, rollout.Unread = grace, !known
-	r.store.SetStay(in.Owner.UID, rollout.Stay())
+	r.store.Update(in.Owner.UID, func(e *state.Entry) { e.Stay = rollout.Stay() })
 	r.events.Warn(in.Object(), events.RolloutLoses(rollout.Problem(in.Owner.Name)))
 }
 
@@ -78,6 +78,7 @@ func (r *rollouts) grace(ctx context.Context, in Inputs) (grace time.Duration, k
 	} else {
 		grace, known = members.Grace(pod), true
 	}
-	r.store.SetGrace(uid, state.Grace{Grace: grace, Known: known, Until: r.clock.Now().Add(graceAge)})
+	until := r.clock.Now().Add(graceAge)
+	r.store.Update(uid, func(e *state.Entry) { e.Grace = state.Grace{Grace: grace, Known: known, Until: until} })
 	return grace, known
 }

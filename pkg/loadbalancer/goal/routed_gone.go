@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // RoutedGone is the goal that all objects of a Service with provider router or port-forwarding are removed.
@@ -96,7 +97,7 @@ func (g *RoutedGone) Announce(_ Round, todo, _ plan.Plan) { g.Events.Planned(g.i
 // Prepare records the floating IP that outlives the Service, for the next Service of its name.
 func (g *RoutedGone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 	if lb := r.Have.LoadBalancer; g.in.Settings.Floating.Keep && lb != nil && lb.FloatingIP != nil && lb.FloatingIP.Owned {
-		g.Memory.Store.RetainFloatingIP(g.in.Owner.Key(), lb.FloatingIP.ID)
+		g.Memory.Store.Retained.Add(g.in.Owner.Key(), lb.FloatingIP.ID)
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func (g *RoutedGone) Commit(ctx context.Context, r Round, _ plan.Plan, _ *async.
 			return nil, err
 		}
 		if !g.Memory.enteredOctavia(g.in.Owner.UID) {
-			g.Memory.Store.MarkRemoved(g.in.Owner.UID, g.in.Settings.Floating.Keep)
+			g.Memory.Store.Update(g.in.Owner.UID, func(e *state.Entry) { e.MarkRemoved(g.in.Settings.Floating.Keep) })
 		}
 	}
 	return nil, nil

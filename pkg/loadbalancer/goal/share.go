@@ -104,7 +104,7 @@ func (s *sharers) leaving(ctx context.Context, svc *v1.Service, share string, pr
 
 // creator returns the Service for which the load balancer of a share is created.
 func (s *sharers) creator(namespace, share string, all []sharing.Sharer) sharing.Sharer {
-	uid := s.memory.Store.Creator(state.Share{Namespace: namespace, Name: share}, sharing.Creators(all))
+	uid := s.memory.Store.Creators.Of(state.Share{Namespace: namespace, Name: share}, sharing.Creators(all))
 	at := slices.IndexFunc(all, func(one sharing.Sharer) bool { return one.UID == uid })
 	if at < 0 {
 		return sharing.Sharer{}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
@@ -32,6 +34,7 @@ type Troubles struct {
 	store  *state.Store
 	quotas *lookup.Quotas
 	events *events.Recorder
+	clock  clock.PassiveClock
 }
 
 // Report reports what keeps a Service from its desired state, and returns the reason of the event, ""
@@ -63,9 +66,9 @@ func (t *Troubles) Report(ctx context.Context, on events.Object, err error, expi
 func (t *Troubles) reportExhausted(ctx context.Context, on events.Object, err error) error {
 	what := t.quotas.Exhausted(ctx, err)
 	if apierror.IsPartsQuota(err) {
-		t.store.MarkPartsShort()
+		t.store.Shortage.Mark()
 	}
-	trouble := t.store.RecordTrouble(on.Owner.UID, what, func(since time.Time) string {
+	trouble := t.meet(on, what, func(since time.Time) string {
 		return fmt.Sprintf("%s; since %s %s", message.Truncate(err.Error(), message.MaxError/2), stamp(since), what)
 	})
 	t.events.Warn(on, events.Trouble(reason.QuotaExceeded, trouble.Key, trouble.Text))
@@ -75,7 +78,7 @@ func (t *Troubles) reportExhausted(ctx context.Context, on events.Object, err er
 // reportBroken reports parts that are in ERROR after each write.
 func (t *Troubles) reportBroken(on events.Object, err error, broken *apply.ChildrenError) error {
 	const first, longest = 5 * time.Minute, time.Hour
-	trouble := t.store.RecordTrouble(on.Owner.UID, broken.Error(), func(since time.Time) string {
+	trouble := t.meet(on, broken.Error(), func(since time.Time) string {
 		return fmt.Sprintf("%s since %s, however often that is written; what else is in it goes on: "+
 			"ask the cloud's operator why, or to fail it over (openstack loadbalancer failover %s)", broken, stamp(since), broken.ID)
 	})
@@ -85,6 +88,16 @@ func (t *Troubles) reportBroken(on events.Object, err error, broken *apply.Child
 		after = min(2*after, longest)
 	}
 	return refusal.Later(&troubleError{trouble.Text, err}, after)
+}
+
+// meet records the trouble of a round, and returns its record. Text returns the report of a new one.
+func (t *Troubles) meet(on events.Object, key string, text func(since time.Time) string) (met state.Trouble) {
+	now := t.clock.Now()
+	t.store.Update(on.Owner.UID, func(e *state.Entry) {
+		e.Trouble.Meet(key, now, text)
+		met = e.Trouble
+	})
+	return met
 }
 
 // troubleError is an error with the text of its first report.

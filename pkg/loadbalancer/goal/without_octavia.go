@@ -266,7 +266,7 @@ func (g *withoutOctavia) Commit(ctx context.Context, r Round, reported plan.Plan
 	applied := &state.Routed{LoadBalancer: lb.Clone(), Service: g.in.Owner.Key(), Digest: r.Want.digest, Reported: reported.Lines(), Server: serverOf(g.in, lb), Since: g.Cloud.Clock.Now()}
 	if r.Report.All() {
 		if lb != nil {
-			g.Memory.Store.SetRouted(uid, applied)
+			g.Memory.Store.Update(uid, func(e *state.Entry) { e.SetRouted(applied) })
 		}
 		return g.in.Published.Status.DeepCopy(), nil
 	}
@@ -274,18 +274,19 @@ func (g *withoutOctavia) Commit(ctx context.Context, r Round, reported plan.Plan
 		return nil, err
 	}
 	if lb.Provider != driver.PortForwarding {
-		g.Memory.Store.Hold(uid, accessOf(g.in.Settings))
+		access := accessOf(g.in.Settings)
+		g.Memory.Store.Update(uid, func(e *state.Entry) { e.Access = &access })
 	}
 	if g.in.Settings.Floating.Keep || !leavesFloatingIP(*r.Have.Observed) {
-		g.Memory.Store.SetUnattachedFloatingIP(uid, false)
+		g.Memory.Store.Update(uid, func(e *state.Entry) { e.Made.UnattachedFloatingIP = false })
 	}
 	if g.unread == nil || g.in.Published.shows(lb) { // else a load balancer in Octavia may be left
-		g.Memory.Store.SetRouted(uid, applied)
+		g.Memory.Store.Update(uid, func(e *state.Entry) { e.SetRouted(applied) })
 	}
 	if g.unread != nil {
 		return g.in.Published.Status.DeepCopy(), nil
 	}
-	g.Memory.Store.LeaveOctavia(uid)
+	g.Memory.Store.Update(uid, func(e *state.Entry) { e.Made.LoadBalancerID, e.Made.Entered = "", nil })
 	addresses := addressesOn(lb, g.in.Settings)
 	g.Events.Ready(g.in.Object(), lb, addresses)
 	g.Events.AddressChanged(g.in.Object(), g.in.Published.first(), addresses[0])

@@ -15,10 +15,10 @@ type Entry struct {
 
 // Store holds an Entry for each Service, by its UID.
 type Store interface {
-	// AllSecurityGroups returns the existing entries.
-	AllSecurityGroups() map[types.UID]Entry
-	// UpdateSecurityGroups changes the entry of a Service.
-	UpdateSecurityGroups(uid types.UID, change func(*Entry))
+	// All returns the existing entries.
+	All() map[types.UID]Entry
+	// Update changes the entry of a Service. Change must not use the Store.
+	Update(uid types.UID, change func(*Entry))
 }
 
 // entries reads and changes the Entry of each Service.
@@ -26,13 +26,13 @@ type entries struct{ store Store }
 
 // forget invalidates the cached groups of a Service.
 func (e entries) forget(uid string) {
-	e.store.UpdateSecurityGroups(types.UID(uid), func(entry *Entry) { entry.State, entry.Settled = nil, false })
+	e.store.Update(types.UID(uid), func(entry *Entry) { entry.State, entry.Settled = nil, false })
 }
 
 // known returns a copy of the state of a Service whose round begins; nil if it must be read.
 func (e entries) known(uid string) *State {
 	var known *State
-	e.store.UpdateSecurityGroups(types.UID(uid), func(entry *Entry) {
+	e.store.Update(types.UID(uid), func(entry *Entry) {
 		entry.Settled = false
 		if entry.State != nil {
 			s := *entry.State
@@ -44,13 +44,13 @@ func (e entries) known(uid string) *State {
 
 // meets reports whether this is the first round of this process for a Service.
 func (e entries) meets(uid string) (first bool) {
-	e.store.UpdateSecurityGroups(types.UID(uid), func(entry *Entry) { first, entry.Met = !entry.Met, true })
+	e.store.Update(types.UID(uid), func(entry *Entry) { first, entry.Met = !entry.Met, true })
 	return first
 }
 
 // keep records the state of a Service, and whether it is final.
 func (e entries) keep(uid string, s State, settled bool) {
-	e.store.UpdateSecurityGroups(types.UID(uid), func(entry *Entry) {
+	e.store.Update(types.UID(uid), func(entry *Entry) {
 		entry.State, entry.Settled = &s, entry.Settled || settled
 	})
 }
@@ -58,7 +58,7 @@ func (e entries) keep(uid string, s State, settled bool) {
 // atRest returns the states of the Services that are not being reconciled.
 func (e entries) atRest() map[string]*State {
 	states := map[string]*State{}
-	for uid, entry := range e.store.AllSecurityGroups() {
+	for uid, entry := range e.store.All() {
 		if entry.Settled && entry.State != nil && entry.State.GroupID != "" {
 			states[string(uid)] = entry.State
 		}

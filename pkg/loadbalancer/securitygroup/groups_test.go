@@ -101,7 +101,7 @@ func newEnvironment(t *testing.T, mode string, n *network) *environment {
 	n.Client = session.Neutron()
 	env := &environment{Environment: simulation, restart: func(age time.Duration) *securitygroup.Groups {
 		reader := lookup.New(n, session.Octavia(), session.LoadBalancerVersion, clock.RealClock{}, age)
-		return securitygroup.New(n, reader, state.New(clock.RealClock{}, nil), clock.RealClock{}, mode)
+		return securitygroup.New(n, reader, state.SecurityGroups{Store: state.New(clock.RealClock{}, nil)}, clock.RealClock{}, mode)
 	}}
 	env.groups = env.restart(time.Hour)
 	for name, address := range map[string]string{"a": "127.100.1.1", "b": "127.100.1.2"} {

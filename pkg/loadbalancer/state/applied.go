@@ -92,68 +92,51 @@ type Persisted struct {
 // Addresses returns all published addresses.
 func (a *Applied) Addresses() []string { return append([]string{a.Address}, a.MoreAddresses...) }
 
-// SetApplied records the applied state of a Service, and that it has a load balancer, and no VIP of provider
+// SetApplied records the applied state of the Service, and that it has a load balancer, and no VIP of provider
 // router.
-func (s *Store) SetApplied(uid types.UID, applied *Applied) {
-	s.update(uid, func(e *Entry) {
-		e.Applied, e.Namespace, e.Routed, e.Access = applied, applied.Service.Namespace, nil, nil
-	})
+func (e *Entry) SetApplied(applied *Applied) {
+	e.Applied, e.Namespace, e.Routed, e.Access = applied, applied.Service.Namespace, nil, nil
 }
 
-// DropApplied makes the next round of a Service read the cloud.
-func (s *Store) DropApplied(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Applied, e.Routed = nil, nil })
-}
+// DropApplied makes the next round of the Service read the cloud.
+func (e *Entry) DropApplied() { e.Applied, e.Routed = nil, nil }
 
-// DropAppliedIf is DropApplied, unless a newer state was applied. It reports whether it has dropped
-// it.
-func (s *Store) DropAppliedIf(uid types.UID, applied *Applied) (dropped bool) {
-	s.update(uid, func(e *Entry) {
-		if dropped = e.Applied == applied; dropped {
-			e.Applied = nil
-		}
-	})
-	return dropped
+// DropAppliedIf drops the applied state, unless a newer one was applied.
+func (e *Entry) DropAppliedIf(applied *Applied) {
+	if e.Applied == applied {
+		e.Applied = nil
+	}
 }
 
 // MarkDrifted records that another client has changed the applied state, unless a newer one was
 // applied. It reports whether it has recorded that.
-func (s *Store) MarkDrifted(uid types.UID, applied *Applied, reason string) (marked bool) {
-	s.update(uid, func(e *Entry) {
-		if marked = e.Applied == applied; marked {
-			e.Applied, e.Drift = nil, Drift{Reason: reason, Before: applied}
-		}
-	})
-	return marked
-}
-
-// DropDrift records that the drift of a Service is repaired, or that the earlier applied state is
-// obsolete.
-func (s *Store) DropDrift(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Drift = Drift{} })
+func (e *Entry) MarkDrifted(applied *Applied, reason string) (marked bool) {
+	if e.Applied != applied {
+		return false
+	}
+	e.Applied, e.Drift = nil, Drift{Reason: reason, Before: applied}
+	return true
 }
 
 // ReplaceApplied replaces the knowledge of the same state, unless a newer one was applied. It keeps
 // the records that others have made meanwhile: that the state is confirmed, or persisted.
-func (s *Store) ReplaceApplied(uid types.UID, before, now *Applied) {
-	s.update(uid, func(e *Entry) {
-		have := e.Applied
-		if have == before {
-			e.Applied = now
-			return
-		}
-		if have == nil || have.Depth != before.Depth || !have.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) ||
-			have.Contents != before.Contents && have.Depth != model.Listed {
-			return
-		}
-		merged := *now
-		if now.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) {
-			merged.Confirmed = now.Confirmed || have.Confirmed
-			merged.Persisted.Address = now.Persisted.Address || have.Persisted.Address
-			merged.Persisted.Record = now.Persisted.Record || have.Persisted.Record
-		}
-		e.Applied = &merged
-	})
+func (e *Entry) ReplaceApplied(before, now *Applied) {
+	have := e.Applied
+	if have == before {
+		e.Applied = now
+		return
+	}
+	if have == nil || have.Depth != before.Depth || !have.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) ||
+		have.Contents != before.Contents && have.Depth != model.Listed {
+		return
+	}
+	merged := *now
+	if now.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) {
+		merged.Confirmed = now.Confirmed || have.Confirmed
+		merged.Persisted.Address = now.Persisted.Address || have.Persisted.Address
+		merged.Persisted.Record = now.Persisted.Record || have.Persisted.Record
+	}
+	e.Applied = &merged
 }
 
 // AllApplied returns the current applied state of each Service.
@@ -174,11 +157,18 @@ func (s *Store) AllApplied() map[types.UID]*Applied {
 func (s *Store) Unpersisted() map[types.UID]*Applied {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	some := make(map[types.UID]*Applied, len(s.unpersisted))
-	for uid, e := range s.unpersisted {
+	some := make(map[types.UID]*Applied, len(s.index.unpersisted))
+	for uid, e := range s.index.unpersisted {
 		some[uid] = e.Applied
 	}
 	return some
+}
+
+// Serves reports whether a load balancer is known to be a Service's.
+func (s *Store) Serves(loadBalancerID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.index.on[loadBalancerID]) > 0
 }
 
 func (a *Applied) unpersisted() bool {
@@ -230,10 +220,10 @@ func (s *Store) RebaseOthers(uid types.UID, from *Version, now *model.LoadBalanc
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for other, e := range s.on[to.id] {
+	for other, e := range s.index.on[to.id] {
 		if other != uid && e.Applied.Seen.UpdatedAt.Equal(from.updatedAt) && !e.Applied.Seen.ChangedByOthers {
 			e.Applied = e.Applied.rebased(from, to, uid, now, at)
-			s.listUnpersisted(other, e)
+			s.index.listUnpersisted(other, e)
 		}
 	}
 }

@@ -32,21 +32,22 @@ func TestStore_DropsAndMarksNothingThatWasAppliedSince(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
 	old, newer := applied("lb"), applied("lb")
-	store.SetApplied("uid", newer)
-	if store.DropAppliedIf("uid", old) || store.MarkDrifted("uid", old, "changed") {
+	store.Update("uid", func(e *state.Entry) { e.SetApplied(newer) })
+	store.Update("uid", func(e *state.Entry) { e.DropAppliedIf(old) })
+	if markDrifted(store, "uid", old, "changed") {
 		t.Error("something newer was dropped, or marked")
 	}
 	if known := store.Get("uid"); known.Applied != newer || known.Drift != (state.Drift{}) {
 		t.Errorf("known by now: %+v", known)
 	}
-	if !store.MarkDrifted("uid", newer, "changed") {
+	if !markDrifted(store, "uid", newer, "changed") {
 		t.Error("what was applied last is not marked")
 	}
 	if known := store.Get("uid"); known.Applied != nil || known.Drift != (state.Drift{Reason: "changed", Before: newer}) {
 		t.Errorf("after drift: %+v", known)
 	}
-	store.SetApplied("uid", newer)
-	if !store.DropAppliedIf("uid", newer) || store.Get("uid").Applied != nil {
+	store.Update("uid", func(e *state.Entry) { e.SetApplied(newer) })
+	if store.Update("uid", func(e *state.Entry) { e.DropAppliedIf(newer) }); store.Get("uid").Applied != nil {
 		t.Error("what was applied last is not dropped")
 	}
 }
@@ -55,8 +56,8 @@ func TestStore_ReturnsWhatWasAppliedForEachService(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
 	one := applied("one")
-	store.SetApplied("a", one)
-	store.MarkTouched("b")
+	store.Update("a", func(e *state.Entry) { e.SetApplied(one) })
+	store.Update("b", func(e *state.Entry) { e.Made.Touched = true })
 	if got := store.AllApplied(); len(got) != 1 || got["a"] != one {
 		t.Errorf("%v, want that of one Service", got)
 	}
@@ -78,20 +79,20 @@ func TestStore_ReturnsOfWhichServicesSomethingCanBePersisted(t *testing.T) {
 		store, _ := newStore()
 		one := applied("one")
 		one.Confirmed, one.Persisted = test.confirmed, test.persisted
-		store.SetApplied("a", one)
-		store.MarkTouched("b")
+		store.Update("a", func(e *state.Entry) { e.SetApplied(one) })
+		store.Update("b", func(e *state.Entry) { e.Made.Touched = true })
 		if got := store.Unpersisted(); len(got) > 1 || (got["a"] == one) != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 		persisted := *one
 		persisted.Persisted = state.Persisted{Record: true, Address: true}
-		if store.ReplaceApplied("a", one, &persisted); len(store.Unpersisted()) > 0 {
+		if store.Update("a", func(e *state.Entry) { e.ReplaceApplied(one, &persisted) }); len(store.Unpersisted()) > 0 {
 			t.Errorf("%s: persisted meanwhile: %v", name, store.Unpersisted())
 		}
-		if store.SetApplied("a", one); (len(store.Unpersisted()) == 1) != test.want {
+		if store.Update("a", func(e *state.Entry) { e.SetApplied(one) }); (len(store.Unpersisted()) == 1) != test.want {
 			t.Errorf("%s: once more: %v", name, store.Unpersisted())
 		}
-		if store.DropApplied("a"); len(store.Unpersisted()) > 0 {
+		if store.Update("a", (*state.Entry).DropApplied); len(store.Unpersisted()) > 0 {
 			t.Errorf("%s: dropped: %v", name, store.Unpersisted())
 		}
 	}
@@ -107,9 +108,9 @@ func TestStore_KeepsWhatIsWrittenForARecordThatIsConfirmedMeanwhile(t *testing.T
 	confirmed, written := *before, *before
 	confirmed.Confirmed, confirmed.Contents, confirmed.Parts = true, nil, ""
 	written.Persisted.Address = true
-	store.SetApplied("uid", before)
-	store.ReplaceApplied("uid", before, &confirmed)
-	store.ReplaceApplied("uid", before, &written)
+	store.Update("uid", func(e *state.Entry) { e.SetApplied(before) })
+	store.Update("uid", func(e *state.Entry) { e.ReplaceApplied(before, &confirmed) })
+	store.Update("uid", func(e *state.Entry) { e.ReplaceApplied(before, &written) })
 	if got := store.Get("uid").Applied; !got.Confirmed || !got.Persisted.Address {
 		t.Errorf("confirmed %v, persisted %+v", got.Confirmed, got.Persisted)
 	}
@@ -148,9 +149,9 @@ func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 			t.Parallel()
 			store, _ := newStore()
 			if c.have != nil {
-				store.SetApplied("uid", c.have)
+				store.Update("uid", func(e *state.Entry) { e.SetApplied(c.have) })
 			}
-			store.ReplaceApplied("uid", before, c.now)
+			store.Update("uid", func(e *state.Entry) { e.ReplaceApplied(before, c.now) })
 			got := store.Get("uid").Applied
 			if diff := cmp.Diff(c.want, got, sameContents); diff != "" {
 				t.Error(diff)
@@ -172,10 +173,10 @@ func TestStore_RebasesWhatIsAnothersToTheOthers(t *testing.T) {
 		Pool: model.Pool{ID: "pool", Protocol: model.UDP, Monitor: &model.Monitor{Type: "UDP-CONNECT"}},
 	}}}
 	store, _ := newStore()
-	store.SetApplied("guest", applied("lb"))
+	store.Update("guest", func(e *state.Entry) { e.SetApplied(applied("lb")) })
 	other := applied("lb")
 	other.Contents = theirs
-	store.SetApplied("other", other)
+	store.Update("other", func(e *state.Entry) { e.SetApplied(other) })
 	store.RebaseOthers("guest", state.VersionOf(before), after, later)
 	want := []model.Foreign{
 		foreign("listener", "of a third"),
@@ -234,9 +235,9 @@ func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 			t.Parallel()
 			store, _ := newStore()
 			ours := applied("lb")
-			store.SetApplied("ours", ours)
-			store.SetApplied("other", c.other)
-			store.MarkTouched("without")
+			store.Update("ours", func(e *state.Entry) { e.SetApplied(ours) })
+			store.Update("other", func(e *state.Entry) { e.SetApplied(c.other) })
+			store.Update("without", func(e *state.Entry) { e.Made.Touched = true })
 			store.RebaseOthers("ours", state.VersionOf(c.from), c.to, later)
 			if store.Get("ours").Applied != ours {
 				t.Error("what was applied for the Service itself has changed")

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"iter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -21,25 +22,18 @@ type Unsettled struct {
 	Spent telemetry.Times
 }
 
-// MarkDeleting records that a Service is being deleted, unless that is recorded.
-func (s *Store) MarkDeleting(uid types.UID) {
-	now := s.clock.Now()
-	s.update(uid, func(e *Entry) {
-		if !e.Unsettled.Deleting {
-			e.Unsettled = Unsettled{Since: now, Deleting: true}
-		}
-	})
+// MarkDeleting records that the Service is being deleted from now on, unless that is recorded.
+func (u *Unsettled) MarkDeleting(now time.Time) {
+	if !u.Deleting {
+		*u = Unsettled{Since: now, Deleting: true}
+	}
 }
 
-// Spend adds the times of a round that ends now for an unsettled Service.
-func (s *Store) Spend(uid types.UID, times telemetry.Times) {
-	now := s.clock.Now()
-	s.update(uid, func(e *Entry) {
-		if !e.Unsettled.Since.IsZero() {
-			e.Unsettled.Since = e.Unsettled.Began(now, times)
-			e.Unsettled.Spent = e.Unsettled.Spent.Plus(times)
-		}
-	})
+// Spend adds the times of a round that ends now, if the Service is unsettled.
+func (u *Unsettled) Spend(now time.Time, times telemetry.Times) {
+	if !u.Since.IsZero() {
+		u.Since, u.Spent = u.Began(now, times), u.Spent.Plus(times)
+	}
 }
 
 // Began returns the beginning of the first round, including its wait, if one with these times ends
@@ -78,12 +72,10 @@ type Census struct {
 	Oldest   map[Phase]time.Time
 }
 
-// Census counts the Services.
-func (s *Store) Census() Census {
+// CensusOf counts the Services.
+func CensusOf(all iter.Seq2[types.UID, Entry]) Census {
 	c := Census{Services: map[Phase]int{}, Oldest: map[Phase]time.Time{}}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.entries {
+	for _, e := range all {
 		phase := e.phase()
 		if phase == "" {
 			continue
@@ -96,23 +88,16 @@ func (s *Store) Census() Census {
 	return c
 }
 
-// Parts counts the parts of the Services' load balancers by their statuses in the last read.
+// PartsOf counts the parts of the Services' load balancers by their statuses in the last read.
 // Operating statuses of members are not kept.
-func (s *Store) Parts() map[Part]int {
+func PartsOf(all map[types.UID]*Applied) map[Part]int {
 	parts := map[Part]int{}
-	for _, applied := range s.AllApplied() {
+	for _, applied := range all {
 		if applied.Depth != model.Listed {
 			countParts(parts, applied.Contents)
 		}
 	}
 	return parts
-}
-
-// Serves reports whether a load balancer is known to be a Service's.
-func (s *Store) Serves(loadBalancerID string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.on[loadBalancerID]) > 0
 }
 
 // phase returns the phase of the Service; "" if it is not known to want a load balancer.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/telemetry"
 )
 
@@ -25,11 +26,15 @@ func TestStore_CountsWaitForFirstTurnAsPartOfItsRound(t *testing.T) {
 	at(60) // the first round has waited since 10 for its turn
 	store.Advance(svc.UID, svc.ResourceVersion)
 	at(70)
-	store.Spend(svc.UID, telemetry.Times{telemetry.Queue: 50 * time.Second, telemetry.Octavia: 10 * time.Second})
+	store.Update(svc.UID, func(e *state.Entry) {
+		e.Unsettled.Spend(clock.Now(), telemetry.Times{telemetry.Queue: 50 * time.Second, telemetry.Octavia: 10 * time.Second})
+	})
 	check(10, time.Minute)
 	at(90) // the second since 75
 	store.Advance(svc.UID, svc.ResourceVersion)
 	at(95)
-	store.Spend(svc.UID, telemetry.Times{telemetry.Queue: 15 * time.Second, telemetry.Octavia: 5 * time.Second})
+	store.Update(svc.UID, func(e *state.Entry) {
+		e.Unsettled.Spend(clock.Now(), telemetry.Times{telemetry.Queue: 15 * time.Second, telemetry.Octavia: 5 * time.Second})
+	})
 	check(10, 80*time.Second)
 }

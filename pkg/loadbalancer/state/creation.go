@@ -1,9 +1,11 @@
 package state
 
 import (
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 )
 
 // creationSettles is how long after an unanswered POST the load balancer can still appear. Octavia
@@ -11,81 +13,116 @@ import (
 // the VIP's port; a proxy closes the connection earlier.
 const creationSettles = 3 * time.Minute
 
-// Creation is an unanswered creation of a load balancer: it may appear later, also after its
-// Service is gone. The zero value is none.
-type Creation struct {
-	// Until is the last time at which the load balancer can appear.
-	Until time.Time
-	// Repeated is set if another creation was sent since: then a load balancer does not prove that
+// Creations are the unanswered creations of load balancers, by Service. One may succeed later, also after its
+// Service is gone.
+type Creations struct {
+	clock clock.PassiveClock
+	// started is the start of this process.
+	started time.Time
+
+	mu  sync.Mutex
+	all map[types.UID]creation
+}
+
+// creation is an unanswered creation. The zero value is none.
+type creation struct {
+	// until is the last time at which the load balancer can appear.
+	until time.Time
+	// repeated is set if another creation was sent since: then a load balancer does not prove that
 	// this creation has succeeded.
-	Repeated bool
-	// Resolved is set when the load balancer has been found.
-	Resolved bool
+	repeated bool
+	// resolved is set when the load balancer has been found.
+	resolved bool
 }
 
-func (c Creation) over(now time.Time) bool { return now.After(c.Until) }
+func (c creation) over(now time.Time) bool { return now.After(c.until) }
 
-// CreationSent records that a load balancer is about to be created for a Service.
-func (s *Store) CreationSent(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Made.Creation.Repeated = !e.Made.Creation.Until.IsZero() })
+// newCreations returns none. A Service that was created before started, and has no address, is assumed to have one.
+func newCreations(clk clock.PassiveClock, started time.Time) *Creations {
+	return &Creations{clock: clk, started: started, all: map[types.UID]creation{}}
 }
 
-// CreationLost records an unanswered creation.
-func (s *Store) CreationLost(uid types.UID) {
-	now := s.clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.updateLocked(uid, func(e *Entry) {
-		e.Made.Creation = Creation{Until: now.Add(creationSettles), Repeated: e.Made.Creation.Repeated}
-	})
-	s.dropCreations(now)
+// Sent records that a load balancer is about to be created for a Service.
+func (c *Creations) Sent(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, lost := c.all[uid]; lost {
+		known.repeated = true
+		c.all[uid] = known
+	}
 }
 
-// CreationFound records that a load balancer of a Service was found, and is about to be deleted: it
-// is that of the unanswered creation, unless that was repeated. Unserved is that of CreationUntil.
-func (s *Store) CreationFound(uid types.UID, unserved time.Time) {
-	s.update(uid, func(e *Entry) {
-		if until := s.creationUntil(e.Made.Creation, unserved); !until.IsZero() && !e.Made.Creation.Repeated {
-			e.Made.Creation = Creation{Until: until, Resolved: true}
-		}
-	})
+// Lost records an unanswered creation.
+func (c *Creations) Lost(uid types.UID) {
+	now := c.clock.Now()
+	c.mu.Lock()
+	c.all[uid] = creation{until: now.Add(creationSettles), repeated: c.all[uid].repeated}
+	c.mu.Unlock()
+	c.dropOver()
 }
 
-// CreationUntil returns the time until which a load balancer of an unanswered creation can appear;
+// Found records that a load balancer of a Service was found, and is about to be deleted: it
+// is that of the unanswered creation, unless that was repeated. Unserved is that of Until.
+func (c *Creations) Found(uid types.UID, unserved time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.all[uid]
+	if until := c.until(known, unserved); !until.IsZero() && !known.repeated {
+		c.all[uid] = creation{until: until, resolved: true}
+	}
+}
+
+// Until returns the time until which a load balancer of an unanswered creation can appear;
 // zero if none can. The last requests of an earlier process are unknown: a Service that is older
 // than this process and has no address is assumed to have an unanswered creation. Its age does not
 // matter, because its turn may have come just then. Unserved is the time of creation of a Service
 // without an address, zero if it has one.
-func (s *Store) CreationUntil(uid types.UID, unserved time.Time) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var known Creation
-	if e := s.entries[uid]; e != nil {
-		known = e.Made.Creation
-	}
-	return s.creationUntil(known, unserved)
+func (c *Creations) Until(uid types.UID, unserved time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.until(c.all[uid], unserved)
 }
 
-func (s *Store) creationUntil(known Creation, unserved time.Time) time.Time {
-	if known.Until.IsZero() && s.Precedes(unserved) {
-		known.Until = s.started.Add(creationSettles)
+func (c *Creations) until(known creation, unserved time.Time) time.Time {
+	if known.until.IsZero() && c.Precedes(unserved) {
+		known.until = c.started.Add(creationSettles)
 	}
-	if known.Resolved || known.over(s.clock.Now()) {
+	if known.resolved || known.over(c.clock.Now()) {
 		return time.Time{}
 	}
-	return known.Until
+	return known.until
 }
 
 // Precedes reports whether a time of creation, zero for none, is before the start of this process.
-func (s *Store) Precedes(created time.Time) bool {
-	return !created.IsZero() && created.Before(s.started)
+func (c *Creations) Precedes(created time.Time) bool {
+	return !created.IsZero() && created.Before(c.started)
 }
 
-// dropCreations drops the creations with load balancers that can no longer appear.
-func (s *Store) dropCreations(now time.Time) {
-	for uid, e := range s.entries {
-		if c := e.Made.Creation; c != (Creation{}) && c.over(now) {
-			s.updateLocked(uid, func(e *Entry) { e.Made.Creation = Creation{} })
+// of returns the creation of a Service, which may be over.
+func (c *Creations) of(uid types.UID) creation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all[uid]
+}
+
+// forget drops the creation of a Service if its load balancer can no longer appear.
+func (c *Creations) forget(uid types.UID) {
+	now := c.clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all[uid].over(now) {
+		delete(c.all, uid)
+	}
+}
+
+// dropOver drops the creations with load balancers that can no longer appear.
+func (c *Creations) dropOver() {
+	now := c.clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uid, known := range c.all {
+		if known.over(now) {
+			delete(c.all, uid)
 		}
 	}
 }

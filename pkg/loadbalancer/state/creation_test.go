@@ -36,21 +36,21 @@ func TestStore_KnowsUntilWhenACreationWithoutAnAnswerCanComeTrue(t *testing.T) {
 			store, clock := newStore()
 			clock.SetTime(began.Add(time.Minute))
 			if c.lost {
-				store.CreationLost("web")
+				store.Creations.Lost("web")
 			}
 			var want time.Time
 			if c.want > 0 {
 				want = began.Add(c.want)
 			}
-			if got := store.CreationUntil("web", c.unserved); !got.Equal(want) {
+			if got := store.Creations.Until("web", c.unserved); !got.Equal(want) {
 				t.Errorf("until %s, want %s", got, want)
 			}
 			clock.SetTime(began.Add(c.want))
-			if got := store.CreationUntil("web", c.unserved); c.want > 0 && got.IsZero() {
+			if got := store.Creations.Until("web", c.unserved); c.want > 0 && got.IsZero() {
 				t.Error("none can appear at the last moment")
 			}
 			clock.SetTime(began.Add(c.want + 1))
-			if got := store.CreationUntil("web", c.unserved); c.want > 0 && !got.IsZero() {
+			if got := store.Creations.Until("web", c.unserved); c.want > 0 && !got.IsZero() {
 				t.Errorf("after that, one can still appear until %s", got)
 			}
 		})
@@ -66,19 +66,19 @@ func TestStore_TakesALoadBalancerForTheCreationUnlessThatWasRepeated(t *testing.
 		begin    func(s *state.Store, unserved time.Time)
 		open     bool
 	}{
-		"lost":            {young(time.Hour), func(s *state.Store, _ time.Time) { s.CreationSent("web"); s.CreationLost("web") }, false},
+		"lost":            {young(time.Hour), func(s *state.Store, _ time.Time) { s.Creations.Sent("web"); s.Creations.Lost("web") }, false},
 		"young":           {young(time.Second), func(*state.Store, time.Time) {}, false},
-		"young, and sent": {young(time.Second), func(s *state.Store, _ time.Time) { s.CreationSent("web") }, false},
-		"lost, then sent": {young(time.Hour), func(s *state.Store, _ time.Time) { s.CreationLost("web"); s.CreationSent("web") }, true},
+		"young, and sent": {young(time.Second), func(s *state.Store, _ time.Time) { s.Creations.Sent("web") }, false},
+		"lost, then sent": {young(time.Hour), func(s *state.Store, _ time.Time) { s.Creations.Lost("web"); s.Creations.Sent("web") }, true},
 		"lost, sent, lost": {young(time.Hour), func(s *state.Store, _ time.Time) {
-			s.CreationLost("web")
-			s.CreationSent("web")
-			s.CreationLost("web")
+			s.Creations.Lost("web")
+			s.Creations.Sent("web")
+			s.Creations.Lost("web")
 		}, true},
 		"found, then lost": {young(time.Hour), func(s *state.Store, unserved time.Time) {
-			s.CreationLost("web")
-			s.CreationFound("web", unserved)
-			s.CreationLost("web")
+			s.Creations.Lost("web")
+			s.Creations.Found("web", unserved)
+			s.Creations.Lost("web")
 		}, false},
 		"nothing was asked": {young(time.Hour), func(*state.Store, time.Time) {}, false},
 	} {
@@ -86,8 +86,8 @@ func TestStore_TakesALoadBalancerForTheCreationUnlessThatWasRepeated(t *testing.
 			t.Parallel()
 			store, _ := newStore()
 			c.begin(store, c.unserved)
-			store.CreationFound("web", c.unserved)
-			if open := !store.CreationUntil("web", c.unserved).IsZero(); open != c.open {
+			store.Creations.Found("web", c.unserved)
+			if open := !store.Creations.Until("web", c.unserved).IsZero(); open != c.open {
 				t.Errorf("another can appear: %v, want %v", open, c.open)
 			}
 		})
@@ -100,7 +100,7 @@ func TestStore_KeepsACreationUntilItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(*state.Store, *testingclock.FakePassiveClock){
 		"another creation is lost": func(s *state.Store, _ *testingclock.FakePassiveClock) {
-			s.CreationLost("other")
+			s.Creations.Lost("other")
 			s.Forget("other", false)
 		},
 		"a snapshot is taken": func(s *state.Store, clock *testingclock.FakePassiveClock) {
@@ -114,18 +114,18 @@ func TestStore_KeepsACreationUntilItsTimeIsOver(t *testing.T) {
 				t.Parallel()
 				store, clock := newStore()
 				unserved := young(time.Second)
-				store.CreationLost("web")
+				store.Creations.Lost("web")
 				if found {
-					store.CreationFound("web", unserved)
+					store.Creations.Found("web", unserved)
 				}
 				end(store, clock)
-				if until := store.CreationUntil("web", unserved); until.IsZero() != found || store.Get("web").Made.Creation.Resolved != found {
+				if until := store.Creations.Until("web", unserved); until.IsZero() != found {
 					t.Errorf("found %v, and another can appear until %s", found, until)
 				}
 				clock.SetTime(began.Add(3*time.Minute + 1))
 				end(store, clock)
-				if known := store.Get("web"); known.Made.Creation != (state.Creation{}) {
-					t.Errorf("still known: %+v", known.Made)
+				if store.Creations.Known("web") {
+					t.Error("it is still known")
 				}
 			})
 		}

@@ -20,12 +20,12 @@ func TestCreator_StaysAsLongAsItIsACandidate(t *testing.T) {
 	}{
 		{nil, ""}, {[]types.UID{"b"}, "b"}, {[]types.UID{"a", "b"}, "b"}, {[]types.UID{"a"}, "a"}, {nil, ""}, {[]types.UID{"b"}, "b"},
 	} {
-		if got := store.Creator(share, test.candidates); got != test.want {
+		if got := store.Creators.Of(share, test.candidates); got != test.want {
 			t.Errorf("%d: %q, want %q", i, got, test.want)
 		}
 	}
 	store.DropAllBut(map[types.UID]bool{"a": true})
-	if got := store.Creator(share, []types.UID{"a", "b"}); got != "a" {
+	if got := store.Creators.Of(share, []types.UID{"a", "b"}); got != "a" {
 		t.Errorf("%q creates it after b is gone", got)
 	}
 }

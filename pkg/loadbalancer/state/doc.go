@@ -1,12 +1,14 @@
 // Package state holds the knowledge of each Service: one Store with one Entry for each Service UID.
-// An Entry without content does not exist; Forget drops the Entry of a deleted Service.
+// An Entry without content does not exist; Forget drops the Entry of a deleted Service. Store.Update changes an
+// Entry; changes of more than a field are methods of Entry and of its parts.
 //
 // Counts over all Services, for max-services-per-namespace and the metric of refused Services, are
 // derived from the entries under the same mutex.
 //
-// Two things outlive an Entry: floating IPs that were left in the project for the next Service of a
-// name, by that name, and the record of a Service (Record), which package records stores for
-// the next process.
+// Some knowledge outlives an Entry: unanswered creations (Creations), floating IPs that were left in the project for
+// the next Service of a name (Retained), and the record of a Service (Record), which package records stores for
+// the next process. Which Service creates the load balancer of a share (Creators), and an exhausted quota (Shortage), are
+// knowledge of several Services.
 //
 // Knowledge that is not of one Service is elsewhere: the requests that a driver of Octavia refuses,
 // and, in package securitygroup, the group that a cluster shares, the ports that use it, and lists

@@ -14,15 +14,12 @@ func (s *Store) Fork(uid types.UID) *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fork := New(s.clock, nil)
-	fork.started, fork.partsShort, fork.inNamespace = time.Time{}, s.partsShort, maps.Clone(s.inNamespace)
-	for name, ids := range s.retained {
-		fork.retained[name] = maps.Clone(ids)
-	}
+	fork.Creations, fork.Retained, fork.Shortage = newCreations(s.clock, time.Time{}), s.Retained.clone(), s.Shortage.clone()
+	fork.index.inNamespace = maps.Clone(s.index.inNamespace)
 	if known := s.entries[uid]; known != nil {
 		e := *known
-		e.warnings, e.announced, e.Made.Creation = maps.Clone(known.warnings), maps.Clone(known.announced), Creation{}
 		fork.entries[uid] = &e
-		fork.move(uid, &e, "")
+		fork.index.move(uid, &e, "")
 	}
 	return fork
 }
@@ -31,8 +28,8 @@ func (s *Store) Fork(uid types.UID) *Store {
 // nothing.
 func (s *Store) Adopt(fork *Store, uid types.UID) {
 	learned := fork.Get(uid)
-	s.update(uid, func(e *Entry) {
-		learned.Made.Creation, learned.warnings, learned.recalled, learned.announced = e.Made.Creation, e.warnings, e.recalled, e.announced
+	s.Update(uid, func(e *Entry) {
+		learned.Warnings, learned.announced = e.Warnings, e.announced
 		*e = learned
 	})
 }

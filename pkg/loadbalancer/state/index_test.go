@@ -22,10 +22,10 @@ func TestStore_KnowsWhoIsOnLoadBalancer(t *testing.T) {
 	}
 	uid := func(i int) types.UID { return types.UID(fmt.Sprint(i)) }
 	for i := range 1000 {
-		store.SetApplied(uid(i), on(fmt.Sprintf("lb-%d", i)))
+		store.Update(uid(i), func(e *state.Entry) { e.SetApplied(on(fmt.Sprintf("lb-%d", i))) })
 	}
 	for i := range 3 {
-		store.SetApplied(uid(i), on("shared"))
+		store.Update(uid(i), func(e *state.Entry) { e.SetApplied(on("shared")) })
 	}
 	if on, all := store.On("shared"), store.Indexed(); on != 3 || all != 998 {
 		t.Errorf("%d Services on the shared one, %d load balancers, want 3 and 998", on, all)
@@ -41,9 +41,9 @@ func TestStore_KnowsWhoIsOnLoadBalancer(t *testing.T) {
 	for i := range 1000 {
 		switch i % 3 {
 		case 0:
-			store.DropApplied(uid(i))
+			store.Update(uid(i), (*state.Entry).DropApplied)
 		case 1:
-			store.StartDeletion(uid(i))
+			store.Update(uid(i), (*state.Entry).StartDeletion)
 		default:
 			store.Forget(uid(i), false)
 		}

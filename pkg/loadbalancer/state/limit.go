@@ -3,8 +3,6 @@ package state
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -24,17 +22,12 @@ func (e *QuotaError) Error() string {
 // a start, a Service is counted from its first call.
 func (s *Store) Count(owner model.Owner, limit int) error {
 	var err error
-	s.update(owner.UID, func(e *Entry) {
-		if e.Namespace == "" && limit > 0 && s.inNamespace[owner.Namespace] >= limit {
+	s.Update(owner.UID, func(e *Entry) {
+		if e.Namespace == "" && limit > 0 && s.index.inNamespace[owner.Namespace] >= limit {
 			err = &QuotaError{owner.Namespace, limit}
 			return
 		}
 		e.Namespace = owner.Namespace
 	})
 	return err
-}
-
-// Uncount uncounts a Service after its deletion.
-func (s *Store) Uncount(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Namespace, e.Unsettled = "", Unsettled{} })
 }

@@ -28,7 +28,7 @@ func TestStore_CountsServicesOfANamespaceUpToItsLimit(t *testing.T) {
 	if err := store.Count(ownerOf(second), 0); err != nil {
 		t.Errorf("without a limit: %v", err)
 	}
-	store.Uncount(first.UID)
+	store.Update(first.UID, func(e *state.Entry) { e.Namespace, e.Unsettled = "", state.Unsettled{} })
 	if err := store.Count(ownerOf(first), 2); err != nil {
 		t.Errorf("after one has gone: %v", err)
 	}
@@ -38,7 +38,7 @@ func TestStore_CountsServicesOfANamespaceUpToItsLimit(t *testing.T) {
 func TestStore_CountsServicesForWhichSomethingWasApplied(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
-	store.SetApplied("uid", applied("lb"))
+	store.Update("uid", func(e *state.Entry) { e.SetApplied(applied("lb")) })
 	var quota *state.QuotaError
 	if err := store.Count(ownerOf(service("second", "1")), 1); !errors.As(err, &quota) {
 		t.Errorf("error %v, want that of the limit", err)

@@ -3,47 +3,63 @@ package state
 import (
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
 )
 
-// RetainFloatingIP records that a floating IP was left in the project for the next Service of this
-// name.
-func (s *Store) RetainFloatingIP(service types.NamespacedName, id string) {
-	now := s.clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.retained[service] == nil {
-		s.retained[service] = map[string]time.Time{}
+// Retained are the floating IPs that this process has left in the project, each for the next Service of a name.
+type Retained struct {
+	clock clock.PassiveClock
+
+	mu sync.Mutex
+	// left are the times, by name and ID.
+	left map[types.NamespacedName]map[string]time.Time
+}
+
+// Add records that a floating IP was left in the project for the next Service of this name.
+func (r *Retained) Add(service types.NamespacedName, id string) {
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.left[service] == nil {
+		r.left[service] = map[string]time.Time{}
 	}
-	s.retained[service][id] = now
+	r.left[service][id] = now
 }
 
-// RetainedFloatingIPs returns the IDs of the floating IPs that this process has left in the
-// project for a Service of this name, sorted.
-func (s *Store) RetainedFloatingIPs(service types.NamespacedName) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.retained[service]))
+// IDs returns the IDs of the floating IPs that were left for a Service of this name, sorted.
+func (r *Retained) IDs(service types.NamespacedName) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.left[service]))
 }
 
-// Sweep drops floating IPs that were left in the project before the snapshot began and that it does
-// not show, and creations with load balancers that can no longer appear.
-func (s *Store) Sweep(snap *project.Snapshot) {
-	now := s.clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for service, ids := range s.retained {
+// sweep drops floating IPs that were left in the project before the snapshot began and that it does not show.
+func (r *Retained) sweep(snap *project.Snapshot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for service, ids := range r.left {
 		maps.DeleteFunc(ids, func(id string, left time.Time) bool {
 			_, there := snap.FloatingIPs[id]
 			return !there && snap.Began.After(left)
 		})
 		if len(ids) == 0 {
-			delete(s.retained, service)
+			delete(r.left, service)
 		}
 	}
-	s.dropCreations(now)
+}
+
+func (r *Retained) clone() *Retained {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	left := make(map[types.NamespacedName]map[string]time.Time, len(r.left))
+	for service, ids := range r.left {
+		left[service] = maps.Clone(ids)
+	}
+	return &Retained{clock: r.clock, left: left}
 }

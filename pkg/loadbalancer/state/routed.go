@@ -46,41 +46,26 @@ func (a Access) conflicts(b Access) string {
 	return ""
 }
 
-// SetRouted records the applied state of a Service with provider router. A load balancer that was begun for it in
-// Octavia stays known until LeaveOctavia.
-func (s *Store) SetRouted(uid types.UID, routed *Routed) {
-	s.update(uid, func(e *Entry) {
-		e.Applied, e.Routed, e.Namespace = nil, routed, routed.Service.Namespace
-	})
+// SetRouted records the applied state of the Service, which has provider router. A load balancer that was begun for it in
+// Octavia stays known.
+func (e *Entry) SetRouted(routed *Routed) {
+	e.Applied, e.Routed, e.Namespace = nil, routed, routed.Service.Namespace
 }
 
 // ReplaceRouted replaces the knowledge of the same state, unless a newer one was applied.
-func (s *Store) ReplaceRouted(uid types.UID, before, now *Routed) {
-	s.update(uid, func(e *Entry) {
-		if e.Routed == before {
-			e.Routed = now
-		}
-	})
+func (e *Entry) ReplaceRouted(before, now *Routed) {
+	if e.Routed == before {
+		e.Routed = now
+	}
 }
 
-// EnterRouter records the beginning of a change of a VIP.
-func (s *Store) EnterRouter(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Made.VIP = true })
-}
-
-// EnterForwardings records the beginning of a change of port forwardings.
-func (s *Store) EnterForwardings(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Made.Forwards = true })
-}
-
-// LeaveRouter records that a Service has neither a VIP nor port forwardings.
-func (s *Store) LeaveRouter(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Made.VIP, e.Made.Forwards = false, false })
-}
-
-// LeaveOctavia records that a Service has no load balancer in Octavia.
-func (s *Store) LeaveOctavia(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Made.LoadBalancerID, e.Made.Entered = "", nil })
+// MarkRoutedDrifted is MarkDrifted for a Service with provider router.
+func (e *Entry) MarkRoutedDrifted(routed *Routed, reason string) (marked bool) {
+	if e.Routed != routed {
+		return false
+	}
+	e.Routed, e.Drift = nil, Drift{Reason: reason, Routed: routed}
+	return true
 }
 
 // AllRouted returns the applied state of each Service with provider router.
@@ -94,16 +79,6 @@ func (s *Store) AllRouted() map[types.UID]*Routed {
 		}
 	}
 	return all
-}
-
-// MarkRoutedDrifted is MarkDrifted for a Service with provider router.
-func (s *Store) MarkRoutedDrifted(uid types.UID, routed *Routed, reason string) (marked bool) {
-	s.update(uid, func(e *Entry) {
-		if marked = e.Routed == routed; marked {
-			e.Routed, e.Drift = nil, Drift{Reason: reason, Routed: routed}
-		}
-	})
-	return marked
 }
 
 // Claim records the open ports of a Service. It returns a port that another Service has with other source ranges,
@@ -127,11 +102,6 @@ func (s *Store) Claim(uid types.UID, access Access, unseen map[types.UID]Access)
 			return port
 		}
 	}
-	s.updateLocked(uid, func(e *Entry) { e.Access = &access })
-	return ""
-}
-
-// Hold records the open ports of a Service, in place of those that it had.
-func (s *Store) Hold(uid types.UID, access Access) {
 	s.update(uid, func(e *Entry) { e.Access = &access })
+	return ""
 }

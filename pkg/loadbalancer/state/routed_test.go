@@ -34,7 +34,7 @@ func TestClaim_RefusesPortWithOtherRanges(t *testing.T) {
 			t.Errorf("%s: %q, want %q", step.what, got, step.want)
 		}
 	}
-	store.StartDeletion("a")
+	store.Update("a", (*state.Entry).StartDeletion)
 	store.Forget("b", true)
 	if got := store.Claim("c", office, nil); got != "TCP/80" {
 		t.Errorf("%q: a Service has its ports until its deletion has ended", got)
@@ -51,14 +51,18 @@ func TestMarkRoutedDrifted_ComparesState(t *testing.T) {
 	store := state.New(testingclock.NewFakePassiveClock(time.Now()), nil)
 	before := &state.Routed{LoadBalancer: &model.LoadBalancer{ID: "port"}}
 	now := *before
-	store.SetRouted("a", &now)
-	if store.MarkRoutedDrifted("a", before, "gone") || store.AllRouted()["a"] != &now {
+	store.Update("a", func(e *state.Entry) { e.SetRouted(&now) })
+	mark := func(routed *state.Routed) (marked bool) {
+		store.Update("a", func(e *state.Entry) { marked = e.MarkRoutedDrifted(routed, "gone") })
+		return marked
+	}
+	if mark(before) || store.AllRouted()["a"] != &now {
 		t.Error("an earlier state was marked")
 	}
-	if !store.MarkRoutedDrifted("a", &now, "gone") || len(store.AllRouted()) > 0 {
+	if !mark(&now) || len(store.AllRouted()) > 0 {
 		t.Error("the state was not marked")
 	}
-	if drift := store.Get("a").Drift; drift.Routed != &now || drift.Reason != "gone" || store.LoadBalancerID("a") != "port" || store.Get("a").Unseen() {
+	if drift := store.Get("a").Drift; drift.Routed != &now || drift.Reason != "gone" || store.Get("a").LoadBalancerID() != "port" || store.Get("a").Unseen() {
 		t.Errorf("drift %+v", drift)
 	}
 }

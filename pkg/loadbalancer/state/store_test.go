@@ -25,6 +25,26 @@ func newStore() (*state.Store, *testingclock.FakePassiveClock) {
 	return state.New(clock, nil), clock
 }
 
+func warn(s *state.Store, uid types.UID, subject, text string) (send bool) {
+	s.Update(uid, func(e *state.Entry) { send = e.Warn(subject, text) })
+	return send
+}
+
+func announce(s *state.Store, uid types.UID, subject, change string) (say bool) {
+	s.Update(uid, func(e *state.Entry) { say = e.Announce(subject, change) })
+	return say
+}
+
+func refuse(s *state.Store, uid types.UID, reason string, reported bool) (wasReported bool) {
+	s.Update(uid, func(e *state.Entry) { wasReported = e.Refusal.Refuse(reason, reported) })
+	return wasReported
+}
+
+func markDrifted(s *state.Store, uid types.UID, applied *state.Applied, reason string) (marked bool) {
+	s.Update(uid, func(e *state.Entry) { marked = e.MarkDrifted(applied, reason) })
+	return marked
+}
+
 func service(name, version string) *v1.Service {
 	return &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-of-" + name), ResourceVersion: version}}
 }
@@ -32,18 +52,18 @@ func service(name, version string) *v1.Service {
 // fill records all kinds of knowledge of a Service.
 func fill(store *state.Store, svc *v1.Service) {
 	store.Advance(svc.UID, svc.ResourceVersion)
-	store.RecordMemberChange(svc.UID, time.Second)
-	store.Accept(svc)
-	store.SetApplied(svc.UID, applied("lb"))
-	store.MarkDrifted(svc.UID, store.Get(svc.UID).Applied, "changed")
-	store.SetApplied(svc.UID, applied("lb"))
-	store.Refuse(svc.UID, "quota", true)
-	store.Warn(svc.UID, "nodes", "no address")
-	store.MarkTouched(svc.UID)
-	store.SetLoadBalancerID(svc.UID, "lb")
-	store.SetUnattachedFloatingIP(svc.UID, true)
-	store.MarkCreateEmpty(svc.UID)
-	store.UpdateSecurityGroups(svc.UID, func(e *securitygroup.Entry) { e.Met = true })
+	store.Update(svc.UID, func(e *state.Entry) { e.MemberChanges.Add(time.Second) })
+	store.Update(svc.UID, func(e *state.Entry) { e.Accept(svc) })
+	store.Update(svc.UID, func(e *state.Entry) { e.SetApplied(applied("lb")) })
+	markDrifted(store, svc.UID, store.Get(svc.UID).Applied, "changed")
+	store.Update(svc.UID, func(e *state.Entry) { e.SetApplied(applied("lb")) })
+	refuse(store, svc.UID, "quota", true)
+	warn(store, svc.UID, "nodes", "no address")
+	store.Update(svc.UID, func(e *state.Entry) { e.Made.Touched = true })
+	store.Update(svc.UID, func(e *state.Entry) { e.Made.LoadBalancerID = "lb" })
+	store.Update(svc.UID, func(e *state.Entry) { e.Made.UnattachedFloatingIP = true })
+	store.Update(svc.UID, func(e *state.Entry) { e.Made.CreateEmpty = true })
+	state.SecurityGroups{Store: store}.Update(svc.UID, func(e *securitygroup.Entry) { e.Met = true })
 }
 
 func TestStore_KnowsNothingOfAServiceThatIsForgotten(t *testing.T) {
@@ -74,39 +94,54 @@ func TestStore_HoldsNoEntryWithoutContent(t *testing.T) {
 	uid := svc.UID
 	one := applied("lb")
 	for name, undo := range map[string]func(*state.Store){
-		"nothing is known": func(s *state.Store) { s.DropApplied(uid); s.DropDrift(uid); s.Uncount(uid); s.CreationSent(uid) },
-		"applied":          func(s *state.Store) { s.SetApplied(uid, one); s.Uncount(uid); s.DropApplied(uid) },
+		"nothing is known": func(s *state.Store) {
+			s.Update(uid, (*state.Entry).DropApplied)
+			s.Update(uid, func(e *state.Entry) { e.Drift = state.Drift{} })
+			s.Update(uid, func(e *state.Entry) { e.Namespace, e.Unsettled = "", state.Unsettled{} })
+			s.Creations.Sent(uid)
+		},
+		"applied": func(s *state.Store) {
+			s.Update(uid, func(e *state.Entry) { e.SetApplied(one) })
+			s.Update(uid, func(e *state.Entry) { e.Namespace, e.Unsettled = "", state.Unsettled{} })
+			s.Update(uid, (*state.Entry).DropApplied)
+		},
 		"applied, dropped by its token": func(s *state.Store) {
-			s.SetApplied(uid, one)
-			s.Uncount(uid)
-			s.DropAppliedIf(uid, one)
+			s.Update(uid, func(e *state.Entry) { e.SetApplied(one) })
+			s.Update(uid, func(e *state.Entry) { e.Namespace, e.Unsettled = "", state.Unsettled{} })
+			s.Update(uid, func(e *state.Entry) { e.DropAppliedIf(one) })
 		},
 		"drifted": func(s *state.Store) {
-			s.SetApplied(uid, one)
-			s.MarkDrifted(uid, one, "changed")
-			s.Uncount(uid)
-			s.DropDrift(uid)
+			s.Update(uid, func(e *state.Entry) { e.SetApplied(one) })
+			markDrifted(s, uid, one, "changed")
+			s.Update(uid, func(e *state.Entry) { e.Namespace, e.Unsettled = "", state.Unsettled{} })
+			s.Update(uid, func(e *state.Entry) { e.Drift = state.Drift{} })
 		},
-		"nothing was applied": func(s *state.Store) { s.MarkDrifted(uid, one, "changed"); s.ReplaceApplied(uid, one, one) },
-		"refused":             func(s *state.Store) { s.Refuse(uid, "quota", true); s.StartDeletion(uid) },
+		"nothing was applied": func(s *state.Store) {
+			markDrifted(s, uid, one, "changed")
+			s.Update(uid, func(e *state.Entry) { e.ReplaceApplied(one, one) })
+		},
+		"refused": func(s *state.Store) { refuse(s, uid, "quota", true); s.Update(uid, (*state.Entry).StartDeletion) },
 		"a limit": func(s *state.Store) {
 			_ = s.Count(ownerOf(service("first", "")), 1)
 			_ = s.Count(ownerOf(svc), 1)
-			s.Uncount("uid-of-first")
+			s.Update("uid-of-first", func(e *state.Entry) { e.Namespace, e.Unsettled = "", state.Unsettled{} })
 		},
-		"a warning":                 func(s *state.Store) { s.Warn(uid, "nodes", "text"); s.Warn(uid, "nodes", "") },
-		"a warning that was never":  func(s *state.Store) { s.Warn(uid, "nodes", "") },
-		"an unattached floating IP": func(s *state.Store) { s.SetUnattachedFloatingIP(uid, true); s.SetUnattachedFloatingIP(uid, false) },
+		"a warning":                func(s *state.Store) { warn(s, uid, "nodes", "text"); warn(s, uid, "nodes", "") },
+		"a warning that was never": func(s *state.Store) { warn(s, uid, "nodes", "") },
+		"an unattached floating IP": func(s *state.Store) {
+			s.Update(uid, func(e *state.Entry) { e.Made.UnattachedFloatingIP = true })
+			s.Update(uid, func(e *state.Entry) { e.Made.UnattachedFloatingIP = false })
+		},
 		"removed": func(s *state.Store) {
-			s.MarkTouched(uid)
-			s.SetLoadBalancerID(uid, "lb")
-			s.SetUnattachedFloatingIP(uid, true)
-			s.Announce(uid, "plan", "load balancer lb: delete")
-			s.MarkRemoved(uid, false)
+			s.Update(uid, func(e *state.Entry) { e.Made.Touched = true })
+			s.Update(uid, func(e *state.Entry) { e.Made.LoadBalancerID = "lb" })
+			s.Update(uid, func(e *state.Entry) { e.Made.UnattachedFloatingIP = true })
+			announce(s, uid, "plan", "load balancer lb: delete")
+			s.Update(uid, func(e *state.Entry) { e.MarkRemoved(false) })
 		},
 		"security groups": func(s *state.Store) {
-			s.UpdateSecurityGroups(uid, func(e *securitygroup.Entry) { e.State = &securitygroup.State{} })
-			s.UpdateSecurityGroups(uid, func(e *securitygroup.Entry) { e.State = nil })
+			state.SecurityGroups{Store: s}.Update(uid, func(e *securitygroup.Entry) { e.State = &securitygroup.State{} })
+			state.SecurityGroups{Store: s}.Update(uid, func(e *securitygroup.Entry) { e.State = nil })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +162,7 @@ func TestStore_ForgetKeepsThatAServiceWasTouchedUntilItIsDeleted(t *testing.T) {
 	store, _ := newStore()
 	svc := service("web", "1")
 	fill(store, svc)
-	store.MarkRemoved(svc.UID, true)
+	store.Update(svc.UID, func(e *state.Entry) { e.MarkRemoved(true) })
 	store.Forget(svc.UID, false)
 	if diff := cmp.Diff(state.Made{Touched: true}, store.Get(svc.UID).Made); diff != "" {
 		t.Error(diff)
@@ -143,7 +178,7 @@ func TestStore_StartDeletionKeepsWhatWasMade(t *testing.T) {
 	store, _ := newStore()
 	svc := service("web", "1")
 	fill(store, svc)
-	store.StartDeletion(svc.UID)
+	store.Update(svc.UID, (*state.Entry).StartDeletion)
 	known := store.Get(svc.UID)
 	want := state.Made{Touched: true, LoadBalancerID: "lb", UnattachedFloatingIP: true, CreateEmpty: true}
 	if diff := cmp.Diff(want, known.Made); diff != "" {
@@ -155,7 +190,7 @@ func TestStore_StartDeletionKeepsWhatWasMade(t *testing.T) {
 	if known.Applied != nil || known.Drift != (state.Drift{}) || known.Accepted != nil || known.Served != "" || known.Refusal != (state.Refusal{}) {
 		t.Errorf("still known: %+v", known)
 	}
-	if !store.Warn(svc.UID, "nodes", "no address") {
+	if !warn(store, svc.UID, "nodes", "no address") {
 		t.Error("a warning counts as sent that was sent before the deletion")
 	}
 }
@@ -187,7 +222,7 @@ func TestStore_AcceptKeepsWhatTheServiceAsksForAndEndsRefusalAndDrift(t *testing
 	svc.Labels = map[string]string{"l": "v"}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}
 	fill(store, svc)
-	store.Accept(svc)
+	store.Update(svc.UID, func(e *state.Entry) { e.Accept(svc) })
 	known := store.Get(svc.UID)
 	if diff := cmp.Diff(want, known.Accepted); diff != "" {
 		t.Error(diff)
@@ -204,13 +239,13 @@ func TestStore_ReportsHowManyServicesAreRefusedForAReason(t *testing.T) {
 	t.Parallel()
 	var calls []string
 	store := state.New(testingclock.NewFakePassiveClock(began), func(reason string, n int) { calls = append(calls, fmt.Sprint(reason, " ", n)) })
-	store.Refuse("a", "quota", false)
-	store.Refuse("b", "quota", false)
-	store.Refuse("b", "quota", true)
-	store.Refuse("a", "invalid", false)
-	store.Accept(&v1.Service{ObjectMeta: metav1.ObjectMeta{UID: "b"}})
-	store.StartDeletion("a")
-	store.StartDeletion("a")
+	refuse(store, "a", "quota", false)
+	refuse(store, "b", "quota", false)
+	refuse(store, "b", "quota", true)
+	refuse(store, "a", "invalid", false)
+	store.Update("b", func(e *state.Entry) { e.Accept(&v1.Service{ObjectMeta: metav1.ObjectMeta{UID: "b"}}) })
+	store.Update("a", (*state.Entry).StartDeletion)
+	store.Update("a", (*state.Entry).StartDeletion)
 	want := []string{"quota 1", "quota 2", "quota 1", "invalid 1", "quota 0", "invalid 0"}
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Error(diff)
@@ -226,12 +261,12 @@ func TestStore_KnowsWhetherARefusalWasReportedUntilTheServiceIsAccepted(t *testi
 	store, _ := newStore()
 	svc := service("web", "1")
 	for _, c := range []struct{ reported, want bool }{{false, false}, {true, true}, {false, true}} {
-		if got := store.Refuse(svc.UID, "quota", c.reported); got != c.want {
+		if got := refuse(store, svc.UID, "quota", c.reported); got != c.want {
 			t.Errorf("reported %v: %v, want %v", c.reported, got, c.want)
 		}
 	}
-	store.Accept(svc)
-	if store.Refuse(svc.UID, "quota", false) {
+	store.Update(svc.UID, func(e *state.Entry) { e.Accept(svc) })
+	if refuse(store, svc.UID, "quota", false) {
 		t.Error("a refusal from before the Service was accepted counts as reported")
 	}
 }
@@ -246,11 +281,11 @@ func TestStore_SendsAWarningOnceUntilItChanges(t *testing.T) {
 		{"nodes", "one", true}, {"nodes", "one", false}, {"nodes", "two", true}, {"nodes", "one", true},
 		{"settings", "one", true}, {"nodes", "one", false}, {"nodes", "", false}, {"nodes", "one", true}, {"settings", "one", false},
 	} {
-		if got := store.Warn("uid", c.subject, c.text); got != c.want {
+		if got := warn(store, "uid", c.subject, c.text); got != c.want {
 			t.Errorf("%d: %q about %s is sent: %v, want %v", i, c.text, c.subject, got, c.want)
 		}
 	}
-	if !store.Warn("other", "nodes", "one") {
+	if !warn(store, "other", "nodes", "one") {
 		t.Error("a warning that another Service was sent is not sent")
 	}
 }
@@ -269,12 +304,12 @@ func TestStore_AnnouncesAChangeOnceUntilItIsMade(t *testing.T) {
 		{"plan", add, false}, {"groups", remove, false},
 		{"plan", remove, true}, {"plan", add, true},
 	} {
-		if got := store.Announce(svc.UID, step.subject, step.change); got != step.want {
+		if got := announce(store, svc.UID, step.subject, step.change); got != step.want {
 			t.Errorf("%d, %s %s: announced is %t, want %t", i, step.subject, step.change, got, step.want)
 		}
 	}
-	store.Accept(svc)
-	if !store.Announce(svc.UID, "plan", add) {
+	store.Update(svc.UID, func(e *state.Entry) { e.Accept(svc) })
+	if !announce(store, svc.UID, "plan", add) {
 		t.Error("a change is not announced when it is needed again after it was made")
 	}
 }
@@ -282,16 +317,16 @@ func TestStore_AnnouncesAChangeOnceUntilItIsMade(t *testing.T) {
 func TestStore_RecallsTheWarningsThatItHasNotSentItself(t *testing.T) {
 	t.Parallel()
 	last, _ := newStore()
-	last.Warn("uid", "nodes", "one")
-	last.Warn("uid", "settings", "one")
+	warn(last, "uid", "nodes", "one")
+	warn(last, "uid", "settings", "one")
 	store, _ := newStore()
-	store.Warn("uid", "nodes", "two")
-	store.RecallWarnings("uid", "broken:none,"+last.Warnings("uid"))
+	warn(store, "uid", "nodes", "two")
+	store.Update("uid", func(e *state.Entry) { e.Warnings.Recall("broken:none," + last.Get("uid").Warnings.String()) })
 	for _, c := range []struct {
 		subject, text string
 		want          bool
 	}{{"nodes", "two", false}, {"settings", "one", false}, {"broken", "none", true}} {
-		if got := store.Warn("uid", c.subject, c.text); got != c.want {
+		if got := warn(store, "uid", c.subject, c.text); got != c.want {
 			t.Errorf("%q about %s is sent: %v, want %v", c.text, c.subject, got, c.want)
 		}
 	}
@@ -300,11 +335,12 @@ func TestStore_RecallsTheWarningsThatItHasNotSentItself(t *testing.T) {
 func TestStore_ReturnsTheSecurityGroupsOfThoseThatHaveAny(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
-	store.MarkTouched("without")
+	store.Update("without", func(e *state.Entry) { e.Made.Touched = true })
 	s := &securitygroup.State{GroupID: "sg"}
-	store.UpdateSecurityGroups("with", func(e *securitygroup.Entry) { e.State, e.Settled = s, true })
+	groups := state.SecurityGroups{Store: store}
+	groups.Update("with", func(e *securitygroup.Entry) { e.State, e.Settled = s, true })
 	want := map[types.UID]securitygroup.Entry{"with": {State: s, Settled: true}}
-	if got := store.AllSecurityGroups(); !maps.Equal(got, want) {
+	if got := groups.All(); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -319,7 +355,7 @@ func TestStore_CountsRightUnderConcurrency(t *testing.T) {
 		all.Go(func() {
 			svc := service(fmt.Sprint("web-", n), "1")
 			fill(store, svc)
-			store.RetainFloatingIP(types.NamespacedName{Name: svc.Name}, "fip")
+			store.Retained.Add(types.NamespacedName{Name: svc.Name}, "fip")
 			store.AllApplied()
 			if n%2 == 0 {
 				store.Forget(svc.UID, true)
@@ -343,27 +379,27 @@ func TestFork_LearnsNothingBackButByAdopt(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
 	svc, other := service("web", "1"), service("other", "1")
-	store.SetLoadBalancerID(svc.UID, "lb-1")
+	store.Update(svc.UID, func(e *state.Entry) { e.Made.LoadBalancerID = "lb-1" })
 	if err := store.Count(ownerOf(other), 1); err != nil {
 		t.Fatal(err)
 	}
-	store.CreationLost(svc.UID)
+	store.Creations.Lost(svc.UID)
 	fork := store.Fork(svc.UID)
 	if got := fork.Get(svc.UID).Made.LoadBalancerID; got != "lb-1" {
 		t.Errorf("the fork knows the load balancer %q", got)
 	}
-	if !fork.CreationUntil(svc.UID, time.Time{}).IsZero() {
+	if !fork.Creations.Until(svc.UID, time.Time{}).IsZero() {
 		t.Error("the fork waits for a creation")
 	}
 	if err := fork.Count(ownerOf(svc), 1); err == nil {
 		t.Error("the fork does not count the other Service")
 	}
-	fork.SetServedOn(svc.UID, "lb-2")
+	fork.Update(svc.UID, func(e *state.Entry) { e.Made.ServedOn = "lb-2" })
 	if got := store.Get(svc.UID).Made.ServedOn; got != "" {
 		t.Errorf("the fork's %q came back", got)
 	}
 	store.Adopt(fork, svc.UID)
-	if got := store.Get(svc.UID).Made; got.ServedOn != "lb-2" || got.LoadBalancerID != "lb-1" || got.Creation.Until.IsZero() {
+	if got := store.Get(svc.UID).Made; got.ServedOn != "lb-2" || got.LoadBalancerID != "lb-1" || store.Creations.Until(svc.UID, time.Time{}).IsZero() {
 		t.Errorf("adopted %+v", got)
 	}
 }
@@ -373,23 +409,23 @@ func TestStore_KeepsTheServiceThatItHasAccepted(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
 	svc := service("web", "1")
-	store.Accept(svc)
+	store.Update(svc.UID, func(e *state.Entry) { e.Accept(svc) })
 	first := store.Get(svc.UID).Accepted
-	store.Accept(svc)
+	store.Update(svc.UID, func(e *state.Entry) { e.Accept(svc) })
 	if store.Get(svc.UID).Accepted != first {
 		t.Error("the same Service was copied again")
 	}
 	changed := service("web", "2")
 	changed.Annotations = map[string]string{"a": "b"}
-	store.Accept(changed)
+	store.Update(changed.UID, func(e *state.Entry) { e.Accept(changed) })
 	if got := store.Get(svc.UID).Accepted; got.ResourceVersion != "2" || got.Annotations["a"] != "b" {
 		t.Errorf("accepted is %+v", got)
 	}
 	changed = service("web", "") // of an unknown version
-	store.Accept(changed)
+	store.Update(changed.UID, func(e *state.Entry) { e.Accept(changed) })
 	changed = service("web", "")
 	changed.Annotations = map[string]string{"c": "d"}
-	store.Accept(changed)
+	store.Update(changed.UID, func(e *state.Entry) { e.Accept(changed) })
 	if got := store.Get(svc.UID).Accepted; got.Annotations["c"] != "d" {
 		t.Errorf("accepted is %+v", got)
 	}
@@ -401,11 +437,11 @@ func TestStore_DropsWhatIsLeftOfServicesThatAreGone(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore()
 	for _, uid := range []types.UID{"there", "gone", "lost"} {
-		store.MarkTouched(uid)
+		store.Update(uid, func(e *state.Entry) { e.Made.Touched = true })
 		store.Forget(uid, false)
 	}
-	store.CreationLost("lost")
-	store.SetApplied("applied", applied("lb"))
+	store.Creations.Lost("lost")
+	store.Update("applied", func(e *state.Entry) { e.SetApplied(applied("lb")) })
 	store.DropAllBut(map[types.UID]bool{"there": true})
 	for uid, want := range map[types.UID]bool{"there": true, "gone": false, "lost": true} {
 		if got := store.Get(uid).Made.Touched; got != want {

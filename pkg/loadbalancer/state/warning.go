@@ -3,113 +3,105 @@ package state
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
-// Warn records the current warning about a subject of a Service, "" for none, and reports whether
-// to send it: it differs from the last one. The author of a Service controls the number of
-// warnings, and too many events get lost.
-func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
-	s.update(uid, func(e *Entry) {
-		var changed bool
-		if e.warnings, changed = put(e.warnings, subject, text); !changed {
-			return
-		}
-		send = text != ""
-		if e.Applied != nil && e.Applied.Persisted.Record { // without this warning
-			applied := *e.Applied
-			applied.Persisted.Record = false
-			e.Applied = &applied
-		}
-	})
-	return send
+// Warnings are hashes of the last warning about each subject of a Service. They never change once they are in a Store.
+type Warnings struct {
+	hashes hashes
+	// recalled is set if they include those of the last process.
+	recalled bool
 }
 
-// Announce records the next change of a subject of a Service, and reports whether to announce it:
+// Warn records the current warning about a subject of the Service, "" for none, and reports whether
+// to send it: it differs from the last one. The author of a Service controls the number of
+// warnings, and too many events get lost.
+func (e *Entry) Warn(subject, text string) (send bool) {
+	var changed bool
+	if e.Warnings.hashes, changed = e.Warnings.hashes.with(subject, text); !changed {
+		return false
+	}
+	if e.Applied != nil && e.Applied.Persisted.Record { // without this warning
+		applied := *e.Applied
+		applied.Persisted.Record = false
+		e.Applied = &applied
+	}
+	return text != ""
+}
+
+// Announce records the next change of a subject of the Service, and reports whether to announce it:
 // it differs from the last one, or the Service has had its desired state since. A failing change is
 // retried without limit, and each attempt has its own event.
-func (s *Store) Announce(uid types.UID, subject, change string) (say bool) {
-	s.update(uid, func(e *Entry) { e.announced, say = put(e.announced, subject, change) })
+func (e *Entry) Announce(subject, change string) (say bool) {
+	e.announced, say = e.announced.with(subject, change)
 	return say
 }
 
-// put sets the hash of the text on a subject, none for "". It returns the hashes, nil if there are
-// none, and whether this one has changed.
-func put(hashes map[string]uint64, subject, text string) (now map[string]uint64, changed bool) {
-	last, known := hashes[subject]
+// hashes are hashes of texts by their subjects.
+type hashes map[string]uint64
+
+// with returns the hashes with that of a text on a subject, none for "", and whether this one has changed. It returns
+// nil if there are none.
+func (h hashes) with(subject, text string) (now hashes, changed bool) {
+	last, known := h[subject]
 	if text == "" {
-		if delete(hashes, subject); len(hashes) == 0 {
-			hashes = nil
+		if !known {
+			return h, false
 		}
-		return hashes, known
+		if now = maps.Clone(h); len(now) == 1 {
+			return nil, true
+		}
+		delete(now, subject)
+		return now, true
 	}
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(text)) // never fails
 	sum := hash.Sum64()
 	if known && last == sum {
-		return hashes, false
+		return h, false
 	}
-	if hashes == nil {
-		hashes = map[string]uint64{}
-	}
-	hashes[subject] = sum
-	return hashes, true
+	return h.set(subject, sum), true
 }
 
-// Warnings returns a word for the last warnings of a Service, such as
-// "nodes:9ae16a3b2f90404f,settings:c3a5c85c97cb3127"; "" for none.
-func (s *Store) Warnings(uid types.UID) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.entries[uid]
-	if e == nil {
-		return ""
+func (h hashes) set(subject string, sum uint64) hashes {
+	now := maps.Clone(h)
+	if now == nil {
+		now = hashes{}
 	}
-	words := make([]string, 0, len(e.warnings))
-	for subject, sum := range e.warnings {
+	now[subject] = sum
+	return now
+}
+
+// About reports whether there is a current warning about a subject.
+func (w Warnings) About(subject string) bool {
+	_, warned := w.hashes[subject]
+	return warned
+}
+
+// String returns a word for the warnings, such as "nodes:9ae16a3b2f90404f,settings:c3a5c85c97cb3127"; "" for none.
+func (w Warnings) String() string {
+	words := make([]string, 0, len(w.hashes))
+	for subject, sum := range w.hashes {
 		words = append(words, fmt.Sprintf("%s:%016x", subject, sum))
 	}
 	slices.Sort(words)
 	return strings.Join(words, ",")
 }
 
-// Warned returns the number of Services with a current warning about a subject.
-func (s *Store) Warned(subject string) (services int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.entries {
-		if _, warned := e.warnings[subject]; warned {
-			services++
-		}
-	}
-	return services
-}
-
-// RecallWarnings records the warnings that the last process has sent, in the format of Warnings, so
-// that they are not sent again. Only the first call for a Service counts.
-func (s *Store) RecallWarnings(uid types.UID, word string) {
-	if word == "" {
+// Recall records the warnings that the last process has sent, in the format of String, so
+// that they are not sent again. Only the first call counts.
+func (w *Warnings) Recall(word string) {
+	if word == "" || w.recalled {
 		return
 	}
-	s.update(uid, func(e *Entry) {
-		if e.recalled {
-			return
+	w.recalled = true
+	for part := range strings.SplitSeq(word, ",") {
+		subject, text, _ := strings.Cut(part, ":")
+		if sum, err := strconv.ParseUint(text, 16, 64); err == nil && !w.About(subject) {
+			w.hashes = w.hashes.set(subject, sum)
 		}
-		e.recalled = true
-		for part := range strings.SplitSeq(word, ",") {
-			subject, text, _ := strings.Cut(part, ":")
-			sum, err := strconv.ParseUint(text, 16, 64)
-			if _, sent := e.warnings[subject]; err != nil || sent {
-				continue
-			}
-			if e.warnings == nil {
-				e.warnings = map[string]uint64{}
-			}
-			e.warnings[subject] = sum
-		}
-	})
+	}
 }

@@ -64,7 +64,7 @@ func conditionBreaks() []Break {
 		{
 			Row: 101, What: "events do not name the load balancer",
 			File:  "pkg/loadbalancer/reconciler.go",
-			Old:   `return cmp.Or(m.LoadBalancerID(of.Owner.UID), of.LoadBalancerID), of.Address`,
+			Old:   `return cmp.Or(m.store.Get(of.Owner.UID).LoadBalancerID(), of.LoadBalancerID), of.Address`,
 			New:   `return cmp.Or("", of.LoadBalancerID), of.Address`,
 			Tests: []string{"TestEvents_NameLoadBalancerAndAddressOfWhatIsServed"},
 		},

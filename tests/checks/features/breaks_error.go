@@ -27,8 +27,8 @@ func errorBreaks() []Break {
 		},
 		{
 			Row: 80, What: "each Service leaks a port while a quota for listeners or pools is exhausted",
-			File:  "pkg/loadbalancer/state/trouble.go",
-			Old:   `return now.Before(s.partsShort)`,
+			File:  "pkg/loadbalancer/state/shortage.go",
+			Old:   `return now.Before(s.until)`,
 			New:   `return now.IsZero()`,
 			Tests: []string{"TestQuota_OfPartsLosesOnePortForAllServices"},
 		},

@@ -168,7 +168,7 @@ func memberBreaks() []Break {
 		{
 			Row: 143, What: "one large pool makes all Services believe in long removals",
 			File:  "pkg/loadbalancer/goal/rollout.go",
-			Old:   `cycle, measured := r.store.Get(in.Owner.UID).MemberChange()`,
+			Old:   `cycle, measured := r.store.Get(in.Owner.UID).MemberChanges.Median()`,
 			New:   `cycle, measured := time.Duration(0), false`,
 			Tests: []string{"TestEndpoints_MeasureRemovalsOfEachService"},
 		},
@@ -287,7 +287,7 @@ func memberBreaks() []Break {
 		{
 			Row: 71, What: "the applied state of a Service is not stored",
 			File:  "pkg/loadbalancer/goal/results.go",
-			Old:   `	s.store.SetApplied(uid, applied)`,
+			Old:   `	s.store.Update(uid, func(e *state.Entry) { e.SetApplied(applied) })`,
 			New:   ``,
 			Tests: []string{"TestEnsure_CostsNothingWhenNothingChanged"},
 		},

@@ -21,8 +21,8 @@ func metricsBreaks() []Break {
 		{
 			Row: 100, What: "no metric counts repaired drift",
 			File:  engine + "serve.go",
-			Old:   "			rd.store.Accept(svc)\n			rd.resolved()\n",
-			New:   "			rd.store.Accept(svc)\n",
+			Old:   "			rd.store.Update(svc.UID, func(e *state.Entry) { e.Accept(svc) })\n			rd.resolved()\n",
+			New:   "			rd.store.Update(svc.UID, func(e *state.Entry) { e.Accept(svc) })\n",
 			Tests: []string{"TestMetrics_CountDriftThatIsFoundAndRepaired"},
 		},
 		{

@@ -188,7 +188,7 @@ func (d *Detector) detectLeft(ctx context.Context, snap *project.Snapshot, drift
 			}
 			const reason = "a load balancer of the Service is left in Octavia"
 			if service, _, marked := d.options.Routed.Mark(uid, reason); marked {
-				d.options.Store.Enter(uid, lb.ID)
+				d.options.Store.Update(uid, func(e *state.Entry) { e.Made.Enter(lb.ID) })
 				klog.FromContext(ctx).Info("A Service of provider router has a load balancer", "service", service, "loadBalancer", lb.ID)
 				drifted(service)
 			}
@@ -212,7 +212,7 @@ func (d *Detector) detectParts(ctx context.Context, snap *project.Snapshot, drif
 				continue
 			}
 			if d.mark(uid, of, "parts of the Service are left on another load balancer") {
-				d.options.Store.Enter(uid, id)
+				d.options.Store.Update(uid, func(e *state.Entry) { e.Made.Enter(id) })
 				klog.FromContext(ctx).Info("A Service has parts on a load balancer that does not serve it", "service", of.Service, "loadBalancer", id, "part", part.ID)
 				drifted(of.Service)
 			}
@@ -249,6 +249,9 @@ func (d *Detector) markGroup(uid types.UID, reason string) (service types.Namesp
 }
 
 // mark records drift, unless this process is changing something there. It reports whether it has.
-func (d *Detector) mark(uid types.UID, applied *state.Applied, reason string) bool {
-	return !d.inspector.changing(uid, applied) && d.options.Store.MarkDrifted(uid, applied, reason)
+func (d *Detector) mark(uid types.UID, applied *state.Applied, reason string) (marked bool) {
+	if !d.inspector.changing(uid, applied) {
+		d.options.Store.Update(uid, func(e *state.Entry) { marked = e.MarkDrifted(applied, reason) })
+	}
+	return marked
 }

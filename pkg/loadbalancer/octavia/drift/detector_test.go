@@ -156,10 +156,10 @@ func otherCluster() []string {
 func TestWatch_DropsRetainedFloatingIPsThatAreGone(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
-		f.store.RetainFloatingIP(web(), "fip")
+		f.store.Retained.Add(web(), "fip")
 		f.advance(time.Second)
 		f.watch()
-		if retained := f.store.RetainedFloatingIPs(web()); len(retained) > 0 {
+		if retained := f.store.Retained.IDs(web()); len(retained) > 0 {
 			t.Errorf("retained are %v", retained)
 		}
 	})

@@ -219,7 +219,7 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 				return service == web() && of == uid && f.brought.Load()
 			},
 		})
-		f.store.SetApplied(uid, &state.Applied{
+		applied := &state.Applied{
 			Service: web(), Identity: identity(), Address: "192.0.2.1",
 			Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
 			LoadBalancer: state.LoadBalancer{ID: "lb", Provider: "amphora"},
@@ -227,7 +227,8 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 			Knowledge:    model.Knowledge{Confirmed: true},
 			Seen:         state.Seen{UpdatedAt: f.cloud.seen.UpdatedAt, OperatingStatus: "ONLINE", Since: time.Now()},
 			Persisted:    state.Persisted{Record: true, Address: true},
-		})
+		}
+		f.store.Update(uid, func(e *state.Entry) { e.SetApplied(applied) })
 		time.Sleep(5 * time.Minute)
 		f.cloud.mu.Lock()
 		defer f.cloud.mu.Unlock()
@@ -273,7 +274,7 @@ func (f *fixture) applied() *state.Applied { return f.store.Get(uid).Applied }
 func (f *fixture) change(change func(*state.Applied)) {
 	changed := *f.applied()
 	change(&changed)
-	f.store.SetApplied(uid, &changed)
+	f.store.Update(uid, func(e *state.Entry) { e.SetApplied(&changed) })
 }
 
 // assertDrift compares the drift of the Service, "" for none.

@@ -90,14 +90,15 @@ func (in *inspector) judge(ctx context.Context, uid types.UID, applied *state.Ap
 	case !same:
 		return state.ReasonChanged
 	}
-	in.options.Store.ReplaceApplied(uid, applied, known())
+	now := known()
+	in.options.Store.Update(uid, func(e *state.Entry) { e.ReplaceApplied(applied, now) })
 	return ""
 }
 
 // record stores the record of a Service; parts are "" if it is confirmed.
 func (in *inspector) record(uid types.UID, applied *state.Applied, parts string) {
 	record := applied.Record(uid)
-	record.Parts, record.Warnings = parts, in.options.Store.Warnings(uid)
+	record.Parts, record.Warnings = parts, in.options.Store.Get(uid).Warnings.String()
 	in.options.Records.Set(uid, record.String())
 }
 

@@ -64,7 +64,7 @@ func (p *persister) run(ctx context.Context) {
 // which a snapshot of the next process will confirm. States that are being changed, or were changed
 // by others, even if that is only reported, must be read by the next process.
 func (p *persister) recordRest() {
-	entered := p.options.Store.Entered()
+	entered := state.EnteredBy(p.options.Store.All())
 	for uid, applied := range p.options.Store.AllApplied() {
 		if len(applied.Reported) > 0 || entered[applied.LoadBalancer.ID] {
 			continue
@@ -86,7 +86,7 @@ func (p *persister) recordRest() {
 // persistDue persists new knowledge, except drift that is only reported (drift-policy=report). A load balancer to which
 // another Service moves is not recorded: the next process must read it to find the parts of a move that is taken back.
 func (p *persister) persistDue(ctx context.Context) {
-	entered := p.options.Store.Entered()
+	entered := state.EnteredBy(p.options.Store.All())
 	for uid, applied := range p.options.Store.Unpersisted() {
 		persisted := applied.Persisted
 		if len(applied.Reported) > 0 {
@@ -106,7 +106,7 @@ func (p *persister) persistDue(ctx context.Context) {
 		if persisted != applied.Persisted {
 			known := *applied
 			known.Persisted = persisted
-			p.options.Store.ReplaceApplied(uid, applied, &known)
+			p.options.Store.Update(uid, func(e *state.Entry) { e.ReplaceApplied(applied, &known) })
 		}
 	}
 	p.unname(ctx)
@@ -126,7 +126,7 @@ func (p *persister) unname(ctx context.Context) {
 		}
 		known := *routed
 		known.Unnamed = true
-		p.options.Store.ReplaceRouted(uid, routed, &known)
+		p.options.Store.Update(uid, func(e *state.Entry) { e.ReplaceRouted(routed, &known) })
 	}
 }
 
@@ -174,7 +174,7 @@ func (p *persister) confirmDue(ctx context.Context) bool {
 			continue
 		}
 		if p.inspector.inspect(ctx, uid, applied, snap, read) != "" {
-			p.options.Store.DropAppliedIf(uid, applied)
+			p.options.Store.Update(uid, func(e *state.Entry) { e.DropAppliedIf(applied) })
 		}
 		done = done && p.options.Store.Get(uid).Applied != applied
 	}

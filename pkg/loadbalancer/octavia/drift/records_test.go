@@ -92,7 +92,9 @@ func TestPersistRecords_WritesAddressSoonAndRecordOnceConfirmed(t *testing.T) {
 func TestPersistRecords_RemovesLoadBalancerThatServiceHasLeft(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
-		f.store.SetRouted(uid, &state.Routed{Service: web(), LoadBalancer: &model.LoadBalancer{ID: "port"}, Since: time.Now()})
+		f.store.Update(uid, func(e *state.Entry) {
+			e.SetRouted(&state.Routed{Service: web(), LoadBalancer: &model.LoadBalancer{ID: "port"}, Since: time.Now()})
+		})
 		failures := 1
 		f.brought.Store(true)
 		written := f.records(func() error {
@@ -148,12 +150,12 @@ func TestPersistRecords_ConfirmsByItselfWhereDriftIsNotWatched(t *testing.T) {
 func TestPersistRecords_SweepsWhatIsRetainedWhereDriftIsNotWatched(t *testing.T) {
 	t.Parallel()
 	run(t, 0, func(f *fixture) {
-		f.store.RetainFloatingIP(web(), "gone")
+		f.store.Retained.Add(web(), "gone")
 		f.advance(time.Second)
 		f.ensured()
 		f.records(nil)
 		f.advance(time.Minute)
-		if left := f.store.RetainedFloatingIPs(web()); len(left) > 0 {
+		if left := f.store.Retained.IDs(web()); len(left) > 0 {
 			t.Errorf("%v are still looked for", left)
 		}
 	})
@@ -233,12 +235,12 @@ func TestPersistRecords_RecordsTheWarningsThatTheServiceWasSent(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
 		f.records(nil)
-		f.store.Warn(uid, "nodes", "no address")
+		f.store.Update(uid, func(e *state.Entry) { e.Warn("nodes", "no address") })
 		f.advance(time.Minute)
-		f.assertRecorded(f.record() + " " + f.store.Warnings(uid))
-		f.store.Warn(uid, "nodes", "no address")
+		f.assertRecorded(f.record() + " " + f.store.Get(uid).Warnings.String())
+		f.store.Update(uid, func(e *state.Entry) { e.Warn("nodes", "no address") })
 		f.advance(time.Minute)
-		f.store.Warn(uid, "nodes", "")
+		f.store.Update(uid, func(e *state.Entry) { e.Warn("nodes", "") })
 		f.advance(time.Minute)
 		if len(f.cloud.recorded) != 2 || f.cloud.recorded[1] != f.record() {
 			t.Errorf("recorded %q", f.cloud.recorded)
@@ -290,7 +292,7 @@ func TestPersistRecords_RecordsAtItsEndWhatNothingHasConfirmed(t *testing.T) {
 		"drift is only reported": {given(unconfirmed, func(f *fixture) {
 			f.change(func(a *state.Applied) { a.Reported = map[string]bool{"a step": true} })
 		}), false},
-		"refused":       {given(unconfirmed, func(f *fixture) { f.store.Refuse(uid, "quota", false) }), false},
+		"refused":       {given(unconfirmed, func(f *fixture) { f.store.Update(uid, func(e *state.Entry) { e.Refusal.Refuse("quota", false) }) }), false},
 		"being changed": {given(unconfirmed, func(f *fixture) { f.busy[string(uid)] = true }), false},
 		"the ID of a part is not known": {given(unconfirmed, func(f *fixture) {
 			f.withContents(func(lb *model.LoadBalancer) {
@@ -309,7 +311,7 @@ func TestPersistRecords_RecordsAtItsEndWhatNothingHasConfirmed(t *testing.T) {
 				for _, change := range test.given {
 					change(f)
 				}
-				f.store.Warn(uid, "nodes", "no address")
+				f.store.Update(uid, func(e *state.Entry) { e.Warn("nodes", "no address") })
 				recorded := f.end()
 				if len(recorded) == 0 && !test.recorded {
 					return
@@ -318,7 +320,7 @@ func TestPersistRecords_RecordsAtItsEndWhatNothingHasConfirmed(t *testing.T) {
 					t.Fatalf("recorded %q", recorded)
 				}
 				want := f.applied().Record(uid)
-				want.Warnings = f.store.Warnings(uid)
+				want.Warnings = f.store.Get(uid).Warnings.String()
 				got, ok := state.ParseRecord(recorded[0])
 				if want.Parts = got.Parts; !ok || got.Parts == "" || recorded[0] != want.String() {
 					t.Errorf("recorded %q, want %q with its parts", recorded[0], want)

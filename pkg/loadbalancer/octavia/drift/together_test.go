@@ -11,6 +11,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
@@ -36,7 +37,7 @@ func (f *fixture) crowd(n, members int) []types.UID {
 		applied.Service.Name, applied.Identity, applied.LoadBalancer.ID = id.Service, id, lb.ID
 		applied.Contents, applied.Confirmed, applied.Persisted.Record = lb, false, false
 		uid := types.UID(id.ServiceUID)
-		f.store.SetApplied(uid, &applied)
+		f.store.Update(uid, func(e *state.Entry) { e.SetApplied(&applied) })
 		seen := f.cloud.seen
 		seen.ID, seen.Tags = lb.ID, id.Tags()
 		f.cloud.others = append(f.cloud.others, seen)
@@ -145,7 +146,7 @@ func TestWatch_ReadsTogetherOnlyWhatIsWhollyTheServices(t *testing.T) {
 		all := f.crowd(6, 2)
 		shared := *f.store.Get(all[1]).Applied
 		shared.LoadBalancer.Shared = &model.Shared{}
-		f.store.SetApplied(all[1], &shared)
+		f.store.Update(all[1], func(e *state.Entry) { e.SetApplied(&shared) })
 		f.cloud.others[2].Tags = nil
 		f.busy["lb-4"] = true
 		f.watch()
