@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cluster"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
@@ -29,13 +30,21 @@ type Conditions interface {
 	Brings(service types.NamespacedName, uid types.UID) bool
 }
 
-// setConditions reports the result of a round, and the state of the Service's load balancer, as conditions.
-func (r *Reconciler) setConditions(svc *v1.Service, round conditions.Round) {
-	if r.options.Conditions == nil {
+// conditionReporter reports states of Services as conditions. Its zero value reports nothing.
+type conditionReporter struct {
+	*services
+	writer Conditions
+	// watched is set if changes of other clients are looked for.
+	watched bool
+}
+
+// round reports the result of a round, and the state of the Service's load balancer.
+func (r *conditionReporter) round(svc *v1.Service, round conditions.Round) {
+	if r.writer == nil {
 		return
 	}
 	known := r.store.Get(svc.UID)
-	round.Watched = r.watchesDrift()
+	round.Watched = r.watched
 	var record annotation.Record
 	if applied := known.Applied; applied != nil {
 		record = drift.RecordOf(svc.UID, applied)
@@ -63,7 +72,7 @@ func (r *Reconciler) setConditions(svc *v1.Service, round conditions.Round) {
 		round.Kept = refusal.WithIgnored(round.Kept, round.Ignored)
 	}
 	if said := round.Conditions(svc); len(said) > 0 {
-		r.options.Conditions.Set(cluster.Key(svc), svc.UID, said, record)
+		r.writer.Set(cluster.Key(svc), svc.UID, said, record)
 	}
 }
 
@@ -77,9 +86,9 @@ func left(reported map[string]bool) string {
 		events.SummaryOf(slices.Sorted(maps.Keys(reported)))
 }
 
-// setHealthConditions reports the observed operating status of a Service's load balancer as conditions.
-func (r *Reconciler) setHealthConditions(uid types.UID, applied *state.Applied) {
-	if r.options.Conditions == nil {
+// health reports the observed operating status of a Service's load balancer.
+func (r *conditionReporter) health(uid types.UID, applied *state.Applied) {
+	if r.writer == nil {
 		return
 	}
 	var pools []string
@@ -91,17 +100,16 @@ func (r *Reconciler) setHealthConditions(uid types.UID, applied *state.Applied) 
 		}
 	}
 	if said := conditions.Health(applied.LoadBalancer.ID, applied.Seen.OperatingStatus, pools); said != nil {
-		r.options.Conditions.Set(applied.Service, uid, said, drift.RecordOf(uid, applied))
+		r.writer.Set(applied.Service, uid, said, drift.RecordOf(uid, applied))
 	}
 }
 
 // brought reports whether the annotations of a Service are about to be written with its conditions.
-func (r *Reconciler) brought(service types.NamespacedName, uid types.UID) bool {
-	return r.options.Conditions != nil && r.options.Conditions.Brings(service, uid)
+func (r *conditionReporter) brought(service types.NamespacedName, uid types.UID) bool {
+	return r.writer != nil && r.writer.Brings(service, uid)
 }
 
 // watchesDrift reports whether the project is read at intervals.
-func (r *Reconciler) watchesDrift() bool {
-	conf := r.options.Config.LoadBalancer
+func watchesDrift(conf config.LoadBalancer) bool {
 	return conf.DriftInterval.Duration > 0 && conf.DriftPolicy != drift.PolicyOff
 }

@@ -17,13 +17,13 @@ import (
 func (r *Reconciler) newDetector() *drift.Detector {
 	conf, cloud := r.options.Config.LoadBalancer, r.engine().Cloud
 	interval := conf.DriftInterval.Duration
-	if !r.watchesDrift() {
+	if !watchesDrift(conf) {
 		interval = 0
 	}
 	return drift.New(drift.Options{
 		ClusterID: r.options.ClusterID, Interval: interval, Store: r.store, Clock: r.options.Clock,
-		Project: cloud.Project, Octavia: r.options.Session.Octavia(), Observer: cloud.Observer, SecurityGroups: r.groups, Records: r.options.Records,
-		Routed: routedDrift{r}, Seen: r.setHealthConditions, Brought: r.brought,
+		Project: cloud.Project, Octavia: r.options.Session.Octavia(), Observer: cloud.Observer, SecurityGroups: r.rounds.groups, Records: r.options.Records,
+		Routed: routedDrift{r}, Seen: r.rounds.conditions.health, Brought: r.rounds.conditions.brought,
 		Busy: func(uid types.UID, loadBalancerID string) bool {
 			return r.dispatcher.Busy(string(uid)) || r.locks.Held(loadBalancerID)
 		},

@@ -63,7 +63,7 @@ func (r *Reconciler) CountStages(ctx context.Context, svc *v1.Service, nodes []*
 		return Stages{}, err
 	}
 	counted := &Stages{Goal: asked}
-	p := &pursuit{Reconciler: r, goal: counted, req: dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always}}
+	p := &pursuit{rounds: r.rounds, goal: counted, req: dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always}}
 	_, err = p.reconcile(ctx)
 	p.distrust(err)
 	p.lock.Release()
@@ -76,7 +76,7 @@ func (r *Reconciler) Serve(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	if dispatch.Wanted(svc) {
 		operation = dispatch.Ensure
 	}
-	ctx, once := r.begin(ctx, dispatch.Request{Operation: operation, Service: svc, Nodes: nodes, MayCreate: always})
+	ctx, once := r.rounds.begin(ctx, dispatch.Request{Operation: operation, Service: svc, Nodes: nodes, MayCreate: always})
 	return once.Step(ctx)
 }
 

@@ -231,11 +231,11 @@ func (rd *round) measure(status *v1.LoadBalancerStatus, err error) {
 	}
 	times := rd.watch.Times()
 	if err != nil || status == nil || len(status.Ingress) == 0 {
-		now := rd.options.Clock.Now()
+		now := rd.clock.Now()
 		rd.store.Update(svc.UID, func(e *state.Entry) { e.Unsettled.Spend(now, times) })
 		return
 	}
-	now := rd.options.Clock.Now()
+	now := rd.clock.Now()
 	began := before.Unsettled.Began(now, times)
 	times = times.Plus(before.Unsettled.Spent)
 	total := max(now.Sub(began), times.Sum())
@@ -244,7 +244,7 @@ func (rd *round) measure(status *v1.LoadBalancerStatus, err error) {
 		times[telemetry.Queue] += queued
 		total += queued
 	}
-	rd.options.Metrics.addressed(total, retry, times)
+	rd.metrics.addressed(total, retry, times)
 }
 
 func (m *Metrics) addressed(total, retry time.Duration, times telemetry.Times) {
@@ -282,8 +282,8 @@ func (rd *round) resolved() {
 	switch {
 	case rd.entry.Drift.Reason == "":
 	case rd.engine().Config.LoadBalancer.DriftPolicy == drift.PolicyReport:
-		rd.options.Metrics.drifted(driftReported)
+		rd.metrics.drifted(driftReported)
 	default:
-		rd.options.Metrics.drifted(driftRepaired)
+		rd.metrics.drifted(driftRepaired)
 	}
 }

@@ -136,7 +136,7 @@ func (p Preview) LoadBalancerChanges() int {
 // the Service is only counted for max-services-per-namespace. Therefore a Reconciler does either
 // rounds or previews of a Service. Preview is safe for concurrent use.
 func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (Preview, error) {
-	dry, noted := r.rehearsing(svc)
+	dry, noted := r.rounds.rehearsing(svc)
 	req := dispatch.Request{Operation: dispatch.Delete, Service: svc, Nodes: nodes, MayCreate: always}
 	if dispatch.Wanted(svc) {
 		req.Operation = dispatch.Ensure

@@ -36,7 +36,7 @@ var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet: the se
 
 // pursuit is the progress of a round towards one goal.
 type pursuit struct {
-	*Reconciler
+	*rounds
 
 	req  dispatch.Request
 	goal goal.Goal
@@ -63,7 +63,7 @@ func (p *pursuit) reconcile(ctx context.Context) (status *v1.LoadBalancerStatus,
 		if async.IsWaiting(err) {
 			return nil, err
 		}
-		p.options.Metrics.began(known, err)
+		p.metrics.began(known, err)
 		if err != nil || known.Status != nil {
 			return known.Status, err
 		}

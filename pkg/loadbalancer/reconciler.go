@@ -1,7 +1,6 @@
 package loadbalancer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -16,21 +15,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/drift"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/lookup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/project"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/reading"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/router"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
@@ -100,11 +88,10 @@ const lookupAge = 10 * time.Minute
 
 // Reconciler creates, updates and deletes load balancers. It is safe for concurrent use.
 type Reconciler struct {
-	services
+	*services
 
 	options    Options
-	groups     *securitygroup.Groups
-	applier    *apply.Applier
+	rounds     *rounds
 	dispatcher *dispatch.Dispatcher
 	detector   *drift.Detector
 	locks      async.Locks // of load balancers
@@ -133,11 +120,12 @@ func New(options Options) (*Reconciler, error) {
 			return routes.New(routes.Options{Network: options.Session.Neutron(), RouterID: routerID, Clock: options.Clock})
 		}}
 	}
-	r := &Reconciler{options: options, services: services{store: state.New(options.Clock, options.Refused)}}
-	r.engines.Store(r.newEngine(parser))
+	r := &Reconciler{options: options}
+	r.rounds = newRounds(options, parser, &r.locks)
+	r.services = r.rounds.services
 	r.dispatcher = dispatch.New(dispatch.Options{
 		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
-		Newest: options.Newest, Begin: r.beginManaged, Members: r.members,
+		Newest: options.Newest, Begin: r.rounds.beginManaged, Members: r.rounds.members,
 		Served: r.store, Written: r.IsWritten, Ended: options.Ended, New: r.untried,
 	})
 	r.detector = r.newDetector()
@@ -145,43 +133,6 @@ func New(options Options) (*Reconciler, error) {
 		options.Metrics.of.Store(r)
 	}
 	return r, nil
-}
-
-func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
-	options, conf := r.options, r.options.Config.LoadBalancer
-	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
-	drivers := driver.NewRegistry(driver.Settings{
-		DefaultProvider: conf.LBProvider, Serial: conf.ProviderRequiresSerialAPICalls, Timing: options.Timing,
-	})
-	reader := lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, lookupAge)
-	shared := watcher.New(octavia, options.Clock)
-	r.groups = securitygroup.New(neutron, reader, state.SecurityGroups{Store: r.store}, options.Clock, conf.SecurityGroups())
-	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion, ScopeRecorded: options.ScopeRecorded}
-	vips := &router.Ports{Neutron: neutron, Table: options.Routes.Of, Pools: reader.Pools, Clock: options.Clock}
-	forwardings := &router.Forwardings{Neutron: neutron, Clock: options.Clock}
-	r.applier = apply.New(apply.Applier{
-		Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers, VIPs: vips, Forwardings: forwardings,
-	})
-	return goal.New(goal.Dependencies{
-		Config:   options.Config,
-		Cluster:  goal.Cluster{Name: options.ClusterName, ID: options.ClusterID, Nodes: options.Nodes},
-		Settings: parser,
-		Cloud: goal.Cloud{
-			Reader: reading.Reader{
-				Octavia: octavia, Observer: observer, Watcher: shared, Settler: r.applier, Drivers: drivers, Locks: &r.locks, Clock: options.Clock,
-			},
-			Lookup: reader, Barbican: options.Session.Barbican(), Applier: r.applier, Project: project.New(octavia, neutron, options.Clock), VIPs: vips, Forwardings: forwardings,
-		},
-		Groups:    r.groups,
-		Failovers: goal.NewFailovers(options.Clock),
-		Sharing:   sharing.Policy{Config: conf, Namespace: options.Namespace},
-		Members:   &members.Selector{},
-		Endpoints: options.Endpoints,
-		Pods:      options.Pods,
-		Services:  options.Services,
-		Memory:    goal.Memory{Store: r.store, Records: options.Records},
-		Events:    events.New(options.Recorder, eventMemory{r.store}),
-	})
 }
 
 // Reconfigure sets the configuration of new rounds; running rounds keep theirs. The effect on a
@@ -319,37 +270,8 @@ func (r *Reconciler) exists(ctx context.Context, svc *v1.Service, wanted bool) (
 	if err == nil {
 		status, exists, err = gone.Exists(ctx, wanted)
 	}
-	if r.neverThere(ctx, svc, false, err) {
+	if r.rounds.neverThere(ctx, svc, false, err) {
 		return nil, false, nil
 	}
 	return status, exists, err
-}
-
-// members returns the maximum number of members of a request.
-func (r *Reconciler) members(req dispatch.Request) int {
-	nodes := len(req.Nodes)
-	if most := int(r.engine().Config.LoadBalancer.MaxMembers); most > 0 {
-		nodes = min(nodes, most)
-	}
-	return nodes * len(req.Service.Spec.Ports)
-}
-
-// eventMemory implements events.Memory.
-type eventMemory struct{ store *state.Store }
-
-// Warn records the current warning about a subject of a Service.
-func (m eventMemory) Warn(service types.UID, subject, text string) (send bool) {
-	m.store.Update(service, func(e *state.Entry) { send = e.Warn(subject, text) })
-	return send
-}
-
-// Announce records the next change of a subject of a Service.
-func (m eventMemory) Announce(service types.UID, subject, change string) (say bool) {
-	m.store.Update(service, func(e *state.Entry) { say = e.Announce(subject, change) })
-	return say
-}
-
-// Place returns the load balancer that this process knows, or else the recorded one.
-func (m eventMemory) Place(of events.Object) (loadBalancerID, address string) {
-	return cmp.Or(m.store.Get(of.Owner.UID).LoadBalancerID(), of.LoadBalancerID), of.Address
 }

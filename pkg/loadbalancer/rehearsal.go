@@ -31,20 +31,20 @@ type rehearsal struct {
 	adopted bool
 }
 
-// rehearsing returns a Reconciler with the same stages for rounds that write nothing, and a copy of
-// the Service's state.
-func (r *Reconciler) rehearsing(svc *v1.Service) (*Reconciler, *rehearsal) {
+// rehearsing returns rounds with the same stages that write nothing, and have a copy of the Service's state.
+func (r *rounds) rehearsing(svc *v1.Service) (*rounds, *rehearsal) {
 	noted := &rehearsal{serves: len(svc.Status.LoadBalancer.Ingress) > 0}
-	dry := &Reconciler{options: r.options, services: services{store: r.store.Fork(svc.UID)}}
-	dry.options.Conditions = nil // they report actual states only
+	dry := *r
+	dry.services = &services{store: r.store.Fork(svc.UID)}
 	dry.groups = r.groups.With(state.SecurityGroups{Store: dry.store})
+	dry.conditions = new(conditionReporter) // they report actual states only
 	dry.engines.Store(r.engine().Rehearsing(goal.Rehearsal{
 		Applier: &apply.Rehearsal{Applier: r.applier, Note: noted.changes},
 		Groups:  rehearsedGroups{dry.groups, noted},
 		Store:   dry.store,
 		Events:  events.New(noted, unsent{}),
 	}))
-	return dry, noted
+	return &dry, noted
 }
 
 // changes records the steps of a plan.

@@ -74,7 +74,7 @@ func (r *Reconciler) getRouted(ctx context.Context, svc *v1.Service, wanted, onl
 
 // neverThere reports whether a deletion only failed because the cloud has no Octavia, for a Service that never got a
 // load balancer there. Routed is set if it had a load balancer of another provider.
-func (r *Reconciler) neverThere(ctx context.Context, svc *v1.Service, routed bool, err error) bool {
+func (r *rounds) neverThere(ctx context.Context, svc *v1.Service, routed bool, err error) bool {
 	if !auth.IsNoOctavia(err) || r.store.Get(svc.UID).Applied != nil {
 		return false
 	}

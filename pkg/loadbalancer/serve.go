@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
@@ -20,7 +19,7 @@ import (
 
 // round is the progress of a request.
 type round struct {
-	*Reconciler
+	*rounds
 
 	req    dispatch.Request
 	traced func(error) // ends the span
@@ -50,14 +49,6 @@ type round struct {
 	others *bool
 	routed *goal.RoutedGone
 	pause  time.Duration
-}
-
-// begin returns the round of a request. It starts its span, and gives its requests an ID.
-func (r *Reconciler) begin(ctx context.Context, req dispatch.Request) (context.Context, dispatch.Round) {
-	ctx, end := telemetry.Root(ctx, r.options.Tracer, "reconcile", attribute.String("operation", string(req.Operation)),
-		attribute.String("k8s.namespace.name", req.Service.Namespace), attribute.String("k8s.service.name", req.Service.Name))
-	ctx, watch := telemetry.Measure(ctx, r.options.Clock)
-	return ctx, &round{Reconciler: r, req: req, traced: end, watch: watch}
 }
 
 // Step implements dispatch.Round.
@@ -117,7 +108,7 @@ func (rd *round) serve(ctx context.Context) (status *v1.LoadBalancerStatus, err 
 		reported, err := rd.engine().Troubles.Report(ctx, goal.ObjectOf(svc), err, rd.expired(ctx) > 0)
 		rd.why = refusal.Reason(err)
 		if rd.why == "" {
-			rd.setConditions(svc, conditions.Round{Err: err, Reported: reported})
+			rd.conditions.round(svc, conditions.Round{Err: err, Reported: reported})
 			return status, refusal.Retry(err, rd.expired(ctx))
 		}
 		rd.refused = err
@@ -131,7 +122,7 @@ func (rd *round) serve(ctx context.Context) (status *v1.LoadBalancerStatus, err 
 		rd.store.Update(svc.UID, func(e *state.Entry) { e.Drift = state.Drift{} })
 		rd.resolved()
 	}
-	rd.setConditions(svc, conditions.Round{Err: rd.refused, Refusal: refusal.Stated(rd.why), Kept: refusal.Standing(rd.refused, failure)})
+	rd.conditions.round(svc, conditions.Round{Err: rd.refused, Refusal: refusal.Stated(rd.why), Kept: refusal.Standing(rd.refused, failure)})
 	if failure == nil {
 		if !reports && (rd.reported || rd.entry.Accepted == nil) { // else Ensure will be called, after a restart
 			return status, nil
@@ -150,7 +141,7 @@ func (rd *round) pursue(ctx context.Context, req dispatch.Request, to func() (go
 		if telemetry.Recording(ctx) {
 			g = traced{g}
 		}
-		rd.pursuit = &pursuit{Reconciler: rd.Reconciler, goal: g, req: req}
+		rd.pursuit = &pursuit{rounds: rd.rounds, goal: g, req: req}
 	}
 	p := rd.pursuit
 	status, err := p.reconcile(ctx)
@@ -249,7 +240,7 @@ func (rd *round) delete(ctx context.Context) error {
 	svc := rd.req.Service
 	if rd.previous == nil {
 		rd.previous = append([]string{}, rd.engine().Memory.Previous(svc.UID)...)
-		now := rd.options.Clock.Now()
+		now := rd.clock.Now()
 		rd.store.Update(svc.UID, func(e *state.Entry) {
 			e.Unsettled.MarkDeleting(now)
 			e.StartDeletion()
@@ -300,7 +291,7 @@ func (rd *round) awaitLostCreation(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 		klog.FromContext(ctx).V(2).Info("Waiting for a load balancer that may still appear: its creation had no answer", "until", until)
-		if err := async.Sleep(ctx, rd.options.Clock, telemetry.Octavia, "lost creation", rd.pause); err != nil {
+		if err := async.Sleep(ctx, rd.clock, telemetry.Octavia, "lost creation", rd.pause); err != nil {
 			return false, err
 		}
 		found, err := rd.appeared(ctx)
@@ -313,7 +304,7 @@ func (rd *round) awaitLostCreation(ctx context.Context) (bool, error) {
 // expired returns the time limit of a round that was ended by it, else 0.
 func (rd *round) expired(ctx context.Context) time.Duration {
 	if errors.Is(context.Cause(ctx), dispatch.ErrTimeout) {
-		return rd.options.Patience
+		return rd.patience
 	}
 	return 0
 }

@@ -21,7 +21,7 @@ func (s *services) manages(svc *v1.Service) bool { return s.engine().Settings.Ma
 // a round would make, or its refusal, and reports them in an event. The error is that of an outage.
 // Nodes, endpoints and drift start no search for changes. The published address stays.
 type unmanaged struct {
-	r       *Reconciler
+	r       *rounds
 	req     dispatch.Request
 	preview dispatch.Round
 	noted   *rehearsal
@@ -60,7 +60,7 @@ func (u *unmanaged) Step(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 }
 
 // beginManaged returns the round of a request: one that writes, unless the Service forbids that.
-func (r *Reconciler) beginManaged(ctx context.Context, req dispatch.Request) (context.Context, dispatch.Round) {
+func (r *rounds) beginManaged(ctx context.Context, req dispatch.Request) (context.Context, dispatch.Round) {
 	if r.manages(req.Service) {
 		return r.begin(ctx, req)
 	}

@@ -48,8 +48,8 @@ func conditionBreaks() []Break {
 		{
 			Row: 90, What: "a preview writes conditions",
 			File:  "pkg/loadbalancer/rehearsal.go",
-			Old:   `	dry.options.Conditions = nil // they report actual states only`,
-			New:   `	_ = dry.options.Conditions`,
+			Old:   `	dry.conditions = new(conditionReporter) // they report actual states only`,
+			New:   ``,
 			Tests: []string{"TestPreview_ForetellsWhatTheRoundDoes"},
 		},
 		{
@@ -63,7 +63,7 @@ func conditionBreaks() []Break {
 		},
 		{
 			Row: 101, What: "events do not name the load balancer",
-			File:  "pkg/loadbalancer/reconciler.go",
+			File:  "pkg/loadbalancer/rounds.go",
 			Old:   `return cmp.Or(m.store.Get(of.Owner.UID).LoadBalancerID(), of.LoadBalancerID), of.Address`,
 			New:   `return cmp.Or("", of.LoadBalancerID), of.Address`,
 			Tests: []string{"TestEvents_NameLoadBalancerAndAddressOfWhatIsServed"},
