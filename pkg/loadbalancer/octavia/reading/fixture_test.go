@@ -42,9 +42,10 @@ type cloud struct {
 	// fails has the errors of requests, by their first words.
 	fails map[string]error
 	sent  []string
-	// settled are the results of Settle, in order; settling, if set, is called by the first.
-	settled  []settled
-	settling func(c *cloud)
+	// settled are the results of Settle, in order, settlings its arguments; settling, if set, is called by the first.
+	settled   []settled
+	settlings []*apply.Settling
+	settling  func(c *cloud)
 }
 
 type event struct {
@@ -144,9 +145,10 @@ func (c *cloud) FloatingIPs(_ context.Context, filter neutron.FloatingIPFilter) 
 }
 
 // Settle implements Settler.
-func (c *cloud) Settle(context.Context, *apply.Settling) (*model.LoadBalancer, error) {
+func (c *cloud) Settle(_ context.Context, s *apply.Settling) (*model.LoadBalancer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.settlings = append(c.settlings, s)
 	_ = c.send("settle", "")
 	if c.settling != nil {
 		c.settling(c)
@@ -223,6 +225,20 @@ func runCase(t *testing.T, name string, test func(t *testing.T, c *cloud, r Read
 		t.Parallel()
 		run(t, test)
 	})
+}
+
+// inSteps does work that returns async.ErrWaiting where it would block, and returns its error.
+func inSteps(t *testing.T, work func(context.Context) error) error {
+	t.Helper()
+	woken := make(chan struct{}, 1)
+	slot := async.Slot{Wake: func() { woken <- struct{}{} }}
+	defer slot.Clear()
+	ctx := async.WithSlot(t.Context(), &slot)
+	err := work(ctx)
+	for ; async.IsWaiting(err); err = work(ctx) {
+		<-woken
+	}
+	return err
 }
 
 func (c *cloud) assertSent(t *testing.T, what string, want ...string) {

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/observe"
@@ -127,6 +129,12 @@ func TestContents_WaitUntilBatchIsOver(t *testing.T) {
 		}
 	}
 	nothing := func(*cloud) {}
+	another := func(c *cloud) { // changes it
+		c.change(4*time.Second, "a", func(lb *octavia.LoadBalancer) { lb.ProvisioningStatus = "PENDING_UPDATE" })
+		c.touch(4*time.Second, "a")
+		c.change(11*time.Second, "a", active)
+		c.touch(11*time.Second, "a")
+	}
 	for name, test := range map[string]struct {
 		provider string
 		age      time.Duration
@@ -144,30 +152,57 @@ func TestContents_WaitUntilBatchIsOver(t *testing.T) {
 		"a clock that is ahead":      {"ovn", -time.Second, nothing, 0, 5 * time.Second, 1},
 		"a clock that is as far as":  {"ovn", -5 * time.Second, nothing, 0, 5 * time.Second, 1},
 		"a clock that is far ahead":  {"ovn", -6 * time.Second, nothing, 0, 0, 0},
+		"another change":             {"ovn", 0, another, 0, 16 * time.Second, 3},
 		"health that keeps changing": {"ovn", 0, every(1, 200), 0, time.Minute, 12},
 		"and few members":            {"ovn", 0, every(1, 200), 12, time.Minute, 12},
 		"and many members":           {"ovn", 0, every(1, 200), 20, 100 * time.Second, 20},
 		"a batch of many members":    {"ovn", 0, every(1, 78), 20, 83 * time.Second, 17},
 	} {
-		runCase(t, name, func(t *testing.T, c *cloud, r Reader) {
-			lb := balancer("a", "ACTIVE")
-			lb.Provider, lb.UpdatedAt.Time = test.provider, time.Now().Add(-test.age)
-			c.all, c.members = []octavia.LoadBalancer{lb}, test.members
-			test.change(c)
-			got, err := r.Contents(t.Context(), foundAs(web(), lb), Scope{}, &Progress{})
-			reads, trees := 0, 0
-			for _, request := range c.sent {
-				if strings.Contains(request, " get ") {
-					reads++
-				} else if strings.Contains(request, " tree ") {
-					trees++
+		for _, blocks := range []bool{true, false} {
+			runCase(t, fmt.Sprintf("%s, it blocks: %v", name, blocks), func(t *testing.T, c *cloud, r Reader) {
+				lb := balancer("a", "ACTIVE")
+				lb.Provider, lb.UpdatedAt.Time = test.provider, time.Now().Add(-test.age)
+				c.all, c.members = []octavia.LoadBalancer{lb}, test.members
+				test.change(c)
+				var got *model.Observed
+				var at Progress
+				work := func(ctx context.Context) (err error) {
+					got, err = r.Contents(ctx, foundAs(web(), lb), Scope{}, &at)
+					return err
 				}
-			}
-			if err != nil || got.LoadBalancer == nil || time.Since(c.began) != test.took || reads != test.reads || trees > 1 {
-				t.Errorf("%s: after %s, %d reads, %d trees: %+v, error %v, want %s, %d", name, time.Since(c.began), reads, trees, got, err, test.took, test.reads)
-			}
-		})
+				var err error
+				if blocks {
+					err = work(t.Context())
+				} else {
+					err = inSteps(t, work)
+				}
+				reads, trees := 0, 0
+				for _, request := range c.sent {
+					if strings.Contains(request, " get ") {
+						reads++
+					} else if strings.Contains(request, " tree ") {
+						trees++
+					}
+				}
+				if err != nil || got.LoadBalancer == nil || time.Since(c.began) != test.took || reads != test.reads || trees > 1 {
+					t.Errorf("after %s, %d reads, %d trees: %+v, error %v, want %s, %d", time.Since(c.began), reads, trees, got, err, test.took, test.reads)
+				}
+			})
+		}
 	}
+}
+
+// Lists are read in full before a change.
+func TestContents_OfListsDoNotWaitForABatch(t *testing.T) {
+	t.Parallel()
+	run(t, func(t *testing.T, c *cloud, r Reader) {
+		lb := balancer("a", "ACTIVE")
+		lb.Provider, lb.UpdatedAt.Time = "ovn", time.Now()
+		r.Observer.Source = model.Lists
+		if _, err := r.Contents(t.Context(), foundAs(web(), lb), Scope{}, &Progress{}); err != nil || len(c.sent) > 0 {
+			t.Errorf("sent %v, error %v", c.sent, err)
+		}
+	})
 }
 
 func TestContents_AtRestReadTheNewestState(t *testing.T) {
@@ -268,6 +303,29 @@ func TestContents_WaitForPendingParts(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestContents_ContinueTheSameWaitForParts(t *testing.T) {
+	t.Parallel()
+	run(t, func(t *testing.T, c *cloud, r Reader) {
+		lb := balancer("a", "ACTIVE")
+		lb.Listeners = []octavia.Listener{{ID: "l"}}
+		c.listeners = []octavia.Listener{{
+			ID: "l", Name: web().ListenerName(0), Tags: web().Tags(), Protocol: "TCP", Port: 80, ProvisioningStatus: "PENDING_UPDATE", LoadBalancers: []octavia.ObjectID{{ID: "a"}},
+		}}
+		c.settled = []settled{{nil, async.ErrWaiting}, {&model.LoadBalancer{ID: "a"}, nil}}
+		var at Progress
+		if got, err := r.Contents(t.Context(), foundAs(web(), lb), Scope{}, &at); !async.IsWaiting(err) || got != nil {
+			t.Errorf("%+v, error %v", got, err)
+		}
+		requests := len(c.sent)
+		if got, err := r.Contents(t.Context(), foundAs(web(), lb), Scope{}, &at); err != nil || got.LoadBalancer == nil || len(c.sent) != requests+1 {
+			t.Errorf("%+v, error %v, sent %v", got, err, c.sent)
+		}
+		if len(c.settlings) != 2 || c.settlings[0] == nil || c.settlings[0] != c.settlings[1] {
+			t.Errorf("waited for %v", c.settlings)
+		}
+	})
 }
 
 func TestUnchanged_OnlyWhenActiveWithTheSameTime(t *testing.T) {

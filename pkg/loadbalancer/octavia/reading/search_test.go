@@ -1,7 +1,9 @@
 package reading
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,23 +142,20 @@ func TestRead_ContinuesAfterWaitWithoutSecondSearch(t *testing.T) {
 		c.all = []octavia.LoadBalancer{balancer("a", "PENDING_UPDATE")}
 		c.all[0].UpdatedAt.Time = time.Now()
 		c.change(10*time.Second, "a", func(lb *octavia.LoadBalancer) { lb.ProvisioningStatus = "ACTIVE" })
-		woken := make(chan struct{}, 1)
-		slot := async.Slot{Wake: func() { woken <- struct{}{} }}
-		defer slot.Clear()
-		ctx := async.WithSlot(t.Context(), &slot)
 		var lock async.Guard
 		defer lock.Release()
+		var found Result
 		var at Search
 		steps := 0
-		found, err := r.Read(ctx, web(), observe.Hints{}, Scope{}, &lock, &at)
-		for ; async.IsWaiting(err); steps++ {
-			<-woken
+		err := inSteps(t, func(ctx context.Context) (err error) {
+			steps++
 			found, err = r.Read(ctx, web(), observe.Hints{}, Scope{}, &lock, &at)
+			return err
+		})
+		if serves, _, _ := roles(found); err != nil || serves != "a" || steps != 2 || at != (Search{}) {
+			t.Errorf("after %d steps: %+v, error %v", steps, found, err)
 		}
-		if serves, _, _ := roles(found); err != nil || serves != "a" || steps != 1 || at != (Search{}) {
-			t.Errorf("after %d waits: %+v, error %v", steps, found, err)
-		}
-		if len(c.sent) != 4 || c.sent[0] != "0s list" || c.sent[1] != "7s poll a" || c.sent[3][len(c.sent[3])-5:] != "get a" {
+		if len(c.sent) != 4 || c.sent[0] != "0s list" || c.sent[1] != "7s poll a" || !strings.HasSuffix(c.sent[3], " get a") {
 			t.Errorf("sent %v", c.sent)
 		}
 	})
