@@ -26,9 +26,9 @@ func (rd *round) securityGroups(ctx context.Context, have held) ([]SecurityGroup
 	id, name := have.found.As, ""
 	switch rd.finder.Config.LoadBalancer.SecurityGroups() {
 	case securitygroup.PerService:
-		name = id.SecurityGroupName()
+		name = id.SecurityGroup().Name
 	case securitygroup.Shared:
-		name = id.SharedGroupName()
+		name = id.SharedGroup().Name
 	}
 	if name == "" {
 		return nil, nil
@@ -39,8 +39,8 @@ func (rd *round) securityGroups(ctx context.Context, have held) ([]SecurityGroup
 	}
 	var groups []SecurityGroup
 	for _, group := range found {
-		shared := id.OwnsSharedGroup(group.Name, group.Tags)
-		if !shared && !id.OwnsSecurityGroup(group.Name, group.Tags) {
+		shared := id.SharedGroup().Is(group.Name, group.Tags)
+		if !shared && !id.SecurityGroup().Is(group.Name, group.Tags) {
 			continue
 		}
 		read := SecurityGroup{ID: group.ID, Name: group.Name}

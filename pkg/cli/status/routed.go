@@ -96,7 +96,7 @@ func (rd *round) forwardedBalancer(ctx context.Context, svc *v1.Service, publish
 	id, all := rd.identity(svc), rd.listForwarded(ctx)
 	at := slices.IndexFunc(all, func(fip neutron.ForwardedIP) bool { return slices.Contains(published, fip.Address) })
 	if at < 0 {
-		at = slices.IndexFunc(all, func(fip neutron.ForwardedIP) bool { return id.OwnsFloatingIP(fip.Description) })
+		at = slices.IndexFunc(all, func(fip neutron.ForwardedIP) bool { return id.FloatingIPs().Own(fip.Description) })
 	}
 	if at < 0 {
 		return nil, nil

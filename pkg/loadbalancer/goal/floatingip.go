@@ -111,10 +111,10 @@ func (o *observer) knownFloatingIPs(ctx context.Context, owner model.Owner, as o
 		return nil, false, err
 	}
 	found := o.Memory.Store.Retained.IDs(owner.Key())
-	head, _ := ownership.CutProof(as.FloatingIPDescription())
-	for _, fip := range first.WithWords(as.ServiceUID, head, as.LegacyFloatingIPDescription()) {
-		legacy := fip.Description == as.LegacyFloatingIPDescription() && slices.Contains(published, fip.Address)
-		if as.OwnsFloatingIP(fip.Description) || as.KeptFloatingIP(fip.Description) || legacy {
+	head, _ := ownership.CutProof(as.FloatingIPs().Description())
+	for _, fip := range first.WithWords(as.ServiceUID, head, as.FloatingIPs().LegacyDescription()) {
+		legacy := fip.Description == as.FloatingIPs().LegacyDescription() && slices.Contains(published, fip.Address)
+		if as.FloatingIPs().Own(fip.Description) || as.FloatingIPs().Kept(fip.Description) || legacy {
 			found = append(found, fip.ID)
 		}
 	}

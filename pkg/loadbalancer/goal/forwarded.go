@@ -50,7 +50,7 @@ func (g *Forwarded) first(ctx context.Context) (Known, error) {
 	}
 	addresses := g.in.Published.addresses() // none: a host name is published
 	all = slices.DeleteFunc(slices.Clone(all), func(fip neutron.ForwardedIP) bool {
-		return !g.in.ID.OwnsFloatingIP(fip.Description) && !slices.Contains(addresses, fip.Address)
+		return !g.in.ID.FloatingIPs().Own(fip.Description) && !slices.Contains(addresses, fip.Address)
 	})
 	if len(all) != 1 || len(addresses) > 0 && !slices.Contains(addresses, all[0].Address) {
 		return Known{}, nil
@@ -178,7 +178,7 @@ func (g *Forwarded) floating(ctx context.Context, existing *model.LoadBalancer, 
 	if fip == nil {
 		return nil, g.refused("needs a floating IP: " + why)
 	}
-	fip.Description = g.in.ID.FloatingIPDescription()
+	fip.Description = g.in.ID.FloatingIPs().Description()
 	return &model.LoadBalancer{Provider: driver.PortForwarding, FloatingIP: fip}, nil
 }
 
@@ -208,7 +208,7 @@ func (g *Forwarded) mayForward(ctx context.Context, todo plan.Plan) error {
 			return err
 		}
 		for _, other := range others {
-			if key := router.KeyOf(other); !g.in.ID.OwnsForwarding(other.Description) && slices.ContainsFunc(set.To, func(f model.Forwarding) bool { return f.Key == key }) {
+			if key := router.KeyOf(other); !g.in.ID.ProvenBy(other.Description) && slices.ContainsFunc(set.To, func(f model.Forwarding) bool { return f.Key == key }) {
 				return g.refused(fmt.Sprintf("cannot forward port %s of floating IP %s: another client has forwarded it", key, set.FloatingIP.Address))
 			}
 		}

@@ -148,7 +148,7 @@ func (g *Gone) Desire(_ context.Context, r Round) (*Desired, error) {
 func (g *Gone) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	return plan.Delete(*r.Have.Observed, plan.Options{
 		KeepFloatingIP: g.in.Settings.Floating.Keep,
-		Describe:       g.in.ID.FloatingIPDescription(),
+		Describe:       g.in.ID.FloatingIPs().Description(),
 		Cascade:        g.config.LoadBalancer.CascadeDelete,
 		Driver:         r.Want.Facts.Driver,
 	}), nil

@@ -195,7 +195,7 @@ func (k *Kept) restoreFloatingIP(ctx context.Context, have Observation, settings
 		return have, err
 	}
 	same := func(fip model.FloatingIP) bool { return fip.Address == address }
-	restored := &model.FloatingIP{Description: k.in.ID.FloatingIPDescription()}
+	restored := &model.FloatingIP{Description: k.in.ID.FloatingIPs().Description()}
 	if slices.ContainsFunc(have.UnattachedFloatingIPs, same) {
 		restored.Address = address
 	} else if facts, err := k.lookup.Gather(ctx, settings, nil, k.planner.driver(k.in, lb), lb); err == nil && facts.FloatingNetworkID != "" {

@@ -106,8 +106,8 @@ func TestKnownFloatingIPs_AreEachNamedOnce(t *testing.T) {
 	t.Parallel()
 	id := webIdentity()
 	there := listed{
-		{ID: "owned", Description: id.FloatingIPDescription()}, {ID: "legacy", Description: id.LegacyFloatingIPDescription(), FloatingIP: "203.0.113.7"},
-		{ID: "unpublished", Description: id.LegacyFloatingIPDescription(), FloatingIP: "203.0.113.8"}, {ID: "somebody's"},
+		{ID: "owned", Description: id.FloatingIPs().Description()}, {ID: "legacy", Description: id.FloatingIPs().LegacyDescription(), FloatingIP: "203.0.113.7"},
+		{ID: "unpublished", Description: id.FloatingIPs().LegacyDescription(), FloatingIP: "203.0.113.8"}, {ID: "somebody's"},
 	}
 	svc := webService()
 	o := &observer{Finder: &Finder{Memory: Memory{Store: state.New(clock.RealClock{}, nil)}}, project: project.New(oneBalancer{}, there, clock.RealClock{})}

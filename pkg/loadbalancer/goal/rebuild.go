@@ -75,8 +75,8 @@ func rebuildFloatingIP(in Inputs, snap *project.Snapshot, id string) (*model.Flo
 		return nil, true
 	}
 	seen := snap.FloatingIPs[id]
-	owned := in.ID.OwnsFloatingIPOnVIP(seen.Description, false)
-	if owned != in.ID.OwnsFloatingIPOnVIP(seen.Description, true) {
+	owned := in.ID.FloatingIPs().OwnOnVIP(seen.Description, false)
+	if owned != in.ID.FloatingIPs().OwnOnVIP(seen.Description, true) {
 		return nil, false
 	}
 	fip := fittingFloatingIP(in.Settings)

@@ -244,7 +244,7 @@ func sameAddress(a, b v1.LoadBalancerIngress) bool { return a.IP == b.IP && a.Ho
 
 // hasUnattachedFloatingIP reports whether a snapshot has an unattached floating IP of the Service.
 func hasUnattachedFloatingIP(id ownership.Identity, snap *project.Snapshot) bool {
-	return slices.ContainsFunc(snap.Described(id.FloatingIPDescription()), func(fip project.FloatingIP) bool { return fip.PortID == "" })
+	return slices.ContainsFunc(snap.Described(id.FloatingIPs().Description()), func(fip project.FloatingIP) bool { return fip.PortID == "" })
 }
 
 // securityGroupsKept reports whether the security groups of a Service with an unchanged record are

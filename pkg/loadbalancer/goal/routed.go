@@ -51,7 +51,7 @@ func (g *Routed) first(ctx context.Context) (Known, error) {
 	lb := all[uid][0].Clone()
 	for _, fip := range floating.WithWords(string(uid)) {
 		switch {
-		case !g.in.ID.OwnsFloatingIP(fip.Description):
+		case !g.in.ID.FloatingIPs().Own(fip.Description):
 		case fip.PortID != lb.VIP.PortID:
 			return Known{}, nil // the remains of an incomplete change
 		default:
@@ -147,7 +147,7 @@ func (g *Routed) vip(ctx context.Context, want *Desired, existing *model.LoadBal
 		want.Facts.Ignored = []annotation.Notice{{Annotation: annotation.Internal, Message: why}}
 	}
 	if lb.FloatingIP = fip; fip != nil {
-		fip.Description = g.in.ID.FloatingIPDescription()
+		fip.Description = g.in.ID.FloatingIPs().Description()
 	} else if lb.VIP.Address == "" {
 		lb.VIP.Address = s.LoadBalancerIP
 	}

@@ -84,7 +84,7 @@ func (r *routedReader) forwardedIPs(ctx context.Context, id ownership.Identity, 
 	var own []neutron.ForwardedIP
 	for _, fip := range all {
 		leads := slices.ContainsFunc(fip.Forwardings, func(f neutron.Forwarding) bool { return slices.Contains(published.NodePorts, f.InternalPort) })
-		if leads || id.OwnsFloatingIP(fip.Description) || slices.Contains(published.addresses(), fip.Address) {
+		if leads || id.FloatingIPs().Own(fip.Description) || slices.Contains(published.addresses(), fip.Address) {
 			own = append(own, fip)
 		}
 	}
@@ -128,7 +128,7 @@ func (r *routedReader) forwardedOf(ctx context.Context, svc *v1.Service) ([]mode
 func listedIP(id ownership.Identity, fip neutron.ForwardedIP) model.FloatingIP {
 	return model.FloatingIP{
 		ID: fip.ID, NetworkID: fip.NetworkID, Address: fip.Address, Description: fip.Description,
-		Owned: id.OwnsFloatingIP(fip.Description), Forwards: true,
+		Owned: id.FloatingIPs().Own(fip.Description), Forwards: true,
 	}
 }
 

@@ -32,7 +32,7 @@ func with(change func(*ownership.Identity)) ownership.Identity {
 func TestIdentity_HasNamesOfCloudProviderOpenStack(t *testing.T) {
 	t.Parallel()
 	id := web()
-	got := []string{id.Name(), id.ListenerName(0), id.PoolName(2), id.MonitorName(11), id.Description(), id.LegacyFloatingIPDescription()}
+	got := []string{id.Name(), id.ListenerName(0), id.PoolName(2), id.MonitorName(11), id.Description(), id.FloatingIPs().LegacyDescription()}
 	want := []string{
 		"kube_service_rig_default_web-1",
 		"listener_0_kube_service_rig_default_web-1",
@@ -82,7 +82,7 @@ func TestIdentity_AddsUIDsToLegacyNames(t *testing.T) {
 			if got := test.id.Description(); got != test.description {
 				t.Errorf("description %q, want %q", got, test.description)
 			}
-			if got := test.id.FloatingIPDescription(); got != test.floatingIP {
+			if got := test.id.FloatingIPs().Description(); got != test.floatingIP {
 				t.Errorf("floating IP %q, want %q", got, test.floatingIP)
 			}
 		})
@@ -118,7 +118,7 @@ func TestIdentity_HasDescriptionsThatMagnumLooksFor(t *testing.T) {
 			if text := id.Description(); !lb.MatchString(text) {
 				t.Errorf("cluster name of %d: %q does not match %s", length, text, lb)
 			}
-			if text := id.FloatingIPDescription(); !fip.MatchString(text) {
+			if text := id.FloatingIPs().Description(); !fip.MatchString(text) {
 				t.Errorf("cluster name of %d: %q does not match %s", length, text, fip)
 			}
 		}
@@ -130,7 +130,7 @@ func TestIdentity_LimitsTextsToWhatCloudAccepts(t *testing.T) {
 	for _, length := range []int{1, 63, 114, 115, 131, 132, 150, 255, 400} {
 		for _, untagged := range []bool{false, true} {
 			id := longest(length, untagged)
-			texts := append(id.Tags(), id.Name(), id.Description(), id.FloatingIPDescription(),
+			texts := append(id.Tags(), id.Name(), id.Description(), id.FloatingIPs().Description(),
 				id.ListenerName(99), id.PoolName(99), id.MonitorName(99))
 			for _, text := range texts {
 				if len(text) > 255 {
@@ -145,8 +145,8 @@ func TestIdentity_NeverCutsProof(t *testing.T) {
 	t.Parallel()
 	for length := 1; length <= 255; length++ {
 		id := longest(length, true)
-		if !id.OwnsFloatingIP(id.FloatingIPDescription()) {
-			t.Errorf("cluster name of %d: not its own: %q", length, id.FloatingIPDescription())
+		if !id.FloatingIPs().Own(id.FloatingIPs().Description()) {
+			t.Errorf("cluster name of %d: not its own: %q", length, id.FloatingIPs().Description())
 		}
 		if id.Claim(nil, id.Description()) != ownership.Ours {
 			t.Errorf("cluster name of %d: not its own: %q", length, id.Description())
@@ -227,14 +227,14 @@ func TestCutProof_SeparatesOwnersFromWhatStandsBefore(t *testing.T) {
 		head string
 		uids []string
 	}{
-		id.FloatingIPDescription(): {"Floating IP for Kubernetes external service default/web-1", []string{serviceUID}},
-		with(func(id *ownership.Identity) { id.ClusterID = "" }).FloatingIPDescription(): {
+		id.FloatingIPs().Description(): {"Floating IP for Kubernetes external service default/web-1", []string{serviceUID}},
+		with(func(id *ownership.Identity) { id.ClusterID = "" }).FloatingIPs().Description(): {
 			"Floating IP for Kubernetes external service default/web-1", []string{serviceUID},
 		},
-		id.LegacyFloatingIPDescription(): {id.LegacyFloatingIPDescription(), nil},
-		"":                               {"", nil},
-		"mine (uid a in c) (uid b)":      {"mine", []string{"a", "b"}},
-		"mine (uid ":                     {"mine", []string{""}},
+		id.FloatingIPs().LegacyDescription(): {id.FloatingIPs().LegacyDescription(), nil},
+		"":                                   {"", nil},
+		"mine (uid a in c) (uid b)":          {"mine", []string{"a", "b"}},
+		"mine (uid ":                         {"mine", []string{""}},
 	} {
 		if head, uids := ownership.CutProof(description); head != want.head || !slices.Equal(uids, want.uids) {
 			t.Errorf("%q: %q, %q, want %q, %q", description, head, uids, want.head, want.uids)
@@ -254,18 +254,18 @@ func TestOwnsFloatingIP_NeedsProofInDescription(t *testing.T) {
 		description string
 		want        bool
 	}{
-		{"our own", web(), web().FloatingIPDescription(), true},
-		{"ours, made when our cluster was not known", web(), unknownCluster.FloatingIPDescription(), true},
-		{"ours, now that our cluster is not known", unknownCluster, web().FloatingIPDescription(), true},
-		{"ours, under another cluster name", with(func(id *ownership.Identity) { id.ClusterName = "new" }), web().FloatingIPDescription(), true},
+		{"our own", web(), web().FloatingIPs().Description(), true},
+		{"ours, made when our cluster was not known", web(), unknownCluster.FloatingIPs().Description(), true},
+		{"ours, now that our cluster is not known", unknownCluster, web().FloatingIPs().Description(), true},
+		{"ours, under another cluster name", with(func(id *ownership.Identity) { id.ClusterName = "new" }), web().FloatingIPs().Description(), true},
 		{"of another cluster with our Service's UID", web(), describe("uid " + serviceUID + " in other"), false},
 		{"of another cluster whose UID begins like ours", web(), describe("uid " + serviceUID + " in " + clusterUID + "0"), false},
 		{"of another Service", web(), describe("uid other in " + clusterUID), false},
 		{"of a Service whose UID begins like ours", web(), describe("uid " + serviceUID + "0 in " + clusterUID), false},
 		{"of a Service whose UID ends like ours", web(), describe("uid 0" + serviceUID + " in " + clusterUID), false},
 		{"of a Service whose UID is the begin of ours", web(), describe("uid " + serviceUID[:8] + " in " + clusterUID), false},
-		{"of cloud-provider-openstack", web(), web().LegacyFloatingIPDescription(), false},
-		{"a person's who quotes ours", web(), "moved from " + web().FloatingIPDescription(), false},
+		{"of cloud-provider-openstack", web(), web().FloatingIPs().LegacyDescription(), false},
+		{"a person's who quotes ours", web(), "moved from " + web().FloatingIPs().Description(), false},
 		{"a person's who quotes our UID", web(), "uid " + serviceUID, false},
 		{"one that only begins like ours", web(), "Floating IP for Kubernetes (uid " + serviceUID + ")", false},
 		{"a load balancer's", web(), with(func(id *ownership.Identity) { id.Untagged = true }).Description(), false},
@@ -273,8 +273,8 @@ func TestOwnsFloatingIP_NeedsProofInDescription(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			if got := test.id.OwnsFloatingIP(test.description); got != test.want {
-				t.Errorf("OwnsFloatingIP(%q) = %v, want %v", test.description, got, test.want)
+			if got := test.id.FloatingIPs().Own(test.description); got != test.want {
+				t.Errorf("FloatingIPs().Own(%q) = %v, want %v", test.description, got, test.want)
 			}
 		})
 	}
@@ -334,7 +334,7 @@ func TestKeptFloatingIP_NeedsSameNameInSameCluster(t *testing.T) {
 		other := ours
 		other.ServiceUID = "old"
 		change(&other)
-		return other.FloatingIPDescription()
+		return other.FloatingIPs().Description()
 	}
 	long := strings.Repeat("n", 250)
 	cut := ours
@@ -347,18 +347,18 @@ func TestKeptFloatingIP_NeedsSameNameInSameCluster(t *testing.T) {
 	}{
 		{"of the same name", ours, with(func(*ownership.Identity) {}), true},
 		{"of the same name, when the cluster had another", ours, with(func(i *ownership.Identity) { i.ClusterName = "staging" }), true},
-		{"the Service's own", ours, ours.FloatingIPDescription(), false},
+		{"the Service's own", ours, ours.FloatingIPs().Description(), false},
 		{"of a name that begins alike", ours, with(func(i *ownership.Identity) { i.Service = "web2" }), false},
 		{"of a name that ends alike", ours, with(func(i *ownership.Identity) { i.Namespace = "my-default" }), false},
 		{"of another namespace", ours, with(func(i *ownership.Identity) { i.Namespace = "test" }), false},
 		{"of another cluster", ours, with(func(i *ownership.Identity) { i.ClusterID = "c2" }), false},
 		{"of a cluster that told no ID", ours, with(func(i *ownership.Identity) { i.ClusterID = "" }), false},
 		{"for a cluster that tells no ID", ownership.Identity{ClusterName: "prod", ServiceUID: "new", Namespace: "default", Service: "web"}, with(func(*ownership.Identity) {}), false},
-		{"cloud-provider-openstack's", ours, ours.LegacyFloatingIPDescription(), false},
+		{"cloud-provider-openstack's", ours, ours.FloatingIPs().LegacyDescription(), false},
 		{"of a name that was cut", cut, with(func(i *ownership.Identity) { i.Service = long + "x" }), false},
 		{"a person's", ours, "reserved for default/web (uid old in c1) from cluster prod", false},
 	} {
-		if got := test.id.KeptFloatingIP(test.description); got != test.want {
+		if got := test.id.FloatingIPs().Kept(test.description); got != test.want {
 			t.Errorf("%s: %v, want %v: %s", test.what, got, test.want, test.description)
 		}
 	}
@@ -370,12 +370,12 @@ func BenchmarkOneServiceAmongManyFloatingIPs(b *testing.B) {
 	for i := range 5000 {
 		all = append(all, with(func(id *ownership.Identity) {
 			id.Service, id.ServiceUID = fmt.Sprintf("web-%d", i), fmt.Sprintf("5a1c0f6e-0a66-4b0e-9c4d-%012d", i)
-		}).FloatingIPDescription())
+		}).FloatingIPs().Description())
 	}
 	id := web()
 	for b.Loop() {
 		for _, description := range all {
-			if id.OwnsFloatingIP(description) || id.KeptFloatingIP(description) {
+			if id.FloatingIPs().Own(description) || id.FloatingIPs().Kept(description) {
 				b.Fatal("another's is taken for ours")
 			}
 		}
@@ -390,14 +390,14 @@ func TestFloatingIPOwner_ReadsOwnerFromDescription(t *testing.T) {
 		want        ownership.Owner
 		ours        bool
 	}{
-		"ours": {web().FloatingIPDescription(), ownership.Owner{
+		"ours": {web().FloatingIPs().Description(), ownership.Owner{
 			ClusterID: clusterUID, ServiceUID: serviceUID, ClusterName: "rig", Namespace: "default", Service: "web-1", Kubernetes: true,
 		}, true},
-		"by a cluster without an ID": {with(func(id *ownership.Identity) { id.ClusterID = "" }).FloatingIPDescription(), ownership.Owner{
+		"by a cluster without an ID": {with(func(id *ownership.Identity) { id.ClusterID = "" }).FloatingIPs().Description(), ownership.Owner{
 			ServiceUID: serviceUID, ClusterName: "rig", Namespace: "default", Service: "web-1", Kubernetes: true,
 		}, true},
-		"ours, with a name that was cut": {long.FloatingIPDescription(), ownership.Owner{}, true},
-		"cloud-provider-openstack's":     {web().LegacyFloatingIPDescription(), ownership.Owner{}, false},
+		"ours, with a name that was cut": {long.FloatingIPs().Description(), ownership.Owner{}, true},
+		"cloud-provider-openstack's":     {web().FloatingIPs().LegacyDescription(), ownership.Owner{}, false},
 		"a person's":                     {"reserved for default/web-1 (uid x) from cluster rig", ownership.Owner{}, false},
 	} {
 		got, ours := ownership.FloatingIPOwner(test.description)

@@ -16,20 +16,21 @@ import (
 func (i Identity) Name() string { return short(i.fullName()) }
 
 // ListenerName returns the name of the listener for the Service's n-th port.
-func (i Identity) ListenerName(n int) string { return i.child("listener", n) }
+func (i Identity) ListenerName(n int) string { return child("listener", n, i.fullName()) }
 
 // PoolName returns the name of the pool for the Service's n-th port.
-func (i Identity) PoolName(n int) string { return i.child("pool", n) }
+func (i Identity) PoolName(n int) string { return child("pool", n, i.fullName()) }
 
 // MonitorName returns the name of the health monitor for the Service's n-th port.
-func (i Identity) MonitorName(n int) string { return i.child("monitor", n) }
+func (i Identity) MonitorName(n int) string { return child("monitor", n, i.fullName()) }
 
 func (i Identity) fullName() string {
 	return namePrefix + i.ClusterName + "_" + i.Namespace + "_" + i.Service
 }
 
-func (i Identity) child(kind string, n int) string {
-	return short(kind + "_" + strconv.Itoa(n) + "_" + i.fullName())
+// child returns the name of the n-th child of a kind of the load balancer with this name.
+func child(kind string, n int, of string) string {
+	return short(kind + "_" + strconv.Itoa(n) + "_" + of)
 }
 
 // hashLength is the number of hexadecimal digits of SHA-256 at the end of a shortened name.
@@ -56,18 +57,18 @@ func cut(s string) string {
 	return s
 }
 
-// LegacyName returns the name of the load balancer in the provider inside of Kubernetes, before
+// legacyNameOf returns the name of the load balancer of a Service in the provider inside of Kubernetes, before
 // cloud-provider-openstack.
-func (i Identity) LegacyName() string {
+func legacyNameOf(serviceUID string) string {
 	const most = 32
-	name := "a" + strings.ReplaceAll(i.ServiceUID, "-", "")
+	name := "a" + strings.ReplaceAll(serviceUID, "-", "")
 	return name[:min(most, len(name))]
 }
 
 // Names returns all names that our own load balancer, and the tag of its listeners, can have: ours,
 // that of cloud-provider-openstack, which is truncated, the legacy one and the former one.
 func (i Identity) Names() []string {
-	names := []string{i.Name(), cut(i.fullName()), i.LegacyName()}
+	names := []string{i.Name(), cut(i.fullName()), legacyNameOf(i.ServiceUID)}
 	if i.Former != "" {
 		names = append(names, i.Former)
 	}
@@ -88,7 +89,7 @@ const namePrefix = "kube_service_"
 // by its name (pools of cloud-provider-openstack). On a shared load balancer, names alone prove
 // nothing, unless the Service has been served there before.
 func (i Identity) OwnsChild(name string, tags []string) bool {
-	switch i.claim(tags) {
+	switch i.uids().claim(tags) {
 	case Ours:
 		return true
 	case Theirs:
@@ -102,17 +103,17 @@ func (i Identity) OwnsChild(name string, tags []string) bool {
 	if len(tags) > 0 {
 		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(tags, name) })
 	}
-	return i.isChild(name) || slices.ContainsFunc(names, func(of string) bool { return isChildOf(name, of) })
+	return isChild(name, i.fullName()) || slices.ContainsFunc(names, func(of string) bool { return isChildOf(name, of) })
 }
 
-// isChild reports whether a name has the format of our children.
-func (i Identity) isChild(name string) bool {
+// isChild reports whether a name has the format of our children of the load balancer with this name.
+func isChild(name, of string) bool {
 	match := childName.FindStringSubmatch(name)
 	if match == nil {
 		return false
 	}
 	n, err := strconv.Atoi(match[2])
-	return err == nil && name == i.child(match[1], n)
+	return err == nil && name == child(match[1], n, of)
 }
 
 // childName matches the names of listeners, pools and monitors, including those of the provider

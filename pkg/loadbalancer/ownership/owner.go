@@ -71,9 +71,9 @@ func (o Owner) String() string {
 	}
 }
 
-// InThisCluster reports whether the owner is a Service of our cluster: by the UID of the cluster
+// InClusterOf reports whether the owner is a Service of the cluster of an identity: by the UID of the cluster
 // or, if cloud-provider-openstack created the load balancer, by the cluster's name.
-func (i Identity) InThisCluster(o Owner) bool {
+func (o Owner) InClusterOf(i Identity) bool {
 	switch {
 	case o.ClusterID != "":
 		return o.ClusterID == i.ClusterID

@@ -61,7 +61,7 @@ func TestOwnerOf_ReadsOwnerFromNameDescriptionAndTags(t *testing.T) {
 			if got.String() != test.words {
 				t.Errorf("in words %q, want %q", got, test.words)
 			}
-			if in := web().InThisCluster(got); in != test.inThisCluster {
+			if in := got.InClusterOf(web()); in != test.inThisCluster {
 				t.Errorf("in this cluster: %v", in)
 			}
 		})
@@ -114,15 +114,15 @@ func TestOwnsFloatingIPOnVIP_FollowsOwnerOfSharedLoadBalancer(t *testing.T) {
 		description string
 		want        bool
 	}{
-		"the owner's":             {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, owner.FloatingIPDescription(), true},
-		"of one that stays":       {ownership.Sharing{Is: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, owner.FloatingIPDescription(), false},
-		"our own, put on it":      {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, web().FloatingIPDescription(), true},
-		"an older owner's":        {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), nil)}, owner.LegacyFloatingIPDescription(), true},
+		"the owner's":             {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, owner.FloatingIPs().Description(), true},
+		"of one that stays":       {ownership.Sharing{Is: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, owner.FloatingIPs().Description(), false},
+		"our own, put on it":      {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, web().FloatingIPs().Description(), true},
+		"an older owner's":        {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), nil)}, owner.FloatingIPs().LegacyDescription(), true},
 		"a person's":              {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), nil)}, "reserved", false},
 		"ours under another name": {ownership.Sharing{}, "Floating IP for Kubernetes external service default/web-1 from cluster before", true},
 	} {
 		id := with(func(id *ownership.Identity) { id.Sharing = test.sharing })
-		if got := id.OwnsFloatingIPOnVIP(test.description, true); got != test.want {
+		if got := id.FloatingIPs().OwnOnVIP(test.description, true); got != test.want {
 			t.Errorf("%s: %v, want %v", what, got, test.want)
 		}
 	}

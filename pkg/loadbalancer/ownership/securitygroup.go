@@ -6,53 +6,48 @@ import (
 	"strings"
 )
 
-// SecurityGroupName returns the name of the Service's own security group. It is the same as in
-// cloud-provider-openstack, and contains the UID of the Service.
-func (i Identity) SecurityGroupName() string {
-	return cut(fmt.Sprintf(groupPrefix+"%s-%s-%s", i.ServiceUID, i.Namespace, i.Service))
+// Group are the attributes that the controller gives to a security group, and by which it finds the group. The zero
+// Group is none.
+type Group struct {
+	Name, Description string
+	Tags              []string
 }
 
-// SecurityGroupDescription returns the description of that group.
-func (i Identity) SecurityGroupDescription() string {
-	return cut(fmt.Sprintf("Security Group for %s/%s Service LoadBalancer in cluster %s", i.Namespace, i.Service, i.ClusterName))
-}
-
-// SecurityGroupTags returns the tags of that group. They help other programs to find it; the proof
-// of ownership is the UID in its name, unless a tag contradicts it.
-func (i Identity) SecurityGroupTags() []string {
-	if i.ClusterID == "" {
-		return []string{i.ServiceTag()}
+// SecurityGroup returns the Service's own security group. Its name is the same as in
+// cloud-provider-openstack, and contains the UID of the Service, which is the proof of ownership, unless a tag
+// contradicts it. The tags help other programs to find it.
+func (i Identity) SecurityGroup() Group {
+	g := Group{
+		Name:        cut(fmt.Sprintf(groupPrefix+"%s-%s-%s", i.ServiceUID, i.Namespace, i.Service)),
+		Description: cut(fmt.Sprintf("Security Group for %s/%s Service LoadBalancer in cluster %s", i.Namespace, i.Service, i.ClusterName)),
 	}
-	return []string{clusterTagPrefix + i.ClusterID, i.ServiceTag()}
-}
-
-// OwnsSecurityGroup reports whether a security group is the Service's own. The tags distinguish a
-// cluster that was restored from a backup, with Services of the same UIDs.
-func (i Identity) OwnsSecurityGroup(name string, tags []string) bool {
-	return name == i.SecurityGroupName() && i.claim(tags) != Theirs
-}
-
-// SharedGroupName returns the name of the security group that all Services of the cluster share; ""
-// if the cluster has no identity.
-func (i Identity) SharedGroupName() string {
-	if i.ClusterID == "" {
-		return ""
+	if i.ClusterID != "" {
+		g.Tags = append(g.Tags, ClusterTag(i.ClusterID))
 	}
-	return sharedGroupPrefix + i.ClusterID
+	g.Tags = append(g.Tags, i.ServiceTag())
+	return g
 }
 
-// SharedGroupDescription returns the description of that group.
-func (i Identity) SharedGroupDescription() string {
-	return cut("Security Group for the nodes behind LoadBalancer Services in cluster " + i.ClusterName)
+// SharedGroup returns the security group that all Services of the cluster share; none if the cluster has no identity.
+func (i Identity) SharedGroup() Group {
+	if i.ClusterID == "" {
+		return Group{}
+	}
+	return Group{
+		Name:        sharedGroupPrefix + i.ClusterID,
+		Description: cut("Security Group for the nodes behind LoadBalancer Services in cluster " + i.ClusterName),
+		Tags:        []string{ClusterTag(i.ClusterID)},
+	}
 }
 
-// SharedGroupTags returns the tags of that group.
-func (i Identity) SharedGroupTags() []string { return []string{clusterTagPrefix + i.ClusterID} }
-
-// OwnsSharedGroup reports whether a security group is the cluster's shared one.
-func (i Identity) OwnsSharedGroup(name string, tags []string) bool {
-	clusters := tagged(tags, clusterTagPrefix)
-	return i.ClusterID != "" && name == i.SharedGroupName() && (len(clusters) == 0 || slices.Contains(clusters, i.ClusterID))
+// Is reports whether a security group is this one: by its name, unless its tags have the UID of another cluster or
+// Service. The tags distinguish a cluster that was restored from a backup, with Services of the same UIDs.
+func (g Group) Is(name string, tags []string) bool {
+	contradicts := func(prefix string) bool {
+		ours, has := tagged(g.Tags, prefix), tagged(tags, prefix)
+		return len(ours) > 0 && len(has) > 0 && !slices.Contains(has, ours[0])
+	}
+	return g.Name != "" && name == g.Name && !contradicts(clusterTagPrefix) && !contradicts(serviceTagPrefix)
 }
 
 const ruleHead = "LoadBalancer Service "

@@ -16,14 +16,14 @@ func TestIdentity_OwnsTheSharedGroupOfItsOwnClusterOnly(t *testing.T) {
 		tags  []string
 		owns  bool
 	}{
-		"its own":                               {id, id.SharedGroupName(), id.SharedGroupTags(), true},
-		"its own, whose tags were lost":         {id, id.SharedGroupName(), nil, true},
-		"its own, with tags of somebody":        {id, id.SharedGroupName(), []string{"blue"}, true},
-		"another name":                          {id, "default", id.SharedGroupTags(), false},
-		"another cluster's tags":                {id, id.SharedGroupName(), theirs.SharedGroupTags(), false},
-		"of a cluster that nobody can identify": {nobody, nobody.SharedGroupName(), nil, false},
+		"its own":                               {id, id.SharedGroup().Name, id.SharedGroup().Tags, true},
+		"its own, whose tags were lost":         {id, id.SharedGroup().Name, nil, true},
+		"its own, with tags of somebody":        {id, id.SharedGroup().Name, []string{"blue"}, true},
+		"another name":                          {id, "default", id.SharedGroup().Tags, false},
+		"another cluster's tags":                {id, id.SharedGroup().Name, theirs.SharedGroup().Tags, false},
+		"of a cluster that nobody can identify": {nobody, nobody.SharedGroup().Name, nil, false},
 	} {
-		if owns := test.id.OwnsSharedGroup(test.group, test.tags); owns != test.owns {
+		if owns := test.id.SharedGroup().Is(test.group, test.tags); owns != test.owns {
 			t.Errorf("%s: it is the cluster's: %v", name, owns)
 		}
 	}

@@ -43,14 +43,14 @@ type Forwardings struct {
 // Of reads the port forwardings that a Service has on a floating IP.
 func (f *Forwardings) Of(ctx context.Context, id ownership.Identity, floatingIPID string) ([]model.Forwarding, error) {
 	all, err := f.on(ctx, floatingIPID)
-	all = slices.DeleteFunc(all, func(has neutron.Forwarding) bool { return !id.OwnsForwarding(has.Description) })
+	all = slices.DeleteFunc(all, func(has neutron.Forwarding) bool { return !id.ProvenBy(has.Description) })
 	return forwardingsOf(all), err
 }
 
 // AllOf reports whether all port forwardings on a floating IP are a Service's.
 func (f *Forwardings) AllOf(ctx context.Context, id ownership.Identity, floatingIPID string) (bool, error) {
 	all, err := f.on(ctx, floatingIPID)
-	return !slices.ContainsFunc(all, func(has neutron.Forwarding) bool { return !id.OwnsForwarding(has.Description) }), err
+	return !slices.ContainsFunc(all, func(has neutron.Forwarding) bool { return !id.ProvenBy(has.Description) }), err
 }
 
 // on reads the port forwardings on a floating IP; none if it is gone.

@@ -140,7 +140,7 @@ func (p *Ports) Untagged(ctx context.Context, id ownership.Identity) ([]model.Lo
 
 func (p *Ports) untagged(ctx context.Context, id ownership.Identity) ([]neutron.VIPPort, error) {
 	ports, err := p.Neutron.VIPPortsDescribed(ctx, id.ProvenDescription())
-	return slices.DeleteFunc(ports, func(port neutron.VIPPort) bool { return !id.LacksTags(port.Tags, port.Description) }), err
+	return slices.DeleteFunc(ports, func(port neutron.VIPPort) bool { return len(port.Tags) > 0 || !id.ProvenBy(port.Description) }), err
 }
 
 // interrupted returns the port of a Service without tags; nil if there is none. It deletes those with another

@@ -60,7 +60,7 @@ func (c change) makeShared(ctx context.Context) error {
 // tidyShared deletes the remnants of an interrupted creation.
 func (c change) tidyShared(ctx context.Context, stray []Held, duplicates []string) error {
 	if len(stray) > 0 {
-		if err := c.send(ctx, DeleteRules{Name: c.id.SharedGroupName(), Rules: stray}); err != nil {
+		if err := c.send(ctx, DeleteRules{Name: c.id.SharedGroup().Name, Rules: stray}); err != nil {
 			return err
 		}
 	}

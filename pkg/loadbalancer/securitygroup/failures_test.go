@@ -65,7 +65,7 @@ func TestGroups_KeepTheSharedGroupThatIsInUse(t *testing.T) {
 	t.Parallel()
 	for _, used := range []int{0, 1} {
 		env := newEnvironment(t, securitygroup.Shared, &network{})
-		ids := []string{env.group(id("web").SharedGroupName()), env.group(id("web").SharedGroupName())}
+		ids := []string{env.group(id("web").SharedGroup().Name), env.group(id("web").SharedGroup().Name)}
 		slices.Sort(ids)
 		if _, err := env.Cloud.Neutron.AddSecurityGroupRules(ids[used], simneutron.SecurityGroupRule{
 			Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 31000, PortRangeMax: 31000, Description: id("dns").RuleDescription(),
@@ -77,7 +77,7 @@ func TestGroups_KeepTheSharedGroupThatIsInUse(t *testing.T) {
 		}
 		var left []string
 		for _, group := range env.Cloud.Neutron.SecurityGroups() {
-			if group.Name == id("web").SharedGroupName() {
+			if group.Name == id("web").SharedGroup().Name {
 				left = append(left, group.ID)
 			}
 		}

@@ -128,7 +128,7 @@ func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
 		}
 	}
 	if r.Spec != nil {
-		if g.mode == Shared && r.ID.SharedGroupName() == "" {
+		if g.mode == Shared && r.ID.SharedGroup().Name == "" {
 			return nil, fmt.Errorf("security-group-mode=%s needs to tell clusters apart: let the controller read the namespace kube-system", Shared)
 		}
 		if t.desired, err = g.desire(ctx, r, t); err != nil {
@@ -166,12 +166,12 @@ func (g *Groups) desire(ctx context.Context, r Request, t *Task) (*Desired, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &Desired{
-		Name: r.ID.SecurityGroupName(), Description: r.ID.SecurityGroupDescription(), Tags: r.ID.SecurityGroupTags(),
-	}
+	group := r.ID.SecurityGroup()
+	d := &Desired{Name: group.Name, Description: group.Description, Tags: group.Tags}
 	own, common := r.Spec.Rules(from)
 	if g.mode == Shared {
-		d.Name, d.Description, d.Tags = r.ID.SharedGroupName(), r.ID.SharedGroupDescription(), r.ID.SharedGroupTags()
+		group = r.ID.SharedGroup()
+		d.Name, d.Description, d.Tags = group.Name, group.Description, group.Tags
 		d.Own, d.Common = own, common
 	} else {
 		d.Own = sortRules(slices.Concat(own, common))

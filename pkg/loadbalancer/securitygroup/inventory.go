@@ -42,7 +42,7 @@ func (i *inventory) inherited(ctx context.Context, id ownership.Identity) (*Stat
 		return nil, err
 	}
 	s := &State{}
-	for at, group := range owned(all.groups[id.SecurityGroupName()], id) {
+	for at, group := range owned(all.groups[id.SecurityGroup().Name], id) {
 		if at > 0 {
 			s.Obsolete = append(s.Obsolete, group.ID)
 			continue

@@ -47,7 +47,7 @@ func (g *Groups) read(ctx context.Context, id ownership.Identity, inherited bool
 		if inherited {
 			return g.inventory.inherited(ctx, id)
 		}
-		found, err := g.neutron.SecurityGroupsNamed(ctx, id.SecurityGroupName())
+		found, err := g.neutron.SecurityGroupsNamed(ctx, id.SecurityGroup().Name)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +95,8 @@ func heldRules(rules []neutron.SecurityGroupRule) []Held {
 }
 
 func owned(all []neutron.SecurityGroup, id ownership.Identity) []neutron.SecurityGroup {
-	ours := slices.DeleteFunc(slices.Clone(all), func(o neutron.SecurityGroup) bool { return !id.OwnsSecurityGroup(o.Name, o.Tags) })
+	own := id.SecurityGroup()
+	ours := slices.DeleteFunc(slices.Clone(all), func(o neutron.SecurityGroup) bool { return !own.Is(o.Name, o.Tags) })
 	slices.SortFunc(ours, func(a, b neutron.SecurityGroup) int { // the one in use comes first
 		return cmp.Or(cmp.Compare(ingress(b), ingress(a)), cmp.Compare(a.ID, b.ID))
 	})
@@ -120,15 +121,16 @@ func (g *Groups) leftovers(ctx context.Context, id ownership.Identity, s *State)
 		return err
 	}
 	if g.mode != PerService {
-		for _, group := range owned(others[id.SecurityGroupName()], id) {
+		for _, group := range owned(others[id.SecurityGroup().Name], id) {
 			s.Obsolete = append(s.Obsolete, group.ID)
 		}
 	}
 	if g.mode == Shared {
 		return nil
 	}
-	for _, group := range others[id.SharedGroupName()] {
-		if !id.OwnsSharedGroup(group.Name, group.Tags) {
+	shared := id.SharedGroup()
+	for _, group := range others[shared.Name] {
+		if !shared.Is(group.Name, group.Tags) {
 			continue
 		}
 		left, err := leftInShared(ctx, g.neutron, group.ID, id)
@@ -156,7 +158,7 @@ func (g *Groups) remains(ctx context.Context, id ownership.Identity) (*State, er
 	s := &State{}
 	switch g.mode {
 	case PerService:
-		found, err := g.neutron.SecurityGroupsNamed(ctx, id.SecurityGroupName())
+		found, err := g.neutron.SecurityGroupsNamed(ctx, id.SecurityGroup().Name)
 		if err != nil {
 			return nil, err
 		}

@@ -53,7 +53,8 @@ func newSharedGroup(neutronAPI Neutron, facts Facts, clk clock.PassiveClock) *sh
 // find reads the group, once: one request for its rules of all Services, and another
 // for its ports.
 func (s *sharedGroup) find(ctx context.Context, id ownership.Identity) error {
-	if s.found() || id.SharedGroupName() == "" {
+	group := id.SharedGroup()
+	if s.found() || group.Name == "" {
 		return nil // without waiting for its holders
 	}
 	release, err := s.hold(ctx, alone)
@@ -65,11 +66,11 @@ func (s *sharedGroup) find(ctx context.Context, id ownership.Identity) error {
 		return nil
 	}
 	now := s.clock.Now()
-	found, err := s.neutron.SecurityGroupsNamed(ctx, id.SharedGroupName())
+	found, err := s.neutron.SecurityGroupsNamed(ctx, group.Name)
 	if err != nil {
 		return err
 	}
-	found = slices.DeleteFunc(found, func(o neutron.SecurityGroup) bool { return !id.OwnsSharedGroup(o.Name, o.Tags) })
+	found = slices.DeleteFunc(found, func(o neutron.SecurityGroup) bool { return !group.Is(o.Name, o.Tags) })
 	slices.SortFunc(found, func(a, b neutron.SecurityGroup) int { // the one in use comes first
 		return cmp.Or(cmp.Compare(serviceRules(b), serviceRules(a)), cmp.Compare(a.ID, b.ID))
 	})

@@ -112,7 +112,7 @@ func (p Policy) refuses(ctx context.Context, of ownership.Identity) (why string,
 	switch {
 	case err != nil || allowed:
 		return "", err
-	case !of.InThisCluster(owner):
+	case !owner.InClusterOf(of):
 		return "it belongs to another cluster, and sharing it requires shared-lb-scope=project in cloud.conf: ask the cluster's operator", nil
 	case owner.Namespace == "":
 		return "the namespace of its owner is unknown, and sharing it requires shared-lb-scope=cluster in cloud.conf: ask the cluster's operator", nil
@@ -129,7 +129,7 @@ func (p Policy) Allows(ctx context.Context, of ownership.Identity, owner ownersh
 	switch {
 	case scope == config.SharedLBScopeProject:
 		return true, nil
-	case !of.InThisCluster(owner):
+	case !owner.InClusterOf(of):
 		return false, nil
 	case owner.Namespace == of.Namespace || scope == config.SharedLBScopeCluster:
 		return true, nil

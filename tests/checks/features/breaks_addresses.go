@@ -90,7 +90,7 @@ func addressBreaks() []Break {
 		},
 		{
 			Row: 22, What: "floating IPs of other Services count as the Service's own",
-			File:  "pkg/loadbalancer/ownership/identity.go",
+			File:  "pkg/loadbalancer/ownership/uids.go",
 			Old:   `return false // there can be thousands of others, and regular expressions are slow`,
 			New:   `return proof.MatchString(description)`,
 			Tests: []string{"TestFloatingIP_KeptIsNotDeletedWithNextServiceThatUsesIt"},

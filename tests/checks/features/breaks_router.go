@@ -182,7 +182,7 @@ func forwardingBreaks() []Break {
 		{
 			Row: 140, What: "forwardings of others count as the Service's",
 			File: router,
-			Old: `return !id.OwnsForwarding(has.Description) })
+			Old: `return !id.ProvenBy(has.Description) })
 	return`,
 			New: `return false })
 	return`,

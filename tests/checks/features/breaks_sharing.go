@@ -91,7 +91,7 @@ func sharingBreaks() []Break {
 		{
 			Row: 120, What: "listeners and pools are not recognized by their names",
 			File:  identity + "names.go",
-			Old:   `return i.isChild(name) || slices.ContainsFunc(names, func(of string) bool { return isChildOf(name, of) })`,
+			Old:   `return isChild(name, i.fullName()) || slices.ContainsFunc(names, func(of string) bool { return isChildOf(name, of) })`,
 			New:   `return name == ""`,
 			Tests: []string{"TestAdoption_TakesLoadBalancersOfAllAges"},
 		},

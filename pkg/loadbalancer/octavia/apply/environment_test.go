@@ -161,7 +161,7 @@ func (e *environment) web(ports ...int) *model.LoadBalancer {
 	lb := &model.LoadBalancer{
 		Name: id.Name(), Description: id.Description(), Tags: id.Tags(), Provider: "amphora",
 		VIP:        model.VIP{SubnetID: e.Cloud.Subnet.ID},
-		FloatingIP: &model.FloatingIP{NetworkID: e.Cloud.ExternalNetwork.ID, Description: id.FloatingIPDescription()},
+		FloatingIP: &model.FloatingIP{NetworkID: e.Cloud.ExternalNetwork.ID, Description: id.FloatingIPs().Description()},
 	}
 	for i, port := range ports {
 		lb.Listeners = append(lb.Listeners, model.Listener{

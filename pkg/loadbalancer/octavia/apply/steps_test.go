@@ -109,7 +109,7 @@ func TestRun_DescribesTheFloatingIPThatItTakes(t *testing.T) {
 	if _, err := e.run(observed, plan.Diff(e.web(80), observed, plan.Options{})); err != nil {
 		t.Fatal(err)
 	}
-	if all := e.Cloud.Neutron.FloatingIPs(); len(all) != 1 || all[0].Description != us().FloatingIPDescription() || all[0].PortID != observed.LoadBalancer.VIP.PortID {
+	if all := e.Cloud.Neutron.FloatingIPs(); len(all) != 1 || all[0].Description != us().FloatingIPs().Description() || all[0].PortID != observed.LoadBalancer.VIP.PortID {
 		t.Errorf("%+v", all)
 	}
 }

@@ -155,7 +155,7 @@ func TestList_FollowsTruthTable(t *testing.T) {
 		{"in-tree", byName, []change{rawLB("a", inTreeName, "Kubernetes external service default/web from cluster dead", nil, "listener l listener_"+inTreeName+"_0", "pool p>l pool_"+inTreeName+"_0")}, []string{"found load-balancer a"}},
 		{"in-tree, of nobody knows whom", byName, []change{rawLB("a", inTreeName, "", nil, "listener l listener_"+inTreeName+"_0")}, []string{"unclear load-balancer a"}},
 
-		{"ours, shared with another cluster", byID, []change{lb("a", dead, partOf("listener", "l", dead), partOf("pool", "p>l", dead), partOf("listener", "m", living), partOf("pool", "q>m", living)), fip("f", "port of a", dead.FloatingIPDescription())},
+		{"ours, shared with another cluster", byID, []change{lb("a", dead, partOf("listener", "l", dead), partOf("pool", "p>l", dead), partOf("listener", "m", living), partOf("pool", "q>m", living)), fip("f", "port of a", dead.FloatingIPs().Description())},
 			[]string{"found listener l", "found pool p", "left-alone floating-ip f", "left-alone load-balancer a"}},
 		{"another's, shared with ours", byID, []change{lb("a", living, partOf("listener", "l", dead), partOf("pool", "p>l", dead), partOf("listener", "m", living))}, []string{"found listener l", "found pool p"}},
 		{"another's, shared with ours, whose pool it uses", byID, []change{lb("a", living, partOf("pool", "p>m", dead), partOf("listener", "m", living))}, []string{"left-alone pool p"}},
@@ -164,18 +164,18 @@ func TestList_FollowsTruthTable(t *testing.T) {
 		{"cloud-provider-openstack's, shared by two of its clusters", byName, []change{legacyLB("a", "living", "web", "listener l listener_0_"+tag+" "+tag, "listener m listener_0_kube_service_living_default_web kube_service_living_default_web")}, []string{"found listener l"}},
 		{"cloud-provider-openstack's, with a part of ours", byBoth, []change{legacyLB("a", "dead", "web", partOf("listener", "l", dead), "pool p>l pool_0_"+tag)}, []string{"found load-balancer a"}},
 
-		{"floating IP on ours", byID, []change{lb("a", dead), fip("f", "port of a", dead.FloatingIPDescription())}, []string{"found floating-ip f", "found load-balancer a"}},
+		{"floating IP on ours", byID, []change{lb("a", dead), fip("f", "port of a", dead.FloatingIPs().Description())}, []string{"found floating-ip f", "found load-balancer a"}},
 		{"floating IP by hand on ours", byID, []change{lb("a", dead), fip("f", "port of a", "mine")}, []string{"found load-balancer a", "left-alone floating-ip f"}},
-		{"floating IP of ours on nothing", byID, []change{fip("f", "", dead.FloatingIPDescription())}, []string{"kept floating-ip f"}},
-		{"floating IP of ours on nothing, all", all, []change{fip("f", "", dead.FloatingIPDescription())}, []string{"found floating-ip f"}},
-		{"floating IP of ours on another's", all, []change{lb("a", living), fip("f", "port of a", dead.FloatingIPDescription())}, []string{"left-alone floating-ip f"}},
-		{"floating IP of another", all, []change{fip("f", "", living.FloatingIPDescription()), fip("g", "", "mine")}, nil},
+		{"floating IP of ours on nothing", byID, []change{fip("f", "", dead.FloatingIPs().Description())}, []string{"kept floating-ip f"}},
+		{"floating IP of ours on nothing, all", all, []change{fip("f", "", dead.FloatingIPs().Description())}, []string{"found floating-ip f"}},
+		{"floating IP of ours on another's", all, []change{lb("a", living), fip("f", "port of a", dead.FloatingIPs().Description())}, []string{"left-alone floating-ip f"}},
+		{"floating IP of another", all, []change{fip("f", "", living.FloatingIPs().Description()), fip("g", "", "mine")}, nil},
 		{"floating IP of cloud-provider-openstack", byName, []change{legacyLB("a", "dead", "web"), fip("f", "port of a", legacyFIP), fip("g", "", legacyFIP)}, []string{"found floating-ip f", "found load-balancer a", "kept floating-ip g"}},
 		{"floating IP of a namesake of cloud-provider-openstack", byName, []change{lb("a", dead), fip("f", "", legacyFIP)}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
 
 		{"security groups", byID, []change{
-			group("a", groupName, groupText, dead.SecurityGroupTags()...), group("b", groupName, groupText, living.SecurityGroupTags()...),
-			group("c", dead.SharedGroupName(), dead.SharedGroupDescription(), dead.SharedGroupTags()...), group("d", living.SharedGroupName(), living.SharedGroupDescription()),
+			group("a", groupName, groupText, dead.SecurityGroup().Tags...), group("b", groupName, groupText, living.SecurityGroup().Tags...),
+			group("c", dead.SharedGroup().Name, dead.SharedGroup().Description, dead.SharedGroup().Tags...), group("d", living.SharedGroup().Name, living.SharedGroup().Description),
 			group("e", "default", "Default security group"),
 		}, []string{"found security-group a", "found security-group c"}},
 		{"security groups of cloud-provider-openstack", byName, []change{group("a", groupName, groupText), group("b", groupName, strings.Replace(groupText, "dead", "living", 1)), group("c", "lb-sg-mine", groupText)}, []string{"found security-group a"}},
@@ -212,9 +212,9 @@ func TestList_IsInOrderOfRemoval(t *testing.T) {
 	dead := of(deadID, "dead", "web")
 	var c cloud
 	for _, add := range []change{
-		group("g", dead.SecurityGroupName(), dead.SecurityGroupDescription(), dead.SecurityGroupTags()...),
+		group("g", dead.SecurityGroup().Name, dead.SecurityGroup().Description, dead.SecurityGroup().Tags...),
 		lb("a", dead), rawLB("b", "web", "", nil, partOf("pool", "p", dead), partOf("listener", "l", dead)),
-		fip("f", "port of a", dead.FloatingIPDescription()),
+		fip("f", "port of a", dead.FloatingIPs().Description()),
 	} {
 		add(&c)
 	}

@@ -40,7 +40,7 @@ func TestRun_LooksAgainBeforeItRemoves(t *testing.T) {
 			dead := of(deadID, "dead", "web")
 			made := env.loadBalancer(dead.Name(), dead.Description(), dead.Tags(), dead.ListenerName(0), dead.PoolName(0))
 			_, err := env.Cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
-				ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Conf.LoadBalancer.FloatingNetworkID, PortID: made.VIPPortID, Description: dead.FloatingIPDescription(),
+				ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Conf.LoadBalancer.FloatingNetworkID, PortID: made.VIPPortID, Description: dead.FloatingIPs().Description(),
 			})
 			env.check(err)
 			joined := &meanwhile{Octavia: env.session.Octavia(), happens: func() {

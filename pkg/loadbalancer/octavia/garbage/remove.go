@@ -162,7 +162,7 @@ func (r *remover) forwardedOnlyByOwner(ctx context.Context, item *Item) error {
 	all, err := r.Neutron.Forwardings(ctx, item.ID)
 	_, uids := ownership.CutProof(item.description)
 	for _, f := range all {
-		owned := func(uid string) bool { return ownership.Identity{ServiceUID: uid}.OwnsForwarding(f.Description) }
+		owned := func(uid string) bool { return ownership.Identity{ServiceUID: uid}.ProvenBy(f.Description) }
 		if !slices.ContainsFunc(uids, owned) {
 			return errors.New("it is not removed, as it has port forwardings of another owner")
 		}

@@ -42,7 +42,7 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 	unrelated := there(made(livingID, "db", 6))
 	unrelated.LoadBalancerID = "a"
 	groupOf := func(id string, who ownership.Identity, tags ...string) change {
-		return group(id, who.SecurityGroupName(), who.SecurityGroupDescription(), tags...)
+		return group(id, who.SecurityGroup().Name, who.SecurityGroup().Description, tags...)
 	}
 	own := func(who ownership.Identity) []string {
 		return []string{partOf("listener", "l", who), partOf("pool", "p>l", who)}
@@ -55,14 +55,14 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 		cloud []change
 		want  []string
 	}{
-		{"gone", nil, []change{lb("a", web, own(web)...), fip("f", "port of a", web.FloatingIPDescription())}, []string{"found floating-ip f", "found load-balancer a"}},
-		{"gone, with a name that is cut", nil, []change{lb("a", long, own(long)...), fip("f", "port of a", long.FloatingIPDescription())}, []string{"found floating-ip f", "found load-balancer a"}},
+		{"gone", nil, []change{lb("a", web, own(web)...), fip("f", "port of a", web.FloatingIPs().Description())}, []string{"found floating-ip f", "found load-balancer a"}},
+		{"gone, with a name that is cut", nil, []change{lb("a", long, own(long)...), fip("f", "port of a", long.FloatingIPs().Description())}, []string{"found floating-ip f", "found load-balancer a"}},
 		{"gone, made under another name of the cluster", nil, []change{lb("a", renamed, own(renamed)...)}, []string{"found load-balancer a"}},
 		{"gone, in a cloud without tags", nil, []change{lb("a", untagged, "listener l listener_0_"+tag+"web", "pool p>l pool_0_"+tag+"web")}, []string{"found load-balancer a"}},
-		{"there", nil, []change{lb("a", api, own(api)...), fip("f", "port of a", api.FloatingIPDescription()), groupOf("g", api, api.SecurityGroupTags()...)}, nil},
-		{"there, wanting none", nil, []change{lb("a", idle, own(idle)...), fip("f", "port of a", idle.FloatingIPDescription())}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
-		{"there, wanting none, with its address", []garbage.Service{stale}, []change{lb("a", idle, own(idle)...), fip("f", "port of a", idle.FloatingIPDescription())}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
-		{"of another cluster of the name", nil, []change{lb("a", theirs, own(theirs)...), fip("f", "port of a", theirs.FloatingIPDescription()), groupOf("g", theirs, theirs.SecurityGroupTags()...)}, nil},
+		{"there", nil, []change{lb("a", api, own(api)...), fip("f", "port of a", api.FloatingIPs().Description()), groupOf("g", api, api.SecurityGroup().Tags...)}, nil},
+		{"there, wanting none", nil, []change{lb("a", idle, own(idle)...), fip("f", "port of a", idle.FloatingIPs().Description())}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
+		{"there, wanting none, with its address", []garbage.Service{stale}, []change{lb("a", idle, own(idle)...), fip("f", "port of a", idle.FloatingIPs().Description())}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
+		{"of another cluster of the name", nil, []change{lb("a", theirs, own(theirs)...), fip("f", "port of a", theirs.FloatingIPs().Description()), groupOf("g", theirs, theirs.SecurityGroup().Tags...)}, nil},
 		{"of two clusters", nil, []change{rawLB("a", web.Name(), "", append(web.Tags(), "kube_cluster_id_x"))}, []string{"unclear load-balancer a"}},
 		{"of a cluster that could not read its ID", nil, []change{lb("a", unread, own(unread)...)}, []string{"unclear load-balancer a"}},
 		{"by hand", nil, []change{rawLB("a", "web", "", nil, "listener l web"), fip("f", "", "mine"), group("g", "default", "")}, nil},
@@ -70,18 +70,18 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 		{"recreated under its name", []garbage.Service{namesake}, []change{lb("a", web, own(web)...)}, []string{"found load-balancer a"}},
 		{"recreated under its name, which names it", []garbage.Service{names}, []change{lb("a", web, own(web)...)}, nil},
 		{"recreated as a copy", []garbage.Service{copied}, []change{lb("a", web, own(web)...)}, []string{"unclear load-balancer a"}},
-		{"recreated under its name, with its address", []garbage.Service{publishes}, []change{lb("a", web, own(web)...), fip("f", "port of a", web.FloatingIPDescription())}, []string{"left-alone floating-ip f"}},
+		{"recreated under its name, with its address", []garbage.Service{publishes}, []change{lb("a", web, own(web)...), fip("f", "port of a", web.FloatingIPs().Description())}, []string{"left-alone floating-ip f"}},
 		{"recreated under its name, with the address of its second VIP", []garbage.Service{six}, []change{lb("a", web, own(web)...), second}, nil},
 		{"named by another Service", []garbage.Service{unrelated}, []change{lb("a", web, own(web)...)}, []string{"found listener l", "found pool p"}},
 
-		{"gone, shared with one that is there", nil, []change{lb("a", web, append(own(web), partOf("listener", "m", api))...), fip("f", "port of a", web.FloatingIPDescription())},
+		{"gone, shared with one that is there", nil, []change{lb("a", web, append(own(web), partOf("listener", "m", api))...), fip("f", "port of a", web.FloatingIPs().Description())},
 			[]string{"found listener l", "found pool p", "left-alone floating-ip f", "left-alone load-balancer a"}},
 		{"there, shared with one that is gone", nil, []change{lb("a", api, append(own(web), partOf("listener", "m", api))...)}, []string{"found listener l", "found pool p"}},
 		{"another cluster's, shared with one that is gone", nil, []change{lb("a", theirs, own(web)...)}, []string{"found listener l", "found pool p"}},
 		{"gone, with a part by hand", nil, []change{lb("a", web, "listener m web")}, []string{"unclear load-balancer a"}},
 
-		{"floating IP on nothing", nil, []change{fip("f", "", web.FloatingIPDescription()), fip("g", "", api.FloatingIPDescription())}, []string{"kept floating-ip f"}},
-		{"security groups", nil, []change{groupOf("g", web, web.SecurityGroupTags()...), group("h", web.SharedGroupName(), web.SharedGroupDescription(), web.SharedGroupTags()...)}, []string{"found security-group g"}},
+		{"floating IP on nothing", nil, []change{fip("f", "", web.FloatingIPs().Description()), fip("g", "", api.FloatingIPs().Description())}, []string{"kept floating-ip f"}},
+		{"security groups", nil, []change{groupOf("g", web, web.SecurityGroup().Tags...), group("h", web.SharedGroup().Name, web.SharedGroup().Description, web.SharedGroup().Tags...)}, []string{"found security-group g"}},
 		{"security group without tags", nil, []change{groupOf("g", web)}, []string{"unclear security-group g"}},
 
 		{"cloud-provider-openstack's, gone", nil, []change{legacyLB("a", "mine", "web", "listener l listener_0_"+tag+"web "+tag+"web"), fip("f", "port of a", fmt.Sprintf(legacyFIP, "web"))}, []string{"unclear floating-ip f", "unclear load-balancer a"}},

@@ -46,7 +46,7 @@ func candidate(id ownership.Identity, lb octavia.LoadBalancer, attached []floati
 	c.Replaces, _ = ownership.Replaces(lb.Tags)
 	for _, fip := range attached {
 		c.FloatingIPs = append(c.FloatingIPs, fip.FloatingIP)
-		c.OwnFloatingIP = c.OwnFloatingIP || id.OwnsFloatingIP(fip.Description)
+		c.OwnFloatingIP = c.OwnFloatingIP || id.FloatingIPs().Own(fip.Description)
 	}
 	return c
 }

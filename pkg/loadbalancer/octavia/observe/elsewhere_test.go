@@ -93,7 +93,7 @@ func TestFloatingIPs_TakesOneThatAnotherServiceKeepsOnlyIfItMay(t *testing.T) {
 	env := newEnvironment(t, "")
 	other := us()
 	other.Namespace, other.ServiceUID = "theirs", "another-service"
-	fip := env.floatingIP(other.FloatingIPDescription(), "")
+	fip := env.floatingIP(other.FloatingIPs().Description(), "")
 	failed := errors.New("failed")
 	for name, test := range map[string]struct {
 		may     bool

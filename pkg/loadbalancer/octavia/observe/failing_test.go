@@ -75,7 +75,7 @@ func TestReads_FailWithEachOfTheirRequests(t *testing.T) {
 			t.Parallel()
 			env := newEnvironment(t, "2026.1")
 			m := made{environment: env, ours: env.ours(us(), withPorts(us(), true)), legacy: env.legacy(another())}
-			env.floatingIP(us().FloatingIPDescription(), m.ours.VIPPortID)
+			env.floatingIP(us().FloatingIPs().Description(), m.ours.VIPPortID)
 			env.Cloud.RequestLog.Reset()
 			if err := read(t.Context(), m); err != nil {
 				t.Fatal(err)

@@ -257,7 +257,7 @@ func (s search) relate(ctx context.Context, lb octavia.LoadBalancer, p proof) (o
 	}
 	served = served || lb.ID == s.hints.ServedOn
 	owner := ownership.OwnerOf(lb.Name, lb.Description, lb.Tags)
-	id.Sharing = ownership.Sharing{Is: true, Served: served, Owner: owner, Removable: id.InThisCluster(owner)}
+	id.Sharing = ownership.Sharing{Is: true, Served: served, Owner: owner, Removable: owner.InClusterOf(id)}
 	return id, nil
 }
 

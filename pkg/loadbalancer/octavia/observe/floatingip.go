@@ -86,7 +86,7 @@ type unattached struct {
 
 // read adds the free ones of the Service, and the requested one.
 func (u unattached) read(ctx context.Context) error {
-	own, err := u.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: u.id.FloatingIPDescription()})
+	own, err := u.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: u.id.FloatingIPs().Description()})
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (u unattached) add(all []floatingips.FloatingIP) {
 // published reports whether a floating IP of cloud-provider-openstack is the Service's: published
 // by it, and not requested.
 func (h FloatingIPHints) published(id ownership.Identity, fip floatingips.FloatingIP) bool {
-	return fip.Description == id.LegacyFloatingIPDescription() && slices.Contains(h.Published, fip.FloatingIP)
+	return fip.Description == id.FloatingIPs().LegacyDescription() && slices.Contains(h.Published, fip.FloatingIP)
 }
 
 // addAsked adds the requested one if it exists.
@@ -175,7 +175,7 @@ func (h FloatingIPHints) free(ctx context.Context, id ownership.Identity, found 
 			continue
 		}
 		if neutron.Forwards(fip) {
-			may, err := h.mayForward(ctx, ours && !id.OwnsFloatingIP(fip.Description), fip.ID)
+			may, err := h.mayForward(ctx, ours && !id.FloatingIPs().Own(fip.Description), fip.ID)
 			if err != nil {
 				return nil, kept, err
 			}
@@ -183,7 +183,7 @@ func (h FloatingIPHints) free(ctx context.Context, id ownership.Identity, found 
 				continue
 			}
 		}
-		if h.MayTake != nil && ours && !id.OwnsFloatingIP(fip.Description) && fip.PortID == "" {
+		if h.MayTake != nil && ours && !id.FloatingIPs().Own(fip.Description) && fip.PortID == "" {
 			may, err := h.MayTake(ctx, owner)
 			if err != nil {
 				return nil, kept, err
@@ -240,7 +240,7 @@ func attachedFloatingIP(id ownership.Identity, lb *model.LoadBalancer, attached 
 	var picked *model.FloatingIP
 	for _, fip := range attached {
 		candidate := floatingIP(id, fip)
-		candidate.Owned = id.OwnsFloatingIPOnVIP(fip.Description, made)
+		candidate.Owned = id.FloatingIPs().OwnOnVIP(fip.Description, made)
 		if picked == nil || candidate.Owned && !picked.Owned {
 			picked = &candidate
 		}
@@ -257,8 +257,8 @@ func floatingIP(id ownership.Identity, fip floatingips.FloatingIP) model.Floatin
 		PortID:      fip.PortID,
 		Tags:        fip.Tags,
 		Revision:    &fip.RevisionNumber,
-		Owned:       id.OwnsFloatingIP(fip.Description),
-		Retained:    id.KeptFloatingIP(fip.Description),
+		Owned:       id.FloatingIPs().Own(fip.Description),
+		Retained:    id.FloatingIPs().Kept(fip.Description),
 		Forwards:    neutron.Forwards(fip),
 	}
 }

@@ -34,11 +34,11 @@ func TestFloatingIPs_AreOursOnVIPOnlyWithProof(t *testing.T) {
 		what, description string
 		legacy, owned     bool
 	}{
-		{"ours", us().FloatingIPDescription(), false, true},
-		{"cloud-provider-openstack's, asked for", us().LegacyFloatingIPDescription(), false, false},
-		{"cloud-provider-openstack's, on its load balancer", us().LegacyFloatingIPDescription(), true, true},
-		{"another cluster's", another().FloatingIPDescription(), false, false},
-		{"another cluster's, on cloud-provider-openstack's load balancer", another().FloatingIPDescription(), true, false},
+		{"ours", us().FloatingIPs().Description(), false, true},
+		{"cloud-provider-openstack's, asked for", us().FloatingIPs().LegacyDescription(), false, false},
+		{"cloud-provider-openstack's, on its load balancer", us().FloatingIPs().LegacyDescription(), true, true},
+		{"another cluster's", another().FloatingIPs().Description(), false, false},
+		{"another cluster's, on cloud-provider-openstack's load balancer", another().FloatingIPs().Description(), true, false},
 		{"a person's", "reserved for the web", false, false},
 		{"nobody's", "", false, false},
 	} {
@@ -53,7 +53,7 @@ func TestFloatingIPs_AreOursOnVIPOnlyWithProof(t *testing.T) {
 			}
 			lb := env.contents(made(us()).ID)
 			fip := env.floatingIP(test.description, lb.VIP.PortID)
-			env.floatingIP(us().FloatingIPDescription(), "") // an unattached one is not asked for
+			env.floatingIP(us().FloatingIPs().Description(), "") // an unattached one is not asked for
 			observed := env.floatingIPs(lb, "")
 			want := &model.FloatingIP{
 				ID: fip.ID, NetworkID: env.Cloud.ExternalNetwork.ID, Address: fip.FloatingIP, Description: test.description,
@@ -74,10 +74,10 @@ func TestFloatingIPs_ListOurUnattachedOnes(t *testing.T) {
 	env := newEnvironment(t, "")
 	lb := env.contents(env.ours(us()).ID)
 	elsewhere := env.ours(another())
-	left := env.floatingIP(us().FloatingIPDescription(), "")
-	env.floatingIP(us().LegacyFloatingIPDescription(), "") // proves nothing without a load balancer
-	env.floatingIP(another().FloatingIPDescription(), "")
-	env.floatingIP(us().FloatingIPDescription(), elsewhere.VIPPortID) // by another client
+	left := env.floatingIP(us().FloatingIPs().Description(), "")
+	env.floatingIP(us().FloatingIPs().LegacyDescription(), "") // proves nothing without a load balancer
+	env.floatingIP(another().FloatingIPs().Description(), "")
+	env.floatingIP(us().FloatingIPs().Description(), elsewhere.VIPPortID) // by another client
 	for _, observed := range []*model.Observed{env.floatingIPs(lb, ""), env.floatingIPs(nil, "")} {
 		if len(observed.UnattachedFloatingIPs) != 1 || observed.UnattachedFloatingIPs[0].ID != left.ID || !observed.UnattachedFloatingIPs[0].Owned {
 			t.Errorf("unattached: %+v, want %s", observed.UnattachedFloatingIPs, left.ID)
@@ -89,9 +89,9 @@ func TestFloatingIPs_FindRequestedAddress(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "")
 	lb := env.contents(env.ours(us()).ID)
-	own := env.floatingIP(us().FloatingIPDescription(), "")
+	own := env.floatingIP(us().FloatingIPs().Description(), "")
 	reserved := env.floatingIP("reserved for the web", "")
-	attached := env.floatingIP(us().FloatingIPDescription(), lb.VIP.PortID)
+	attached := env.floatingIP(us().FloatingIPs().Description(), lb.VIP.PortID)
 
 	if observed := env.floatingIPs(lb, attached.FloatingIP); len(observed.UnattachedFloatingIPs) > 0 || observed.LoadBalancer.FloatingIP.ID != attached.ID {
 		t.Errorf("it is there already: %+v", observed)

@@ -49,7 +49,7 @@ func TestContents_HasInsertedHeadersThatAreOn(t *testing.T) {
 func TestFloatingIPs_FindsSpareOnesByID(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "")
-	fip := env.floatingIP(us().LegacyFloatingIPDescription(), "")
+	fip := env.floatingIP(us().FloatingIPs().LegacyDescription(), "")
 	for _, test := range []struct {
 		ids  []string
 		want int

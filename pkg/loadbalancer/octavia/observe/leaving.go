@@ -63,7 +63,7 @@ func knows(known *model.LoadBalancer, lb octavia.LoadBalancer) bool {
 // LeavingFloatingIPs sets the floating IPs of a Service that is being deleted, including unattached
 // ones. This usually takes one request: all with the Service's description.
 func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
-	own, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: id.FloatingIPDescription()})
+	own, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: id.FloatingIPs().Description()})
 	if err != nil {
 		return err
 	}

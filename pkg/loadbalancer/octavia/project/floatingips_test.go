@@ -42,8 +42,8 @@ func TestFloatingIPs_WithWordsFindsThoseOfServiceAndNoOthers(t *testing.T) {
 		renamed := owner("a", n)
 		renamed.ClusterName = "renamed"
 		for _, description := range []string{
-			owner("a", n).FloatingIPDescription(), former.FloatingIPDescription(), renamed.FloatingIPDescription(),
-			owner("b", n).FloatingIPDescription(), owner("a", n).LegacyFloatingIPDescription(), "",
+			owner("a", n).FloatingIPs().Description(), former.FloatingIPs().Description(), renamed.FloatingIPs().Description(),
+			owner("b", n).FloatingIPs().Description(), owner("a", n).FloatingIPs().LegacyDescription(), "",
 		} {
 			add(description)
 		}
@@ -56,13 +56,13 @@ func TestFloatingIPs_WithWordsFindsThoseOfServiceAndNoOthers(t *testing.T) {
 		id := owner("a", n)
 		var want, got []string
 		for _, fip := range all[6*n : 6*n+6] {
-			if id.OwnsFloatingIP(fip.Description) || id.KeptFloatingIP(fip.Description) || fip.Description == id.LegacyFloatingIPDescription() {
+			if id.FloatingIPs().Own(fip.Description) || id.FloatingIPs().Kept(fip.Description) || fip.Description == id.FloatingIPs().LegacyDescription() {
 				want = append(want, fip.ID)
 			}
 		}
-		looked := first.WithWords(id.ServiceUID, "Floating IP for Kubernetes external service shop/web-"+fmt.Sprint(n), id.LegacyFloatingIPDescription())
+		looked := first.WithWords(id.ServiceUID, "Floating IP for Kubernetes external service shop/web-"+fmt.Sprint(n), id.FloatingIPs().LegacyDescription())
 		for _, fip := range looked {
-			if id.OwnsFloatingIP(fip.Description) || id.KeptFloatingIP(fip.Description) || fip.Description == id.LegacyFloatingIPDescription() {
+			if id.FloatingIPs().Own(fip.Description) || id.FloatingIPs().Kept(fip.Description) || fip.Description == id.FloatingIPs().LegacyDescription() {
 				got = append(got, fip.ID)
 			}
 		}
@@ -81,14 +81,14 @@ func BenchmarkFloatingIPs_Saying(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			var all network
 			for i := range n {
-				all = append(all, floatingips.FloatingIP{ID: fmt.Sprint(i), Description: owner("a", i).FloatingIPDescription()})
+				all = append(all, floatingips.FloatingIP{ID: fmt.Sprint(i), Description: owner("a", i).FloatingIPs().Description()})
 			}
 			first, err := project.New(nil, all, clock.RealClock{}).FirstFloatingIPs(b.Context())
 			if err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				first.WithWords("uid-a-7", "Floating IP for Kubernetes external service shop/web-7", owner("a", 7).LegacyFloatingIPDescription())
+				first.WithWords("uid-a-7", "Floating IP for Kubernetes external service shop/web-7", owner("a", 7).FloatingIPs().LegacyDescription())
 			}
 		})
 	}

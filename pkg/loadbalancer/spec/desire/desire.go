@@ -84,7 +84,7 @@ func LoadBalancer(id ownership.Identity, s *settings.Settings, on members.Ports,
 		Listeners:        make([]model.Listener, 0, len(s.Traffic.Ports)),
 	}
 	if s.FloatingIP() && facts.NoFloatingIP == "" {
-		lb.FloatingIP = floatingIP(s, id.FloatingIPDescription(), facts)
+		lb.FloatingIP = floatingIP(s, id.FloatingIPs().Description(), facts)
 	}
 	for i, port := range s.Traffic.Ports {
 		of := s.OfPort(port)
