@@ -132,7 +132,7 @@ func (g *Routed) Desire(ctx context.Context, r Round) (*Desired, error) {
 	return want, nil
 }
 
-// vip sets the desired load balancer without next hops.
+// vip sets the desired load balancer without next hops, and why it has no floating IP although one is requested.
 func (g *Routed) vip(ctx context.Context, want *Desired, existing *model.LoadBalancer) error {
 	s := g.in.Settings
 	lb := &model.LoadBalancer{
@@ -219,7 +219,7 @@ func (g *Routed) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
 // hasRoom refuses a plan that adds more routes to the router than cloud.conf allows.
 func (g *Routed) hasRoom(ctx context.Context, want *Desired, todo plan.Plan) error {
 	most := int(g.Config.LoadBalancer.RouterMaxRoutes)
-	if most == 0 || !todo.Creates() {
+	if most <= 0 || !todo.Creates() {
 		return nil
 	}
 	has, err := g.Cloud.VIPs.Table(g.pool.RouterID).Size(ctx)
