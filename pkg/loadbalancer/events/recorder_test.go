@@ -177,7 +177,7 @@ func TestSummary_ListsFiveStepsWithinOneEvent(t *testing.T) {
 	}
 	for n, want := range map[int]string{0: "", 1: "0", 5: "; 4....", 6: "; and 1 more", 8: "; and 3 more"} {
 		got := events.Summary(steps[:n])
-		if !strings.Contains(got, want) || (n == 0) != (got == "") || len(got) > message.MaxEvent {
+		if !strings.Contains(got, want) || (n == 0) != (got == "") || strings.Contains(got, " more") != (n > 5) || len(got) > message.MaxEvent {
 			t.Errorf("%d steps: %d bytes: %s", n, len(got), got)
 		}
 	}
