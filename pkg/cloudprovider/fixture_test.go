@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
@@ -88,7 +88,7 @@ func (e *engine) FollowsPods(*v1.Service) bool { return false }
 
 func (e *engine) WeighsNodes(*v1.Service) bool { return false }
 
-func (e *engine) Stay(*v1.Service) time.Duration { return 0 }
+func (e *engine) Stay(*v1.Service) model.Stay { return model.Stay{} }
 
 func (e *engine) IsRefused(*v1.Service) bool { return false }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
@@ -45,7 +45,7 @@ type LoadBalancers interface {
 	FollowsEndpoints(service *v1.Service) bool
 	FollowsPods(service *v1.Service) bool
 	WeighsNodes(service *v1.Service) bool
-	Stay(service *v1.Service) time.Duration
+	Stay(service *v1.Service) model.Stay
 	IsRefused(service *v1.Service) bool
 	SelectsNodes(service *v1.Service) bool
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
@@ -239,7 +239,7 @@ func (e resyncEngine) FollowsPods(service *v1.Service) bool { return e.engine.Fo
 func (e resyncEngine) WeighsNodes(service *v1.Service) bool { return e.engine.WeighsNodes(service) }
 
 // Stay implements resync.Engine.
-func (e resyncEngine) Stay(service *v1.Service) time.Duration { return e.engine.Stay(service) }
+func (e resyncEngine) Stay(service *v1.Service) model.Stay { return e.engine.Stay(service) }
 
 // IsRefused implements resync.Engine.
 func (e resyncEngine) IsRefused(service *v1.Service) bool { return e.engine.IsRefused(service) }

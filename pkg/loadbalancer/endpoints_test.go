@@ -621,7 +621,7 @@ func TestEndpoints_ReportThatPodsStopBeforeRemoval(t *testing.T) {
 			if n := reads.Load(); n != c.reads {
 				t.Errorf("%d reads of a pod, want %d", n, c.reads)
 			}
-			if stay := env.engine.Stay(svc); stay > 0 != (name == "ovn, a hook") || stay >= time.Minute {
+			if stay := env.engine.Stay(svc).For; stay > 0 != (name == "ovn, a hook") || stay >= time.Minute {
 				t.Errorf("members stay for %s after their pods began to terminate", stay)
 			}
 		})
@@ -652,7 +652,7 @@ func TestEndpoints_MeasureRemovalsOfEachService(t *testing.T) {
 			turn(large, numbers(0, 6), numbers(6, 12))
 		}
 		turn(small, "4 5")
-		if of, other := env.engine.Stay(small), env.engine.Stay(large); of < other+10*time.Second || other <= 0 {
+		if of, other := env.engine.Stay(small).For, env.engine.Stay(large).For; of < other+10*time.Second || other <= 0 {
 			t.Errorf("members of the small pool stay for %s, those of the large one for %s", of, other)
 		}
 	})

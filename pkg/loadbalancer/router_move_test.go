@@ -84,7 +84,7 @@ func TestRouter_RemovesLoadBalancerThatWasBegunInOctavia(t *testing.T) {
 	for _, created := range []time.Duration{-time.Hour, -time.Minute, time.Second} { // before or after the process
 		for _, deletes := range []bool{false, true} {
 			restarts := created == -time.Minute
-			r := newRouted(t, "0", environmentOptions{hold: time.Second})
+			r := newRouted(t, "0", environmentOptions{hold: time.Minute})
 			nodes := r.nodes(1)
 			svc := r.on("amphora")
 			svc.CreationTimestamp = metav1.NewTime(time.Now().Add(created))
@@ -145,7 +145,7 @@ func TestRouter_RemovesLoadBalancerOfChangeThatWasTakenBack(t *testing.T) {
 	t.Parallel()
 	for _, then := range []string{"", "restart", "delete", "restart and delete"} {
 		restarts := strings.HasPrefix(then, "restart")
-		r := newRouted(t, "0", environmentOptions{hold: time.Second})
+		r := newRouted(t, "0", environmentOptions{hold: time.Minute})
 		nodes := r.nodes(1)
 		svc := r.on("router")
 		svc.Status.LoadBalancer = *r.ensure(svc, nodes)
@@ -190,7 +190,7 @@ func TestRouter_RemovesVIPOfChangeThatWasTakenBack(t *testing.T) {
 			{Method: http.MethodPut, Route: "/network/v2.0/floatingips/*", Status: http.StatusConflict, Count: 1},
 			{Method: http.MethodDelete, Route: lbRoute + "/{id}", Status: http.StatusForbidden, Worded: true, Count: 1},
 		} {
-			r := newRouted(t, "0", environmentOptions{hold: time.Second})
+			r := newRouted(t, "0", environmentOptions{hold: time.Minute})
 			nodes := r.nodes(1)
 			svc := r.on("amphora")
 			address := r.ensure(svc, nodes).Ingress[0].IP

@@ -2,7 +2,6 @@ package loadbalancer
 
 import (
 	"sync/atomic"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -53,7 +53,7 @@ func (s *services) WeighsNodes(svc *v1.Service) bool { return s.engine().Setting
 
 // Stay returns how long a member of a Service stays after its endpoints began to terminate; 0 if until
 // they have ended.
-func (s *services) Stay(svc *v1.Service) time.Duration { return s.store.Get(svc.UID).Stay }
+func (s *services) Stay(svc *v1.Service) model.Stay { return s.store.Get(svc.UID).Stay }
 
 // IsRefused reports whether a Service is refused: its load balancer keeps the state before.
 func (s *services) IsRefused(svc *v1.Service) bool { return s.store.Get(svc.UID).Refusal.Reason != "" }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/gates"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -41,9 +42,9 @@ type Engine interface {
 	FollowsPods(service *v1.Service) bool
 	// WeighsNodes reports whether the weights of nodes follow the number of ready endpoints.
 	WeighsNodes(service *v1.Service) bool
-	// Stay returns how long a member of the Service's load balancer stays after its endpoints began to
-	// terminate, so that it is removed when they stop; 0 if it stays until they have stopped.
-	Stay(service *v1.Service) time.Duration
+	// Stay returns how long members of the Service's load balancer stay after their endpoints began to
+	// terminate, so that they are removed when these stop.
+	Stay(service *v1.Service) model.Stay
 	// IsRefused reports whether the Service was refused in its last round, which Repair may have ended
 	// without an error.
 	IsRefused(service *v1.Service) bool

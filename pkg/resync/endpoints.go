@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/gates"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/settings"
 )
@@ -24,9 +25,8 @@ type endpointTable struct {
 	restated func(watch settings.Watch)
 	// ready has the addresses of a Service that count as ready: see gates.Gates.Ready.
 	ready func(service types.NamespacedName) []netip.Addr
-	// stay returns how long a member of a Service stays after its endpoints began to terminate, 0 if until
-	// they have ended.
-	stay func(service types.NamespacedName) time.Duration
+	// stay returns how long members of a Service stay after their endpoints began to terminate.
+	stay func(service types.NamespacedName) model.Stay
 
 	mu       sync.Mutex
 	services map[types.NamespacedName]*serviceEndpoints
@@ -43,11 +43,12 @@ type serviceEndpoints struct {
 	ends map[netip.Addr]end
 }
 
-// end is the end of an endpoint: the time at which this process first saw that it terminates, which a restart makes later
-// than it was, and whether its member leaves or has left.
+// end is the end of the endpoints at an address: the time at which this process first saw that one terminates, which a
+// restart makes later than it was, whether their members leave or have left, and the number of these endpoints.
 type end struct {
-	began   time.Time
-	leaving bool
+	began     time.Time
+	leaving   bool
+	endpoints int
 }
 
 type lastChange struct{ at time.Time }
@@ -73,7 +74,7 @@ func (l *lastChange) add(change members.Change, now time.Time) endpointChange {
 func newEndpointTable(clk clock.Clock) *endpointTable {
 	return &endpointTable{
 		clock: clk, watch: watchState{began: clk.Now()}, services: map[types.NamespacedName]*serviceEndpoints{}, owners: map[types.NamespacedName]string{},
-		ready: (*gates.Gates)(nil).Ready, stay: func(types.NamespacedName) time.Duration { return 0 },
+		ready: (*gates.Gates)(nil).Ready, stay: func(types.NamespacedName) model.Stay { return model.Stay{} },
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/annotation"
 )
 
@@ -56,9 +57,10 @@ func (e *fakeEngine) FollowsPods(s *v1.Service) bool { return s.Annotations["fol
 
 func (e *fakeEngine) WeighsNodes(s *v1.Service) bool { return s.Annotations["follows"] == "weights" }
 
-// Stay is what an annotation of the Service has.
-func (e *fakeEngine) Stay(s *v1.Service) time.Duration {
-	stay, _ := time.ParseDuration(s.Annotations["stay"])
+// Stay is what annotations of the Service have.
+func (e *fakeEngine) Stay(s *v1.Service) (stay model.Stay) {
+	stay.For, _ = time.ParseDuration(s.Annotations["stay"])
+	stay.Each, _ = time.ParseDuration(s.Annotations["each"])
 	return stay
 }
 

@@ -1,21 +1,24 @@
 package resync
 
 import (
+	"cmp"
+	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 )
 
-// stay returns how long a member of a Service stays after its endpoints began to terminate, 0 if until
-// they have ended.
-func (c *Controller) stay(key types.NamespacedName) time.Duration {
+// stay returns how long members of a Service stay after their endpoints began to terminate.
+func (c *Controller) stay(key types.NamespacedName) model.Stay {
 	service, err := c.services.Services(key.Namespace).Get(key.Name)
 	if err != nil {
-		return 0
+		return model.Stay{}
 	}
 	return c.engine.Stay(service)
 }
@@ -40,7 +43,9 @@ func (t *endpointTable) stopping(service types.NamespacedName) (addresses []neti
 	for address, after := range t.stops(service) {
 		if after <= 0 {
 			ends := t.services[service].ends
-			ends[address] = end{ends[address].began, true}
+			left := ends[address]
+			left.leaving = true
+			ends[address] = left
 			addresses = append(addresses, address)
 		}
 	}
@@ -68,22 +73,33 @@ func (t *endpointTable) untilStop(service types.NamespacedName, known []netip.Ad
 }
 
 // stops returns the time until the members at addresses of a Service's endpoints leave because these stop; none
-// if they leave when these have stopped. The caller holds the lock.
+// if they leave when these have stopped. A member leaves so early that those that leave after it have left in time, too:
+// all pods of a node stop together when it is drained. The caller holds the lock.
 func (t *endpointTable) stops(service types.NamespacedName) map[netip.Addr]time.Duration {
 	of := t.services[service]
 	if of == nil || len(of.ends) == 0 {
 		return nil
 	}
 	all, stay := make(map[netip.Addr]time.Duration, len(of.ends)), t.stay(service)
-	for address, end := range of.ends {
-		switch {
+	next := time.Duration(math.MaxInt64)
+	for _, address := range of.lastFirst() {
+		switch end := of.ends[address]; {
 		case end.leaving:
 			all[address] = 0
-		case stay > 0:
-			all[address] = stay - t.clock.Since(end.began)
+		case stay.For > 0:
+			others := time.Duration(end.endpoints - 1)
+			next = min(stay.For-t.clock.Since(end.began), next-stay.Each) - others*stay.Each
+			all[address] = next
 		}
 	}
 	return all
+}
+
+// lastFirst returns the addresses of the endpoints that terminate, those that began last first.
+func (s *serviceEndpoints) lastFirst() []netip.Addr {
+	return slices.SortedFunc(maps.Keys(s.ends), func(a, b netip.Addr) int {
+		return cmp.Or(s.ends[b].began.Compare(s.ends[a].began), a.Compare(b))
+	})
 }
 
 // note updates ends after a change of the slices.
@@ -94,11 +110,15 @@ func (s *serviceEndpoints) note(now time.Time) {
 			if ends == nil {
 				ends = map[netip.Addr]end{}
 			}
-			if known, is := s.ends[address]; is {
-				ends[address] = known
-			} else {
-				ends[address] = end{began: now}
+			of, is := ends[address]
+			if !is {
+				if of, is = s.ends[address]; !is {
+					of.began = now
+				}
+				of.endpoints = 0
 			}
+			of.endpoints++
+			ends[address] = of
 		}
 	}
 	s.ends = ends

@@ -46,6 +46,51 @@ func TestEndpoints_SyncTheirServiceBeforePodsStop(t *testing.T) {
 	})
 }
 
+// Pods that stop together leave one after the other, the first of them so early that the last has left when they stop: a
+// driver removes them in turn. Those that stop later leave as late as they can.
+//
+//proves:143
+func TestEndpoints_LeaveInTurnIfPodsStopTogether(t *testing.T) {
+	t.Parallel()
+	web := follower("web")
+	web.Annotations["stay"], web.Annotations["each"] = "30s", "6s"
+	run(t, &fakeEngine{}, append(objects(web), newSlice("web-1", "web", "a", "b", "c")), func(f *fixture) {
+		f.advance(2 * quietPeriod)
+		f.changeSlice(leaving("a", "b"))
+		f.advance(10 * time.Second)
+		f.changeSlice(leaving("a", "b", "c"))
+		for _, then := range []struct {
+			after   time.Duration // began 10, 10 and 0 seconds ago
+			leaving []string
+		}{
+			{13 * time.Second, nil}, {2 * time.Second, []string{"b"}}, {4 * time.Second, []string{"b"}}, {2 * time.Second, []string{"a", "b"}},
+			{8 * time.Second, []string{"a", "b"}}, {2 * time.Second, []string{"a", "b", "c"}},
+		} {
+			f.advance(then.after)
+			f.assertStopping(web, then.leaving...)
+		}
+	})
+}
+
+// Several pods at one address, which have it from their node, leave in turn too: as early as several addresses would.
+//
+//proves:143
+func TestEndpoints_LeaveInTimeIfPodsShareAddress(t *testing.T) {
+	t.Parallel()
+	web := follower("web")
+	web.Annotations["stay"], web.Annotations["each"] = "30s", "6s"
+	run(t, &fakeEngine{}, append(objects(web), newSlice("web-1", "web", "a", "b", "c")), func(f *fixture) {
+		f.advance(2 * quietPeriod)
+		slice := leaving("a", "b")
+		slice.Endpoints[1].Addresses = slice.Endpoints[0].Addresses
+		f.changeSlice(slice)
+		f.advance(23 * time.Second)
+		f.assertStopping(web)
+		f.advance(2 * time.Second)
+		f.assertStopping(web, "a", "b")
+	})
+}
+
 // A member that has left because its endpoint was about to stop does not come back when other members turn out to take
 // less time to be removed, or so much that they stay until their endpoints have stopped.
 //

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/octavia/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -38,7 +39,7 @@ type rollouts struct {
 func (r *rollouts) compare(ctx context.Context, in Inputs, round Round) {
 	settings, drv := in.Settings.On(round.Have.LoadBalancer), round.Want.Facts.Driver
 	if !settings.ByPods() && !settings.Traffic.Local || !settings.For(drv).FollowsEndpoints() || round.Want.Followed.Placeless {
-		r.store.Update(in.Owner.UID, func(e *state.Entry) { e.Stay = 0 })
+		r.store.Update(in.Owner.UID, func(e *state.Entry) { e.Stay = model.Stay{} })
 		r.events.Warn(in.Object(), events.RolloutLoses(""))
 		return
 	}

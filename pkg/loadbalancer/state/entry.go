@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 )
 
@@ -35,8 +36,8 @@ type Entry struct {
 	Namespace string
 	// Grace is that of the Service's pods.
 	Grace Grace
-	// Stay is how long a member stays after its endpoints began to terminate, 0 if until they have ended.
-	Stay time.Duration
+	// Stay is how long members stay after their endpoints began to terminate.
+	Stay model.Stay
 	// MemberChanges are those of the pools of the Service.
 	MemberChanges MemberChanges
 	// Made are the objects that this process created for the Service.

@@ -190,8 +190,15 @@ func memberBreaks() []Break {
 			Row: 143, What: "a member that has left comes back when others leave faster",
 			File:  "pkg/resync/stop.go",
 			Old:   `case end.leaving:`,
-			New:   `case end.leaving && stay == 0:`,
+			New:   `case end.leaving && stay.For == 0:`,
 			Tests: []string{"TestEndpoints_StopForGoodWhateverLaterRemovalsTake"},
+		},
+		{
+			Row: 143, What: "pods of ovn that stop together all leave at the last moment",
+			File:  "pkg/resync/stop.go",
+			Old:   `next-stay.Each) -`,
+			New:   `next) -`,
+			Tests: []string{"TestEndpoints_LeaveInTurnIfPodsStopTogether"},
 		},
 		{
 			Row: 144, What: "the address that does not exist of a gateway takes the nodes out of the load balancer",

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
 // Pod returns the name of a pod among the endpoints, in the namespace of their Service; "" for none.
@@ -55,13 +57,17 @@ const changeUnderWay = 5 * time.Second
 // lead is how long before the pods stop the removal begins: some take twice as long as usual.
 func (r Rollout) lead() time.Duration { return 2*r.Removal + max(changeUnderWay, r.Removal) }
 
-// Stay returns how long a member stays after its pods began to terminate, if the driver cuts connections;
-// 0 if it stays until they have stopped, because they do so too early.
-func (r Rollout) Stay() time.Duration {
-	if !r.Cuts {
-		return 0
+// Stay returns how long members stay after their pods began to terminate, if the driver cuts connections: until
+// these have stopped if they do so too early. Members that are nodes count as leaving alone.
+func (r Rollout) Stay() model.Stay {
+	alone := r.Grace - r.lead()
+	switch {
+	case !r.Cuts || alone <= 0:
+		return model.Stay{}
+	case r.Pods:
+		return model.Stay{For: alone, Each: r.Removal}
 	}
-	return max(0, r.Grace-r.lead())
+	return model.Stay{For: alone}
 }
 
 // Problem returns why connections fail during a rollout of a Service; "" if none does.
@@ -72,7 +78,7 @@ func (r Rollout) Problem(service string) string {
 		remedy = "members: endpoint-nodes with " + remedy
 	}
 	switch {
-	case r.Cuts && r.Stay() == 0:
+	case r.Cuts && r.Stay().For == 0:
 		why, permit := "", ""
 		if r.Unread {
 			why, permit = ", because the controller cannot read their preStop hooks", "permit it to get pods (docs/members.md#rollouts), and "

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/spec/members"
 )
 
@@ -70,16 +71,17 @@ func TestRollout_MembersStayUntilPodsAreAboutToStop(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		members.Rollout
-		stay    time.Duration
+		stay    model.Stay
 		problem bool
 	}{
-		"pods that serve long":     {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second, Cuts: true}, 17 * time.Second, false},
-		"a slow driver":            {members.Rollout{Removal: 20 * time.Second, Grace: 70 * time.Second, Cuts: true}, 10 * time.Second, false},
-		"pods that stop too early": {members.Rollout{Removal: 4 * time.Second, Grace: 13 * time.Second, Cuts: true}, 0, true},
-		"a driver that cuts none":  {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second}, 0, false},
+		"pods that serve long":     {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second, Cuts: true}, model.Stay{For: 17 * time.Second}, false},
+		"a slow driver":            {members.Rollout{Removal: 20 * time.Second, Grace: 70 * time.Second, Cuts: true}, model.Stay{For: 10 * time.Second}, false},
+		"pods as members":          {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second, Cuts: true, Pods: true}, model.Stay{For: 17 * time.Second, Each: 4 * time.Second}, false},
+		"pods that stop too early": {members.Rollout{Removal: 4 * time.Second, Grace: 13 * time.Second, Cuts: true, Pods: true}, model.Stay{}, true},
+		"a driver that cuts none":  {members.Rollout{Removal: 4 * time.Second, Grace: 30 * time.Second}, model.Stay{}, false},
 	} {
 		if got := c.Stay(); got != c.stay {
-			t.Errorf("%s: members stay for %s, want %s", name, got, c.stay)
+			t.Errorf("%s: members stay for %v, want %v", name, got, c.stay)
 		}
 		if got := c.Problem("web"); (got != "") != c.problem {
 			t.Errorf("%s: %q", name, got)
