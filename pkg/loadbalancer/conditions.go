@@ -23,7 +23,7 @@ import (
 
 // Conditions writes conditions into the status of Services. *conditions.Writer implements it.
 type Conditions interface {
-	// Say writes these conditions of a Service soon, and leaves the others unchanged. If they need
+	// Set writes these conditions of a Service soon, and leaves the others unchanged. If they need
 	// a write, the same write updates its annotations.
 	Set(service types.NamespacedName, uid types.UID, said []conditions.Condition, record annotation.Record)
 	// Brings reports whether such a write is in progress or queued.

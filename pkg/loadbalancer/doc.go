@@ -10,10 +10,18 @@
 // A Service has one round at a time; rounds of different Services are concurrent, and share one
 // watcher to wait for load balancers.
 //
+//	reconciler.go   the methods that other packages call
+//	services.go     their questions about a Service that need no request
+//	rounds.go       what rounds share
+//	serve.go        a round: a Service gets its request, keeps its state while that is refused, or is deleted
+//	routed.go       the goal of a round, by the provider of the Service
+//	reconcile.go    a pursuit: the stages of one goal
+//	conditions.go   conditions after a round, and by the health that package drift reads
+//
 // # Previews
 //
 // Preview is serve, the code of a round to its end, on an engine with replaced writers
-// (goal.Engine.Rehearsing).
+// (rehearsal.go, goal.Engine.Rehearsing).
 //
 // # Metrics
 //

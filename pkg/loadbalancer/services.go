@@ -51,8 +51,8 @@ func (s *services) FollowsPods(svc *v1.Service) bool {
 // WeighsNodes reports whether the weights of nodes follow the number of a Service's ready endpoints.
 func (s *services) WeighsNodes(svc *v1.Service) bool { return s.engine().Settings.WeighsNodes(svc) }
 
-// Stay returns how long a member of a Service stays after its endpoints began to terminate; 0 if until
-// they have ended.
+// Stay returns how long members of a Service stay after their endpoints began to terminate: see
+// package members.
 func (s *services) Stay(svc *v1.Service) model.Stay { return s.store.Get(svc.UID).Stay }
 
 // IsRefused reports whether a Service is refused: its load balancer keeps the state before.

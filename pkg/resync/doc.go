@@ -20,6 +20,9 @@
 // right to list and watch them is optional: without it, Endpoints reports that, and the watch is tried
 // again each minute.
 //
+// Endpoints that terminate may keep their member for a while, which Engine.Stay returns. stop.go finds out when each has
+// to leave, and queues the Service then.
+//
 // The controller runs only together with the service controller: it starts when that requests the
 // load balancer interface.
 //

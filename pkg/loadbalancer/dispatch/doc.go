@@ -11,8 +11,8 @@
 // the Service. One lock per load balancer serializes the rounds of Services that share it.
 //
 // A function that has to wait for the cloud, a lock or the clock returns async.ErrWaiting up to the queue.
-// Its state is in the round: pursuit in pkg/loadbalancer/reconcile.go, apply.Run, and look, reading and
-// departure in package goal. When the condition of the wait holds, the queue calls the round again, and
+// Its state is in the round: pursuit in pkg/loadbalancer/reconcile.go, apply.Run, reading.Search and
+// reading.Progress, and look and departures in package goal. When the condition of the wait holds, the queue calls the round again, and
 // every function continues where it waited. A thousand Services that wait take 12 KiB each, and no
 // goroutine.
 //

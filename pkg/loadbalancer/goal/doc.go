@@ -20,6 +20,8 @@
 //	checks             refusals before the first step
 //	Changes            records of changes, and features that the provider lacks
 //	leaver             removal from load balancers that a Service leaves
+//	sharers            Services that share a load balancer by name
+//	rollouts           how long members stay when their pods stop
 //	results            the state after a round
 //	Troubles           events for what only others can end
 //

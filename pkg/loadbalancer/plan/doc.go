@@ -14,8 +14,9 @@
 // recreated after. A listener is changed in one request. A pool of another protocol is ready before its
 // listener is switched to it. A listener of another protocol is replaced last (listeners.go has the table).
 //
-// A provider that rejects fully populated creations, or batches of members (known to package driver, from a
-// 501, or set in cloud.conf), gets the same plan in single steps.
+// A provider that rejects fully populated creations, or batches of members (the features FullCreate and
+// MemberBatches of package driver: known to its table, from a 501, or set in cloud.conf), gets the same plan in
+// single steps.
 //
 // # Values that are left alone
 //
@@ -37,7 +38,7 @@
 // subnet of a member in its database. A change of members that exceeds one request is cut so that no member
 // that stays is ever missing. Where many leave a pool and the others do not fit into a request, another
 // pool takes its place (batches.go). A driver with the quirk MemberByMember gets few members of many in
-// single requests: docs/drivers.md has the rule.
+// single requests: members.go has the rule.
 //
 // # The ovn of Zed
 //

@@ -1,7 +1,8 @@
 // Package securitygroup admits load balancers, or their clients, to the NodePorts of the nodes. It
 // has the structure of the engine: the request of a Service (spec.go) becomes the wanted state, the
 // cloud is read into a State (observe.go), Diff (plan.go) compares the two and is pure, and only a
-// change (change.go) writes.
+// change (change.go) writes. Spec.Rules has the table of rules; the names, tags and descriptions of groups and
+// rules are in package ownership (securitygroup.go), because they prove which Service they belong to.
 //
 // There are two modes: a security group for each Service on the ports of its nodes, as in
 // cloud-provider-openstack, or one for the cluster on the ports of all nodes, with the rules of all

@@ -27,7 +27,7 @@ type Record struct {
 	// Parts is a hash of the parts of the load balancer, if they were unconfirmed; "" if they were
 	// confirmed. See Applied.Parts.
 	Parts string
-	// Warnings are the ones already sent to the Service, in the format of Store.Warnings.
+	// Warnings are the ones already sent to the Service, in the format of Warnings.String.
 	Warnings string
 }
 

@@ -14,7 +14,7 @@
 //     Service that was changed since the last check: listeners, pools and, if there are any, monitors. Of
 //     several Services they are read together, by their tags, beside the list of parts that each load
 //     balancer has; a load balancer with parts that tags do not show is read on its own (together.go, and
-//     observe/together.go).
+//     project.Reader.SettingsOf).
 //   - Only then is it recorded, within seconds or when the process ends; the annotations do not wait for
 //     it. Changes that are not confirmed when the process ends are recorded then, with a digest of the IDs
 //     of all parts (parts.go): the next process trusts that as this one did, and one of its own checks

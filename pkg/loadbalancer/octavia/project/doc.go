@@ -5,6 +5,6 @@
 //     IPs: two requests for a thousand load balancers. It serves restarts, drift and garbage;
 //   - Lists have load balancers, listeners, health monitors and floating IPs in full: four requests.
 //     An Observer reads from them, for takeovers and the verb status;
-//   - Settings are listeners, pools and health monitors of a group of Services, by their tags: three
+//   - SettingsOf reads listeners, pools and health monitors of a group of Services, by their tags: three
 //     requests, or four. They confirm changes of this process.
 package project

@@ -42,7 +42,7 @@ type Followers struct {
 
 // Follow returns a kept load balancer with changes only for the nodes: its members and, by the
 // settings of the refused Service, the NodePort of each port and the monitors that its traffic
-// policy requires (settings.KeptMonitor). Ports that the Service no longer has and pools without a
+// policy requires (settings.ForDriver.KeptMonitor). Ports that the Service no longer has and pools without a
 // listener stay. It requests no floating IP. It empties a pool only if all nodes are excluded.
 func Follow(s *settings.Settings, kept *model.LoadBalancer, nodes Followers) *model.LoadBalancer {
 	lb := asDesired(kept)
