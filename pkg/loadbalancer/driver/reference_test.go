@@ -142,7 +142,7 @@ func quirkTable(t *testing.T) string {
 	t.Helper()
 	texts := map[string]string{
 		"ActiveBeforeChildren":     "a load balancer is ACTIVE before its children: the controller waits for them",
-		"CutsRemoved":              "a member that is removed loses its established connections at once, without RST, if they came by a floating IP: a node whose endpoints still serve stays until they end",
+		"CutsRemoved":              "a member that is removed loses its established connections at once, without RST, if they came by a floating IP: a member stays until shortly before its pods stop",
 		"PortPerVIP":               "each VIP has a port of its own; Octavia reports that of the first, which therefore is the one with the floating IP",
 		"FloatingIPAfterListeners": "a floating IP that is associated during the creation serves only the protocol of the first listener: with both TCP and UDP it is associated afterwards",
 		"CutsHairpins":             "clients behind the port of a node do not reach pods that are members behind the same port",
