@@ -55,14 +55,14 @@ func memberBreaks() []Break {
 		},
 		{
 			Row: 54, What: "a member that another client takes out of service stays so",
-			File:  "pkg/loadbalancer/octavia/observe/service.go",
+			File:  "pkg/loadbalancer/octavia/observe/inservice.go",
 			Old:   `weighed && now.Drained != m.Drained`,
 			New:   `weighed && now.Drained && m.Drained`,
 			Tests: []string{"TestWeights_OfOthersAreDrift"},
 		},
 		{
 			Row: 54, What: "a weight that another client takes away in a large pool is not noticed",
-			File:  "pkg/loadbalancer/octavia/observe/service.go",
+			File:  "pkg/loadbalancer/octavia/observe/inservice.go",
 			Old:   `m.Weight > 0 || weighed && m.Drained`,
 			New:   `weighed && m.Drained`,
 			Tests: []string{"TestWeights_OfOthersAreDrift"},

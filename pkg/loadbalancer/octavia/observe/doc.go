@@ -6,5 +6,5 @@
 // Settings of members (mainly weights) are read whenever everything is read; before Octavia 16.0, those of
 // one member of each pool. Members that another client has taken out of service (weight 0, disabled) must
 // be known before a batch, which would re-enable them. So they are read for all members, also when a check
-// finds that updated_at has changed and no setting (service.go), but not when it confirms our own change.
+// finds that updated_at has changed and no setting (inservice.go), but not when it confirms our own change.
 package observe
